@@ -1,0 +1,130 @@
+import { createYoga } from 'graphql-yoga';
+import packageJson from '../package.json' with { type: 'json' };
+import { apiKeyResolver } from './auth/api-key/resolver.ts';
+import { createPostFeed } from './events/feed.ts';
+import { useAccessLog } from './http/access-log.ts';
+import { useAuthentication } from './http/authentication.ts';
+import { corsFor } from './http/cors.ts';
+import { createDocuments } from './http/document.ts';
+import { useExecution } from './http/execution.ts';
+import { useGraphqlParams } from './http/graphql-params.ts';
+import { useOperation } from './http/operation.ts';
+import { useRequestId } from './http/request-id.ts';
+import {
+  type NewRequest,
+  newRequestState,
+  type OperationContext,
+  type ServerContext,
+} from './http/request-state.ts';
+import { useResponse } from './http/respond.ts';
+import { useResponseHeaders } from './http/response-headers.ts';
+import { useGraphiqlPage } from './http/routes/graphiql.ts';
+import { useHealth } from './http/routes/health.ts';
+import { useMetricsRoute } from './http/routes/metrics.ts';
+import { type Clock, systemClock } from './platform/clock.ts';
+import type { Config } from './platform/config.ts';
+import type { Database } from './platform/db/database.ts';
+import { pendingMigrations } from './platform/db/migrate.ts';
+import type { Logger } from './platform/log.ts';
+import { createMetrics } from './platform/metrics.ts';
+import { buildSchema } from './schema.ts';
+
+const ENDPOINT = '/graphql';
+export const MAX_BODY_BYTES = 256 * 1024;
+
+export interface AppOptions {
+  readonly config: Config;
+  readonly database: Database;
+  readonly log: Logger;
+  readonly clock?: Clock;
+  /** The key that GraphiQL fills in. */
+  readonly demoKey?: string | undefined;
+}
+
+/** The service without a socket. */
+export interface App {
+  /** Answers a request of the Fetch API. */
+  fetch(request: Request): Promise<Response>;
+  /** The same with what the socket knows: who is at its other end, and what was wrong with the request already. */
+  handle(request: Request, arrival: Omit<NewRequest, 'nowMs'>): Promise<Response>;
+  /** Turns `/health/ready` to 503; everything else goes on. */
+  announceShutdown(): void;
+  /** Ends the event streams so that their clients come back, to another instance or a later one. */
+  endStreams(): void;
+  close(): Promise<void>;
+}
+
+/** Makes every dependency and wires the plugins in the order in which a request meets them. */
+export function createApp({ config, database, log, clock = systemClock, demoKey }: AppOptions): App {
+  const metrics = createMetrics();
+  const schema = buildSchema();
+  const feed = createPostFeed({ database, log });
+  const shutdown = new AbortController();
+  let leaving = false;
+  let migrated = false;
+
+  async function problem(): Promise<string | undefined> {
+    if (leaving) return 'shutting down';
+    const pending = await pendingMigrations(database);
+    if (!migrated && pending.length > 0) return `migrations are pending: ${pending.join(', ')}`;
+    migrated = true;
+    return undefined;
+  }
+
+  async function events({ state }: OperationContext) {
+    const start = await feed.current();
+    return feed.follow(start, AbortSignal.any([state.stop.signal, shutdown.signal]));
+  }
+
+  const yoga = createYoga<ServerContext>({
+    schema,
+    graphqlEndpoint: ENDPOINT,
+    logging: false,
+    maskedErrors: false,
+    graphiql: false,
+    landingPage: false,
+    multipart: false,
+    maxRequestBodySize: false,
+    parserAndValidationCache: false,
+    healthCheckEndpoint: '/health/live/yoga',
+    cors: corsFor(config.corsOrigins),
+    context: (initial) => {
+      const context = initial as unknown as OperationContext;
+      const { requestId, caller } = context.state;
+      return { requestId, caller, db: database, unitOfWork: undefined, events: () => events(context) };
+    },
+    plugins: [
+      useRequestId(),
+      useResponseHeaders(),
+      useAccessLog({ clock, log, metrics }),
+      useHealth({ version: packageJson.version, problem, log }),
+      useMetricsRoute({ metrics, token: config.metricsToken, log }),
+      ...(config.graphiql ? [useGraphiqlPage({ path: ENDPOINT, endpoint: ENDPOINT, demoKey })] : []),
+      useAuthentication({
+        resolvers: [apiKeyResolver({ database, clock, log })],
+        anonymousScopes: config.anonymousRead ? ['posts:read'] : [],
+        log,
+      }),
+      useGraphqlParams({ path: ENDPOINT, maxBodyBytes: MAX_BODY_BYTES, log }),
+      useOperation({ documents: createDocuments({ schema, introspection: config.introspection }) }),
+      useExecution({ database, log, onCommit: feed.wake }),
+      useResponse({ log, shutdown: shutdown.signal }),
+    ],
+  });
+
+  return {
+    fetch: async (request) => yoga.handleRequest(request, { state: newRequestState({ nowMs: clock.now() }) }),
+    handle: async (request, arrival) =>
+      yoga.handleRequest(request, { state: newRequestState({ nowMs: clock.now(), ...arrival }) }),
+    announceShutdown() {
+      leaving = true;
+    },
+    endStreams: () => shutdown.abort(),
+    async close() {
+      leaving = true;
+      shutdown.abort();
+      await feed.close();
+      await yoga.dispose();
+    },
+  };
+}

@@ -1,0 +1,68 @@
+import type { PrismaClient } from '../../generated/prisma/client.ts';
+import { newId } from '../../platform/uuid.ts';
+import { hashPassword } from '../password.ts';
+import type { Role } from '../scopes.ts';
+
+/** An account that cannot be made or found as asked. The message is for whoever asked. */
+export class AccountError extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = 'AccountError';
+  }
+}
+
+export interface NewAccount {
+  readonly name: string;
+  readonly email: string;
+  /** An account without one signs in by API key only. */
+  readonly password?: string | undefined;
+  readonly role?: Role | undefined;
+}
+
+/** The form in which e-mails are compared: unique without regard to case. */
+export const emailKey = (email: string): string => email.toLowerCase();
+
+const length = (text: string) => [...text].length;
+
+function check({ name, email, password }: NewAccount): void {
+  const broken = [name, email, password ?? ''].some((text) => text.includes('\0') || !text.isWellFormed());
+  if (broken) throw new AccountError('A text holds a NUL character or a lone surrogate.');
+  if (length(name) < 1 || length(name) > 100)
+    throw new AccountError('The name must be 1 to 100 characters long.');
+  if (!/^[^\s@]+@[^\s@]+$/.test(email) || length(email) > 254)
+    throw new AccountError(`"${email}" is not an e-mail address.`);
+  if (password !== undefined && (length(password) < 12 || length(password) > 200))
+    throw new AccountError('The password must be 12 to 200 characters long.');
+}
+
+/** Makes an account. Throws AccountError where a rule is broken or the e-mail is taken. */
+export async function createAccount(prisma: PrismaClient, account: NewAccount): Promise<{ id: string }> {
+  check(account);
+  const { name, email, password, role = 'member' } = account;
+  const key = emailKey(email);
+  if ((await prisma.user.findUnique({ where: { emailKey: key }, select: { id: true } })) !== null)
+    throw new AccountError(`There is an account with the e-mail "${email}" already.`);
+  const passwordHash = password === undefined ? null : await hashPassword(password);
+  return prisma.user.create({
+    data: { id: newId(), name, email, emailKey: key, role, passwordHash },
+    select: { id: true },
+  });
+}
+
+/** The account of an e-mail. Throws AccountError where there is none. */
+export async function findAccount(
+  prisma: PrismaClient,
+  email: string,
+): Promise<{ id: string; role: Role; disabledAt: Date | null }> {
+  const account = await prisma.user.findUnique({
+    where: { emailKey: emailKey(email) },
+    select: { id: true, role: true, disabledAt: true },
+  });
+  if (account === null) throw new AccountError(`There is no account with the e-mail "${email}".`);
+  return account;
+}
+
+/** Ends every credential of an account. */
+export async function disableAccount(prisma: PrismaClient, id: string, at: Date): Promise<void> {
+  await prisma.user.update({ where: { id }, data: { disabledAt: at }, select: { id: true } });
+}

@@ -1,0 +1,57 @@
+import type { Principal } from './principal.ts';
+
+/** Where a credential was found. Only the one that counts is looked at (contract section 3). */
+export interface Presented {
+  readonly place: 'authorization' | 'query' | 'cookie';
+  readonly value: string;
+}
+
+/** What a resolver says of a credential: not of its kind, of its kind and good, or of its kind and bad. */
+export type Resolution =
+  | { readonly outcome: 'not-mine' }
+  | { readonly outcome: 'valid'; readonly principal: Principal }
+  | { readonly outcome: 'invalid'; readonly reason: string };
+
+/** Knows one kind of credential. `resolve` throws DatabaseError and nothing else. */
+export interface CredentialResolver {
+  resolve(presented: Presented): Promise<Resolution>;
+}
+
+export type Authentication =
+  | { readonly outcome: 'none' }
+  | { readonly outcome: 'valid'; readonly principal: Principal }
+  | { readonly outcome: 'invalid'; readonly reason: string };
+
+const BEARER = /^Bearer +([^\s]+) *$/i;
+
+/**
+ * The credential that counts: the Authorization header, else the query parameter `api_key`, else the session cookie.
+ * A header of another scheme than Bearer (RFC 6750 section 2.1) counts and is malformed.
+ */
+export function presentedCredential(
+  headers: Headers,
+  apiKeyParameter: string | null,
+): Presented | 'malformed' | undefined {
+  const authorization = headers.get('authorization');
+  if (authorization !== null) {
+    const match = BEARER.exec(authorization);
+    return match?.[1] === undefined ? 'malformed' : { place: 'authorization', value: match[1] };
+  }
+  if (apiKeyParameter !== null) return { place: 'query', value: apiKeyParameter };
+  return undefined;
+}
+
+/** Asks the resolvers in turn. A credential that none of them takes for its own is invalid, never anonymous. */
+export async function authenticate(
+  presented: Presented | 'malformed' | undefined,
+  resolvers: readonly CredentialResolver[],
+): Promise<Authentication> {
+  if (presented === undefined) return { outcome: 'none' };
+  if (presented === 'malformed')
+    return { outcome: 'invalid', reason: 'The Authorization header is not of the form "Bearer <token>".' };
+  for (const resolver of resolvers) {
+    const resolution = await resolver.resolve(presented);
+    if (resolution.outcome !== 'not-mine') return resolution;
+  }
+  return { outcome: 'invalid', reason: 'The credential is of no known kind.' };
+}

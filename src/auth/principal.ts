@@ -1,0 +1,25 @@
+import type { Role, Scope } from './scopes.ts';
+
+/** The account behind a request, and what its credentials allow. Everything past authentication sees only this. */
+export interface Principal {
+  readonly kind: 'api-key';
+  readonly userId: string;
+  readonly role: Role;
+  readonly scopes: ReadonlySet<Scope>;
+  /** The bucket, the streams and the usage report of this caller go under this name. It holds no secret. */
+  readonly clientId: string;
+  /** When the credentials end, in milliseconds since the epoch; undefined where they don't. */
+  readonly expiresAtMs: number | undefined;
+}
+
+/** A caller without credentials. It holds scopes only where ANONYMOUS_READ is on. */
+export interface Anonymous {
+  readonly kind: 'anonymous';
+  readonly scopes: ReadonlySet<Scope>;
+}
+
+export type Caller = Principal | Anonymous;
+
+export function isAuthenticated(caller: Caller): caller is Principal {
+  return caller.kind !== 'anonymous';
+}

@@ -1,0 +1,45 @@
+import SchemaBuilder from '@pothos/core';
+import ComplexityPlugin from '@pothos/plugin-complexity';
+import DataloaderPlugin from '@pothos/plugin-dataloader';
+import type { Context } from './context.ts';
+import { parseDateTime } from './date-time.ts';
+import { DEFAULT_LIMIT } from './pagination/arguments.ts';
+import './mutation-plugin.ts';
+import './scope-plugin.ts';
+
+export interface SchemaTypes {
+  Context: Context;
+  DefaultFieldNullability: false;
+  Scalars: {
+    DateTime: { Input: Date; Output: Date };
+    ID: { Input: string; Output: string };
+  };
+}
+
+/**
+ * The one builder that every module adds its types to. Resolvers are wrapped from the last plugin inwards: the scope
+ * is checked first, then a mutation gets its savepoint, then keys are loaded.
+ */
+export const builder = new SchemaBuilder<SchemaTypes>({
+  plugins: ['scopes', 'mutations', DataloaderPlugin, ComplexityPlugin],
+  defaultFieldNullability: false,
+  complexity: { defaultComplexity: 1, defaultListMultiplier: DEFAULT_LIMIT },
+});
+
+builder.scalarType('DateTime', {
+  description:
+    'An instant as RFC 3339 writes it, such as `2026-11-21T09:30:00.000Z`. Printed in UTC with milliseconds; input may carry any offset and digits beyond milliseconds are cut.',
+  specifiedByURL: 'https://www.rfc-editor.org/rfc/rfc3339',
+  serialize: (value) => value.toISOString(),
+  parseValue: parseDateTime,
+});
+
+builder.queryType({
+  description:
+    'Reads. Every operation here needs credentials; the scope that a field needs is named with it.',
+});
+builder.mutationType({
+  description:
+    'Writes. The fields of one operation run one after the other in one database transaction; one that fails undoes its own writes only.',
+});
+builder.subscriptionType({ description: 'Events as they happen, over Server-Sent Events.' });

@@ -1,0 +1,31 @@
+import { GraphQLError } from 'graphql';
+
+/** RFC 3339 section 5.6, `date-time`. A leap second is not representable and so refused. */
+const DATE_TIME =
+  /^(\d{4})-(\d{2})-(\d{2})[Tt](\d{2}):(\d{2}):(\d{2})(\.\d+)?(?:[Zz]|([+-])(\d{2}):(\d{2}))$/;
+
+const MINUTE_MS = 60_000;
+
+/** The instant that an RFC 3339 text names, cut to milliseconds. Throws GraphQLError, as scalars do, for anything else. */
+export function parseDateTime(value: unknown): Date {
+  const match = typeof value === 'string' ? DATE_TIME.exec(value) : null;
+  if (match === null)
+    throw new GraphQLError('DateTime must be an RFC 3339 date-time such as "2026-11-21T09:30:00Z".');
+  const [year = 0, month = 0, day = 0, hour = 0, minute = 0, second = 0] = match.slice(1, 7).map(Number);
+  const offsetHours = Number(match[9] ?? 0);
+  const offsetMinutes = Number(match[10] ?? 0);
+  const date = new Date(0);
+  date.setUTCFullYear(year, month - 1, day);
+  date.setUTCHours(hour, minute, second, Number((match[7] ?? '.0').slice(1, 4).padEnd(3, '0')));
+  const exists =
+    date.getUTCMonth() === month - 1 &&
+    date.getUTCDate() === day &&
+    hour < 24 &&
+    minute < 60 &&
+    second < 60 &&
+    offsetHours < 24 &&
+    offsetMinutes < 60;
+  if (!exists) throw new GraphQLError(`DateTime "${match[0]}" does not exist.`);
+  const offset = (offsetHours * 60 + offsetMinutes) * MINUTE_MS;
+  return new Date(date.getTime() - (match[8] === '-' ? -offset : offset));
+}

@@ -1,0 +1,103 @@
+import { GraphQLError } from 'graphql';
+import { DatabaseError } from '../platform/db/errors.ts';
+import type { Logger } from '../platform/log.ts';
+import { ApiError, ERROR_STATUS, type ErrorCode } from './errors.ts';
+
+export interface MaskOptions {
+  readonly requestId: string;
+  readonly log: Logger;
+}
+
+/** What belongs to the response around a masked error, not into it. */
+export interface PublicError {
+  readonly code: ErrorCode;
+  readonly status: number;
+  /** An error of the GraphQL document or its variables: over plain JSON such a response has status 200. */
+  readonly negotiable: boolean;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+const masked = new WeakMap<GraphQLError, PublicError>();
+
+/** graphql-js' message for a variable that does not fit its type. */
+const VARIABLE = /^Variable "\$(\w+)"/;
+
+function originOf(error: unknown): unknown {
+  let origin = error;
+  while (origin instanceof GraphQLError && origin.originalError != null) origin = origin.originalError;
+  return origin;
+}
+
+function isPublicCode(code: unknown): code is ErrorCode {
+  return typeof code === 'string' && code in ERROR_STATUS;
+}
+
+/** The public error behind an internal one: what the database's state means for the caller, or nothing at all. */
+function translate(origin: unknown, { requestId, log }: MaskOptions): ApiError {
+  if (origin instanceof ApiError) return origin;
+  if (origin instanceof DatabaseError && origin.kind !== 'other') {
+    log.warn({ requestId, err: origin }, 'the database did not answer as it should');
+    if (origin.kind === 'timeout')
+      return new ApiError('TIMEOUT', 'The operation took too long and was cancelled.');
+    return new ApiError('SERVICE_UNAVAILABLE', 'The service cannot do this right now. Try again.', {
+      headers: { 'retry-after': '1' },
+    });
+  }
+  log.error({ requestId, err: origin }, 'internal error');
+  return new ApiError(
+    'INTERNAL_SERVER_ERROR',
+    `Something went wrong on our side. The request id is ${requestId}.`,
+    { details: { requestId } },
+  );
+}
+
+/**
+ * The error as a client gets it (contract section 4): message, locations, path, and a code of the closed set. What is
+ * internal is logged in full with the request id and replaced. Masking twice changes nothing.
+ */
+export function maskError(error: unknown, options: MaskOptions): GraphQLError {
+  if (error instanceof GraphQLError && masked.has(error)) return error;
+  const origin = originOf(error);
+  // graphql-js' own errors have no origin: syntax, validation, and what a client did to an execution.
+  if (origin instanceof GraphQLError) {
+    const { code } = origin.extensions;
+    const known = isPublicCode(code) ? code : 'BAD_USER_INPUT';
+    const variable = VARIABLE.exec(origin.message)?.[1];
+    const extensions = {
+      code: known,
+      ...(known === 'BAD_USER_INPUT' && variable !== undefined ? { argument: variable } : {}),
+    };
+    return publish(error, origin.message, extensions, {
+      code: known,
+      status: 400,
+      negotiable: true,
+      headers: {},
+    });
+  }
+  const { message, code, status, headers, extensions } = translate(origin, options);
+  return publish(error, message, extensions, { code, status, negotiable: false, headers });
+}
+
+function publish(
+  error: unknown,
+  message: string,
+  extensions: Readonly<Record<string, unknown>>,
+  meaning: PublicError,
+): GraphQLError {
+  const { nodes, source, positions, path } =
+    error instanceof GraphQLError ? error : ({} as Partial<GraphQLError>);
+  const result = new GraphQLError(message, {
+    nodes: nodes ?? null,
+    source: source ?? null,
+    positions: positions ?? null,
+    path: path ?? null,
+    extensions: { ...extensions },
+  });
+  masked.set(result, meaning);
+  return result;
+}
+
+/** Code, status and headers of a masked error. */
+export function publicError(error: GraphQLError): PublicError {
+  return masked.get(error) ?? { code: 'INTERNAL_SERVER_ERROR', status: 500, negotiable: false, headers: {} };
+}

@@ -1,0 +1,100 @@
+import type { ArgBuilder, ObjectRef, OutputRef } from '@pothos/core';
+import { builder, type SchemaTypes } from '../builder.ts';
+import { DEFAULT_LIMIT, MAX_LIMIT, MAX_OFFSET } from './arguments.ts';
+import { encodeCursor, type Position } from './cursor.ts';
+import type { Slice } from './slice.ts';
+
+type ArgumentBuilder = ArgBuilder<PothosSchemaTypes.ExtendDefaultTypes<SchemaTypes>>;
+
+/** How many items to return at most. */
+export const limitArgument = (arg: ArgumentBuilder) =>
+  arg.int({
+    description: `How many items to return at most: 0 to ${MAX_LIMIT}, ${DEFAULT_LIMIT} where absent or null.`,
+  });
+
+export const offsetArgument = (arg: ArgumentBuilder) =>
+  arg.int({
+    description: `How many items to skip: 0 to ${MAX_OFFSET}. Unstable while others insert; prefer a connection for long lists.`,
+  });
+
+/** The arguments of every connection. */
+export const connectionArguments = (arg: ArgumentBuilder) => ({
+  limit: limitArgument(arg),
+  first: arg.int({ description: 'Relay’s name for `limit`; give one of them.' }),
+  after: arg.string({ description: 'A cursor: only items after it are returned. Null is the beginning.' }),
+});
+
+/**
+ * The cost of a field whose selection is read once an item (contract section 5). Sizes out of range count as the
+ * nearest allowed one: the resolver refuses them by name.
+ */
+export function listCost({
+  limit,
+  first,
+}: {
+  limit?: number | null | undefined;
+  first?: number | null | undefined;
+}) {
+  return { field: 1, multiplier: Math.min(Math.max(limit ?? first ?? DEFAULT_LIMIT, 0), MAX_LIMIT) };
+}
+
+/** Inside a connection the items were counted already, by the connection's own field. */
+const COUNTED = { field: 1, multiplier: 1 };
+
+const PageInfo = builder.objectRef<Slice<Position>>('PageInfo').implement({
+  description: 'Where a page of a connection lies.',
+  fields: (t) => ({
+    hasNextPage: t.exposeBoolean('hasNextPage', { description: 'Whether there are items after this page.' }),
+    hasPreviousPage: t.exposeBoolean('hasPreviousPage', {
+      description: 'True exactly when `after` was given.',
+    }),
+    startCursor: t.string({
+      nullable: true,
+      description: 'The cursor of the first item; null on an empty page.',
+      resolve: ({ rows: [first] }) => (first === undefined ? null : encodeCursor(first)),
+    }),
+    endCursor: t.string({
+      nullable: true,
+      description: 'The cursor of the last item, to go on from with `after`; null on an empty page.',
+      resolve: ({ rows }) => {
+        const last = rows.at(-1);
+        return last === undefined ? null : encodeCursor(last);
+      },
+    }),
+  }),
+});
+
+/** The connection and edge types of a node type, named after it. */
+export function connectionOf<Row extends Position>(
+  name: string,
+  node: OutputRef<string | Row>,
+): ObjectRef<PothosSchemaTypes.ExtendDefaultTypes<SchemaTypes>, Slice<Row>> {
+  const edge = builder.objectRef<Row>(`${name}Edge`).implement({
+    description: `A ${name} and its place in a connection.`,
+    fields: (t) => ({
+      cursor: t.string({
+        description: 'An opaque place in the order of the list, good for as long as the list exists.',
+        resolve: encodeCursor,
+      }),
+      node: t.field({ type: node, description: `The ${name}.`, resolve: (row) => row as never }),
+    }),
+  });
+  return builder.objectRef<Slice<Row>>(`${name}Connection`).implement({
+    description: `A page of a list of type ${name}, stable while others insert and delete.`,
+    fields: (t) => ({
+      edges: t.field({
+        type: [edge],
+        complexity: COUNTED,
+        description: 'The items with their cursors.',
+        resolve: ({ rows }) => [...rows],
+      }),
+      nodes: t.field({
+        type: [node],
+        complexity: COUNTED,
+        description: 'The items alone.',
+        resolve: ({ rows }) => [...rows] as never,
+      }),
+      pageInfo: t.field({ type: PageInfo, description: 'Where this page lies.', resolve: (slice) => slice }),
+    }),
+  });
+}

@@ -1,0 +1,42 @@
+import type { Queryable } from '../../platform/db/statement.ts';
+import type { ListEdge } from '../read/entity.ts';
+import { readPage, readPages } from '../read/read.ts';
+import type { Page } from './arguments.ts';
+import type { Position } from './cursor.ts';
+
+/** What a connection is made of: the rows of one page, and what lies beyond it. */
+export interface Slice<Row extends Position> {
+  readonly rows: readonly Row[];
+  readonly hasNextPage: boolean;
+  readonly hasPreviousPage: boolean;
+}
+
+/** One row more than asked for tells whether there is a next page. */
+const oneMore = (page: Page): Page => ({ ...page, limit: page.limit + 1 });
+
+function slice<Row extends Position>(rows: readonly Row[], page: Page): Slice<Row> {
+  return {
+    rows: rows.slice(0, page.limit),
+    hasNextPage: rows.length > page.limit,
+    hasPreviousPage: page.after !== undefined,
+  };
+}
+
+export async function readSlice<Row extends Position>(
+  db: Queryable,
+  edge: ListEdge<Row>,
+  page: Page,
+): Promise<Slice<Row>> {
+  return slice(await readPage(db, edge, oneMore(page)), page);
+}
+
+/** The same slice for each of the parents. One statement. */
+export async function readSlices<Row extends Position>(
+  db: Queryable,
+  edge: ListEdge<Row>,
+  parentIds: readonly string[],
+  page: Page,
+): Promise<Slice<Row>[]> {
+  const lists = await readPages(db, edge, parentIds, oneMore(page));
+  return lists.map((rows) => slice(rows, page));
+}

@@ -1,0 +1,97 @@
+import { type Parameter, type Statement, statement } from '../../platform/db/statement.ts';
+import type { Page } from '../pagination/arguments.ts';
+import { type ListEdge, selectList } from './entity.ts';
+
+/** The column that tells which parent a row of a batch belongs to. */
+export const PARENT_KEY = '$parent';
+
+const FIRST_STEPS = {
+  'newest-first': { compare: '<', direction: 'DESC' },
+  'oldest-first': { compare: '>', direction: 'ASC' },
+} as const;
+
+function describe(page: Page): string {
+  return [
+    page.offset > 0 && 'offset',
+    page.after && 'after',
+    page.createdAfter && 'since',
+    page.tag !== undefined && 'tag',
+  ]
+    .filter(Boolean)
+    .join('_');
+}
+
+/** The WHERE, ORDER BY and LIMIT of a page. The parameters go in the order of `pageValues`, from `$first` on. */
+function pageClauses<Row extends object>(
+  edge: ListEdge<Row>,
+  page: Page,
+  parentKey: string | undefined,
+  first: number,
+): string {
+  let next = first;
+  const parameter = () => `$${next++}`;
+  const source = page.tag === undefined ? edge.entity.source : edge.entity.byTag;
+  if (source === undefined) throw new Error(`${edge.name} cannot be read by tag`);
+  const { compare, direction } = FIRST_STEPS[page.createdAfter === undefined ? edge.order : 'oldest-first'];
+  const limit = parameter();
+  const offset = page.offset > 0 ? ` OFFSET ${parameter()}` : '';
+  const conditions: string[] = [];
+  if (parentKey !== undefined) conditions.push(`t.${edge.parent} = ${parentKey}`);
+  if (page.after !== undefined)
+    conditions.push(
+      `(${source.createdAt}, ${source.id}) ${compare} (${parameter()}::timestamptz, ${parameter()}::uuid)`,
+    );
+  if (page.createdAfter !== undefined) conditions.push(`${source.createdAt} > ${parameter()}::timestamptz`);
+  if (page.tag !== undefined) conditions.push(`${edge.entity.byTag?.tag} = ${parameter()}`);
+  const where = conditions.length === 0 ? '' : ` WHERE ${conditions.join(' AND ')}`;
+  return `FROM ${source.from}${where} ORDER BY ${source.createdAt} ${direction}, ${source.id} ${direction} LIMIT ${limit}${offset}`;
+}
+
+/** The parameters of `pageClauses`, in its order. */
+export function pageValues(page: Page): Parameter[] {
+  const values: Parameter[] = [page.limit];
+  if (page.offset > 0) values.push(page.offset);
+  if (page.after !== undefined) values.push(page.after.createdAt, page.after.id);
+  if (page.createdAfter !== undefined) values.push(page.createdAfter);
+  if (page.tag !== undefined) values.push(page.tag);
+  return values;
+}
+
+const cache = new WeakMap<ListEdge<never>, Map<string, Statement<unknown>>>();
+
+function cached<Row>(edge: object, shape: string, build: () => string): Statement<Row> {
+  const key = edge as ListEdge<never>;
+  const statements = cache.get(key) ?? new Map<string, Statement<unknown>>();
+  cache.set(key, statements);
+  let found = statements.get(shape);
+  if (found === undefined) {
+    found = statement(`${(edge as ListEdge<object>).name}${shape === '' ? '' : `_${shape}`}`, build());
+    statements.set(shape, found);
+  }
+  return found as Statement<Row>;
+}
+
+/** One page of a list without parent. Parameters: `pageValues`. */
+export function pageStatement<Row extends object>(edge: ListEdge<Row>, page: Page): Statement<Row> {
+  return cached(
+    edge,
+    describe(page),
+    () => `SELECT ${selectList(edge.entity)} ${pageClauses(edge, page, undefined, 1)}`,
+  );
+}
+
+/**
+ * The same page for many parents in one statement that reads only the rows asked for: one index scan a parent, each
+ * ending at its LIMIT. Parameters: the parents' ids, then `pageValues`.
+ */
+export function batchStatement<Row extends object>(
+  edge: ListEdge<Row>,
+  page: Page,
+): Statement<Row & { [PARENT_KEY]: string }> {
+  return cached(edge, `batch_${describe(page)}`, () => {
+    const { direction } = FIRST_STEPS[page.createdAfter === undefined ? edge.order : 'oldest-first'];
+    return `SELECT k.id AS "${PARENT_KEY}", r.* FROM unnest($1::uuid[]) WITH ORDINALITY AS k(id, n)
+CROSS JOIN LATERAL (SELECT ${selectList(edge.entity)} ${pageClauses(edge, page, 'k.id', 2)}) AS r
+ORDER BY k.n, r."createdAt" ${direction}, r."id" ${direction}`;
+  });
+}

@@ -1,0 +1,65 @@
+import { type Queryable, type Statement, statement } from '../../platform/db/statement.ts';
+import type { Page } from '../pagination/arguments.ts';
+import { type Entity, type ListEdge, selectList } from './entity.ts';
+import { batchStatement, PARENT_KEY, pageStatement, pageValues } from './page-statement.ts';
+
+interface Identified {
+  readonly id: string;
+}
+
+const byIdStatements = new WeakMap<object, Statement<unknown>>();
+
+function byIds<Row extends object>(entity: Entity<Row>): Statement<Row> {
+  let found = byIdStatements.get(entity);
+  if (found === undefined) {
+    found = statement(
+      `${entity.name}_by_id`,
+      `SELECT ${selectList(entity)} FROM ${entity.source.from} WHERE t.id = ANY($1::uuid[])`,
+    );
+    byIdStatements.set(entity, found);
+  }
+  return found as Statement<Row>;
+}
+
+/** The row with the id; undefined where there is none. `id` is a UUID. */
+export async function readById<Row extends Identified>(
+  db: Queryable,
+  entity: Entity<Row>,
+  id: string,
+): Promise<Row | undefined> {
+  const [row] = await db.query(byIds(entity), [[id]]);
+  return row;
+}
+
+/** The rows with the ids, each at its id's place; undefined where there is none. One statement. */
+export async function readByIds<Row extends Identified>(
+  db: Queryable,
+  entity: Entity<Row>,
+  ids: readonly string[],
+): Promise<(Row | undefined)[]> {
+  const rows = await db.query(byIds(entity), [ids]);
+  const found = new Map(rows.map((row) => [row.id, row]));
+  return ids.map((id) => found.get(id));
+}
+
+/** One page of a list without parent. */
+export async function readPage<Row extends object>(
+  db: Queryable,
+  edge: ListEdge<Row>,
+  page: Page,
+): Promise<Row[]> {
+  return db.query(pageStatement(edge, page), pageValues(page));
+}
+
+/** The same page for each of the parents, each at its parent's place. One statement. */
+export async function readPages<Row extends object>(
+  db: Queryable,
+  edge: ListEdge<Row>,
+  parentIds: readonly string[],
+  page: Page,
+): Promise<Row[][]> {
+  const rows = await db.query(batchStatement(edge, page), [parentIds, ...pageValues(page)]);
+  const lists = new Map<string, Row[]>(parentIds.map((id) => [id, []]));
+  for (const row of rows) lists.get(row[PARENT_KEY])?.push(row);
+  return parentIds.map((id) => lists.get(id) ?? []);
+}

@@ -1,0 +1,63 @@
+import SchemaBuilder, { BasePlugin, type PothosOutputFieldConfig, type SchemaTypes } from '@pothos/core';
+import type { GraphQLFieldResolver } from 'graphql';
+import { type Caller, isAuthenticated } from '../auth/principal.ts';
+import type { Scope } from '../auth/scopes.ts';
+import { ApiError, unauthenticated } from './errors.ts';
+
+declare global {
+  export namespace PothosSchemaTypes {
+    interface Plugins<Types extends SchemaTypes> {
+      scopes: ScopePlugin<Types>;
+    }
+    interface FieldOptions {
+      /** The scope that the caller needs for this field (contract section 3). */
+      scope?: Scope;
+    }
+  }
+}
+
+/** Throws FORBIDDEN where the caller's credentials lack the scope, UNAUTHENTICATED where it has none. */
+export function requireScope(caller: Caller, scope: Scope): void {
+  if (caller.scopes.has(scope)) return;
+  if (!isAuthenticated(caller))
+    throw unauthenticated('This needs credentials.', { 'www-authenticate': 'Bearer' });
+  // RFC 6750 section 3.1: insufficient_scope, naming what is missing.
+  throw new ApiError('FORBIDDEN', `This needs the scope "${scope}".`, {
+    headers: { 'www-authenticate': `Bearer error="insufficient_scope", scope="${scope}"` },
+  });
+}
+
+/** The field option `scope`: checked before the field's resolver, and before a subscription opens. */
+class ScopePlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
+  override onOutputFieldConfig(config: PothosOutputFieldConfig<Types>): PothosOutputFieldConfig<Types> {
+    const { scope } = config.pothosOptions as { scope?: Scope };
+    return scope === undefined ? config : { ...config, extensions: { ...config.extensions, scope } };
+  }
+
+  override wrapResolve(
+    resolve: GraphQLFieldResolver<unknown, Types['Context'], object>,
+    { pothosOptions }: PothosOutputFieldConfig<Types>,
+  ): GraphQLFieldResolver<unknown, Types['Context'], object> {
+    return guarded(resolve, (pothosOptions as { scope?: Scope }).scope);
+  }
+
+  override wrapSubscribe(
+    subscribe: GraphQLFieldResolver<unknown, Types['Context'], object> | undefined,
+    { pothosOptions }: PothosOutputFieldConfig<Types>,
+  ): GraphQLFieldResolver<unknown, Types['Context'], object> | undefined {
+    return subscribe && guarded(subscribe, (pothosOptions as { scope?: Scope }).scope);
+  }
+}
+
+function guarded<C extends object>(
+  resolve: GraphQLFieldResolver<unknown, C, object>,
+  scope: Scope | undefined,
+): GraphQLFieldResolver<unknown, C, object> {
+  if (scope === undefined) return resolve;
+  return (parent, args, context, info) => {
+    requireScope((context as unknown as { caller: Caller }).caller, scope);
+    return resolve(parent, args, context, info);
+  };
+}
+
+SchemaBuilder.registerPlugin('scopes', ScopePlugin);

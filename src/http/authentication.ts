@@ -1,0 +1,51 @@
+import { authenticate, type CredentialResolver, presentedCredential } from '../auth/authenticate.ts';
+import type { Caller } from '../auth/principal.ts';
+import type { Scope } from '../auth/scopes.ts';
+import { unauthenticated } from '../graphql/errors.ts';
+import type { Logger } from '../platform/log.ts';
+import { errorResponse } from './error-response.ts';
+import type { HttpPlugin } from './request-state.ts';
+
+export interface AuthenticationOptions {
+  readonly resolvers: readonly CredentialResolver[];
+  /** What callers without credentials may do; none without ANONYMOUS_READ. */
+  readonly anonymousScopes: readonly Scope[];
+  readonly log: Logger;
+}
+
+/**
+ * Turns the credentials of a request into its caller, before anything else is read of it. Bad ones stop here with
+ * 401; none at all go on, since the operation decides whether it needs any.
+ */
+export function useAuthentication({ resolvers, anonymousScopes, log }: AuthenticationOptions): HttpPlugin {
+  const anonymous: Caller = { kind: 'anonymous', scopes: new Set(anonymousScopes) };
+  return {
+    async onRequest({ request, url, serverContext, endResponse }) {
+      const { state } = serverContext;
+      try {
+        const key = request.url.includes('api_key=') ? url.searchParams.get('api_key') : null;
+        const result = await authenticate(presentedCredential(request.headers, key), resolvers);
+        if (result.outcome === 'invalid') {
+          // RFC 6750 section 3.1.
+          throw unauthenticated(result.reason, { 'www-authenticate': 'Bearer error="invalid_token"' });
+        }
+        state.caller = result.outcome === 'valid' ? result.principal : anonymous;
+      } catch (error) {
+        endResponse(errorResponse(error, state, log));
+      }
+    },
+  };
+}
+
+/** Whether the caller can do anything but look at the schema. */
+export function canExecute(caller: Caller | undefined): boolean {
+  return caller !== undefined && (caller.kind !== 'anonymous' || caller.scopes.size > 0);
+}
+
+/** The refusal of an operation that needs credentials and has none (RFC 6750 section 3: no error code then). */
+export function credentialsMissing() {
+  return unauthenticated(
+    'This needs credentials: an API key as "Authorization: Bearer <key>", for example.',
+    { 'www-authenticate': 'Bearer' },
+  );
+}

@@ -1,0 +1,34 @@
+import type { IncomingMessage } from 'node:http';
+import type { ApiError } from '../graphql/errors.ts';
+import { bodyTooLarge } from './graphql-params.ts';
+
+export interface ReceivedBody {
+  readonly bytes: Buffer<ArrayBuffer> | undefined;
+  /** The body broke the limit: the rest of it is not read, and the connection cannot be used again. */
+  readonly refusal: ApiError | undefined;
+}
+
+/**
+ * Collects the body of a request up to a limit. A length announced beyond it is refused before a byte is read.
+ * Rejects where the client goes away before the end.
+ */
+export function receiveBody(request: IncomingMessage, maxBytes: number): Promise<ReceivedBody> {
+  const tooLarge = (): ReceivedBody => ({ bytes: undefined, refusal: bodyTooLarge(maxBytes) });
+  if (Number(request.headers['content-length'] ?? 0) > maxBytes) return Promise.resolve(tooLarge());
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer<ArrayBuffer>[] = [];
+    let length = 0;
+    request.on('data', (chunk: Buffer<ArrayBuffer>) => {
+      length += chunk.length;
+      if (length > maxBytes) {
+        request.pause();
+        resolve(tooLarge());
+      } else chunks.push(chunk);
+    });
+    request.on('end', () =>
+      resolve({ bytes: chunks.length === 1 ? chunks[0] : Buffer.concat(chunks), refusal: undefined }),
+    );
+    request.on('error', reject);
+    request.on('close', () => reject(new Error('the client went away')));
+  });
+}

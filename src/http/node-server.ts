@@ -1,0 +1,89 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { Request } from '@whatwg-node/fetch';
+import { ApiError } from '../graphql/errors.ts';
+import type { Logger } from '../platform/log.ts';
+import { receiveBody } from './node-body.ts';
+import { sendStream } from './node-stream.ts';
+import type { NewRequest } from './request-state.ts';
+
+export interface NodeServerOptions {
+  readonly handle: (request: globalThis.Request, arrival: Omit<NewRequest, 'nowMs'>) => Promise<Response>;
+  readonly maxBodyBytes: number;
+  readonly log: Logger;
+}
+
+/** Headers and body of a request must be in by then. */
+const REQUEST_TIMEOUT_MS = 10_000;
+const TIMEOUT_CHECK_INTERVAL_MS = 1_000;
+const KEEP_ALIVE_TIMEOUT_MS = 65_000;
+const HOST = /^[\w.\-[\]:]+$/;
+
+/** The address asked for, as a URL; undefined where the request line or the Host header make none. */
+function targetOf({ url = '/', headers: { host = 'localhost' } }: IncomingMessage): string | undefined {
+  const target = url.startsWith('/') ? `http://${host}${url}` : url;
+  return HOST.test(host) && URL.canParse(target) ? target : undefined;
+}
+
+/**
+ * Node's HTTP server in front of the service. It takes a request in whole, within its limits of size and time, before
+ * anything else sees it, and writes the response.
+ */
+export function createNodeServer({ handle, maxBodyBytes, log }: NodeServerOptions): Server {
+  async function respond(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
+    const hasBody = incoming.method !== 'GET' && incoming.method !== 'HEAD';
+    const { bytes, refusal } = hasBody
+      ? await receiveBody(incoming, maxBodyBytes)
+      : { bytes: undefined, refusal: undefined };
+    const target = targetOf(incoming);
+    const gone = new AbortController();
+    outgoing.on('close', () => gone.abort());
+    const request = new Request(target ?? 'http://localhost/', {
+      method: incoming.method ?? 'GET',
+      headers: incoming.headers as Record<string, string>,
+      signal: gone.signal,
+      ...(bytes === undefined || bytes.length === 0 ? {} : { body: bytes }),
+    });
+    const badTarget =
+      target === undefined ? new ApiError('BAD_REQUEST', 'The request names no address.') : undefined;
+    const response = await handle(request, {
+      peerAddress: incoming.socket.remoteAddress,
+      refusal: refusal ?? badTarget,
+    });
+    if (outgoing.destroyed) return void response.body?.cancel();
+    outgoing.statusCode = response.status;
+    response.headers.forEach((value, name) => {
+      if (name !== 'set-cookie') outgoing.setHeader(name, value);
+    });
+    const cookies = response.headers.getSetCookie();
+    if (cookies.length > 0) outgoing.setHeader('set-cookie', cookies);
+    // What was not read of the body would be taken for the next request.
+    if (refusal !== undefined) outgoing.setHeader('connection', 'close');
+    if (response.headers.get('content-type')?.startsWith('text/event-stream') && response.body !== null)
+      return sendStream(response.body, outgoing);
+    const body = Buffer.from(await response.arrayBuffer());
+    if (response.status !== 204 && response.status !== 304) outgoing.setHeader('content-length', body.length);
+    outgoing.end(incoming.method === 'HEAD' ? undefined : body);
+  }
+
+  const server = createServer(
+    {
+      connectionsCheckingInterval: TIMEOUT_CHECK_INTERVAL_MS,
+      requestTimeout: REQUEST_TIMEOUT_MS,
+      headersTimeout: REQUEST_TIMEOUT_MS,
+      keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
+    },
+    (incoming, outgoing) => {
+      respond(incoming, outgoing).catch((error: unknown) => {
+        if (!outgoing.headersSent && !outgoing.destroyed && !incoming.destroyed) {
+          log.error({ err: error }, 'a request could not be answered');
+          outgoing
+            .writeHead(500, { 'content-type': 'application/json; charset=utf-8' })
+            .end(
+              '{"errors":[{"message":"Something went wrong on our side.","extensions":{"code":"INTERNAL_SERVER_ERROR"}}]}',
+            );
+        } else outgoing.destroy();
+      });
+    },
+  );
+  return server;
+}

@@ -1,0 +1,21 @@
+import { randomUUID } from 'node:crypto';
+import type { HttpPlugin } from './request-state.ts';
+
+/** What of a client's own id is kept (contract section 2). */
+const ACCEPTABLE = /^[\x21-\x7e]{1,128}$/;
+
+/** Gives every request an id, the client's own where it sent a usable one, and puts it on every response. */
+export function useRequestId(): HttpPlugin {
+  return {
+    onRequest({ request, serverContext }) {
+      const sent = request.headers.get('x-request-id');
+      serverContext.state.requestId = sent !== null && ACCEPTABLE.test(sent) ? sent : randomUUID();
+    },
+    onResponse({ response, serverContext }) {
+      // A preflight is answered before any plugin of ours runs.
+      const { state } = serverContext;
+      state.requestId ||= randomUUID();
+      response.headers.set('x-request-id', state.requestId);
+    },
+  };
+}

@@ -1,0 +1,50 @@
+import type { YogaInitialContext, Plugin as YogaPlugin } from 'graphql-yoga';
+import type { Caller } from '../auth/principal.ts';
+import type { Context } from '../graphql/context.ts';
+import type { ApiError } from '../graphql/errors.ts';
+
+/** What is known of one HTTP request, filled in by the plugins in the order in which they run. */
+export interface RequestState {
+  requestId: string;
+  readonly startedAtMs: number;
+  /** The address of the socket's other end; undefined for a call of `app.fetch`. */
+  readonly peerAddress: string | undefined;
+  /** Undefined until authentication has run. */
+  caller: Caller | undefined;
+  /** Headers that go on the response, whatever it is. */
+  readonly responseHeaders: Record<string, string>;
+  /** What was wrong with the request before it was whole, such as a body past its limit: it is refused with that. */
+  readonly refusal: ApiError | undefined;
+  /** Ends the event stream of this request. */
+  readonly stop: AbortController;
+  /** For the log: the kind and the name of the operation, and the codes of its errors. */
+  operationKind?: 'query' | 'mutation' | 'subscription';
+  operationName?: string;
+  errorCodes?: readonly string[];
+}
+
+/** What travels with a request through Yoga beside the request itself. */
+export interface ServerContext {
+  readonly state: RequestState;
+}
+
+export type HttpPlugin = YogaPlugin<Context, ServerContext>;
+export type OperationContext = YogaInitialContext & ServerContext & Context;
+
+export interface NewRequest {
+  readonly nowMs: number;
+  readonly peerAddress?: string | undefined;
+  readonly refusal?: ApiError | undefined;
+}
+
+export function newRequestState({ nowMs, peerAddress, refusal }: NewRequest): RequestState {
+  return {
+    requestId: '',
+    startedAtMs: nowMs,
+    peerAddress,
+    caller: undefined,
+    responseHeaders: {},
+    refusal,
+    stop: new AbortController(),
+  };
+}

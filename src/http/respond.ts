@@ -1,0 +1,55 @@
+import type { ExecutionResult, GraphQLError } from 'graphql';
+import { maskError, publicError } from '../graphql/mask-error.ts';
+import type { Logger } from '../platform/log.ts';
+import { negotiate } from './accept.ts';
+import type { HttpPlugin, RequestState } from './request-state.ts';
+import { statusOf, stringifyResult } from './result.ts';
+import { eventStream } from './sse.ts';
+
+export interface ResponseOptions {
+  readonly log: Logger;
+  /** Aborts when the service goes down: streams then end so that clients come back. */
+  readonly shutdown: AbortSignal;
+}
+
+function isStream(result: object): result is AsyncIterable<ExecutionResult> {
+  return Symbol.asyncIterator in result;
+}
+
+async function* once(result: ExecutionResult): AsyncGenerator<ExecutionResult> {
+  yield result;
+}
+
+function headersOf(errors: readonly GraphQLError[]): Record<string, string> {
+  return Object.assign({}, ...errors.map((error) => publicError(error).headers));
+}
+
+function masked(result: ExecutionResult, state: RequestState, log: Logger): ExecutionResult {
+  if (result.errors === undefined) return result;
+  const errors = result.errors.map((error) => maskError(error, { requestId: state.requestId, log }));
+  state.errorCodes = errors.map((error) => publicError(error).code);
+  return { ...result, errors };
+}
+
+/** Turns the result of an operation into the response, in the media type that the client asked for. */
+export function useResponse({ log, shutdown }: ResponseOptions): HttpPlugin {
+  return {
+    onResultProcess({ request, serverContext, setResultProcessor }) {
+      const { state } = serverContext;
+      const mediaType = negotiate(request.headers.get('accept')) ?? 'application/json';
+      setResultProcessor((given, { Response }) => {
+        const streamed: object = given;
+        if (isStream(streamed)) return eventStream(streamed, { log, shutdown, stop: state.stop });
+        const result = masked(given as ExecutionResult, state, log);
+        const status = statusOf(result, mediaType);
+        if (mediaType === 'text/event-stream' && status === 200)
+          return eventStream(once(result), { log, shutdown, stop: state.stop });
+        const contentType = mediaType === 'text/event-stream' ? 'application/json' : mediaType;
+        return new Response(stringifyResult(result), {
+          status,
+          headers: { ...headersOf(result.errors ?? []), 'content-type': `${contentType}; charset=utf-8` },
+        });
+      }, mediaType);
+    },
+  };
+}

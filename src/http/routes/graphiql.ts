@@ -1,0 +1,136 @@
+import { createHash } from 'node:crypto';
+import { promisify } from 'node:util';
+import { gzip } from 'node:zlib';
+import { renderGraphiQL } from '@graphql-yoga/render-graphiql';
+import { isLoopbackHost } from '../../platform/config.ts';
+import { wantsHtml } from '../accept.ts';
+import type { HttpPlugin } from '../request-state.ts';
+
+export interface GraphiqlOptions {
+  readonly path: string;
+  readonly endpoint: string;
+  /** A key to fill in, for pages that this machine alone can open. */
+  readonly demoKey?: string | undefined;
+}
+
+const EXAMPLES = [
+  `# Press the play button. Posts with their authors, in one request.
+query Posts {
+  posts(limit: 5) {
+    id
+    title
+    tags
+    commentCount
+    author {
+      name
+    }
+  }
+}
+`,
+  `# Start this one, then run "CreatePost" in another tab: the event shows up here.
+subscription NewPosts {
+  postCreated {
+    id
+    title
+    author {
+      name
+    }
+  }
+}
+`,
+  `mutation CreatePost {
+  createPost(title: "Hello from GraphiQL", body: "Written in the browser.", tags: ["hello"]) {
+    id
+    title
+    createdAt
+  }
+}
+`,
+  `# A cursor connection: pass endCursor as "after" for the next page.
+query PostsPage($after: String) {
+  postsConnection(first: 3, after: $after) {
+    edges {
+      cursor
+      node {
+        title
+        comments(limit: 2) {
+          body
+          author {
+            name
+          }
+        }
+      }
+    }
+    pageInfo {
+      hasNextPage
+      endCursor
+    }
+  }
+}
+`,
+];
+
+interface Page {
+  readonly html: Buffer;
+  readonly gzipped: Buffer;
+  readonly etag: string;
+}
+
+async function renderPage(endpoint: string, key: string | undefined): Promise<Page> {
+  const headers = JSON.stringify({ Authorization: `Bearer ${key ?? '<your API key>'}` }, null, 2);
+  const [defaultQuery = ''] = EXAMPLES;
+  const html = Buffer.from(
+    renderGraphiQL({
+      title: 'Content Graph API',
+      endpoint,
+      defaultQuery,
+      headers,
+      defaultTabs: EXAMPLES.map((query) => ({ query, headers })),
+      subscriptionsProtocol: 'SSE',
+      shouldPersistHeaders: false,
+    }),
+  );
+  const gzipped = await promisify(gzip)(html, { level: 9 });
+  return { html, gzipped, etag: `"${createHash('sha256').update(html).digest('base64url')}"` };
+}
+
+/**
+ * GraphiQL for browsers that open the endpoint: one page that needs no other host. It holds nine megabytes, so it is
+ * rendered and compressed once and then cached by the browser.
+ */
+export function useGraphiqlPage({ path, endpoint, demoKey }: GraphiqlOptions): HttpPlugin {
+  const pages = new Map<string | undefined, Promise<Page>>();
+  const pageWith = (key: string | undefined): Promise<Page> => {
+    const page = pages.get(key) ?? renderPage(endpoint, key);
+    pages.set(key, page);
+    return page;
+  };
+  return {
+    async onRequest({ request, url, endResponse }) {
+      if (
+        request.method !== 'GET' ||
+        url.pathname !== path ||
+        url.searchParams.has('query') ||
+        !wantsHtml(request.headers.get('accept'))
+      )
+        return undefined;
+      // A name that another site points at this machine must not read the key (DNS rebinding).
+      const local = isLoopbackHost(url.hostname);
+      const { html, gzipped, etag } = await pageWith(local ? demoKey : undefined);
+      const headers = {
+        etag,
+        'content-type': 'text/html; charset=utf-8',
+        'cache-control': 'private, no-cache',
+        vary: 'Accept, Accept-Encoding',
+        'content-security-policy': "frame-ancestors 'none'",
+      };
+      if (request.headers.get('if-none-match') === etag)
+        return endResponse(new Response(null, { status: 304, headers }));
+      const zipped = /\bgzip\b/.test(request.headers.get('accept-encoding') ?? '');
+      const body = new Uint8Array(zipped ? gzipped : html);
+      return endResponse(
+        new Response(body, { headers: zipped ? { ...headers, 'content-encoding': 'gzip' } : headers }),
+      );
+    },
+  };
+}

@@ -1,0 +1,41 @@
+import { banner } from './demo/banner.ts';
+import { ConfigError, loadProcessConfig } from './platform/config.ts';
+import { FolderInUseError } from './platform/db/embedded/lock.ts';
+import { MigrationError } from './platform/db/migrate.ts';
+import { createLogger } from './platform/log.ts';
+import { startService } from './serve.ts';
+
+/** Mistakes of whoever starts the service: said in plain words, without a stack. */
+function isPlain(error: unknown): error is Error {
+  return (
+    error instanceof ConfigError ||
+    error instanceof FolderInUseError ||
+    error instanceof MigrationError ||
+    (error as { code?: unknown })?.code === 'EADDRINUSE'
+  );
+}
+
+async function main(): Promise<void> {
+  const config = loadProcessConfig();
+  const development = config.environment === 'development';
+  const log = createLogger({ level: config.logLevel, pretty: development });
+  const service = await startService(config, log);
+  log.info({ origin: service.origin, database: config.database.kind }, 'listening');
+  if (development) process.stdout.write(banner(service.origin, config.graphiql, service.demo));
+  const stop = (signal: NodeJS.Signals) => {
+    log.info({ signal }, 'stopping');
+    void service.stop().then(() => {
+      log.info('stopped');
+      process.exit(0);
+    });
+  };
+  process.once('SIGTERM', stop);
+  process.once('SIGINT', stop);
+}
+
+try {
+  await main();
+} catch (error) {
+  process.stderr.write(`${isPlain(error) ? error.message : (error as Error).stack}\n`);
+  process.exit(1);
+}

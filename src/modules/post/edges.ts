@@ -1,0 +1,45 @@
+import { builder } from '../../graphql/builder.ts';
+import { connectionPage, listPage } from '../../graphql/pagination/arguments.ts';
+import {
+  connectionArguments,
+  connectionOf,
+  limitArgument,
+  listCost,
+} from '../../graphql/pagination/fields.ts';
+import { readSlices } from '../../graphql/pagination/slice.ts';
+import type { ListEdge } from '../../graphql/read/entity.ts';
+import { readPages } from '../../graphql/read/read.ts';
+import { User } from '../user/type.ts';
+import { Post, type PostRow, postEntity } from './type.ts';
+
+const postsOfUser: ListEdge<PostRow> = {
+  name: 'posts_of_user',
+  entity: postEntity,
+  parent: 'author_id',
+  order: 'newest-first',
+};
+
+export const PostConnection = connectionOf('Post', Post);
+
+builder.objectFields(User, (t) => ({
+  posts: t.loadableList({
+    type: Post,
+    byPath: true,
+    scope: 'posts:read',
+    complexity: listCost,
+    description: 'The posts of the user, the newest first. Needs the scope `posts:read`.',
+    args: { limit: limitArgument(t.arg) },
+    resolve: (user) => user.id,
+    load: (ids: string[], { db }, args) => readPages(db, postsOfUser, ids, listPage(args)),
+  }),
+  postsConnection: t.loadable({
+    type: PostConnection,
+    byPath: true,
+    scope: 'posts:read',
+    complexity: listCost,
+    description: 'The posts of the user page by page, the newest first. Needs the scope `posts:read`.',
+    args: connectionArguments(t.arg),
+    resolve: (user) => user.id,
+    load: (ids: string[], { db }, args) => readSlices(db, postsOfUser, ids, connectionPage(args)),
+  }),
+}));

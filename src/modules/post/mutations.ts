@@ -1,0 +1,50 @@
+import { builder } from '../../graphql/builder.ts';
+import { principalOf, unitOfWorkOf } from '../../graphql/context.ts';
+import { parseId } from '../../graphql/input.ts';
+import { createPost, deletePost, updatePost } from './service.ts';
+import { Post } from './type.ts';
+
+const TITLE = '1 to 200 characters, with something other than white space among them.';
+const BODY = '1 to 50,000 characters.';
+const TAGS = 'At most 10 tags of 1 to 50 characters each, none twice.';
+
+builder.mutationFields((t) => ({
+  createPost: t.field({
+    type: Post,
+    scope: 'posts:write',
+    description:
+      'Creates a post of the caller’s and announces it to `postCreated`. Needs the scope `posts:write`.',
+    args: {
+      title: t.arg.string({ required: true, description: TITLE }),
+      body: t.arg.string({ required: true, description: BODY }),
+      tags: t.arg.stringList({ description: `${TAGS} None where absent.` }),
+    },
+    resolve: (_root, { title, body, tags }, context) =>
+      createPost(unitOfWorkOf(context), principalOf(context), { title, body, tags: tags ?? [] }),
+  }),
+  updatePost: t.field({
+    type: Post,
+    scope: 'posts:write',
+    description:
+      'Changes what is given of a post; absent and null leave it as it is. For its author and for admins. NOT_FOUND where there is no such post. Needs the scope `posts:write`.',
+    args: {
+      id: t.arg.id({ required: true, description: 'The post’s id.' }),
+      title: t.arg.string({ description: TITLE }),
+      body: t.arg.string({ description: BODY }),
+      tags: t.arg.stringList({ description: `${TAGS} They replace the present ones.` }),
+    },
+    resolve: (_root, { id, title, body, tags }, context) =>
+      updatePost(unitOfWorkOf(context), principalOf(context), parseId(id), {
+        title: title ?? undefined,
+        body: body ?? undefined,
+        tags: tags ?? undefined,
+      }),
+  }),
+  deletePost: t.boolean({
+    scope: 'posts:write',
+    description:
+      'Deletes a post and its comments. For its author and for admins. True where it was there, false where it was not (any more). Needs the scope `posts:write`.',
+    args: { id: t.arg.id({ required: true, description: 'The post’s id.' }) },
+    resolve: (_root, { id }, context) => deletePost(unitOfWorkOf(context), principalOf(context), parseId(id)),
+  }),
+}));

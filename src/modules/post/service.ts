@@ -1,0 +1,97 @@
+import type { Principal } from '../../auth/principal.ts';
+import { APPEND_EVENT } from '../../events/log.ts';
+import { forbidden, notFound } from '../../graphql/errors.ts';
+import { selectList } from '../../graphql/read/entity.ts';
+import { statement } from '../../platform/db/statement.ts';
+import type { UnitOfWork } from '../../platform/db/unit-of-work.ts';
+import { newId } from '../../platform/uuid.ts';
+import { mayChangePost } from './policy.ts';
+import { checkBody, checkTags, checkTitle } from './rules.ts';
+import { type PostRow, postEntity } from './type.ts';
+
+/** The post, its tags and its event in one statement: the write that clients wait for most often. */
+const INSERT_POST = statement<PostRow>(
+  'post_insert',
+  `WITH post AS (INSERT INTO posts (id, title, body, author_id) VALUES ($1, $2, $3, $4) RETURNING *),
+     tag AS (INSERT INTO tags (post_id, name, position, created_at)
+       SELECT post.id, given.name, given.position, post.created_at FROM post, unnest($5::text[]) WITH ORDINALITY AS given(name, position)),
+     event AS (${APPEND_EVENT})
+   SELECT ${selectList(postEntity)} FROM post t`,
+);
+
+/** Locks the post until the unit of work ends, so that what was checked still holds when it is written. */
+const LOCK_POST = statement<PostRow>(
+  'post_lock',
+  `SELECT ${selectList(postEntity)} FROM posts t WHERE t.id = $1 FOR UPDATE`,
+);
+
+export interface NewPost {
+  readonly title: string;
+  readonly body: string;
+  readonly tags: readonly string[];
+}
+
+/** Creates a post of the principal, and with it its event. Throws BAD_USER_INPUT, DatabaseError. */
+export async function createPost(
+  work: UnitOfWork,
+  principal: Principal,
+  { title, body, tags }: NewPost,
+): Promise<PostRow> {
+  const values = [newId(), checkTitle(title), checkBody(body), principal.userId, [...checkTags(tags)]];
+  const [post] = await work.query(INSERT_POST, values);
+  if (post === undefined) throw new Error('the inserted post was not returned');
+  return post;
+}
+
+export interface PostChanges {
+  readonly title: string | undefined;
+  readonly body: string | undefined;
+  readonly tags: readonly string[] | undefined;
+}
+
+/** Changes what is given and leaves the rest. Throws BAD_USER_INPUT, NOT_FOUND, FORBIDDEN, DatabaseError. */
+export async function updatePost(
+  work: UnitOfWork,
+  principal: Principal,
+  id: string | undefined,
+  changes: PostChanges,
+): Promise<PostRow> {
+  const { title, body } = changes;
+  if (title !== undefined) checkTitle(title);
+  if (body !== undefined) checkBody(body);
+  const tags = changes.tags === undefined ? undefined : checkTags(changes.tags);
+  const post = id === undefined ? undefined : (await work.query(LOCK_POST, [id]))[0];
+  if (post === undefined) throw notFound('post');
+  if (!mayChangePost(principal, post)) throw forbidden('Only the author and admins may change a post.');
+  const { createdAt } = post;
+  return work.withPrisma((prisma) =>
+    prisma.post.update({
+      where: { id: post.id },
+      data: {
+        ...(title === undefined ? {} : { title }),
+        ...(body === undefined ? {} : { body }),
+        ...(tags === undefined
+          ? {}
+          : {
+              tags: {
+                deleteMany: {},
+                createMany: { data: tags.map((name, index) => ({ name, position: index + 1, createdAt })) },
+              },
+            }),
+      },
+    }),
+  );
+}
+
+/** Deletes a post and its comments. False where there is no such post (any more). Throws FORBIDDEN, DatabaseError. */
+export async function deletePost(
+  work: UnitOfWork,
+  principal: Principal,
+  id: string | undefined,
+): Promise<boolean> {
+  const post = id === undefined ? undefined : (await work.query(LOCK_POST, [id]))[0];
+  if (post === undefined) return false;
+  if (!mayChangePost(principal, post)) throw forbidden('Only the author and admins may delete a post.');
+  await work.withPrisma((prisma) => prisma.post.delete({ where: { id: post.id }, select: { id: true } }));
+  return true;
+}

@@ -1,0 +1,84 @@
+import { builder } from '../../graphql/builder.ts';
+import type { Context } from '../../graphql/context.ts';
+import { notFound } from '../../graphql/errors.ts';
+import type { Entity } from '../../graphql/read/entity.ts';
+import { readByIds } from '../../graphql/read/read.ts';
+import { statement } from '../../platform/db/statement.ts';
+import { User } from '../user/type.ts';
+
+/** A post as the schema shows it. */
+export interface PostRow {
+  readonly id: string;
+  readonly title: string;
+  readonly body: string;
+  readonly authorId: string;
+  readonly commentCount: number;
+  readonly createdAt: Date;
+}
+
+export const postEntity: Entity<PostRow> = {
+  name: 'posts',
+  columns: {
+    id: 'id',
+    title: 'title',
+    body: 'body',
+    authorId: 'author_id',
+    commentCount: 'comment_count',
+    createdAt: 'created_at',
+  },
+  source: { from: 'posts t', createdAt: 't.created_at', id: 't.id' },
+  byTag: {
+    from: 'tags g JOIN posts t ON t.id = g.post_id',
+    createdAt: 'g.created_at',
+    id: 'g.post_id',
+    tag: 'g.name',
+  },
+};
+
+interface TagsRow {
+  readonly postId: string;
+  readonly names: string[];
+}
+
+const TAGS_OF_POSTS = statement<TagsRow>(
+  'tags_of_posts',
+  'SELECT post_id AS "postId", array_agg(name ORDER BY position) AS names FROM tags WHERE post_id = ANY($1::uuid[]) GROUP BY post_id',
+);
+
+/** The tags of each post, in the order they were given in. */
+async function readTags({ db }: Context, postIds: readonly string[]): Promise<string[][]> {
+  const rows = await db.query(TAGS_OF_POSTS, [postIds]);
+  const found = new Map(rows.map(({ postId, names }) => [postId, names]));
+  return postIds.map((id) => found.get(id) ?? []);
+}
+
+export const Post = builder.loadableObject('Post', {
+  description: 'Something a user wrote, for others to read and to comment on.',
+  load: async (ids: string[], context: Context): Promise<(PostRow | Error)[]> => {
+    const rows = await readByIds(context.db, postEntity, ids);
+    return rows.map((row) => row ?? notFound('post'));
+  },
+  fields: (t) => ({
+    id: t.exposeID('id', { description: 'A UUIDv7 that never changes.' }),
+    title: t.exposeString('title', {
+      description: '1 to 200 characters, with something other than white space among them.',
+    }),
+    body: t.exposeString('body', {
+      description: 'The text, 1 to 50,000 characters, exactly as it was written.',
+    }),
+    author: t.field({ type: User, description: 'Who wrote the post.', resolve: (post) => post.authorId }),
+    commentCount: t.exposeInt('commentCount', {
+      description: 'The number of comments on the post right now.',
+    }),
+    createdAt: t.expose('createdAt', {
+      type: 'DateTime',
+      description: 'When the post was created. It never changes.',
+    }),
+    tags: t.loadableList({
+      type: 'String',
+      description: 'The tags of the post, at most ten, in the order they were given in.',
+      resolve: (post) => post.id,
+      load: (ids: string[], context) => readTags(context, ids),
+    }),
+  }),
+});

@@ -1,0 +1,48 @@
+import { isAuthenticated } from '../../auth/principal.ts';
+import { builder } from '../../graphql/builder.ts';
+import type { Context } from '../../graphql/context.ts';
+import { forbidden, notFound } from '../../graphql/errors.ts';
+import type { Entity } from '../../graphql/read/entity.ts';
+import { readByIds } from '../../graphql/read/read.ts';
+
+/** An account as the schema shows it. */
+export interface UserRow {
+  readonly id: string;
+  readonly name: string;
+  readonly email: string;
+  readonly createdAt: Date;
+}
+
+export const userEntity: Entity<UserRow> = {
+  name: 'users',
+  columns: { id: 'id', name: 'name', email: 'email', createdAt: 'created_at' },
+  source: { from: 'users t', createdAt: 't.created_at', id: 't.id' },
+};
+
+/** One's own e-mail needs no scope; anybody else's needs `users:email` (contract section 3). */
+function mayReadEmail({ caller }: Context, user: UserRow): boolean {
+  return caller.scopes.has('users:email') || (isAuthenticated(caller) && caller.userId === user.id);
+}
+
+export const User = builder.loadableObject('User', {
+  description: 'A person or a service that writes posts and comments.',
+  load: async (ids: string[], context: Context): Promise<(UserRow | Error)[]> => {
+    const rows = await readByIds(context.db, userEntity, ids);
+    return rows.map((row) => row ?? notFound('user'));
+  },
+  fields: (t) => ({
+    id: t.exposeID('id', { description: 'A UUIDv7 that never changes.' }),
+    name: t.exposeString('name', {
+      description: 'The name shown with what the user writes, 1 to 100 characters.',
+    }),
+    email: t.string({
+      description:
+        'The e-mail address, unique without regard to case. Visible on one’s own account, and with the scope `users:email`; otherwise FORBIDDEN.',
+      resolve: (user, _args, context) => {
+        if (mayReadEmail(context, user)) return user.email;
+        throw forbidden('This is the e-mail address of another account: it needs the scope "users:email".');
+      },
+    }),
+    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When the account was made.' }),
+  }),
+});

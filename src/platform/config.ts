@@ -1,0 +1,194 @@
+import { existsSync } from 'node:fs';
+import { isIP } from 'node:net';
+import { z } from 'zod';
+
+/** Settings that a start cannot go on with. `problems` holds one plain sentence a mistake. */
+export class ConfigError extends Error {
+  readonly problems: readonly string[];
+  constructor(problems: readonly string[]) {
+    super(
+      `The settings have ${problems.length === 1 ? 'a mistake' : `${problems.length} mistakes`}:\n${problems.map((p) => `  - ${p}`).join('\n')}`,
+    );
+    this.name = 'ConfigError';
+    this.problems = problems;
+  }
+}
+
+const LOOPBACK_HOSTS = new Set(['127.0.0.1', '::1', 'localhost']);
+
+/** Whether a host name or address can be reached from this machine only. */
+export function isLoopbackHost(host: string): boolean {
+  return LOOPBACK_HOSTS.has(host.replace(/^\[|\]$/g, '')) || /^127(\.\d{1,3}){3}$/.test(host);
+}
+
+const flag = z
+  .enum(['true', 'false'], { error: 'must be true or false' })
+  .transform((value) => value === 'true');
+const list = z.string().transform((value) =>
+  value
+    .split(',')
+    .map((item) => item.trim())
+    .filter((item) => item !== ''),
+);
+
+function integer(minimum: number, maximum: number) {
+  const message = `must be a whole number from ${minimum} to ${maximum}`;
+  return z
+    .string()
+    .regex(/^\d{1,12}$/, { error: message })
+    .transform(Number)
+    .refine((value) => value >= minimum && value <= maximum, { error: message });
+}
+
+function isOrigin(value: string): boolean {
+  return URL.canParse(value) && new URL(value).origin === value && /^https?:/.test(value);
+}
+
+const databaseUrl = z
+  .string()
+  .refine((value) => URL.canParse(value) && /^postgres(ql)?:$/.test(new URL(value).protocol), {
+    error: 'must be a PostgreSQL address such as postgres://user:password@host:5432/database',
+  });
+
+function isNetwork(value: string): boolean {
+  const [address = '', bits, ...rest] = value.split('/');
+  const family = isIP(address);
+  if (family === 0 || rest.length > 0) return false;
+  return bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (family === 4 ? 32 : 128));
+}
+
+const variables = z.object({
+  NODE_ENV: z
+    .enum(['development', 'production', 'test'], { error: 'must be development, production or test' })
+    .default('development'),
+  DATABASE_URL: databaseUrl.optional(),
+  DIRECT_DATABASE_URL: databaseUrl.optional(),
+  DATABASE_POOL_SIZE: integer(1, 1000).default(10),
+  DATA_DIR: z.string().default('.data'),
+  HOST: z.string().default('127.0.0.1'),
+  PORT: integer(0, 65_535).default(4000),
+  PUBLIC_URL: z
+    .string()
+    .refine(isOrigin, { error: 'must be an origin such as https://api.example.com, without a path' })
+    .optional(),
+  TRUST_PROXY: list
+    .refine((items) => items.every(isNetwork), {
+      error: 'must be a comma-separated list of addresses or networks such as 10.0.0.0/8',
+    })
+    .default([]),
+  CORS_ORIGINS: list
+    .refine((items) => items.every(isOrigin), {
+      error: 'must be a comma-separated list of origins such as https://app.example.com',
+    })
+    .default([]),
+  SECRET_KEY: z
+    .string()
+    .refine((value) => Buffer.byteLength(value) >= 32, { error: 'must be at least 32 bytes long' })
+    .optional(),
+  ANONYMOUS_READ: flag.default(false),
+  INTROSPECTION: flag.optional(),
+  GRAPHIQL: flag.optional(),
+  METRICS_TOKEN: z.string().min(16, { error: 'must be at least 16 characters long' }).optional(),
+  SHUTDOWN_DELAY: integer(0, 600).optional(),
+  LOG_LEVEL: z
+    .enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'], {
+      error: 'must be trace, debug, info, warn, error, fatal or silent',
+    })
+    .default('info'),
+});
+
+/** The name of every setting that the service reads, in the order of `.env.example`. */
+export const SETTING_NAMES: readonly string[] = Object.keys(variables.shape);
+
+/** All settings, checked. Times carry their unit in the name. */
+export interface Config {
+  readonly environment: 'development' | 'production' | 'test';
+  readonly database:
+    | { readonly kind: 'embedded'; readonly dataDir: string }
+    | {
+        readonly kind: 'postgres';
+        readonly url: string;
+        readonly directUrl: string;
+        readonly poolSize: number;
+      };
+  readonly dataDir: string;
+  readonly host: string;
+  readonly port: number;
+  /** The service's own origin; undefined means http://HOST:PORT, known once it listens. */
+  readonly publicUrl: string | undefined;
+  readonly trustProxy: readonly string[];
+  readonly corsOrigins: readonly string[];
+  readonly secretKey: string | undefined;
+  readonly anonymousRead: boolean;
+  readonly introspection: boolean;
+  readonly graphiql: boolean;
+  readonly metricsToken: string | undefined;
+  readonly shutdownDelayMs: number;
+  readonly logLevel: string;
+}
+
+const WEAK_SECRET = /^(.)\1*$|change.?me|secret|password|example/i;
+
+function productionProblems(v: z.infer<typeof variables>): string[] {
+  const problems: string[] = [];
+  if (v.SECRET_KEY === undefined)
+    problems.push(
+      'SECRET_KEY is required in production: at least 32 random bytes, for example from "openssl rand -base64 48".',
+    );
+  else if (WEAK_SECRET.test(v.SECRET_KEY))
+    problems.push('SECRET_KEY is weak: use random bytes, for example from "openssl rand -base64 48".');
+  if (v.PUBLIC_URL === undefined)
+    problems.push('PUBLIC_URL is required in production: the https origin that clients use.');
+  else if (!v.PUBLIC_URL.startsWith('https://')) problems.push('PUBLIC_URL must be https in production.');
+  return problems;
+}
+
+/**
+ * Reads the settings from `environment`. An empty value counts as not set.
+ * Throws ConfigError, which names every mistake at once.
+ */
+export function loadConfig(environment: NodeJS.ProcessEnv): Config {
+  const given = Object.fromEntries(
+    SETTING_NAMES.flatMap((name) => (environment[name] ? [[name, environment[name]]] : [])),
+  );
+  const parsed = variables.safeParse(given);
+  if (!parsed.success)
+    throw new ConfigError(parsed.error.issues.map((issue) => `${issue.path.join('.')} ${issue.message}.`));
+  const v = parsed.data;
+  const production = v.NODE_ENV === 'production';
+  const problems = production ? productionProblems(v) : [];
+  if (v.DIRECT_DATABASE_URL !== undefined && v.DATABASE_URL === undefined)
+    problems.push('DIRECT_DATABASE_URL goes with DATABASE_URL, which is not set.');
+  if (problems.length > 0) throw new ConfigError(problems);
+  return {
+    environment: v.NODE_ENV,
+    database:
+      v.DATABASE_URL === undefined
+        ? { kind: 'embedded', dataDir: v.DATA_DIR }
+        : {
+            kind: 'postgres',
+            url: v.DATABASE_URL,
+            directUrl: v.DIRECT_DATABASE_URL ?? v.DATABASE_URL,
+            poolSize: v.DATABASE_POOL_SIZE,
+          },
+    dataDir: v.DATA_DIR,
+    host: v.HOST,
+    port: v.PORT,
+    publicUrl: v.PUBLIC_URL,
+    trustProxy: v.TRUST_PROXY,
+    corsOrigins: v.CORS_ORIGINS,
+    secretKey: v.SECRET_KEY,
+    anonymousRead: v.ANONYMOUS_READ,
+    introspection: v.INTROSPECTION ?? !production,
+    graphiql: v.GRAPHIQL ?? !production,
+    metricsToken: v.METRICS_TOKEN,
+    shutdownDelayMs: (v.SHUTDOWN_DELAY ?? (production ? 5 : 0)) * 1000,
+    logLevel: v.LOG_LEVEL,
+  };
+}
+
+/** The settings of this process: its environment, completed from `.env` where there is one. Throws ConfigError. */
+export function loadProcessConfig(): Config {
+  if (existsSync('.env')) process.loadEnvFile('.env');
+  return loadConfig(process.env);
+}

@@ -1,0 +1,98 @@
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { Worker } from 'node:worker_threads';
+import type { Logger } from '../../log.ts';
+import {
+  chooseAddress,
+  type EmbeddedAddress,
+  publishAddress,
+  socketPath,
+  withdrawAddress,
+} from './address.ts';
+import { lockFolder } from './lock.ts';
+import type { EmbeddedWorkerData } from './worker.ts';
+
+/** The embedded PostgreSQL of one folder: a worker thread that other processes can connect to as well. */
+export interface EmbeddedServer {
+  readonly address: EmbeddedAddress;
+  /** Resolves once the server takes connections, also after a restart. */
+  ready(): Promise<void>;
+  /** Ends the worker in the middle of whatever it does and starts another; uncommitted work is gone. */
+  restart(reason: string): Promise<void>;
+  close(): Promise<void>;
+}
+
+/**
+ * Starts the embedded server on `dataDir`, which it locks and creates if need be.
+ * Throws FolderInUseError. A worker that dies by itself is started again.
+ */
+export async function startEmbeddedServer(dataDir: string, log: Logger): Promise<EmbeddedServer> {
+  const lock = lockFolder(dataDir);
+  const address = await chooseAddress(dataDir);
+  const path = socketPath(address);
+  let closing = false;
+  let worker: Worker | undefined;
+  let starting: Promise<void> | undefined;
+
+  function start(): Promise<void> {
+    if (path !== undefined) rmSync(path, { force: true });
+    const data: EmbeddedWorkerData = {
+      folder: join(dataDir, 'postgres'),
+      address: path === undefined ? address : { path },
+    };
+    const started = new Worker(new URL('./worker.ts', import.meta.url), { workerData: data });
+    worker = started;
+    return new Promise<void>((resolve, reject) => {
+      started.once('message', () => resolve());
+      started.once('error', (error) => {
+        log.error({ err: error }, 'the embedded database failed');
+        reject(error);
+      });
+      started.once('exit', () => {
+        reject(new Error('the embedded database ended while it started'));
+        if (closing || worker !== started) return;
+        log.warn('the embedded database ended; starting it again');
+        void renew();
+      });
+    });
+  }
+
+  function renew(): Promise<void> {
+    starting = start();
+    // Whoever needs the database awaits `ready` and gets the error there.
+    starting.catch(() => undefined);
+    return starting;
+  }
+
+  try {
+    await renew();
+    publishAddress(dataDir, address);
+  } catch (error) {
+    closing = true;
+    lock.release();
+    throw error;
+  }
+
+  return {
+    address,
+    ready: () => starting ?? Promise.reject(new Error('the embedded database is not running')),
+    async restart(reason) {
+      log.warn({ reason }, 'restarting the embedded database');
+      const old = worker;
+      worker = undefined;
+      await old?.terminate();
+      await renew();
+    },
+    async close() {
+      closing = true;
+      withdrawAddress(dataDir);
+      const last = worker;
+      if (last !== undefined) {
+        const ended = new Promise((resolve) => last.once('exit', resolve));
+        last.postMessage('close');
+        await ended;
+      }
+      lock.release();
+    },
+  };
+}

@@ -1,0 +1,46 @@
+/** What went wrong with the database, as far as a caller can act on it. */
+export type DatabaseErrorKind = 'unavailable' | 'timeout' | 'conflict' | 'other';
+
+/** The only error that leaves the database layer. The cause is for the log, never for a client. */
+export class DatabaseError extends Error {
+  readonly kind: DatabaseErrorKind;
+  constructor(kind: DatabaseErrorKind, cause: unknown) {
+    super(`database: ${kind}${cause instanceof Error ? `: ${cause.message}` : ''}`, { cause });
+    this.name = 'DatabaseError';
+    this.kind = kind;
+  }
+}
+
+/** SQLSTATE codes and classes (PostgreSQL appendix A) and Node's socket errors. */
+const KINDS: readonly [RegExp, DatabaseErrorKind][] = [
+  [/^57014$|^55P03$/, 'timeout'],
+  [/^40001$|^40P01$/, 'conflict'],
+  [/^08|^57P0|^53|^25006$|^28|^3D000$/, 'unavailable'],
+  [/^E(CONN|PIPE|HOSTUNREACH|NETUNREACH|TIMEDOUT|NOENT|AI_AGAIN|NOTFOUND)/, 'unavailable'],
+  [/^P(1001|1002|1008|1011|1017|2024)$/, 'unavailable'],
+  [/^P2034$/, 'conflict'],
+];
+
+const LOST_CONNECTION =
+  /Connection terminated|timeout exceeded when trying to connect|not queryable|Connection ended|closed the connection|Can't reach database/i;
+
+function codeOf(error: unknown): string {
+  if (typeof error !== 'object' || error === null) return '';
+  const { code, originalCode, cause } = error as { code?: unknown; originalCode?: unknown; cause?: unknown };
+  if (typeof originalCode === 'string') return originalCode;
+  if (cause !== undefined && cause !== error) {
+    const inner = codeOf(cause);
+    if (inner !== '') return inner;
+  }
+  return typeof code === 'string' ? code : '';
+}
+
+/** The kind of an error thrown by `pg` or by Prisma's client. */
+export function toDatabaseError(error: unknown): DatabaseError {
+  if (error instanceof DatabaseError) return error;
+  const code = codeOf(error);
+  const match = KINDS.find(([pattern]) => pattern.test(code));
+  if (match !== undefined) return new DatabaseError(match[1], error);
+  const lost = error instanceof Error && LOST_CONNECTION.test(error.message);
+  return new DatabaseError(lost ? 'unavailable' : 'other', error);
+}

@@ -1,0 +1,115 @@
+import { createHash, randomUUID } from 'node:crypto';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Client } from 'pg';
+import type { Database } from './database.ts';
+import { type Queryable, statement } from './statement.ts';
+
+/** A migration in Prisma's layout: a folder of prisma/migrations with `migration.sql` in it. */
+interface Migration {
+  readonly name: string;
+  readonly sql: string;
+  readonly checksum: string;
+}
+
+/** The database holds something that these migrations cannot go on from. */
+export class MigrationError extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = 'MigrationError';
+  }
+}
+
+const MIGRATIONS_FOLDER = new URL('../../../prisma/migrations', import.meta.url).pathname;
+
+/** The key of the advisory lock that Prisma Migrate takes, so that it and this applier exclude each other. */
+const PRISMA_LOCK = 72_707_369;
+
+/** As Prisma Migrate creates it. */
+const CREATE_TABLE = `CREATE TABLE IF NOT EXISTS "_prisma_migrations" (
+  "id" VARCHAR(36) PRIMARY KEY NOT NULL, "checksum" VARCHAR(64) NOT NULL, "finished_at" TIMESTAMPTZ,
+  "migration_name" VARCHAR(255) NOT NULL, "logs" TEXT, "rolled_back_at" TIMESTAMPTZ,
+  "started_at" TIMESTAMPTZ NOT NULL DEFAULT now(), "applied_steps_count" INTEGER NOT NULL DEFAULT 0)`;
+
+function readMigrations(): Migration[] {
+  return readdirSync(MIGRATIONS_FOLDER, { withFileTypes: true })
+    .filter((entry) => entry.isDirectory())
+    .map(({ name }) => {
+      const sql = readFileSync(join(MIGRATIONS_FOLDER, name, 'migration.sql'), 'utf8');
+      return { name, sql, checksum: createHash('sha256').update(sql).digest('hex') };
+    })
+    .sort((a, b) => (a.name < b.name ? -1 : 1));
+}
+
+interface Applied {
+  readonly migration_name: string;
+  readonly checksum: string;
+  readonly finished_at: Date | null;
+}
+
+const APPLIED =
+  'SELECT "migration_name", "checksum", "finished_at" FROM "_prisma_migrations" WHERE "rolled_back_at" IS NULL';
+
+function pendingOf(applied: readonly Applied[]): Migration[] {
+  const byName = new Map(applied.map((row) => [row.migration_name, row]));
+  return readMigrations().filter(({ name, checksum }) => {
+    const row = byName.get(name);
+    if (row === undefined) return true;
+    if (row.finished_at === null)
+      throw new MigrationError(
+        `Migration ${name} was begun and not finished. Mend the database, then mark it with "prisma migrate resolve".`,
+      );
+    if (row.checksum !== checksum)
+      throw new MigrationError(`Migration ${name} was applied with another text than the one checked in.`);
+    return false;
+  });
+}
+
+async function applyAll(client: Client): Promise<string[]> {
+  await client.query(CREATE_TABLE);
+  const pending = pendingOf((await client.query<Applied>(APPLIED)).rows);
+  for (const { name, sql, checksum } of pending) {
+    // One transaction each: a process that dies here leaves nothing half done.
+    await client.query('BEGIN');
+    await client.query(sql);
+    await client.query(
+      'INSERT INTO "_prisma_migrations" ("id", "checksum", "migration_name", "started_at", "finished_at", "applied_steps_count") VALUES ($1, $2, $3, now(), clock_timestamp(), 1)',
+      [randomUUID(), checksum, name],
+    );
+    await client.query('COMMIT');
+  }
+  return pending.map(({ name }) => name);
+}
+
+/**
+ * Applies the pending migrations in order and returns their names. Of several processes that start at once one
+ * applies them while the others wait. The record is Prisma Migrate's own, so that either tool goes on from the other.
+ * Throws MigrationError.
+ */
+export async function migrate(database: Database): Promise<string[]> {
+  const client = await database.dedicatedClient();
+  try {
+    await client.query('SELECT pg_advisory_lock($1)', [PRISMA_LOCK]);
+    try {
+      return await applyAll(client);
+    } finally {
+      await client.query('ROLLBACK');
+      await client.query('SELECT pg_advisory_unlock($1)', [PRISMA_LOCK]);
+    }
+  } finally {
+    await client.end();
+  }
+}
+
+const TABLE_EXISTS = statement<{ found: boolean }>(
+  'migrations_table',
+  `SELECT to_regclass('"_prisma_migrations"') IS NOT NULL AS "found"`,
+);
+const APPLIED_STATEMENT = statement<Applied>('migrations_applied', APPLIED);
+
+/** The names of the migrations that the database lacks. Throws DatabaseError, MigrationError. */
+export async function pendingMigrations(database: Queryable): Promise<string[]> {
+  const [table] = await database.query(TABLE_EXISTS, []);
+  const applied = table?.found ? await database.query(APPLIED_STATEMENT, []) : [];
+  return pendingOf(applied).map(({ name }) => name);
+}

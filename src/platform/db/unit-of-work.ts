@@ -1,0 +1,134 @@
+import type { PoolClient } from 'pg';
+import type { PrismaClient } from '../../generated/prisma/client.ts';
+import { toDatabaseError } from './errors.ts';
+import type { Parameter, Queryable, Statement } from './statement.ts';
+
+/** A connection on loan: statements on it, Prisma's client bound to it. */
+export interface Connection extends Queryable {
+  readonly client: PoolClient;
+  readonly prisma: PrismaClient;
+  release(error?: Error): void;
+}
+
+export interface UnitOfWorkOptions {
+  readonly separable: boolean;
+}
+
+/**
+ * One transaction on one connection, for everything that a mutation reads and writes. It opens with the first
+ * statement: a mutation that is refused before costs the database nothing. There is no way from here to the pool, so
+ * that work inside a transaction cannot wait for a second connection.
+ */
+export class UnitOfWork implements Queryable {
+  readonly #connect: () => Promise<Connection>;
+  readonly #separable: boolean;
+  readonly #afterCommit: (() => void)[] = [];
+  #connection: Promise<Connection> | undefined;
+  #savepoints = 0;
+  #failed = false;
+  #ended = false;
+
+  /**
+   * `separable` says that `attempt` is called more than once, or that something is stored after it fails: each attempt
+   * then has a savepoint of its own. Otherwise a failed attempt is the whole, and savepoints would be two idle trips.
+   */
+  constructor(connect: () => Promise<Connection>, { separable }: UnitOfWorkOptions) {
+    this.#connect = connect;
+    this.#separable = separable;
+  }
+
+  async #begun(): Promise<Connection> {
+    if (this.#ended) throw new Error('the unit of work has ended');
+    this.#connection ??= this.#connect().then(async (connection) => {
+      try {
+        await connection.client.query('BEGIN');
+        return connection;
+      } catch (error) {
+        connection.release(error as Error);
+        throw toDatabaseError(error);
+      }
+    });
+    return this.#connection;
+  }
+
+  async query<Row>(statement: Statement<Row>, values: readonly Parameter[]): Promise<Row[]> {
+    return (await this.#begun()).query(statement, values);
+  }
+
+  /** Runs `write` with Prisma's client on this transaction. Throws DatabaseError. */
+  async withPrisma<T>(write: (prisma: PrismaClient) => Promise<T>): Promise<T> {
+    const { prisma } = await this.#begun();
+    try {
+      return await write(prisma);
+    } catch (error) {
+      throw toDatabaseError(error);
+    }
+  }
+
+  /** Runs `work` so that its writes are undone where it throws, and only its: earlier attempts stay. */
+  async attempt<T>(work: () => Promise<T>): Promise<T> {
+    if (!this.#separable) {
+      try {
+        return await work();
+      } catch (error) {
+        this.#failed = true;
+        throw error;
+      }
+    }
+    const { client } = await this.#begun();
+    this.#savepoints += 1;
+    const name = `s${this.#savepoints}`;
+    const callbacks = this.#afterCommit.length;
+    await command(client, `SAVEPOINT ${name}`);
+    try {
+      const result = await work();
+      await command(client, `RELEASE SAVEPOINT ${name}`);
+      return result;
+    } catch (error) {
+      this.#afterCommit.length = callbacks;
+      await command(client, `ROLLBACK TO SAVEPOINT ${name}`);
+      throw error;
+    }
+  }
+
+  /** Calls `callback` once the transaction is committed, and never where it is rolled back. */
+  afterCommit(callback: () => void): void {
+    this.#afterCommit.push(callback);
+  }
+
+  /** Makes the work last. Throws DatabaseError: then it is either all there or not at all. */
+  async commit(): Promise<void> {
+    if (this.#failed) return this.rollback();
+    await this.#end('COMMIT');
+    for (const callback of this.#afterCommit) callback();
+  }
+
+  /** Undoes everything. Never throws: a connection that cannot roll back is closed, which does. */
+  async rollback(): Promise<void> {
+    await this.#end('ROLLBACK').catch(() => undefined);
+  }
+
+  async #end(sql: 'COMMIT' | 'ROLLBACK'): Promise<void> {
+    if (this.#ended) return;
+    this.#ended = true;
+    const connection = await this.#connection;
+    if (connection === undefined) return;
+    try {
+      const { command: done } = await connection.client.query(sql);
+      // PostgreSQL answers COMMIT in a failed transaction with ROLLBACK and no error.
+      if (done !== sql) throw new Error('the transaction had failed and was rolled back');
+      connection.release();
+    } catch (error) {
+      connection.release(error as Error);
+      throw toDatabaseError(error);
+    }
+  }
+}
+
+async function command(client: PoolClient, sql: string): Promise<void> {
+  try {
+    await client.query(sql);
+  } catch (error) {
+    throw toDatabaseError(error);
+  }
+}

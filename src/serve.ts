@@ -1,0 +1,90 @@
+import type { Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+import { type App, createApp, MAX_BODY_BYTES } from './app.ts';
+import { type DemoCredentials, prepareDemo } from './demo/seed.ts';
+import { createNodeServer } from './http/node-server.ts';
+import { type Config, isLoopbackHost } from './platform/config.ts';
+import { type Database, openDatabase } from './platform/db/database.ts';
+import { migrate } from './platform/db/migrate.ts';
+import type { Logger } from './platform/log.ts';
+
+/** A service that listens. */
+export interface Service {
+  /** The origin it is reached at from here. */
+  readonly origin: string;
+  readonly demo: DemoCredentials | undefined;
+  /** Lets running requests end, sends event streams elsewhere, then closes. Never throws; a second call waits for the first. */
+  stop(): Promise<void>;
+}
+
+const DRAIN_LIMIT_MS = 10_000;
+
+async function prepare(
+  config: Config,
+  database: Database,
+  log: Logger,
+): Promise<DemoCredentials | undefined> {
+  const production = config.environment === 'production';
+  if (database.kind === 'embedded' || !production) {
+    const applied = await migrate(database);
+    if (applied.length > 0) log.info({ migrations: applied }, 'applied migrations');
+  }
+  if (database.kind !== 'embedded' || config.environment !== 'development') return undefined;
+  return prepareDemo(database.prisma, config.dataDir, Date.now());
+}
+
+async function listen(server: Server, { host, port }: Config): Promise<string> {
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, host, resolve);
+  });
+  const bound = server.address() as AddressInfo;
+  return `http://${host.includes(':') ? `[${host}]` : host}:${bound.port}`;
+}
+
+async function drain(server: Server, app: App): Promise<void> {
+  const closed = new Promise((resolve) => server.close(resolve));
+  app.endStreams();
+  server.closeIdleConnections();
+  const limit = new AbortController();
+  await Promise.race([
+    closed,
+    delay(DRAIN_LIMIT_MS, undefined, { signal: limit.signal }).catch(() => undefined),
+  ]);
+  limit.abort();
+  server.closeAllConnections();
+}
+
+/** Opens the database, brings it up to date as the settings allow, and listens. Throws what any of it throws. */
+export async function startService(config: Config, log: Logger): Promise<Service> {
+  const database = await openDatabase({ config, log });
+  try {
+    const demo = await prepare(config, database, log);
+    const demoKey = isLoopbackHost(config.host) ? demo?.apiKey : undefined;
+    const app = createApp({ config, database, log, demoKey });
+    const server = createNodeServer({ handle: app.handle, maxBodyBytes: MAX_BODY_BYTES, log });
+    const origin = await listen(server, config);
+    let stopping: Promise<void> | undefined;
+    const stop = async () => {
+      app.announceShutdown();
+      await delay(config.shutdownDelayMs);
+      await drain(server, app);
+      await app.close();
+      await database.close();
+    };
+    return {
+      origin,
+      demo,
+      stop: () => {
+        stopping ??= stop().catch((error: unknown) =>
+          log.error({ err: error }, 'the service did not stop cleanly'),
+        );
+        return stopping;
+      },
+    };
+  } catch (error) {
+    await database.close();
+    throw error;
+  }
+}

@@ -1,0 +1,125 @@
+import { afterAll, beforeAll } from 'vitest';
+import { type App, createApp } from '../../src/app.ts';
+import { createAccount } from '../../src/auth/account/store.ts';
+import { createApiKey } from '../../src/auth/api-key/store.ts';
+import { type Role, type Scope, scopesOfRole } from '../../src/auth/scopes.ts';
+import type { Clock } from '../../src/platform/clock.ts';
+import { type Config, loadConfig } from '../../src/platform/config.ts';
+import { type Database, openDatabase } from '../../src/platform/db/database.ts';
+import { createLogger } from '../../src/platform/log.ts';
+import { createTestDatabase } from './database.ts';
+
+export const ORIGIN = 'http://127.0.0.1:4000';
+
+export interface GraphqlError {
+  readonly message: string;
+  readonly path?: readonly (string | number)[];
+  readonly extensions: { readonly code: string; readonly argument?: string; readonly [key: string]: unknown };
+}
+
+/** An answered GraphQL request. `data` is left untyped for the test to compare whole. */
+export interface Answer {
+  readonly status: number;
+  readonly headers: Headers;
+  // biome-ignore lint/suspicious/noExplicitAny: a test compares the parts it asked for
+  readonly data: any;
+  readonly errors: readonly GraphqlError[] | undefined;
+  readonly extensions: Record<string, unknown> | undefined;
+}
+
+export interface GraphqlOptions {
+  readonly key?: string | undefined;
+  readonly variables?: Record<string, unknown>;
+  readonly operationName?: string;
+  readonly headers?: Record<string, string>;
+}
+
+export interface Account {
+  readonly id: string;
+  readonly email: string;
+  readonly key: string;
+}
+
+/** The service on a database of its own, and what a test needs to call it. */
+export interface TestApp {
+  readonly app: App;
+  readonly config: Config;
+  readonly database: Database;
+  /** Every line that the service has logged. */
+  readonly logged: string[];
+  fetch(path: string, init?: RequestInit): Promise<Response>;
+  /** Posts a GraphQL request and reads the answer. */
+  gql(query: string, options?: GraphqlOptions): Promise<Answer>;
+  /** Makes an account with an API key of the scopes given, or of all that its role can hold. */
+  account(options?: {
+    readonly role?: Role;
+    readonly scopes?: readonly Scope[];
+    readonly name?: string;
+  }): Promise<Account>;
+}
+
+export interface TestAppOptions {
+  readonly settings?: Readonly<Record<string, string>>;
+  readonly clock?: Clock;
+}
+
+let accounts = 0;
+
+async function start({ settings = {}, clock }: TestAppOptions): Promise<TestApp & { stop(): Promise<void> }> {
+  const own = await createTestDatabase();
+  const logged: string[] = [];
+  const log = createLogger({
+    level: 'debug',
+    pretty: false,
+    destination: { write: (line) => void logged.push(line) },
+  });
+  const config = loadConfig({ NODE_ENV: 'test', ...own.settings, ...settings });
+  const database = await openDatabase({ config, log });
+  const app = createApp({ config, database, log, ...(clock === undefined ? {} : { clock }) });
+  const fetch = (path: string, init?: RequestInit) => app.fetch(new Request(new URL(path, ORIGIN), init));
+  return {
+    app,
+    config,
+    database,
+    logged,
+    fetch,
+    async gql(query, { key, variables, operationName, headers = {} } = {}) {
+      const response = await fetch('/graphql', {
+        method: 'POST',
+        headers: {
+          'content-type': 'application/json',
+          ...(key === undefined ? {} : { authorization: `Bearer ${key}` }),
+          ...headers,
+        },
+        body: JSON.stringify({ query, variables, operationName }),
+      });
+      const { data, errors, extensions } = (await response.json()) as Answer;
+      return { status: response.status, headers: response.headers, data, errors, extensions };
+    },
+    async account({ role = 'member', scopes = scopesOfRole(role), name = 'Someone' } = {}) {
+      accounts += 1;
+      const email = `user${accounts}@example.com`;
+      const { id } = await createAccount(database.prisma, { name, email, role });
+      const { key } = await createApiKey(database.prisma, { userId: id, name: 'test', scopes });
+      return { id, email, key };
+    },
+    async stop() {
+      await app.close();
+      await database.close();
+      await own.drop();
+    },
+  };
+}
+
+/** Starts the service for the tests of a file or a `describe`, and stops it after them. Read it inside tests only. */
+export function useApp(options: TestAppOptions = {}): TestApp {
+  const holder = {} as TestApp;
+  let stop = async () => {};
+  beforeAll(async () => {
+    const started = await start(options);
+    stop = started.stop;
+    Object.assign(holder, started);
+  });
+  afterAll(() => stop());
+  return holder;
+}
