@@ -4,11 +4,18 @@ import { apiKeyResolver } from './auth/api-key/resolver.ts';
 import { createPostFeed } from './events/feed.ts';
 import { useAccessLog } from './http/access-log.ts';
 import { useAuthentication } from './http/authentication.ts';
+import { proxyTrust } from './http/client-address.ts';
 import { corsFor } from './http/cors.ts';
 import { createDocuments } from './http/document.ts';
 import { useExecution } from './http/execution.ts';
+import { createGate } from './http/gate.ts';
 import { useGraphqlParams } from './http/graphql-params.ts';
 import { useOperation } from './http/operation.ts';
+import { createOperationLimiter } from './http/operation-limits/cost.ts';
+import { createRateLimiter } from './http/rate-limit/limiter.ts';
+import { redisBuckets } from './http/rate-limit/redis-store.ts';
+import { memoryBuckets } from './http/rate-limit/store.ts';
+import { useRateLimit } from './http/rate-limit.ts';
 import { useRequestId } from './http/request-id.ts';
 import {
   type NewRequest,
@@ -21,6 +28,7 @@ import { useResponseHeaders } from './http/response-headers.ts';
 import { useGraphiqlPage } from './http/routes/graphiql.ts';
 import { useHealth } from './http/routes/health.ts';
 import { useMetricsRoute } from './http/routes/metrics.ts';
+import { createStreamLimit } from './http/stream-limit.ts';
 import { type Clock, systemClock } from './platform/clock.ts';
 import type { Config } from './platform/config.ts';
 import type { Database } from './platform/db/database.ts';
@@ -30,7 +38,6 @@ import { createMetrics } from './platform/metrics.ts';
 import { buildSchema } from './schema.ts';
 
 const ENDPOINT = '/graphql';
-export const MAX_BODY_BYTES = 256 * 1024;
 
 export interface AppOptions {
   readonly config: Config;
@@ -60,6 +67,16 @@ export function createApp({ config, database, log, clock = systemClock, demoKey 
   const schema = buildSchema();
   const feed = createPostFeed({ database, log });
   const shutdown = new AbortController();
+  const limits = config.operationLimits;
+  const buckets =
+    config.redisUrl === undefined
+      ? memoryBuckets(clock)
+      : redisBuckets({ url: config.redisUrl, clock, log, metrics });
+  const gate = createGate(config.maxConcurrentOperations, config.maxQueuedOperations);
+  const streams = createStreamLimit(config.maxStreams);
+  metrics.gauge('graphql_operations_running', 'Operations that run right now.', () => gate.inside);
+  metrics.gauge('graphql_operations_waiting', 'Operations that wait for others to end.', () => gate.waiting);
+  metrics.gauge('event_streams_open', 'Event streams that are open.', () => streams.total);
   let leaving = false;
   let migrated = false;
 
@@ -103,12 +120,33 @@ export function createApp({ config, database, log, clock = systemClock, demoKey 
       useAuthentication({
         resolvers: [apiKeyResolver({ database, clock, log })],
         anonymousScopes: config.anonymousRead ? ['posts:read'] : [],
+        isTrustedProxy: proxyTrust(config.trustProxy),
         log,
       }),
-      useGraphqlParams({ path: ENDPOINT, maxBodyBytes: MAX_BODY_BYTES, log }),
-      useOperation({ documents: createDocuments({ schema, introspection: config.introspection }) }),
-      useExecution({ database, log, onCommit: feed.wake }),
-      useResponse({ log, shutdown: shutdown.signal }),
+      useRateLimit({
+        limiter: createRateLimiter({ store: buckets, clock, failures: config.failureLimit }),
+        policy: config.rateLimit,
+        metrics,
+        log,
+      }),
+      useGraphqlParams({ path: ENDPOINT, maxBodyBytes: config.maxBodyBytes, log }),
+      useOperation({
+        documents: createDocuments({
+          schema,
+          introspection: config.introspection,
+          maxTokens: limits.maxTokens,
+        }),
+        limiter: createOperationLimiter(schema, limits),
+      }),
+      useExecution({
+        database,
+        log,
+        gate,
+        streams,
+        timeoutMs: config.operationTimeoutMs,
+        onCommit: feed.wake,
+      }),
+      useResponse({ log, shutdown: shutdown.signal, limits }),
     ],
   });
 
@@ -124,6 +162,7 @@ export function createApp({ config, database, log, clock = systemClock, demoKey 
       leaving = true;
       shutdown.abort();
       await feed.close();
+      await buckets.close();
       await yoga.dispose();
     },
   };

@@ -1,7 +1,7 @@
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
-import { type App, createApp, MAX_BODY_BYTES } from './app.ts';
+import { type App, createApp } from './app.ts';
 import { type DemoCredentials, prepareDemo } from './demo/seed.ts';
 import { createNodeServer } from './http/node-server.ts';
 import { type Config, isLoopbackHost } from './platform/config.ts';
@@ -63,7 +63,12 @@ export async function startService(config: Config, log: Logger): Promise<Service
     const demo = await prepare(config, database, log);
     const demoKey = isLoopbackHost(config.host) ? demo?.apiKey : undefined;
     const app = createApp({ config, database, log, demoKey });
-    const server = createNodeServer({ handle: app.handle, maxBodyBytes: MAX_BODY_BYTES, log });
+    const server = createNodeServer({
+      handle: app.handle,
+      maxBodyBytes: config.maxBodyBytes,
+      timeoutMs: config.requestTimeoutMs,
+      log,
+    });
     const origin = await listen(server, config);
     let stopping: Promise<void> | undefined;
     const stop = async () => {

@@ -8,6 +8,8 @@ export interface Principal {
   readonly scopes: ReadonlySet<Scope>;
   /** The bucket, the streams and the usage report of this caller go under this name. It holds no secret. */
   readonly clientId: string;
+  /** What of the rate limit was raised or lowered for these credentials. */
+  readonly rateLimit: { readonly burst?: number; readonly perSecond?: number } | undefined;
   /** When the credentials end, in milliseconds since the epoch; undefined where they don't. */
   readonly expiresAtMs: number | undefined;
 }

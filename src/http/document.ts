@@ -10,23 +10,25 @@ import {
 import { LRUCache } from 'lru-cache';
 import { ApiError } from '../graphql/errors.ts';
 
-export const MAX_TOKENS = 1_000;
+/** Enough to mend a document by; each costs time and a line of the answer. */
+const MAX_ERRORS = 10;
 const MAX_CACHED = 1_000;
 const MAX_CACHED_CHARACTERS = 8_000_000;
 
 export interface DocumentsOptions {
   readonly schema: GraphQLSchema;
   readonly introspection: boolean;
+  readonly maxTokens: number;
 }
 
-function parseDocument(query: string): DocumentNode {
+function parseDocument(query: string, maxTokens: number): DocumentNode {
   try {
-    return parse(query, { maxTokens: MAX_TOKENS });
+    return parse(query, { maxTokens });
   } catch (error) {
     if (!(error instanceof GraphQLError)) throw error;
     if (error.message.includes('Parsing aborted')) {
-      const message = `The document has more than ${MAX_TOKENS} tokens, the most that are taken.`;
-      throw new ApiError('GRAPHQL_PARSE_FAILED', message, { details: { maximumTokens: MAX_TOKENS } });
+      const message = `The document has more than ${maxTokens} tokens, the most that are taken.`;
+      throw new ApiError('GRAPHQL_PARSE_FAILED', message, { details: { maximum: maxTokens } });
     }
     const { message, nodes, source, positions } = error;
     throw new GraphQLError(message, {
@@ -42,7 +44,7 @@ function parseDocument(query: string): DocumentNode {
  * Parses documents and validates them, each text once while it stays in a bounded cache. Two steps, since whether a
  * caller needs credentials shows between them. Throws GraphQLError and ApiError with GRAPHQL_PARSE_FAILED.
  */
-export function createDocuments({ schema, introspection }: DocumentsOptions) {
+export function createDocuments({ schema, introspection, maxTokens }: DocumentsOptions) {
   const rules = introspection ? specifiedRules : [...specifiedRules, NoSchemaIntrospectionCustomRule];
   const documents = new LRUCache<string, DocumentNode>({
     max: MAX_CACHED,
@@ -54,7 +56,7 @@ export function createDocuments({ schema, introspection }: DocumentsOptions) {
     parse(query: string): DocumentNode {
       let document = documents.get(query);
       if (document === undefined) {
-        document = parseDocument(query);
+        document = parseDocument(query, maxTokens);
         documents.set(query, document);
       }
       return document;
@@ -62,7 +64,10 @@ export function createDocuments({ schema, introspection }: DocumentsOptions) {
     validate(document: DocumentNode): readonly GraphQLError[] {
       let errors = verdicts.get(document);
       if (errors === undefined) {
-        errors = validate(schema, document, rules).map(withCode);
+        errors = validate(schema, document, rules, {
+          maxErrors: MAX_ERRORS,
+          hideSuggestions: !introspection,
+        }).map(withCode);
         verdicts.set(document, errors);
       }
       return errors;
@@ -72,7 +77,20 @@ export function createDocuments({ schema, introspection }: DocumentsOptions) {
 
 export type Documents = ReturnType<typeof createDocuments>;
 
+/** graphql-js' message of the rule that keeps introspection from recursing. */
+const INTROSPECTION_DEPTH = 'Maximum introspection depth exceeded';
+const MAX_INTROSPECTION_DEPTH = 3;
+
 function withCode({ message, nodes, source, positions }: GraphQLError): GraphQLError {
+  if (message === INTROSPECTION_DEPTH) {
+    throw new ApiError(
+      'DEPTH_LIMIT',
+      `Introspection goes more than ${MAX_INTROSPECTION_DEPTH} lists deep, the most that is taken.`,
+      {
+        details: { maximum: MAX_INTROSPECTION_DEPTH },
+      },
+    );
+  }
   return new GraphQLError(message, {
     nodes: nodes ?? null,
     source: source ?? null,

@@ -2,6 +2,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { Request } from '@whatwg-node/fetch';
 import { ApiError } from '../graphql/errors.ts';
 import type { Logger } from '../platform/log.ts';
+import { answerClientError } from './client-error.ts';
 import { receiveBody } from './node-body.ts';
 import { sendStream } from './node-stream.ts';
 import type { NewRequest } from './request-state.ts';
@@ -9,12 +10,14 @@ import type { NewRequest } from './request-state.ts';
 export interface NodeServerOptions {
   readonly handle: (request: globalThis.Request, arrival: Omit<NewRequest, 'nowMs'>) => Promise<Response>;
   readonly maxBodyBytes: number;
+  /** Headers and body of a request must be in by then. */
+  readonly timeoutMs?: number;
   readonly log: Logger;
 }
 
-/** Headers and body of a request must be in by then. */
 const REQUEST_TIMEOUT_MS = 10_000;
-const TIMEOUT_CHECK_INTERVAL_MS = 1_000;
+const TIMEOUT_CHECK_INTERVAL_MS = 500;
+const MAX_HEADER_BYTES = 16_384;
 const KEEP_ALIVE_TIMEOUT_MS = 65_000;
 const HOST = /^[\w.\-[\]:]+$/;
 
@@ -28,7 +31,12 @@ function targetOf({ url = '/', headers: { host = 'localhost' } }: IncomingMessag
  * Node's HTTP server in front of the service. It takes a request in whole, within its limits of size and time, before
  * anything else sees it, and writes the response.
  */
-export function createNodeServer({ handle, maxBodyBytes, log }: NodeServerOptions): Server {
+export function createNodeServer({
+  handle,
+  maxBodyBytes,
+  timeoutMs = REQUEST_TIMEOUT_MS,
+  log,
+}: NodeServerOptions): Server {
   async function respond(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
     const hasBody = incoming.method !== 'GET' && incoming.method !== 'HEAD';
     const { bytes, refusal } = hasBody
@@ -67,9 +75,10 @@ export function createNodeServer({ handle, maxBodyBytes, log }: NodeServerOption
 
   const server = createServer(
     {
+      maxHeaderSize: MAX_HEADER_BYTES,
       connectionsCheckingInterval: TIMEOUT_CHECK_INTERVAL_MS,
-      requestTimeout: REQUEST_TIMEOUT_MS,
-      headersTimeout: REQUEST_TIMEOUT_MS,
+      requestTimeout: timeoutMs,
+      headersTimeout: timeoutMs,
       keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
     },
     (incoming, outgoing) => {
@@ -85,5 +94,6 @@ export function createNodeServer({ handle, maxBodyBytes, log }: NodeServerOption
       });
     },
   );
+  server.on('clientError', answerClientError);
   return server;
 }

@@ -11,6 +11,7 @@ import { ApiError } from '../graphql/errors.ts';
 import { negotiate } from './accept.ts';
 import { canExecute, credentialsMissing } from './authentication.ts';
 import type { Documents } from './document.ts';
+import type { OperationLimiter } from './operation-limits/cost.ts';
 import type { HttpPlugin, OperationContext } from './request-state.ts';
 
 const META_FIELDS = new Set(['__typename', '__schema', '__type']);
@@ -61,8 +62,13 @@ function checkTransport({ operation }: OperationDefinitionNode, request: Request
   }
 }
 
+export interface OperationOptions {
+  readonly documents: Documents;
+  readonly limiter: OperationLimiter;
+}
+
 /** Finds the operation of a request and decides, before anything of it runs, whether it may. */
-export function useOperation({ documents }: { readonly documents: Documents }): HttpPlugin {
+export function useOperation({ documents, limiter }: OperationOptions): HttpPlugin {
   return {
     onParse({ context, params, setParsedDocument }) {
       const { request, state, params: request_ } = context as unknown as OperationContext;
@@ -79,6 +85,7 @@ export function useOperation({ documents }: { readonly documents: Documents }): 
       if (operation.name !== undefined) state.operationName = operation.name.value;
       if (!open && !onlyLooksAtSchema(document, operation)) throw credentialsMissing();
       checkTransport(operation, request);
+      state.cost = limiter.check(document, operation, request_.variables ?? {});
       setParsedDocument(document);
     },
     onValidate({ params, setResult }) {

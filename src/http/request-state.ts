@@ -1,7 +1,9 @@
 import type { YogaInitialContext, Plugin as YogaPlugin } from 'graphql-yoga';
-import type { Caller } from '../auth/principal.ts';
+import { type Caller, isAuthenticated } from '../auth/principal.ts';
 import type { Context } from '../graphql/context.ts';
 import type { ApiError } from '../graphql/errors.ts';
+import { addressKey } from './client-address.ts';
+import type { OperationCost } from './operation-limits/limits.ts';
 
 /** What is known of one HTTP request, filled in by the plugins in the order in which they run. */
 export interface RequestState {
@@ -9,14 +11,20 @@ export interface RequestState {
   readonly startedAtMs: number;
   /** The address of the socket's other end; undefined for a call of `app.fetch`. */
   readonly peerAddress: string | undefined;
-  /** Undefined until authentication has run. */
+  /** The address that the request comes from, behind trusted proxies too. */
+  clientAddress: string;
+  /** Undefined until authentication has run, and where it failed. */
   caller: Caller | undefined;
+  /** What was wrong with the credentials. The request is refused with it once it is counted. */
+  authenticationError: ApiError | undefined;
   /** Headers that go on the response, whatever it is. */
   readonly responseHeaders: Record<string, string>;
   /** What was wrong with the request before it was whole, such as a body past its limit: it is refused with that. */
   readonly refusal: ApiError | undefined;
   /** Ends the event stream of this request. */
   readonly stop: AbortController;
+  /** What the operation costs; undefined until it is known. */
+  cost?: OperationCost;
   /** For the log: the kind and the name of the operation, and the codes of its errors. */
   operationKind?: 'query' | 'mutation' | 'subscription';
   operationName?: string;
@@ -40,6 +48,8 @@ export interface NewRequest {
 export function newRequestState({ nowMs, peerAddress, refusal }: NewRequest): RequestState {
   return {
     requestId: '',
+    clientAddress: peerAddress ?? '127.0.0.1',
+    authenticationError: undefined,
     startedAtMs: nowMs,
     peerAddress,
     caller: undefined,
@@ -47,4 +57,11 @@ export function newRequestState({ nowMs, peerAddress, refusal }: NewRequest): Re
     refusal,
     stop: new AbortController(),
   };
+}
+
+/** Whom a request counts for: the caller or, without one, the address. Never what a client chooses. */
+export function clientOf({ caller, clientAddress }: RequestState): string {
+  return caller !== undefined && isAuthenticated(caller)
+    ? caller.clientId
+    : `address:${addressKey(clientAddress)}`;
 }

@@ -10,6 +10,7 @@ export interface ResponseOptions {
   readonly log: Logger;
   /** Aborts when the service goes down: streams then end so that clients come back. */
   readonly shutdown: AbortSignal;
+  readonly limits: { readonly maxComplexity: number; readonly maxDepth: number };
 }
 
 function isStream(result: object): result is AsyncIterable<ExecutionResult> {
@@ -31,16 +32,34 @@ function masked(result: ExecutionResult, state: RequestState, log: Logger): Exec
   return { ...result, errors };
 }
 
+function withCost(
+  result: ExecutionResult,
+  { cost }: RequestState,
+  { maxComplexity, maxDepth }: ResponseOptions['limits'],
+): ExecutionResult {
+  if (cost === undefined) return result;
+  const { complexity, depth } = cost;
+  return {
+    ...result,
+    extensions: {
+      ...result.extensions,
+      cost: { complexity, depth, maximumComplexity: maxComplexity, maximumDepth: maxDepth },
+    },
+  };
+}
+
 /** Turns the result of an operation into the response, in the media type that the client asked for. */
-export function useResponse({ log, shutdown }: ResponseOptions): HttpPlugin {
+export function useResponse({ log, shutdown, limits }: ResponseOptions): HttpPlugin {
   return {
     onResultProcess({ request, serverContext, setResultProcessor }) {
       const { state } = serverContext;
       const mediaType = negotiate(request.headers.get('accept')) ?? 'application/json';
+      const wantsCost = request.headers.get('x-query-cost') === '1';
       setResultProcessor((given, { Response }) => {
         const streamed: object = given;
         if (isStream(streamed)) return eventStream(streamed, { log, shutdown, stop: state.stop });
-        const result = masked(given as ExecutionResult, state, log);
+        const answer = masked(given as ExecutionResult, state, log);
+        const result = wantsCost ? withCost(answer, state, limits) : answer;
         const status = statusOf(result, mediaType);
         if (mediaType === 'text/event-stream' && status === 200)
           return eventStream(once(result), { log, shutdown, stop: state.stop });

@@ -13,7 +13,7 @@ const COMPLETE = encoder.encode('event: complete\ndata:\n\n');
 export interface EventStreamOptions {
   readonly log: Logger;
   readonly shutdown: AbortSignal;
-  /** Aborted when the reader goes away. */
+  /** Aborted when the stream has ended, whoever ended it. */
   readonly stop: AbortController;
 }
 
@@ -48,6 +48,7 @@ export function eventStream(
         controller.error(error);
       }
       clearInterval(keepAlive);
+      stop.abort();
     },
     async cancel() {
       clearInterval(keepAlive);

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
-import { isIP } from 'node:net';
 import { z } from 'zod';
+import { databaseUrl, decimal, flag, integer, isNetwork, isOrigin, list, redisUrl } from './settings.ts';
 
 /** Settings that a start cannot go on with. `problems` holds one plain sentence a mistake. */
 export class ConfigError extends Error {
@@ -19,42 +19,6 @@ const LOOPBACK_HOSTS = new Set(['127.0.0.1', '::1', 'localhost']);
 /** Whether a host name or address can be reached from this machine only. */
 export function isLoopbackHost(host: string): boolean {
   return LOOPBACK_HOSTS.has(host.replace(/^\[|\]$/g, '')) || /^127(\.\d{1,3}){3}$/.test(host);
-}
-
-const flag = z
-  .enum(['true', 'false'], { error: 'must be true or false' })
-  .transform((value) => value === 'true');
-const list = z.string().transform((value) =>
-  value
-    .split(',')
-    .map((item) => item.trim())
-    .filter((item) => item !== ''),
-);
-
-function integer(minimum: number, maximum: number) {
-  const message = `must be a whole number from ${minimum} to ${maximum}`;
-  return z
-    .string()
-    .regex(/^\d{1,12}$/, { error: message })
-    .transform(Number)
-    .refine((value) => value >= minimum && value <= maximum, { error: message });
-}
-
-function isOrigin(value: string): boolean {
-  return URL.canParse(value) && new URL(value).origin === value && /^https?:/.test(value);
-}
-
-const databaseUrl = z
-  .string()
-  .refine((value) => URL.canParse(value) && /^postgres(ql)?:$/.test(new URL(value).protocol), {
-    error: 'must be a PostgreSQL address such as postgres://user:password@host:5432/database',
-  });
-
-function isNetwork(value: string): boolean {
-  const [address = '', bits, ...rest] = value.split('/');
-  const family = isIP(address);
-  if (family === 0 || rest.length > 0) return false;
-  return bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (family === 4 ? 32 : 128));
 }
 
 const variables = z.object({
@@ -89,6 +53,24 @@ const variables = z.object({
   INTROSPECTION: flag.optional(),
   GRAPHIQL: flag.optional(),
   METRICS_TOKEN: z.string().min(16, { error: 'must be at least 16 characters long' }).optional(),
+  REDIS_URL: redisUrl.optional(),
+  RATE_LIMIT_BURST: integer(1, 1_000_000).default(100),
+  RATE_LIMIT_PER_SECOND: decimal(0.001, 1_000_000).default(20),
+  FAILURE_BURST: integer(1, 1_000_000).default(10),
+  FAILURE_REFILL_SECONDS: decimal(0.001, 86_400).default(30),
+  MAX_DEPTH: integer(1, 100).default(10),
+  MAX_COMPLEXITY: integer(1, 10_000_000).default(5_000),
+  MAX_ALIASES: integer(0, 10_000).default(30),
+  MAX_TOKENS: integer(10, 100_000).default(1_000),
+  MAX_ROOT_FIELDS: integer(1, 10_000).default(50),
+  MAX_DIRECTIVES: integer(0, 10_000).default(50),
+  MAX_STREAMS: integer(1, 100_000).default(10),
+  MAX_BODY_BYTES: integer(1_000, 100_000_000).default(262_144),
+  MAX_CONCURRENT_OPERATIONS: integer(1, 100_000).default(64),
+  MAX_QUEUED_OPERATIONS: integer(0, 100_000).default(256),
+  REQUEST_TIMEOUT_MS: integer(100, 600_000).default(10_000),
+  OPERATION_TIMEOUT_MS: integer(100, 600_000).default(10_000),
+  STATEMENT_TIMEOUT_MS: integer(100, 600_000).default(5_000),
   SHUTDOWN_DELAY: integer(0, 600).optional(),
   LOG_LEVEL: z
     .enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'], {
@@ -123,6 +105,25 @@ export interface Config {
   readonly introspection: boolean;
   readonly graphiql: boolean;
   readonly metricsToken: string | undefined;
+  readonly redisUrl: string | undefined;
+  readonly rateLimit: { readonly burst: number; readonly perSecond: number };
+  /** Failed logins and failed credentials, for each address and each account. */
+  readonly failureLimit: { readonly burst: number; readonly perSecond: number };
+  readonly operationLimits: {
+    readonly maxDepth: number;
+    readonly maxComplexity: number;
+    readonly maxAliases: number;
+    readonly maxTokens: number;
+    readonly maxRootFields: number;
+    readonly maxDirectives: number;
+  };
+  readonly maxStreams: number;
+  readonly maxBodyBytes: number;
+  readonly maxConcurrentOperations: number;
+  readonly maxQueuedOperations: number;
+  readonly requestTimeoutMs: number;
+  readonly operationTimeoutMs: number;
+  readonly statementTimeoutMs: number;
   readonly shutdownDelayMs: number;
   readonly logLevel: string;
 }
@@ -182,6 +183,24 @@ export function loadConfig(environment: NodeJS.ProcessEnv): Config {
     introspection: v.INTROSPECTION ?? !production,
     graphiql: v.GRAPHIQL ?? !production,
     metricsToken: v.METRICS_TOKEN,
+    redisUrl: v.REDIS_URL,
+    rateLimit: { burst: v.RATE_LIMIT_BURST, perSecond: v.RATE_LIMIT_PER_SECOND },
+    failureLimit: { burst: v.FAILURE_BURST, perSecond: 1 / v.FAILURE_REFILL_SECONDS },
+    operationLimits: {
+      maxDepth: v.MAX_DEPTH,
+      maxComplexity: v.MAX_COMPLEXITY,
+      maxAliases: v.MAX_ALIASES,
+      maxTokens: v.MAX_TOKENS,
+      maxRootFields: v.MAX_ROOT_FIELDS,
+      maxDirectives: v.MAX_DIRECTIVES,
+    },
+    maxStreams: v.MAX_STREAMS,
+    maxBodyBytes: v.MAX_BODY_BYTES,
+    maxConcurrentOperations: v.MAX_CONCURRENT_OPERATIONS,
+    maxQueuedOperations: v.MAX_QUEUED_OPERATIONS,
+    requestTimeoutMs: v.REQUEST_TIMEOUT_MS,
+    operationTimeoutMs: v.OPERATION_TIMEOUT_MS,
+    statementTimeoutMs: v.STATEMENT_TIMEOUT_MS,
     shutdownDelayMs: (v.SHUTDOWN_DELAY ?? (production ? 5 : 0)) * 1000,
     logLevel: v.LOG_LEVEL,
   };

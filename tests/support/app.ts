@@ -63,6 +63,9 @@ export interface TestAppOptions {
   readonly clock?: Clock;
 }
 
+/** Tests other than those of the limits must not run into them. */
+const UNLIMITED = { RATE_LIMIT_BURST: '1000000', RATE_LIMIT_PER_SECOND: '1000000', FAILURE_BURST: '1000000' };
+
 let accounts = 0;
 
 async function start({ settings = {}, clock }: TestAppOptions): Promise<TestApp & { stop(): Promise<void> }> {
@@ -73,7 +76,7 @@ async function start({ settings = {}, clock }: TestAppOptions): Promise<TestApp 
     pretty: false,
     destination: { write: (line) => void logged.push(line) },
   });
-  const config = loadConfig({ NODE_ENV: 'test', ...own.settings, ...settings });
+  const config = loadConfig({ NODE_ENV: 'test', ...UNLIMITED, ...own.settings, ...settings });
   const database = await openDatabase({ config, log });
   const app = createApp({ config, database, log, ...(clock === undefined ? {} : { clock }) });
   const fetch = (path: string, init?: RequestInit) => app.fetch(new Request(new URL(path, ORIGIN), init));

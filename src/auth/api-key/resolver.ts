@@ -3,6 +3,7 @@ import type { Clock } from '../../platform/clock.ts';
 import { type Queryable, statement } from '../../platform/db/statement.ts';
 import type { Logger } from '../../platform/log.ts';
 import type { CredentialResolver, Resolution } from '../authenticate.ts';
+import type { Principal } from '../principal.ts';
 import { effectiveScopes, type Role } from '../scopes.ts';
 import { hashApiKey, isWellFormedApiKey, looksLikeApiKey } from './format.ts';
 
@@ -19,12 +20,15 @@ interface KeyRow {
   readonly expiresAt: Date | null;
   readonly lastUsedAt: Date | null;
   readonly ended: boolean;
+  readonly burst: number | null;
+  readonly perSecond: number | null;
 }
 
 const FIND_KEY = statement<KeyRow>(
   'api_key_by_hash',
   `SELECT k.id, k.user_id AS "userId", u.role, k.scopes, k.expires_at AS "expiresAt", k.last_used_at AS "lastUsedAt",
-     (k.revoked_at IS NOT NULL OR u.disabled_at IS NOT NULL) AS "ended"
+     (k.revoked_at IS NOT NULL OR u.disabled_at IS NOT NULL) AS "ended",
+     k.burst, k.per_second AS "perSecond"
    FROM api_keys k JOIN users u ON u.id = k.user_id WHERE k.hash = $1`,
 );
 
@@ -84,9 +88,15 @@ export function apiKeyResolver({ database, clock, log }: ApiKeyResolverOptions):
           role: row.role,
           scopes: effectiveScopes(row.scopes, row.role),
           clientId: `${row.userId}:key:${row.id}`,
+          rateLimit: rateLimitOf(row),
           expiresAtMs: row.expiresAt?.getTime(),
         },
       };
     },
   };
+}
+
+function rateLimitOf({ burst, perSecond }: KeyRow): Principal['rateLimit'] {
+  if (burst === null && perSecond === null) return undefined;
+  return { ...(burst === null ? {} : { burst }), ...(perSecond === null ? {} : { perSecond }) };
 }

@@ -7,12 +7,15 @@ export interface NewApiKey {
   readonly name: string;
   readonly scopes: readonly Scope[];
   readonly expiresAt?: Date | undefined;
+  /** Another burst, and another sustained rate, than the settings give. */
+  readonly burst?: number | undefined;
+  readonly perSecond?: number | undefined;
 }
 
 /** Makes a key for an account. The key itself is in the answer and nowhere else: only its hash is stored. */
 export async function createApiKey(
   prisma: PrismaClient,
-  { userId, name, scopes, expiresAt }: NewApiKey,
+  { userId, name, scopes, expiresAt, burst, perSecond }: NewApiKey,
 ): Promise<{ id: string; key: string }> {
   const key = generateApiKey();
   const { id } = await prisma.apiKey.create({
@@ -23,6 +26,8 @@ export async function createApiKey(
       prefix: shownPrefix(key),
       hash: hashApiKey(key),
       expiresAt: expiresAt ?? null,
+      burst: burst ?? null,
+      perSecond: perSecond ?? null,
     },
     select: { id: true },
   });

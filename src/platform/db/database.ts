@@ -1,11 +1,11 @@
 import { PrismaPg } from '@prisma/adapter-pg';
 import pg from 'pg';
 import { PrismaClient } from '../../generated/prisma/client.ts';
-import type { Config } from '../config.ts';
 import type { Logger } from '../log.ts';
-import { startEmbeddedServer } from './embedded/server.ts';
-import { toDatabaseError } from './errors.ts';
+import type { Cancellation } from './cancellation.ts';
+import { DatabaseError, toDatabaseError } from './errors.ts';
 import { prismaOn } from './pinned-prisma.ts';
+import { type DatabaseServer, openServer, type ServerOptions } from './server.ts';
 import type { Parameter, Queryable, Statement } from './statement.ts';
 import { type Connection, UnitOfWork, type UnitOfWorkOptions } from './unit-of-work.ts';
 
@@ -14,93 +14,37 @@ export interface Database extends Queryable {
   readonly kind: 'embedded' | 'postgres';
   /** For the paths where speed does not matter: credentials, administration. Never inside a unit of work. */
   readonly prisma: PrismaClient;
+  /** The same pool for work that can be called off: what runs is then cancelled, and nothing more is begun. */
+  cancellable(cancellation: Cancellation): Queryable;
   /** A transaction that opens with its first statement. */
-  unitOfWork(options: UnitOfWorkOptions): UnitOfWork;
+  unitOfWork(options: UnitOfWorkOptions, cancellation?: Cancellation): UnitOfWork;
   /** A connection for as long as the caller keeps it, past a connection pooler where one is set up. */
   dedicatedClient(): Promise<pg.Client>;
   close(): Promise<void>;
 }
 
-export interface DatabaseOptions {
-  readonly config: Config;
-  readonly log: Logger;
-  /** Names of prepared statements are shared by all connections of the embedded server: one process alone uses them. */
-  readonly namedStatements?: boolean;
-}
-
 const CONNECT_TIMEOUT_MS = 5_000;
-export const STATEMENT_TIMEOUT_MS = 5_000;
 const IDLE_TIMEOUT_MS = 30_000;
 
 /** A bigint column as a number: ids of this service stay far below 2^53. */
 const INT8 = 20;
+const TYPES: pg.CustomTypesConfig = {
+  getTypeParser: ((oid: number, format: 'text' | 'binary') =>
+    oid === INT8 ? Number : pg.types.getTypeParser(oid, format)) as typeof pg.types.getTypeParser,
+};
 
-function types(): pg.CustomTypesConfig {
-  return {
-    getTypeParser: ((oid: number, format: 'text' | 'binary') =>
-      oid === INT8 ? Number : pg.types.getTypeParser(oid, format)) as typeof pg.types.getTypeParser,
-  };
-}
-
-interface Server {
-  readonly connection: pg.ClientConfig;
-  readonly direct: pg.ClientConfig;
-  readonly poolSize: number;
-  readonly named: boolean;
-  ready(): Promise<void>;
-  close(): Promise<void>;
-}
-
-async function openServer({ config, log, namedStatements = true }: DatabaseOptions): Promise<Server> {
-  if (config.database.kind === 'postgres') {
-    const { url, directUrl, poolSize } = config.database;
-    const limits = {
-      statement_timeout: STATEMENT_TIMEOUT_MS,
-      idle_in_transaction_session_timeout: 30_000,
-      application_name: 'content-graph-api',
-    };
-    return {
-      connection: { connectionString: url, ...limits },
-      direct: { connectionString: directUrl, application_name: 'content-graph-api' },
-      poolSize,
-      // A pooler hands statements to any server connection, where a name may mean nothing.
-      named: namedStatements && url === directUrl,
-      ready: async () => undefined,
-      close: async () => undefined,
-    };
-  }
-  const server = await startEmbeddedServer(config.database.dataDir, log);
-  const connection = embeddedConnection(server.address);
-  return {
-    connection,
-    direct: connection,
-    poolSize: 1,
-    named: namedStatements,
-    ready: server.ready,
-    close: server.close,
-  };
-}
-
-/** How `pg` reaches an embedded server. */
-export function embeddedConnection(address: { host: string; port: number }): pg.ClientConfig {
-  return {
-    host: address.host,
-    port: address.port,
-    user: 'postgres',
-    password: '',
-    database: 'postgres',
-    ssl: false,
-  };
+function calledOff(): DatabaseError {
+  return new DatabaseError('timeout', new Error('the operation was cancelled'));
 }
 
 /** Opens the database that the settings name. Throws FolderInUseError where another process has the embedded folder. */
-export async function openDatabase(options: DatabaseOptions): Promise<Database> {
+export async function openDatabase(options: ServerOptions): Promise<Database> {
   const server = await openServer(options);
   return connectDatabase(options.config.database.kind, server, options.log);
 }
 
-/** The database behind a connection that somebody else serves. */
-export function connectDatabase(kind: Database['kind'], server: Server, log: Logger): Database {
+/** The database on a server. Closing it closes the server. */
+export function connectDatabase(kind: Database['kind'], server: DatabaseServer, log: Logger): Database {
   const pool = new pg.Pool({
     ...server.connection,
     max: server.poolSize,
@@ -112,45 +56,83 @@ export function connectDatabase(kind: Database['kind'], server: Server, log: Log
   pool.on('error', (error) => log.warn({ err: error }, 'an idle database connection broke'));
   pool.on('connect', (client) => client.on('error', () => undefined));
   const prisma = new PrismaClient({ adapter: new PrismaPg(pool) });
-  const custom = types();
+  const { statementLimitMs } = server;
 
-  const run = async <Row>(
-    target: pg.Pool | pg.PoolClient,
-    { name, text }: Statement<Row>,
-    values: readonly Parameter[],
-  ): Promise<Row[]> => {
+  async function lend(): Promise<pg.PoolClient> {
+    await server.ready();
     try {
-      const config = { text, values: values as unknown[], types: custom };
-      const result = await target.query(server.named ? { ...config, name } : config);
-      return result.rows as Row[];
+      return await pool.connect();
     } catch (error) {
       throw toDatabaseError(error);
     }
-  };
+  }
 
-  const connect = async (): Promise<Connection> => {
-    await server.ready();
-    const client = await pool.connect().catch((error: unknown) => {
-      throw toDatabaseError(error);
-    });
+  /** Runs a statement on a connection, within its time and for as long as somebody waits for it. */
+  async function run<Row>(
+    client: pg.PoolClient,
+    { name, text }: Statement<Row>,
+    values: readonly Parameter[],
+    cancellation?: Cancellation,
+  ): Promise<Row[]> {
+    if (cancellation?.cancelled) throw calledOff();
+    let overran = false;
+    const timer =
+      statementLimitMs === undefined
+        ? undefined
+        : setTimeout(() => {
+            overran = true;
+            server.overrun(client);
+          }, statementLimitMs);
+    const settled = cancellation?.onCancel(() => server.cancel(client));
+    try {
+      const config = { text, values: values as unknown[], types: TYPES };
+      const result = await client.query(server.named ? { ...config, name } : config);
+      return result.rows as Row[];
+    } catch (error) {
+      throw overran || cancellation?.cancelled ? new DatabaseError('timeout', error) : toDatabaseError(error);
+    } finally {
+      clearTimeout(timer);
+      settled?.();
+    }
+  }
+
+  async function query<Row>(
+    statement: Statement<Row>,
+    values: readonly Parameter[],
+    cancellation?: Cancellation,
+  ): Promise<Row[]> {
+    if (cancellation?.cancelled) throw calledOff();
+    const client = await lend();
+    let broken: Error | undefined;
+    try {
+      return await run(client, statement, values, cancellation);
+    } catch (error) {
+      if (error instanceof DatabaseError && error.kind === 'unavailable') broken = error;
+      throw error;
+    } finally {
+      client.release(broken);
+    }
+  }
+
+  async function connect(cancellation?: Cancellation): Promise<Connection> {
+    if (cancellation?.cancelled) throw calledOff();
+    const client = await lend();
     return {
       client,
       get prisma() {
         return prismaOn(client);
       },
-      query: (statement, values) => run(client, statement, values),
+      query: (statement, values) => run(client, statement, values, cancellation),
       release: (error) => client.release(error),
     };
-  };
+  }
 
   return {
     kind,
     prisma,
-    query: async (statement, values) => {
-      await server.ready();
-      return run(pool, statement, values);
-    },
-    unitOfWork: (options) => new UnitOfWork(connect, options),
+    query: (statement, values) => query(statement, values),
+    cancellable: (cancellation) => ({ query: (statement, values) => query(statement, values, cancellation) }),
+    unitOfWork: (options, cancellation) => new UnitOfWork(() => connect(cancellation), options),
     async dedicatedClient() {
       await server.ready();
       const client = new pg.Client({

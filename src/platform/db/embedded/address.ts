@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -41,16 +41,18 @@ export async function chooseAddress(dataDir: string): Promise<EmbeddedAddress> {
 
 const file = (dataDir: string) => join(dataDir, 'address.json');
 
-/** Leaves the address for other processes, such as the admin command. */
+/** Leaves the address for other processes, such as the admin command: whole or not at all. */
 export function publishAddress(dataDir: string, address: EmbeddedAddress): void {
-  writeFileSync(file(dataDir), JSON.stringify(address), { mode: 0o600 });
+  const draft = `${file(dataDir)}.${process.pid}`;
+  writeFileSync(draft, JSON.stringify(address), { mode: 0o600 });
+  renameSync(draft, file(dataDir));
 }
 
 export function withdrawAddress(dataDir: string): void {
   rmSync(file(dataDir), { force: true });
 }
 
-/** The address that a running server has published; undefined where there is none. */
+/** The address that a server has published; undefined where there is none. One that was killed leaves its own behind. */
 export function publishedAddress(dataDir: string): EmbeddedAddress | undefined {
   if (!existsSync(file(dataDir))) return undefined;
   return JSON.parse(readFileSync(file(dataDir), 'utf8')) as EmbeddedAddress;

@@ -22,12 +22,23 @@ export interface EmbeddedServer {
   close(): Promise<void>;
 }
 
+export interface EmbeddedServerOptions {
+  /** Whether other processes may connect. One that holds the folder for a moment only must not draw them in. */
+  readonly shared?: boolean;
+}
+
 /**
  * Starts the embedded server on `dataDir`, which it locks and creates if need be.
  * Throws FolderInUseError. A worker that dies by itself is started again.
  */
-export async function startEmbeddedServer(dataDir: string, log: Logger): Promise<EmbeddedServer> {
+export async function startEmbeddedServer(
+  dataDir: string,
+  log: Logger,
+  { shared = true }: EmbeddedServerOptions = {},
+): Promise<EmbeddedServer> {
   const lock = lockFolder(dataDir);
+  // What a killed server has left behind names a socket that is about to be another's.
+  withdrawAddress(dataDir);
   const address = await chooseAddress(dataDir);
   const path = socketPath(address);
   let closing = false;
@@ -66,7 +77,7 @@ export async function startEmbeddedServer(dataDir: string, log: Logger): Promise
 
   try {
     await renew();
-    publishAddress(dataDir, address);
+    if (shared) publishAddress(dataDir, address);
   } catch (error) {
     closing = true;
     lock.release();

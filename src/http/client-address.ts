@@ -1,0 +1,54 @@
+import { BlockList, isIP } from 'node:net';
+
+/** The address as Node's BlockList takes it: an IPv4 one that came in over IPv6 is the IPv4 one. */
+function normalise(address: string): string {
+  return address.replace(/^::ffff:(?=\d+\.)/i, '').replace(/^\[|\]$/g, '');
+}
+
+/** Whether a peer is one of the proxies that TRUST_PROXY names. */
+export type ProxyTrust = (address: string) => boolean;
+
+export function proxyTrust(networks: readonly string[]): ProxyTrust {
+  const list = new BlockList();
+  for (const network of networks) {
+    const [address = '', bits] = network.split('/');
+    const family = isIP(address) === 6 ? 'ipv6' : 'ipv4';
+    if (bits === undefined) list.addAddress(address, family);
+    else list.addSubnet(address, Number(bits), family);
+  }
+  return (address) => {
+    const family = isIP(address);
+    return family !== 0 && list.check(address, family === 6 ? 'ipv6' : 'ipv4');
+  };
+}
+
+/**
+ * The address of the client: the peer or, where that is a trusted proxy, the rightmost address of X-Forwarded-For
+ * that is none. What stands left of it the client could have written itself.
+ */
+export function clientAddress(peer: string, forwardedFor: string | null, isTrusted: ProxyTrust): string {
+  let address = normalise(peer);
+  const hops = (forwardedFor ?? '').split(',').map((hop) => normalise(hop.trim()));
+  while (isTrusted(address)) {
+    const hop = hops.pop();
+    if (hop === undefined || isIP(hop) === 0) break;
+    address = hop;
+  }
+  return address;
+}
+
+/** The part of an address that a client cannot change at will: all of IPv4, the /64 of IPv6. */
+export function addressKey(address: string): string {
+  if (isIP(address) !== 6) return address;
+  const [head = '', tail] = address.split('::');
+  const left = head === '' ? [] : head.split(':');
+  const right = tail === undefined || tail === '' ? [] : tail.split(':');
+  const groups =
+    tail === undefined
+      ? left
+      : [...left, ...Array.from({ length: 8 - left.length - right.length }, () => '0'), ...right];
+  return groups
+    .slice(0, 4)
+    .map((group) => Number.parseInt(group, 16).toString(16))
+    .join(':');
+}

@@ -1,0 +1,41 @@
+import { ApiError } from '../graphql/errors.ts';
+
+/** Lets so many in at a time, has a few more wait in line, and sends the rest away. */
+export interface Gate {
+  /** Resolves when there is room. Throws SERVICE_UNAVAILABLE where the line is full. Every pass ends with `leave`. */
+  enter(): Promise<void>;
+  leave(): void;
+  readonly inside: number;
+  readonly waiting: number;
+}
+
+export function createGate(maxInside: number, maxWaiting: number): Gate {
+  let inside = 0;
+  const line: (() => void)[] = [];
+  return {
+    async enter() {
+      if (inside < maxInside) {
+        inside += 1;
+        return;
+      }
+      if (line.length >= maxWaiting) {
+        throw new ApiError('SERVICE_UNAVAILABLE', 'The service is busy. Try again.', {
+          headers: { 'retry-after': '1' },
+        });
+      }
+      await new Promise<void>((resolve) => line.push(resolve));
+    },
+    leave() {
+      const next = line.shift();
+      // The place goes straight to the next in line.
+      if (next === undefined) inside -= 1;
+      else next();
+    },
+    get inside() {
+      return inside;
+    },
+    get waiting() {
+      return line.length;
+    },
+  };
+}

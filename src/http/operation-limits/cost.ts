@@ -1,0 +1,126 @@
+import { complexityFromQuery } from '@pothos/plugin-complexity';
+import {
+  type DocumentNode,
+  type GraphQLSchema,
+  Kind,
+  type OperationDefinitionNode,
+  type SelectionNode,
+  type SelectionSetNode,
+  visit,
+} from 'graphql';
+import { LRUCache } from 'lru-cache';
+import {
+  checkCost,
+  checkRootFields,
+  checkSize,
+  type DocumentSize,
+  type OperationCost,
+  type OperationLimits,
+} from './limits.ts';
+import { prune } from './prune.ts';
+
+type Variables = Readonly<Record<string, unknown>>;
+
+/** Costs of one operation that differ by the variables which size or skip something. */
+const MAX_COSTS_PER_OPERATION = 50;
+
+/** What is worth knowing of a document once: how large it is, and the variables that its cost depends on. */
+interface Survey extends DocumentSize {
+  readonly sizingVariables: readonly string[];
+}
+
+function survey(document: DocumentNode): Survey {
+  let aliases = 0;
+  let directives = 0;
+  const sizing = new Set<string>();
+  visit(document, {
+    Field: ({ alias }) => {
+      if (alias !== undefined) aliases += 1;
+    },
+    Directive: () => {
+      directives += 1;
+    },
+    Argument: ({ name, value }) => {
+      if (value.kind === Kind.VARIABLE && /^(limit|first|if)$/.test(name.value)) sizing.add(value.name.value);
+    },
+  });
+  return { aliases, directives, sizingVariables: [...sizing] };
+}
+
+/** A variable's part in the key of a cost: what is neither number nor boolean sizes nothing. */
+function sizing(value: unknown): string {
+  return typeof value === 'number' || typeof value === 'boolean' ? String(value) : '';
+}
+
+/** The fields at the root, those in fragments included. Fragments of a pruned document form no circle. */
+function countRootFields({ definitions }: DocumentNode): number {
+  const counts = new Map<string, number>();
+  const count = ({ selections }: SelectionSetNode): number =>
+    selections.reduce((sum, selection) => sum + countOne(selection), 0);
+  const countOne = (selection: SelectionNode): number => {
+    if (selection.kind === Kind.FIELD) return 1;
+    if (selection.kind === Kind.INLINE_FRAGMENT) return count(selection.selectionSet);
+    const name = selection.name.value;
+    const fragment = definitions.find(
+      (node) => node.kind === Kind.FRAGMENT_DEFINITION && node.name.value === name,
+    );
+    const known =
+      counts.get(name) ?? (fragment?.kind === Kind.FRAGMENT_DEFINITION ? count(fragment.selectionSet) : 0);
+    counts.set(name, known);
+    return known;
+  };
+  const [root] = definitions;
+  return root?.kind === Kind.OPERATION_DEFINITION ? count(root.selectionSet) : 0;
+}
+
+export interface OperationLimiter {
+  /** The cost of the operation. Throws DEPTH_LIMIT and COMPLEXITY_LIMIT, of invalid documents as well. */
+  check(document: DocumentNode, operation: OperationDefinitionNode, variables: Variables): OperationCost;
+}
+
+/**
+ * Checks an operation once before it is validated and run, whatever its type. Complexity is what the schema's fields
+ * declare with Pothos' plugin; the figure is kept with the parsed document and the variables that matter.
+ */
+export function createOperationLimiter(schema: GraphQLSchema, limits: OperationLimits): OperationLimiter {
+  const surveys = new WeakMap<DocumentNode, Survey>();
+  const costs = new WeakMap<OperationDefinitionNode, LRUCache<string, OperationCost>>();
+
+  function measure(
+    document: DocumentNode,
+    operation: OperationDefinitionNode,
+    variables: Variables,
+  ): OperationCost {
+    const pruned = prune(schema, document, operation, variables);
+    checkRootFields(countRootFields(pruned), limits);
+    const { complexity, depth } = complexityFromQuery(pruned, { schema, ctx: {}, variables: {} });
+    return { complexity, depth };
+  }
+
+  return {
+    check(document, operation, variables) {
+      let surveyed = surveys.get(document);
+      if (surveyed === undefined) {
+        surveyed = survey(document);
+        surveys.set(document, surveyed);
+      }
+      checkSize(surveyed, limits);
+      const key =
+        surveyed.sizingVariables.length === 0
+          ? ''
+          : surveyed.sizingVariables.map((name) => sizing(variables[name])).join();
+      let known = costs.get(operation);
+      if (known === undefined) {
+        known = new LRUCache({ max: MAX_COSTS_PER_OPERATION });
+        costs.set(operation, known);
+      }
+      let cost = known.get(key);
+      if (cost === undefined) {
+        cost = measure(document, operation, variables);
+        known.set(key, cost);
+      }
+      checkCost(cost, limits);
+      return cost;
+    },
+  };
+}

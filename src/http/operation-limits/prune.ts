@@ -1,0 +1,142 @@
+import {
+  type ArgumentNode,
+  type DirectiveNode,
+  type DocumentNode,
+  type FieldNode,
+  type FragmentDefinitionNode,
+  type GraphQLNamedType,
+  type GraphQLSchema,
+  getNamedType,
+  isCompositeType,
+  isInterfaceType,
+  isObjectType,
+  Kind,
+  type OperationDefinitionNode,
+  type SelectionNode,
+  type SelectionSetNode,
+  type ValueNode,
+} from 'graphql';
+
+/** Arguments that multiply what is under a list. */
+const SIZE_ARGUMENTS = new Set(['limit', 'first']);
+
+type Variables = Readonly<Record<string, unknown>>;
+
+function directiveCondition(
+  directives: readonly DirectiveNode[] | undefined,
+  name: 'skip' | 'include',
+): ValueNode | undefined {
+  return directives
+    ?.find((directive) => directive.name.value === name)
+    ?.arguments?.find((argument) => argument.name.value === 'if')?.value;
+}
+
+/** The values of variables, with the operation's defaults for those that are absent. */
+function withDefaults(
+  { variableDefinitions = [] }: OperationDefinitionNode,
+  given: Variables,
+): Map<string, unknown> {
+  const values = new Map<string, unknown>(Object.entries(given));
+  for (const { variable, defaultValue } of variableDefinitions) {
+    if (values.has(variable.name.value) || defaultValue === undefined) continue;
+    if (defaultValue.kind === Kind.BOOLEAN) values.set(variable.name.value, defaultValue.value);
+    if (defaultValue.kind === Kind.INT) values.set(variable.name.value, Number(defaultValue.value));
+  }
+  return values;
+}
+
+/**
+ * The operation as far as it costs something: skipped branches, introspection, what the schema does not know and
+ * fragments that come back to themselves are left out, and sizes stand as numbers. What is left out for being wrong
+ * is refused by validation, which comes after the limits because it is the dearer of the two.
+ */
+export function prune(
+  schema: GraphQLSchema,
+  document: DocumentNode,
+  operation: OperationDefinitionNode,
+  given: Variables,
+): DocumentNode {
+  const variables = withDefaults(operation, given);
+  const definitions = new Map<string, FragmentDefinitionNode>();
+  for (const node of document.definitions)
+    if (node.kind === Kind.FRAGMENT_DEFINITION) definitions.set(node.name.value, node);
+  const fragments = new Map<string, FragmentDefinitionNode | undefined>();
+
+  const literalOf = (value: ValueNode): unknown => {
+    if (value.kind === Kind.VARIABLE) return variables.get(value.name.value);
+    if (value.kind === Kind.BOOLEAN) return value.value;
+    return value.kind === Kind.INT ? Number(value.value) : undefined;
+  };
+
+  function isSkipped({ directives }: SelectionNode): boolean {
+    const skip = directiveCondition(directives, 'skip');
+    const include = directiveCondition(directives, 'include');
+    return (
+      (skip !== undefined && literalOf(skip) === true) ||
+      (include !== undefined && literalOf(include) === false)
+    );
+  }
+
+  function sizes(args: readonly ArgumentNode[] = []): ArgumentNode[] {
+    return args.flatMap((argument) => {
+      const size = SIZE_ARGUMENTS.has(argument.name.value) ? literalOf(argument.value) : undefined;
+      if (typeof size !== 'number' || !Number.isInteger(size)) return [];
+      const bounded = Math.min(Math.max(size, -1), 1_000_000);
+      return [{ ...argument, value: { kind: Kind.INT, value: String(bounded) } }];
+    });
+  }
+
+  function pruneField(field: FieldNode, parent: GraphQLNamedType): FieldNode[] {
+    const { selectionSet: _selections, directives: _directives, ...rest } = field;
+    if (field.name.value.startsWith('__')) return [rest];
+    const definition =
+      isObjectType(parent) || isInterfaceType(parent) ? parent.getFields()[field.name.value] : undefined;
+    if (definition === undefined) return [];
+    const type = getNamedType(definition.type);
+    const selectionSet =
+      field.selectionSet === undefined || !isCompositeType(type)
+        ? undefined
+        : pruneSelections(field.selectionSet, type);
+    return [
+      { ...rest, arguments: sizes(field.arguments), ...(selectionSet === undefined ? {} : { selectionSet }) },
+    ];
+  }
+
+  function pruneFragment(name: string): FragmentDefinitionNode | undefined {
+    if (fragments.has(name)) return fragments.get(name);
+    // Until it is known: a spread inside itself finds nothing.
+    fragments.set(name, undefined);
+    const definition = definitions.get(name);
+    const type = definition === undefined ? undefined : schema.getType(definition.typeCondition.name.value);
+    if (definition === undefined || type === undefined || !isCompositeType(type)) return undefined;
+    const pruned = { ...definition, selectionSet: pruneSelections(definition.selectionSet, type) };
+    fragments.set(name, pruned);
+    return pruned;
+  }
+
+  function pruneSelection(selection: SelectionNode, parent: GraphQLNamedType): SelectionNode[] {
+    if (isSkipped(selection)) return [];
+    if (selection.kind === Kind.FIELD) return pruneField(selection, parent);
+    if (selection.kind === Kind.FRAGMENT_SPREAD)
+      return pruneFragment(selection.name.value) === undefined ? [] : [selection];
+    const type =
+      selection.typeCondition === undefined ? parent : schema.getType(selection.typeCondition.name.value);
+    if (type === undefined || !isCompositeType(type)) return [];
+    return [{ ...selection, selectionSet: pruneSelections(selection.selectionSet, type) }];
+  }
+
+  function pruneSelections(
+    { selections, ...rest }: SelectionSetNode,
+    parent: GraphQLNamedType,
+  ): SelectionSetNode {
+    return { ...rest, selections: selections.flatMap((selection) => pruneSelection(selection, parent)) };
+  }
+
+  const root = schema.getRootType(operation.operation);
+  const selectionSet = root == null ? operation.selectionSet : pruneSelections(operation.selectionSet, root);
+  const kept = [...fragments.values()].filter((fragment) => fragment !== undefined);
+  return {
+    kind: Kind.DOCUMENT,
+    definitions: [{ ...operation, variableDefinitions: [], selectionSet }, ...kept],
+  };
+}

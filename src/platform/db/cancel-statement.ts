@@ -1,0 +1,31 @@
+import { connect } from 'node:net';
+import type { ClientBase } from 'pg';
+
+/** PostgreSQL's protocol, "CancelRequest": its length, its code, then the backend's number and secret. */
+const LENGTH = 16;
+const CODE = 80_877_102;
+
+interface BackendKey {
+  readonly processID?: number | null;
+  readonly secretKey?: number | null;
+  readonly host?: string;
+  readonly port?: number;
+}
+
+/**
+ * Asks the server to cancel what it runs for a connection, over a connection of its own: the pool may be empty just
+ * because everybody waits for such statements. A request that does not arrive is made up for by `statement_timeout`.
+ */
+export function cancelStatement(client: ClientBase): void {
+  const { processID, secretKey, host = 'localhost', port = 5432 } = client as unknown as BackendKey;
+  if (processID == null || secretKey == null) return;
+  const message = Buffer.alloc(LENGTH);
+  message.writeInt32BE(LENGTH, 0);
+  message.writeInt32BE(CODE, 4);
+  message.writeInt32BE(processID, 8);
+  message.writeInt32BE(secretKey, 12);
+  const socket = host.startsWith('/') ? connect(`${host}/.s.PGSQL.${port}`) : connect(port, host);
+  socket.on('error', () => socket.destroy());
+  socket.setTimeout(1_000, () => socket.destroy());
+  socket.end(message);
+}

@@ -1,0 +1,94 @@
+import type { ClientBase, ClientConfig } from 'pg';
+import type { Config } from '../config.ts';
+import type { Logger } from '../log.ts';
+import { cancelStatement } from './cancel-statement.ts';
+import { startEmbeddedServer } from './embedded/server.ts';
+
+/** The PostgreSQL server behind a Database: how to reach it, and what it cannot do by itself. */
+export interface DatabaseServer {
+  /** For the pool. */
+  readonly connection: ClientConfig;
+  /** For migrations and LISTEN: past a connection pooler. */
+  readonly direct: ClientConfig;
+  readonly poolSize: number;
+  /** Whether statements may have names. */
+  readonly named: boolean;
+  /** How long a statement may run before `overrun`; undefined where the server sees to it. */
+  readonly statementLimitMs?: number | undefined;
+  /** Ends what runs on a connection past its time. */
+  overrun(client: ClientBase): void;
+  /** Ends what runs on a connection because nobody waits for it any more. */
+  cancel(client: ClientBase): void;
+  /** Resolves once connections are taken. */
+  ready(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface ServerOptions {
+  readonly config: Config;
+  readonly log: Logger;
+  /** Names of prepared statements are shared by all connections of the embedded server: one process alone uses them. */
+  readonly namedStatements?: boolean;
+}
+
+const APPLICATION_NAME = 'content-graph-api';
+const IDLE_IN_TRANSACTION_MS = 30_000;
+
+/** How `pg` reaches an embedded server. */
+export function embeddedConnection({ host, port }: { host: string; port: number }): ClientConfig {
+  return { host, port, user: 'postgres', password: '', database: 'postgres', ssl: false };
+}
+
+function postgresServer(
+  database: Config['database'] & { kind: 'postgres' },
+  statementLimitMs: number,
+  named: boolean,
+): DatabaseServer {
+  const { url, directUrl, poolSize } = database;
+  const pooled = url !== directUrl;
+  const base = { application_name: APPLICATION_NAME };
+  // A pooler refuses settings in the start-up message, and gives a statement's name to connections that don't know it.
+  const settings = pooled
+    ? {}
+    : { statement_timeout: statementLimitMs, idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS };
+  return {
+    connection: { connectionString: url, ...base, ...settings },
+    direct: { connectionString: directUrl, ...base },
+    poolSize,
+    named: named && !pooled,
+    statementLimitMs: pooled ? statementLimitMs : undefined,
+    overrun: cancelStatement,
+    cancel: cancelStatement,
+    ready: async () => undefined,
+    close: async () => undefined,
+  };
+}
+
+/** The server that the settings name, started where it is embedded. Throws FolderInUseError. */
+export async function openServer({
+  config,
+  log,
+  namedStatements = true,
+}: ServerOptions): Promise<DatabaseServer> {
+  const statementLimitMs = config.statementTimeoutMs;
+  if (config.database.kind === 'postgres')
+    return postgresServer(config.database, statementLimitMs, namedStatements);
+  const server = await startEmbeddedServer(config.database.dataDir, log);
+  const connection = embeddedConnection(server.address);
+  return {
+    connection,
+    direct: connection,
+    poolSize: 1,
+    named: namedStatements,
+    statementLimitMs,
+    // PGlite can neither time a statement out nor cancel it: its worker ends, and with it what was not committed.
+    overrun: () =>
+      void server
+        .restart('a statement ran past its time')
+        .catch((error: unknown) => log.error({ err: error }, 'the embedded database did not come back')),
+    // Whatever runs ends by itself within the limit; ending the worker would hit everybody else's work as well.
+    cancel: () => undefined,
+    ready: server.ready,
+    close: server.close,
+  };
+}

@@ -1,0 +1,55 @@
+import { isIP } from 'node:net';
+import { z } from 'zod';
+
+/** The kinds of values that settings have, each from its text. Messages go on from the setting's name. */
+
+export const flag = z
+  .enum(['true', 'false'], { error: 'must be true or false' })
+  .transform((value) => value === 'true');
+export const list = z.string().transform((value) =>
+  value
+    .split(',')
+    .map((item) => item.trim())
+    .filter((item) => item !== ''),
+);
+
+export function integer(minimum: number, maximum: number) {
+  const message = `must be a whole number from ${minimum} to ${maximum}`;
+  return z
+    .string()
+    .regex(/^\d{1,12}$/, { error: message })
+    .transform(Number)
+    .refine((value) => value >= minimum && value <= maximum, { error: message });
+}
+
+export function isOrigin(value: string): boolean {
+  return URL.canParse(value) && new URL(value).origin === value && /^https?:/.test(value);
+}
+
+export const databaseUrl = z
+  .string()
+  .refine((value) => URL.canParse(value) && /^postgres(ql)?:$/.test(new URL(value).protocol), {
+    error: 'must be a PostgreSQL address such as postgres://user:password@host:5432/database',
+  });
+
+export function isNetwork(value: string): boolean {
+  const [address = '', bits, ...rest] = value.split('/');
+  const family = isIP(address);
+  if (family === 0 || rest.length > 0) return false;
+  return bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (family === 4 ? 32 : 128));
+}
+
+export function decimal(minimum: number, maximum: number) {
+  const message = `must be a number from ${minimum} to ${maximum}`;
+  return z
+    .string()
+    .regex(/^\d{1,12}(\.\d{1,6})?$/, { error: message })
+    .transform(Number)
+    .refine((value) => value >= minimum && value <= maximum, { error: message });
+}
+
+export const redisUrl = z
+  .string()
+  .refine((value) => URL.canParse(value) && /^rediss?:$/.test(new URL(value).protocol), {
+    error: 'must be a Redis address such as redis://host:6379',
+  });
