@@ -62,12 +62,14 @@ export function maskError(error: unknown, options: MaskOptions): GraphQLError {
   if (origin instanceof GraphQLError) {
     const { code } = origin.extensions;
     const known = isPublicCode(code) ? code : 'BAD_USER_INPUT';
-    const variable = VARIABLE.exec(origin.message)?.[1];
+    // What a scalar refuses is wrapped in the error that names the variable.
+    const { message } = error instanceof GraphQLError ? error : origin;
+    const variable = VARIABLE.exec(message)?.[1];
     const extensions = {
       code: known,
       ...(known === 'BAD_USER_INPUT' && variable !== undefined ? { argument: variable } : {}),
     };
-    return publish(error, origin.message, extensions, {
+    return publish(error, message, extensions, {
       code: known,
       status: 400,
       negotiable: true,

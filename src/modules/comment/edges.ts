@@ -31,7 +31,7 @@ builder.objectFields(Post, (t) => ({
     description: 'The comments on the post, the oldest first. Needs the scope `posts:read`.',
     args: { limit: limitArgument(t.arg), offset: offsetArgument(t.arg) },
     resolve: (post) => post.id,
-    load: (ids: string[], { db }, args) => readPages(db, commentsOfPost, ids, listPage(args)),
+    load: async (ids: string[], { db }, args) => readPages(db, commentsOfPost, ids, listPage(args)),
   }),
   commentsConnection: t.loadable({
     type: CommentConnection,
@@ -41,6 +41,6 @@ builder.objectFields(Post, (t) => ({
     description: 'The comments on the post page by page, the oldest first. Needs the scope `posts:read`.',
     args: connectionArguments(t.arg),
     resolve: (post) => post.id,
-    load: (ids: string[], { db }, args) => readSlices(db, commentsOfPost, ids, connectionPage(args)),
+    load: async (ids: string[], { db }, args) => readSlices(db, commentsOfPost, ids, connectionPage(args)),
   }),
 }));

@@ -30,7 +30,7 @@ builder.objectFields(User, (t) => ({
     description: 'The posts of the user, the newest first. Needs the scope `posts:read`.',
     args: { limit: limitArgument(t.arg) },
     resolve: (user) => user.id,
-    load: (ids: string[], { db }, args) => readPages(db, postsOfUser, ids, listPage(args)),
+    load: async (ids: string[], { db }, args) => readPages(db, postsOfUser, ids, listPage(args)),
   }),
   postsConnection: t.loadable({
     type: PostConnection,
@@ -40,6 +40,6 @@ builder.objectFields(User, (t) => ({
     description: 'The posts of the user page by page, the newest first. Needs the scope `posts:read`.',
     args: connectionArguments(t.arg),
     resolve: (user) => user.id,
-    load: (ids: string[], { db }, args) => readSlices(db, postsOfUser, ids, connectionPage(args)),
+    load: async (ids: string[], { db }, args) => readSlices(db, postsOfUser, ids, connectionPage(args)),
   }),
 }));
