@@ -2,24 +2,32 @@
  * Prisma's own migration engine in its WASM form: an internal package, pinned, used for development and tests only.
  * `npm run db:diff` prints the SQL that takes the checked-in migrations to prisma/schema.prisma; nothing means in step.
  */
+import { randomBytes } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PrismaPg } from '@prisma/adapter-pg';
 import {
   bindMigrationAwareSqlAdapterFactory,
+  ColumnTypeEnum,
   type SqlMigrationAwareDriverAdapterFactory,
 } from '@prisma/driver-adapter-utils';
 import { type DiffTarget, SchemaEngine } from '@prisma/schema-engine-wasm';
-import type { QueryResult } from 'pg';
+import pg, { type QueryResult } from 'pg';
+import { startEmbeddedServer } from '../src/platform/db/embedded/server.ts';
+import { createLogger } from '../src/platform/log.ts';
 
 const SCHEMA_PATH = 'prisma/schema.prisma';
 const MIGRATIONS_PATH = 'prisma/migrations';
 
 type Adapter = Awaited<ReturnType<PrismaPg['connect']>>;
 
-/** Type oids: `"char"`, which the adapter does not read and the engine's catalog queries return, and text. */
+/** Type oids: `"char"`, which the engine's catalog queries return and the adapter does not know, and text. */
 const CHAR_OID = 18;
 const TEXT_OID = 25;
+/** The one column that the engine wants as a character and nothing else. */
+const CHARACTER_COLUMN = 'constraint_type';
 
 /** The adapter as the engine needs it: scripts go over whole (function bodies hold semicolons), `"char"` is text. */
 function forEngine(adapter: Adapter): Adapter {
@@ -32,30 +40,77 @@ function forEngine(adapter: Adapter): Adapter {
   };
   pool.query = asText as typeof pool.query;
   adapter.executeScript = async (script) => void (await query(script));
+  const queryRaw = adapter.queryRaw.bind(adapter);
+  adapter.queryRaw = async (params) => {
+    const result = await queryRaw(params);
+    const columnTypes = result.columnTypes.map((type, index) =>
+      result.columnNames[index] === CHARACTER_COLUMN ? ColumnTypeEnum.Character : type,
+    );
+    return { ...result, columnTypes };
+  };
   return adapter;
 }
 
-function engineAdapterFactory(connectionString: string): SqlMigrationAwareDriverAdapterFactory {
-  const factory = new PrismaPg(connectionString);
+type Connection = Exclude<ConstructorParameters<typeof PrismaPg>[0], string>;
+
+/** The engine on a database that is empty and thrown away afterwards: it is its own shadow database. */
+function engineAdapterFactory(connection: Connection): SqlMigrationAwareDriverAdapterFactory {
+  const factory = new PrismaPg(connection);
+  const connect = async () => forEngine(await factory.connect());
   return {
     provider: factory.provider,
     adapterName: factory.adapterName,
-    connect: async () => forEngine(await factory.connect()),
-    connectToShadowDb: async () => forEngine(await factory.connectToShadowDb()),
+    connect,
+    // The adapter's own would work in the database that a connection string names, not in one beside it.
+    connectToShadowDb: connect,
   };
 }
 
+async function onPostgres<T>(url: string, work: (connection: Connection) => Promise<T>): Promise<T> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  const name = `content_graph_shadow_${randomBytes(6).toString('hex')}`;
+  try {
+    await client.query(`CREATE DATABASE ${name} TEMPLATE template0`);
+    const shadow = new URL(url);
+    shadow.pathname = `/${name}`;
+    return await work({ connectionString: shadow.href });
+  } finally {
+    await client.query(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);
+    await client.end();
+  }
+}
+
+/** The embedded database knows no CREATE DATABASE: there the engine gets a server to itself. */
+async function onEmbedded<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
+  const folder = await mkdtemp(join(tmpdir(), 'content-graph-shadow-'));
+  const server = await startEmbeddedServer(folder, createLogger({ level: 'error', pretty: false }));
+  try {
+    return await work({ ...server.address, user: 'postgres', password: '', database: 'postgres' });
+  } finally {
+    await server.close();
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+export type Direction = 'to-schema' | 'from-schema';
+
 /**
- * The SQL between the migrations and the schema file, in the direction given.
- * `connectionString` names a server where the engine may create and drop a shadow database.
+ * The SQL between the migrations and the schema file, in the direction given; empty where they agree. Nothing in the
+ * database of `url` is touched: the work is done beside it or, without a `url`, in an embedded one.
  */
 export async function diffMigrations(
-  connectionString: string,
-  direction: 'to-schema' | 'from-schema' = 'to-schema',
+  url: string | undefined,
+  direction: Direction = 'to-schema',
 ): Promise<string> {
+  const work = (connection: Connection) => diff(connection, direction);
+  return url === undefined ? onEmbedded(work) : onPostgres(url, work);
+}
+
+async function diff(connection: Connection, direction: Direction): Promise<string> {
   let output = '';
   const content = readFileSync(SCHEMA_PATH, 'utf8');
-  const adapter = bindMigrationAwareSqlAdapterFactory(engineAdapterFactory(connectionString));
+  const adapter = bindMigrationAwareSqlAdapterFactory(engineAdapterFactory(connection));
   const engine = await SchemaEngine.new({ datamodels: [[SCHEMA_PATH, content]] }, () => undefined, adapter);
   try {
     const migrations: DiffTarget = {
@@ -90,11 +145,4 @@ export async function diffMigrations(
   return output.replace('-- This is an empty migration.', '').trim();
 }
 
-if (import.meta.main) {
-  const url = process.env.DATABASE_URL;
-  if (url === undefined) {
-    process.stderr.write('Set DATABASE_URL to a PostgreSQL on which a shadow database may be created.\n');
-    process.exit(2);
-  }
-  process.stdout.write(`${await diffMigrations(url)}\n`);
-}
+if (import.meta.main) process.stdout.write(`${await diffMigrations(process.env.DATABASE_URL)}\n`);

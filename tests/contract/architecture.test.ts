@@ -1,0 +1,142 @@
+import { globSync, readFileSync } from 'node:fs';
+import { basename, dirname, join, relative } from 'node:path';
+import { describe, expect, it } from 'vitest';
+
+const ROOT = join(import.meta.dirname, '../..');
+const SRC = join(ROOT, 'src');
+const MAX_LINES = 300;
+
+interface SourceFile {
+  readonly path: string;
+  readonly text: string;
+  /** What it imports of `src`, as paths below it. */
+  readonly imports: readonly string[];
+  readonly specifiers: readonly string[];
+}
+
+const STATIC_IMPORT = /^(?:import|export)\b(?:[^;'"]*?\bfrom)?\s+'([^']+)'/gm;
+const DYNAMIC_IMPORT = /\bimport\(\s*'([^']+)'/g;
+const KEBAB_CASE = /^([a-z0-9]+(-[a-z0-9]+)*\/)*[a-z0-9]+(-[a-z0-9]+)*\.[a-z]+$/;
+const ENVIRONMENT =
+  /\bprocess\??\.env\b|\bprocess\[['"]env|\bloadEnvFile\b|\benv\b[^}]*\}\s*(=\s*process|from 'node:process')/;
+const RE_EXPORT = /^export\b[^;'"]*?\bfrom\s+'\.[^']+'/m;
+
+function readSource(path: string): SourceFile {
+  const text = readFileSync(join(SRC, path), 'utf8');
+  const specifiers = [STATIC_IMPORT, DYNAMIC_IMPORT].flatMap((pattern) =>
+    [...text.matchAll(pattern)].map(([, specifier = '']) => specifier),
+  );
+  const imports = specifiers
+    .filter((specifier) => specifier.startsWith('.'))
+    .map((specifier) => relative(SRC, join(SRC, dirname(path), specifier)).replaceAll('\\', '/'))
+    .filter((target) => !target.startsWith('..'));
+  return { path, text, imports, specifiers };
+}
+
+const files = globSync('**/*', { cwd: SRC, withFileTypes: true })
+  .filter((entry) => entry.isFile())
+  .map((entry) => relative(SRC, join(entry.parentPath, entry.name)).replaceAll('\\', '/'))
+  .filter((path) => !path.startsWith('generated/'))
+  .map(readSource);
+
+/** The table "Allowed imports" of docs/architecture.md. */
+function readTable(): Map<string, readonly string[]> {
+  const [, section = ''] = readFileSync(join(ROOT, 'docs/architecture.md'), 'utf8').split(
+    '## Allowed imports',
+  );
+  const names = (cell = '') => [...cell.matchAll(/`([^`]+)`/g)].map(([, name = '']) => name);
+  const rows = section.matchAll(/^\| (`[^|]+) \|([^|]*)\|$/gm);
+  return new Map([...rows].map(([, room, allowed]) => [names(room)[0] ?? '', names(allowed)]));
+}
+
+const table = readTable();
+const roomsByLength = [...table.keys()].sort((a, b) => b.length - a.length);
+
+function roomOf(path: string): string | undefined {
+  return roomsByLength.find((room) => path === room || path.startsWith(`${room}/`));
+}
+
+/** A circle of imports, if there is one. */
+function findCircle(): string[] | undefined {
+  const byPath = new Map(files.map((file) => [file.path, file]));
+  const done = new Set<string>();
+  const visit = (path: string, trail: readonly string[]): string[] | undefined => {
+    if (trail.includes(path)) return [...trail.slice(trail.indexOf(path)), path];
+    if (done.has(path)) return undefined;
+    for (const target of byPath.get(path)?.imports ?? []) {
+      const circle = visit(target, [...trail, path]);
+      if (circle !== undefined) return circle;
+    }
+    done.add(path);
+    return undefined;
+  };
+  for (const { path } of files) {
+    const circle = visit(path, []);
+    if (circle !== undefined) return circle;
+  }
+  return undefined;
+}
+
+describe('the table of allowed imports', () => {
+  it('has a row for every file in src, and none for nothing', () => {
+    expect(files.filter(({ path }) => roomOf(path) === undefined).map(({ path }) => path)).toEqual([]);
+    const used = new Set(files.map(({ path }) => roomOf(path)));
+    expect(roomsByLength.filter((room) => room !== 'generated' && !used.has(room))).toEqual([]);
+  });
+
+  it('runs one way: no room reaches itself through others', () => {
+    const reach = (room: string, seen: Set<string>): Set<string> => {
+      for (const next of table.get(room) ?? []) if (!seen.has(next)) reach(next, seen.add(next));
+      return seen;
+    };
+    expect(roomsByLength.filter((room) => reach(room, new Set()).has(room))).toEqual([]);
+  });
+});
+
+/** What breaks a rule, file by file, so that a failure names all of it. */
+function offenders(broken: (file: SourceFile) => readonly string[] | boolean): string[] {
+  return files.flatMap((file) => {
+    const result = broken(file);
+    if (typeof result === 'boolean') return result ? [file.path] : [];
+    return result.map((what) => `${file.path}: ${what}`);
+  });
+}
+
+describe('a file in src', () => {
+  it('imports what its room may', () => {
+    const forbidden = ({ path, imports }: SourceFile) => {
+      const room = roomOf(path) ?? '';
+      const allowed = new Set([room, ...(table.get(room) ?? [])]);
+      return imports.filter((target) => !allowed.has(roomOf(target) ?? ''));
+    };
+    expect(offenders(forbidden)).toEqual([]);
+  });
+
+  it('is in no circle of imports', () => {
+    expect(findCircle()).toBeUndefined();
+  });
+
+  it('names the files it imports with their extension', () => {
+    expect(
+      offenders(({ specifiers }) => specifiers.filter((s) => s.startsWith('.') && !/\.(ts|json)$/.test(s))),
+    ).toEqual([]);
+  });
+
+  it('is no barrel', () => {
+    expect(offenders(({ path, text }) => basename(path) === 'index.ts' || RE_EXPORT.test(text))).toEqual([]);
+  });
+
+  it('has a name in kebab-case', () => {
+    expect(offenders(({ path }) => !KEBAB_CASE.test(path))).toEqual([]);
+  });
+
+  it(`has at most ${MAX_LINES} lines`, () => {
+    expect(offenders(({ text }) => text.split('\n').length - 1 > MAX_LINES)).toEqual([]);
+  });
+
+  it('leaves the environment to platform/config.ts', () => {
+    expect(offenders(({ path, text }) => path !== 'platform/config.ts' && ENVIRONMENT.test(text))).toEqual(
+      [],
+    );
+  });
+});

@@ -1,0 +1,12 @@
+import { describe, expect, it } from 'vitest';
+import { diffMigrations } from '../../scripts/schema-engine.ts';
+
+describe('prisma/migrations', () => {
+  it.each(['to-schema', 'from-schema'] as const)(
+    'produce exactly prisma/schema.prisma: nothing is left to do %s',
+    async (direction) => {
+      expect(await diffMigrations(process.env.DATABASE_URL, direction)).toBe('');
+    },
+    60_000,
+  );
+});
