@@ -2,6 +2,8 @@ import { createYoga } from 'graphql-yoga';
 import packageJson from '../package.json' with { type: 'json' };
 import { apiKeyResolver } from './auth/api-key/resolver.ts';
 import { createPostFeed } from './events/feed.ts';
+import { connectNotifications } from './events/notifications.ts';
+import { keepRetention } from './events/retention.ts';
 import { useAccessLog } from './http/access-log.ts';
 import { useAuthentication } from './http/authentication.ts';
 import { proxyTrust } from './http/client-address.ts';
@@ -28,7 +30,10 @@ import { useResponseHeaders } from './http/response-headers.ts';
 import { useGraphiqlPage } from './http/routes/graphiql.ts';
 import { useHealth } from './http/routes/health.ts';
 import { useMetricsRoute } from './http/routes/metrics.ts';
+import { createRunner } from './http/runner.ts';
 import { createStreamLimit } from './http/stream-limit.ts';
+import { createStreamMetrics } from './http/stream-metrics.ts';
+import { createSubscriber, openEvents } from './http/subscription.ts';
 import { type Clock, systemClock } from './platform/clock.ts';
 import type { Config } from './platform/config.ts';
 import type { Database } from './platform/db/database.ts';
@@ -58,6 +63,8 @@ export interface App {
   announceShutdown(): void;
   /** Ends the event streams so that their clients come back, to another instance or a later one. */
   endStreams(): void;
+  /** Counts a stream whose reader was too slow. */
+  onCutOff(): void;
   close(): Promise<void>;
 }
 
@@ -74,6 +81,14 @@ export function createApp({ config, database, log, clock = systemClock, demoKey 
       : redisBuckets({ url: config.redisUrl, clock, log, metrics });
   const gate = createGate(config.maxConcurrentOperations, config.maxQueuedOperations);
   const streams = createStreamLimit(config.maxStreams);
+  const streamMetrics = createStreamMetrics(metrics);
+  const notifications = connectNotifications({ database, log, onWake: feed.wake });
+  const retention = keepRetention({ database, retentionMs: config.eventRetentionMs, now: clock.now, log });
+  const onCommit = () => {
+    feed.wake();
+    notifications.announce();
+  };
+  const runner = createRunner({ database, log, gate, timeoutMs: config.operationTimeoutMs, onCommit });
   metrics.gauge('graphql_operations_running', 'Operations that run right now.', () => gate.inside);
   metrics.gauge('graphql_operations_waiting', 'Operations that wait for others to end.', () => gate.waiting);
   metrics.gauge('event_streams_open', 'Event streams that are open.', () => streams.total);
@@ -86,11 +101,6 @@ export function createApp({ config, database, log, clock = systemClock, demoKey 
     if (!migrated && pending.length > 0) return `migrations are pending: ${pending.join(', ')}`;
     migrated = true;
     return undefined;
-  }
-
-  async function events({ state }: OperationContext) {
-    const start = await feed.current();
-    return feed.follow(start, AbortSignal.any([state.stop.signal, shutdown.signal]));
   }
 
   const yoga = createYoga<ServerContext>({
@@ -108,7 +118,13 @@ export function createApp({ config, database, log, clock = systemClock, demoKey 
     context: (initial) => {
       const context = initial as unknown as OperationContext;
       const { requestId, caller } = context.state;
-      return { requestId, caller, db: database, unitOfWork: undefined, events: () => events(context) };
+      return {
+        requestId,
+        caller,
+        db: database,
+        unitOfWork: undefined,
+        events: () => openEvents(feed, context, shutdown.signal),
+      };
     },
     plugins: [
       useRequestId(),
@@ -138,14 +154,7 @@ export function createApp({ config, database, log, clock = systemClock, demoKey 
         }),
         limiter: createOperationLimiter(schema, limits),
       }),
-      useExecution({
-        database,
-        log,
-        gate,
-        streams,
-        timeoutMs: config.operationTimeoutMs,
-        onCommit: feed.wake,
-      }),
+      useExecution({ runner, subscribe: createSubscriber({ runner, streams, metrics: streamMetrics, log }) }),
       useResponse({ log, shutdown: shutdown.signal, limits }),
     ],
   });
@@ -158,9 +167,12 @@ export function createApp({ config, database, log, clock = systemClock, demoKey 
       leaving = true;
     },
     endStreams: () => shutdown.abort(),
+    onCutOff: streamMetrics.cutOff,
     async close() {
       leaving = true;
       shutdown.abort();
+      retention.stop();
+      await notifications.close();
       await feed.close();
       await buckets.close();
       await yoga.dispose();

@@ -67,6 +67,7 @@ export async function startService(config: Config, log: Logger): Promise<Service
       handle: app.handle,
       maxBodyBytes: config.maxBodyBytes,
       timeoutMs: config.requestTimeoutMs,
+      onCutOff: app.onCutOff,
       log,
     });
     const origin = await listen(server, config);

@@ -1,13 +1,26 @@
-import type { Queryable } from '../platform/db/statement.ts';
+import type { Database } from '../platform/db/database.ts';
 import type { Logger } from '../platform/log.ts';
+import { decodeEventId, type EventPlace, encodeEventId } from './event-id.ts';
+import { currentGeneration, type Generation } from './generation.ts';
 import { currentPosition, isAfter, isHeldBack, type LogEvent, type LogPosition, readAfter } from './log.ts';
+
+/** Where a reader starts. */
+export interface FeedStart {
+  readonly position: LogPosition;
+  /** The position of now: what lies before it is history. */
+  readonly now: LogPosition;
+  /** Why the reader's own id could not be gone on from; it then starts from now. */
+  readonly failure: 'malformed' | 'expired' | undefined;
+  /** The id of a position, as the reader gets to see it. */
+  eventId(position: LogPosition): string;
+}
 
 /** The event log as it grows, for any number of readers in this process. */
 export interface PostFeed {
-  /** Says that something was committed, so that readers need not wait for the next poll. */
+  /** Says that something may have been committed, so that readers need not wait for the next poll. */
   wake(): void;
-  /** The position of now. */
-  current(): Promise<LogPosition>;
+  /** The start of a new reader or, with the id of the last event it has seen, of one that comes back. Throws DatabaseError. */
+  open(lastEventId: string | undefined): Promise<FeedStart>;
   /**
    * The events after `position`, first those of the past, then each as it comes, in order, none left out and none
    * twice. Ends when `signal` aborts or the feed closes. Throws DatabaseError while the past is read.
@@ -23,8 +36,16 @@ const BATCH = 500;
 const WINDOW = 2_000;
 
 export interface PostFeedOptions {
-  readonly database: Queryable;
+  readonly database: Database;
   readonly log: Logger;
+}
+
+/** Whether the log can be gone on with from a place: all that came after it is there, and nothing else. */
+function judge(place: EventPlace | undefined, { key, pruned, nextXid }: Generation): FeedStart['failure'] {
+  if (place === undefined) return 'malformed';
+  const gone =
+    place.generation !== key || place.xid > nextXid || (pruned !== undefined && isAfter(pruned, place));
+  return gone ? 'expired' : undefined;
 }
 
 /**
@@ -142,7 +163,19 @@ export function createPostFeed({ database, log }: PostFeedOptions): PostFeed {
 
   return {
     wake,
-    current: () => currentPosition(database),
+    async open(lastEventId) {
+      const generation = await currentGeneration(database);
+      const now = await currentPosition(database);
+      const place = lastEventId === undefined ? undefined : decodeEventId(lastEventId);
+      const failure = lastEventId === undefined ? undefined : judge(place, generation);
+      const position = place === undefined || failure !== undefined ? now : { xid: place.xid, id: place.id };
+      return {
+        position,
+        now,
+        failure,
+        eventId: (at) => encodeEventId({ generation: generation.key, ...at }),
+      };
+    },
     follow,
     async close() {
       closed = true;

@@ -53,6 +53,7 @@ export function createDocuments({ schema, introspection, maxTokens }: DocumentsO
   });
   const verdicts = new WeakMap<DocumentNode, readonly GraphQLError[]>();
   return {
+    introspection,
     parse(query: string): DocumentNode {
       let document = documents.get(query);
       if (document === undefined) {

@@ -13,6 +13,8 @@ export interface NodeServerOptions {
   /** Headers and body of a request must be in by then. */
   readonly timeoutMs?: number;
   readonly log: Logger;
+  /** Called for each event stream whose reader was too slow. */
+  readonly onCutOff?: () => void;
 }
 
 const REQUEST_TIMEOUT_MS = 10_000;
@@ -36,6 +38,7 @@ export function createNodeServer({
   maxBodyBytes,
   timeoutMs = REQUEST_TIMEOUT_MS,
   log,
+  onCutOff = () => undefined,
 }: NodeServerOptions): Server {
   async function respond(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
     const hasBody = incoming.method !== 'GET' && incoming.method !== 'HEAD';
@@ -67,7 +70,7 @@ export function createNodeServer({
     // What was not read of the body would be taken for the next request.
     if (refusal !== undefined) outgoing.setHeader('connection', 'close');
     if (response.headers.get('content-type')?.startsWith('text/event-stream') && response.body !== null)
-      return sendStream(response.body, outgoing);
+      return sendStream(response.body, outgoing, onCutOff);
     const body = Buffer.from(await response.arrayBuffer());
     if (response.status !== 204 && response.status !== 304) outgoing.setHeader('content-length', body.length);
     outgoing.end(incoming.method === 'HEAD' ? undefined : body);

@@ -1,19 +1,46 @@
 import type { ServerResponse } from 'node:http';
 
-/** Writes a stream as fast as the reader takes it and no faster: the next part is asked for when the last is out. */
+/** So much may wait for a reader in this process. */
+export const MAX_BUFFERED_BYTES = 1024 * 1024;
+/** A reader with that much waiting must have taken it all by then. */
+const DRAIN_LIMIT_MS = 10_000;
+
+/** Resolves with false where the reader has not caught up in time. */
+function drained(outgoing: ServerResponse): Promise<boolean> {
+  return new Promise((resolve) => {
+    const settle = (caughtUp: boolean) => {
+      clearTimeout(timer);
+      outgoing.off('drain', onDrain);
+      outgoing.off('close', onDrain);
+      resolve(caughtUp);
+    };
+    const onDrain = () => settle(true);
+    const timer = setTimeout(() => settle(false), DRAIN_LIMIT_MS).unref();
+    outgoing.once('drain', onDrain);
+    outgoing.once('close', onDrain);
+  });
+}
+
+/**
+ * Writes a stream. What the reader does not take waits here up to a bound; past it nothing more is asked for, and a
+ * reader that does not catch up in time is cut off. An event stream's reader comes back with its last id.
+ */
 export async function sendStream(
   stream: ReadableStream<Uint8Array>,
   outgoing: ServerResponse,
+  onCutOff: () => void,
 ): Promise<void> {
   const reader = stream.getReader();
-  const closed = new Promise<void>((resolve) => outgoing.once('close', resolve));
-  outgoing.once('close', () => void reader.cancel());
+  outgoing.once('close', () => void reader.cancel().catch(() => undefined));
   outgoing.flushHeaders();
   for (;;) {
     const { done, value } = await reader.read();
     if (done || outgoing.destroyed) break;
-    if (!outgoing.write(value))
-      await Promise.race([new Promise((resolve) => outgoing.once('drain', resolve)), closed]);
+    outgoing.write(value);
+    if (outgoing.writableLength <= MAX_BUFFERED_BYTES || (await drained(outgoing))) continue;
+    onCutOff();
+    outgoing.destroy();
+    return;
   }
   outgoing.end();
 }

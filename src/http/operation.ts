@@ -83,7 +83,8 @@ export function useOperation({ documents, limiter }: OperationOptions): HttpPlug
       }
       state.operationKind = operation.operation;
       if (operation.name !== undefined) state.operationName = operation.name.value;
-      if (!open && !onlyLooksAtSchema(document, operation)) throw credentialsMissing();
+      const free = documents.introspection && onlyLooksAtSchema(document, operation);
+      if (!open && !free) throw credentialsMissing();
       checkTransport(operation, request);
       state.cost = limiter.check(document, operation, request_.variables ?? {});
       setParsedDocument(document);

@@ -1,5 +1,6 @@
 import type { YogaInitialContext, Plugin as YogaPlugin } from 'graphql-yoga';
 import { type Caller, isAuthenticated } from '../auth/principal.ts';
+import type { FeedStart } from '../events/feed.ts';
 import type { Context } from '../graphql/context.ts';
 import type { ApiError } from '../graphql/errors.ts';
 import { addressKey } from './client-address.ts';
@@ -23,6 +24,8 @@ export interface RequestState {
   readonly refusal: ApiError | undefined;
   /** Ends the event stream of this request. */
   readonly stop: AbortController;
+  /** Where the event stream of this request starts; undefined where it is none. */
+  eventStart?: FeedStart;
   /** What the operation costs; undefined until it is known. */
   cost?: OperationCost;
   /** For the log: the kind and the name of the operation, and the codes of its errors. */

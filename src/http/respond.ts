@@ -56,13 +56,16 @@ export function useResponse({ log, shutdown, limits }: ResponseOptions): HttpPlu
       const mediaType = negotiate(request.headers.get('accept')) ?? 'application/json';
       const wantsCost = request.headers.get('x-query-cost') === '1';
       setResultProcessor((given, { Response }) => {
+        const { eventStart } = state;
+        const startId = eventStart?.eventId(eventStart.position);
+        const streamOptions = { log, shutdown, stop: state.stop, startId };
         const streamed: object = given;
-        if (isStream(streamed)) return eventStream(streamed, { log, shutdown, stop: state.stop });
+        if (isStream(streamed)) return eventStream(streamed, streamOptions);
         const answer = masked(given as ExecutionResult, state, log);
         const result = wantsCost ? withCost(answer, state, limits) : answer;
         const status = statusOf(result, mediaType);
         if (mediaType === 'text/event-stream' && status === 200)
-          return eventStream(once(result), { log, shutdown, stop: state.stop });
+          return eventStream(once(result), streamOptions);
         const contentType = mediaType === 'text/event-stream' ? 'application/json' : mediaType;
         return new Response(stringifyResult(result), {
           status,

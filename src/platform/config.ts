@@ -52,6 +52,7 @@ const variables = z.object({
   ANONYMOUS_READ: flag.default(false),
   INTROSPECTION: flag.optional(),
   GRAPHIQL: flag.optional(),
+  EVENT_RETENTION_HOURS: decimal(0.01, 8_760).default(24),
   METRICS_TOKEN: z.string().min(16, { error: 'must be at least 16 characters long' }).optional(),
   REDIS_URL: redisUrl.optional(),
   RATE_LIMIT_BURST: integer(1, 1_000_000).default(100),
@@ -104,6 +105,7 @@ export interface Config {
   readonly anonymousRead: boolean;
   readonly introspection: boolean;
   readonly graphiql: boolean;
+  readonly eventRetentionMs: number;
   readonly metricsToken: string | undefined;
   readonly redisUrl: string | undefined;
   readonly rateLimit: { readonly burst: number; readonly perSecond: number };
@@ -182,6 +184,7 @@ export function loadConfig(environment: NodeJS.ProcessEnv): Config {
     anonymousRead: v.ANONYMOUS_READ,
     introspection: v.INTROSPECTION ?? !production,
     graphiql: v.GRAPHIQL ?? !production,
+    eventRetentionMs: v.EVENT_RETENTION_HOURS * 3_600_000,
     metricsToken: v.METRICS_TOKEN,
     redisUrl: v.REDIS_URL,
     rateLimit: { burst: v.RATE_LIMIT_BURST, perSecond: v.RATE_LIMIT_PER_SECOND },

@@ -1,4 +1,4 @@
-import type { LogEvent, LogPosition } from '../../events/log.ts';
+import type { LogEvent } from '../../events/log.ts';
 import { builder } from '../../graphql/builder.ts';
 import type { Context } from '../../graphql/context.ts';
 import { readById } from '../../graphql/read/read.ts';
@@ -18,9 +18,9 @@ function postOf(event: LogEvent, db: Queryable): Promise<PostRow | undefined> {
   return post;
 }
 
-/** An event with its post as it is now. The transport reads the position. */
+/** An event with its post as it is now. The transport reads the event. */
 export interface PostCreated {
-  readonly position: LogPosition;
+  readonly event: LogEvent;
   readonly post: PostRow;
 }
 
@@ -28,7 +28,7 @@ export interface PostCreated {
 async function* postsCreated(events: AsyncIterable<LogEvent>, { db }: Context): AsyncGenerator<PostCreated> {
   for await (const event of events) {
     const post = await postOf(event, db);
-    if (post !== undefined) yield { position: event.position, post };
+    if (post !== undefined) yield { event, post };
   }
 }
 

@@ -1,0 +1,77 @@
+import { randomUUID } from 'node:crypto';
+import type { Database } from '../platform/db/database.ts';
+import { statement } from '../platform/db/statement.ts';
+import type { LogPosition } from './log.ts';
+
+/** The state of the log as a whole. */
+export interface Generation {
+  /** Eight bytes as hexadecimal digits. */
+  readonly key: string;
+  /** The last position that retention has dropped. */
+  readonly pruned: LogPosition | undefined;
+  /** The first transaction id that nobody has had yet: positions from there on are of another history. */
+  readonly nextXid: bigint;
+}
+
+interface StateRow {
+  readonly generation: string;
+  readonly prunedXid: string | null;
+  readonly prunedId: number | null;
+  readonly nextXid: string;
+}
+
+/** Restoring into another server or database changes this; a restart does not. */
+const ORIGIN = `(SELECT system_identifier::text FROM pg_control_system()) || '/' || (SELECT oid FROM pg_database WHERE datname = current_database())`;
+
+const READ = statement<StateRow>(
+  'event_log_state',
+  `SELECT generation, pruned_xid::text AS "prunedXid", pruned_id AS "prunedId", pg_snapshot_xmax(pg_current_snapshot())::text AS "nextXid"
+   FROM event_log WHERE id = 1 AND origin = ${ORIGIN}`,
+);
+
+const LOCK = statement<never>('event_log_lock', `SELECT pg_advisory_xact_lock(hashtext('event_log'))`);
+const CLEAR = statement<never>('event_log_clear', 'DELETE FROM events');
+const RENEW = statement<never>(
+  'event_log_renew',
+  `INSERT INTO event_log (id, generation, origin) VALUES (1, $1, ${ORIGIN})
+   ON CONFLICT (id) DO UPDATE SET generation = excluded.generation, origin = excluded.origin, pruned_xid = NULL, pruned_id = NULL`,
+);
+
+function toGeneration({ generation, prunedXid, prunedId, nextXid }: StateRow): Generation {
+  return {
+    key: generation.replaceAll('-', '').slice(0, 16),
+    pruned: prunedXid === null ? undefined : { xid: BigInt(prunedXid), id: prunedId ?? 0 },
+    nextXid: BigInt(nextXid),
+  };
+}
+
+/**
+ * The log's generation. On a new or restored database another one begins: what is left of the log is dropped, since
+ * its transaction ids are those of another server. Throws DatabaseError.
+ */
+export async function currentGeneration(database: Database): Promise<Generation> {
+  const [known] = await database.query(READ, []);
+  if (known !== undefined) return toGeneration(known);
+  return renewGeneration(database, false);
+}
+
+/** Begins another generation: always, or only where the present one is not of this database. */
+export async function renewGeneration(database: Database, always: boolean): Promise<Generation> {
+  const work = database.unitOfWork({ separable: false });
+  try {
+    await work.query(LOCK, []);
+    // Another instance may have done it while this one waited for the lock.
+    const [known] = always ? [] : await work.query(READ, []);
+    if (known === undefined) {
+      await work.query(CLEAR, []);
+      await work.query(RENEW, [randomUUID()]);
+    }
+    const [state] = await work.query(READ, []);
+    await work.commit();
+    if (state === undefined) throw new Error('the event log has no state');
+    return toGeneration(state);
+  } catch (error) {
+    await work.rollback();
+    throw error;
+  }
+}

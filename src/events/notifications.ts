@@ -1,0 +1,91 @@
+import type { Client } from 'pg';
+import type { Database } from '../platform/db/database.ts';
+import type { Logger } from '../platform/log.ts';
+
+/** Wake-ups between instances. They carry nothing: the log is the truth, and it is polled in case one gets lost. */
+export interface Notifications {
+  /** Tells the other instances that something was committed. Many calls at once become one. */
+  announce(): void;
+  close(): Promise<void>;
+}
+
+const CHANNEL = 'content_graph_events';
+const RECONNECT_MS = 500;
+
+export interface NotificationsOptions {
+  readonly database: Database;
+  readonly log: Logger;
+  /** Called for each wake-up, and after a connection was lost and found, since some were missed meanwhile. */
+  readonly onWake: () => void;
+}
+
+/**
+ * LISTEN on a connection of its own. NOTIFY goes over the same connection after the commit and not in its
+ * transaction, where PostgreSQL would have all commits with one wait for each other. The embedded database, where one
+ * process writes, needs neither.
+ */
+export function connectNotifications({ database, log, onWake }: NotificationsOptions): Notifications {
+  if (database.kind === 'embedded') return { announce: () => undefined, close: async () => undefined };
+  let client: Client | undefined;
+  let timer: NodeJS.Timeout | undefined;
+  let closed = false;
+  let sending = false;
+  let again = false;
+
+  async function connect(): Promise<void> {
+    try {
+      const connected = await database.dedicatedClient();
+      if (closed) return void (await connected.end());
+      connected.on('error', (error) => lost(connected, error));
+      connected.on('end', () => lost(connected, undefined));
+      connected.on('notification', onWake);
+      await connected.query(`LISTEN ${CHANNEL}`);
+      client = connected;
+      onWake();
+    } catch (error) {
+      retry(error);
+    }
+  }
+
+  function lost(which: Client, error: Error | undefined): void {
+    if (client !== which) return;
+    client = undefined;
+    which.end().catch(() => undefined);
+    retry(error);
+  }
+
+  function retry(error: unknown): void {
+    if (closed) return;
+    log.warn({ err: error }, 'the connection for wake-ups was lost; connecting again');
+    clearTimeout(timer);
+    timer = setTimeout(() => void connect(), RECONNECT_MS).unref();
+  }
+
+  function announce(): void {
+    if (client === undefined) return;
+    if (sending) {
+      again = true;
+      return;
+    }
+    sending = true;
+    client
+      .query(`NOTIFY ${CHANNEL}`)
+      .catch((error: unknown) => log.debug({ err: error }, 'a wake-up was not sent'))
+      .finally(() => {
+        sending = false;
+        if (!again) return;
+        again = false;
+        announce();
+      });
+  }
+
+  void connect();
+  return {
+    announce,
+    async close() {
+      closed = true;
+      clearTimeout(timer);
+      await client?.end();
+    },
+  };
+}

@@ -1,0 +1,115 @@
+import { createSourceEventStream, type ExecutionArgs, type ExecutionResult } from 'graphql';
+import type { FeedStart, PostFeed } from '../events/feed.ts';
+import { isAfter, type LogEvent } from '../events/log.ts';
+import { ApiError } from '../graphql/errors.ts';
+import type { Logger } from '../platform/log.ts';
+import type { OperationContext } from './request-state.ts';
+import { clientOf } from './request-state.ts';
+import { failuresOf, maskResult, type Runner, refusedResult } from './runner.ts';
+import type { StreamLimit } from './stream-limit.ts';
+import type { StreamMetrics } from './stream-metrics.ts';
+
+/** What a subscription's source yields: the event, and whatever its resolver needs of it. */
+interface SourceEvent {
+  readonly event: LogEvent;
+}
+
+export type Subscriber = (args: ExecutionArgs) => Promise<ExecutionResult | AsyncIterable<ExecutionResult>>;
+
+export interface SubscriberOptions {
+  readonly runner: Runner;
+  readonly streams: StreamLimit;
+  readonly metrics: StreamMetrics;
+  readonly log: Logger;
+}
+
+const eventIds = new WeakMap<ExecutionResult, string>();
+
+/** The id that the result of an event is sent with; undefined where it is of no event. */
+export function eventIdOf(result: ExecutionResult): string | undefined {
+  return eventIds.get(result);
+}
+
+/** The id of the last event that the client has seen. The header wins: EventSource keeps a stale one in its URL. */
+function lastEventId({ request }: OperationContext): string | undefined {
+  return (
+    request.headers.get('last-event-id') || new URL(request.url).searchParams.get('lastEventId') || undefined
+  );
+}
+
+/** Opens the feed for a request, from where the client left off, and notes the start for the stream. */
+export async function openEvents(
+  feed: PostFeed,
+  context: OperationContext,
+  shutdown: AbortSignal,
+): Promise<AsyncIterable<LogEvent>> {
+  const { state } = context;
+  const start = await feed.open(lastEventId(context));
+  state.eventStart = start;
+  return feed.follow(start.position, AbortSignal.any([state.stop.signal, shutdown]));
+}
+
+function startError(failure: NonNullable<FeedStart['failure']>): ApiError {
+  return failure === 'malformed'
+    ? new ApiError('BAD_USER_INPUT', 'The last event id is none of this service.', {
+        argument: 'lastEventId',
+      })
+    : new ApiError(
+        'EVENT_HISTORY_EXPIRED',
+        'The events after that id are not kept any more: read the posts anew and go on from here.',
+      );
+}
+
+function isAsyncIterable(value: ExecutionResult | AsyncIterable<unknown>): value is AsyncIterable<unknown> {
+  return Symbol.asyncIterator in value;
+}
+
+/** Opens subscriptions: within the client's number of streams, from its last event, one execution an event. */
+export function createSubscriber({ runner, streams, metrics, log }: SubscriberOptions): Subscriber {
+  async function* eachEvent(
+    source: AsyncIterable<SourceEvent>,
+    args: ExecutionArgs,
+    start: FeedStart,
+  ): AsyncGenerator<ExecutionResult> {
+    for await (const item of source) {
+      const result = await runner.runEvent(args, item);
+      // The service failed, not the client: the stream breaks off, and the client gets this event when it comes back.
+      if (failuresOf(result).length > 0) throw new Error('an event could not be executed');
+      const { position, createdAt } = item.event;
+      eventIds.set(result, start.eventId(position));
+      metrics.sent(createdAt, !isAfter(position, start.now));
+      yield result;
+    }
+  }
+
+  /** An id that cannot be gone on from: one result that says so, with the id of now, and the end. */
+  async function* refuseStart(
+    context: OperationContext,
+    start: FeedStart,
+    failure: NonNullable<FeedStart['failure']>,
+  ): AsyncGenerator<ExecutionResult> {
+    const result = refusedResult(startError(failure), context, log);
+    eventIds.set(result, start.eventId(start.now));
+    yield result;
+  }
+
+  return async (args) => {
+    const context = args.contextValue as OperationContext;
+    const { state } = context;
+    let close: () => void;
+    try {
+      close = streams.open(clientOf(state));
+    } catch (error) {
+      return refusedResult(error, context, log);
+    }
+    const source = await createSourceEventStream(args);
+    const start = state.eventStart;
+    if (!isAsyncIterable(source) || start === undefined) {
+      close();
+      return maskResult(source as ExecutionResult, context, log);
+    }
+    state.stop.signal.addEventListener('abort', close, { once: true });
+    if (start.failure !== undefined) return refuseStart(context, start, start.failure);
+    return eachEvent(source as AsyncIterable<SourceEvent>, args, start);
+  };
+}
