@@ -1,0 +1,27 @@
+/**
+ * The admin command line (contract section 8): JSON on standard output, messages on standard error; exit code 0, 1
+ * where the command failed, 2 where it was not understood.
+ */
+import { loadProcessConfig } from '../platform/config.ts';
+import { createLogger } from '../platform/log.ts';
+import { openForCommand } from './connection.ts';
+import { EXIT, printResult, report } from './output.ts';
+import { createProgram, type RunCommand } from './program.ts';
+
+const run: RunCommand = async (work, { migrates } = { migrates: false }) => {
+  const config = loadProcessConfig();
+  const log = createLogger({ level: 'error', pretty: false, destination: process.stderr });
+  const opened = await openForCommand({ config, log, migrates });
+  try {
+    await printResult(await work(opened));
+  } finally {
+    await opened.database.close();
+  }
+};
+
+try {
+  await createProgram(run).parseAsync();
+  process.exitCode = EXIT.ok;
+} catch (error) {
+  process.exitCode = report(error);
+}

@@ -1,0 +1,42 @@
+import { InvalidArgumentError } from 'commander';
+import { isScope, type Role, SCOPES, type Scope } from '../auth/scopes.ts';
+
+const ROLES: readonly Role[] = ['member', 'admin'];
+const MAX_NAME_LENGTH = 100;
+
+/** Each of these reads the text of one option. InvalidArgumentError makes it a usage error (exit code 2). */
+export function parseRole(text: string): Role {
+  const role = ROLES.find((known) => known === text);
+  if (role === undefined) throw new InvalidArgumentError(`Roles are ${ROLES.join(' and ')}.`);
+  return role;
+}
+
+/** Scopes as OAuth writes them, apart by spaces (RFC 6749 section 3.3), or by commas. */
+export function parseScopes(text: string): readonly Scope[] {
+  const names = text.split(/[\s,]+/).filter((name) => name !== '');
+  const unknown = names.filter((name) => !isScope(name));
+  if (unknown.length > 0)
+    throw new InvalidArgumentError(`Unknown: ${unknown.join(', ')}. Scopes are ${SCOPES.join(', ')}.`);
+  if (names.length === 0) throw new InvalidArgumentError('It names no scope.');
+  return [...new Set(names.filter(isScope))];
+}
+
+const ISO_8601 = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2}))?$/;
+
+/** An instant to come: ISO 8601 with its offset, or a date alone, which means its first moment in UTC. */
+export function parseExpiry(text: string): Date {
+  const instant = new Date(text);
+  const [year, month, day] = text.split(/[-T]/).map(Number);
+  const exists = new Date(Date.UTC(year ?? 0, (month ?? 0) - 1, day)).getUTCDate() === day;
+  if (!ISO_8601.test(text) || !exists || Number.isNaN(instant.getTime()))
+    throw new InvalidArgumentError('It must be a time such as 2030-01-31T12:00:00Z.');
+  if (instant.getTime() <= Date.now()) throw new InvalidArgumentError('It must lie in the future.');
+  return instant;
+}
+
+/** What a person recognises a credential by. */
+export function parseCredentialName(text: string): string {
+  if (text.trim() === '' || [...text].length > MAX_NAME_LENGTH)
+    throw new InvalidArgumentError(`It must be 1 to ${MAX_NAME_LENGTH} characters long.`);
+  return text;
+}

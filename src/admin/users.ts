@@ -1,0 +1,49 @@
+import type { Command } from 'commander';
+import { createAccount, disableAccount, findAccount } from '../auth/account/store.ts';
+import type { Role } from '../auth/scopes.ts';
+import { parseRole } from './options.ts';
+import type { RunCommand } from './program.ts';
+
+interface CreateOptions {
+  readonly name: string;
+  readonly email: string;
+  readonly password: string;
+  readonly role: Role;
+}
+
+/** `user create`, `user list`, `user disable`. */
+export function addUserCommands(program: Command, run: RunCommand): void {
+  const user = program.command('user').description('accounts');
+
+  user
+    .command('create')
+    .description('makes an account')
+    .requiredOption('--name <name>', '1 to 100 characters')
+    .requiredOption('--email <email>', 'unique without regard to case')
+    .requiredOption('--password <password>', '12 to 200 characters')
+    .option('--role <role>', 'member or admin', parseRole, 'member')
+    .action((options: CreateOptions) => run(({ database }) => createAccount(database.prisma, options)));
+
+  user
+    .command('list')
+    .description('lists the accounts, the oldest first')
+    .action(() =>
+      run(({ database }) =>
+        database.prisma.user.findMany({
+          select: { id: true, name: true, email: true, role: true },
+          orderBy: [{ createdAt: 'asc' }, { id: 'asc' }],
+        }),
+      ),
+    );
+
+  user
+    .command('disable <email>')
+    .description('ends every credential of an account')
+    .action((email: string) =>
+      run(async ({ database }) => {
+        const { id, disabledAt } = await findAccount(database.prisma, email);
+        if (disabledAt === null) await disableAccount(database.prisma, id, new Date());
+        return { id, disabled: true };
+      }),
+    );
+}

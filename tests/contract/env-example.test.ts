@@ -1,0 +1,36 @@
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+import { loadConfig, SETTING_NAMES } from '../../src/platform/config.ts';
+
+const lines = readFileSync(fileURLToPath(new URL('../../.env.example', import.meta.url)), 'utf8').split('\n');
+const settings = lines.flatMap((line, index) => {
+  const [, comment = '', name, value = ''] = /^(# )?([A-Z][A-Z0-9_]*)=(.*)$/.exec(line) ?? [];
+  return name === undefined ? [] : [{ name, value, set: comment === '', before: lines[index - 1] ?? '' }];
+});
+
+describe('.env.example', () => {
+  it('names every setting once, and nothing else', () => {
+    expect(settings.map(({ name }) => name).sort()).toEqual([...SETTING_NAMES].sort());
+  });
+
+  it('says in a sentence what each one is', () => {
+    for (const { name, before } of settings) expect(before, name).toMatch(/^# [A-Z].{10,}\.$/);
+  });
+
+  it('gives the defaults: a copy of it changes nothing', () => {
+    const given = settings.filter(({ set }) => set);
+    for (const { name, value } of given) expect(value, name).not.toBe('');
+    expect(loadConfig(Object.fromEntries(given.map(({ name, value }) => [name, value])))).toEqual(
+      loadConfig({}),
+    );
+  });
+
+  it('shows values that are taken where a setting has no default', () => {
+    const examples = settings.filter(({ set, value }) => !set && value !== '');
+    expect(examples.length).toBeGreaterThan(0);
+    expect(() =>
+      loadConfig(Object.fromEntries(examples.map(({ name, value }) => [name, value]))),
+    ).not.toThrow();
+  });
+});

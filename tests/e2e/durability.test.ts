@@ -1,0 +1,60 @@
+import { describe, expect, it } from 'vitest';
+import { temporaryFolder, until } from '../support/process.ts';
+import { demoKey, launchServer, startServer } from '../support/server.ts';
+
+describe('the embedded database', () => {
+  it('keeps every post that was answered before kill -9', async () => {
+    const dataDir = await temporaryFolder();
+    const server = await startServer(dataDir);
+    const key = await demoKey(dataDir);
+    const answered: string[] = [];
+    const write = async () => {
+      for (;;) {
+        const created = await server.gql(
+          'mutation { createPost(title: "kept", body: "b", tags: ["kept"]) { id } }',
+          { key },
+        );
+        answered.push(created.data.createPost.id);
+      }
+    };
+    // Each writer ends with the connection.
+    const writers = Promise.allSettled([write(), write(), write()]);
+    await until('40 posts', () => answered.length >= 40);
+    server.kill('SIGKILL');
+    expect((await server.exited).signal).toBe('SIGKILL');
+    await writers;
+
+    const again = await startServer(dataDir);
+    const kept = new Set<string>();
+    for (let after: string | null = null; ; ) {
+      const { data } = await again.gql(
+        'query ($after: String) { postsConnection(first: 100, after: $after, tag: "kept") { nodes { id author { name } } pageInfo { hasNextPage endCursor } } }',
+        { key, variables: { after } },
+      );
+      const { nodes, pageInfo } = data.postsConnection;
+      for (const { id, author } of nodes) {
+        kept.add(id);
+        expect(author.name).toBe('Ada');
+      }
+      if (!pageInfo.hasNextPage) break;
+      after = pageInfo.endCursor;
+    }
+    expect(answered.filter((id) => !kept.has(id))).toEqual([]);
+  });
+
+  it('refuses its folder to a second server, until the first is gone, however that dies', async () => {
+    const dataDir = await temporaryFolder();
+    const first = await startServer(dataDir);
+    const refused = await launchServer(dataDir).exited;
+    expect(refused.code).toBe(1);
+    expect(refused.stderr).toContain(`"${dataDir}" is in use by another process`);
+    expect(refused.stderr).toContain('DATA_DIR');
+    expect(refused.stderr).not.toContain('    at ');
+    const key = await demoKey(dataDir);
+    expect((await first.gql('{ viewer { name } }', { key })).data.viewer.name).toBe('Ada');
+    first.kill('SIGKILL');
+    await first.exited;
+    const second = await startServer(dataDir);
+    expect((await second.gql('{ viewer { name } }', { key })).data.viewer.name).toBe('Ada');
+  });
+});

@@ -1,0 +1,112 @@
+import { randomBytes } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { temporaryFolder } from '../support/process.ts';
+import { admin, launchServer, productionSettings, startServer } from '../support/server.ts';
+
+describe('settings', () => {
+  it('names all mistakes at once in plain words, touches nothing and exits 1', async () => {
+    const dataDir = join(await temporaryFolder(), 'never');
+    const mistakes = {
+      PORT: 'many',
+      PUBLIC_URL: 'https://api.example.com/path',
+      DATABASE_URL: 'mysql://localhost/x',
+      TRUST_PROXY: 'everyone',
+      CORS_ORIGINS: 'example.com',
+      SECRET_KEY: 'short',
+      ANONYMOUS_READ: 'yes',
+      INTROSPECTION: '1',
+      SHUTDOWN_DELAY: '-1',
+      LOG_LEVEL: 'loud',
+    };
+    const { code, stdout, stderr } = await launchServer(dataDir, mistakes).exited;
+    expect(code).toBe(1);
+    expect(stdout).toBe('');
+    for (const name of Object.keys(mistakes)) expect(stderr).toMatch(new RegExp(`^ *- ${name} must be`, 'm'));
+    expect(stderr).not.toMatch(/^ {4}at /m);
+    expect(existsSync(dataDir)).toBe(false);
+  });
+
+  it('are refused in the same way by the admin command', async () => {
+    const dataDir = await temporaryFolder();
+    const { code, stdout, stderr } = await admin(['user', 'list'], dataDir, { PORT: 'many', GRAPHIQL: 'on' });
+    expect(code).toBe(1);
+    expect(stdout).toBe('');
+    expect(stderr).toMatch(/PORT must be/);
+    expect(stderr).toMatch(/GRAPHIQL must be/);
+  });
+});
+
+describe('NODE_ENV=production', () => {
+  const { SECRET_KEY: _, ...withoutSecret } = productionSettings();
+  const cases: [string, Record<string, string>, RegExp][] = [
+    ['no SECRET_KEY', {}, /SECRET_KEY is required/],
+    ['a short SECRET_KEY', { SECRET_KEY: randomBytes(12).toString('hex') }, /SECRET_KEY must be at least 32/],
+    ['a SECRET_KEY of one character', { SECRET_KEY: 'x'.repeat(64) }, /SECRET_KEY is weak/],
+    [
+      'a SECRET_KEY from an example',
+      { SECRET_KEY: `changeme-${'0123456789'.repeat(4)}` },
+      /SECRET_KEY is weak/,
+    ],
+  ];
+  it.each(cases)('refuses to start with %s', async (_name, settings, message) => {
+    const { code, stderr } = await launchServer(await temporaryFolder(), { ...withoutSecret, ...settings })
+      .exited;
+    expect(code).toBe(1);
+    expect(stderr).toMatch(message);
+  });
+
+  it('refuses to start with a PUBLIC_URL that is not https', async () => {
+    const { code, stderr } = await launchServer(await temporaryFolder(), {
+      ...productionSettings(),
+      PUBLIC_URL: 'http://api.example.com',
+    }).exited;
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/PUBLIC_URL must be https/);
+  });
+
+  it('seeds nothing, prints no credentials, and has introspection and GraphiQL off', async () => {
+    const dataDir = await temporaryFolder();
+    const settings = productionSettings();
+    const server = await startServer(dataDir, settings);
+    expect(existsSync(join(dataDir, 'demo.json'))).toBe(false);
+    expect(server.stdout).not.toMatch(/cga_|password|curl/i);
+    expect((await admin(['user', 'list'], dataDir, settings)).json).toEqual([]);
+    const email = 'op@example.com';
+    await admin(
+      ['user', 'create', '--name', 'Op', '--email', email, '--password', 'a long passphrase'],
+      dataDir,
+      settings,
+    );
+    const { json } = await admin(
+      ['api-key', 'create', '--user', email, '--name', 'k', '--scopes', 'posts:read users:read'],
+      dataDir,
+      settings,
+    );
+    expect((await server.gql('{ posts { id } viewer { name } }', { key: json.key })).data).toEqual({
+      posts: [],
+      viewer: { name: 'Op' },
+    });
+    const introspection = '{ __schema { queryType { name } } }';
+    expect((await server.gql(introspection)).status).toBe(401);
+    const refused = await server.gql(introspection, { key: json.key });
+    expect(refused.data).toBeUndefined();
+    expect(refused.errors?.[0]?.extensions.code).toBe('GRAPHQL_VALIDATION_FAILED');
+    const page = await fetch(`${server.origin}/graphql`, { headers: { accept: 'text/html' } });
+    expect(page.headers.get('content-type')).not.toMatch(/html/);
+    expect(page.status).toBeGreaterThanOrEqual(400);
+  });
+
+  it('has introspection and GraphiQL where they are switched on', async () => {
+    const server = await startServer(await temporaryFolder(), {
+      ...productionSettings(),
+      INTROSPECTION: 'true',
+      GRAPHIQL: 'true',
+    });
+    expect((await server.gql('{ __schema { queryType { name } } }')).status).toBe(200);
+    const page = await fetch(`${server.origin}/graphql`, { headers: { accept: 'text/html' } });
+    expect(page.headers.get('content-type')).toMatch(/^text\/html/);
+    expect(await page.text()).not.toMatch(/cga_/);
+  });
+});

@@ -1,0 +1,61 @@
+import { describe, expect, it } from 'vitest';
+import { temporaryFolder, until } from '../support/process.ts';
+import { demoKey, type ServerProcess, startServer } from '../support/server.ts';
+
+/** A subscription's stream as text, while it comes in. */
+interface Stream {
+  readonly text: string;
+  readonly ended: Promise<void>;
+}
+
+async function subscribe(server: ServerProcess, key: string): Promise<Stream> {
+  const query = encodeURIComponent('subscription { postCreated { title } }');
+  const response = await fetch(`${server.origin}/graphql?query=${query}`, {
+    headers: { accept: 'text/event-stream', authorization: `Bearer ${key}` },
+  });
+  expect(response.status).toBe(200);
+  const stream = { text: '', ended: Promise.resolve() };
+  const read = async () => {
+    const decoder = new TextDecoder();
+    for await (const part of response.body ?? []) stream.text += decoder.decode(part, { stream: true });
+  };
+  stream.ended = read();
+  await until('the opening of the stream', () => stream.text !== '');
+  return stream;
+}
+
+const readiness = async ({ origin }: ServerProcess) => (await fetch(`${origin}/health/ready`)).status;
+
+describe('SIGTERM', () => {
+  it('turns readiness off, serves on for SHUTDOWN_DELAY, ends streams without complete, and exits 0', async () => {
+    const dataDir = await temporaryFolder();
+    const server = await startServer(dataDir, { SHUTDOWN_DELAY: '8' });
+    const key = await demoKey(dataDir);
+    const stream = await subscribe(server, key);
+    expect(await readiness(server)).toBe(200);
+
+    server.kill('SIGTERM');
+    await until('readiness to end', async () => (await readiness(server)) === 503);
+    expect((await fetch(`${server.origin}/health/live`)).status).toBe(200);
+    const late = await subscribe(server, key);
+    const created = await server.gql('mutation { createPost(title: "late", body: "b") { title } }', { key });
+    expect(created.data).toEqual({ createPost: { title: 'late' } });
+    for (const open of [stream, late]) await until('the event', () => open.text.includes('"late"'));
+
+    await Promise.all([stream.ended, late.ended]);
+    for (const { text } of [stream, late]) {
+      expect(text).toMatch(/event: next\n(id: .+\n)?data: {"data":{"postCreated":{"title":"late"}}}\n\n/);
+      expect(text).not.toContain('event: complete');
+      expect(text).toMatch(/retry: \d+\n\n$/);
+    }
+    expect(await server.exited).toMatchObject({ code: 0, signal: null });
+  });
+
+  it('exits 0 at once in development, and leaves the folder free', async () => {
+    const dataDir = await temporaryFolder();
+    const server = await startServer(dataDir);
+    server.kill('SIGTERM');
+    expect(await server.exited).toMatchObject({ code: 0, signal: null });
+    await startServer(dataDir);
+  });
+});
