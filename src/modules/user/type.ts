@@ -1,6 +1,5 @@
-import { isAuthenticated } from '../../auth/principal.ts';
 import { builder } from '../../graphql/builder.ts';
-import type { Context } from '../../graphql/context.ts';
+import { type Context, principalOf } from '../../graphql/context.ts';
 import { forbidden, notFound } from '../../graphql/errors.ts';
 import type { Entity } from '../../graphql/read/entity.ts';
 import { readByIds } from '../../graphql/read/read.ts';
@@ -20,8 +19,8 @@ export const userEntity: Entity<UserRow> = {
 };
 
 /** One's own e-mail needs no scope; anybody else's needs `users:email` (contract section 3). */
-function mayReadEmail({ caller }: Context, user: UserRow): boolean {
-  return caller.scopes.has('users:email') || (isAuthenticated(caller) && caller.userId === user.id);
+function mayReadEmail(context: Context, user: UserRow): boolean {
+  return context.caller.scopes.has('users:email') || principalOf(context).userId === user.id;
 }
 
 export const User = builder.loadableObject('User', {
@@ -36,6 +35,7 @@ export const User = builder.loadableObject('User', {
       description: 'The name shown with what the user writes, 1 to 100 characters.',
     }),
     email: t.string({
+      columns: ['id', 'email'],
       description:
         'The e-mail address, unique without regard to case. Visible on one’s own account, and with the scope `users:email`; otherwise FORBIDDEN.',
       resolve: (user, _args, context) => {

@@ -1,0 +1,55 @@
+import { once } from 'node:events';
+import type { Server } from 'node:http';
+import { type AddressInfo, connect } from 'node:net';
+import { afterAll, beforeAll } from 'vitest';
+import { createNodeServer } from '../../src/http/node-server.ts';
+import { createLogger } from '../../src/platform/log.ts';
+import type { TestApp } from './app.ts';
+
+/** A service on a real socket of this machine. */
+export interface Socket {
+  readonly origin: string;
+  /** Fetches a path of the service through the socket. */
+  fetch(path: string, init?: RequestInit): Promise<Response>;
+  /** Sends bytes as they are and returns all that comes back until the service closes the connection. */
+  send(...parts: readonly string[]): Promise<string>;
+}
+
+/** Has the service of a `useApp` listen during the tests of the file or the `describe`. Read it inside tests only. */
+export function useSocket(app: TestApp): Socket {
+  const bound = { port: 0 };
+  const origin = () => `http://127.0.0.1:${bound.port}`;
+  let server: Server;
+  beforeAll(async () => {
+    const log = createLogger({
+      level: 'debug',
+      pretty: false,
+      destination: { write: (line) => void app.logged.push(line) },
+    });
+    server = createNodeServer({ handle: app.app.handle, maxBodyBytes: app.config.maxBodyBytes, log });
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    bound.port = (server.address() as AddressInfo).port;
+  });
+  afterAll(async () => {
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+  });
+  return {
+    get origin() {
+      return origin();
+    },
+    fetch: (path, init) => fetch(new URL(path, origin()), init),
+    async send(...parts) {
+      const socket = connect(bound.port, '127.0.0.1');
+      let answer = '';
+      socket.setEncoding('utf8').on('data', (text: string) => {
+        answer += text;
+      });
+      const closed = once(socket, 'close');
+      for (const part of parts) socket.write(part);
+      await closed;
+      return answer;
+    },
+  };
+}
