@@ -6,7 +6,7 @@ import type { PrismaClient } from '../generated/prisma/client.ts';
 import { isUuid } from '../platform/uuid.ts';
 import { parseCredentialName, parseExpiry, parseScopes } from './options.ts';
 import { AdminError } from './output.ts';
-import type { RunCommand } from './program.ts';
+import type { RunCommand } from './run-command.ts';
 
 interface CreateOptions {
   readonly user: string;

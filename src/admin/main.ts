@@ -6,7 +6,8 @@ import { loadProcessConfig } from '../platform/config.ts';
 import { createLogger } from '../platform/log.ts';
 import { openForCommand } from './connection.ts';
 import { EXIT, printResult, report } from './output.ts';
-import { createProgram, type RunCommand } from './program.ts';
+import { createProgram } from './program.ts';
+import type { RunCommand } from './run-command.ts';
 
 const run: RunCommand = async (work, { migrates } = { migrates: false }) => {
   const config = loadProcessConfig();

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { RunCommand } from './program.ts';
+import type { RunCommand } from './run-command.ts';
 
 /** `migrate`: what `npm run db:migrate` runs. */
 export function addMigrateCommand(program: Command, run: RunCommand): void {

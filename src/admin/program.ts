@@ -1,14 +1,8 @@
 import { Command } from 'commander';
 import { addApiKeyCommands } from './api-keys.ts';
-import type { Opened } from './connection.ts';
 import { addMigrateCommand } from './migrate.ts';
+import type { RunCommand } from './run-command.ts';
 import { addUserCommands } from './users.ts';
-
-/** Does a command's work on the open database, and prints what it returns. */
-export type RunCommand = (
-  work: (opened: Opened) => Promise<unknown>,
-  options?: { readonly migrates: boolean },
-) => Promise<void>;
 
 /** The command line. A new command is a function like these, in a file of its concern, called here. */
 export function createProgram(run: RunCommand): Command {

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { createAccount, disableAccount, findAccount } from '../auth/account/store.ts';
 import type { Role } from '../auth/scopes.ts';
 import { parseRole } from './options.ts';
-import type { RunCommand } from './program.ts';
+import type { RunCommand } from './run-command.ts';
 
 interface CreateOptions {
   readonly name: string;
