@@ -1,9 +1,13 @@
 import { createYoga } from 'graphql-yoga';
 import packageJson from '../package.json' with { type: 'json' };
-import { apiKeyResolver } from './auth/api-key/resolver.ts';
+import { createCredentials } from './auth/credentials.ts';
+import { dropExpiredSessions, dropExpiredTokens } from './auth/expired-credentials.ts';
+import { createPasswords } from './auth/password-check.ts';
+import { createLogin } from './auth/session/login.ts';
+import { revokeSession } from './auth/session/store.ts';
 import { createPostFeed } from './events/feed.ts';
 import { connectNotifications } from './events/notifications.ts';
-import { keepRetention } from './events/retention.ts';
+import { pruneEvents } from './events/retention.ts';
 import { useAccessLog } from './http/access-log.ts';
 import { useAuthentication } from './http/authentication.ts';
 import { proxyTrust } from './http/client-address.ts';
@@ -12,6 +16,8 @@ import { createDocuments } from './http/document.ts';
 import { useExecution } from './http/execution.ts';
 import { createGate } from './http/gate.ts';
 import { useGraphqlParams } from './http/graphql-params.ts';
+import { createIdempotentRunner } from './http/idempotency/idempotent-runner.ts';
+import { pruneResponses } from './http/idempotency/store.ts';
 import { useOperation } from './http/operation.ts';
 import { createOperationLimiter } from './http/operation-limits/cost.ts';
 import { createRateLimiter } from './http/rate-limit/limiter.ts';
@@ -29,8 +35,12 @@ import { useResponse } from './http/respond.ts';
 import { useResponseHeaders } from './http/response-headers.ts';
 import { useGraphiqlPage } from './http/routes/graphiql.ts';
 import { useHealth } from './http/routes/health.ts';
+import { LOGIN_PATH, useLogin } from './http/routes/login.ts';
+import { useLogout } from './http/routes/logout.ts';
 import { useMetricsRoute } from './http/routes/metrics.ts';
 import { createRunner } from './http/runner.ts';
+import { createOriginCheck } from './http/same-origin.ts';
+import { createStreamExpiry } from './http/stream-expiry.ts';
 import { createStreamLimit } from './http/stream-limit.ts';
 import { createStreamMetrics } from './http/stream-metrics.ts';
 import { createSubscriber, openEvents } from './http/subscription.ts';
@@ -38,11 +48,14 @@ import { type Clock, systemClock } from './platform/clock.ts';
 import type { Config } from './platform/config.ts';
 import type { Database } from './platform/db/database.ts';
 import { pendingMigrations } from './platform/db/migrate.ts';
+import { keepHouse } from './platform/housekeeping.ts';
 import type { Logger } from './platform/log.ts';
 import { createMetrics } from './platform/metrics.ts';
 import { buildSchema } from './schema.ts';
 
 const ENDPOINT = '/graphql';
+/** Contract section 5: each hash takes 19 MiB and a core for tens of milliseconds. The line is a second long. */
+const PASSWORD_HASHES = { atATime: 2, waiting: 32 };
 
 export interface AppOptions {
   readonly config: Config;
@@ -51,6 +64,8 @@ export interface AppOptions {
   readonly clock?: Clock;
   /** The key that GraphiQL fills in. */
   readonly demoKey?: string | undefined;
+  /** Whether root fields read their whole selection at once. Off it is all loaders, to compare the two. */
+  readonly lookAhead?: boolean;
 }
 
 /** The service without a socket. */
@@ -69,7 +84,14 @@ export interface App {
 }
 
 /** Makes every dependency and wires the plugins in the order in which a request meets them. */
-export function createApp({ config, database, log, clock = systemClock, demoKey }: AppOptions): App {
+export function createApp({
+  config,
+  database,
+  log,
+  clock = systemClock,
+  demoKey,
+  lookAhead = true,
+}: AppOptions): App {
   const metrics = createMetrics();
   const schema = buildSchema();
   const feed = createPostFeed({ database, log });
@@ -79,16 +101,46 @@ export function createApp({ config, database, log, clock = systemClock, demoKey 
     config.redisUrl === undefined
       ? memoryBuckets(clock)
       : redisBuckets({ url: config.redisUrl, clock, log, metrics });
+  const rateLimiter = createRateLimiter({ store: buckets, clock, failures: config.failureLimit });
+  const credentials = createCredentials({ config, database, clock, log });
+  const passwords = createPasswords(
+    createGate(PASSWORD_HASHES.atATime, PASSWORD_HASHES.waiting),
+    rateLimiter,
+  );
+  const checkOrigin = createOriginCheck(config);
+  const untilExpiry = createStreamExpiry({
+    stillValid: credentials.stillValid,
+    recheckMs: config.credentialRecheckMs,
+    now: clock.now,
+    log,
+  });
   const gate = createGate(config.maxConcurrentOperations, config.maxQueuedOperations);
   const streams = createStreamLimit(config.maxStreams);
   const streamMetrics = createStreamMetrics(metrics);
   const notifications = connectNotifications({ database, log, onWake: feed.wake });
-  const retention = keepRetention({ database, retentionMs: config.eventRetentionMs, now: clock.now, log });
+  const ago = (ms: number) => new Date(clock.now() - ms);
+  const house = keepHouse(
+    [
+      { name: 'events', run: () => pruneEvents(database, ago(config.eventRetentionMs)) },
+      { name: 'idempotency keys', run: () => pruneResponses(database, ago(config.idempotencyRetentionMs)) },
+      { name: 'expired sessions', run: () => dropExpiredSessions(database, ago(0)) },
+      { name: 'expired blocklist entries', run: () => dropExpiredTokens(database, ago(0)) },
+    ],
+    log,
+  );
   const onCommit = () => {
     feed.wake();
     notifications.announce();
   };
   const runner = createRunner({ database, log, gate, timeoutMs: config.operationTimeoutMs, onCommit });
+  const execute = createIdempotentRunner({
+    runner,
+    database,
+    clock,
+    log,
+    retentionMs: config.idempotencyRetentionMs,
+    limits,
+  });
   metrics.gauge('graphql_operations_running', 'Operations that run right now.', () => gate.inside);
   metrics.gauge('graphql_operations_waiting', 'Operations that wait for others to end.', () => gate.waiting);
   metrics.gauge('event_streams_open', 'Event streams that are open.', () => streams.total);
@@ -122,7 +174,9 @@ export function createApp({ config, database, log, clock = systemClock, demoKey 
         requestId,
         caller,
         db: database,
+        lookAhead,
         unitOfWork: undefined,
+        passwords,
         events: () => openEvents(feed, context, shutdown.signal),
       };
     },
@@ -134,15 +188,27 @@ export function createApp({ config, database, log, clock = systemClock, demoKey 
       useMetricsRoute({ metrics, token: config.metricsToken, log }),
       ...(config.graphiql ? [useGraphiqlPage({ path: ENDPOINT, endpoint: ENDPOINT, demoKey })] : []),
       useAuthentication({
-        resolvers: [apiKeyResolver({ database, clock, log })],
+        resolvers: credentials.resolvers,
         anonymousScopes: config.anonymousRead ? ['posts:read'] : [],
         isTrustedProxy: proxyTrust(config.trustProxy),
+        requireTls: config.environment === 'production',
+        ignoredOn: new Set([LOGIN_PATH]),
         log,
       }),
       useRateLimit({
-        limiter: createRateLimiter({ store: buckets, clock, failures: config.failureLimit }),
+        limiter: rateLimiter,
         policy: config.rateLimit,
         metrics,
+        log,
+      }),
+      useLogin({
+        login: createLogin({ database, passwords, clock }),
+        maxBodyBytes: config.maxBodyBytes,
+        log,
+      }),
+      useLogout({
+        endSession: (id, userId) => revokeSession(database.prisma, id, userId),
+        checkOrigin,
         log,
       }),
       useGraphqlParams({ path: ENDPOINT, maxBodyBytes: config.maxBodyBytes, log }),
@@ -153,8 +219,12 @@ export function createApp({ config, database, log, clock = systemClock, demoKey 
           maxTokens: limits.maxTokens,
         }),
         limiter: createOperationLimiter(schema, limits),
+        checkOrigin,
       }),
-      useExecution({ runner, subscribe: createSubscriber({ runner, streams, metrics: streamMetrics, log }) }),
+      useExecution({
+        execute,
+        subscribe: createSubscriber({ runner, streams, metrics: streamMetrics, untilExpiry, log }),
+      }),
       useResponse({ log, shutdown: shutdown.signal, limits }),
     ],
   });
@@ -171,7 +241,7 @@ export function createApp({ config, database, log, clock = systemClock, demoKey 
     async close() {
       leaving = true;
       shutdown.abort();
-      retention.stop();
+      await house.stop();
       await notifications.close();
       await feed.close();
       await buckets.close();

@@ -1,6 +1,8 @@
 import type { GraphQLSchema } from 'graphql';
 import { builder } from './graphql/builder.ts';
 import './modules/user/queries.ts';
+import './modules/account/edges.ts';
+import './modules/account/mutations.ts';
 import './modules/post/queries.ts';
 import './modules/post/mutations.ts';
 import './modules/post/subscriptions.ts';

@@ -1,5 +1,6 @@
 import { Command } from 'commander';
 import { addApiKeyCommands } from './api-keys.ts';
+import { addCredentialCommands } from './credentials.ts';
 import { addMigrateCommand } from './migrate.ts';
 import type { RunCommand } from './run-command.ts';
 import { addUserCommands } from './users.ts';
@@ -12,6 +13,7 @@ export function createProgram(run: RunCommand): Command {
     .showHelpAfterError('(add --help for what there is)');
   addUserCommands(program, run);
   addApiKeyCommands(program, run);
+  addCredentialCommands(program, run);
   addMigrateCommand(program, run);
   return program;
 }

@@ -1,4 +1,5 @@
 import type { Principal } from './principal.ts';
+import { sessionCookie } from './session/cookie.ts';
 
 /** Where a credential was found. Only the one that counts is looked at (contract section 3). */
 export interface Presented {
@@ -12,9 +13,13 @@ export type Resolution =
   | { readonly outcome: 'valid'; readonly principal: Principal }
   | { readonly outcome: 'invalid'; readonly reason: string };
 
-/** Knows one kind of credential. `resolve` throws DatabaseError and nothing else. */
+/** Knows one kind of credential. */
 export interface CredentialResolver {
+  readonly kind: Principal['kind'];
+  /** Throws DatabaseError, and KeysUnavailableError where the keys to check a token with cannot be had. */
   resolve(presented: Presented): Promise<Resolution>;
+  /** Whether the credentials behind a principal of this kind still hold, apart from its `expiresAtMs`. Throws DatabaseError. */
+  stillValid(principal: Principal): Promise<boolean>;
 }
 
 export type Authentication =
@@ -38,7 +43,8 @@ export function presentedCredential(
     return match?.[1] === undefined ? 'malformed' : { place: 'authorization', value: match[1] };
   }
   if (apiKeyParameter !== null) return { place: 'query', value: apiKeyParameter };
-  return undefined;
+  const cookie = sessionCookie(headers.get('cookie'));
+  return cookie === undefined ? undefined : { place: 'cookie', value: cookie };
 }
 
 /** Asks the resolvers in turn. A credential that none of them takes for its own is invalid, never anonymous. */
@@ -54,4 +60,15 @@ export async function authenticate(
     if (resolution.outcome !== 'not-mine') return resolution;
   }
   return { outcome: 'invalid', reason: 'The credential is of no known kind.' };
+}
+
+/** Whether credentials that were good once still are. Throws what the resolver of their kind throws. */
+export async function stillValid(
+  principal: Principal,
+  resolvers: readonly CredentialResolver[],
+  nowMs: number,
+): Promise<boolean> {
+  if (principal.expiresAtMs !== undefined && principal.expiresAtMs <= nowMs) return false;
+  const resolver = resolvers.find(({ kind }) => kind === principal.kind);
+  return resolver === undefined ? false : resolver.stillValid(principal);
 }

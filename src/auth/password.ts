@@ -9,11 +9,19 @@ const SALT_BYTES = 16;
 
 const base64 = (bytes: Uint8Array) => Buffer.from(bytes).toString('base64').replaceAll('=', '');
 
+const phc = (salt: Uint8Array, tag: Uint8Array) =>
+  `$argon2id$v=19$m=${COST.memory},t=${COST.passes},p=${COST.parallelism}$${base64(salt)}$${base64(tag)}`;
+
 /** The password's argon2id hash in PHC form, with its salt and cost in it. */
 export async function hashPassword(password: string): Promise<string> {
   const nonce = randomBytes(SALT_BYTES);
   const tag = await argon2id('argon2id', { message: password, nonce, ...COST });
-  return `$argon2id$v=19$m=${COST.memory},t=${COST.passes},p=${COST.parallelism}$${base64(nonce)}$${base64(tag)}`;
+  return phc(nonce, tag);
+}
+
+/** The hash of no password at all: checking one against it takes as long as against a real one, and fails. */
+export function unmatchableHash(): string {
+  return phc(randomBytes(SALT_BYTES), randomBytes(COST.tagLength));
 }
 
 const PHC = /^\$argon2id\$v=19\$m=(\d+),t=(\d+),p=(\d+)\$([^$]+)\$([^$]+)$/;

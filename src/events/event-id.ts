@@ -1,37 +1,56 @@
 import { crc32 } from 'node:zlib';
-import type { LogPosition } from './log.ts';
+import type { Run } from './early-events.ts';
+import type { LogPosition } from './position.ts';
 
-/** A position in one generation of the log: what an event id stands for. */
+/** What an event id stands for: a position in one generation of the log, and what of the rest its reader is not to get. */
 export interface EventPlace extends LogPosition {
   /** Eight bytes as hexadecimal digits. */
   readonly generation: string;
+  /** Numbers of events after the position that were committed before the reader first came. */
+  readonly early: readonly Run[];
 }
 
 const VERSION = 1;
-const BYTES = 1 + 8 + 8 + 8 + 2;
+const HEAD_BYTES = 1 + 8 + 8 + 8;
+const RUN_BYTES = 8 + 4;
+const CHECK_BYTES = 2;
 
 function check(bytes: Uint8Array): number {
-  return crc32(bytes.subarray(0, BYTES - 2)) & 0xffff;
+  return crc32(bytes.subarray(0, bytes.length - CHECK_BYTES)) & 0xffff;
 }
 
-/** The place as an opaque string of 36 characters. */
-export function encodeEventId({ generation, xid, id }: EventPlace): string {
-  const bytes = Buffer.alloc(BYTES);
+/** The place as an opaque string: 36 characters, and 16 for each run. */
+export function encodeEventId({ generation, xid, id, early }: EventPlace): string {
+  const bytes = Buffer.alloc(HEAD_BYTES + early.length * RUN_BYTES + CHECK_BYTES);
   bytes.writeUInt8(VERSION, 0);
   bytes.write(generation, 1, 'hex');
   bytes.writeBigUInt64BE(xid, 9);
   bytes.writeBigUInt64BE(BigInt(id), 17);
-  bytes.writeUInt16BE(check(bytes), BYTES - 2);
+  early.forEach(([first, count], index) => {
+    const offset = HEAD_BYTES + index * RUN_BYTES;
+    bytes.writeBigUInt64BE(BigInt(first), offset);
+    bytes.writeUInt32BE(count, offset + 8);
+  });
+  bytes.writeUInt16BE(check(bytes), bytes.length - CHECK_BYTES);
   return bytes.toString('base64url');
 }
 
 /** The place that an event id of ours stands for; undefined for any other string. */
 export function decodeEventId(eventId: string): EventPlace | undefined {
   const bytes = Buffer.from(eventId, 'base64url');
-  if (bytes.length !== BYTES || bytes.toString('base64url') !== eventId || bytes[0] !== VERSION)
-    return undefined;
-  if (bytes.readUInt16BE(BYTES - 2) !== check(bytes)) return undefined;
+  const runs = (bytes.length - HEAD_BYTES - CHECK_BYTES) / RUN_BYTES;
+  if (!Number.isInteger(runs) || runs < 0) return undefined;
+  if (bytes.toString('base64url') !== eventId || bytes[0] !== VERSION) return undefined;
+  if (bytes.readUInt16BE(bytes.length - CHECK_BYTES) !== check(bytes)) return undefined;
   const id = bytes.readBigUInt64BE(17);
   if (id > BigInt(Number.MAX_SAFE_INTEGER)) return undefined;
-  return { generation: bytes.toString('hex', 1, 9), xid: bytes.readBigUInt64BE(9), id: Number(id) };
+  return {
+    generation: bytes.toString('hex', 1, 9),
+    xid: bytes.readBigUInt64BE(9),
+    id: Number(id),
+    early: Array.from({ length: runs }, (_, index): Run => {
+      const offset = HEAD_BYTES + index * RUN_BYTES;
+      return [Number(bytes.readBigUInt64BE(offset)), bytes.readUInt32BE(offset + 8)];
+    }),
+  };
 }

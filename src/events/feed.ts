@@ -1,8 +1,11 @@
 import type { Database } from '../platform/db/database.ts';
 import type { Logger } from '../platform/log.ts';
-import { decodeEventId, type EventPlace, encodeEventId } from './event-id.ts';
-import { currentGeneration, type Generation } from './generation.ts';
-import { currentPosition, isAfter, isHeldBack, type LogEvent, type LogPosition, readAfter } from './log.ts';
+import { EarlyEvents } from './early-events.ts';
+import { decodeEventId, encodeEventId } from './event-id.ts';
+import { goesOn } from './generation.ts';
+import { type LogEvent, readAfter, readNow } from './log.ts';
+import type { LogPosition } from './position.ts';
+import { createLogTail } from './tail.ts';
 
 /** Where a reader starts. */
 export interface FeedStart {
@@ -11,7 +14,10 @@ export interface FeedStart {
   readonly now: LogPosition;
   /** Why the reader's own id could not be gone on from; it then starts from now. */
   readonly failure: 'malformed' | 'expired' | undefined;
-  /** The id of a position, as the reader gets to see it. */
+  readonly generation: string;
+  /** What lies after the position and is not for this reader, as far as it has got. */
+  readonly early: EarlyEvents;
+  /** The id of the event that the reader has got to, as it gets to see it. */
   eventId(position: LogPosition): string;
 }
 
@@ -22,166 +28,88 @@ export interface PostFeed {
   /** The start of a new reader or, with the id of the last event it has seen, of one that comes back. Throws DatabaseError. */
   open(lastEventId: string | undefined): Promise<FeedStart>;
   /**
-   * The events after `position`, first those of the past, then each as it comes, in order, none left out and none
-   * twice. Ends when `signal` aborts or the feed closes. Throws DatabaseError while the past is read.
+   * The events after a start, first those of the past, then each as it comes, in order, none left out and none twice.
+   * Ends when `signal` aborts or the feed closes. Throws DatabaseError, and HistoryLostError.
    */
-  follow(position: LogPosition, signal: AbortSignal): AsyncGenerator<LogEvent, void, undefined>;
+  follow(start: FeedStart, signal: AbortSignal): AsyncGenerator<LogEvent, void, undefined>;
   close(): Promise<void>;
 }
 
-/** A wake-up can get lost (another instance, a process that died after its commit): so the log is also polled. */
-const POLL_INTERVAL_MS = 1_000;
-const HELD_BACK_INTERVAL_MS = 20;
+/** The log does not go on from where a reader is: it was pruned past it or restored. Its id is refused when it comes back. */
+export class HistoryLostError extends Error {
+  constructor() {
+    super('the event log does not go on from where the reader is');
+    this.name = 'HistoryLostError';
+  }
+}
+
 const BATCH = 500;
-const WINDOW = 2_000;
 
 export interface PostFeedOptions {
   readonly database: Database;
   readonly log: Logger;
 }
 
-/** Whether the log can be gone on with from a place: all that came after it is there, and nothing else. */
-function judge(place: EventPlace | undefined, { key, pruned, nextXid }: Generation): FeedStart['failure'] {
-  if (place === undefined) return 'malformed';
-  const gone =
-    place.generation !== key || place.xid > nextXid || (pruned !== undefined && isAfter(pruned, place));
-  return gone ? 'expired' : undefined;
-}
-
 /**
- * One reader tails the log for the whole process and keeps its newest events in a window. A follower is no more than
- * a position: it reads from the window or, where it has fallen behind it, from the log. So a slow one holds no memory
- * and delays nobody.
+ * One reader tails the log for the whole process. A follower is no more than a position: it reads what the tail has at
+ * hand or, where it has fallen behind that, the log. So a slow one holds no memory and delays nobody.
  */
 export function createPostFeed({ database, log }: PostFeedOptions): PostFeed {
-  let events: LogEvent[] = [];
-  /** All events in (start, end] are in the window; undefined while nobody follows. */
-  let window: { start: LogPosition; end: LogPosition } | undefined;
-  let followers = 0;
-  let closed = false;
-  let timer: NodeJS.Timeout | undefined;
-  let draining: Promise<void> | undefined;
-  let again = false;
-  let grown = Promise.withResolvers<void>();
+  const tail = createLogTail({ database, log });
 
-  function schedule(delayMs: number): void {
-    clearTimeout(timer);
-    if (!closed && followers > 0) timer = setTimeout(wake, delayMs).unref();
-  }
-
-  function append(batch: readonly LogEvent[]): void {
-    const last = batch.at(-1);
-    if (last === undefined || window === undefined) return;
-    events.push(...batch);
-    window.end = last.position;
-    if (events.length > WINDOW) {
-      const dropped = events.splice(0, events.length - WINDOW).at(-1);
-      if (dropped !== undefined) window.start = dropped.position;
-    }
-    grown.resolve();
-    grown = Promise.withResolvers();
-  }
-
-  async function drain(): Promise<void> {
-    if (window === undefined) {
-      const start = await currentPosition(database);
-      window = { start, end: start };
-    }
-    for (let full = true; full; ) {
-      const batch = await readAfter(database, window.end, BATCH);
-      append(batch);
-      full = batch.length === BATCH;
-    }
-    schedule((await isHeldBack(database)) ? HELD_BACK_INTERVAL_MS : POLL_INTERVAL_MS);
-  }
-
-  function wake(): void {
-    if (closed || followers === 0) return;
-    if (draining !== undefined) {
-      again = true;
-      return;
-    }
-    draining = drain()
-      .catch((error: unknown) => {
-        log.warn({ err: error }, 'the event log could not be read; trying again');
-        schedule(POLL_INTERVAL_MS);
-      })
-      .finally(() => {
-        draining = undefined;
-        if (!again) return;
-        again = false;
-        wake();
-      });
-  }
-
-  /** The events after the position that are in the window; undefined where some may be missing from it. */
-  function recent(position: LogPosition): LogEvent[] | undefined {
-    if (window === undefined || isAfter(window.start, position)) return undefined;
-    if (!isAfter(window.end, position)) return [];
-    let low = 0;
-    let high = events.length;
-    while (low < high) {
-      const middle = (low + high) >>> 1;
-      const event = events[middle];
-      if (event !== undefined && isAfter(event.position, position)) high = middle;
-      else low = middle + 1;
-    }
-    return events.slice(low);
+  /** Judged at the instant it is read: what retention drops between two reads is never left out unnoticed. */
+  async function readBehind(generation: string, position: LogPosition): Promise<LogEvent[]> {
+    const slice = await readAfter(database, position, BATCH);
+    if (!goesOn(generation, position, slice.generation)) throw new HistoryLostError();
+    return slice.events;
   }
 
   async function* follow(
-    position: LogPosition,
+    { generation, early, position }: FeedStart,
     signal: AbortSignal,
   ): AsyncGenerator<LogEvent, void, undefined> {
-    const aborted = new Promise<void>((resolve) =>
-      signal.addEventListener('abort', () => resolve(), { once: true }),
-    );
+    const over = () => tail.closed || signal.aborted;
+    const leave = tail.join();
     let place = position;
-    followers += 1;
     try {
-      while (!closed && !signal.aborted) {
-        const growth = grown.promise;
-        const batch = recent(place) ?? (await readAfter(database, place, BATCH));
+      while (!over()) {
+        const recent = tail.recent(generation, place);
+        const batch = recent ?? (await readBehind(generation, place));
         for (const event of batch) {
-          if (closed || signal.aborted) return;
+          if (over()) return;
           place = event.position;
-          yield event;
+          if (!early.pass(place.id)) yield event;
         }
         if (batch.length > 0) continue;
-        if (window === undefined) wake();
-        await Promise.race([growth, aborted]);
+        // The tail may have begun while the log was read, a little later in it.
+        if (recent === undefined && tail.follows(generation)) continue;
+        if (recent === undefined) tail.wake();
+        await tail.growth(signal);
       }
     } finally {
-      followers -= 1;
-      if (followers === 0) {
-        clearTimeout(timer);
-        window = undefined;
-        events = [];
-      }
+      leave();
     }
   }
 
   return {
-    wake,
+    wake: tail.wake,
     async open(lastEventId) {
-      const generation = await currentGeneration(database);
-      const now = await currentPosition(database);
-      const place = lastEventId === undefined ? undefined : decodeEventId(lastEventId);
-      const failure = lastEventId === undefined ? undefined : judge(place, generation);
-      const position = place === undefined || failure !== undefined ? now : { xid: place.xid, id: place.id };
-      return {
+      const { generation, position: now, early } = await readNow(database);
+      const at = (position: LogPosition, ahead: EarlyEvents, failure: FeedStart['failure']): FeedStart => ({
         position,
         now,
         failure,
-        eventId: (at) => encodeEventId({ generation: generation.key, ...at }),
-      };
+        generation: generation.key,
+        early: ahead,
+        eventId: ({ xid, id }) => encodeEventId({ generation: generation.key, xid, id, early: ahead.runs }),
+      });
+      if (lastEventId === undefined) return at(now, early, undefined);
+      const place = decodeEventId(lastEventId);
+      if (place === undefined) return at(now, early, 'malformed');
+      if (!goesOn(place.generation, place, generation)) return at(now, early, 'expired');
+      return at({ xid: place.xid, id: place.id }, new EarlyEvents(place.early), undefined);
     },
     follow,
-    async close() {
-      closed = true;
-      clearTimeout(timer);
-      grown.resolve();
-      await draining;
-    },
+    close: tail.close,
   };
 }

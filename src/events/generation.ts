@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Database } from '../platform/db/database.ts';
 import { statement } from '../platform/db/statement.ts';
-import type { LogPosition } from './log.ts';
+import { isAfter, type LogPosition } from './position.ts';
 
 /** The state of the log as a whole. */
 export interface Generation {
@@ -13,7 +13,8 @@ export interface Generation {
   readonly nextXid: bigint;
 }
 
-interface StateRow {
+/** What a statement over STATE_FROM selects with STATE_COLUMNS. */
+export interface StateRow {
   readonly generation: string;
   readonly prunedXid: string | null;
   readonly prunedId: number | null;
@@ -23,12 +24,11 @@ interface StateRow {
 /** Restoring into another server or database changes this; a restart does not. */
 const ORIGIN = `(SELECT system_identifier::text FROM pg_control_system()) || '/' || (SELECT oid FROM pg_database WHERE datname = current_database())`;
 
-const READ = statement<StateRow>(
-  'event_log_state',
-  `SELECT generation, pruned_xid::text AS "prunedXid", pruned_id AS "prunedId", pg_snapshot_xmax(pg_current_snapshot())::text AS "nextXid"
-   FROM event_log WHERE id = 1 AND origin = ${ORIGIN}`,
-);
+/** One row; none where the log is of another server or database, or new. */
+export const STATE_FROM = `(SELECT * FROM event_log WHERE id = 1 AND origin = ${ORIGIN}) AS state`;
+export const STATE_COLUMNS = `state.generation, state.pruned_xid::text AS "prunedXid", state.pruned_id AS "prunedId", pg_snapshot_xmax(pg_current_snapshot())::text AS "nextXid"`;
 
+const READ = statement<StateRow>('event_log_state', `SELECT ${STATE_COLUMNS} FROM ${STATE_FROM}`);
 const LOCK = statement<never>('event_log_lock', `SELECT pg_advisory_xact_lock(hashtext('event_log'))`);
 const CLEAR = statement<never>('event_log_clear', 'DELETE FROM events');
 const RENEW = statement<never>(
@@ -37,7 +37,7 @@ const RENEW = statement<never>(
    ON CONFLICT (id) DO UPDATE SET generation = excluded.generation, origin = excluded.origin, pruned_xid = NULL, pruned_id = NULL`,
 );
 
-function toGeneration({ generation, prunedXid, prunedId, nextXid }: StateRow): Generation {
+export function toGeneration({ generation, prunedXid, prunedId, nextXid }: StateRow): Generation {
   return {
     key: generation.replaceAll('-', '').slice(0, 16),
     pruned: prunedXid === null ? undefined : { xid: BigInt(prunedXid), id: prunedId ?? 0 },
@@ -46,16 +46,23 @@ function toGeneration({ generation, prunedXid, prunedId, nextXid }: StateRow): G
 }
 
 /**
- * The log's generation. On a new or restored database another one begins: what is left of the log is dropped, since
- * its transaction ids are those of another server. Throws DatabaseError.
+ * Whether the log goes on from a position of a generation: all that came after it is there, and nothing else. Every
+ * position that is given out is of an event once committed, so its transaction id survives a crash of the server; one
+ * from beyond the server's present was given out by a history that is no more.
  */
-export async function currentGeneration(database: Database): Promise<Generation> {
-  const [known] = await database.query(READ, []);
-  if (known !== undefined) return toGeneration(known);
-  return renewGeneration(database, false);
+export function goesOn(key: string, position: LogPosition, now: Generation | undefined): boolean {
+  return (
+    now !== undefined &&
+    now.key === key &&
+    position.xid < now.nextXid &&
+    !(now.pruned !== undefined && isAfter(now.pruned, position))
+  );
 }
 
-/** Begins another generation: always, or only where the present one is not of this database. */
+/**
+ * Begins another generation: always, or only where the present one is not of this database. What is left of the log is
+ * dropped, since its transaction ids may be those of another history. Throws DatabaseError.
+ */
 export async function renewGeneration(database: Database, always: boolean): Promise<Generation> {
   const work = database.unitOfWork({ separable: false });
   try {

@@ -1,14 +1,15 @@
+import type { Database } from '../platform/db/database.ts';
 import { type Queryable, statement } from '../platform/db/statement.ts';
-
-/**
- * A place in the event log. Sequence numbers follow allocation: a reader that has seen number 5 may later find 4, of a
- * transaction that took longer. So the order is (transaction id, number), and a reader looks only below the oldest
- * transaction still running: nothing smaller can appear behind what it has seen.
- */
-export interface LogPosition {
-  readonly xid: bigint;
-  readonly id: number;
-}
+import { EarlyEvents } from './early-events.ts';
+import {
+  type Generation,
+  renewGeneration,
+  STATE_COLUMNS,
+  STATE_FROM,
+  type StateRow,
+  toGeneration,
+} from './generation.ts';
+import { isAfter, type LogPosition } from './position.ts';
 
 /** A post was created. */
 export interface LogEvent {
@@ -20,12 +21,13 @@ export interface LogEvent {
 /** What a mutation adds to its statement to leave an event: `post` is the row that it inserts. */
 export const APPEND_EVENT = 'INSERT INTO events (post_id) SELECT id FROM post';
 
-export function isAfter(a: LogPosition, b: LogPosition): boolean {
-  return a.xid > b.xid || (a.xid === b.xid && a.id > b.id);
-}
+/** Every transaction below is over: what it wrote is visible, or never will be. */
+const HORIZON = 'pg_snapshot_xmin(pg_current_snapshot())';
 
-interface EventRow {
-  readonly xid: string;
+interface EventRow extends StateRow {
+  readonly held: boolean;
+  /** Null in the one row that there is where there are no events. */
+  readonly xid: string | null;
   readonly id: number;
   readonly postId: string;
   readonly createdAt: Date;
@@ -33,38 +35,71 @@ interface EventRow {
 
 const READ_AFTER = statement<EventRow>(
   'events_after',
-  `SELECT xid::text, id, post_id AS "postId", created_at AS "createdAt" FROM events
-   WHERE (xid, id) > ($1::xid8, $2::bigint) AND xid < pg_snapshot_xmin(pg_current_snapshot()) ORDER BY xid, id LIMIT $3`,
+  `SELECT ${STATE_COLUMNS}, EXISTS (SELECT FROM events WHERE xid >= ${HORIZON}) AS held, event.*
+   FROM ${STATE_FROM} LEFT JOIN LATERAL (
+     SELECT xid::text, id, post_id AS "postId", created_at AS "createdAt" FROM events
+     WHERE (events.xid, id) > ($1::xid8, $2::bigint) AND events.xid < ${HORIZON} ORDER BY events.xid, id LIMIT $3) AS event ON true`,
 );
 
-const CURRENT = statement<{ xid: string }>(
-  'events_current',
-  'SELECT pg_snapshot_xmin(pg_current_snapshot())::text AS xid',
+interface NowRow extends StateRow {
+  readonly xid: string | null;
+  readonly id: number;
+  readonly early: readonly string[];
+}
+
+const READ_NOW = statement<NowRow>(
+  'events_now',
+  `SELECT ${STATE_COLUMNS}, newest.xid::text AS xid, newest.id,
+     ARRAY (SELECT id::text FROM events WHERE xid >= ${HORIZON} ORDER BY events.id LIMIT 10000) AS early
+   FROM ${STATE_FROM} LEFT JOIN LATERAL (
+     SELECT events.xid, id FROM events WHERE events.xid < ${HORIZON} ORDER BY events.xid DESC, id DESC LIMIT 1) AS newest ON true`,
 );
 
-const HELD_BACK = statement<{ held: boolean }>(
-  'events_held_back',
-  'SELECT EXISTS (SELECT FROM events WHERE xid >= pg_snapshot_xmin(pg_current_snapshot())) AS held',
-);
+/** A piece of the log, and the state of the log at the same instant. */
+export interface LogSlice {
+  /** Undefined where the log is not of this database any more. */
+  readonly generation: Generation | undefined;
+  /** In order. */
+  readonly events: LogEvent[];
+  /** Whether events are committed that an older transaction, still running, keeps from being read. */
+  readonly held: boolean;
+}
 
-/** The events after a position that no transaction can get in front of any more, in order, at most `limit`. */
-export async function readAfter(db: Queryable, { xid, id }: LogPosition, limit: number): Promise<LogEvent[]> {
+/** The events after a position that no transaction can get in front of any more, at most `limit`. Throws DatabaseError. */
+export async function readAfter(db: Queryable, { xid, id }: LogPosition, limit: number): Promise<LogSlice> {
   const rows = await db.query(READ_AFTER, [xid.toString(), id, limit]);
-  return rows.map((row) => ({
-    position: { xid: BigInt(row.xid), id: row.id },
-    postId: row.postId,
-    createdAt: row.createdAt,
-  }));
+  const [state] = rows;
+  return {
+    generation: state === undefined ? undefined : toGeneration(state),
+    held: state?.held ?? false,
+    events: rows.flatMap(({ xid: transaction, id: number, postId, createdAt }) =>
+      transaction === null ? [] : [{ position: { xid: BigInt(transaction), id: number }, postId, createdAt }],
+    ),
+  };
 }
 
-/** The position that everything still to come lies after. */
-export async function currentPosition(db: Queryable): Promise<LogPosition> {
-  const [row] = await db.query(CURRENT, []);
-  return { xid: BigInt(row?.xid ?? 0), id: 0 };
+/** The log as someone finds it who comes now. */
+export interface LogNow {
+  readonly generation: Generation;
+  /** The last event that can be read; what is still to come lies after it. */
+  readonly position: LogPosition;
+  readonly early: EarlyEvents;
 }
 
-/** Whether events are committed that an older transaction, still running, keeps from being read. */
-export async function isHeldBack(db: Queryable): Promise<boolean> {
-  const [row] = await db.query(HELD_BACK, []);
-  return row?.held ?? false;
+/** The present end of the log. On a new or restored database another generation begins. Throws DatabaseError. */
+export async function readNow(database: Database): Promise<LogNow> {
+  let [row] = await database.query(READ_NOW, []);
+  if (row === undefined) {
+    await renewGeneration(database, false);
+    [row] = await database.query(READ_NOW, []);
+  }
+  if (row === undefined) throw new Error('the event log has no state');
+  const generation = toGeneration(row);
+  const newest = row.xid === null ? { xid: 0n, id: 0 } : { xid: BigInt(row.xid), id: row.id };
+  const { pruned } = generation;
+  return {
+    generation,
+    position: pruned !== undefined && isAfter(pruned, newest) ? pruned : newest,
+    early: EarlyEvents.of(row.early.map(Number)),
+  };
 }

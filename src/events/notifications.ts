@@ -27,22 +27,30 @@ export interface NotificationsOptions {
 export function connectNotifications({ database, log, onWake }: NotificationsOptions): Notifications {
   if (database.kind === 'embedded') return { announce: () => undefined, close: async () => undefined };
   let client: Client | undefined;
+  let connecting: Promise<void> | undefined;
   let timer: NodeJS.Timeout | undefined;
   let closed = false;
   let sending = false;
   let again = false;
 
+  async function end(which: Client): Promise<void> {
+    await which.end().catch((error: unknown) => log.debug({ err: error }, 'a broken connection ended'));
+  }
+
   async function connect(): Promise<void> {
+    let connected: Client | undefined;
     try {
-      const connected = await database.dedicatedClient();
-      if (closed) return void (await connected.end());
-      connected.on('error', (error) => lost(connected, error));
-      connected.on('end', () => lost(connected, undefined));
-      connected.on('notification', onWake);
-      await connected.query(`LISTEN ${CHANNEL}`);
-      client = connected;
+      connected = await database.dedicatedClient();
+      const mine = connected;
+      mine.on('error', (error) => lost(mine, error));
+      mine.on('end', () => lost(mine, undefined));
+      mine.on('notification', () => onWake());
+      await mine.query(`LISTEN ${CHANNEL}`);
+      if (closed) return await end(mine);
+      client = mine;
       onWake();
     } catch (error) {
+      if (connected !== undefined) await end(connected);
       retry(error);
     }
   }
@@ -50,7 +58,7 @@ export function connectNotifications({ database, log, onWake }: NotificationsOpt
   function lost(which: Client, error: Error | undefined): void {
     if (client !== which) return;
     client = undefined;
-    which.end().catch(() => undefined);
+    void end(which);
     retry(error);
   }
 
@@ -58,7 +66,11 @@ export function connectNotifications({ database, log, onWake }: NotificationsOpt
     if (closed) return;
     log.warn({ err: error }, 'the connection for wake-ups was lost; connecting again');
     clearTimeout(timer);
-    timer = setTimeout(() => void connect(), RECONNECT_MS).unref();
+    timer = setTimeout(start, RECONNECT_MS).unref();
+  }
+
+  function start(): void {
+    connecting = connect();
   }
 
   function announce(): void {
@@ -79,13 +91,14 @@ export function connectNotifications({ database, log, onWake }: NotificationsOpt
       });
   }
 
-  void connect();
+  start();
   return {
     announce,
     async close() {
       closed = true;
       clearTimeout(timer);
-      await client?.end();
+      await connecting;
+      if (client !== undefined) await end(client);
     },
   };
 }

@@ -1,10 +1,8 @@
 import type { Database } from '../platform/db/database.ts';
 import { statement } from '../platform/db/statement.ts';
-import type { Logger } from '../platform/log.ts';
 
 /** Rows dropped in one transaction: a few milliseconds, so that nobody waits for it. */
 const BATCH = 1_000;
-const INTERVAL_MS = 60_000;
 
 /**
  * Drops the oldest events and remembers the last dropped position in the same transaction: whoever comes back with an
@@ -29,21 +27,4 @@ export async function pruneEvents(database: Database, before: Date): Promise<num
     total += dropped;
     if (dropped < BATCH) return total;
   }
-}
-
-export interface RetentionOptions {
-  readonly database: Database;
-  readonly retentionMs: number;
-  readonly now: () => number;
-  readonly log: Logger;
-}
-
-/** Keeps the log to its retention until it is stopped. Any number of instances may do so at once. */
-export function keepRetention({ database, retentionMs, now, log }: RetentionOptions): { stop(): void } {
-  const timer = setInterval(() => {
-    pruneEvents(database, new Date(now() - retentionMs)).catch((error: unknown) =>
-      log.warn({ err: error }, 'old events were not dropped'),
-    );
-  }, INTERVAL_MS).unref();
-  return { stop: () => clearInterval(timer) };
 }

@@ -4,6 +4,7 @@ import DataloaderPlugin from '@pothos/plugin-dataloader';
 import type { Context } from './context.ts';
 import { parseDateTime } from './date-time.ts';
 import { DEFAULT_LIMIT } from './pagination/arguments.ts';
+import './look-ahead/plugin.ts';
 import './mutation-plugin.ts';
 import './scope-plugin.ts';
 
@@ -17,11 +18,12 @@ export interface SchemaTypes {
 }
 
 /**
- * The one builder that every module adds its types to. Resolvers are wrapped from the last plugin inwards: the scope
- * is checked first, then a mutation gets its savepoint, then keys are loaded.
+ * The one builder that every module adds its types to. The first plugin is the outermost around a
+ * resolver: the scope is checked, then a mutation gets its savepoint, then what was read ahead is returned, and only
+ * then are keys loaded.
  */
 export const builder = new SchemaBuilder<SchemaTypes>({
-  plugins: ['scopes', 'mutations', DataloaderPlugin, ComplexityPlugin],
+  plugins: ['scopes', 'mutations', 'lookAhead', DataloaderPlugin, ComplexityPlugin],
   defaultFieldNullability: false,
   complexity: { defaultComplexity: 1, defaultListMultiplier: DEFAULT_LIMIT },
 });

@@ -1,18 +1,44 @@
-import { authenticate, type CredentialResolver, presentedCredential } from '../auth/authenticate.ts';
+import {
+  authenticate,
+  type CredentialResolver,
+  type Presented,
+  presentedCredential,
+} from '../auth/authenticate.ts';
+import { KeysUnavailableError } from '../auth/jwt/keys.ts';
 import type { Caller } from '../auth/principal.ts';
 import type { Scope } from '../auth/scopes.ts';
-import { unauthenticated } from '../graphql/errors.ts';
+import { CLEAR_SESSION_COOKIE } from '../auth/session/cookie.ts';
+import { ApiError, forbidden, unauthenticated } from '../graphql/errors.ts';
 import type { Logger } from '../platform/log.ts';
 import { clientAddress, type ProxyTrust } from './client-address.ts';
 import { errorResponse } from './error-response.ts';
-import type { HttpPlugin } from './request-state.ts';
+import type { HttpPlugin, RequestState } from './request-state.ts';
+import { arrivedSecurely, bodyHoldsCredentials } from './secure-transport.ts';
 
 export interface AuthenticationOptions {
   readonly resolvers: readonly CredentialResolver[];
   /** What callers without credentials may do; none without ANONYMOUS_READ. */
   readonly anonymousScopes: readonly Scope[];
   readonly isTrustedProxy: ProxyTrust;
+  /** Whether credentials that others could have read on their way are refused. */
+  readonly requireTls: boolean;
+  /** Where credentials that are sent along are not looked at. */
+  readonly ignoredOn: ReadonlySet<string>;
   readonly log: Logger;
+}
+
+/** What a header can say of a failure: RFC 6750 section 3 allows no quotes or backslashes in it. */
+function challenge(reason: string): string {
+  return `Bearer error="invalid_token", error_description="${reason.replaceAll(/["\\]/g, "'")}"`;
+}
+
+const PLAIN_HTTP = 'Credentials are taken over HTTPS only. Change these: others may have read them.';
+
+function keysUnavailable(cause: unknown): ApiError {
+  return new ApiError('SERVICE_UNAVAILABLE', 'The keys to check the token with cannot be had right now.', {
+    headers: { 'retry-after': '1' },
+    cause,
+  });
 }
 
 /**
@@ -24,26 +50,47 @@ export function useAuthentication({
   resolvers,
   anonymousScopes,
   isTrustedProxy,
+  requireTls,
+  ignoredOn,
   log,
 }: AuthenticationOptions): HttpPlugin {
   const anonymous: Caller = { kind: 'anonymous', scopes: new Set(anonymousScopes) };
+
+  async function identify(presented: Presented | 'malformed' | undefined, state: RequestState) {
+    const result = await authenticate(presented, resolvers);
+    if (result.outcome === 'valid') state.caller = result.principal;
+    else if (result.outcome === 'none') state.caller = anonymous;
+    else {
+      state.authenticationError = unauthenticated(result.reason, {
+        'www-authenticate': challenge(result.reason),
+      });
+      // A browser would go on sending it, and every time be counted as somebody who guesses.
+      if (typeof presented === 'object' && presented.place === 'cookie')
+        state.responseHeaders['set-cookie'] = CLEAR_SESSION_COOKIE;
+    }
+  }
+
   return {
     async onRequest({ request, url, serverContext: { state }, endResponse }) {
       const forwardedFor = request.headers.get('x-forwarded-for');
       if (forwardedFor !== null)
         state.clientAddress = clientAddress(state.clientAddress, forwardedFor, isTrustedProxy);
+      const key = request.url.includes('api_key=') ? url.searchParams.get('api_key') : null;
+      const presented = presentedCredential(request.headers, key);
+      if (
+        requireTls &&
+        (presented !== undefined || bodyHoldsCredentials(url.pathname)) &&
+        !arrivedSecurely(request.headers, state, isTrustedProxy)
+      ) {
+        state.authenticationError = forbidden(PLAIN_HTTP);
+        return;
+      }
       try {
-        const key = request.url.includes('api_key=') ? url.searchParams.get('api_key') : null;
-        const result = await authenticate(presentedCredential(request.headers, key), resolvers);
-        if (result.outcome === 'valid') state.caller = result.principal;
-        else if (result.outcome === 'none') state.caller = anonymous;
-        // RFC 6750 section 3.1.
-        else
-          state.authenticationError = unauthenticated(result.reason, {
-            'www-authenticate': 'Bearer error="invalid_token"',
-          });
+        await identify(ignoredOn.has(url.pathname) ? undefined : presented, state);
       } catch (error) {
-        endResponse(errorResponse(error, state, log));
+        const cause = error instanceof KeysUnavailableError ? keysUnavailable(error) : error;
+        if (error instanceof KeysUnavailableError) log.warn({ err: error }, 'a token could not be checked');
+        endResponse(errorResponse(cause, state, log));
       }
     },
   };

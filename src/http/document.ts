@@ -78,20 +78,7 @@ export function createDocuments({ schema, introspection, maxTokens }: DocumentsO
 
 export type Documents = ReturnType<typeof createDocuments>;
 
-/** graphql-js' message of the rule that keeps introspection from recursing. */
-const INTROSPECTION_DEPTH = 'Maximum introspection depth exceeded';
-const MAX_INTROSPECTION_DEPTH = 3;
-
 function withCode({ message, nodes, source, positions }: GraphQLError): GraphQLError {
-  if (message === INTROSPECTION_DEPTH) {
-    throw new ApiError(
-      'DEPTH_LIMIT',
-      `Introspection goes more than ${MAX_INTROSPECTION_DEPTH} lists deep, the most that is taken.`,
-      {
-        details: { maximum: MAX_INTROSPECTION_DEPTH },
-      },
-    );
-  }
   return new GraphQLError(message, {
     nodes: nodes ?? null,
     source: source ?? null,

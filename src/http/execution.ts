@@ -1,18 +1,17 @@
+import type { ExecutionArgs, ExecutionResult } from 'graphql';
 import type { HttpPlugin } from './request-state.ts';
-import type { Runner } from './runner.ts';
 import type { Subscriber } from './subscription.ts';
 
-/** Has operations run by the runner, and subscriptions by the subscriber. */
-export function useExecution({
-  runner,
-  subscribe,
-}: {
-  readonly runner: Runner;
+export interface ExecutionOptions {
+  readonly execute: (args: ExecutionArgs) => Promise<ExecutionResult>;
   readonly subscribe: Subscriber;
-}): HttpPlugin {
+}
+
+/** Has operations and subscriptions run in this service's way. */
+export function useExecution({ execute, subscribe }: ExecutionOptions): HttpPlugin {
   return {
     onExecute({ setExecuteFn }) {
-      setExecuteFn(runner.run);
+      setExecuteFn(execute);
     },
     onSubscribe({ setSubscribeFn }) {
       setSubscribeFn(subscribe);

@@ -3,22 +3,8 @@ import { ApiError } from '../graphql/errors.ts';
 import type { Logger } from '../platform/log.ts';
 import { canExecute, credentialsMissing } from './authentication.ts';
 import { errorResponse } from './error-response.ts';
+import { badRequest, isObject, parseJson, readJsonBody } from './json-body.ts';
 import type { HttpPlugin, RequestState } from './request-state.ts';
-
-const bad = (message: string, status = 400, headers = {}) =>
-  new ApiError('BAD_REQUEST', message, { status, headers });
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-function parseJson(text: string, what: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    throw bad(`${what} is not valid JSON.`);
-  }
-}
 
 /** Checks the members that GraphQL over HTTP defines; it leaves others unread, as it asks for. */
 function checkParams({
@@ -28,11 +14,11 @@ function checkParams({
   extensions,
 }: Record<string, unknown>): GraphQLParams {
   if (typeof query !== 'string')
-    throw bad(query == null ? 'The request has no "query".' : '"query" must be a string.');
+    throw badRequest(query == null ? 'The request has no "query".' : '"query" must be a string.');
   if (operationName != null && typeof operationName !== 'string')
-    throw bad('"operationName" must be a string.');
-  if (variables != null && !isObject(variables)) throw bad('"variables" must be an object.');
-  if (extensions != null && !isObject(extensions)) throw bad('"extensions" must be an object.');
+    throw badRequest('"operationName" must be a string.');
+  if (variables != null && !isObject(variables)) throw badRequest('"variables" must be an object.');
+  if (extensions != null && !isObject(extensions)) throw badRequest('"extensions" must be an object.');
   return {
     query,
     ...(typeof operationName === 'string' ? { operationName } : {}),
@@ -41,33 +27,10 @@ function checkParams({
   };
 }
 
-/** The media type is JSON in UTF-8; form and multipart bodies would let another site post without a preflight. */
-function checkContentType(header: string | null): void {
-  const [type = '', ...parameters] = (header ?? '').split(';').map((part) => part.trim().toLowerCase());
-  const charset = parameters.find((parameter) => parameter.startsWith('charset='));
-  if (type !== 'application/json' || (charset !== undefined && !/^charset="?utf-?8"?$/.test(charset))) {
-    throw bad('The body must be "application/json" in UTF-8.', 415, { 'accept-post': 'application/json' });
-  }
-}
-
-const utf8 = new TextDecoder('utf-8', { fatal: true });
-
-function decode(bytes: ArrayBuffer): string {
-  try {
-    return utf8.decode(bytes);
-  } catch {
-    throw bad('The body is not valid UTF-8.');
-  }
-}
-
 async function postParams(request: Request, maxBodyBytes: number): Promise<GraphQLParams> {
-  checkContentType(request.headers.get('content-type'));
-  if (Number(request.headers.get('content-length') ?? 0) > maxBodyBytes) throw bodyTooLarge(maxBodyBytes);
-  const bytes = await request.arrayBuffer();
-  if (bytes.byteLength > maxBodyBytes) throw bodyTooLarge(maxBodyBytes);
-  const body = parseJson(decode(bytes), 'The body');
-  if (Array.isArray(body)) throw bad('Batches are not supported: send one operation a request.');
-  if (!isObject(body)) throw bad('The body must be a JSON object.');
+  const body = await readJsonBody(request, maxBodyBytes);
+  if (Array.isArray(body)) throw badRequest('Batches are not supported: send one operation a request.');
+  if (!isObject(body)) throw badRequest('The body must be a JSON object.');
   return checkParams(body);
 }
 
@@ -82,10 +45,6 @@ function getParams(search: URLSearchParams): GraphQLParams {
     variables: json('variables'),
     extensions: json('extensions'),
   });
-}
-
-export function bodyTooLarge(maxBodyBytes: number): ApiError {
-  return bad(`The body is larger than ${maxBodyBytes} bytes.`, 413);
 }
 
 /** Without credentials it is 401 whatever else is wrong (contract section 3): nothing tells a stranger more. */

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import type { ApiError } from '../graphql/errors.ts';
-import { bodyTooLarge } from './graphql-params.ts';
+import { bodyTooLarge } from './json-body.ts';
 
 export interface ReceivedBody {
   readonly bytes: Buffer<ArrayBuffer> | undefined;

@@ -13,6 +13,7 @@ import { canExecute, credentialsMissing } from './authentication.ts';
 import type { Documents } from './document.ts';
 import type { OperationLimiter } from './operation-limits/cost.ts';
 import type { HttpPlugin, OperationContext } from './request-state.ts';
+import type { OriginCheck } from './same-origin.ts';
 
 const META_FIELDS = new Set(['__typename', '__schema', '__type']);
 
@@ -65,10 +66,11 @@ function checkTransport({ operation }: OperationDefinitionNode, request: Request
 export interface OperationOptions {
   readonly documents: Documents;
   readonly limiter: OperationLimiter;
+  readonly checkOrigin: OriginCheck;
 }
 
 /** Finds the operation of a request and decides, before anything of it runs, whether it may. */
-export function useOperation({ documents, limiter }: OperationOptions): HttpPlugin {
+export function useOperation({ documents, limiter, checkOrigin }: OperationOptions): HttpPlugin {
   return {
     onParse({ context, params, setParsedDocument }) {
       const { request, state, params: request_ } = context as unknown as OperationContext;
@@ -85,8 +87,14 @@ export function useOperation({ documents, limiter }: OperationOptions): HttpPlug
       if (operation.name !== undefined) state.operationName = operation.name.value;
       const free = documents.introspection && onlyLooksAtSchema(document, operation);
       if (!open && !free) throw credentialsMissing();
+      const crossSite =
+        operation.operation === 'mutation' && state.caller?.kind === 'session'
+          ? checkOrigin(request)
+          : undefined;
+      if (crossSite !== undefined) throw crossSite;
       checkTransport(operation, request);
-      state.cost = limiter.check(document, operation, request_.variables ?? {});
+      const cost = limiter.check(document, operation, request_.variables ?? {});
+      if (request.headers.get('x-query-cost') === '1') state.cost = cost;
       setParsedDocument(document);
     },
     onValidate({ params, setResult }) {

@@ -26,7 +26,7 @@ export interface RequestState {
   readonly stop: AbortController;
   /** Where the event stream of this request starts; undefined where it is none. */
   eventStart?: FeedStart;
-  /** What the operation costs; undefined until it is known. */
+  /** What the operation costs, where the client wants to know. */
   cost?: OperationCost;
   /** For the log: the kind and the name of the operation, and the codes of its errors. */
   operationKind?: 'query' | 'mutation' | 'subscription';

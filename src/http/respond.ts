@@ -3,14 +3,14 @@ import { maskError, publicError } from '../graphql/mask-error.ts';
 import type { Logger } from '../platform/log.ts';
 import { negotiate } from './accept.ts';
 import type { HttpPlugin, RequestState } from './request-state.ts';
-import { statusOf, stringifyResult } from './result.ts';
+import { type CostCeilings, statusOf, stringifyResult, withCost } from './result.ts';
 import { eventStream } from './sse.ts';
 
 export interface ResponseOptions {
   readonly log: Logger;
   /** Aborts when the service goes down: streams then end so that clients come back. */
   readonly shutdown: AbortSignal;
-  readonly limits: { readonly maxComplexity: number; readonly maxDepth: number };
+  readonly limits: CostCeilings;
 }
 
 function isStream(result: object): result is AsyncIterable<ExecutionResult> {
@@ -27,25 +27,13 @@ function headersOf(errors: readonly GraphQLError[]): Record<string, string> {
 
 function masked(result: ExecutionResult, state: RequestState, log: Logger): ExecutionResult {
   if (result.errors === undefined) return result;
-  const errors = result.errors.map((error) => maskError(error, { requestId: state.requestId, log }));
-  state.errorCodes = errors.map((error) => publicError(error).code);
-  return { ...result, errors };
-}
-
-function withCost(
-  result: ExecutionResult,
-  { cost }: RequestState,
-  { maxComplexity, maxDepth }: ResponseOptions['limits'],
-): ExecutionResult {
-  if (cost === undefined) return result;
-  const { complexity, depth } = cost;
-  return {
-    ...result,
-    extensions: {
-      ...result.extensions,
-      cost: { complexity, depth, maximumComplexity: maxComplexity, maximumDepth: maxDepth },
-    },
-  };
+  const { errors } = result;
+  const publicErrors = errors.map((error) => maskError(error, { requestId: state.requestId, log }));
+  state.errorCodes = publicErrors.map((error) => publicError(error).code);
+  // A result that is masked already stays the same object: its response may be settled.
+  return publicErrors.every((error, index) => error === errors[index])
+    ? result
+    : { ...result, errors: publicErrors };
 }
 
 /** Turns the result of an operation into the response, in the media type that the client asked for. */
@@ -54,7 +42,6 @@ export function useResponse({ log, shutdown, limits }: ResponseOptions): HttpPlu
     onResultProcess({ request, serverContext, setResultProcessor }) {
       const { state } = serverContext;
       const mediaType = negotiate(request.headers.get('accept')) ?? 'application/json';
-      const wantsCost = request.headers.get('x-query-cost') === '1';
       setResultProcessor((given, { Response }) => {
         const { eventStart } = state;
         const startId = eventStart?.eventId(eventStart.position);
@@ -62,7 +49,7 @@ export function useResponse({ log, shutdown, limits }: ResponseOptions): HttpPlu
         const streamed: object = given;
         if (isStream(streamed)) return eventStream(streamed, streamOptions);
         const answer = masked(given as ExecutionResult, state, log);
-        const result = wantsCost ? withCost(answer, state, limits) : answer;
+        const result = withCost(answer, state, limits);
         const status = statusOf(result, mediaType);
         if (mediaType === 'text/event-stream' && status === 200)
           return eventStream(once(result), streamOptions);

@@ -1,9 +1,44 @@
 import type { ExecutionResult } from 'graphql';
 import { publicError } from '../graphql/mask-error.ts';
 import type { MediaType } from './accept.ts';
+import type { RequestState } from './request-state.ts';
+
+const fixed = new WeakMap<ExecutionResult, FixedResponse>();
+
+export interface CostCeilings {
+  readonly maxComplexity: number;
+  readonly maxDepth: number;
+}
+
+/** The result with what the operation costs, where the client asked for it (contract section 5). */
+export function withCost(
+  result: ExecutionResult,
+  { cost }: RequestState,
+  { maxComplexity, maxDepth }: CostCeilings,
+): ExecutionResult {
+  if (cost === undefined || fixed.has(result)) return result;
+  const { complexity, depth } = cost;
+  const figures = { complexity, depth, maximumComplexity: maxComplexity, maximumDepth: maxDepth };
+  return { ...result, extensions: { ...result.extensions, cost: figures } };
+}
+
+/** A response whose status and body were settled once, and are sent as they are however often. */
+export interface FixedResponse {
+  readonly status: number;
+  readonly body: string;
+}
+
+/** The result as a response that is settled. */
+export function fixedResult(result: ExecutionResult, response: FixedResponse): ExecutionResult {
+  const settled = { ...result };
+  fixed.set(settled, response);
+  return settled;
+}
 
 /** The HTTP status of an executed or refused operation (contract sections 3 and 4, GraphQL over HTTP section 6.4). */
 export function statusOf(result: ExecutionResult, mediaType: MediaType): number {
+  const settled = fixed.get(result);
+  if (settled !== undefined) return settled.status;
   const errors = (result.errors ?? []).map(publicError);
   const [first] = errors;
   if (first === undefined) return 200;
@@ -20,6 +55,9 @@ export function statusOf(result: ExecutionResult, mediaType: MediaType): number 
 }
 
 /** The response as JSON: errors first, as the GraphQL specification suggests (section 7.1). */
-export function stringifyResult({ errors, data, extensions }: ExecutionResult): string {
+export function stringifyResult(result: ExecutionResult): string {
+  const settled = fixed.get(result);
+  if (settled !== undefined) return settled.body;
+  const { errors, data, extensions } = result;
   return JSON.stringify({ errors, data, extensions });
 }

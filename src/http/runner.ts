@@ -11,6 +11,7 @@ import { ApiError } from '../graphql/errors.ts';
 import { maskError, publicError } from '../graphql/mask-error.ts';
 import { Cancellation } from '../platform/db/cancellation.ts';
 import type { Database } from '../platform/db/database.ts';
+import type { UnitOfWork } from '../platform/db/unit-of-work.ts';
 import type { Logger } from '../platform/log.ts';
 import type { Gate } from './gate.ts';
 
@@ -23,10 +24,20 @@ export interface RunnerOptions {
   readonly onCommit: () => void;
 }
 
+/** What belongs to a mutation besides its fields, in the same transaction. */
+export interface MutationSteps {
+  /** Before anything is written. False ends it there: nothing is executed. */
+  before(work: UnitOfWork): Promise<boolean>;
+  /** Once it is executed and about to be committed. Returns the result to answer with. */
+  after(work: UnitOfWork, result: ExecutionResult): Promise<ExecutionResult>;
+}
+
 /** Runs operations. Nothing of it throws: whatever goes wrong is in the result, masked. */
 export interface Runner {
   /** A query on the pool, or a mutation in one unit of work that commits before it is answered. */
   run(args: ExecutionArgs): Promise<ExecutionResult>;
+  /** A mutation with more to it. Undefined where `before` ended it. */
+  runMutation(args: ExecutionArgs, steps: MutationSteps): Promise<ExecutionResult | undefined>;
   /** The selection of a subscription on one event, with a context of its own: what loaders cache must not outlive it. */
   runEvent(args: ExecutionArgs, event: unknown): Promise<ExecutionResult>;
 }
@@ -71,21 +82,29 @@ export function createRunner({ database, log, gate, timeoutMs, onCommit }: Runne
 
   async function executeMutation(
     args: ExecutionArgs,
-    operation: OperationDefinitionNode,
+    operation: OperationDefinitionNode | undefined,
     cancellation: Cancellation,
-  ): Promise<ExecutionResult> {
-    const work = database.unitOfWork({ separable: !hasOneRootField(operation) }, cancellation);
+    steps?: MutationSteps,
+  ): Promise<ExecutionResult | undefined> {
+    const separable = steps !== undefined || operation === undefined || !hasOneRootField(operation);
+    const work = database.unitOfWork({ separable }, cancellation);
     const context: Context = { ...(args.contextValue as Context), db: work, unitOfWork: work };
     try {
+      if (steps !== undefined && !(await steps.before(work))) {
+        await work.rollback();
+        return undefined;
+      }
       const result = maskResult(await execute({ ...args, contextValue: context }), context, log);
       const failures = failuresOf(result);
-      if (failures.length > 0 || cancellation.cancelled) {
+      // From here on it is too late to call it off: what is answered is what was committed.
+      if (failures.length > 0 || !cancellation.close()) {
         await work.rollback();
         return { errors: failures };
       }
+      const answer = steps === undefined ? result : await steps.after(work, result);
       await work.commit();
       onCommit();
-      return result;
+      return answer;
     } catch (error) {
       await work.rollback();
       return refusedResult(error, context, log);
@@ -93,15 +112,15 @@ export function createRunner({ database, log, gate, timeoutMs, onCommit }: Runne
   }
 
   /** Runs within the time of an operation. What is still under way then goes on until it notices, unheard. */
-  async function timed(
+  async function timed<T extends ExecutionResult | undefined>(
     context: Context,
-    run: (cancellation: Cancellation) => Promise<ExecutionResult>,
-  ): Promise<ExecutionResult> {
+    run: (cancellation: Cancellation) => Promise<T>,
+  ): Promise<T | ExecutionResult> {
     const cancellation = new Cancellation();
     let timer: NodeJS.Timeout | undefined;
     const timeout = new Promise<ExecutionResult>((resolve) => {
       timer = setTimeout(() => {
-        cancellation.cancel();
+        if (!cancellation.cancel()) return;
         const error = new ApiError(
           'TIMEOUT',
           `The operation took longer than ${timeoutMs} ms and was cancelled.`,
@@ -116,28 +135,34 @@ export function createRunner({ database, log, gate, timeoutMs, onCommit }: Runne
     }
   }
 
+  /** Runs among so many others, within its time. */
+  async function admitted<T extends ExecutionResult | undefined>(
+    { contextValue }: ExecutionArgs,
+    run: (cancellation: Cancellation) => Promise<T>,
+  ): Promise<T | ExecutionResult> {
+    const context = contextValue as Context;
+    try {
+      await gate.enter();
+    } catch (error) {
+      return refusedResult(error, context, log);
+    }
+    return timed(context, (cancellation) => run(cancellation).finally(() => gate.leave()));
+  }
+
   return {
     async run(args) {
-      const context = args.contextValue as Context;
       const operation = operationOf(args);
-      try {
-        await gate.enter();
-      } catch (error) {
-        return refusedResult(error, context, log);
-      }
-      return timed(context, async (cancellation) => {
-        try {
-          return operation?.operation === 'mutation'
-            ? await executeMutation(args, operation, cancellation)
-            : await executeQuery(args, cancellation);
-        } finally {
-          gate.leave();
-        }
-      });
+      if (operation?.operation !== 'mutation')
+        return admitted(args, (cancellation) => executeQuery(args, cancellation));
+      return (await admitted(args, (cancellation) => executeMutation(args, operation, cancellation))) ?? {};
+    },
+    runMutation(args, steps) {
+      return admitted(args, (cancellation) => executeMutation(args, operationOf(args), cancellation, steps));
     },
     runEvent(args, event) {
-      const context = args.contextValue as Context;
-      return timed(context, (cancellation) => executeQuery({ ...args, rootValue: event }, cancellation));
+      return timed(args.contextValue as Context, (cancellation) =>
+        executeQuery({ ...args, rootValue: event }, cancellation),
+      );
     },
   };
 }

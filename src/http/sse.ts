@@ -1,7 +1,6 @@
 import type { ExecutionResult } from 'graphql';
-import type { Logger } from '../platform/log.ts';
 import { stringifyResult } from './result.ts';
-import { eventIdOf } from './subscription.ts';
+import { eventIdOf, interruptionOf } from './subscription.ts';
 
 /** The contract promises a line every 15 seconds. */
 const KEEP_ALIVE_MS = 12_000;
@@ -24,51 +23,47 @@ function nextFrame(result: ExecutionResult): Uint8Array {
 }
 
 export interface EventStreamOptions {
-  readonly log: Logger;
-  readonly shutdown: AbortSignal;
-  /** Aborted when the stream has ended, whoever ended it. */
+  /** Aborted when the stream has ended, whoever ended it; ends the stream when somebody else aborts it. */
   readonly stop: AbortController;
   /** The id of the position that the stream starts at. */
   readonly startId: string | undefined;
+  /** A comment goes out as often as that. */
+  readonly keepAliveMs?: number;
 }
 
 /**
  * Results as Server-Sent Events in the "distinct connections" mode of the GraphQL-over-SSE protocol. A result is asked
- * for only when the reader has room for it. Where the results fail, and when the service goes down, the stream ends
+ * for only when the reader has room for it. Where the results fail, and where the service goes down, the stream ends
  * without `complete`: a client comes back then.
  */
 export function eventStream(
   results: AsyncIterable<ExecutionResult>,
-  { log, shutdown, stop, startId }: EventStreamOptions,
+  { stop, startId, keepAliveMs = KEEP_ALIVE_MS }: EventStreamOptions,
 ): Response {
   const iterator = results[Symbol.asyncIterator]();
-  let keepAlive: NodeJS.Timeout | undefined;
-  const end = () => {
-    clearInterval(keepAlive);
-    stop.abort();
-  };
   const body = new ReadableStream<Uint8Array>({
     start(controller) {
       controller.enqueue(opening(startId));
-      keepAlive = setInterval(() => {
+      if (stop.signal.aborted) return;
+      const keepAlive = setInterval(() => {
         if ((controller.desiredSize ?? 0) > 0) controller.enqueue(COMMENT);
-      }, KEEP_ALIVE_MS).unref();
+      }, keepAliveMs).unref();
+      stop.signal.addEventListener('abort', () => clearInterval(keepAlive), { once: true });
     },
     async pull(controller) {
-      try {
-        const { done, value } = await iterator.next();
-        if (stop.signal.aborted) return;
-        if (!done) return controller.enqueue(nextFrame(value));
-        controller.enqueue(shutdown.aborted ? opening(undefined) : COMPLETE);
+      const { done, value } = await iterator.next();
+      if (stop.signal.aborted) return;
+      const interruption = done ? undefined : interruptionOf(value);
+      if (!done && interruption === undefined) return controller.enqueue(nextFrame(value));
+      if (interruption === 'failure') controller.error(new Error('the event stream broke off'));
+      else {
+        controller.enqueue(interruption === undefined ? COMPLETE : opening(undefined));
         controller.close();
-      } catch (error) {
-        log.warn({ err: error }, 'an event stream broke off');
-        controller.error(error);
       }
-      end();
+      stop.abort();
     },
     async cancel() {
-      end();
+      stop.abort();
       await iterator.return?.();
     },
   });

@@ -1,11 +1,14 @@
 import { createSourceEventStream, type ExecutionArgs, type ExecutionResult } from 'graphql';
 import type { FeedStart, PostFeed } from '../events/feed.ts';
-import { isAfter, type LogEvent } from '../events/log.ts';
+import type { LogEvent } from '../events/log.ts';
+import { isAfter } from '../events/position.ts';
 import { ApiError } from '../graphql/errors.ts';
+import { publicError } from '../graphql/mask-error.ts';
 import type { Logger } from '../platform/log.ts';
 import type { OperationContext } from './request-state.ts';
 import { clientOf } from './request-state.ts';
 import { failuresOf, maskResult, type Runner, refusedResult } from './runner.ts';
+import type { StreamExpiry } from './stream-expiry.ts';
 import type { StreamLimit } from './stream-limit.ts';
 import type { StreamMetrics } from './stream-metrics.ts';
 
@@ -20,10 +23,21 @@ export interface SubscriberOptions {
   readonly runner: Runner;
   readonly streams: StreamLimit;
   readonly metrics: StreamMetrics;
+  readonly untilExpiry: StreamExpiry;
   readonly log: Logger;
 }
 
 const eventIds = new WeakMap<ExecutionResult, string>();
+/** Yoga turns what an iterable throws into a result with its message, so an interruption is a result of its own. */
+const interruptions = new WeakMap<ExecutionResult, Interruption>();
+
+/** Why a stream ends that is not complete: the service goes down, or something failed. Its client is to come back. */
+export type Interruption = 'shutdown' | 'failure';
+
+/** The interruption that a result stands for; undefined where it is to be sent. */
+export function interruptionOf(result: ExecutionResult): Interruption | undefined {
+  return interruptions.get(result);
+}
 
 /** The id that the result of an event is sent with; undefined where it is of no event. */
 export function eventIdOf(result: ExecutionResult): string | undefined {
@@ -37,6 +51,16 @@ function lastEventId({ request }: OperationContext): string | undefined {
   );
 }
 
+class ShutdownError extends Error {}
+
+async function* untilShutdown(
+  events: AsyncIterable<LogEvent>,
+  shutdown: AbortSignal,
+): AsyncGenerator<LogEvent> {
+  yield* events;
+  if (shutdown.aborted) throw new ShutdownError('the service goes down');
+}
+
 /** Opens the feed for a request, from where the client left off, and notes the start for the stream. */
 export async function openEvents(
   feed: PostFeed,
@@ -46,7 +70,8 @@ export async function openEvents(
   const { state } = context;
   const start = await feed.open(lastEventId(context));
   state.eventStart = start;
-  return feed.follow(start.position, AbortSignal.any([state.stop.signal, shutdown]));
+  const events = feed.follow(start, AbortSignal.any([state.stop.signal, shutdown]));
+  return untilShutdown(events, shutdown);
 }
 
 function startError(failure: NonNullable<FeedStart['failure']>): ApiError {
@@ -64,8 +89,20 @@ function isAsyncIterable(value: ExecutionResult | AsyncIterable<unknown>): value
   return Symbol.asyncIterator in value;
 }
 
+/** Ends a stream with its request: a client that goes away before the stream has begun leaves nobody else to end it. */
+function endWith({ request: { signal }, state: { stop } }: OperationContext): void {
+  if (signal.aborted) stop.abort();
+  else signal.addEventListener('abort', () => stop.abort(), { once: true });
+}
+
 /** Opens subscriptions: within the client's number of streams, from its last event, one execution an event. */
-export function createSubscriber({ runner, streams, metrics, log }: SubscriberOptions): Subscriber {
+export function createSubscriber({
+  runner,
+  streams,
+  metrics,
+  untilExpiry,
+  log,
+}: SubscriberOptions): Subscriber {
   async function* eachEvent(
     source: AsyncIterable<SourceEvent>,
     args: ExecutionArgs,
@@ -73,11 +110,29 @@ export function createSubscriber({ runner, streams, metrics, log }: SubscriberOp
   ): AsyncGenerator<ExecutionResult> {
     for await (const item of source) {
       const result = await runner.runEvent(args, item);
-      // The service failed, not the client: the stream breaks off, and the client gets this event when it comes back.
-      if (failuresOf(result).length > 0) throw new Error('an event could not be executed');
+      // What passes, such as a lost database: the stream breaks off, and the client gets this event when it comes back.
+      // A bug would meet it again and again: that event goes out as an error, and those after it still arrive.
+      const passing = failuresOf(result).find((error) => publicError(error).code !== 'INTERNAL_SERVER_ERROR');
+      if (passing !== undefined) throw new Error(`an event could not be executed: ${passing.message}`);
       const { position, createdAt } = item.event;
       eventIds.set(result, start.eventId(position));
       metrics.sent(createdAt, !isAfter(position, start.now));
+      yield result;
+    }
+  }
+
+  async function* interruptible(
+    results: AsyncIterable<ExecutionResult>,
+    { state }: OperationContext,
+  ): AsyncGenerator<ExecutionResult> {
+    try {
+      yield* results;
+    } catch (error) {
+      const interruption = error instanceof ShutdownError ? 'shutdown' : 'failure';
+      if (interruption === 'failure')
+        log.warn({ requestId: state.requestId, err: error }, 'an event stream broke off');
+      const result = {};
+      interruptions.set(result, interruption);
       yield result;
     }
   }
@@ -102,14 +157,19 @@ export function createSubscriber({ runner, streams, metrics, log }: SubscriberOp
     } catch (error) {
       return refusedResult(error, context, log);
     }
-    const source = await createSourceEventStream(args);
+    state.stop.signal.addEventListener('abort', close, { once: true });
+    endWith(context);
+    const source = await createSourceEventStream(args).catch((error: unknown) => {
+      close();
+      throw error;
+    });
     const start = state.eventStart;
     if (!isAsyncIterable(source) || start === undefined) {
       close();
       return maskResult(source as ExecutionResult, context, log);
     }
-    state.stop.signal.addEventListener('abort', close, { once: true });
     if (start.failure !== undefined) return refuseStart(context, start, start.failure);
-    return eachEvent(source as AsyncIterable<SourceEvent>, args, start);
+    const results = eachEvent(source as AsyncIterable<SourceEvent>, args, start);
+    return interruptible(untilExpiry(results, context), context);
   };
 }

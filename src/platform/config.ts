@@ -1,6 +1,18 @@
 import { existsSync } from 'node:fs';
 import { z } from 'zod';
-import { databaseUrl, decimal, flag, integer, isNetwork, isOrigin, list, redisUrl } from './settings.ts';
+import {
+  databaseUrl,
+  decimal,
+  flag,
+  httpUrl,
+  integer,
+  isNetwork,
+  isOrigin,
+  list,
+  publicKey,
+  redisUrl,
+  secret,
+} from './settings.ts';
 
 /** Settings that a start cannot go on with. `problems` holds one plain sentence a mistake. */
 export class ConfigError extends Error {
@@ -45,14 +57,18 @@ const variables = z.object({
       error: 'must be a comma-separated list of origins such as https://app.example.com',
     })
     .default([]),
-  SECRET_KEY: z
-    .string()
-    .refine((value) => Buffer.byteLength(value) >= 32, { error: 'must be at least 32 bytes long' })
-    .optional(),
+  SECRET_KEY: secret.optional(),
+  JWT_SECRET: secret.optional(),
+  JWT_PUBLIC_KEY: publicKey.optional(),
+  JWT_JWKS_URL: httpUrl.optional(),
+  JWT_ISSUER: z.string().optional(),
+  JWT_AUDIENCE: z.string().optional(),
+  CREDENTIAL_RECHECK_MS: integer(10, 30_000).default(15_000),
   ANONYMOUS_READ: flag.default(false),
   INTROSPECTION: flag.optional(),
   GRAPHIQL: flag.optional(),
   EVENT_RETENTION_HOURS: decimal(0.01, 8_760).default(24),
+  IDEMPOTENCY_RETENTION_HOURS: decimal(0.01, 8_760).default(24),
   METRICS_TOKEN: z.string().min(16, { error: 'must be at least 16 characters long' }).optional(),
   REDIS_URL: redisUrl.optional(),
   RATE_LIMIT_BURST: integer(1, 1_000_000).default(100),
@@ -102,10 +118,21 @@ export interface Config {
   readonly trustProxy: readonly string[];
   readonly corsOrigins: readonly string[];
   readonly secretKey: string | undefined;
+  /** What JWTs of others are checked with; where no key is set, none is taken. */
+  readonly jwt: {
+    readonly secret: string | undefined;
+    readonly publicKey: string | undefined;
+    readonly jwksUrl: string | undefined;
+    readonly issuer: string | undefined;
+    readonly audience: string | undefined;
+  };
+  /** How often the credentials behind an open event stream are looked up again. */
+  readonly credentialRecheckMs: number;
   readonly anonymousRead: boolean;
   readonly introspection: boolean;
   readonly graphiql: boolean;
   readonly eventRetentionMs: number;
+  readonly idempotencyRetentionMs: number;
   readonly metricsToken: string | undefined;
   readonly redisUrl: string | undefined;
   readonly rateLimit: { readonly burst: number; readonly perSecond: number };
@@ -140,6 +167,11 @@ function productionProblems(v: z.infer<typeof variables>): string[] {
     );
   else if (WEAK_SECRET.test(v.SECRET_KEY))
     problems.push('SECRET_KEY is weak: use random bytes, for example from "openssl rand -base64 48".');
+  if (v.JWT_SECRET !== undefined && WEAK_SECRET.test(v.JWT_SECRET))
+    problems.push('JWT_SECRET is weak: use random bytes, for example from "openssl rand -base64 48".');
+  const jwks = v.JWT_JWKS_URL === undefined ? undefined : new URL(v.JWT_JWKS_URL);
+  if (jwks?.protocol === 'http:' && !isLoopbackHost(jwks.hostname))
+    problems.push('JWT_JWKS_URL must be https in production.');
   if (v.PUBLIC_URL === undefined)
     problems.push('PUBLIC_URL is required in production: the https origin that clients use.');
   else if (!v.PUBLIC_URL.startsWith('https://')) problems.push('PUBLIC_URL must be https in production.');
@@ -154,14 +186,18 @@ export function loadConfig(environment: NodeJS.ProcessEnv): Config {
   const given = Object.fromEntries(
     SETTING_NAMES.flatMap((name) => (environment[name] ? [[name, environment[name]]] : [])),
   );
-  const parsed = variables.safeParse(given);
-  if (!parsed.success)
-    throw new ConfigError(parsed.error.issues.map((issue) => `${issue.path.join('.')} ${issue.message}.`));
-  const v = parsed.data;
+  const issues = variables.safeParse(given).error?.issues ?? [];
+  const broken = new Set(issues.map(({ path: [name] }) => String(name)));
+  // What is asked of the settings together is asked of those that are right by themselves.
+  const v = variables.parse(Object.fromEntries(Object.entries(given).filter(([name]) => !broken.has(name))));
   const production = v.NODE_ENV === 'production';
-  const problems = production ? productionProblems(v) : [];
-  if (v.DIRECT_DATABASE_URL !== undefined && v.DATABASE_URL === undefined)
-    problems.push('DIRECT_DATABASE_URL goes with DATABASE_URL, which is not set.');
+  const together = [
+    ...(production ? productionProblems(v) : []),
+    ...(v.DIRECT_DATABASE_URL !== undefined && v.DATABASE_URL === undefined
+      ? ['DIRECT_DATABASE_URL goes with DATABASE_URL, which is not set.']
+      : []),
+  ].filter((problem) => ![...broken].some((name) => problem.includes(name)));
+  const problems = [...issues.map(({ path, message }) => `${path.join('.')} ${message}.`), ...together];
   if (problems.length > 0) throw new ConfigError(problems);
   return {
     environment: v.NODE_ENV,
@@ -181,10 +217,19 @@ export function loadConfig(environment: NodeJS.ProcessEnv): Config {
     trustProxy: v.TRUST_PROXY,
     corsOrigins: v.CORS_ORIGINS,
     secretKey: v.SECRET_KEY,
+    jwt: {
+      secret: v.JWT_SECRET,
+      publicKey: v.JWT_PUBLIC_KEY,
+      jwksUrl: v.JWT_JWKS_URL,
+      issuer: v.JWT_ISSUER,
+      audience: v.JWT_AUDIENCE,
+    },
+    credentialRecheckMs: v.CREDENTIAL_RECHECK_MS,
     anonymousRead: v.ANONYMOUS_READ,
     introspection: v.INTROSPECTION ?? !production,
     graphiql: v.GRAPHIQL ?? !production,
     eventRetentionMs: v.EVENT_RETENTION_HOURS * 3_600_000,
+    idempotencyRetentionMs: v.IDEMPOTENCY_RETENTION_HOURS * 3_600_000,
     metricsToken: v.METRICS_TOKEN,
     redisUrl: v.REDIS_URL,
     rateLimit: { burst: v.RATE_LIMIT_BURST, perSecond: v.RATE_LIMIT_PER_SECOND },

@@ -1,5 +1,6 @@
 import { isIP } from 'node:net';
 import { z } from 'zod';
+import { parsePublicKeys } from './public-keys.ts';
 
 /** The kinds of values that settings have, each from its text. Messages go on from the setting's name. */
 
@@ -53,3 +54,24 @@ export const redisUrl = z
   .refine((value) => URL.canParse(value) && /^rediss?:$/.test(new URL(value).protocol), {
     error: 'must be a Redis address such as redis://host:6379',
   });
+
+export const httpUrl = z
+  .string()
+  .refine((value) => URL.canParse(value) && /^https?:$/.test(new URL(value).protocol), {
+    error: 'must be an address such as https://login.example.com/jwks',
+  });
+
+/** RFC 7518 section 3.2: a key for HS256 has 256 bits at least. */
+export const secret = z
+  .string()
+  .refine((value) => Buffer.byteLength(value) >= 32, { error: 'must be at least 32 bytes long' });
+
+export const publicKey = z.string().superRefine((value, context) => {
+  try {
+    parsePublicKeys(value);
+  } catch (error) {
+    // OpenSSL's own messages say nothing to whoever wrote the setting.
+    const why = error instanceof Error && !('code' in error) ? `: ${error.message}` : '';
+    context.addIssue({ code: 'custom', message: `must hold public keys in PEM${why}` });
+  }
+});

@@ -24,13 +24,12 @@ interface KeyRow {
   readonly perSecond: number | null;
 }
 
-const FIND_KEY = statement<KeyRow>(
-  'api_key_by_hash',
-  `SELECT k.id, k.user_id AS "userId", u.role, k.scopes, k.expires_at AS "expiresAt", k.last_used_at AS "lastUsedAt",
+const SELECT = `SELECT k.id, k.user_id AS "userId", u.role, k.scopes, k.expires_at AS "expiresAt", k.last_used_at AS "lastUsedAt",
      (k.revoked_at IS NOT NULL OR u.disabled_at IS NOT NULL) AS "ended",
      k.burst, k.per_second AS "perSecond"
-   FROM api_keys k JOIN users u ON u.id = k.user_id WHERE k.hash = $1`,
-);
+   FROM api_keys k JOIN users u ON u.id = k.user_id`;
+const FIND_KEY = statement<KeyRow>('api_key_by_hash', `${SELECT} WHERE k.hash = $1`);
+const FIND_KEY_BY_ID = statement<KeyRow>('api_key_by_id', `${SELECT} WHERE k.id = $1`);
 
 const TOUCH_KEY = statement<never>(
   'api_key_touch',
@@ -71,14 +70,17 @@ export function apiKeyResolver({ database, clock, log }: ApiKeyResolverOptions):
       .catch((error: unknown) => log.warn({ err: error }, 'the last-used time of an API key was not stored'));
   }
 
+  const holds = (row: KeyRow | undefined, nowMs: number): row is KeyRow =>
+    row !== undefined && !row.ended && (row.expiresAt === null || row.expiresAt.getTime() > nowMs);
+
   return {
-    async resolve({ value }) {
-      if (!looksLikeApiKey(value)) return { outcome: 'not-mine' };
+    kind: 'api-key',
+    async resolve({ place, value }) {
+      if (place === 'cookie' || !looksLikeApiKey(value)) return { outcome: 'not-mine' };
       if (!isWellFormedApiKey(value)) return { outcome: 'invalid', reason: 'The API key is malformed.' };
       const nowMs = clock.now();
       const row = await find(value, nowMs);
-      if (row === undefined || row.ended || (row.expiresAt !== null && row.expiresAt.getTime() <= nowMs))
-        return UNKNOWN;
+      if (!holds(row, nowMs)) return UNKNOWN;
       touch(row, nowMs);
       return {
         outcome: 'valid',
@@ -88,10 +90,15 @@ export function apiKeyResolver({ database, clock, log }: ApiKeyResolverOptions):
           role: row.role,
           scopes: effectiveScopes(row.scopes, row.role),
           clientId: `${row.userId}:key:${row.id}`,
+          credentialId: row.id,
           rateLimit: rateLimitOf(row),
           expiresAtMs: row.expiresAt?.getTime(),
         },
       };
+    },
+    async stillValid({ credentialId }) {
+      const [row] = await database.query(FIND_KEY_BY_ID, [credentialId ?? null]);
+      return holds(row, clock.now());
     },
   };
 }

@@ -5,12 +5,13 @@ import { type ListEdge, selectList } from './entity.ts';
 /** The column that tells which parent a row of a batch belongs to. */
 export const PARENT_KEY = '$parent';
 
-const FIRST_STEPS = {
+const STEPS = {
   'newest-first': { compare: '<', direction: 'DESC' },
   'oldest-first': { compare: '>', direction: 'ASC' },
 } as const;
 
-function describe(page: Page): string {
+/** What of a page changes the text of its statement; the rest is parameters. */
+export function pageShape(page: Page): string {
   return [
     page.offset > 0 && 'offset',
     page.after && 'after',
@@ -22,7 +23,7 @@ function describe(page: Page): string {
 }
 
 /** The WHERE, ORDER BY and LIMIT of a page. The parameters go in the order of `pageValues`, from `$first` on. */
-function pageClauses<Row extends object>(
+export function pageClauses<Row extends object>(
   edge: ListEdge<Row>,
   page: Page,
   parentKey: string | undefined,
@@ -32,7 +33,7 @@ function pageClauses<Row extends object>(
   const parameter = () => `$${next++}`;
   const source = page.tag === undefined ? edge.entity.source : edge.entity.byTag;
   if (source === undefined) throw new Error(`${edge.name} cannot be read by tag`);
-  const { compare, direction } = FIRST_STEPS[page.createdAfter === undefined ? edge.order : 'oldest-first'];
+  const { compare, direction } = STEPS[page.createdAfter === undefined ? edge.order : 'oldest-first'];
   const limit = parameter();
   const offset = page.offset > 0 ? ` OFFSET ${parameter()}` : '';
   const conditions: string[] = [];
@@ -57,16 +58,16 @@ export function pageValues(page: Page): Parameter[] {
   return values;
 }
 
-const cache = new WeakMap<ListEdge<never>, Map<string, Statement<unknown>>>();
+const statements = new WeakMap<object, Map<string, Statement<unknown>>>();
 
-function cached<Row>(edge: object, shape: string, build: () => string): Statement<Row> {
-  const key = edge as ListEdge<never>;
-  const statements = cache.get(key) ?? new Map<string, Statement<unknown>>();
-  cache.set(key, statements);
-  let found = statements.get(shape);
+/** The statement of a list and a shape, built once. */
+function cached<Row>(edge: ListEdge<object>, shape: string, build: () => string): Statement<Row> {
+  const known = statements.get(edge) ?? new Map<string, Statement<unknown>>();
+  statements.set(edge, known);
+  let found = known.get(shape);
   if (found === undefined) {
-    found = statement(`${(edge as ListEdge<object>).name}${shape === '' ? '' : `_${shape}`}`, build());
-    statements.set(shape, found);
+    found = statement(`${edge.name}${shape === '' ? '' : `_${shape}`}`, build());
+    known.set(shape, found);
   }
   return found as Statement<Row>;
 }
@@ -75,7 +76,7 @@ function cached<Row>(edge: object, shape: string, build: () => string): Statemen
 export function pageStatement<Row extends object>(edge: ListEdge<Row>, page: Page): Statement<Row> {
   return cached(
     edge,
-    describe(page),
+    pageShape(page),
     () => `SELECT ${selectList(edge.entity)} ${pageClauses(edge, page, undefined, 1)}`,
   );
 }
@@ -88,8 +89,8 @@ export function batchStatement<Row extends object>(
   edge: ListEdge<Row>,
   page: Page,
 ): Statement<Row & { [PARENT_KEY]: string }> {
-  return cached(edge, `batch_${describe(page)}`, () => {
-    const { direction } = FIRST_STEPS[page.createdAfter === undefined ? edge.order : 'oldest-first'];
+  return cached(edge, `batch_${pageShape(page)}`, () => {
+    const { direction } = STEPS[page.createdAfter === undefined ? edge.order : 'oldest-first'];
     return `SELECT k.id AS "${PARENT_KEY}", r.* FROM unnest($1::uuid[]) WITH ORDINALITY AS k(id, n)
 CROSS JOIN LATERAL (SELECT ${selectList(edge.entity)} ${pageClauses(edge, page, 'k.id', 2)}) AS r
 ORDER BY k.n, r."createdAt" ${direction}, r."id" ${direction}`;

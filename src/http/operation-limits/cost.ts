@@ -6,50 +6,28 @@ import {
   type OperationDefinitionNode,
   type SelectionNode,
   type SelectionSetNode,
-  visit,
 } from 'graphql';
 import { LRUCache } from 'lru-cache';
 import {
   checkCost,
+  checkDocument,
   checkRootFields,
-  checkSize,
-  type DocumentSize,
+  maxFields,
   type OperationCost,
   type OperationLimits,
 } from './limits.ts';
 import { prune } from './prune.ts';
+import { type Survey, surveyDocument } from './survey.ts';
 
 type Variables = Readonly<Record<string, unknown>>;
 
 /** Costs of one operation that differ by the variables which size or skip something. */
 const MAX_COSTS_PER_OPERATION = 50;
 
-/** What is worth knowing of a document once: how large it is, and the variables that its cost depends on. */
-interface Survey extends DocumentSize {
-  readonly sizingVariables: readonly string[];
-}
-
-function survey(document: DocumentNode): Survey {
-  let aliases = 0;
-  let directives = 0;
-  const sizing = new Set<string>();
-  visit(document, {
-    Field: ({ alias }) => {
-      if (alias !== undefined) aliases += 1;
-    },
-    Directive: () => {
-      directives += 1;
-    },
-    Argument: ({ name, value }) => {
-      if (value.kind === Kind.VARIABLE && /^(limit|first|if)$/.test(name.value)) sizing.add(value.name.value);
-    },
-  });
-  return { aliases, directives, sizingVariables: [...sizing] };
-}
-
-/** A variable's part in the key of a cost: what is neither number nor boolean sizes nothing. */
+/** A variable's part in the key of a cost. An absent one has its default, which null and what does not fit have not. */
 function sizing(value: unknown): string {
-  return typeof value === 'number' || typeof value === 'boolean' ? String(value) : '';
+  if (value === undefined) return '';
+  return typeof value === 'number' || typeof value === 'boolean' ? String(value) : 'none';
 }
 
 /** The fields at the root, those in fragments included. Fragments of a pruned document form no circle. */
@@ -74,7 +52,10 @@ function countRootFields({ definitions }: DocumentNode): number {
 }
 
 export interface OperationLimiter {
-  /** The cost of the operation. Throws DEPTH_LIMIT and COMPLEXITY_LIMIT, of invalid documents as well. */
+  /**
+   * The cost of the operation. Throws DEPTH_LIMIT and COMPLEXITY_LIMIT, of invalid documents as well, and
+   * GRAPHQL_VALIDATION_FAILED where fragments form a circle.
+   */
   check(document: DocumentNode, operation: OperationDefinitionNode, variables: Variables): OperationCost;
 }
 
@@ -101,10 +82,10 @@ export function createOperationLimiter(schema: GraphQLSchema, limits: OperationL
     check(document, operation, variables) {
       let surveyed = surveys.get(document);
       if (surveyed === undefined) {
-        surveyed = survey(document);
+        surveyed = surveyDocument(schema, document, maxFields(limits));
         surveys.set(document, surveyed);
       }
-      checkSize(surveyed, limits);
+      checkDocument(surveyed, limits);
       const key =
         surveyed.sizingVariables.length === 0
           ? ''

@@ -25,6 +25,7 @@ const CommentConnection = connectionOf('Comment', Comment);
 builder.objectFields(Post, (t) => ({
   comments: t.loadableList({
     type: Comment,
+    edge: { kind: 'many', list: commentsOfPost, page: listPage },
     byPath: true,
     scope: 'posts:read',
     complexity: listCost,
@@ -35,6 +36,7 @@ builder.objectFields(Post, (t) => ({
   }),
   commentsConnection: t.loadable({
     type: CommentConnection,
+    edge: { kind: 'connection', list: commentsOfPost, page: connectionPage },
     byPath: true,
     scope: 'posts:read',
     complexity: listCost,

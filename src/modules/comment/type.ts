@@ -3,8 +3,8 @@ import type { Context } from '../../graphql/context.ts';
 import { notFound } from '../../graphql/errors.ts';
 import type { Entity } from '../../graphql/read/entity.ts';
 import { readByIds } from '../../graphql/read/read.ts';
-import { Post } from '../post/type.ts';
-import { User } from '../user/type.ts';
+import { Post, postEntity } from '../post/type.ts';
+import { User, userEntity } from '../user/type.ts';
 
 /** A comment as the schema shows it. */
 export interface CommentRow {
@@ -34,11 +34,13 @@ export const Comment = builder.loadableObject('Comment', {
     }),
     author: t.field({
       type: User,
+      edge: { kind: 'one', entity: userEntity, key: 'authorId' },
       description: 'Who wrote the comment.',
       resolve: (comment) => comment.authorId,
     }),
     post: t.field({
       type: Post,
+      edge: { kind: 'one', entity: postEntity, key: 'postId' },
       scope: 'posts:read',
       description: 'What the comment is about. Needs the scope `posts:read`.',
       resolve: (comment) => comment.postId,

@@ -24,6 +24,7 @@ export const PostConnection = connectionOf('Post', Post);
 builder.objectFields(User, (t) => ({
   posts: t.loadableList({
     type: Post,
+    edge: { kind: 'many', list: postsOfUser, page: listPage },
     byPath: true,
     scope: 'posts:read',
     complexity: listCost,
@@ -34,6 +35,7 @@ builder.objectFields(User, (t) => ({
   }),
   postsConnection: t.loadable({
     type: PostConnection,
+    edge: { kind: 'connection', list: postsOfUser, page: connectionPage },
     byPath: true,
     scope: 'posts:read',
     complexity: listCost,

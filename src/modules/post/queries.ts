@@ -38,6 +38,7 @@ builder.queryFields((t) => ({
     type: Post,
     nullable: true,
     scope: 'posts:read',
+    edge: { kind: 'row', entity: postEntity, id: (args) => parseId(String(args.id)) },
     description: 'The post with the id; null where there is none. Needs the scope `posts:read`.',
     args: {
       id: t.arg.id({ required: true, description: 'The post’s id. A string that is no UUID names nothing.' }),
@@ -50,6 +51,7 @@ builder.queryFields((t) => ({
   posts: t.field({
     type: [Post],
     scope: 'posts:read',
+    edge: { kind: 'many', list: allPosts, page: (args) => filtered(listPage(args), args) },
     complexity: listCost,
     description:
       'All posts, the newest first; with `createdAfter` the oldest first. Needs the scope `posts:read`.',
@@ -68,6 +70,11 @@ builder.queryFields((t) => ({
   postsConnection: t.field({
     type: PostConnection,
     scope: 'posts:read',
+    edge: {
+      kind: 'connection',
+      list: allPosts,
+      page: ({ tag, ...args }) => filtered(connectionPage(args), { tag: tag as string | null | undefined }),
+    },
     complexity: listCost,
     description: 'All posts page by page, the newest first. Needs the scope `posts:read`.',
     args: {

@@ -5,7 +5,7 @@ import { readById } from '../../graphql/read/read.ts';
 import type { Queryable } from '../../platform/db/statement.ts';
 import { Post, type PostRow, postEntity } from './type.ts';
 
-/** The post of an event is read once for all subscribers of this process. */
+/** Subscribers who get to an event at the same time share one reading of its post; whoever comes later reads it anew. */
 const posts = new WeakMap<LogEvent, Promise<PostRow | undefined>>();
 
 function postOf(event: LogEvent, db: Queryable): Promise<PostRow | undefined> {
@@ -13,7 +13,8 @@ function postOf(event: LogEvent, db: Queryable): Promise<PostRow | undefined> {
   if (post === undefined) {
     post = readById(db, postEntity, event.postId);
     posts.set(event, post);
-    post.catch(() => posts.delete(event));
+    const forget = () => posts.delete(event);
+    post.then(forget, forget);
   }
   return post;
 }

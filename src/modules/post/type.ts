@@ -4,7 +4,7 @@ import { notFound } from '../../graphql/errors.ts';
 import type { Entity } from '../../graphql/read/entity.ts';
 import { readByIds } from '../../graphql/read/read.ts';
 import { statement } from '../../platform/db/statement.ts';
-import { User } from '../user/type.ts';
+import { User, userEntity } from '../user/type.ts';
 
 /** A post as the schema shows it. */
 export interface PostRow {
@@ -45,6 +45,10 @@ const TAGS_OF_POSTS = statement<TagsRow>(
   'SELECT post_id AS "postId", array_agg(name ORDER BY position) AS names FROM tags WHERE post_id = ANY($1::uuid[]) GROUP BY post_id',
 );
 
+/** The same for one row, as JSON. */
+const tagsSql = (alias: string): string =>
+  `(SELECT coalesce(json_agg(g.name ORDER BY g.position), '[]'::json) FROM tags g WHERE g.post_id = ${alias}."id")`;
+
 /** The tags of each post, in the order they were given in. */
 async function readTags({ db }: Context, postIds: readonly string[]): Promise<string[][]> {
   const rows = await db.query(TAGS_OF_POSTS, [postIds]);
@@ -66,7 +70,12 @@ export const Post = builder.loadableObject('Post', {
     body: t.exposeString('body', {
       description: 'The text, 1 to 50,000 characters, exactly as it was written.',
     }),
-    author: t.field({ type: User, description: 'Who wrote the post.', resolve: (post) => post.authorId }),
+    author: t.field({
+      type: User,
+      edge: { kind: 'one', entity: userEntity, key: 'authorId' },
+      description: 'Who wrote the post.',
+      resolve: (post) => post.authorId,
+    }),
     commentCount: t.exposeInt('commentCount', {
       description: 'The number of comments on the post right now.',
     }),
@@ -76,6 +85,7 @@ export const Post = builder.loadableObject('Post', {
     }),
     tags: t.loadableList({
       type: 'String',
+      edge: { kind: 'values', sql: tagsSql },
       description: 'The tags of the post, at most ten, in the order they were given in.',
       resolve: (post) => post.id,
       load: (ids: string[], context) => readTags(context, ids),

@@ -23,6 +23,7 @@ builder.queryFields((t) => ({
     type: User,
     nullable: true,
     scope: 'users:read',
+    edge: { kind: 'row', entity: userEntity, id: (args) => parseId(String(args.id)) },
     description: 'The user with the id; null where there is none. Needs the scope `users:read`.',
     args: {
       id: t.arg.id({ required: true, description: 'The user’s id. A string that is no UUID names nobody.' }),
@@ -35,6 +36,7 @@ builder.queryFields((t) => ({
   users: t.field({
     type: [User],
     scope: 'users:read',
+    edge: { kind: 'many', list: allUsers, page: listPage },
     complexity: listCost,
     description: 'All users, the oldest account first. Needs the scope `users:read`.',
     args: { limit: limitArgument(t.arg), offset: offsetArgument(t.arg) },
@@ -43,6 +45,7 @@ builder.queryFields((t) => ({
   usersConnection: t.field({
     type: UserConnection,
     scope: 'users:read',
+    edge: { kind: 'connection', list: allUsers, page: connectionPage },
     complexity: listCost,
     description: 'All users page by page, the oldest account first. Needs the scope `users:read`.',
     args: connectionArguments(t.arg),
@@ -51,6 +54,7 @@ builder.queryFields((t) => ({
   viewer: t.field({
     type: User,
     scope: 'users:read',
+    edge: { kind: 'row', entity: userEntity, id: (_args, context) => principalOf(context).userId },
     description: 'The account behind the credentials of this request. Needs the scope `users:read`.',
     resolve: (_root, _args, context) => principalOf(context).userId,
   }),

@@ -2,16 +2,25 @@
 export class Cancellation {
   readonly #listeners = new Set<() => void>();
   #cancelled = false;
+  #closed = false;
 
   get cancelled(): boolean {
     return this.#cancelled;
   }
 
-  cancel(): void {
-    if (this.#cancelled) return;
+  /** Calls the work off. False where it is too late, or was done before. */
+  cancel(): boolean {
+    if (this.#cancelled || this.#closed) return false;
     this.#cancelled = true;
     for (const listener of this.#listeners) listener();
     this.#listeners.clear();
+    return true;
+  }
+
+  /** Says that it is too late to call the work off. False where it was called off already. */
+  close(): boolean {
+    this.#closed = true;
+    return !this.#cancelled;
   }
 
   /** Calls `listener` when the work is cancelled. Returns what takes it off again. */

@@ -1,0 +1,37 @@
+import type { Command } from 'commander';
+import { findAccount } from '../auth/account/store.ts';
+import { isRevocable, revokeToken } from '../auth/jwt/blocklist.ts';
+import { revokeSessionsOf } from '../auth/session/store.ts';
+import type { PrismaClient } from '../generated/prisma/client.ts';
+import { AdminError } from './output.ts';
+import type { RunCommand } from './run-command.ts';
+
+async function endSessions(prisma: PrismaClient, email: string) {
+  const { id } = await findAccount(prisma, email);
+  return { id, revoked: await revokeSessionsOf(prisma, id) };
+}
+
+/** Ending a token twice is no mistake: the second time finds what it wants. */
+async function endToken(prisma: PrismaClient, jti: string) {
+  if (!isRevocable(jti)) throw new AdminError('A jti has 1 to 255 characters.');
+  await revokeToken(prisma, { jti });
+  return { jti, revoked: true };
+}
+
+/** `session revoke`, `token revoke`. */
+export function addCredentialCommands(program: Command, run: RunCommand): void {
+  program
+    .command('session')
+    .description('sessions')
+    .command('revoke')
+    .description('ends all sessions of an account, and says how many there were')
+    .requiredOption('--user <email>', 'the account')
+    .action(({ user }: { user: string }) => run(({ database }) => endSessions(database.prisma, user)));
+
+  program
+    .command('token')
+    .description('JWTs')
+    .command('revoke <jti>')
+    .description('ends the token with the jti before its expiry')
+    .action((jti: string) => run(({ database }) => endToken(database.prisma, jti)));
+}

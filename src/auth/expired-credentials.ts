@@ -1,0 +1,35 @@
+import { type Queryable, type Statement, statement } from '../platform/db/statement.ts';
+
+/** Small, so that no lock is held and no transaction open for long: that would delay events. */
+const BATCH = 500;
+
+/** Whoever else is at it takes other rows. */
+const DROP_TOKENS = statement<{ one: number }>(
+  'revoked_tokens_drop',
+  `DELETE FROM revoked_tokens WHERE jti IN (
+     SELECT jti FROM revoked_tokens WHERE expires_at <= $1 ORDER BY expires_at LIMIT $2 FOR UPDATE SKIP LOCKED
+   ) RETURNING 1 AS one`,
+);
+const DROP_SESSIONS = statement<{ one: number }>(
+  'sessions_drop',
+  `DELETE FROM sessions WHERE id IN (
+     SELECT id FROM sessions WHERE expires_at <= $1 ORDER BY expires_at LIMIT $2 FOR UPDATE SKIP LOCKED
+   ) RETURNING 1 AS one`,
+);
+
+async function dropAll(db: Queryable, batch: Statement<{ one: number }>, now: Date): Promise<number> {
+  let total = 0;
+  for (let count = BATCH; count === BATCH; total += count)
+    count = (await db.query(batch, [now, BATCH])).length;
+  return total;
+}
+
+/** Drops the sessions that have expired by themselves. How many. Throws DatabaseError. */
+export function dropExpiredSessions(db: Queryable, now: Date): Promise<number> {
+  return dropAll(db, DROP_SESSIONS, now);
+}
+
+/** Drops the blocklist entries of tokens that have expired, which nobody can use any more. How many. Throws DatabaseError. */
+export function dropExpiredTokens(db: Queryable, now: Date): Promise<number> {
+  return dropAll(db, DROP_TOKENS, now);
+}

@@ -1,0 +1,100 @@
+import { LRUCache } from 'lru-cache';
+import type { Clock } from '../../platform/clock.ts';
+import { type Queryable, statement } from '../../platform/db/statement.ts';
+import { isUuid } from '../../platform/uuid.ts';
+import type { CredentialResolver, Resolution } from '../authenticate.ts';
+import { userClientId } from '../principal.ts';
+import { effectiveScopes, type Role, type Scope, scopesOfRole } from '../scopes.ts';
+import { isRevocable } from './blocklist.ts';
+import { looksLikeJwt, type VerifyOptions, verifyJwt } from './verify.ts';
+
+/** A revoked token is refused everywhere within a second (contract section 3): what is cached lives half of that. */
+const CACHE_TTL_MS = 500;
+const CACHE_ENTRIES = 10_000;
+
+interface SubjectRow {
+  readonly role: Role;
+  readonly ended: boolean;
+}
+
+const FIND_SUBJECT = statement<SubjectRow>(
+  'jwt_subject',
+  `SELECT u.role, (u.disabled_at IS NOT NULL OR EXISTS (SELECT FROM revoked_tokens t WHERE t.jti = $2)) AS "ended"
+   FROM users u WHERE u.id = $1`,
+);
+
+const invalid = (reason: string): Resolution => ({ outcome: 'invalid', reason });
+
+/** The role that the token holds: what it claims as far as the account has it, and the lesser one where it claims none. */
+function effectiveRole(claimed: unknown, held: Role): Role {
+  return claimed === 'admin' && held === 'admin' ? 'admin' : 'member';
+}
+
+/** What the `scope` claim (RFC 8693 section 4.2) grants; without one, all that the role can hold. */
+function grantedScopes(scope: string | undefined, role: Role): ReadonlySet<Scope> {
+  return scope === undefined ? new Set(scopesOfRole(role)) : effectiveScopes(scope.split(' '), role);
+}
+
+const isOptionalText = (claim: unknown): claim is string | undefined =>
+  claim === undefined || typeof claim === 'string';
+
+export interface JwtResolverOptions extends VerifyOptions {
+  readonly database: Queryable;
+  readonly clock: Clock;
+}
+
+/** Knows JWTs that others issue for this service's accounts. The signature is checked before the database is asked. */
+export function jwtResolver({ database, clock, ...verification }: JwtResolverOptions): CredentialResolver {
+  const cache = new LRUCache<string, { found: Promise<SubjectRow | undefined>; untilMs: number }>({
+    max: CACHE_ENTRIES,
+  });
+
+  const ask = async (userId: string, jti: string | undefined) =>
+    (await database.query(FIND_SUBJECT, [userId, jti ?? null]))[0];
+
+  function find(userId: string, jti: string | undefined, nowMs: number): Promise<SubjectRow | undefined> {
+    const name = `${userId} ${jti ?? ''}`;
+    const cached = cache.get(name);
+    if (cached !== undefined && cached.untilMs > nowMs) return cached.found;
+    const found = ask(userId, jti);
+    cache.set(name, { found, untilMs: nowMs + CACHE_TTL_MS });
+    found.catch(() => cache.delete(name));
+    return found;
+  }
+
+  return {
+    kind: 'jwt',
+    async resolve({ place, value }) {
+      if (place !== 'authorization' || !looksLikeJwt(value)) return { outcome: 'not-mine' };
+      const nowMs = clock.now();
+      const verified = await verifyJwt(value, verification, nowMs);
+      if (!verified.valid) return invalid(verified.reason);
+      const { sub, exp, jti, role, scope } = verified.payload;
+      if (!isOptionalText(scope)) return invalid('The token has no acceptable scope claim.');
+      if (!isOptionalText(jti) || (jti !== undefined && !isRevocable(jti)))
+        return invalid('The token has no acceptable jti claim.');
+      const userId = sub.toLowerCase();
+      const subject = isUuid(userId) ? await find(userId, jti, nowMs) : undefined;
+      if (subject === undefined || subject.ended)
+        return invalid('The token has been revoked, or its subject is no account of this service.');
+      const effective = effectiveRole(role, subject.role);
+      return {
+        outcome: 'valid',
+        principal: {
+          kind: 'jwt',
+          userId,
+          role: effective,
+          scopes: grantedScopes(scope, effective),
+          clientId: userClientId(userId),
+          credentialId: jti,
+          rateLimit: undefined,
+          expiresAtMs: exp * 1000,
+        },
+      };
+    },
+    async stillValid({ userId, credentialId }) {
+      const subject = await ask(userId, credentialId);
+      return subject !== undefined && !subject.ended;
+    },
+  };
+}

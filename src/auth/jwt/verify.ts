@@ -1,0 +1,78 @@
+import { decodeProtectedHeader, errors, type JWTHeaderParameters, type JWTPayload, jwtVerify } from 'jose';
+import type { Algorithm, KeySource } from './keys.ts';
+
+const ALGORITHMS: readonly Algorithm[] = ['HS256', 'RS256', 'ES256'];
+
+const COMPACT = /^[\w-]+\.[\w-]*\.[\w-]*$/;
+
+/** Whether the text claims to be a signed JWT, also an unsigned one: three parts, of which the first is a JSON header. */
+export function looksLikeJwt(text: string): boolean {
+  if (!COMPACT.test(text)) return false;
+  try {
+    decodeProtectedHeader(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+export interface VerifyOptions {
+  readonly keys: readonly KeySource[];
+  readonly issuer: string | undefined;
+  readonly audience: string | undefined;
+}
+
+export type Verification =
+  | { readonly valid: true; readonly payload: JWTPayload & { readonly exp: number; readonly sub: string } }
+  | { readonly valid: false; readonly reason: string };
+
+const refused = (reason: string): Verification => ({ valid: false, reason });
+
+/** Why jose refused a token, in words that fit into a header (RFC 6750 section 3). */
+function reasonOf(error: InstanceType<typeof errors.JOSEError>): string {
+  if (error instanceof errors.JWTExpired) return 'The token has expired.';
+  if (error instanceof errors.JWTClaimValidationFailed) {
+    if (error.claim === 'nbf') return 'The token is not valid yet.';
+    if (error.claim === 'iss') return 'The token is of another issuer.';
+    if (error.claim === 'aud') return 'The token is meant for another audience.';
+    return `The token has no acceptable ${error.claim} claim.`;
+  }
+  if (error instanceof errors.JOSENotSupported)
+    return 'The token has critical headers that are not understood.';
+  return 'The token is malformed.';
+}
+
+/** Checks signature and claims (RFC 7519 section 7.2, RFC 8725). Throws KeysUnavailableError. */
+export async function verifyJwt(
+  token: string,
+  { keys, issuer, audience }: VerifyOptions,
+  nowMs: number,
+): Promise<Verification> {
+  const header = decodeProtectedHeader(token) as JWTHeaderParameters;
+  const algorithm = ALGORITHMS.find((known) => known === header.alg);
+  if (algorithm === undefined) return refused('The token is signed with an algorithm that is not accepted.');
+  const [protectedHeader = '', payload = '', signature = ''] = token.split('.');
+  const parts = { protected: protectedHeader, payload, signature };
+  for (const source of keys) {
+    for await (const key of source.candidates(algorithm, header, parts)) {
+      try {
+        const verified = await jwtVerify(token, key, {
+          algorithms: [algorithm],
+          requiredClaims: ['exp', 'sub'],
+          currentDate: new Date(nowMs),
+          ...(issuer === undefined ? {} : { issuer }),
+          ...(audience === undefined ? {} : { audience }),
+        });
+        const { exp, sub } = verified.payload;
+        if (typeof sub !== 'string' || exp === undefined)
+          return refused('The token has no acceptable sub claim.');
+        return { valid: true, payload: { ...verified.payload, exp, sub } };
+      } catch (error) {
+        if (error instanceof errors.JWSSignatureVerificationFailed) continue;
+        if (error instanceof errors.JOSEError) return refused(reasonOf(error));
+        throw error;
+      }
+    }
+  }
+  return refused('The signature of the token is that of no known key.');
+}

@@ -1,0 +1,63 @@
+import type { Clock } from '../../platform/clock.ts';
+import { type Queryable, statement } from '../../platform/db/statement.ts';
+import { emailKey } from '../account/store.ts';
+import { accountFailures, type Passwords } from '../password-check.ts';
+import { type OpenedSession, openSession } from './store.ts';
+
+export interface LoginAttempt {
+  readonly email: string;
+  readonly password: string;
+  /** The name that failures from the caller's address count under. */
+  readonly origin: string;
+  readonly userAgent: string | null;
+}
+
+export interface LoggedIn extends OpenedSession {
+  readonly user: { readonly id: string; readonly name: string; readonly email: string };
+}
+
+/** Undefined where the account does not exist or is disabled, or the password is wrong: the caller never learns which. */
+export type Login = (attempt: LoginAttempt) => Promise<LoggedIn | undefined>;
+
+interface AccountRow {
+  readonly id: string;
+  readonly name: string;
+  readonly email: string;
+  readonly passwordHash: string | null;
+  readonly disabled: boolean;
+}
+
+const FIND_ACCOUNT = statement<AccountRow>(
+  'account_by_email',
+  `SELECT id, name, email, password_hash AS "passwordHash", disabled_at IS NOT NULL AS "disabled"
+   FROM users WHERE email_key = $1`,
+);
+
+/** PostgreSQL stores no such text, so no account has it. */
+const unstorable = (text: string) => text.includes('\0') || !text.isWellFormed();
+
+export interface LoginOptions {
+  readonly database: Queryable;
+  readonly passwords: Passwords;
+  readonly clock: Clock;
+}
+
+/** Signs in with e-mail and password, with the same work whatever is wrong. Throws DatabaseError and what an attempt throws. */
+export function createLogin({ database, passwords, clock }: LoginOptions): Login {
+  return async ({ email, password, origin, userAgent }) =>
+    passwords.attempt([origin, accountFailures(email)], async () => {
+      const key = emailKey(email);
+      const [account] = unstorable(key) ? [] : await database.query(FIND_ACCOUNT, [key]);
+      const passwordHash = account?.passwordHash ?? null;
+      const matches = await passwords.matches(password, passwordHash);
+      if (!matches || account === undefined || passwordHash === null || account.disabled) return undefined;
+      const { id, name } = account;
+      const session = await openSession(database, {
+        userId: id,
+        passwordHash,
+        userAgent,
+        nowMs: clock.now(),
+      });
+      return session && { ...session, user: { id, name, email: account.email } };
+    });
+}

@@ -1,0 +1,73 @@
+import type { PrismaClient } from '../../generated/prisma/client.ts';
+import { type Queryable, statement } from '../../platform/db/statement.ts';
+import { newId } from '../../platform/uuid.ts';
+import { generateSessionId, hashSessionId } from './session-id.ts';
+
+const DAY_MS = 86_400_000;
+/** Contract section 3: idle 7 days, absolute 30. */
+export const IDLE_MS = 7 * DAY_MS;
+const ABSOLUTE_MS = 30 * DAY_MS;
+const MAX_USER_AGENT_LENGTH = 200;
+
+export interface NewSession {
+  readonly userId: string;
+  /** The stored hash that the password was checked against. */
+  readonly passwordHash: string;
+  readonly userAgent: string | null;
+  readonly nowMs: number;
+}
+
+/**
+ * A password that is changed between its check and here lets no session in: the lock makes one of the two wait, and
+ * whoever changes the password ends the sessions that came before.
+ */
+const INSERT_SESSION = statement<{ id: string }>(
+  'session_insert',
+  `INSERT INTO sessions (id, user_id, hash, user_agent, created_at, last_seen_at, expires_at, absolute_expires_at)
+   SELECT $1, u.id, $3, $4, $5, $5, $6, $7 FROM users u
+   WHERE u.id = $2 AND u.password_hash = $8 AND u.disabled_at IS NULL FOR SHARE OF u RETURNING id`,
+);
+
+/** The id for the cookie, which is nowhere else, and when the session ends at the latest. */
+export interface OpenedSession {
+  readonly sessionId: string;
+  readonly expiresAt: Date;
+}
+
+/** Opens a session. Undefined where the password has been changed or the account disabled meanwhile. Throws DatabaseError. */
+export async function openSession(
+  db: Queryable,
+  { userId, passwordHash, userAgent, nowMs }: NewSession,
+): Promise<OpenedSession | undefined> {
+  const sessionId = generateSessionId();
+  const expiresAt = new Date(nowMs + ABSOLUTE_MS);
+  const rows = await db.query(INSERT_SESSION, [
+    newId(),
+    userId,
+    hashSessionId(sessionId),
+    userAgent === null ? null : userAgent.slice(0, MAX_USER_AGENT_LENGTH),
+    new Date(nowMs),
+    new Date(nowMs + IDLE_MS),
+    expiresAt,
+    passwordHash,
+  ]);
+  return rows.length === 0 ? undefined : { sessionId, expiresAt };
+}
+
+/** Ends a session of an account. False where it has no such session (any more). */
+export async function revokeSession(prisma: PrismaClient, id: string, userId: string): Promise<boolean> {
+  const { count } = await prisma.session.deleteMany({ where: { id, userId } });
+  return count > 0;
+}
+
+/** Ends all sessions of an account, but for the one given. How many there were. */
+export async function revokeSessionsOf(
+  prisma: PrismaClient,
+  userId: string,
+  exceptId?: string,
+): Promise<number> {
+  const { count } = await prisma.session.deleteMany({
+    where: { userId, ...(exceptId === undefined ? {} : { id: { not: exceptId } }) },
+  });
+  return count;
+}

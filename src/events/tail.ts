@@ -1,0 +1,172 @@
+import type { Database } from '../platform/db/database.ts';
+import type { Logger } from '../platform/log.ts';
+import { goesOn } from './generation.ts';
+import { type LogEvent, readAfter, readNow } from './log.ts';
+import { isAfter, type LogPosition } from './position.ts';
+
+/** The newest events of the log, read once for the whole process while anybody follows it. */
+export interface LogTail {
+  /** Says that something may have been committed, so that readers need not wait for the next poll. */
+  wake(): void;
+  /** Counts a follower. Returns what takes it off, once. */
+  join(): () => void;
+  /** The events after a position of a generation that are at hand; undefined where some may be missing. */
+  recent(generation: string, position: LogPosition): readonly LogEvent[] | undefined;
+  /** Whether the newest events of that generation are at hand. */
+  follows(generation: string): boolean;
+  /** Resolves when there may be more, when `signal` aborts, and when the tail closes. */
+  growth(signal: AbortSignal): Promise<void>;
+  readonly closed: boolean;
+  close(): Promise<void>;
+}
+
+/** A wake-up can get lost (another instance, a process that died after its commit): so the log is also polled. */
+const POLL_INTERVAL_MS = 1_000;
+/** The end of a transaction that holds events back announces nothing: it is looked for, ever less often. */
+const HELD_BACK_MIN_MS = 20;
+const HELD_BACK_MAX_MS = 320;
+const BATCH = 500;
+const WINDOW = 2_000;
+
+/** All events of one generation in (start, end]. */
+interface Window {
+  readonly generation: string;
+  start: LogPosition;
+  end: LogPosition;
+  events: LogEvent[];
+}
+
+function grow(window: Window, batch: readonly LogEvent[]): void {
+  const last = batch.at(-1);
+  if (last === undefined) return;
+  window.events.push(...batch);
+  window.end = last.position;
+  if (window.events.length <= WINDOW) return;
+  const dropped = window.events.splice(0, window.events.length - WINDOW).at(-1);
+  if (dropped !== undefined) window.start = dropped.position;
+}
+
+function eventsAfter({ events }: Window, position: LogPosition): LogEvent[] {
+  let low = 0;
+  let high = events.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    const event = events[middle];
+    if (event !== undefined && isAfter(event.position, position)) high = middle;
+    else low = middle + 1;
+  }
+  return events.slice(low);
+}
+
+export interface LogTailOptions {
+  readonly database: Database;
+  readonly log: Logger;
+}
+
+export function createLogTail({ database, log }: LogTailOptions): LogTail {
+  let window: Window | undefined;
+  let followers = 0;
+  let closed = false;
+  let timer: NodeJS.Timeout | undefined;
+  let draining: Promise<void> | undefined;
+  let again = false;
+  let heldBackMs = HELD_BACK_MIN_MS;
+  const waiting = new Set<() => void>();
+
+  function announce(): void {
+    for (const resume of [...waiting]) resume();
+  }
+
+  function schedule(delayMs: number): void {
+    clearTimeout(timer);
+    if (!closed && followers > 0) timer = setTimeout(wake, delayMs).unref();
+  }
+
+  async function drain(): Promise<void> {
+    if (window === undefined) {
+      const { generation, position } = await readNow(database);
+      if (followers === 0) return;
+      window = { generation: generation.key, start: position, end: position, events: [] };
+      announce();
+    }
+    const current = window;
+    for (;;) {
+      const { generation, events, held } = await readAfter(database, current.end, BATCH);
+      // The last follower went meanwhile, and perhaps another one came.
+      if (window !== current) return;
+      if (!goesOn(current.generation, current.end, generation)) {
+        log.warn('the event log has another history now; event streams start anew');
+        window = undefined;
+        announce();
+        return wake();
+      }
+      grow(current, events);
+      if (events.length > 0) announce();
+      if (events.length === BATCH) continue;
+      heldBackMs = held ? Math.min(heldBackMs * 2, HELD_BACK_MAX_MS) : HELD_BACK_MIN_MS;
+      if (events.length > 0) heldBackMs = HELD_BACK_MIN_MS;
+      return schedule(held ? heldBackMs : POLL_INTERVAL_MS);
+    }
+  }
+
+  function wake(): void {
+    if (closed || followers === 0) return;
+    if (draining !== undefined) {
+      again = true;
+      return;
+    }
+    draining = drain()
+      .catch((error: unknown) => {
+        log.warn({ err: error }, 'the event log could not be read; trying again');
+        schedule(POLL_INTERVAL_MS);
+      })
+      .finally(() => {
+        draining = undefined;
+        if (!again) return;
+        again = false;
+        wake();
+      });
+  }
+
+  return {
+    wake,
+    join() {
+      followers += 1;
+      let joined = true;
+      return () => {
+        if (!joined) return;
+        joined = false;
+        followers -= 1;
+        if (followers > 0) return;
+        clearTimeout(timer);
+        window = undefined;
+      };
+    },
+    recent(generation, position) {
+      if (window === undefined || window.generation !== generation) return undefined;
+      return isAfter(window.start, position) ? undefined : eventsAfter(window, position);
+    },
+    follows: (generation) => window?.generation === generation,
+    growth(signal) {
+      return new Promise((resolve) => {
+        if (closed || signal.aborted) return resolve();
+        const resume = () => {
+          waiting.delete(resume);
+          signal.removeEventListener('abort', resume);
+          resolve();
+        };
+        waiting.add(resume);
+        signal.addEventListener('abort', resume);
+      });
+    },
+    get closed() {
+      return closed;
+    },
+    async close() {
+      closed = true;
+      clearTimeout(timer);
+      announce();
+      await draining;
+    },
+  };
+}

@@ -1,0 +1,62 @@
+import {
+  type DirectiveNode,
+  type FieldNode,
+  type GraphQLObjectType,
+  type GraphQLResolveInfo,
+  Kind,
+  type SelectionSetNode,
+  type ValueNode,
+} from 'graphql';
+
+type Info = Pick<GraphQLResolveInfo, 'fragments' | 'variableValues'>;
+
+function isTrue(value: ValueNode, variables: Readonly<Record<string, unknown>>): boolean {
+  if (value.kind === Kind.VARIABLE) return variables[value.name.value] === true;
+  return value.kind === Kind.BOOLEAN && value.value;
+}
+
+/** Whether @skip and @include leave a selection in (GraphQL section 3.13). */
+function isIncluded(
+  directives: readonly DirectiveNode[] = [],
+  variables: Readonly<Record<string, unknown>>,
+): boolean {
+  return directives.every(({ name, arguments: args = [] }) => {
+    const condition = args.find((argument) => argument.name.value === 'if')?.value;
+    if (condition === undefined) return true;
+    if (name.value === 'skip') return !isTrue(condition, variables);
+    return name.value !== 'include' || isTrue(condition, variables);
+  });
+}
+
+/**
+ * The fields that selections ask of an object, by response name, in the order and with the merging of GraphQL's
+ * CollectFields (section 6.3.2). All types with fields are objects here, so a fragment applies where its type is this one.
+ */
+export function collectFields(
+  { fragments, variableValues }: Info,
+  type: GraphQLObjectType,
+  sets: readonly SelectionSetNode[],
+): Map<string, FieldNode[]> {
+  const fields = new Map<string, FieldNode[]>();
+  const visited = new Set<string>();
+  const walk = ({ selections }: SelectionSetNode): void => {
+    for (const selection of selections) {
+      if (!isIncluded(selection.directives, variableValues)) continue;
+      if (selection.kind === Kind.FIELD) {
+        const name = selection.alias?.value ?? selection.name.value;
+        const known = fields.get(name);
+        if (known === undefined) fields.set(name, [selection]);
+        else known.push(selection);
+      } else if (selection.kind === Kind.INLINE_FRAGMENT) {
+        if (selection.typeCondition === undefined || selection.typeCondition.name.value === type.name)
+          walk(selection.selectionSet);
+      } else if (!visited.has(selection.name.value)) {
+        visited.add(selection.name.value);
+        const fragment = fragments[selection.name.value];
+        if (fragment?.typeCondition.name.value === type.name) walk(fragment.selectionSet);
+      }
+    }
+  };
+  for (const set of sets) walk(set);
+  return fields;
+}

@@ -1,0 +1,38 @@
+import type { Page } from '../pagination/arguments.ts';
+import type { Position } from '../pagination/cursor.ts';
+import type { Slice } from '../pagination/slice.ts';
+import { aheadKey } from './edge.ts';
+import type { EdgePlan, ObjectPlan } from './plan.ts';
+
+/** A row as the statement's JSON gives it: columns by property, what was read ahead by response name. */
+type JsonRow = Record<string, unknown>;
+
+/** Makes the rows what resolvers expect, in place: instants are dates, connections are slices. */
+export function decode(plan: EdgePlan, value: unknown, pages: ReadonlyMap<EdgePlan, Page>): unknown {
+  const { edge, object } = plan;
+  if (object === undefined || value === null) return value;
+  if (!Array.isArray(value)) {
+    decodeRow(object, value as JsonRow, pages);
+    return value;
+  }
+  const rows = value as JsonRow[];
+  const page = pages.get(plan);
+  const hasNextPage = edge.kind === 'connection' && page !== undefined && rows.length > page.limit;
+  if (hasNextPage) rows.length = page.limit;
+  for (const row of rows) decodeRow(object, row, pages);
+  if (edge.kind !== 'connection') return rows;
+  const slice: Slice<Position> = {
+    rows: rows as unknown as Position[],
+    hasNextPage,
+    hasPreviousPage: page?.after !== undefined,
+  };
+  return slice;
+}
+
+function decodeRow({ columns, edges }: ObjectPlan, row: JsonRow, pages: ReadonlyMap<EdgePlan, Page>): void {
+  if (columns.has('createdAt')) row.createdAt = new Date(row.createdAt as number);
+  for (const [name, child] of edges) {
+    const key = aheadKey(name);
+    if (key in row) row[key] = decode(child, row[key], pages);
+  }
+}

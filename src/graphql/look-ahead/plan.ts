@@ -1,0 +1,139 @@
+import {
+  type FieldNode,
+  type GraphQLField,
+  type GraphQLObjectType,
+  type GraphQLResolveInfo,
+  getNamedType,
+  isObjectType,
+  print,
+  type SelectionSetNode,
+} from 'graphql';
+import type { Entity } from '../read/entity.ts';
+import { collectFields } from './collect.ts';
+import { type Edge, isToMany } from './edge.ts';
+
+/** What of a row a selection needs: its columns, and what hangs on it. */
+export interface ObjectPlan {
+  readonly entity: Entity<object>;
+  /** Properties of the entity. */
+  readonly columns: Set<string>;
+  /** By response name. */
+  readonly edges: Map<string, EdgePlan>;
+}
+
+export interface EdgePlan {
+  readonly edge: Edge;
+  readonly field: GraphQLField<unknown, unknown>;
+  readonly node: FieldNode;
+  /** What is read of the rows at the other end; undefined where they are plain values. */
+  readonly object: ObjectPlan | undefined;
+}
+
+type Info = Pick<GraphQLResolveInfo, 'schema' | 'fragments' | 'variableValues'>;
+
+/** json_build_object takes 100 arguments; past so many pairs the loaders do it. */
+const MAX_MEMBERS = 45;
+
+export function edgeOf(field: GraphQLField<unknown, unknown>): Edge | undefined {
+  return field.extensions.edge as Edge | undefined;
+}
+
+function entityOf(edge: Edge): Entity<object> | undefined {
+  if (edge.kind === 'values') return undefined;
+  return isToMany(edge) ? edge.list.entity : edge.entity;
+}
+
+/** Whether two fields under one name ask for the same. Validation sees to it everywhere but across `nodes` and `edges`. */
+function sameField(a: FieldNode, b: FieldNode): boolean {
+  const text = ({ name, arguments: args = [] }: FieldNode) =>
+    `${name.value}(${args.map(print).sort().join()})`;
+  return a === b || text(a) === text(b);
+}
+
+/** The selections on the nodes of a connection: under `nodes`, and under `node` of `edges`. */
+function nodeSelections(
+  info: Info,
+  connection: GraphQLObjectType,
+  sets: readonly SelectionSetNode[],
+): SelectionSetNode[] {
+  const found: SelectionSetNode[] = [];
+  for (const [, nodes] of collectFields(info, connection, sets)) {
+    const name = nodes[0]?.name.value;
+    const below = nodes.flatMap(({ selectionSet }) => selectionSet ?? []);
+    if (name === 'nodes') found.push(...below);
+    const edges = name === 'edges' ? getNamedType(connection.getFields().edges?.type) : undefined;
+    if (!isObjectType(edges)) continue;
+    for (const [, inner] of collectFields(info, edges, below)) {
+      if (inner[0]?.name.value === 'node')
+        found.push(...inner.flatMap(({ selectionSet }) => selectionSet ?? []));
+    }
+  }
+  return found;
+}
+
+/** The plan of an edge and all that hangs on it; undefined where look-ahead declines. */
+export function planEdge(
+  info: Info,
+  field: GraphQLField<unknown, unknown>,
+  nodes: readonly FieldNode[],
+): EdgePlan | undefined {
+  const edge = edgeOf(field);
+  const [node] = nodes;
+  if (edge === undefined || node === undefined) return undefined;
+  const entity = entityOf(edge);
+  const type = getNamedType(field.type);
+  if (entity === undefined) return { edge, field, node, object: undefined };
+  if (!isObjectType(type)) return undefined;
+  const sets = nodes.flatMap(({ selectionSet }) => selectionSet ?? []);
+  const object =
+    edge.kind === 'connection'
+      ? planConnection(info, entity, type, sets)
+      : planObject(info, entity, type, sets);
+  return object === undefined ? undefined : { edge, field, node, object };
+}
+
+function planConnection(
+  info: Info,
+  entity: Entity<object>,
+  connection: GraphQLObjectType,
+  sets: readonly SelectionSetNode[],
+): ObjectPlan | undefined {
+  const type = getNamedType(connection.getFields().nodes?.type);
+  if (!isObjectType(type)) return undefined;
+  const plan = planObject(info, entity, type, nodeSelections(info, connection, sets));
+  plan?.columns.add('createdAt');
+  return plan;
+}
+
+function planObject(
+  info: Info,
+  entity: Entity<object>,
+  type: GraphQLObjectType,
+  sets: readonly SelectionSetNode[],
+): ObjectPlan | undefined {
+  const known: Readonly<Record<string, string>> = entity.columns;
+  const plan: ObjectPlan = { entity, columns: new Set(['id']), edges: new Map() };
+  const need = (properties: readonly string[]) => {
+    for (const property of properties) plan.columns.add(property);
+  };
+  for (const [name, nodes] of collectFields(info, type, sets)) {
+    const [node] = nodes;
+    const field = node === undefined ? undefined : type.getFields()[node.name.value];
+    if (field === undefined || node === undefined) continue;
+    const { pothosExposedField, columns } = field.extensions as {
+      pothosExposedField?: string;
+      columns?: readonly string[];
+    };
+    const edge = edgeOf(field);
+    if (edge !== undefined) {
+      // The loader, where look-ahead declines, starts from this.
+      if (edge.kind === 'one') need([edge.key]);
+      // Nodes of a connection are planned together: the same name may stand for two fields there.
+      if (nodes.length > 1 && !nodes.every((other) => sameField(node, other))) continue;
+      const planned = planEdge(info, field, nodes);
+      if (planned !== undefined) plan.edges.set(name, planned);
+    } else if (pothosExposedField !== undefined && pothosExposedField in known) need([pothosExposedField]);
+    else need(columns ?? Object.keys(known));
+  }
+  return plan.columns.size + plan.edges.size > MAX_MEMBERS ? undefined : plan;
+}

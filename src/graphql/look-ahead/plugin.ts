@@ -1,0 +1,55 @@
+import SchemaBuilder, { BasePlugin, type PothosOutputFieldConfig, type SchemaTypes } from '@pothos/core';
+import type { GraphQLFieldResolver } from 'graphql';
+import type { Context } from '../context.ts';
+import { aheadKey, type Edge } from './edge.ts';
+import { readAhead } from './read-ahead.ts';
+
+declare global {
+  export namespace PothosSchemaTypes {
+    interface Plugins<Types extends SchemaTypes> {
+      lookAhead: LookAheadPlugin<Types>;
+    }
+    interface FieldOptions {
+      /** How the field reads what it returns, so that it can be read along with what it hangs on. */
+      edge?: Edge;
+      /** The columns that the resolver of a computed field looks at. */
+      columns?: readonly string[];
+    }
+  }
+}
+
+type Resolver<C extends object> = GraphQLFieldResolver<unknown, C, object>;
+
+/** The field option `edge`: at the root it reads the whole selection, below it returns what was read. */
+class LookAheadPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
+  override onOutputFieldConfig(config: PothosOutputFieldConfig<Types>): PothosOutputFieldConfig<Types> {
+    const { edge, columns } = config.pothosOptions as { edge?: Edge; columns?: readonly string[] };
+    if (edge === undefined && columns === undefined) return config;
+    return { ...config, extensions: { ...config.extensions, edge, columns } };
+  }
+
+  override wrapResolve(
+    resolve: Resolver<Types['Context']>,
+    config: PothosOutputFieldConfig<Types>,
+  ): Resolver<Types['Context']> {
+    if ((config.pothosOptions as { edge?: Edge }).edge === undefined) return resolve;
+    return config.kind === 'Query' ? readingAhead(resolve) : readAlready(resolve);
+  }
+}
+
+function readingAhead<C extends object>(resolve: Resolver<C>): Resolver<C> {
+  return async (parent, args, context, info) => {
+    const ours = context as unknown as Context;
+    const ahead = ours.lookAhead ? await readAhead(ours, info) : undefined;
+    return ahead === undefined ? resolve(parent, args, context, info) : ahead.value;
+  };
+}
+
+function readAlready<C extends object>(resolve: Resolver<C>): Resolver<C> {
+  return (parent, args, context, info) => {
+    const value = (parent as Record<string, unknown>)[aheadKey(info.path.key)];
+    return value === undefined ? resolve(parent, args, context, info) : value;
+  };
+}
+
+SchemaBuilder.registerPlugin('lookAhead', LookAheadPlugin);

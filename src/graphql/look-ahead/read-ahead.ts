@@ -1,0 +1,95 @@
+import {
+  type ASTVisitor,
+  type FieldNode,
+  type GraphQLField,
+  type GraphQLResolveInfo,
+  getArgumentValues,
+  Kind,
+  visit,
+} from 'graphql';
+import { LRUCache } from 'lru-cache';
+import { type Statement, statement } from '../../platform/db/statement.ts';
+import type { Context } from '../context.ts';
+import { decode } from './decode.ts';
+import { isToMany } from './edge.ts';
+import { type EdgePlan, planEdge } from './plan.ts';
+import { buildSql, pageParameters, resolvePages } from './statement.ts';
+
+/** A plan, and its statements by the shape of their pages. */
+interface CachedPlan {
+  readonly plan: EdgePlan;
+  readonly statements: LRUCache<string, Statement<{ data: string | null }>>;
+}
+
+/** What is kept with a root field of a cached document: plans by the variables that skip or include parts of it. */
+interface FieldCache {
+  readonly conditions: readonly string[];
+  readonly plans: LRUCache<string, CachedPlan | 'declined'>;
+}
+
+const MAX_PLANS = 16;
+const MAX_STATEMENTS = 16;
+
+const caches = new WeakMap<FieldNode, FieldCache>();
+
+/** The variables of the operation that @skip and @include look at. */
+function conditionVariables({ operation, fragments }: GraphQLResolveInfo): string[] {
+  const names = new Set<string>();
+  const visitor: ASTVisitor = {
+    Directive: ({ arguments: args = [] }) => {
+      for (const { value } of args) if (value.kind === Kind.VARIABLE) names.add(value.name.value);
+    },
+  };
+  visit(operation, visitor);
+  for (const fragment of Object.values(fragments)) visit(fragment, visitor);
+  return [...names];
+}
+
+function planOf(field: GraphQLField<unknown, unknown>, info: GraphQLResolveInfo): CachedPlan | undefined {
+  const [node] = info.fieldNodes;
+  if (node === undefined) return undefined;
+  let cache = caches.get(node);
+  if (cache === undefined) {
+    cache = { conditions: conditionVariables(info), plans: new LRUCache({ max: MAX_PLANS }) };
+    caches.set(node, cache);
+  }
+  const key = cache.conditions.map((name) => String(info.variableValues[name] === true)).join();
+  let cached = cache.plans.get(key);
+  if (cached === undefined) {
+    const plan = planEdge(info, field, info.fieldNodes);
+    cached = plan === undefined ? 'declined' : { plan, statements: new LRUCache({ max: MAX_STATEMENTS }) };
+    cache.plans.set(key, cached);
+  }
+  return cached === 'declined' ? undefined : cached;
+}
+
+/**
+ * Reads a root field with its whole selection in one statement: selected columns only, lists within lists cut in the
+ * database. Returns what the field's resolver would return, with what was read ahead on the rows; undefined where
+ * look-ahead declines and the resolver is to do it. Throws DatabaseError.
+ */
+export async function readAhead(
+  context: Context,
+  info: GraphQLResolveInfo,
+): Promise<{ readonly value: unknown } | undefined> {
+  const field = info.parentType.getFields()[info.fieldName];
+  const cached = field === undefined ? undefined : planOf(field, info);
+  if (cached === undefined) return undefined;
+  const { plan, statements } = cached;
+  const pages = resolvePages(plan, info.variableValues);
+  const { edge } = plan;
+  if (isToMany(edge) && !pages.pages.has(plan)) return undefined;
+  const id =
+    edge.kind === 'row'
+      ? edge.id(getArgumentValues(plan.field, plan.node, info.variableValues), context)
+      : undefined;
+  if (edge.kind === 'row' && id === undefined) return { value: null };
+  let found = statements.get(pages.shape);
+  if (found === undefined) {
+    found = statement(`ahead_${info.fieldName}`, buildSql(plan, pages));
+    statements.set(pages.shape, found);
+  }
+  const [row] = await context.db.query(found, [...(id === undefined ? [] : [id]), ...pageParameters(pages)]);
+  const json: unknown = row?.data == null ? null : JSON.parse(row.data);
+  return { value: decode(plan, json, pages.pages) };
+}

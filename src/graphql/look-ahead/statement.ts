@@ -1,0 +1,111 @@
+import { getArgumentValues } from 'graphql';
+import type { Parameter } from '../../platform/db/statement.ts';
+import type { Page } from '../pagination/arguments.ts';
+import type { Entity } from '../read/entity.ts';
+import { pageClauses, pageShape, pageValues } from '../read/page-statement.ts';
+import { aheadKey, isToMany, type ToManyEdge } from './edge.ts';
+import type { EdgePlan, ObjectPlan } from './plan.ts';
+
+type Variables = Readonly<Record<string, unknown>>;
+
+/** What the arguments of a request make of a plan: the page of each list in it, and those that they spoil. */
+export interface Pages {
+  readonly pages: ReadonlyMap<EdgePlan, Page>;
+  /** What of the pages changes the statement's text. */
+  readonly shape: string;
+}
+
+/** Reads one row more than a connection shows, which tells whether there is a next page. */
+function rowsToRead({ edge }: EdgePlan, page: Page): Page {
+  return edge.kind === 'connection' ? { ...page, limit: page.limit + 1 } : page;
+}
+
+/** The pages of all lists under a plan. A list whose arguments are refused is left to its resolver, which says so. */
+export function resolvePages(root: EdgePlan, variables: Variables): Pages {
+  const pages = new Map<EdgePlan, Page>();
+  let shape = '';
+  const visit = (plan: EdgePlan): void => {
+    const { edge, field, node, object } = plan;
+    if (isToMany(edge)) {
+      const page = pageOf(edge, getArgumentValues(field, node, variables));
+      shape += page === undefined ? '!' : `,${pageShape(page)}`;
+      if (page === undefined) return;
+      pages.set(plan, page);
+    }
+    if (object !== undefined) for (const child of object.edges.values()) visit(child);
+  };
+  visit(root);
+  return { pages, shape };
+}
+
+function pageOf(edge: ToManyEdge, args: Record<string, unknown>): Page | undefined {
+  try {
+    return edge.page(args);
+  } catch {
+    return undefined;
+  }
+}
+
+/** The parameters of the statement, in the order in which its text names them. */
+export function pageParameters({ pages }: Pages): Parameter[] {
+  return [...pages].flatMap(([plan, page]) => pageValues(rowsToRead(plan, page)));
+}
+
+/** The properties that the JSON of a row, or what hangs on it, is made of. */
+function columnsOf({ entity, columns, edges }: ObjectPlan): string {
+  const needed = new Set(columns);
+  for (const { edge } of edges.values()) if (edge.kind === 'one') needed.add(edge.key);
+  const known: Readonly<Record<string, string>> = entity.columns;
+  return [...needed].map((property) => `t.${known[property]} AS "${property}"`).join(', ');
+}
+
+const rowById = ({ source }: Entity<object>, id: string) => `FROM ${source.from} WHERE ${source.id} = ${id}`;
+
+/**
+ * The SQL that reads a root field and all that its plan holds as one JSON text. Rows are found, ordered and cut first,
+ * and their JSON is built outside of that, so that nothing is built for a row that is not returned.
+ */
+export function buildSql(root: EdgePlan, { pages }: Pages): string {
+  let aliases = 0;
+  let parameters = 0;
+
+  const nextParameters = (plan: EdgePlan, page: Page): number => {
+    const first = parameters + 1;
+    parameters += pageValues(rowsToRead(plan, page)).length;
+    return first;
+  };
+
+  function json(plan: ObjectPlan, alias: string): string {
+    const members = [...plan.columns].map((property) =>
+      property === 'createdAt'
+        ? `'createdAt', (extract(epoch FROM ${alias}."createdAt") * 1000)::bigint`
+        : `'${property}', ${alias}."${property}"`,
+    );
+    for (const [name, child] of plan.edges) {
+      const sql = edgeSql(child, alias);
+      if (sql !== undefined) members.push(`'${aheadKey(name)}', ${sql}`);
+    }
+    return `json_build_object(${members.join(', ')})`;
+  }
+
+  function edgeSql(plan: EdgePlan, parent: string | undefined): string | undefined {
+    const { edge, object } = plan;
+    if (edge.kind === 'values') return edge.sql(parent ?? '');
+    if (object === undefined) return undefined;
+    aliases += 1;
+    const alias = `r${aliases}`;
+    if (edge.kind === 'row' || edge.kind === 'one') {
+      // The id of a root row is the first parameter.
+      if (edge.kind === 'row') parameters += 1;
+      const id = edge.kind === 'row' ? `$${parameters}` : `${parent}."${edge.key}"`;
+      return `(SELECT ${json(object, alias)} FROM (SELECT ${columnsOf(object)} ${rowById(edge.entity, id)}) AS ${alias})`;
+    }
+    const page = pages.get(plan);
+    if (page === undefined) return undefined;
+    const parentId = edge.list.parent === undefined ? undefined : `${parent}."id"`;
+    const rows = `SELECT ${columnsOf(object)} ${pageClauses(edge.list, page, parentId, nextParameters(plan, page))}`;
+    return `(SELECT coalesce(json_agg(${json(object, alias)}), '[]'::json) FROM (${rows}) AS ${alias})`;
+  }
+
+  return `SELECT ${edgeSql(root, undefined)}::text AS data`;
+}

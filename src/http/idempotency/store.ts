@@ -1,0 +1,84 @@
+import { type Queryable, statement } from '../../platform/db/statement.ts';
+import { hashKey, seal, unseal } from './seal.ts';
+
+/** Whose key it is, and which. */
+export interface KeyOwner {
+  readonly userId: string;
+  readonly key: string;
+}
+
+/** The first response under a key, and of which mutation it is. */
+export interface StoredResponse {
+  readonly fingerprint: Buffer;
+  readonly status: number;
+  readonly body: string;
+}
+
+interface Row {
+  readonly fingerprint: Buffer;
+  readonly status: number;
+  readonly body: Buffer;
+}
+
+const FIND = statement<Row>(
+  'idempotency_find',
+  'SELECT fingerprint, status, body FROM idempotency_keys WHERE user_id = $1 AND key_hash = $2 AND created_at > $3::timestamptz',
+);
+
+/** A response past its time may still be there: it gives way. */
+const STORE = statement<never>(
+  'idempotency_store',
+  `INSERT INTO idempotency_keys (user_id, key_hash, fingerprint, status, body) VALUES ($1, $2, $3, $4, $5)
+   ON CONFLICT (user_id, key_hash) DO UPDATE SET fingerprint = excluded.fingerprint, status = excluded.status, body = excluded.body, created_at = excluded.created_at`,
+);
+
+/** Taken before anything is written: a transaction that only waits or holds this keeps no events back. */
+const TRY_LOCK = statement<{ locked: boolean }>(
+  'idempotency_lock',
+  'SELECT pg_try_advisory_xact_lock(hashtextextended($1, 20261121)) AS locked',
+);
+
+const PRUNE = statement<{ dropped: number }>(
+  'idempotency_prune',
+  `WITH old AS (SELECT user_id, key_hash FROM idempotency_keys WHERE created_at < $1::timestamptz LIMIT $2),
+     dropped AS (DELETE FROM idempotency_keys k USING old WHERE k.user_id = old.user_id AND k.key_hash = old.key_hash AND k.created_at < $1::timestamptz RETURNING 1)
+   SELECT count(*)::int AS dropped FROM dropped`,
+);
+
+const BATCH = 500;
+
+/** The response stored after `since`; undefined where there is none. One indexed read. */
+export async function findResponse(
+  db: Queryable,
+  owner: KeyOwner,
+  since: Date,
+): Promise<StoredResponse | undefined> {
+  const [row] = await db.query(FIND, [owner.userId, hashKey(owner), since]);
+  return row === undefined ? undefined : { ...row, body: unseal(owner, row.body) };
+}
+
+/** Stores the response in the transaction of the mutation. */
+export async function storeResponse(
+  db: Queryable,
+  owner: KeyOwner,
+  { fingerprint, status, body }: StoredResponse,
+): Promise<void> {
+  await db.query(STORE, [owner.userId, hashKey(owner), fingerprint, status, seal(owner, body)]);
+}
+
+/** Takes the key for this transaction; false where another one, anywhere, has it. */
+export async function tryLockKey(db: Queryable, { userId, key }: KeyOwner): Promise<boolean> {
+  const [row] = await db.query(TRY_LOCK, [`${userId}/${key}`]);
+  return row?.locked ?? false;
+}
+
+/** Drops the responses older than `before`, batch by batch. Returns how many. */
+export async function pruneResponses(db: Queryable, before: Date): Promise<number> {
+  let total = 0;
+  for (;;) {
+    const [row] = await db.query(PRUNE, [before, BATCH]);
+    const dropped = row?.dropped ?? 0;
+    total += dropped;
+    if (dropped < BATCH) return total;
+  }
+}

@@ -1,0 +1,53 @@
+import { ApiError } from '../graphql/errors.ts';
+
+/** The refusal of a request that is not what the route takes (contract section 4). */
+export function badRequest(message: string, status = 400, headers = {}): ApiError {
+  return new ApiError('BAD_REQUEST', message, { status, headers });
+}
+
+export function bodyTooLarge(maxBodyBytes: number): ApiError {
+  return badRequest(`The body is larger than ${maxBodyBytes} bytes.`, 413);
+}
+
+export function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** Parses JSON; `what` names it in the refusal. Throws BAD_REQUEST. */
+export function parseJson(text: string, what: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw badRequest(`${what} is not valid JSON.`);
+  }
+}
+
+/** The media type is JSON in UTF-8; form and multipart bodies would let another site post without a preflight. */
+function checkContentType(header: string | null): void {
+  const [type = '', ...parameters] = (header ?? '').split(';').map((part) => part.trim().toLowerCase());
+  const charset = parameters.find((parameter) => parameter.startsWith('charset='));
+  if (type !== 'application/json' || (charset !== undefined && !/^charset="?utf-?8"?$/.test(charset))) {
+    throw badRequest('The body must be "application/json" in UTF-8.', 415, {
+      'accept-post': 'application/json',
+    });
+  }
+}
+
+const utf8 = new TextDecoder('utf-8', { fatal: true });
+
+function decode(bytes: ArrayBuffer): string {
+  try {
+    return utf8.decode(bytes);
+  } catch {
+    throw badRequest('The body is not valid UTF-8.');
+  }
+}
+
+/** The body of a request, which must be JSON of at most so many bytes. Throws BAD_REQUEST. */
+export async function readJsonBody(request: Request, maxBodyBytes: number): Promise<unknown> {
+  checkContentType(request.headers.get('content-type'));
+  if (Number(request.headers.get('content-length') ?? 0) > maxBodyBytes) throw bodyTooLarge(maxBodyBytes);
+  const bytes = await request.arrayBuffer();
+  if (bytes.byteLength > maxBodyBytes) throw bodyTooLarge(maxBodyBytes);
+  return parseJson(decode(bytes), 'The body');
+}

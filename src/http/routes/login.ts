@@ -1,0 +1,57 @@
+import { setSessionCookie } from '../../auth/session/cookie.ts';
+import type { Login } from '../../auth/session/login.ts';
+import { unauthenticated } from '../../graphql/errors.ts';
+import type { Logger } from '../../platform/log.ts';
+import { addressKey } from '../client-address.ts';
+import { errorResponse, jsonResponse } from '../error-response.ts';
+import { badRequest, isObject, readJsonBody } from '../json-body.ts';
+import type { HttpPlugin, RequestState } from '../request-state.ts';
+
+export const LOGIN_PATH = '/login';
+
+export interface LoginRouteOptions {
+  readonly login: Login;
+  readonly maxBodyBytes: number;
+  readonly log: Logger;
+}
+
+async function readCredentials(
+  request: Request,
+  maxBodyBytes: number,
+): Promise<{ email: string; password: string }> {
+  const body = await readJsonBody(request, maxBodyBytes);
+  if (!isObject(body)) throw badRequest('The body must be a JSON object.');
+  const { email, password } = body;
+  if (typeof email !== 'string') throw badRequest('"email" must be a string.');
+  if (typeof password !== 'string') throw badRequest('"password" must be a string.');
+  return { email, password };
+}
+
+/** `POST /login` (contract section 3). A session id that is sent along is never taken over: each login makes a new one. */
+export function useLogin({ login, maxBodyBytes, log }: LoginRouteOptions): HttpPlugin {
+  async function answer(request: Request, state: RequestState): Promise<Response> {
+    if (request.method !== 'POST') throw badRequest('Logging in takes POST.', 405, { allow: 'POST' });
+    if (state.refusal !== undefined) throw state.refusal;
+    const { email, password } = await readCredentials(request, maxBodyBytes);
+    const loggedIn = await login({
+      email,
+      password,
+      origin: `address:${addressKey(state.clientAddress)}`,
+      userAgent: request.headers.get('user-agent'),
+    });
+    if (loggedIn === undefined)
+      throw unauthenticated('There is no account with this e-mail and this password.', {
+        // RFC 9110 section 15.5.2 wants a challenge; for what was sent in a body there is no scheme of its own.
+        'www-authenticate': 'Bearer',
+      });
+    const { user, expiresAt, sessionId } = loggedIn;
+    return jsonResponse({ user, expiresAt }, 200, { 'set-cookie': setSessionCookie(sessionId) });
+  }
+
+  return {
+    async onRequest({ request, url, serverContext: { state }, endResponse }) {
+      if (url.pathname !== LOGIN_PATH) return;
+      endResponse(await answer(request, state).catch((error: unknown) => errorResponse(error, state, log)));
+    },
+  };
+}

@@ -1,0 +1,44 @@
+import { CLEAR_SESSION_COOKIE, sessionCookie } from '../../auth/session/cookie.ts';
+import { forbidden } from '../../graphql/errors.ts';
+import type { Logger } from '../../platform/log.ts';
+import { errorResponse } from '../error-response.ts';
+import { badRequest } from '../json-body.ts';
+import type { HttpPlugin, RequestState } from '../request-state.ts';
+import type { OriginCheck } from '../same-origin.ts';
+
+const LOGOUT_PATH = '/logout';
+
+export interface LogoutRouteOptions {
+  /** Ends a session of an account. */
+  readonly endSession: (id: string, userId: string) => Promise<unknown>;
+  readonly checkOrigin: OriginCheck;
+  readonly log: Logger;
+}
+
+/**
+ * `POST /logout` (contract section 3): ends the session that the request came with and takes its cookie away. Where
+ * there is none (any more) nothing is left to do, which is as good.
+ */
+export function useLogout({ endSession, checkOrigin, log }: LogoutRouteOptions): HttpPlugin {
+  async function answer(request: Request, state: RequestState): Promise<Response> {
+    if (request.method !== 'POST') throw badRequest('Logging out takes POST.', 405, { allow: 'POST' });
+    const byCookie =
+      !request.headers.has('authorization') && sessionCookie(request.headers.get('cookie')) !== undefined;
+    const refusal = byCookie ? checkOrigin(request) : undefined;
+    if (refusal !== undefined) throw refusal;
+    const { authenticationError, caller } = state;
+    if (authenticationError !== undefined && (authenticationError.code === 'FORBIDDEN' || !byCookie))
+      throw authenticationError;
+    if (caller?.kind === 'session') await endSession(caller.credentialId ?? '', caller.userId);
+    else if (caller !== undefined && caller.kind !== 'anonymous')
+      throw forbidden('Only a session can be logged out of.');
+    return new Response(null, { status: 204, headers: { 'set-cookie': CLEAR_SESSION_COOKIE } });
+  }
+
+  return {
+    async onRequest({ request, url, serverContext: { state }, endResponse }) {
+      if (url.pathname !== LOGOUT_PATH) return;
+      endResponse(await answer(request, state).catch((error: unknown) => errorResponse(error, state, log)));
+    },
+  };
+}

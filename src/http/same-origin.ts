@@ -1,0 +1,31 @@
+import { type ApiError, forbidden } from '../graphql/errors.ts';
+
+/** The refusal of a request that another site had a browser send; undefined where there is nothing against it. */
+export type OriginCheck = (request: Request) => ApiError | undefined;
+
+export interface OriginCheckOptions {
+  /** The own origin; undefined where it is what the request's Host says. */
+  readonly publicUrl: string | undefined;
+  readonly corsOrigins: readonly string[];
+}
+
+/** Requests of the service's own pages, and those that a person made by hand (Fetch Metadata, section 2.4). */
+const OWN_SITES = new Set(['same-origin', 'none']);
+
+/**
+ * For requests that are authenticated by cookie and do more than read (contract section 3): the browser adds the
+ * cookie by itself, so who made it send the request has to be asked for. Neither header: no browser, no such attack.
+ */
+export function createOriginCheck({ publicUrl, corsOrigins }: OriginCheckOptions): OriginCheck {
+  const allowed = new Set(corsOrigins);
+  return ({ headers, url }) => {
+    const origin = headers.get('origin');
+    if (origin !== null) {
+      if (allowed.has(origin) || origin === (publicUrl ?? new URL(url).origin)) return undefined;
+      return forbidden('A page of this origin may not act with the session of its visitor.');
+    }
+    const site = headers.get('sec-fetch-site');
+    if (site === null || OWN_SITES.has(site)) return undefined;
+    return forbidden('Another site may not act with the session of its visitor.');
+  };
+}

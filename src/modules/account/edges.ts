@@ -1,0 +1,55 @@
+import { builder } from '../../graphql/builder.ts';
+import { type Context, sessionOf } from '../../graphql/context.ts';
+import { forbidden } from '../../graphql/errors.ts';
+import { type Statement, statement } from '../../platform/db/statement.ts';
+import { User } from '../user/type.ts';
+import { ApiKey, type ApiKeyRow, Session, type SessionRow } from './type.ts';
+
+/** Nobody looks through more; the newest are the ones in use. */
+const MAX_LISTED = 100;
+
+const KEYS = statement<ApiKeyRow>(
+  'account_api_keys',
+  `SELECT id, user_id AS "userId", name, prefix, scopes, created_at AS "createdAt", last_used_at AS "lastUsedAt",
+     expires_at AS "expiresAt"
+   FROM api_keys WHERE user_id = ANY($1::uuid[]) AND revoked_at IS NULL ORDER BY created_at DESC, id DESC LIMIT $2`,
+);
+const SESSIONS = statement<SessionRow>(
+  'account_sessions',
+  `SELECT id, user_id AS "userId", user_agent AS "userAgent", created_at AS "createdAt", last_seen_at AS "lastSeenAt",
+     expires_at AS "expiresAt"
+   FROM sessions WHERE user_id = ANY($1::uuid[]) AND expires_at > now() ORDER BY last_seen_at DESC, id DESC LIMIT $2`,
+);
+
+/** The viewer's own id, where it is the viewer's list that is asked for. Throws FORBIDDEN. */
+function own(user: { readonly id: string }, context: Context): string {
+  if (sessionOf(context).userId === user.id) return user.id;
+  throw forbidden('An account is its owner’s own business.');
+}
+
+/** The viewer may stand at many places of a result: its list is read once for all of them. */
+async function ofAccounts<Row extends { readonly userId: string }>(
+  rows: Statement<Row>,
+  ids: readonly string[],
+  { db }: Context,
+): Promise<Row[][]> {
+  const found = await db.query(rows, [ids, MAX_LISTED]);
+  return ids.map((id) => found.filter(({ userId }) => userId === id));
+}
+
+builder.objectFields(User, (t) => ({
+  apiKeys: t.loadableList({
+    type: ApiKey,
+    description:
+      'The API keys of the account that are not revoked, the newest first, at most 100. For the viewer’s own account in a session; otherwise FORBIDDEN.',
+    resolve: (user, _args, context) => own(user, context),
+    load: (ids: string[], context: Context) => ofAccounts(KEYS, ids, context),
+  }),
+  sessions: t.loadableList({
+    type: Session,
+    description:
+      'The sessions of the account that have not ended, the one used last first, at most 100. For the viewer’s own account in a session; otherwise FORBIDDEN.',
+    resolve: (user, _args, context) => own(user, context),
+    load: (ids: string[], context: Context) => ofAccounts(SESSIONS, ids, context),
+  }),
+}));

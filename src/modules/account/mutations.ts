@@ -1,0 +1,72 @@
+import { builder } from '../../graphql/builder.ts';
+import { sessionOf, unitOfWorkOf } from '../../graphql/context.ts';
+import { parseId } from '../../graphql/input.ts';
+import { changePassword, endApiKey, endSession, makeApiKey } from './service.ts';
+import { ApiKey, type ApiKeyRow } from './type.ts';
+
+const CreatedApiKey = builder
+  .objectRef<{ readonly key: string; readonly apiKey: ApiKeyRow }>('CreatedApiKey')
+  .implement({
+    description: 'A key that has just been made.',
+    fields: (t) => ({
+      key: t.exposeString('key', {
+        description: 'The key itself. It is shown this once: only a hash of it is kept.',
+      }),
+      apiKey: t.expose('apiKey', { type: ApiKey, description: 'What is kept of the key.' }),
+    }),
+  });
+
+builder.mutationFields((t) => ({
+  createApiKey: t.field({
+    type: CreatedApiKey,
+    description: 'Makes an API key for the viewer’s account. Needs a session; otherwise FORBIDDEN.',
+    args: {
+      name: t.arg.string({ required: true, description: 'What it is for, 1 to 100 characters.' }),
+      scopes: t.arg.stringList({
+        required: true,
+        description:
+          'What it allows: `posts:read`, `posts:write`, `comments:write`, `users:read` and, for admins, `users:email`. FORBIDDEN where the account cannot hold one.',
+      }),
+      expiresAt: t.arg({
+        type: 'DateTime',
+        description: 'When it ends by itself. Without it, it is valid until revoked.',
+      }),
+    },
+    resolve: (_root, args, context) => {
+      const principal = sessionOf(context);
+      return makeApiKey(unitOfWorkOf(context), principal, args);
+    },
+  }),
+  revokeApiKey: t.boolean({
+    description:
+      'Ends an API key of the viewer’s account for good. True where it was there, false where it was not (any more). Needs a session; otherwise FORBIDDEN.',
+    args: { id: t.arg.id({ required: true, description: 'The id of the key, not the key itself.' }) },
+    resolve: (_root, { id }, context) => {
+      const principal = sessionOf(context);
+      return endApiKey(unitOfWorkOf(context), principal, parseId(id));
+    },
+  }),
+  revokeSession: t.boolean({
+    description:
+      'Ends a session of the viewer’s account, this one included. True where it was there, false where it was not (any more). Needs a session; otherwise FORBIDDEN.',
+    args: { id: t.arg.id({ required: true, description: 'The id of the session.' }) },
+    resolve: (_root, { id }, context) => {
+      const principal = sessionOf(context);
+      return endSession(unitOfWorkOf(context), principal, parseId(id));
+    },
+  }),
+  changePassword: t.boolean({
+    description:
+      'Changes the password of the viewer’s account and ends its other sessions. True, always: a wrong current password is BAD_USER_INPUT and counts as a failed login. Needs a session; otherwise FORBIDDEN.',
+    args: {
+      currentPassword: t.arg.string({ required: true, description: 'The password as it is now.' }),
+      newPassword: t.arg.string({ required: true, description: '12 to 200 characters.' }),
+    },
+    resolve: async (_root, { currentPassword, newPassword }, context) => {
+      const principal = sessionOf(context);
+      const { passwords } = context;
+      await changePassword(unitOfWorkOf(context), passwords, principal, currentPassword, newPassword);
+      return true;
+    },
+  }),
+}));

@@ -1,0 +1,78 @@
+import { createApiKey, revokeApiKey } from '../../auth/api-key/store.ts';
+import { accountFailures, type Passwords } from '../../auth/password-check.ts';
+import type { Principal } from '../../auth/principal.ts';
+import { revokeSession, revokeSessionsOf } from '../../auth/session/store.ts';
+import { badInput } from '../../graphql/errors.ts';
+import { statement } from '../../platform/db/statement.ts';
+import type { UnitOfWork } from '../../platform/db/unit-of-work.ts';
+import { checkExpiry, checkKeyName, checkNewPassword, checkScopes } from './rules.ts';
+import type { ApiKeyRow } from './type.ts';
+
+export interface NewKey {
+  readonly name: string;
+  readonly scopes: readonly string[];
+  readonly expiresAt?: Date | null | undefined;
+}
+
+/** Makes a key for the caller's account. Throws BAD_USER_INPUT, FORBIDDEN for scopes beyond the role, DatabaseError. */
+export async function makeApiKey(
+  work: UnitOfWork,
+  principal: Principal,
+  { name, scopes, expiresAt }: NewKey,
+): Promise<{ key: string; apiKey: ApiKeyRow }> {
+  const wanted = {
+    userId: principal.userId,
+    name: checkKeyName(name),
+    scopes: checkScopes(scopes, principal),
+    expiresAt: checkExpiry(expiresAt, Date.now()),
+  };
+  return work.withPrisma(async (prisma) => {
+    const { id, key } = await createApiKey(prisma, wanted);
+    return { key, apiKey: await prisma.apiKey.findUniqueOrThrow({ where: { id } }) };
+  });
+}
+
+/** Ends a key of the caller's account. False where it has no such key (any more). */
+export async function endApiKey(work: UnitOfWork, { userId }: Principal, id: string | undefined) {
+  return id !== undefined && (await work.withPrisma((prisma) => revokeApiKey(prisma, id, userId)));
+}
+
+/** Ends a session of the caller's account. False where it has no such session (any more). */
+export async function endSession(work: UnitOfWork, { userId }: Principal, id: string | undefined) {
+  return id !== undefined && (await work.withPrisma((prisma) => revokeSession(prisma, id, userId)));
+}
+
+const FIND_HASH = statement<{ email: string; hash: string | null }>(
+  'account_password_hash',
+  'SELECT email, password_hash AS "hash" FROM users WHERE id = $1',
+);
+/** Of two changes at a time one finds that the password it was given is not the current one any more. */
+const CHANGE_HASH = statement<{ id: string }>(
+  'account_change_password',
+  'UPDATE users SET password_hash = $3 WHERE id = $1 AND password_hash = $2 RETURNING id',
+);
+
+/**
+ * Changes the password and ends the other sessions of the account. A wrong current password is BAD_USER_INPUT: the
+ * caller may do this, the argument is wrong. It counts as a failed login of the account; RATE_LIMITED past too many.
+ */
+export async function changePassword(
+  work: UnitOfWork,
+  passwords: Passwords,
+  { userId, credentialId }: Principal,
+  currentPassword: string,
+  newPassword: string,
+): Promise<void> {
+  checkNewPassword(newPassword);
+  const [account] = await work.query(FIND_HASH, [userId]);
+  if (account === undefined) throw new Error('the account behind a session is gone');
+  const { email, hash } = account;
+  const changed = await passwords.attempt([accountFailures(email)], async () => {
+    if (!(await passwords.matches(currentPassword, hash))) return undefined;
+    const next = await passwords.hash(newPassword);
+    const rows = await work.query(CHANGE_HASH, [userId, hash, next]);
+    return rows.length > 0 ? true : undefined;
+  });
+  if (changed === undefined) throw badInput('currentPassword', 'is not the current password.');
+  await work.withPrisma((prisma) => revokeSessionsOf(prisma, userId, credentialId));
+}
