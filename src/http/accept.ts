@@ -9,38 +9,53 @@ const OFFERED: readonly MediaType[] = [
 
 interface Range {
   readonly type: string;
+  /** 0 refuses the type. */
   readonly quality: number;
+  readonly index: number;
 }
 
-/** The media ranges of an Accept header, most wanted first (RFC 9110 section 12.5.1). */
+/** The media ranges of an Accept header (RFC 9110 section 12.5.1). */
 function ranges(accept: string): Range[] {
-  return accept
-    .split(',')
-    .map((part) => {
-      const [type = '', ...parameters] = part.split(';').map((piece) => piece.trim().toLowerCase());
-      const q = parameters.find((parameter) => parameter.startsWith('q='));
-      const charset = parameters.find((parameter) => parameter.startsWith('charset='));
-      const readable = charset === undefined || /^charset="?utf-?8"?$/.test(charset);
-      const quality = q === undefined ? 1 : Number(q.slice(2));
-      return { type, quality: readable && quality > 0 ? quality : 0 };
-    })
-    .filter(({ type, quality }) => type !== '' && quality > 0)
-    .sort((a, b) => b.quality - a.quality);
+  return accept.split(',').map((part, index) => {
+    const [type = '', ...parameters] = part.split(';').map((piece) => piece.trim().toLowerCase());
+    const q = parameters.find((parameter) => parameter.startsWith('q='));
+    const charset = parameters.find((parameter) => parameter.startsWith('charset='));
+    const readable = charset === undefined || /^charset="?utf-?8"?$/.test(charset);
+    const quality = q === undefined ? 1 : Number(q.slice(2));
+    return { type, quality: readable && quality > 0 ? quality : 0, index };
+  });
+}
+
+/** The range that speaks for a type: the most specific one, whatever its weight. */
+function rangeFor(type: string, given: readonly Range[]): Range | undefined {
+  const [family] = type.split('/');
+  for (const name of [type, `${family}/*`, '*/*']) {
+    const range = given.find((candidate) => candidate.type === name);
+    if (range !== undefined) return range;
+  }
+  return undefined;
+}
+
+/** The type that is wanted most: by weight, then by its place in the header, then by its place in the offer. */
+function choose<T extends string>(given: readonly Range[], offer: readonly T[]): T | undefined {
+  return offer
+    .map((type) => ({ type, range: rangeFor(type, given) }))
+    .flatMap(({ type, range }) => (range !== undefined && range.quality > 0 ? [{ type, range }] : []))
+    .sort((a, b) => b.range.quality - a.range.quality || a.range.index - b.range.index)[0]?.type;
 }
 
 /** The media type to answer with; undefined where none is acceptable. No header and wildcards mean JSON. */
 export function negotiate(accept: string | null): MediaType | undefined {
   if (accept === null || accept.trim() === '') return 'application/json';
-  for (const { type } of ranges(accept)) {
-    if (type === '*/*' || type === 'application/*') return 'application/json';
-    if (type === 'text/*') return 'text/event-stream';
-    const offered = OFFERED.find((media) => media === type);
-    if (offered !== undefined) return offered;
-  }
-  return undefined;
+  return choose(ranges(accept), OFFERED);
 }
 
-/** Whether the header asks for a web page rather than data: a browser's address bar does. */
+/** Whether a web page is wanted rather than data: a browser's address bar says so. */
 export function wantsHtml(accept: string | null): boolean {
-  return accept !== null && ranges(accept).some(({ type }) => type === 'text/html');
+  if (accept === null) return false;
+  const given = ranges(accept);
+  // A wildcard asks for no page: curl sends one.
+  return (
+    given.some(({ type }) => type === 'text/html') && choose(given, ['text/html', ...OFFERED]) === 'text/html'
+  );
 }

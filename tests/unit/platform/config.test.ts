@@ -1,0 +1,151 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { ConfigError, isLoopbackHost, loadConfig, SETTING_NAMES } from '../../../src/platform/config.ts';
+
+const SECRET = 'k3JxQm8vZr1TnPd5Wy7LbC0hGfS2aUeI';
+const PRODUCTION = {
+  NODE_ENV: 'production',
+  SECRET_KEY: SECRET,
+  PUBLIC_URL: 'https://api.example.com',
+} as const;
+
+function problemsOf(environment: NodeJS.ProcessEnv): readonly string[] {
+  try {
+    loadConfig(environment);
+    return [];
+  } catch (error) {
+    if (error instanceof ConfigError) return error.problems;
+    throw error;
+  }
+}
+const namesOf = (environment: NodeJS.ProcessEnv) =>
+  problemsOf(environment).map((problem) => problem.split(' ')[0]);
+
+describe('loadConfig', () => {
+  it('has the defaults of contract sections 2, 5 and 8', () => {
+    expect(loadConfig({})).toMatchObject({
+      environment: 'development',
+      database: { kind: 'embedded', dataDir: '.data' },
+      host: '127.0.0.1',
+      port: 4000,
+      publicUrl: undefined,
+      trustProxy: [],
+      corsOrigins: [],
+      anonymousRead: false,
+      introspection: true,
+      graphiql: true,
+      rateLimit: { burst: 100, perSecond: 20 },
+      failureLimit: { burst: 10, perSecond: 1 / 30 },
+      operationLimits: { maxDepth: 10, maxComplexity: 5_000, maxAliases: 30, maxTokens: 1_000 },
+      maxStreams: 10,
+      maxBodyBytes: 256 * 1024,
+      shutdownDelayMs: 0,
+    });
+  });
+
+  it('shows nothing of the schema in production unless told to', () => {
+    expect(loadConfig(PRODUCTION)).toMatchObject({ introspection: false, graphiql: false });
+    expect(loadConfig({ ...PRODUCTION, INTROSPECTION: 'true', GRAPHIQL: 'true' })).toMatchObject({
+      introspection: true,
+      graphiql: true,
+    });
+  });
+
+  it('takes an empty value for one that is not set', () => {
+    const empty = Object.fromEntries(SETTING_NAMES.map((name) => [name, '']));
+    expect(loadConfig(empty)).toEqual(loadConfig({}));
+  });
+
+  it('takes DATABASE_URL for listening too unless DIRECT_DATABASE_URL is given', () => {
+    const url = 'postgres://a:b@db:5432/c';
+    const direct = 'postgresql://a:b@primary/c';
+    expect(loadConfig({ DATABASE_URL: url }).database).toMatchObject({ url, directUrl: url });
+    expect(loadConfig({ DATABASE_URL: url, DIRECT_DATABASE_URL: direct }).database).toMatchObject({
+      url,
+      directUrl: direct,
+    });
+    expect(namesOf({ DIRECT_DATABASE_URL: direct })).toEqual(['DIRECT_DATABASE_URL']);
+  });
+
+  it('reads lists with or without spaces', () => {
+    expect(
+      loadConfig({ CORS_ORIGINS: 'https://a.example, http://b.example:81 ,', TRUST_PROXY: '10.0.0.0/8,::1' }),
+    ).toMatchObject({
+      corsOrigins: ['https://a.example', 'http://b.example:81'],
+      trustProxy: ['10.0.0.0/8', '::1'],
+    });
+  });
+
+  it.each([
+    ['NODE_ENV', ['prod', 'Production']],
+    ['DATABASE_URL', ['mysql://x/y', 'localhost', 'file:///x']],
+    ['PORT', ['-1', '65536', '4e3', '0x10', ' 80', '80.5', 'many']],
+    ['PUBLIC_URL', ['api.example.com', 'https://a.example/', 'https://a.example/x', 'ftp://a.example']],
+    ['TRUST_PROXY', ['everyone', '10.0.0.0/33', '10.0.0.0/8/8', '::1/129', '*']],
+    ['CORS_ORIGINS', ['*', 'a.example', 'https://a.example/', 'https://a.example,*', 'null']],
+    ['SECRET_KEY', ['short', 'x'.repeat(31)]],
+    ['ANONYMOUS_READ', ['yes', '1', 'TRUE']],
+    ['METRICS_TOKEN', ['short']],
+    ['REDIS_URL', ['localhost:6379', 'http://localhost']],
+    ['RATE_LIMIT_BURST', ['0', '-1', '1.5']],
+    ['RATE_LIMIT_PER_SECOND', ['0', '-1', 'fast']],
+    ['MAX_DEPTH', ['0', 'deep']],
+    ['SHUTDOWN_DELAY', ['-1', '601']],
+    ['LOG_LEVEL', ['loud']],
+  ])('refuses a wrong %s by name', (name, values) => {
+    for (const value of values) expect(namesOf({ [name]: value })).toEqual([name]);
+  });
+
+  it('names every mistake at once, each in a line of its own', () => {
+    const mistakes = { PORT: 'x', ANONYMOUS_READ: 'x', LOG_LEVEL: 'x', MAX_DEPTH: 'x' };
+    expect(namesOf(mistakes).sort()).toEqual(Object.keys(mistakes).sort());
+    expect(() => loadConfig(mistakes)).toThrow(
+      /^The settings have 4 mistakes:(\n {2}- \S+ must be .*\.){4}$/,
+    );
+  });
+
+  it('names what production lacks together with what is wrong', () => {
+    expect(namesOf({ NODE_ENV: 'production', PORT: 'x' }).sort()).toEqual([
+      'PORT',
+      'PUBLIC_URL',
+      'SECRET_KEY',
+    ]);
+    expect(namesOf({ ...PRODUCTION, SECRET_KEY: 'short' })).toEqual(['SECRET_KEY']);
+  });
+
+  it.each([
+    ['no secret', { ...PRODUCTION, SECRET_KEY: '' }, 'SECRET_KEY'],
+    ['a secret of one character', { ...PRODUCTION, SECRET_KEY: 'a'.repeat(64) }, 'SECRET_KEY'],
+    ['a secret from a tutorial', { ...PRODUCTION, SECRET_KEY: `change-me-${SECRET}` }, 'SECRET_KEY'],
+    ['no public address', { ...PRODUCTION, PUBLIC_URL: '' }, 'PUBLIC_URL'],
+    ['a public address without TLS', { ...PRODUCTION, PUBLIC_URL: 'http://api.example.com' }, 'PUBLIC_URL'],
+  ])('refuses production with %s', (_what, environment, name) => {
+    expect(namesOf(environment)).toEqual([name]);
+  });
+
+  it('says no secret in its message', () => {
+    fc.assert(
+      fc.property(fc.stringMatching(/^[0-9a-f]{8,31}$/), (secret) => {
+        const text = problemsOf({
+          NODE_ENV: 'production',
+          SECRET_KEY: secret,
+          METRICS_TOKEN: secret.slice(0, 15),
+        });
+        expect(text.join('\n')).not.toContain(secret.slice(0, 8));
+      }),
+    );
+  });
+});
+
+describe('isLoopbackHost', () => {
+  it.each(['127.0.0.1', '127.8.9.10', '::1', '[::1]', 'localhost'])('is true of %s', (host) => {
+    expect(isLoopbackHost(host)).toBe(true);
+  });
+
+  it.each(['0.0.0.0', '::', '10.0.0.1', '127.0.0.1.evil.example', 'localhost.evil.example', '128.0.0.1', ''])(
+    'is false of "%s"',
+    (host) => {
+      expect(isLoopbackHost(host)).toBe(false);
+    },
+  );
+});
