@@ -1,0 +1,85 @@
+import { describe, expect, it } from 'vitest';
+import { useApp } from '../support/app.ts';
+import { PASSWORD, person, visitor } from '../support/session.ts';
+
+const PROXY = '10.0.0.1';
+const CLIENT = '203.0.113.7';
+const app = useApp({
+  settings: {
+    NODE_ENV: 'production',
+    SECRET_KEY: 'bEyV0mZk3Q1n8rTqXw5LhD2uGs7PoCfA',
+    PUBLIC_URL: 'https://api.example.com',
+    TRUST_PROXY: PROXY,
+  },
+});
+const development = useApp();
+
+/** A request as the socket's other end `peer` brings it. */
+function from(peer: string, path: string, headers: Record<string, string> = {}, body?: unknown) {
+  const request = new Request(`http://api.example.com${path}`, {
+    method: body === undefined ? 'GET' : 'POST',
+    headers: { ...(body === undefined ? {} : { 'content-type': 'application/json' }), ...headers },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  });
+  return app.app.handle(request, { peerAddress: peer });
+}
+const VIEWER = `/graphql?query=${encodeURIComponent('{ viewer { id } }')}`;
+const TLS = { 'x-forwarded-proto': 'https', 'x-forwarded-for': CLIENT };
+
+async function refused(response: Response): Promise<void> {
+  expect(response.status).toBe(403);
+  expect(await response.json()).toMatchObject({ errors: [{ extensions: { code: 'FORBIDDEN' } }] });
+}
+
+describe('credentials over plain HTTP in production', () => {
+  it('are refused, each kind of them, and not looked at', async () => {
+    const { key, cookie, email } = await visitor(app);
+    for (const presented of [key, 'nonsense'])
+      await refused(await from(CLIENT, VIEWER, { authorization: `Bearer ${presented}` }));
+    await refused(await from(CLIENT, `${VIEWER}&api_key=${key}`));
+    await refused(await from(CLIENT, VIEWER, { cookie }));
+    const login = await from(CLIENT, '/login', {}, { email, password: PASSWORD });
+    expect(login.headers.getSetCookie()).toEqual([]);
+    await refused(login);
+    await refused(await from(CLIENT, '/logout', { cookie }, {}));
+  });
+
+  it('are taken over TLS, as a trusted proxy says', async () => {
+    const { key, cookie, email } = await visitor(app);
+    expect((await from(PROXY, VIEWER, { ...TLS, authorization: `Bearer ${key}` })).status).toBe(200);
+    expect((await from(PROXY, VIEWER, { ...TLS, cookie })).status).toBe(200);
+    expect((await from(PROXY, '/login', TLS, { email, password: PASSWORD })).status).toBe(200);
+  });
+
+  it('are refused where anybody else says so, or the proxy says otherwise, or nothing', async () => {
+    const { key } = await app.account();
+    const authorization = `Bearer ${key}`;
+    await refused(await from(CLIENT, VIEWER, { ...TLS, authorization }));
+    for (const proto of ['http', 'https, http', ''])
+      await refused(await from(PROXY, VIEWER, { ...TLS, 'x-forwarded-proto': proto, authorization }));
+    await refused(await from(PROXY, VIEWER, { 'x-forwarded-for': CLIENT, authorization }));
+  });
+
+  it.each(['127.0.0.1', '::1', '::ffff:127.0.0.1'])(
+    'are taken from this machine itself (%s)',
+    async (peer) => {
+      const { key } = await app.account();
+      expect((await from(peer, VIEWER, { authorization: `Bearer ${key}` })).status).toBe(200);
+    },
+  );
+
+  it('a request without any is answered as ever', async () => {
+    expect((await from(CLIENT, VIEWER)).status).toBe(401);
+    expect((await from(CLIENT, '/health/live')).status).toBe(200);
+  });
+});
+
+describe('credentials over plain HTTP in development', () => {
+  it('are taken', async () => {
+    const { key } = await person(development);
+    const request = new Request(`http://api.example.com${VIEWER}`, {
+      headers: { authorization: `Bearer ${key}` },
+    });
+    expect((await development.app.handle(request, { peerAddress: CLIENT })).status).toBe(200);
+  });
+});
