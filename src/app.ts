@@ -14,24 +14,28 @@ import { proxyTrust } from './http/client-address.ts';
 import { corsFor } from './http/cors.ts';
 import { createDocuments } from './http/document.ts';
 import { useExecution } from './http/execution.ts';
+import { createFront } from './http/front.ts';
 import { createGate } from './http/gate.ts';
 import { useGraphqlParams } from './http/graphql-params.ts';
 import { createIdempotentRunner } from './http/idempotency/idempotent-runner.ts';
 import { pruneResponses } from './http/idempotency/store.ts';
+import type { SocketFront } from './http/node-server.ts';
 import { useOperation } from './http/operation.ts';
 import { createOperationLimiter } from './http/operation-limits/cost.ts';
+import { PlainResponse } from './http/plain-http.ts';
 import { createRateLimiter } from './http/rate-limit/limiter.ts';
 import { redisBuckets } from './http/rate-limit/redis-store.ts';
 import { memoryBuckets } from './http/rate-limit/store.ts';
 import { useRateLimit } from './http/rate-limit.ts';
 import { useRequestId } from './http/request-id.ts';
+import type { HttpPlugin } from './http/request-state.ts';
 import {
   type NewRequest,
   newRequestState,
   type OperationContext,
   type ServerContext,
 } from './http/request-state.ts';
-import { useResponse } from './http/respond.ts';
+import { createResponder, useResponse } from './http/respond.ts';
 import { useResponseHeaders } from './http/response-headers.ts';
 import { useGraphiqlPage } from './http/routes/graphiql.ts';
 import { useHealth } from './http/routes/health.ts';
@@ -72,6 +76,8 @@ export interface AppOptions {
 export interface App {
   /** Answers a request of the Fetch API. */
   fetch(request: Request): Promise<Response>;
+  /** The short way for plain JSON POSTs from a socket. */
+  readonly front: SocketFront;
   /** The same with what the socket knows: who is at its other end, and what was wrong with the request already. */
   handle(request: Request, arrival: Omit<NewRequest, 'nowMs'>): Promise<Response>;
   /** Turns `/health/ready` to 503; everything else goes on. */
@@ -155,6 +161,54 @@ export function createApp({
     return undefined;
   }
 
+  const respond = createResponder({ log, limits });
+  const plugins: HttpPlugin[] = [
+    useRequestId(),
+    useResponseHeaders(),
+    useAccessLog({ clock, log, metrics }),
+    useHealth({ version: packageJson.version, problem, log }),
+    useMetricsRoute({ metrics, token: config.metricsToken, log }),
+    ...(config.graphiql ? [useGraphiqlPage({ path: ENDPOINT, endpoint: ENDPOINT, demoKey })] : []),
+    useAuthentication({
+      resolvers: credentials.resolvers,
+      anonymousScopes: config.anonymousRead ? ['posts:read'] : [],
+      isTrustedProxy: proxyTrust(config.trustProxy),
+      requireTls: config.environment === 'production',
+      ignoredOn: new Set([LOGIN_PATH]),
+      log,
+    }),
+    useRateLimit({
+      limiter: rateLimiter,
+      policy: config.rateLimit,
+      metrics,
+      log,
+    }),
+    useLogin({
+      login: createLogin({ database, passwords, clock }),
+      maxBodyBytes: config.maxBodyBytes,
+      log,
+    }),
+    useLogout({
+      endSession: (id, userId) => revokeSession(database.prisma, id, userId),
+      checkOrigin,
+      log,
+    }),
+    useGraphqlParams({ path: ENDPOINT, maxBodyBytes: config.maxBodyBytes, log }),
+    useOperation({
+      documents: createDocuments({
+        schema,
+        introspection: config.introspection,
+        maxTokens: limits.maxTokens,
+      }),
+      limiter: createOperationLimiter(schema, limits),
+      checkOrigin,
+    }),
+    useExecution({
+      execute,
+      subscribe: createSubscriber({ runner, streams, metrics: streamMetrics, untilExpiry, log }),
+    }),
+    useResponse(respond),
+  ];
   const yoga = createYoga<ServerContext>({
     schema,
     graphqlEndpoint: ENDPOINT,
@@ -180,57 +234,28 @@ export function createApp({
         events: () => openEvents(feed, context, shutdown.signal),
       };
     },
-    plugins: [
-      useRequestId(),
-      useResponseHeaders(),
-      useAccessLog({ clock, log, metrics }),
-      useHealth({ version: packageJson.version, problem, log }),
-      useMetricsRoute({ metrics, token: config.metricsToken, log }),
-      ...(config.graphiql ? [useGraphiqlPage({ path: ENDPOINT, endpoint: ENDPOINT, demoKey })] : []),
-      useAuthentication({
-        resolvers: credentials.resolvers,
-        anonymousScopes: config.anonymousRead ? ['posts:read'] : [],
-        isTrustedProxy: proxyTrust(config.trustProxy),
-        requireTls: config.environment === 'production',
-        ignoredOn: new Set([LOGIN_PATH]),
-        log,
-      }),
-      useRateLimit({
-        limiter: rateLimiter,
-        policy: config.rateLimit,
-        metrics,
-        log,
-      }),
-      useLogin({
-        login: createLogin({ database, passwords, clock }),
-        maxBodyBytes: config.maxBodyBytes,
-        log,
-      }),
-      useLogout({
-        endSession: (id, userId) => revokeSession(database.prisma, id, userId),
-        checkOrigin,
-        log,
-      }),
-      useGraphqlParams({ path: ENDPOINT, maxBodyBytes: config.maxBodyBytes, log }),
-      useOperation({
-        documents: createDocuments({
-          schema,
-          introspection: config.introspection,
-          maxTokens: limits.maxTokens,
-        }),
-        limiter: createOperationLimiter(schema, limits),
-        checkOrigin,
-      }),
-      useExecution({
-        execute,
-        subscribe: createSubscriber({ runner, streams, metrics: streamMetrics, untilExpiry, log }),
-      }),
-      useResponse({ log, shutdown: shutdown.signal, limits }),
-    ],
+    plugins,
   });
 
+  const front = createFront({ yoga, plugins, respond, path: ENDPOINT, log });
+
   return {
-    fetch: async (request) => yoga.handleRequest(request, { state: newRequestState({ nowMs: clock.now() }) }),
+    async fetch(request) {
+      const state = newRequestState({ nowMs: clock.now() });
+      const fields = Object.fromEntries(request.headers);
+      const { pathname, search } = new URL(request.url);
+      if (!front.takes(request.method, pathname + search, fields))
+        return yoga.handleRequest(request, { state });
+      const response = await front.answer(fields, new Uint8Array(await request.arrayBuffer()), state);
+      return response instanceof PlainResponse
+        ? new Response(response.text, { status: response.status, headers: [...response.headers] })
+        : response;
+    },
+    front: {
+      takes: front.takes,
+      answer: async (fields, body, arrival) =>
+        front.answer(fields, body, newRequestState({ nowMs: clock.now(), ...arrival })),
+    },
     handle: async (request, arrival) =>
       yoga.handleRequest(request, { state: newRequestState({ nowMs: clock.now(), ...arrival }) }),
     announceShutdown() {

@@ -65,6 +65,7 @@ export async function startService(config: Config, log: Logger): Promise<Service
     const app = createApp({ config, database, log, demoKey });
     const server = createNodeServer({
       handle: app.handle,
+      front: app.front,
       maxBodyBytes: config.maxBodyBytes,
       timeoutMs: config.requestTimeoutMs,
       onCutOff: app.onCutOff,

@@ -2,7 +2,7 @@ import { isAuthenticated } from '../auth/principal.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Logger } from '../platform/log.ts';
 import type { Metrics } from '../platform/metrics.ts';
-import type { HttpPlugin } from './request-state.ts';
+import { type HttpPlugin, pathOf } from './request-state.ts';
 
 export interface AccessLogOptions {
   readonly clock: Clock;
@@ -35,7 +35,7 @@ export function useAccessLog({ clock, log, metrics }: AccessLogOptions): HttpPlu
   );
   return {
     onResponse({ request, response, serverContext: { state } }) {
-      const { pathname } = new URL(request.url, 'http://localhost');
+      const pathname = pathOf(request.url);
       const path = KNOWN_PATHS.has(pathname) ? pathname : 'other';
       const durationMs = clock.now() - state.startedAtMs;
       requests.inc({ path, status: response.status });

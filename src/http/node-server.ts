@@ -3,12 +3,25 @@ import { Request } from '@whatwg-node/fetch';
 import { ApiError } from '../graphql/errors.ts';
 import type { Logger } from '../platform/log.ts';
 import { answerClientError } from './client-error.ts';
+import type { Front } from './front.ts';
 import { receiveBody } from './node-body.ts';
-import { sendStream } from './node-stream.ts';
+import { sendResponse } from './node-response.ts';
+import type { HeaderFields, PlainResponse } from './plain-http.ts';
 import type { NewRequest } from './request-state.ts';
+
+/** The short way, from a socket. */
+export interface SocketFront {
+  takes: Front['takes'];
+  answer(
+    fields: HeaderFields,
+    body: Uint8Array,
+    arrival: Omit<NewRequest, 'nowMs'>,
+  ): Promise<PlainResponse | Response>;
+}
 
 export interface NodeServerOptions {
   readonly handle: (request: globalThis.Request, arrival: Omit<NewRequest, 'nowMs'>) => Promise<Response>;
+  readonly front?: SocketFront;
   readonly maxBodyBytes: number;
   /** Headers and body of a request must be in by then. */
   readonly timeoutMs?: number;
@@ -21,6 +34,7 @@ const REQUEST_TIMEOUT_MS = 10_000;
 const TIMEOUT_CHECK_INTERVAL_MS = 500;
 const MAX_HEADER_BYTES = 16_384;
 const KEEP_ALIVE_TIMEOUT_MS = 65_000;
+const NO_BODY = new Uint8Array();
 const HOST = /^[\w.\-[\]:]+$/;
 
 /** The address asked for, as a URL; undefined where the request line or the Host header make none. */
@@ -35,6 +49,7 @@ function targetOf({ url = '/', headers: { host = 'localhost' } }: IncomingMessag
  */
 export function createNodeServer({
   handle,
+  front,
   maxBodyBytes,
   timeoutMs = REQUEST_TIMEOUT_MS,
   log,
@@ -45,6 +60,12 @@ export function createNodeServer({
     const { bytes, refusal } = hasBody
       ? await receiveBody(incoming, maxBodyBytes)
       : { bytes: undefined, refusal: undefined };
+    const peerAddress = incoming.socket.remoteAddress;
+    const sending = { head: incoming.method === 'HEAD', close: refusal !== undefined, onCutOff };
+    if (front?.takes(incoming.method, incoming.url, incoming.headers)) {
+      const response = await front.answer(incoming.headers, bytes ?? NO_BODY, { peerAddress, refusal });
+      return sendResponse(response, outgoing, sending);
+    }
     const target = targetOf(incoming);
     const gone = new AbortController();
     outgoing.on('close', () => gone.abort());
@@ -56,24 +77,8 @@ export function createNodeServer({
     });
     const badTarget =
       target === undefined ? new ApiError('BAD_REQUEST', 'The request names no address.') : undefined;
-    const response = await handle(request, {
-      peerAddress: incoming.socket.remoteAddress,
-      refusal: refusal ?? badTarget,
-    });
-    if (outgoing.destroyed) return void response.body?.cancel();
-    outgoing.statusCode = response.status;
-    response.headers.forEach((value, name) => {
-      if (name !== 'set-cookie') outgoing.setHeader(name, value);
-    });
-    const cookies = response.headers.getSetCookie();
-    if (cookies.length > 0) outgoing.setHeader('set-cookie', cookies);
-    // What was not read of the body would be taken for the next request.
-    if (refusal !== undefined) outgoing.setHeader('connection', 'close');
-    if (response.headers.get('content-type')?.startsWith('text/event-stream') && response.body !== null)
-      return sendStream(response.body, outgoing, onCutOff);
-    const body = Buffer.from(await response.arrayBuffer());
-    if (response.status !== 204 && response.status !== 304) outgoing.setHeader('content-length', body.length);
-    outgoing.end(incoming.method === 'HEAD' ? undefined : body);
+    const response = await handle(request, { peerAddress, refusal: refusal ?? badTarget });
+    return sendResponse(response, outgoing, sending);
   }
 
   const server = createServer(

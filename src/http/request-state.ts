@@ -68,3 +68,10 @@ export function clientOf({ caller, clientAddress }: RequestState): string {
     ? caller.clientId
     : `address:${addressKey(clientAddress)}`;
 }
+
+/** The path of an absolute URL, without the cost of parsing it whole. */
+export function pathOf(url: string): string {
+  const start = url.indexOf('/', url.indexOf('://') + 3);
+  const end = url.search(/[?#]/);
+  return start < 0 ? '/' : url.slice(start, end < 0 ? undefined : end);
+}

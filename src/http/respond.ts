@@ -8,12 +8,12 @@ import { eventStream } from './sse.ts';
 
 export interface ResponseOptions {
   readonly log: Logger;
-  /** Aborts when the service goes down: streams then end so that clients come back. */
-  readonly shutdown: AbortSignal;
   readonly limits: CostCeilings;
 }
 
-function isStream(result: object): result is AsyncIterable<ExecutionResult> {
+function isStream(
+  result: ExecutionResult | AsyncIterable<ExecutionResult>,
+): result is AsyncIterable<ExecutionResult> {
   return Symbol.asyncIterator in result;
 }
 
@@ -21,7 +21,8 @@ async function* once(result: ExecutionResult): AsyncGenerator<ExecutionResult> {
   yield result;
 }
 
-function headersOf(errors: readonly GraphQLError[]): Record<string, string> {
+function headersOf(errors: readonly GraphQLError[] | undefined): Record<string, string> {
+  if (errors === undefined) return {};
   return Object.assign({}, ...errors.map((error) => publicError(error).headers));
 }
 
@@ -36,29 +37,44 @@ function masked(result: ExecutionResult, state: RequestState, log: Logger): Exec
     : { ...result, errors: publicErrors };
 }
 
-/** Turns the result of an operation into the response, in the media type that the client asked for. */
-export function useResponse({ log, shutdown, limits }: ResponseOptions): HttpPlugin {
+/** What makes a response out of its text. */
+type ResponseClass<R> = new (text: string, init: { status: number; headers: Record<string, string> }) => R;
+
+/** Makes the response to a request out of the result of its operation. */
+export type Responder = <R>(
+  result: ExecutionResult | AsyncIterable<ExecutionResult>,
+  request: Pick<Request, 'headers'>,
+  state: RequestState,
+  Response: ResponseClass<R>,
+) => R | globalThis.Response;
+
+/** Turns results into responses, in the media type that the client asked for. */
+export function createResponder({ log, limits }: ResponseOptions): Responder {
+  return (given, request, state, Response) => {
+    const mediaType = negotiate(request.headers.get('accept')) ?? 'application/json';
+    const stream = (results: AsyncIterable<ExecutionResult>) => {
+      const { eventStart, stop } = state;
+      return eventStream(results, { stop, startId: eventStart?.eventId(eventStart.position) });
+    };
+    if (isStream(given)) return stream(given);
+    const result = withCost(masked(given, state, log), state, limits);
+    const status = statusOf(result, mediaType);
+    if (mediaType === 'text/event-stream' && status === 200) return stream(once(result));
+    const contentType = mediaType === 'text/event-stream' ? 'application/json' : mediaType;
+    const headers = { ...headersOf(result.errors), 'content-type': `${contentType}; charset=utf-8` };
+    return new Response(stringifyResult(result), { status, headers });
+  };
+}
+
+/** Has Yoga answer with the responder, whatever it would answer with itself. */
+export function useResponse(respond: Responder): HttpPlugin {
   return {
-    onResultProcess({ request, serverContext, setResultProcessor }) {
-      const { state } = serverContext;
-      const mediaType = negotiate(request.headers.get('accept')) ?? 'application/json';
-      setResultProcessor((given, { Response }) => {
-        const { eventStart } = state;
-        const startId = eventStart?.eventId(eventStart.position);
-        const streamOptions = { log, shutdown, stop: state.stop, startId };
-        const streamed: object = given;
-        if (isStream(streamed)) return eventStream(streamed, streamOptions);
-        const answer = masked(given as ExecutionResult, state, log);
-        const result = withCost(answer, state, limits);
-        const status = statusOf(result, mediaType);
-        if (mediaType === 'text/event-stream' && status === 200)
-          return eventStream(once(result), streamOptions);
-        const contentType = mediaType === 'text/event-stream' ? 'application/json' : mediaType;
-        return new Response(stringifyResult(result), {
-          status,
-          headers: { ...headersOf(result.errors ?? []), 'content-type': `${contentType}; charset=utf-8` },
-        });
-      }, mediaType);
+    onResultProcess({ request, serverContext: { state }, setResultProcessor }) {
+      setResultProcessor(
+        (result, { Response }) =>
+          respond(result as ExecutionResult | AsyncIterable<ExecutionResult>, request, state, Response),
+        'application/json',
+      );
     },
   };
 }

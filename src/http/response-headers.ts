@@ -1,4 +1,4 @@
-import type { HttpPlugin } from './request-state.ts';
+import { type HttpPlugin, pathOf } from './request-state.ts';
 
 /** Answers that are the caller's own: no cache may keep them (contract section 2). */
 const PRIVATE_PATH = /^\/(graphql|login|logout|oauth)(\/|$)/;
@@ -7,8 +7,8 @@ const PRIVATE_PATH = /^\/(graphql|login|logout|oauth)(\/|$)/;
 export function useResponseHeaders(): HttpPlugin {
   return {
     onResponse({ request, response: { headers }, serverContext: { state } }) {
-      const { pathname } = new URL(request.url, 'http://localhost');
-      if (PRIVATE_PATH.test(pathname) && !headers.has('etag')) headers.set('cache-control', 'no-store');
+      if (PRIVATE_PATH.test(pathOf(request.url)) && !headers.has('etag'))
+        headers.set('cache-control', 'no-store');
       headers.set('x-content-type-options', 'nosniff');
       for (const [name, value] of Object.entries(state.responseHeaders)) headers.set(name, value);
     },

@@ -25,6 +25,8 @@ export class UnitOfWork implements Queryable {
   readonly #afterCommit: (() => void)[] = [];
   #connection: Promise<Connection> | undefined;
   #savepoints = 0;
+  /** Settles when the connection is free for the next statement. */
+  #turn: Promise<unknown> = Promise.resolve();
   #failed = false;
   #ended = false;
 
@@ -51,8 +53,11 @@ export class UnitOfWork implements Queryable {
     return this.#connection;
   }
 
-  async query<Row>(statement: Statement<Row>, values: readonly Parameter[]): Promise<Row[]> {
-    return (await this.#begun()).query(statement, values);
+  /** One statement after the other: loaders of one tick would otherwise meet on the connection. */
+  query<Row>(statement: Statement<Row>, values: readonly Parameter[]): Promise<Row[]> {
+    const result = this.#turn.then(async () => (await this.#begun()).query(statement, values));
+    this.#turn = result.catch(() => undefined);
+    return result;
   }
 
   /** Runs `write` with Prisma's client on this transaction. Throws DatabaseError. */

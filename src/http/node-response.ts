@@ -1,0 +1,45 @@
+import type { ServerResponse } from 'node:http';
+import { sendStream } from './node-stream.ts';
+import { PlainResponse } from './plain-http.ts';
+
+export interface SendOptions {
+  /** The answer to HEAD has no body. */
+  readonly head: boolean;
+  /** The connection cannot be used again: what was not read of the request would be taken for the next one. */
+  readonly close: boolean;
+  readonly onCutOff: () => void;
+}
+
+function sendPlain(
+  { status, headers, text }: PlainResponse,
+  outgoing: ServerResponse,
+  { close }: SendOptions,
+): void {
+  headers.set('content-length', String(Buffer.byteLength(text)));
+  if (close) headers.set('connection', 'close');
+  outgoing.writeHead(status, Object.fromEntries(headers));
+  outgoing.end(text);
+}
+
+/** Writes a response to the socket, an event stream as it comes. */
+export async function sendResponse(
+  response: Response | PlainResponse,
+  outgoing: ServerResponse,
+  options: SendOptions,
+): Promise<void> {
+  if (response instanceof PlainResponse)
+    return outgoing.destroyed ? undefined : sendPlain(response, outgoing, options);
+  if (outgoing.destroyed) return void (await response.body?.cancel());
+  outgoing.statusCode = response.status;
+  response.headers.forEach((value, name) => {
+    if (name !== 'set-cookie') outgoing.setHeader(name, value);
+  });
+  const cookies = response.headers.getSetCookie();
+  if (cookies.length > 0) outgoing.setHeader('set-cookie', cookies);
+  if (options.close) outgoing.setHeader('connection', 'close');
+  if (response.headers.get('content-type')?.startsWith('text/event-stream') && response.body !== null)
+    return sendStream(response.body, outgoing, options.onCutOff);
+  const body = Buffer.from(await response.arrayBuffer());
+  if (response.status !== 204 && response.status !== 304) outgoing.setHeader('content-length', body.length);
+  outgoing.end(options.head ? undefined : body);
+}

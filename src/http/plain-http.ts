@@ -1,0 +1,65 @@
+/**
+ * Requests and responses as far as the plugins look at them. A JSON POST needs no more of the Fetch API than this, and
+ * the real classes cost as much as the rest of such a request.
+ */
+
+/** Header fields by lower-case name, as Node's parser gives them. */
+export type HeaderFields = Readonly<Record<string, string | readonly string[] | undefined>>;
+
+class RequestHeaders {
+  readonly #fields: HeaderFields;
+
+  constructor(fields: HeaderFields) {
+    this.#fields = fields;
+  }
+
+  get(name: string): string | null {
+    const value = this.#fields[name];
+    if (value === undefined) return null;
+    return typeof value === 'string' ? value : value.join(', ');
+  }
+
+  has(name: string): boolean {
+    return this.#fields[name] !== undefined;
+  }
+}
+
+/** A POST whose body is in. */
+export class PlainRequest {
+  readonly method = 'POST';
+  readonly url: string;
+  readonly headers: RequestHeaders;
+  readonly #body: Uint8Array;
+
+  constructor(url: string, fields: HeaderFields, body: Uint8Array) {
+    this.url = url;
+    this.headers = new RequestHeaders(fields);
+    this.#body = body;
+  }
+
+  async arrayBuffer(): Promise<Uint8Array> {
+    return this.#body;
+  }
+}
+
+class ResponseHeaders extends Map<string, string> {
+  override get(name: string): string | undefined {
+    return super.get(name.toLowerCase());
+  }
+}
+
+/** A response whose body is one text. */
+export class PlainResponse {
+  readonly status: number;
+  readonly headers: ResponseHeaders;
+  readonly text: string;
+
+  constructor(
+    text: string,
+    { status = 200, headers = {} }: { status?: number; headers?: Readonly<Record<string, string>> } = {},
+  ) {
+    this.text = text;
+    this.status = status;
+    this.headers = new ResponseHeaders(Object.entries(headers));
+  }
+}
