@@ -1,11 +1,14 @@
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
 
+/** What only PostgreSQL can show needs one: `npm run test:postgres`. */
+const folders = process.env.DATABASE_URL === undefined ? 'unit,api,contract' : 'unit,api,contract,postgres';
+
 export default defineConfig({
   // Node takes graphql's CommonJS build and Vite its ES module: two copies, which graphql-js refuses to mix.
   resolve: { alias: [{ find: /^graphql$/, replacement: fileURLToPath(import.meta.resolve('graphql')) }] },
   test: {
-    include: ['tests/{unit,api,contract}/**/*.test.ts'],
+    include: [`tests/{${folders}}/**/*.test.ts`],
     globalSetup: ['tests/support/global-setup.ts'],
     pool: 'forks',
     maxWorkers: 2,
