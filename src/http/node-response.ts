@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import { sendStream } from './node-stream.ts';
+import { type StreamSending, sendStream } from './node-stream.ts';
 import { PlainResponse } from './plain-http.ts';
 
 export interface SendOptions {
@@ -7,7 +7,7 @@ export interface SendOptions {
   readonly head: boolean;
   /** The connection cannot be used again: what was not read of the request would be taken for the next one. */
   readonly close: boolean;
-  readonly onCutOff: () => void;
+  readonly streams: StreamSending;
 }
 
 function sendPlain(
@@ -38,7 +38,7 @@ export async function sendResponse(
   if (cookies.length > 0) outgoing.setHeader('set-cookie', cookies);
   if (options.close) outgoing.setHeader('connection', 'close');
   if (response.headers.get('content-type')?.startsWith('text/event-stream') && response.body !== null)
-    return sendStream(response.body, outgoing, options.onCutOff);
+    return sendStream(response.body, outgoing, options.streams);
   const body = Buffer.from(await response.arrayBuffer());
   if (response.status !== 204 && response.status !== 304) outgoing.setHeader('content-length', body.length);
   outgoing.end(options.head ? undefined : body);

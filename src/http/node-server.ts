@@ -6,6 +6,7 @@ import { answerClientError } from './client-error.ts';
 import type { Front } from './front.ts';
 import { receiveBody } from './node-body.ts';
 import { sendResponse } from './node-response.ts';
+import { DRAIN_LIMIT_MS } from './node-stream.ts';
 import type { HeaderFields, PlainResponse } from './plain-http.ts';
 import type { NewRequest } from './request-state.ts';
 
@@ -25,6 +26,8 @@ export interface NodeServerOptions {
   readonly maxBodyBytes: number;
   /** Headers and body of a request must be in by then. */
   readonly timeoutMs?: number;
+  /** An event stream's reader that has more waiting than the bound is cut off where it has not taken it by then. */
+  readonly drainLimitMs?: number;
   readonly log: Logger;
   /** Called for each event stream whose reader was too slow. */
   readonly onCutOff?: () => void;
@@ -52,6 +55,7 @@ export function createNodeServer({
   front,
   maxBodyBytes,
   timeoutMs = REQUEST_TIMEOUT_MS,
+  drainLimitMs = DRAIN_LIMIT_MS,
   log,
   onCutOff = () => undefined,
 }: NodeServerOptions): Server {
@@ -61,7 +65,8 @@ export function createNodeServer({
       ? await receiveBody(incoming, maxBodyBytes)
       : { bytes: undefined, refusal: undefined };
     const peerAddress = incoming.socket.remoteAddress;
-    const sending = { head: incoming.method === 'HEAD', close: refusal !== undefined, onCutOff };
+    const streams = { drainLimitMs, onCutOff };
+    const sending = { head: incoming.method === 'HEAD', close: refusal !== undefined, streams };
     if (front?.takes(incoming.method, incoming.url, incoming.headers)) {
       const response = await front.answer(incoming.headers, bytes ?? NO_BODY, { peerAddress, refusal });
       return sendResponse(response, outgoing, sending);

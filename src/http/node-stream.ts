@@ -3,10 +3,16 @@ import type { ServerResponse } from 'node:http';
 /** So much may wait for a reader in this process. */
 export const MAX_BUFFERED_BYTES = 1024 * 1024;
 /** A reader with that much waiting must have taken it all by then. */
-const DRAIN_LIMIT_MS = 10_000;
+export const DRAIN_LIMIT_MS = 10_000;
+
+export interface StreamSending {
+  readonly drainLimitMs: number;
+  /** Called where the reader was too slow. */
+  readonly onCutOff: () => void;
+}
 
 /** Resolves with false where the reader has not caught up in time. */
-function drained(outgoing: ServerResponse): Promise<boolean> {
+function drained(outgoing: ServerResponse, limitMs: number): Promise<boolean> {
   return new Promise((resolve) => {
     const settle = (caughtUp: boolean) => {
       clearTimeout(timer);
@@ -15,7 +21,7 @@ function drained(outgoing: ServerResponse): Promise<boolean> {
       resolve(caughtUp);
     };
     const onDrain = () => settle(true);
-    const timer = setTimeout(() => settle(false), DRAIN_LIMIT_MS).unref();
+    const timer = setTimeout(() => settle(false), limitMs).unref();
     outgoing.once('drain', onDrain);
     outgoing.once('close', onDrain);
   });
@@ -28,7 +34,7 @@ function drained(outgoing: ServerResponse): Promise<boolean> {
 export async function sendStream(
   stream: ReadableStream<Uint8Array>,
   outgoing: ServerResponse,
-  onCutOff: () => void,
+  { drainLimitMs, onCutOff }: StreamSending,
 ): Promise<void> {
   const reader = stream.getReader();
   outgoing.once('close', () => void reader.cancel().catch(() => undefined));
@@ -37,7 +43,7 @@ export async function sendStream(
     const { done, value } = await reader.read();
     if (done || outgoing.destroyed) break;
     outgoing.write(value);
-    if (outgoing.writableLength <= MAX_BUFFERED_BYTES || (await drained(outgoing))) continue;
+    if (outgoing.writableLength <= MAX_BUFFERED_BYTES || (await drained(outgoing, drainLimitMs))) continue;
     onCutOff();
     outgoing.destroy();
     return;

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import type { Server } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
 import { afterAll, beforeAll } from 'vitest';
-import { createNodeServer } from '../../src/http/node-server.ts';
+import { createNodeServer, type NodeServerOptions } from '../../src/http/node-server.ts';
 import { createLogger } from '../../src/platform/log.ts';
 import type { TestApp } from './app.ts';
 
@@ -16,7 +16,7 @@ export interface Socket {
 }
 
 /** Has the service of a `useApp` listen during the tests of the file or the `describe`. Read it inside tests only. */
-export function useSocket(app: TestApp): Socket {
+export function useSocket(app: TestApp, options: Partial<NodeServerOptions> = {}): Socket {
   const bound = { port: 0 };
   const origin = () => `http://127.0.0.1:${bound.port}`;
   let server: Server;
@@ -26,7 +26,9 @@ export function useSocket(app: TestApp): Socket {
       pretty: false,
       destination: { write: (line) => void app.logged.push(line) },
     });
-    server = createNodeServer({ handle: app.app.handle, maxBodyBytes: app.config.maxBodyBytes, log });
+    const { handle, onCutOff } = app.app;
+    const { maxBodyBytes } = app.config;
+    server = createNodeServer({ handle, maxBodyBytes, onCutOff, log, ...options });
     server.listen(0, '127.0.0.1');
     await once(server, 'listening');
     bound.port = (server.address() as AddressInfo).port;
