@@ -5,6 +5,7 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { PGlite } from '@electric-sql/pglite';
 import { PGLiteSocketServer } from '@electric-sql/pglite-socket';
+import { batchExtendedQueries, type MessageQueue } from './message-batches.ts';
 
 /** What server.ts hands over: the folder of the data, and the socket to listen on. */
 export interface EmbeddedWorkerData {
@@ -20,6 +21,8 @@ async function serve(
 ): Promise<void> {
   const db = await PGlite.create(folder);
   const server = new PGLiteSocketServer({ db, ...address, maxConnections: MAX_CONNECTIONS });
+  // The package keeps its queue to itself, and its version is pinned.
+  batchExtendedQueries((server as unknown as { queryQueue: MessageQueue }).queryQueue);
   await server.start();
   port.on('message', (message: unknown) => {
     if (message !== 'close') return;
