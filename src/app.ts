@@ -198,7 +198,7 @@ export function createApp({
       documents: createDocuments({
         schema,
         introspection: config.introspection,
-        maxTokens: limits.maxTokens,
+        limits,
       }),
       limiter: createOperationLimiter(schema, limits),
       checkOrigin,

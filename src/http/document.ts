@@ -8,17 +8,20 @@ import {
   validate,
 } from 'graphql';
 import { LRUCache } from 'lru-cache';
-import { ApiError } from '../graphql/errors.ts';
+import { checkText, type OperationLimits } from './operation-limits/limits.ts';
+import { scanText } from './operation-limits/scan.ts';
 
 /** Enough to mend a document by; each costs time and a line of the answer. */
 const MAX_ERRORS = 10;
 const MAX_CACHED = 1_000;
-const MAX_CACHED_CHARACTERS = 8_000_000;
+/** A token with what hangs on it takes a few hundred bytes, and its text must not be what fills the memory either. */
+const MAX_CACHED_TOKENS = 100_000;
+const MAX_CACHED_TEXT_LENGTH = 10_000;
 
 export interface DocumentsOptions {
   readonly schema: GraphQLSchema;
   readonly introspection: boolean;
-  readonly maxTokens: number;
+  readonly limits: OperationLimits;
 }
 
 function parseDocument(query: string, maxTokens: number): DocumentNode {
@@ -26,10 +29,6 @@ function parseDocument(query: string, maxTokens: number): DocumentNode {
     return parse(query, { maxTokens });
   } catch (error) {
     if (!(error instanceof GraphQLError)) throw error;
-    if (error.message.includes('Parsing aborted')) {
-      const message = `The document has more than ${maxTokens} tokens, the most that are taken.`;
-      throw new ApiError('GRAPHQL_PARSE_FAILED', message, { details: { maximum: maxTokens } });
-    }
     const { message, nodes, source, positions } = error;
     throw new GraphQLError(message, {
       nodes: nodes ?? null,
@@ -41,36 +40,35 @@ function parseDocument(query: string, maxTokens: number): DocumentNode {
 }
 
 /**
- * Parses documents and validates them, each text once while it stays in a bounded cache. Two steps, since whether a
- * caller needs credentials shows between them. Throws GraphQLError and ApiError with GRAPHQL_PARSE_FAILED.
+ * Parses documents and validates them, each text once while it stays in a bounded cache. Only what is valid gets in:
+ * texts made up to be refused drive nothing out. Two steps, since whether a caller needs credentials shows between
+ * them.
  */
-export function createDocuments({ schema, introspection, maxTokens }: DocumentsOptions) {
+export function createDocuments({ schema, introspection, limits }: DocumentsOptions) {
   const rules = introspection ? specifiedRules : [...specifiedRules, NoSchemaIntrospectionCustomRule];
-  const documents = new LRUCache<string, DocumentNode>({
+  const valid = new LRUCache<string, DocumentNode>({
     max: MAX_CACHED,
-    maxSize: MAX_CACHED_CHARACTERS,
-    sizeCalculation: (_document, query) => query.length + 1,
+    maxSize: MAX_CACHED_TOKENS,
+    sizeCalculation: ({ tokenCount = limits.maxTokens }) => tokenCount + 1,
   });
-  const verdicts = new WeakMap<DocumentNode, readonly GraphQLError[]>();
+  const isValid = new WeakSet<DocumentNode>();
   return {
     introspection,
+    /** Throws GRAPHQL_PARSE_FAILED and, for what a look at the text shows, DEPTH_LIMIT and COMPLEXITY_LIMIT. */
     parse(query: string): DocumentNode {
-      let document = documents.get(query);
-      if (document === undefined) {
-        document = parseDocument(query, maxTokens);
-        documents.set(query, document);
-      }
-      return document;
+      const known = query.length > MAX_CACHED_TEXT_LENGTH ? undefined : valid.get(query);
+      if (known !== undefined) return known;
+      checkText(scanText(query, limits.maxTokens), limits);
+      return parseDocument(query, limits.maxTokens);
     },
-    validate(document: DocumentNode): readonly GraphQLError[] {
-      let errors = verdicts.get(document);
-      if (errors === undefined) {
-        errors = validate(schema, document, rules, {
-          maxErrors: MAX_ERRORS,
-          hideSuggestions: !introspection,
-        }).map(withCode);
-        verdicts.set(document, errors);
-      }
+    /** The errors of a document with this text, none where it is valid. */
+    validate(document: DocumentNode, query: string): readonly GraphQLError[] {
+      if (isValid.has(document)) return [];
+      const options = { maxErrors: MAX_ERRORS, hideSuggestions: !introspection };
+      const errors = validate(schema, document, rules, options).map(withCode);
+      if (errors.length > 0) return errors;
+      isValid.add(document);
+      if (query.length <= MAX_CACHED_TEXT_LENGTH) valid.set(query, document);
       return errors;
     },
   };

@@ -97,8 +97,9 @@ export function useOperation({ documents, limiter, checkOrigin }: OperationOptio
       if (request.headers.get('x-query-cost') === '1') state.cost = cost;
       setParsedDocument(document);
     },
-    onValidate({ params, setResult }) {
-      setResult([...documents.validate(params.documentAST)]);
+    onValidate({ context, params, setResult }) {
+      const { params: request_ } = context as unknown as OperationContext;
+      setResult([...documents.validate(params.documentAST, request_.query ?? '')]);
     },
   };
 }

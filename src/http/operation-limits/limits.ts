@@ -1,4 +1,5 @@
 import { ApiError } from '../../graphql/errors.ts';
+import type { TextFigures } from './scan.ts';
 import type { Survey } from './survey.ts';
 
 /** The ceilings that an operation must stay under before any of it runs (contract section 5). */
@@ -18,7 +19,7 @@ export interface OperationCost {
 }
 
 function exceeded(
-  code: 'DEPTH_LIMIT' | 'COMPLEXITY_LIMIT',
+  code: 'DEPTH_LIMIT' | 'COMPLEXITY_LIMIT' | 'GRAPHQL_PARSE_FAILED',
   what: string,
   value: number,
   maximum: number,
@@ -46,19 +47,37 @@ export function maxFields({ maxTokens }: OperationLimits): number {
   return 2 * maxTokens;
 }
 
-/** Throws DEPTH_LIMIT, COMPLEXITY_LIMIT, GRAPHQL_VALIDATION_FAILED. */
-export function checkDocument(survey: Survey, limits: OperationLimits): void {
-  const { aliases, directives, fields, overlaps, circle, introspectionTooDeep } = survey;
-  const { maxAliases, maxDirectives, maxTokens } = limits;
-  if (circle !== undefined) throw circle;
+/**
+ * Brackets inside one another, in a text: depth makes braces, and so do arguments, inline fragments and introspection,
+ * which do not count as depth. The parser's recursion is no cheaper to undo than to do.
+ */
+function maxNesting({ maxDepth }: OperationLimits): number {
+  return 4 * maxDepth + 20;
+}
+
+/** Checks a text before it is parsed. Throws GRAPHQL_PARSE_FAILED, DEPTH_LIMIT, COMPLEXITY_LIMIT. */
+export function checkText(figures: TextFigures, limits: OperationLimits): void {
+  const { tokens, aliases, directives, nesting } = figures;
+  const { maxTokens, maxAliases, maxDirectives } = limits;
   if (aliases > maxAliases)
     throw exceeded('COMPLEXITY_LIMIT', 'The number of aliases is', aliases, maxAliases);
   if (directives > maxDirectives)
     throw exceeded('COMPLEXITY_LIMIT', 'The number of directives is', directives, maxDirectives);
+  if (nesting > maxNesting(limits))
+    throw exceeded('DEPTH_LIMIT', 'The document nests brackets to a depth of', nesting, maxNesting(limits));
+  if (tokens > maxTokens)
+    throw exceeded('GRAPHQL_PARSE_FAILED', 'The number of tokens is at least', tokens, maxTokens);
+}
+
+/** Checks a document before it is validated. Throws DEPTH_LIMIT, COMPLEXITY_LIMIT, GRAPHQL_VALIDATION_FAILED. */
+export function checkDocument(survey: Survey, limits: OperationLimits): void {
+  const { fields, overlaps, circle, introspectionTooDeep } = survey;
+  const { maxTokens } = limits;
+  if (circle !== undefined) throw circle;
   if (fields > maxFields(limits))
     throw exceeded(
       'COMPLEXITY_LIMIT',
-      'The number of fields, fragments spread out, is',
+      'The number of fields, with fragments spread out, is',
       fields,
       maxFields(limits),
     );
@@ -68,7 +87,7 @@ export function checkDocument(survey: Survey, limits: OperationLimits): void {
   if (introspectionTooDeep)
     throw exceeded(
       'DEPTH_LIMIT',
-      'Introspection nests "fields", "interfaces", "possibleTypes" or "inputFields" to a depth of at least',
+      'Introspection nests lists ("fields", "interfaces", "possibleTypes", "inputFields") to a depth of at least',
       MAX_INTROSPECTION_DEPTH + 1,
       MAX_INTROSPECTION_DEPTH,
     );

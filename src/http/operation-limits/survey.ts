@@ -20,8 +20,6 @@ const SIZING_ARGUMENTS = new Set(['limit', 'first', 'if']);
 
 /** What is worth knowing of a document once, whichever of its operations runs. */
 export interface Survey extends Overlaps {
-  readonly aliases: number;
-  readonly directives: number;
   readonly sizingVariables: readonly string[];
   /** A fragment that comes back to itself: validation would say so as well, later and at a greater cost. */
   readonly circle: GraphQLError | undefined;
@@ -80,8 +78,6 @@ function goesTooDeep(schema: GraphQLSchema, document: DocumentNode, roots: reado
 
 /** Looks a document over in one pass. graphql-js' own visitor takes several times as long. */
 export function surveyDocument(schema: GraphQLSchema, document: DocumentNode, maxFields: number): Survey {
-  let aliases = 0;
-  let directives = 0;
   const introspections: FieldNode[] = [];
   const sizing = new Set<string>();
   const fragments = new Map<string, FragmentDefinitionNode>();
@@ -92,7 +88,6 @@ export function surveyDocument(schema: GraphQLSchema, document: DocumentNode, ma
   }
 
   function lookAtDirectives(nodes: readonly DirectiveNode[] = []): void {
-    directives += nodes.length;
     for (const node of nodes) lookAtArguments(node.arguments);
   }
 
@@ -101,7 +96,6 @@ export function surveyDocument(schema: GraphQLSchema, document: DocumentNode, ma
       lookAtDirectives(node.directives);
       if (node.kind === Kind.FRAGMENT_SPREAD) continue;
       if (node.kind === Kind.FIELD) {
-        if (node.alias !== undefined) aliases += 1;
         if (node.name.value === '__schema' || node.name.value === '__type') introspections.push(node);
         lookAtArguments(node.arguments);
       }
@@ -112,8 +106,6 @@ export function surveyDocument(schema: GraphQLSchema, document: DocumentNode, ma
   for (const definition of document.definitions) {
     if (definition.kind === Kind.FRAGMENT_DEFINITION) fragments.set(definition.name.value, definition);
     else if (definition.kind !== Kind.OPERATION_DEFINITION) continue;
-    lookAtDirectives(definition.directives);
-    for (const variable of definition.variableDefinitions ?? []) lookAtDirectives(variable.directives);
     lookAt(definition.selectionSet);
   }
 
@@ -121,5 +113,5 @@ export function surveyDocument(schema: GraphQLSchema, document: DocumentNode, ma
   const overlaps =
     circle === undefined ? countOverlaps(document, fragments, maxFields) : { fields: 0, overlaps: 0 };
   const introspectionTooDeep = goesTooDeep(schema, document, introspections);
-  return { aliases, directives, sizingVariables: [...sizing], circle, introspectionTooDeep, ...overlaps };
+  return { sizingVariables: [...sizing], circle, introspectionTooDeep, ...overlaps };
 }

@@ -1,0 +1,109 @@
+/** What can be counted in the text of a document without parsing it. */
+export interface TextFigures {
+  /** Counting ends when there are more than the most that are taken. */
+  readonly tokens: number;
+  readonly aliases: number;
+  readonly directives: number;
+  /** How many brackets of any kind stand inside one another. */
+  readonly nesting: number;
+}
+
+/** The kinds of characters that begin something (GraphQL section 2.1); all others are white space and commas. */
+const NAME = 1;
+const NUMBER = 2;
+const OPENING = 3;
+const CLOSING = 4;
+const PUNCTUATOR = 5;
+const QUOTE = 6;
+const COMMENT = 7;
+const DOT = 8;
+
+const KINDS = new Uint8Array(128);
+function define(kind: number, characters: string): void {
+  for (const character of characters) KINDS[character.charCodeAt(0)] = kind;
+}
+define(NAME, 'abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_');
+define(NUMBER, '-0123456789');
+define(OPENING, '{[(');
+define(CLOSING, '}])');
+define(PUNCTUATOR, '!$&:=@|');
+define(QUOTE, '"');
+define(COMMENT, '#');
+define(DOT, '.');
+
+const kindAt = (text: string, at: number): number => KINDS[text.charCodeAt(at)] ?? 0;
+
+/** Where the string that begins at `start` is over (GraphQL section 2.9.4). */
+function endOfString(text: string, start: number): number {
+  if (text.startsWith('"""', start)) {
+    let end = text.indexOf('"""', start + 3);
+    while (end !== -1 && text[end - 1] === '\\') end = text.indexOf('"""', end + 1);
+    return end === -1 ? text.length : end + 3;
+  }
+  for (let at = start + 1; at < text.length; at += 1) {
+    const character = text[at];
+    if (character === '\\') at += 1;
+    else if (character === '"') return at + 1;
+    // No string goes past its line: the parser refuses this one.
+    else if (character === '\n' || character === '\r') return at;
+  }
+  return text.length;
+}
+
+function endOfLine(text: string, start: number): number {
+  let at = start;
+  while (at < text.length && text[at] !== '\n' && text[at] !== '\r') at += 1;
+  return at;
+}
+
+/** Where the name or the number that begins at `start` is over; a number may hold a dot and an exponent's sign. */
+function endOfWord(text: string, start: number, first: number): number {
+  let at = start + 1;
+  for (; at < text.length; at += 1) {
+    const kind = kindAt(text, at);
+    const goesOn =
+      kind === NAME || kind === NUMBER || (first === NUMBER && (kind === DOT || text[at] === '+'));
+    if (!goesOn) return at;
+  }
+  return at;
+}
+
+/**
+ * Counts in one pass what makes a text dear to parse and to validate, so that too much of it is refused before either.
+ * Exact for what is a document; of anything else the parser says what is wrong.
+ */
+export function scanText(text: string, maxTokens: number): TextFigures {
+  let tokens = 0;
+  let aliases = 0;
+  let directives = 0;
+  let nesting = 0;
+  let depth = 0;
+  let parentheses = 0;
+  let at = 0;
+  while (at < text.length && tokens <= maxTokens) {
+    const kind = kindAt(text, at);
+    if (kind === COMMENT) at = endOfLine(text, at);
+    else if (kind === 0) at += 1;
+    else {
+      tokens += 1;
+      const character = text[at];
+      if (kind === NAME || kind === NUMBER) at = endOfWord(text, at, kind);
+      else if (kind === QUOTE) at = endOfString(text, at);
+      else if (kind === DOT) at += 3;
+      else {
+        if (kind === OPENING) {
+          depth += 1;
+          if (depth > nesting) nesting = depth;
+          if (character === '(') parentheses += 1;
+        } else if (kind === CLOSING) {
+          depth -= 1;
+          if (character === ')') parentheses -= 1;
+        } else if (character === '@') directives += 1;
+        // Elsewhere a colon follows the name of an argument, a variable or a member of an object.
+        else if (character === ':' && parentheses === 0) aliases += 1;
+        at += 1;
+      }
+    }
+  }
+  return { tokens, aliases, directives, nesting };
+}
