@@ -8,12 +8,15 @@ import {
 } from 'graphql';
 import type { Context } from '../graphql/context.ts';
 import { ApiError } from '../graphql/errors.ts';
+import { answerWhole } from '../graphql/look-ahead/answer-whole.ts';
 import { maskError, publicError } from '../graphql/mask-error.ts';
 import { Cancellation } from '../platform/db/cancellation.ts';
 import type { Database } from '../platform/db/database.ts';
 import type { UnitOfWork } from '../platform/db/unit-of-work.ts';
 import type { Logger } from '../platform/log.ts';
 import type { Gate } from './gate.ts';
+import type { OperationContext } from './request-state.ts';
+import { fixedResult } from './result.ts';
 
 export interface RunnerOptions {
   readonly database: Database;
@@ -75,8 +78,20 @@ function operationOf({ document, operationName }: ExecutionArgs): OperationDefin
  * cancelled and its writes undone.
  */
 export function createRunner({ database, log, gate, timeoutMs, onCommit }: RunnerOptions): Runner {
-  async function executeQuery(args: ExecutionArgs, cancellation: Cancellation): Promise<ExecutionResult> {
-    const context: Context = { ...(args.contextValue as Context), db: database.cancellable(cancellation) };
+  async function executeQuery(
+    args: ExecutionArgs,
+    cancellation: Cancellation,
+    operation?: OperationDefinitionNode,
+  ): Promise<ExecutionResult> {
+    const given = args.contextValue as OperationContext;
+    const context: Context = { ...given, db: database.cancellable(cancellation) };
+    try {
+      const plain = operation !== undefined && given.lookAhead && given.state.cost === undefined;
+      const data = plain ? await answerWhole(args, operation, context) : undefined;
+      if (data !== undefined) return fixedResult({}, { status: 200, body: `{"data":${data}}` });
+    } catch (error) {
+      return refusedResult(error, context, log);
+    }
     return maskResult(await execute({ ...args, contextValue: context }), context, log);
   }
 
@@ -153,7 +168,7 @@ export function createRunner({ database, log, gate, timeoutMs, onCommit }: Runne
     async run(args) {
       const operation = operationOf(args);
       if (operation?.operation !== 'mutation')
-        return admitted(args, (cancellation) => executeQuery(args, cancellation));
+        return admitted(args, (cancellation) => executeQuery(args, cancellation, operation));
       return (await admitted(args, (cancellation) => executeMutation(args, operation, cancellation))) ?? {};
     },
     runMutation(args, steps) {

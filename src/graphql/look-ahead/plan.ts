@@ -19,7 +19,15 @@ export interface ObjectPlan {
   readonly columns: Set<string>;
   /** By response name. */
   readonly edges: Map<string, EdgePlan>;
+  /** The members of the response, in its order, as far as the database can write them; undefined where it cannot. */
+  members: Member[] | undefined;
 }
+
+/** A member of a response object that is a column, an edge, or the name of its type. */
+export type Member =
+  | { readonly name: string; readonly kind: 'column'; readonly property: string }
+  | { readonly name: string; readonly kind: 'edge'; readonly plan: EdgePlan }
+  | { readonly name: string; readonly kind: 'typename'; readonly type: string };
 
 export interface EdgePlan {
   readonly edge: Edge;
@@ -101,7 +109,10 @@ function planConnection(
   const type = getNamedType(connection.getFields().nodes?.type);
   if (!isObjectType(type)) return undefined;
   const plan = planObject(info, entity, type, nodeSelections(info, connection, sets));
-  plan?.columns.add('createdAt');
+  if (plan === undefined) return undefined;
+  // Cursors are made of these, and connections are made of cursors: not by the database.
+  plan.columns.add('createdAt');
+  plan.members = undefined;
   return plan;
 }
 
@@ -112,13 +123,17 @@ function planObject(
   sets: readonly SelectionSetNode[],
 ): ObjectPlan | undefined {
   const known: Readonly<Record<string, string>> = entity.columns;
-  const plan: ObjectPlan = { entity, columns: new Set(['id']), edges: new Map() };
+  const plan: ObjectPlan = { entity, columns: new Set(['id']), edges: new Map(), members: [] };
+  const cannotWrite = () => {
+    plan.members = undefined;
+  };
   const need = (properties: readonly string[]) => {
     for (const property of properties) plan.columns.add(property);
   };
   for (const [name, nodes] of collectFields(info, type, sets)) {
     const [node] = nodes;
     const field = node === undefined ? undefined : type.getFields()[node.name.value];
+    if (node?.name.value === '__typename') plan.members?.push({ name, kind: 'typename', type: type.name });
     if (field === undefined || node === undefined) continue;
     const { pothosExposedField, columns } = field.extensions as {
       pothosExposedField?: string;
@@ -129,11 +144,20 @@ function planObject(
       // The loader, where look-ahead declines, starts from this.
       if (edge.kind === 'one') need([edge.key]);
       // Nodes of a connection are planned together: the same name may stand for two fields there.
-      if (nodes.length > 1 && !nodes.every((other) => sameField(node, other))) continue;
-      const planned = planEdge(info, field, nodes);
-      if (planned !== undefined) plan.edges.set(name, planned);
-    } else if (pothosExposedField !== undefined && pothosExposedField in known) need([pothosExposedField]);
-    else need(columns ?? Object.keys(known));
+      const same = nodes.length === 1 || nodes.every((other) => sameField(node, other));
+      const planned = same ? planEdge(info, field, nodes) : undefined;
+      if (planned === undefined) cannotWrite();
+      else {
+        plan.edges.set(name, planned);
+        plan.members?.push({ name, kind: 'edge', plan: planned });
+      }
+    } else if (pothosExposedField !== undefined && pothosExposedField in known) {
+      need([pothosExposedField]);
+      plan.members?.push({ name, kind: 'column', property: pothosExposedField });
+    } else {
+      need(columns ?? Object.keys(known));
+      cannotWrite();
+    }
   }
   return plan.columns.size + plan.edges.size > MAX_MEMBERS ? undefined : plan;
 }

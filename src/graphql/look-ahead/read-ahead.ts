@@ -1,15 +1,8 @@
-import {
-  type ASTVisitor,
-  type FieldNode,
-  type GraphQLField,
-  type GraphQLResolveInfo,
-  getArgumentValues,
-  Kind,
-  visit,
-} from 'graphql';
+import { type FieldNode, type GraphQLField, type GraphQLResolveInfo, getArgumentValues } from 'graphql';
 import { LRUCache } from 'lru-cache';
 import { type Statement, statement } from '../../platform/db/statement.ts';
 import type { Context } from '../context.ts';
+import { conditionVariables } from './conditions.ts';
 import { decode } from './decode.ts';
 import { isToMany } from './edge.ts';
 import { type EdgePlan, planEdge } from './plan.ts';
@@ -31,19 +24,6 @@ const MAX_PLANS = 16;
 const MAX_STATEMENTS = 16;
 
 const caches = new WeakMap<FieldNode, FieldCache>();
-
-/** The variables of the operation that @skip and @include look at. */
-function conditionVariables({ operation, fragments }: GraphQLResolveInfo): string[] {
-  const names = new Set<string>();
-  const visitor: ASTVisitor = {
-    Directive: ({ arguments: args = [] }) => {
-      for (const { value } of args) if (value.kind === Kind.VARIABLE) names.add(value.name.value);
-    },
-  };
-  visit(operation, visitor);
-  for (const fragment of Object.values(fragments)) visit(fragment, visitor);
-  return [...names];
-}
 
 function planOf(field: GraphQLField<unknown, unknown>, info: GraphQLResolveInfo): CachedPlan | undefined {
   const [node] = info.fieldNodes;
@@ -86,7 +66,7 @@ export async function readAhead(
   if (edge.kind === 'row' && id === undefined) return { value: null };
   let found = statements.get(pages.shape);
   if (found === undefined) {
-    found = statement(`ahead_${info.fieldName}`, buildSql(plan, pages));
+    found = statement(`ahead_${info.fieldName}`, buildSql(new Map([[info.fieldName, plan]]), pages, 'ahead'));
     statements.set(pages.shape, found);
   }
   const [row] = await context.db.query(found, [...(id === undefined ? [] : [id]), ...pageParameters(pages)]);

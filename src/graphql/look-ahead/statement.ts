@@ -61,11 +61,19 @@ function columnsOf({ entity, columns, edges }: ObjectPlan): string {
 
 const rowById = ({ source }: Entity<object>, id: string) => `FROM ${source.from} WHERE ${source.id} = ${id}`;
 
+/** `ahead`: rows for resolvers, by property. `whole`: the response itself, by response name. */
+export type JsonForm = 'ahead' | 'whole';
+
+/** RFC 3339 in UTC with milliseconds, as the DateTime scalar prints it. */
+const printedInstant = (value: string) =>
+  `to_char(${value} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
+
 /**
- * The SQL that reads a root field and all that its plan holds as one JSON text. Rows are found, ordered and cut first,
- * and their JSON is built outside of that, so that nothing is built for a row that is not returned.
+ * The SQL that reads root fields and all that their plans hold as one JSON text. Rows are found, ordered and cut first,
+ * and their JSON is built outside of that, so that nothing is built for a row that is not returned. Of the form `ahead`
+ * there is one root, and the text is its value; of the form `whole` it is an object with all of them.
  */
-export function buildSql(root: EdgePlan, { pages }: Pages): string {
+export function buildSql(roots: ReadonlyMap<string, EdgePlan>, { pages }: Pages, form: JsonForm): string {
   let aliases = 0;
   let parameters = 0;
 
@@ -75,16 +83,30 @@ export function buildSql(root: EdgePlan, { pages }: Pages): string {
     return first;
   };
 
-  function json(plan: ObjectPlan, alias: string): string {
-    const members = [...plan.columns].map((property) =>
+  function aheadMembers({ columns, edges }: ObjectPlan, alias: string): string[] {
+    const members = [...columns].map((property) =>
       property === 'createdAt'
         ? `'createdAt', (extract(epoch FROM ${alias}."createdAt") * 1000)::bigint`
         : `'${property}', ${alias}."${property}"`,
     );
-    for (const [name, child] of plan.edges) {
+    for (const [name, child] of edges) {
       const sql = edgeSql(child, alias);
       if (sql !== undefined) members.push(`'${aheadKey(name)}', ${sql}`);
     }
+    return members;
+  }
+
+  function wholeMembers({ members = [] }: ObjectPlan, alias: string): string[] {
+    return members.map((member) => {
+      if (member.kind === 'typename') return `'${member.name}', '${member.type}'`;
+      if (member.kind === 'edge') return `'${member.name}', ${edgeSql(member.plan, alias)}`;
+      const value = `${alias}."${member.property}"`;
+      return `'${member.name}', ${member.property === 'createdAt' ? printedInstant(value) : value}`;
+    });
+  }
+
+  function json(plan: ObjectPlan, alias: string): string {
+    const members = form === 'whole' ? wholeMembers(plan, alias) : aheadMembers(plan, alias);
     return `json_build_object(${members.join(', ')})`;
   }
 
@@ -95,7 +117,7 @@ export function buildSql(root: EdgePlan, { pages }: Pages): string {
     aliases += 1;
     const alias = `r${aliases}`;
     if (edge.kind === 'row' || edge.kind === 'one') {
-      // The id of a root row is the first parameter.
+      // The id of a root row comes before the parameters of what hangs on it.
       if (edge.kind === 'row') parameters += 1;
       const id = edge.kind === 'row' ? `$${parameters}` : `${parent}."${edge.key}"`;
       return `(SELECT ${json(object, alias)} FROM (SELECT ${columnsOf(object)} ${rowById(edge.entity, id)}) AS ${alias})`;
@@ -107,5 +129,7 @@ export function buildSql(root: EdgePlan, { pages }: Pages): string {
     return `(SELECT coalesce(json_agg(${json(object, alias)}), '[]'::json) FROM (${rows}) AS ${alias})`;
   }
 
-  return `SELECT ${edgeSql(root, undefined)}::text AS data`;
+  const values = [...roots].map(([name, plan]) => [name, edgeSql(plan, undefined)] as const);
+  if (form === 'ahead') return `SELECT ${values[0]?.[1]}::text AS data`;
+  return `SELECT json_build_object(${values.map(([name, sql]) => `'${name}', ${sql}`).join(', ')})::text AS data`;
 }

@@ -1,0 +1,151 @@
+import {
+  type ExecutionArgs,
+  type FragmentDefinitionNode,
+  type GraphQLSchema,
+  getArgumentValues,
+  getVariableValues,
+  Kind,
+  type OperationDefinitionNode,
+} from 'graphql';
+import { LRUCache } from 'lru-cache';
+import type { Scope } from '../../auth/scopes.ts';
+import { type Parameter, type Statement, statement } from '../../platform/db/statement.ts';
+import type { Context } from '../context.ts';
+import type { Page } from '../pagination/arguments.ts';
+import { collectFields } from './collect.ts';
+import { conditionVariables } from './conditions.ts';
+import { isToMany } from './edge.ts';
+import { type EdgePlan, planEdge } from './plan.ts';
+import { buildSql, pageParameters, resolvePages } from './statement.ts';
+
+/** An operation that the database can answer by itself. */
+interface WholePlan {
+  readonly roots: ReadonlyMap<string, EdgePlan>;
+  /** What the fields of the operation need; without any of these they are refused one by one, by their resolvers. */
+  readonly scopes: readonly Scope[];
+  readonly statements: LRUCache<string, Statement<{ data: string }>>;
+}
+
+interface OperationCache {
+  readonly fragments: Readonly<Record<string, FragmentDefinitionNode>>;
+  readonly conditions: readonly string[];
+  readonly plans: LRUCache<string, WholePlan | 'declined'>;
+}
+
+type Variables = Readonly<Record<string, unknown>>;
+
+const MAX_PLANS = 16;
+const MAX_STATEMENTS = 16;
+const caches = new WeakMap<OperationDefinitionNode, OperationCache>();
+
+function cacheOf({ document }: ExecutionArgs, operation: OperationDefinitionNode): OperationCache {
+  let cache = caches.get(operation);
+  if (cache === undefined) {
+    const named = document.definitions.flatMap((node) =>
+      node.kind === Kind.FRAGMENT_DEFINITION ? [[node.name.value, node] as const] : [],
+    );
+    const fragments = Object.fromEntries(named);
+    cache = {
+      fragments,
+      conditions: conditionVariables({ operation, fragments }),
+      plans: new LRUCache({ max: MAX_PLANS }),
+    };
+    caches.set(operation, cache);
+  }
+  return cache;
+}
+
+/** The scopes that the fields of a plan need; undefined where the database cannot write all of its response. */
+function scopesOf({ edge, field, object }: EdgePlan): Scope[] | undefined {
+  const own = field.extensions.scope === undefined ? [] : [field.extensions.scope as Scope];
+  if (edge.kind === 'values') return own;
+  if (object?.members === undefined) return undefined;
+  const below = object.members.map((member) => (member.kind === 'edge' ? scopesOf(member.plan) : []));
+  return below.every((scopes) => scopes !== undefined) ? [...own, ...below.flat()] : undefined;
+}
+
+function planOperation(
+  schema: GraphQLSchema,
+  operation: OperationDefinitionNode,
+  { fragments }: OperationCache,
+  variableValues: Record<string, unknown>,
+): WholePlan | 'declined' {
+  const query = schema.getQueryType();
+  if (query == null) return 'declined';
+  const info = { schema, fragments, variableValues };
+  const roots = new Map<string, EdgePlan>();
+  const scopes = new Set<Scope>();
+  for (const [name, nodes] of collectFields(info, query, [operation.selectionSet])) {
+    const field = query.getFields()[nodes[0]?.name.value ?? ''];
+    const plan = field === undefined ? undefined : planEdge(info, field, nodes);
+    const needed = plan === undefined ? undefined : scopesOf(plan);
+    if (plan === undefined || needed === undefined) return 'declined';
+    roots.set(name, plan);
+    for (const scope of needed) scopes.add(scope);
+  }
+  if (roots.size === 0) return 'declined';
+  return { roots, scopes: [...scopes], statements: new LRUCache({ max: MAX_STATEMENTS }) };
+}
+
+/** The statement of a plan and its parameters; undefined where an argument is refused or names nothing. */
+function prepare(
+  { roots, statements }: WholePlan,
+  variables: Variables,
+  context: Context,
+): { statement: Statement<{ data: string }>; values: Parameter[] } | undefined {
+  const pages = new Map<EdgePlan, Page>();
+  const values: Parameter[] = [];
+  let shape = '';
+  for (const plan of roots.values()) {
+    const resolved = resolvePages(plan, variables);
+    if (resolved.shape.includes('!') || (isToMany(plan.edge) && !resolved.pages.has(plan))) return undefined;
+    if (plan.edge.kind === 'row') {
+      const id = plan.edge.id(getArgumentValues(plan.field, plan.node, variables), context);
+      if (id === undefined) return undefined;
+      values.push(id);
+    }
+    values.push(...pageParameters(resolved));
+    for (const [list, page] of resolved.pages) pages.set(list, page);
+    shape += `;${resolved.shape}`;
+  }
+  let found = statements.get(shape);
+  if (found === undefined) {
+    found = statement(`whole_${[...roots.keys()][0]}`, buildSql(roots, { pages, shape }, 'whole'));
+    statements.set(shape, found);
+  }
+  return { statement: found, values };
+}
+
+/**
+ * Answers a query with one statement that writes the `data` of the response itself: nothing is parsed, resolved or
+ * printed on the way. Undefined where the operation has a field that needs a resolver, a scope that the caller lacks,
+ * or an argument that is wrong: then it is executed, and its errors are what they always are. Throws DatabaseError.
+ */
+export async function answerWhole(
+  args: ExecutionArgs,
+  operation: OperationDefinitionNode,
+  context: Context,
+): Promise<string | undefined> {
+  if (operation.operation !== 'query') return undefined;
+  const { schema } = args;
+  const cache = cacheOf(args, operation);
+  const { variableDefinitions = [] } = operation;
+  const given =
+    variableDefinitions.length === 0
+      ? { coerced: {} }
+      : getVariableValues(schema, variableDefinitions, args.variableValues ?? {});
+  if (given.coerced === undefined) return undefined;
+  const variables = given.coerced;
+  const key = cache.conditions.map((name) => String(variables[name] === true)).join();
+  let plan = cache.plans.get(key);
+  if (plan === undefined) {
+    plan = planOperation(schema, operation, cache, variables);
+    cache.plans.set(key, plan);
+  }
+  if (plan === 'declined' || !plan.scopes.every((scope) => context.caller.scopes.has(scope)))
+    return undefined;
+  const prepared = prepare(plan, variables, context);
+  if (prepared === undefined) return undefined;
+  const [row] = await context.db.query(prepared.statement, prepared.values);
+  return row?.data;
+}

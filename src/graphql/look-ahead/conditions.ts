@@ -1,0 +1,17 @@
+import { type ASTVisitor, type GraphQLResolveInfo, Kind, visit } from 'graphql';
+
+/** The variables that @skip and @include of an operation look at: a plan holds for one choice of them. */
+export function conditionVariables({
+  operation,
+  fragments,
+}: Pick<GraphQLResolveInfo, 'operation' | 'fragments'>): string[] {
+  const names = new Set<string>();
+  const visitor: ASTVisitor = {
+    Directive: ({ arguments: args = [] }) => {
+      for (const { value } of args) if (value.kind === Kind.VARIABLE) names.add(value.name.value);
+    },
+  };
+  visit(operation, visitor);
+  for (const fragment of Object.values(fragments)) visit(fragment, visitor);
+  return [...names];
+}
