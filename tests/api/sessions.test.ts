@@ -152,6 +152,29 @@ describe('a request with a session that does more than read', () => {
   });
 });
 
+describe('a page of CORS_ORIGINS', () => {
+  const origin = 'https://app.example.com';
+
+  it.each(['/login', '/logout'])('may call %s with credentials, and others may not', async (path) => {
+    const preflight = (from: string) =>
+      app.fetch(path, {
+        method: 'OPTIONS',
+        headers: {
+          origin: from,
+          'access-control-request-method': 'POST',
+          'access-control-request-headers': 'content-type',
+        },
+      });
+    const allowed = await preflight(origin);
+    expect(allowed.headers.get('access-control-allow-origin')).toBe(origin);
+    expect(allowed.headers.get('access-control-allow-credentials')).toBe('true');
+    const names = [...(await preflight('https://evil.example.com')).headers.keys()];
+    expect(names.filter((name) => name.startsWith('access-control-'))).toEqual([]);
+    const answer = await app.fetch(path, { method: 'POST', headers: { origin } });
+    expect(answer.headers.get('access-control-allow-origin')).toBe(origin);
+  });
+});
+
 describe('what has expired', () => {
   it('is dropped, in batches, and nothing else is', async () => {
     const { id, email } = await visitor(app);

@@ -1,0 +1,50 @@
+import { SignJWT } from 'jose';
+import { describe, expect, it } from 'vitest';
+import { temporaryFolder, until } from '../support/process.ts';
+import { admin, startServer } from '../support/server.ts';
+
+const SECRET = 'a-k3y-f0r-t0kens-0f-this-test-alone';
+const EMAIL = 'eve@example.org';
+const PASSWORD = 'a long passphrase';
+
+describe('the admin command beside a server', () => {
+  it('ends the sessions of an account at once, and a token within a second', async () => {
+    const dataDir = await temporaryFolder();
+    const server = await startServer(dataDir, { JWT_SECRET: SECRET });
+    const user = ['user', 'create', '--name', 'Eve', '--email', EMAIL, '--password', PASSWORD];
+    const { id } = (await admin(user, dataDir)).json;
+    const login = await fetch(`${server.origin}/login`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ email: EMAIL, password: PASSWORD }),
+    });
+    expect(login.status).toBe(200);
+    const cookie = login.headers.getSetCookie()[0]?.split(';')[0] ?? '';
+    const token = await new SignJWT({ role: 'member' })
+      .setProtectedHeader({ alg: 'HS256' })
+      .setSubject(id)
+      .setJti('the-token')
+      .setExpirationTime('5m')
+      .sign(new TextEncoder().encode(SECRET));
+    const status = async (headers: Record<string, string>) =>
+      (await fetch(`${server.origin}/graphql?query={viewer{id}}`, { headers })).status;
+    const bearer = { authorization: `Bearer ${token}` };
+    expect([await status({ cookie }), await status(bearer)]).toEqual([200, 200]);
+
+    const sessions = await admin(['session', 'revoke', '--user', EMAIL], dataDir);
+    expect(sessions).toMatchObject({ code: 0, json: { id, revoked: 1 } });
+    expect(await status({ cookie })).toBe(401);
+    const revoked = await admin(['token', 'revoke', 'the-token'], dataDir);
+    expect(revoked).toMatchObject({ code: 0, json: { jti: 'the-token', revoked: true } });
+    await until('the end of the token', async () => (await status(bearer)) === 401);
+    expect((await admin(['token', 'revoke', 'the-token'], dataDir)).code).toBe(0);
+  });
+
+  it('says so where there is nothing to end, and where it is asked for nothing', async () => {
+    const dataDir = await temporaryFolder();
+    expect((await admin(['session', 'revoke', '--user', 'nobody@example.org'], dataDir)).code).toBe(1);
+    expect((await admin(['session', 'revoke'], dataDir)).code).toBe(2);
+    expect((await admin(['token', 'revoke'], dataDir)).code).toBe(2);
+    expect((await admin(['token', 'revoke', ''], dataDir)).code).toBe(1);
+  });
+});

@@ -1,0 +1,77 @@
+import { generateKeyPairSync } from 'node:crypto';
+import { describe, expect, it } from 'vitest';
+import { ConfigError, loadConfig } from '../../../src/platform/config.ts';
+
+function problemsOf(environment: NodeJS.ProcessEnv): readonly string[] {
+  try {
+    loadConfig(environment);
+    return [];
+  } catch (error) {
+    if (error instanceof ConfigError) return error.problems;
+    throw error;
+  }
+}
+
+const pem = (key: { export(options: { type: 'spki'; format: 'pem' }): string | Buffer }) =>
+  key.export({ type: 'spki', format: 'pem' }).toString();
+const rsa = generateKeyPairSync('rsa', { modulusLength: 2048 });
+const ec = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+const LONG = 'k3JxQm8vZr1TnPd5Wy7LbC0hGfS2aUeI';
+const PRODUCTION = { NODE_ENV: 'production', SECRET_KEY: LONG, PUBLIC_URL: 'https://api.example.com' };
+
+describe('JWT_PUBLIC_KEY', () => {
+  it.each([
+    ['an RSA key', pem(rsa.publicKey)],
+    ['an EC key on P-256', pem(ec.publicKey)],
+    ['several', pem(rsa.publicKey) + pem(ec.publicKey)],
+    ['one with its line breaks written out', pem(ec.publicKey).replaceAll('\n', '\\n')],
+  ])('may be %s', (_what, value) => {
+    expect(problemsOf({ JWT_PUBLIC_KEY: value })).toEqual([]);
+  });
+
+  it.each([
+    ['no PEM', 'not a key'],
+    ['a private key', ec.privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()],
+    ['a short RSA key', pem(generateKeyPairSync('rsa', { modulusLength: 1024 }).publicKey)],
+    ['another curve', pem(generateKeyPairSync('ec', { namedCurve: 'secp384r1' }).publicKey)],
+    ['another kind', pem(generateKeyPairSync('ed25519').publicKey)],
+    ['rubbish in PEM', '-----BEGIN PUBLIC KEY-----\nAAAA\n-----END PUBLIC KEY-----'],
+  ])('is refused where it is %s, and not repeated', (_what, value) => {
+    const [problem = '', ...others] = problemsOf({ JWT_PUBLIC_KEY: value });
+    expect(others).toEqual([]);
+    expect(problem).toMatch(/^JWT_PUBLIC_KEY must hold public keys in PEM/);
+    expect(problem).not.toContain(value);
+  });
+});
+
+describe('JWT_SECRET', () => {
+  it('has 32 bytes at least', () => {
+    expect(problemsOf({ JWT_SECRET: LONG.slice(1) })).toEqual(['JWT_SECRET must be at least 32 bytes long.']);
+    expect(problemsOf({ JWT_SECRET: LONG })).toEqual([]);
+  });
+
+  it('must not be weak in production', () => {
+    const problems = problemsOf({ ...PRODUCTION, JWT_SECRET: 'change-me-change-me-change-me-change-me' });
+    expect(problems).toHaveLength(1);
+    expect(problems[0]).toMatch(/^JWT_SECRET is weak/);
+    expect(problemsOf({ ...PRODUCTION, JWT_SECRET: LONG })).toEqual([]);
+  });
+});
+
+describe('JWT_JWKS_URL', () => {
+  it('is an address, and in production one that nobody can change on its way', () => {
+    expect(problemsOf({ JWT_JWKS_URL: 'file:///etc/passwd' })).toHaveLength(1);
+    expect(problemsOf({ ...PRODUCTION, JWT_JWKS_URL: 'http://login.example.com/jwks' })).toEqual([
+      'JWT_JWKS_URL must be https in production.',
+    ]);
+    for (const url of ['https://login.example.com/jwks', 'http://127.0.0.1:8080/jwks'])
+      expect(problemsOf({ ...PRODUCTION, JWT_JWKS_URL: url })).toEqual([]);
+  });
+});
+
+describe('CREDENTIAL_RECHECK_MS', () => {
+  it('keeps the promise that a stream ends within a minute of its credentials', () => {
+    expect(loadConfig({}).credentialRecheckMs).toBeLessThanOrEqual(30_000);
+    expect(problemsOf({ CREDENTIAL_RECHECK_MS: '30001' })).toHaveLength(1);
+  });
+});
