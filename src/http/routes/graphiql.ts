@@ -13,8 +13,16 @@ export interface GraphiqlOptions {
   readonly demoKey?: string | undefined;
 }
 
-const EXAMPLES = [
-  `# Press the play button. Posts with their authors, in one request.
+interface Example {
+  readonly query: string;
+  readonly variables?: string;
+}
+
+/** One tab each. Lines are short enough to be read whole beside the play button. */
+const EXAMPLES: readonly Example[] = [
+  {
+    query: `# Press the play button (or Ctrl-Enter):
+# posts with their authors, in one request.
 query Posts {
   posts(limit: 5) {
     id
@@ -27,7 +35,11 @@ query Posts {
   }
 }
 `,
-  `# Start this one, then run "CreatePost" in another tab: the event shows up here.
+  },
+  {
+    // GraphiQL ends a subscription when another tab is opened.
+    query: `# Press play and leave it running. Posts created
+# in a second window show up here at once.
 subscription NewPosts {
   postCreated {
     id
@@ -38,15 +50,26 @@ subscription NewPosts {
   }
 }
 `,
-  `mutation CreatePost {
-  createPost(title: "Hello from GraphiQL", body: "Written in the browser.", tags: ["hello"]) {
+  },
+  {
+    query: `# Run it while "NewPosts" runs in another window.
+mutation CreatePost($title: String!) {
+  createPost(
+    title: $title
+    body: "Written in the browser."
+    tags: ["hello"]
+  ) {
     id
     title
     createdAt
   }
 }
 `,
-  `# A cursor connection: pass endCursor as "after" for the next page.
+    variables: '{\n  "title": "Hello from GraphiQL"\n}',
+  },
+  {
+    query: `# Page by page: copy "endCursor" into the
+# variable "after" to get the next one.
 query PostsPage($after: String) {
   postsConnection(first: 3, after: $after) {
     edges {
@@ -68,7 +91,15 @@ query PostsPage($after: String) {
   }
 }
 `,
+    variables: '{\n  "after": null\n}',
+  },
 ];
+
+/** A comment where there is no key: a placeholder would be sent, and refused, with the query for the schema too. */
+function headersFor(key: string | undefined): string {
+  const line = `"Authorization": "Bearer ${key ?? '<your API key>'}"`;
+  return `{\n  ${key === undefined ? '// ' : ''}${line}\n}`;
+}
 
 interface Page {
   readonly html: Buffer;
@@ -77,15 +108,13 @@ interface Page {
 }
 
 async function renderPage(endpoint: string, key: string | undefined): Promise<Page> {
-  const headers = JSON.stringify({ Authorization: `Bearer ${key ?? '<your API key>'}` }, null, 2);
-  const [defaultQuery = ''] = EXAMPLES;
+  const headers = headersFor(key);
   const html = Buffer.from(
     renderGraphiQL({
       title: 'Content Graph API',
       endpoint,
-      defaultQuery,
       headers,
-      defaultTabs: EXAMPLES.map((query) => ({ query, headers })),
+      defaultTabs: EXAMPLES.map((example) => ({ ...example, headers })),
       subscriptionsProtocol: 'SSE',
       shouldPersistHeaders: false,
     }),
@@ -110,7 +139,7 @@ export function useGraphiqlPage({ path, endpoint, demoKey }: GraphiqlOptions): H
       if (
         request.method !== 'GET' ||
         url.pathname !== path ||
-        url.searchParams.has('query') ||
+        // With a query in the address too: GraphiQL puts the open tab there, and a reload must find it again.
         !wantsHtml(request.headers.get('accept'))
       )
         return undefined;
