@@ -24,8 +24,10 @@ export interface OpenOptions {
   readonly migrates: boolean;
 }
 
-/** A first start makes the database, migrates it and seeds it: about five seconds, more on a slow disk. */
-const WAIT_MS = 20_000;
+/** Who has the folder and takes no connections is starting, which takes seconds, or on a busy machine many. */
+const START_WAIT_MS = 60_000;
+/** Who takes connections should answer them. */
+const ANSWER_WAIT_MS = 20_000;
 const RETRY_MS = 100;
 /** No command runs long; a server that was stopped in the middle of one would hold it for ever. */
 const QUERY_TIMEOUT_MS = 30_000;
@@ -44,7 +46,7 @@ function embeddedServer(
     // All connections share one backend: a named statement of ours would collide with one of the server's.
     named: false,
     overrun: nothing,
-    cancel: nothing,
+    cancel: async () => undefined,
     ready,
     close,
   };
@@ -77,23 +79,28 @@ async function openOwn(options: OpenOptions): Promise<Opened> {
 /** Why the database of a running server cannot be used yet. */
 interface NotYet {
   readonly reason: string;
+  /** For how long, since the command began, it is worth trying again. */
+  readonly waitMs: number;
 }
 
 /** Connects to the embedded database that another process serves, once that one has migrated it. */
 async function openBeside({ config, log }: OpenOptions): Promise<Opened | NotYet> {
   const address = publishedAddress(config.dataDir);
-  if (address === undefined) return { reason: 'It takes no connections yet.' };
+  if (address === undefined) return { reason: 'It takes no connections yet.', waitMs: START_WAIT_MS };
   const elsewhere = { ready: async () => undefined, close: async () => undefined };
   const database = connectDatabase('embedded', embeddedServer(address, elsewhere), log);
   try {
     const pending = await pendingMigrations(database);
     if (pending.length === 0) return { database, applied: [] };
     await database.close();
-    return { reason: `It lacks the migrations ${pending.join(', ')}: start it again.` };
+    return {
+      reason: `It lacks the migrations ${pending.join(', ')}: start it again.`,
+      waitMs: ANSWER_WAIT_MS,
+    };
   } catch (error) {
     await database.close();
     if (error instanceof DatabaseError && error.kind === 'unavailable')
-      return { reason: `It does not answer (${error.message}).` };
+      return { reason: `It does not answer (${error.message}).`, waitMs: ANSWER_WAIT_MS };
     throw error;
   }
 }
@@ -101,10 +108,10 @@ async function openBeside({ config, log }: OpenOptions): Promise<Opened | NotYet
 /**
  * Opens the database that the settings name. The embedded one belongs to one process at a time: where the folder is
  * taken, the command goes through the server that has it. A server that is starting is waited for, and one that dies
- * meanwhile leaves the folder free. Throws AdminError after 20 s of neither, and what opening and migrating throw.
+ * meanwhile leaves the folder free. Throws AdminError when neither comes to pass, and what opening and migrating throw.
  */
 export async function openForCommand(options: OpenOptions): Promise<Opened> {
-  const deadlineMs = performance.now() + WAIT_MS;
+  const begunMs = performance.now();
   for (;;) {
     try {
       return await openOwn(options);
@@ -113,7 +120,7 @@ export async function openForCommand(options: OpenOptions): Promise<Opened> {
     }
     const beside = await openBeside(options);
     if ('database' in beside) return beside;
-    if (performance.now() > deadlineMs)
+    if (performance.now() - begunMs > beside.waitMs)
       throw new AdminError(
         `Another process has the embedded database in "${options.config.dataDir}", and the command does not get through to it. ${beside.reason}`,
       );

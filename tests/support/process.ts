@@ -8,7 +8,8 @@ import { onTestFinished } from 'vitest';
 
 export const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const NODE = join(ROOT, 'node_modules/.bin/node');
-const WAIT_MS = 60_000;
+/** Enough for a first start on a machine that is busy with much else. */
+const WAIT_MS = 120_000;
 const RETRY_MS = 20;
 
 export interface Exit {
@@ -30,7 +31,7 @@ export interface Process {
   printed(pattern: RegExp): Promise<RegExpExecArray>;
 }
 
-/** Asks until the answer is neither undefined nor false. Throws after a minute, naming what was waited for. */
+/** Asks until the answer is neither undefined nor false. Throws after two minutes, naming what was waited for. */
 export async function until<T>(
   what: string,
   ask: () => Promise<T | undefined | false> | T | undefined | false,
