@@ -19,6 +19,9 @@ export interface PublicError {
 
 const masked = new WeakMap<GraphQLError, PublicError>();
 
+/** graphql-js quotes what it refuses, however long that is: a quarter of a megabyte need not travel back. */
+const MAX_MESSAGE_LENGTH = 1_000;
+
 /** graphql-js' message for a variable that does not fit its type. */
 const VARIABLE = /^Variable "\$(\w+)"/;
 
@@ -69,7 +72,8 @@ export function maskError(error: unknown, options: MaskOptions): GraphQLError {
       code: known,
       ...(known === 'BAD_USER_INPUT' && variable !== undefined ? { argument: variable } : {}),
     };
-    return publish(error, message, extensions, {
+    const shown = message.length > MAX_MESSAGE_LENGTH ? `${message.slice(0, MAX_MESSAGE_LENGTH)}…` : message;
+    return publish(error, shown, extensions, {
       code: known,
       status: 400,
       negotiable: true,

@@ -1,8 +1,14 @@
 import { BlockList, isIP } from 'node:net';
 
-/** The address as Node's BlockList takes it: an IPv4 one that came in over IPv6 is the IPv4 one. */
-function normalise(address: string): string {
-  return address.replace(/^::ffff:(?=\d+\.)/i, '').replace(/^\[|\]$/g, '');
+/**
+ * The address as Node's BlockList takes it: an IPv4 one that came in over IPv6 is the IPv4 one, and the brackets and
+ * the port that some proxies add are gone.
+ */
+export function normaliseAddress(address: string): string {
+  return address
+    .replace(/^\[(.*)\](?::\d+)?$/, '$1')
+    .replace(/^(\d+(?:\.\d+){3}):\d+$/, '$1')
+    .replace(/^::ffff:(?=\d+\.)/i, '');
 }
 
 /** Whether a peer is one of the proxies that TRUST_PROXY names. */
@@ -27,8 +33,8 @@ export function proxyTrust(networks: readonly string[]): ProxyTrust {
  * that is none. What stands left of it the client could have written itself.
  */
 export function clientAddress(peer: string, forwardedFor: string | null, isTrusted: ProxyTrust): string {
-  let address = normalise(peer);
-  const hops = (forwardedFor ?? '').split(',').map((hop) => normalise(hop.trim()));
+  let address = normaliseAddress(peer);
+  const hops = (forwardedFor ?? '').split(',').map((hop) => normaliseAddress(hop.trim()));
   while (isTrusted(address)) {
     const hop = hops.pop();
     if (hop === undefined || isIP(hop) === 0) break;

@@ -8,6 +8,9 @@ const ANSWERS: Readonly<Record<string, readonly [string, string]>> = {
 };
 const OTHERWISE: readonly [string, string] = ['400 Bad Request', 'This is not HTTP.'];
 
+/** How long a client has to read the answer before the connection is gone, whatever it still sends. */
+const LINGER_MS = 1_000;
+
 /** Answers a connection that sent no request that could be read, in the shape of all refusals, and closes it. */
 export function answerClientError(error: Error & { code?: string }, socket: Duplex): void {
   if (error.code === 'ECONNRESET' || !socket.writable) {
@@ -28,4 +31,6 @@ export function answerClientError(error: Error & { code?: string }, socket: Dupl
       body,
     ].join('\r\n'),
   );
+  // Ending it closes our half only: one that goes on sending, a byte at a time, would keep the rest for ever.
+  setTimeout(() => socket.destroy(), LINGER_MS).unref();
 }

@@ -1,9 +1,13 @@
 import { ApiError } from '../graphql/errors.ts';
+import type { Cancellation } from '../platform/db/cancellation.ts';
 
 /** Lets so many in at a time, has a few more wait in line, and sends the rest away. */
 export interface Gate {
-  /** Resolves when there is room. Throws SERVICE_UNAVAILABLE where the line is full. Every pass ends with `leave`. */
-  enter(): Promise<void>;
+  /**
+   * Resolves when there is room; every pass ends with `leave`. Throws SERVICE_UNAVAILABLE where the line is full, and
+   * TIMEOUT where the work is called off while it waits.
+   */
+  enter(cancellation?: Cancellation): Promise<void>;
   leave(): void;
   readonly inside: number;
   readonly waiting: number;
@@ -13,7 +17,7 @@ export function createGate(maxInside: number, maxWaiting: number): Gate {
   let inside = 0;
   const line: (() => void)[] = [];
   return {
-    async enter() {
+    async enter(cancellation) {
       if (inside < maxInside) {
         inside += 1;
         return;
@@ -23,7 +27,17 @@ export function createGate(maxInside: number, maxWaiting: number): Gate {
           headers: { 'retry-after': '1' },
         });
       }
-      await new Promise<void>((resolve) => line.push(resolve));
+      await new Promise<void>((resolve, reject) => {
+        const stayed = cancellation?.onCancel(() => {
+          line.splice(line.indexOf(goIn), 1);
+          reject(new ApiError('TIMEOUT', 'The operation waited too long for others to end.'));
+        });
+        const goIn = () => {
+          stayed?.();
+          resolve();
+        };
+        line.push(goIn);
+      });
     },
     leave() {
       const next = line.shift();

@@ -66,6 +66,7 @@ export function useGraphqlParams({ path, maxBodyBytes, log }: GraphqlParamsOptio
     onRequest({ request, url, serverContext, endResponse }) {
       const { state } = serverContext;
       const { pathname } = url;
+      if (state.refusal !== undefined) return endResponse(errorResponse(state.refusal, state, log));
       if (pathname !== path)
         return endResponse(
           errorResponse(
@@ -74,7 +75,6 @@ export function useGraphqlParams({ path, maxBodyBytes, log }: GraphqlParamsOptio
             log,
           ),
         );
-      if (state.refusal !== undefined) return endResponse(errorResponse(state.refusal, state, log));
       if (request.method === 'POST' || request.method === 'GET') return undefined;
       const wrongMethod = new ApiError('BAD_REQUEST', 'GraphQL takes GET and POST.', {
         status: 405,

@@ -64,6 +64,8 @@ export function createNodeServer({
     const { bytes, refusal } = hasBody
       ? await receiveBody(incoming, maxBodyBytes)
       : { bytes: undefined, refusal: undefined };
+    // It was too late and has been answered so: what the client was told has failed must not happen after all.
+    if (!incoming.socket.writable) return void outgoing.destroy();
     const peerAddress = incoming.socket.remoteAddress;
     const streams = { drainLimitMs, onCutOff };
     const sending = { head: incoming.method === 'HEAD', close: refusal !== undefined, streams };

@@ -3,7 +3,7 @@ import { type Caller, isAuthenticated } from '../auth/principal.ts';
 import type { FeedStart } from '../events/feed.ts';
 import type { Context } from '../graphql/context.ts';
 import type { ApiError } from '../graphql/errors.ts';
-import { addressKey } from './client-address.ts';
+import { addressKey, normaliseAddress } from './client-address.ts';
 import type { OperationCost } from './operation-limits/limits.ts';
 
 /** What is known of one HTTP request, filled in by the plugins in the order in which they run. */
@@ -51,7 +51,7 @@ export interface NewRequest {
 export function newRequestState({ nowMs, peerAddress, refusal }: NewRequest): RequestState {
   return {
     requestId: '',
-    clientAddress: peerAddress ?? '127.0.0.1',
+    clientAddress: normaliseAddress(peerAddress ?? '127.0.0.1'),
     authenticationError: undefined,
     startedAtMs: nowMs,
     peerAddress,

@@ -150,18 +150,20 @@ export function createRunner({ database, log, gate, timeoutMs, onCommit }: Runne
     }
   }
 
-  /** Runs among so many others, within its time. */
+  /** Runs among so many others. Waiting for them is part of its time. */
   async function admitted<T extends ExecutionResult | undefined>(
     { contextValue }: ExecutionArgs,
     run: (cancellation: Cancellation) => Promise<T>,
   ): Promise<T | ExecutionResult> {
     const context = contextValue as Context;
-    try {
-      await gate.enter();
-    } catch (error) {
-      return refusedResult(error, context, log);
-    }
-    return timed(context, (cancellation) => run(cancellation).finally(() => gate.leave()));
+    return timed(context, async (cancellation) => {
+      try {
+        await gate.enter(cancellation);
+      } catch (error) {
+        return refusedResult(error, context, log);
+      }
+      return run(cancellation).finally(() => gate.leave());
+    });
   }
 
   return {

@@ -9,6 +9,7 @@ import { type BucketPolicy, describe, type Taken } from './token-bucket.ts';
 const COMMAND_TIMEOUT_MS = 100;
 /** After a failure Redis is left alone for this long, so that an outage does not cost every request the timeout. */
 const BACK_OFF_MS = 1_000;
+const SILENCE_MS = 3_000;
 const PREFIX = 'content-graph:bucket:';
 
 /**
@@ -49,6 +50,8 @@ export function redisBuckets({ url, clock, log, metrics }: RedisBucketsOptions):
   const redis = new Redis(url, {
     commandTimeout: COMMAND_TIMEOUT_MS,
     connectTimeout: 2_000,
+    // A connection that has gone silent is given up: TCP itself would try for a quarter of an hour.
+    socketTimeout: SILENCE_MS,
     maxRetriesPerRequest: 0,
     retryStrategy: (attempt) => Math.min(attempt * 100, BACK_OFF_MS),
   });

@@ -4,6 +4,7 @@ import type { ClientBase } from 'pg';
 /** PostgreSQL's protocol, "CancelRequest": its length, its code, then the backend's number and secret. */
 const LENGTH = 16;
 const CODE = 80_877_102;
+const TIMEOUT_MS = 1_000;
 
 interface BackendKey {
   readonly processID?: number | null;
@@ -15,8 +16,9 @@ interface BackendKey {
 /**
  * Asks the server to cancel what it runs for a connection, over a connection of its own: the pool may be empty just
  * because everybody waits for such statements. A request that does not arrive is made up for by `statement_timeout`.
+ * Resolves once the server has seen to it and closed that connection (libpq waits for that as well).
  */
-export function cancelStatement(client: ClientBase): void {
+export async function cancelStatement(client: ClientBase): Promise<void> {
   const { processID, secretKey, host = 'localhost', port = 5432 } = client as unknown as BackendKey;
   if (processID == null || secretKey == null) return;
   const message = Buffer.alloc(LENGTH);
@@ -25,7 +27,9 @@ export function cancelStatement(client: ClientBase): void {
   message.writeInt32BE(processID, 8);
   message.writeInt32BE(secretKey, 12);
   const socket = host.startsWith('/') ? connect(`${host}/.s.PGSQL.${port}`) : connect(port, host);
+  const closed = new Promise<void>((resolve) => socket.once('close', () => resolve()));
   socket.on('error', () => socket.destroy());
-  socket.setTimeout(1_000, () => socket.destroy());
-  socket.end(message);
+  socket.setTimeout(TIMEOUT_MS, () => socket.destroy());
+  socket.resume().end(message);
+  await closed;
 }

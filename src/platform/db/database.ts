@@ -4,6 +4,7 @@ import { PrismaClient } from '../../generated/prisma/client.ts';
 import type { Logger } from '../log.ts';
 import type { Cancellation } from './cancellation.ts';
 import { DatabaseError, toDatabaseError } from './errors.ts';
+import { lendFor, limitStatements, statementCancelled } from './limited-client.ts';
 import { prismaOn } from './pinned-prisma.ts';
 import { type DatabaseServer, openServer, type ServerOptions } from './server.ts';
 import type { Parameter, Queryable, Statement } from './statement.ts';
@@ -33,8 +34,12 @@ const TYPES: pg.CustomTypesConfig = {
     oid === INT8 ? Number : pg.types.getTypeParser(oid, format)) as typeof pg.types.getTypeParser,
 };
 
-function calledOff(): DatabaseError {
-  return new DatabaseError('timeout', new Error('the operation was cancelled'));
+/**
+ * The embedded server is one backend: what a connection before has prepared there is still there, under names that
+ * this one is about to give.
+ */
+async function forgetStatements(client: pg.ClientBase): Promise<void> {
+  await client.query('DEALLOCATE ALL');
 }
 
 /** Opens the database that the settings name. Throws FolderInUseError where another process has the embedded folder. */
@@ -51,48 +56,55 @@ export function connectDatabase(kind: Database['kind'], server: DatabaseServer, 
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     idleTimeoutMillis: kind === 'embedded' ? 0 : IDLE_TIMEOUT_MS,
     keepAlive: true,
+    async onConnect(client) {
+      limitStatements(client, server);
+      if (kind === 'embedded' && server.named) await forgetStatements(client);
+    },
   });
   // A connection that breaks is replaced by the pool; without listeners, idle or lent, it would end the process.
   pool.on('error', (error) => log.warn({ err: error }, 'an idle database connection broke'));
   pool.on('connect', (client) => client.on('error', () => undefined));
   const prisma = new PrismaClient({ adapter: new PrismaPg(pool) });
-  const { statementLimitMs } = server;
 
-  async function lend(): Promise<pg.PoolClient> {
-    await server.ready();
+  async function serverReady(): Promise<void> {
     try {
-      return await pool.connect();
+      await server.ready();
     } catch (error) {
-      throw toDatabaseError(error);
+      throw new DatabaseError('unavailable', error);
     }
   }
 
-  /** Runs a statement on a connection, within its time and for as long as somebody waits for it. */
+  async function lend(cancellation?: Cancellation): Promise<pg.PoolClient> {
+    await serverReady();
+    let client: pg.PoolClient;
+    try {
+      client = await pool.connect();
+    } catch (error) {
+      // A server that restarts refuses whoever waits in line at that moment.
+      if (kind !== 'embedded') throw toDatabaseError(error);
+      await serverReady();
+      client = await pool.connect().catch((again: unknown) => Promise.reject(toDatabaseError(again)));
+    }
+    lendFor(client, cancellation);
+    return client;
+  }
+
+  function giveBack(client: pg.PoolClient, error?: Error): void {
+    lendFor(client, undefined);
+    client.release(error);
+  }
+
   async function run<Row>(
     client: pg.PoolClient,
     { name, text }: Statement<Row>,
     values: readonly Parameter[],
-    cancellation?: Cancellation,
   ): Promise<Row[]> {
-    if (cancellation?.cancelled) throw calledOff();
-    let overran = false;
-    const timer =
-      statementLimitMs === undefined
-        ? undefined
-        : setTimeout(() => {
-            overran = true;
-            server.overrun(client);
-          }, statementLimitMs);
-    const settled = cancellation?.onCancel(() => server.cancel(client));
     try {
       const config = { text, values: values as unknown[], types: TYPES };
       const result = await client.query(server.named ? { ...config, name } : config);
       return result.rows as Row[];
     } catch (error) {
-      throw overran || cancellation?.cancelled ? new DatabaseError('timeout', error) : toDatabaseError(error);
-    } finally {
-      clearTimeout(timer);
-      settled?.();
+      throw toDatabaseError(error);
     }
   }
 
@@ -101,29 +113,29 @@ export function connectDatabase(kind: Database['kind'], server: DatabaseServer, 
     values: readonly Parameter[],
     cancellation?: Cancellation,
   ): Promise<Row[]> {
-    if (cancellation?.cancelled) throw calledOff();
-    const client = await lend();
+    if (cancellation?.cancelled) throw toDatabaseError(statementCancelled());
+    const client = await lend(cancellation);
     let broken: Error | undefined;
     try {
-      return await run(client, statement, values, cancellation);
+      return await run(client, statement, values);
     } catch (error) {
       if (error instanceof DatabaseError && error.kind === 'unavailable') broken = error;
       throw error;
     } finally {
-      client.release(broken);
+      giveBack(client, broken);
     }
   }
 
   async function connect(cancellation?: Cancellation): Promise<Connection> {
-    if (cancellation?.cancelled) throw calledOff();
-    const client = await lend();
+    if (cancellation?.cancelled) throw toDatabaseError(statementCancelled());
+    const client = await lend(cancellation);
     return {
       client,
       get prisma() {
         return prismaOn(client);
       },
-      query: (statement, values) => run(client, statement, values, cancellation),
-      release: (error) => client.release(error),
+      query: (statement, values) => run(client, statement, values),
+      release: (error) => giveBack(client, error),
     };
   }
 
@@ -134,7 +146,7 @@ export function connectDatabase(kind: Database['kind'], server: DatabaseServer, 
     cancellable: (cancellation) => ({ query: (statement, values) => query(statement, values, cancellation) }),
     unitOfWork: (options, cancellation) => new UnitOfWork(() => connect(cancellation), options),
     async dedicatedClient() {
-      await server.ready();
+      await serverReady();
       const client = new pg.Client({
         ...server.direct,
         connectionTimeoutMillis: CONNECT_TIMEOUT_MS,

@@ -1,11 +1,12 @@
-import type { ClientBase, ClientConfig } from 'pg';
+import type { ClientConfig } from 'pg';
 import type { Config } from '../config.ts';
 import type { Logger } from '../log.ts';
 import { cancelStatement } from './cancel-statement.ts';
 import { startEmbeddedServer } from './embedded/server.ts';
+import type { StatementControl } from './limited-client.ts';
 
 /** The PostgreSQL server behind a Database: how to reach it, and what it cannot do by itself. */
-export interface DatabaseServer {
+export interface DatabaseServer extends StatementControl {
   /** For the pool. */
   readonly connection: ClientConfig;
   /** For migrations and LISTEN: past a connection pooler. */
@@ -13,12 +14,6 @@ export interface DatabaseServer {
   readonly poolSize: number;
   /** Whether statements may have names. */
   readonly named: boolean;
-  /** How long a statement may run before `overrun`; undefined where the server sees to it. */
-  readonly statementLimitMs?: number | undefined;
-  /** Ends what runs on a connection past its time. */
-  overrun(client: ClientBase): void;
-  /** Ends what runs on a connection because nobody waits for it any more. */
-  cancel(client: ClientBase): void;
   /** Resolves once connections are taken. */
   ready(): Promise<void>;
   close(): Promise<void>;
@@ -57,7 +52,7 @@ function postgresServer(
     poolSize,
     named: named && !pooled,
     statementLimitMs: pooled ? statementLimitMs : undefined,
-    overrun: cancelStatement,
+    overrun: (client) => void cancelStatement(client),
     cancel: cancelStatement,
     ready: async () => undefined,
     close: async () => undefined,
@@ -87,7 +82,7 @@ export async function openServer({
         .restart('a statement ran past its time')
         .catch((error: unknown) => log.error({ err: error }, 'the embedded database did not come back')),
     // Whatever runs ends by itself within the limit; ending the worker would hit everybody else's work as well.
-    cancel: () => undefined,
+    cancel: async () => undefined,
     ready: server.ready,
     close: server.close,
   };

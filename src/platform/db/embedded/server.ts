@@ -68,8 +68,9 @@ export async function startEmbeddedServer(
     });
   }
 
-  function renew(): Promise<void> {
-    starting = start();
+  /** Starts a worker once `ended` has resolved; whoever asks for `ready` meanwhile waits for it. */
+  function renew(ended?: Promise<unknown>): Promise<void> {
+    starting = ended === undefined ? start() : ended.then(start);
     // Whoever needs the database awaits `ready` and gets the error there.
     starting.catch(() => undefined);
     return starting;
@@ -91,8 +92,7 @@ export async function startEmbeddedServer(
       log.warn({ reason }, 'restarting the embedded database');
       const old = worker;
       worker = undefined;
-      await old?.terminate();
-      await renew();
+      await renew(old?.terminate());
     },
     async close() {
       closing = true;
