@@ -1,6 +1,6 @@
 import type { PoolClient } from 'pg';
 import type { PrismaClient } from '../../generated/prisma/client.ts';
-import { toDatabaseError } from './errors.ts';
+import { DatabaseError, toDatabaseError } from './errors.ts';
 import type { Parameter, Queryable, Statement } from './statement.ts';
 
 /** A connection on loan: statements on it, Prisma's client bound to it. */
@@ -91,7 +91,10 @@ export class UnitOfWork implements Queryable {
       return result;
     } catch (error) {
       this.#afterCommit.length = callbacks;
-      await command(client, `ROLLBACK TO SAVEPOINT ${name}`);
+      await command(client, `ROLLBACK TO SAVEPOINT ${name}`).catch((lost: unknown) => {
+        // The connection is gone, and the whole transaction with it: what ended it comes first.
+        throw error instanceof DatabaseError ? error : lost;
+      });
       throw error;
     }
   }
