@@ -1,5 +1,6 @@
 import { onTestFinished } from 'vitest';
 import { type AppOptions, createApp } from '../../src/app.ts';
+import { openDatabase } from '../../src/platform/db/database.ts';
 import { createLogger } from '../../src/platform/log.ts';
 import { ORIGIN, type TestApp } from './app.ts';
 
@@ -16,4 +17,19 @@ export function secondInstance(
   const app = createApp({ config, database, log, ...options });
   onTestFinished(() => app.close());
   return { fetch: (path, init) => app.fetch(new Request(new URL(path, ORIGIN), init)) };
+}
+
+/** An instance with a pool of its own, as another process has it: nothing but the database is shared. */
+export async function instanceOnOwnPool(
+  app: TestApp,
+  config: TestApp['config'] = app.config,
+): Promise<Pick<TestApp, 'fetch'>> {
+  const log = createLogger({
+    level: 'debug',
+    pretty: false,
+    destination: { write: (line) => void app.logged.push(line) },
+  });
+  const database = await openDatabase({ config, log });
+  onTestFinished(() => database.close());
+  return secondInstance(app, { config, database });
 }

@@ -30,7 +30,7 @@ const POLL_MS = 50;
 interface Attempt {
   /** Undefined where the mutation did not run. */
   readonly result: ExecutionResult | undefined;
-  /** What is stored under the key now. */
+  /** What is committed under the key now, as far as is known. */
   readonly stored: StoredResponse | undefined;
 }
 
@@ -92,8 +92,11 @@ export function createIdempotentRunner({
           status: statusOf(answer, 'application/json'),
           body: stringifyResult(answer),
         };
-        await storeResponse(work, owner, stored);
-        found = stored;
+        await storeResponse(work, owner, stored, since());
+        // Not before: what is rolled back after all must not be given to those who wait.
+        work.afterCommit(() => {
+          found = stored;
+        });
         return fixedResult(answer, stored);
       },
     });
@@ -163,14 +166,13 @@ export function createIdempotentRunner({
   return async (args) => {
     const context = args.contextValue as OperationContext;
     const header = context.request.headers.get('idempotency-key');
-    if (header === null || context.state.operationKind !== 'mutation' || !isAuthenticated(context.caller))
-      return runner.run(args);
+    const { caller } = context;
+    if (header === null || context.state.operationKind !== 'mutation') return runner.run(args);
     try {
-      return await runKeyed(
-        args,
-        { userId: context.caller.userId, key: parseIdempotencyKey(header) },
-        context,
-      );
+      const key = parseIdempotencyKey(header);
+      // Keys belong to accounts; without one there is nothing that a mutation can do.
+      if (!isAuthenticated(caller)) return await runner.run(args);
+      return await runKeyed(args, { userId: caller.userId, key }, context);
     } catch (error) {
       return refusedResult(error, context, log);
     }

@@ -1,3 +1,4 @@
+import { DatabaseError } from '../../platform/db/errors.ts';
 import { type Queryable, statement } from '../../platform/db/statement.ts';
 import { hashKey, seal, unseal } from './seal.ts';
 
@@ -25,11 +26,13 @@ const FIND = statement<Row>(
   'SELECT fingerprint, status, body FROM idempotency_keys WHERE user_id = $1 AND key_hash = $2 AND created_at > $3::timestamptz',
 );
 
-/** A response past its time may still be there: it gives way. */
-const STORE = statement<never>(
+/** A response past its time may still be there: it gives way. One within its time never does. */
+const STORE = statement<{ status: number }>(
   'idempotency_store',
-  `INSERT INTO idempotency_keys (user_id, key_hash, fingerprint, status, body) VALUES ($1, $2, $3, $4, $5)
-   ON CONFLICT (user_id, key_hash) DO UPDATE SET fingerprint = excluded.fingerprint, status = excluded.status, body = excluded.body, created_at = excluded.created_at`,
+  `INSERT INTO idempotency_keys AS kept (user_id, key_hash, fingerprint, status, body) VALUES ($1, $2, $3, $4, $5)
+   ON CONFLICT (user_id, key_hash) DO UPDATE SET fingerprint = excluded.fingerprint, status = excluded.status, body = excluded.body, created_at = excluded.created_at
+     WHERE kept.created_at <= $6::timestamptz
+   RETURNING status`,
 );
 
 /** Taken before anything is written: a transaction that only waits or holds this keeps no events back. */
@@ -57,13 +60,19 @@ export async function findResponse(
   return row === undefined ? undefined : { ...row, body: unseal(owner, row.body) };
 }
 
-/** Stores the response in the transaction of the mutation. */
+/**
+ * Stores the response in the transaction of the mutation. Throws DatabaseError, also where there is one after `since`:
+ * the lock keeps that from happening, and the primary key does where two versions of the service lock differently.
+ */
 export async function storeResponse(
   db: Queryable,
   owner: KeyOwner,
   { fingerprint, status, body }: StoredResponse,
+  since: Date,
 ): Promise<void> {
-  await db.query(STORE, [owner.userId, hashKey(owner), fingerprint, status, seal(owner, body)]);
+  const values = [owner.userId, hashKey(owner), fingerprint, status, seal(owner, body), since];
+  const stored = await db.query(STORE, values);
+  if (stored.length === 0) throw new DatabaseError('conflict', new Error('the key has a response already'));
 }
 
 /** Takes the key for this transaction; false where another one, anywhere, has it. */

@@ -14,6 +14,9 @@ export interface UnitOfWorkOptions {
   readonly separable: boolean;
 }
 
+/** Longer than any statement before it may still take. */
+const END_LIMIT_MS = 10_000;
+
 /**
  * One transaction on one connection, for everything that a mutation reads and writes. It opens with the first
  * statement: a mutation that is refused before costs the database nothing. There is no way from here to the pool, so
@@ -121,14 +124,23 @@ export class UnitOfWork implements Queryable {
     this.#ended = true;
     const connection = await this.#connection;
     if (connection === undefined) return;
+    let released = false;
+    const release = (error?: Error) => {
+      if (!released) connection.release(error);
+      released = true;
+    };
+    // A server that vanished leaves this unanswered for as long as TCP tries: closing the connection ends the wait.
+    const timer = setTimeout(() => release(new Error(`${sql} was not answered`)), END_LIMIT_MS);
     try {
       const { command: done } = await connection.client.query(sql);
       // PostgreSQL answers COMMIT in a failed transaction with ROLLBACK and no error.
       if (done !== sql) throw new Error('the transaction had failed and was rolled back');
-      connection.release();
+      release();
     } catch (error) {
-      connection.release(error as Error);
+      release(error as Error);
       throw toDatabaseError(error);
+    } finally {
+      clearTimeout(timer);
     }
   }
 }

@@ -1,0 +1,177 @@
+import type pg from 'pg';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import type { TestApp } from '../support/app.ts';
+import { useApp } from '../support/app.ts';
+import {
+  CREATE_POST,
+  type KeyedRequest,
+  postsNamed,
+  type RawAnswer,
+  send,
+  storedFor,
+} from '../support/keyed.ts';
+import { instanceOnOwnPool } from '../support/second-instance.ts';
+import { visitor } from '../support/session.ts';
+import { subscribe, titlesOf } from '../support/subscriber.ts';
+
+const DUPLICATES = 50;
+/** The first field waits where api_keys is locked, before it has written anything; the second makes the post. */
+const BLOCKED =
+  'mutation ($title: String!) { createApiKey(name: "held", scopes: ["posts:read"]) { key } createPost(title: $title, body: "b") { id } }';
+
+describe('Identical keyed mutations at two instances', () => {
+  const app = useApp({
+    settings: {
+      DATABASE_POOL_SIZE: '2',
+      STATEMENT_TIMEOUT_MS: '30000',
+      OPERATION_TIMEOUT_MS: '30000',
+    },
+  });
+
+  async function connect(): Promise<pg.Client> {
+    const client = await app.database.dedicatedClient();
+    onTestFinished(() => client.end());
+    return client;
+  }
+
+  /** Keeps API keys from being made until it is let go. A table lock owns no transaction id: it holds no events back. */
+  async function holdUp() {
+    const client = await connect();
+    await client.query('BEGIN');
+    await client.query('LOCK TABLE api_keys IN SHARE MODE');
+    return {
+      /** Resolves once a mutation waits for it. */
+      met: () =>
+        expect
+          .poll(
+            async () => {
+              const { rows } = await client.query(
+                "SELECT FROM pg_locks WHERE NOT granted AND relation = 'api_keys'::regclass",
+              );
+              return rows.length;
+            },
+            { timeout: 10_000 },
+          )
+          .toBe(1),
+      letGo: () => client.query('COMMIT'),
+    };
+  }
+
+  /** As a client does that was told to come back. */
+  async function untilDone(
+    instance: Pick<TestApp, 'fetch'>,
+    request: KeyedRequest,
+    first: RawAnswer,
+  ): Promise<RawAnswer> {
+    let answer = first;
+    while (answer.status === 409) answer = await send(instance, request);
+    return answer;
+  }
+
+  it('make one post and give one answer', async () => {
+    const instances = [app, await instanceOnOwnPool(app)];
+    const { key, id } = await app.account();
+    for (let turn = 0; turn < 5; turn += 1) {
+      const title = `at once ${turn} ${id}`;
+      const request = { query: CREATE_POST, variables: { title }, key, idempotencyKey: title };
+      const answers = await Promise.all(
+        Array.from({ length: DUPLICATES }, async (_, index) => {
+          const instance = instances[index % 2] ?? app;
+          return untilDone(instance, request, await send(instance, request));
+        }),
+      );
+      expect(new Set(answers.map(({ status, text }) => `${status} ${text}`)).size).toBe(1);
+      expect(answers[0]?.status).toBe(200);
+      expect(answers.filter(({ replayed }) => replayed === null)).toHaveLength(1);
+      expect(await postsNamed(app, title)).toBe(1);
+    }
+    expect(await storedFor(app, id)).toBe(5);
+  });
+
+  it('leave connections and events to others while they wait', async () => {
+    const other = await instanceOnOwnPool(app);
+    const instances = [app, other];
+    const person = await visitor(app);
+    const streams = [await subscribe(app, { key: person.key }), await subscribe(other, { key: person.key })];
+    const title = `waited for ${person.id}`;
+    const request = {
+      query: BLOCKED,
+      variables: { title },
+      cookie: person.cookie,
+      idempotencyKey: 'k',
+    };
+    const obstacle = await holdUp();
+    const pending = Array.from({ length: DUPLICATES }, (_, index) => {
+      const instance = instances[index % 2] ?? app;
+      return send(instance, request).then((first) => untilDone(instance, request, first));
+    });
+    await obstacle.met();
+
+    const others = Array.from({ length: 10 }, (_, index) => `meanwhile ${index} ${person.id}`);
+    const done = await Promise.all(
+      others.map((name, index) =>
+        send(instances[index % 2] ?? app, {
+          query: CREATE_POST,
+          variables: { title: name },
+          cookie: person.cookie,
+          idempotencyKey: name,
+        }),
+      ),
+    );
+    expect(done.map(({ status }) => status)).toEqual(Array(10).fill(200));
+    for (const stream of streams) {
+      const seen = new Set<string | undefined>();
+      while (seen.size < others.length) seen.add((await stream.receive()).title);
+      expect([...seen].sort()).toEqual([...others].sort());
+    }
+    expect(await postsNamed(app, title)).toBe(0);
+
+    await obstacle.letGo();
+    const answers = await Promise.all(pending);
+    expect(new Set(answers.map(({ status, text }) => `${status} ${text}`)).size).toBe(1);
+    expect(answers[0]).toMatchObject({ status: 200, codes: [] });
+    expect(answers.filter(({ replayed }) => replayed === null)).toHaveLength(1);
+    expect(await postsNamed(app, title)).toBe(1);
+    for (const stream of streams) expect(titlesOf(await stream.until(title))).toEqual([title]);
+  });
+
+  it('are 409 with Retry-After past 5 seconds, and the same once the first is done', async () => {
+    const other = await instanceOnOwnPool(app);
+    const person = await visitor(app);
+    const title = `held open ${person.id}`;
+    const request = { query: BLOCKED, variables: { title }, cookie: person.cookie, idempotencyKey: 'k' };
+    const obstacle = await holdUp();
+    const first = send(app, request);
+    await obstacle.met();
+    const begunMs = performance.now();
+    const late = await Promise.all([send(app, request), send(other, request), send(other, request)]);
+    expect(performance.now() - begunMs).toBeGreaterThan(4_900);
+    for (const answer of late) {
+      expect(answer).toMatchObject({ status: 409, codes: ['IDEMPOTENCY_IN_PROGRESS'], replayed: null });
+      expect(Number(answer.headers.get('retry-after'))).toBeGreaterThanOrEqual(1);
+    }
+    await obstacle.letGo();
+    const answer = await first;
+    expect(answer).toMatchObject({ status: 200, replayed: null });
+    for (const instance of [app, other])
+      expect(await send(instance, request)).toMatchObject({ text: answer.text, replayed: 'true' });
+    expect(await postsNamed(app, title)).toBe(1);
+  });
+
+  it('that differ are 422 at the other instance', async () => {
+    const other = await instanceOnOwnPool(app);
+    const { key, id } = await app.account();
+    const [one, two] = await Promise.all(
+      [app, other].map((instance, index) =>
+        send(instance, {
+          query: CREATE_POST,
+          variables: { title: `differs ${index} ${id}` },
+          key,
+          idempotencyKey: 'k',
+        }),
+      ),
+    );
+    expect([one?.status, two?.status].sort()).toEqual([200, 422]);
+    expect(await app.database.prisma.post.count({ where: { authorId: id } })).toBe(1);
+  });
+});

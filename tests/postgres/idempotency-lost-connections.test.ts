@@ -1,0 +1,45 @@
+import { describe, expect, it } from 'vitest';
+import { useApp } from '../support/app.ts';
+import { type Cut, cuttingProxy } from '../support/cutting-proxy.ts';
+import { CREATE_POST, postsNamed, send, storedFor } from '../support/keyed.ts';
+import { instanceOnOwnPool } from '../support/second-instance.ts';
+
+describe('A keyed mutation whose connection is lost at COMMIT', () => {
+  const app = useApp();
+
+  it.each<[Cut, string]>([
+    ['before', 'never reaches the database'],
+    ['after', 'is answered, but the answer gets lost'],
+  ])(
+    'is 503, or what was committed, to everybody who waits, and one post in the end (%s: %s)',
+    async (where) => {
+      const { database } = app.config;
+      if (database.kind !== 'postgres') throw new Error('this needs PostgreSQL');
+      const proxy = await cuttingProxy(database.url);
+      const instance = await instanceOnOwnPool(app, {
+        ...app.config,
+        database: { ...database, url: proxy.url, directUrl: proxy.url },
+      });
+      const { key, id } = await app.account();
+      const title = `cut ${where} ${id}`;
+      const request = { query: CREATE_POST, variables: { title }, key, idempotencyKey: 'k' };
+      // The look-up of the credentials is done before; what commits from here on is the mutation.
+      await send(instance, { query: '{ viewer { id } }', key });
+      proxy.cut(where, 1);
+      const answers = await Promise.all(Array.from({ length: 10 }, () => send(instance, request)));
+      expect(proxy.cuts).toBe(1);
+      const failed = answers.filter(({ status }) => status !== 200);
+      expect(failed).toHaveLength(1);
+      expect(failed[0]).toMatchObject({ status: 503, codes: ['SERVICE_UNAVAILABLE'], replayed: null });
+      expect(failed[0]?.headers.get('retry-after')).toBe('1');
+      const done = answers.filter(({ status }) => status === 200);
+      expect(new Set(done.map(({ text }) => text)).size).toBe(1);
+      expect(await send(app, request)).toMatchObject({ text: done[0]?.text, replayed: 'true' });
+      expect(await postsNamed(app, title)).toBe(1);
+      expect(await storedFor(app, id)).toBe(1);
+      const { id: postId } = JSON.parse(done[0]?.text ?? '').data.createPost;
+      const read = await app.gql(`{ post(id: "${postId}") { title } }`, { key });
+      expect(read.data).toEqual({ post: { title } });
+    },
+  );
+});

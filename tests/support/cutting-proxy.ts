@@ -1,0 +1,75 @@
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { onTestFinished } from 'vitest';
+
+/** Where the connection is lost: before the database gets to see COMMIT, or after it has answered it. */
+export type Cut = 'before' | 'after';
+
+/** A way to a PostgreSQL on which connections can get lost at the worst moment. */
+export interface CuttingProxy {
+  readonly url: string;
+  /** Cuts the next so many connections that send COMMIT. */
+  cut(where: Cut, times: number): void;
+  /** How many were cut so far. */
+  readonly cuts: number;
+}
+
+/** The message "Query" of PostgreSQL's protocol with COMMIT in it. */
+const COMMIT = Buffer.from('Q\0\0\0\x0bCOMMIT\0', 'latin1');
+const COMMITTED = Buffer.from('C\0\0\0\x0bCOMMIT\0', 'latin1');
+
+/** Starts one in front of the PostgreSQL at `url` for as long as the test runs. */
+export async function cuttingProxy(url: string): Promise<CuttingProxy> {
+  const target = new URL(url);
+  const [host, port] = [target.hostname, Number(target.port || 5432)];
+  const state = { where: 'before' as Cut, left: 0, cuts: 0 };
+  const sockets = new Set<Socket>();
+  const server = createServer((client) => {
+    const database = connect(port, host);
+    let doomed = false;
+    const lose = () => {
+      state.cuts += 1;
+      client.destroy();
+      database.destroy();
+    };
+    for (const socket of [client, database]) {
+      sockets.add(socket);
+      socket.on('close', () => {
+        sockets.delete(socket);
+        client.destroy();
+        database.destroy();
+      });
+      // What was cut off on purpose says so; the other end learns it from the close.
+      socket.on('error', () => socket.destroy());
+    }
+    client.on('data', (data: Buffer) => {
+      if (state.left > 0 && data.includes(COMMIT)) {
+        state.left -= 1;
+        if (state.where === 'before') return lose();
+        doomed = true;
+      }
+      database.write(data);
+    });
+    database.on('data', (data: Buffer) => {
+      if (doomed && data.includes(COMMITTED)) lose();
+      else client.write(data);
+    });
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(async () => {
+    for (const socket of sockets) socket.destroy();
+    await new Promise((resolve) => server.close(resolve));
+  });
+  target.hostname = '127.0.0.1';
+  target.port = String((server.address() as AddressInfo).port);
+  return {
+    url: target.href,
+    cut(where, times) {
+      Object.assign(state, { where, left: times });
+    },
+    get cuts() {
+      return state.cuts;
+    },
+  };
+}

@@ -1,0 +1,64 @@
+import type { TestApp } from './app.ts';
+
+export interface KeyedRequest {
+  readonly query: string;
+  readonly variables?: unknown;
+  readonly operationName?: string;
+  /** The header Idempotency-Key as it is sent; none where absent. */
+  readonly idempotencyKey?: string;
+  readonly key?: string;
+  readonly cookie?: string;
+  readonly accept?: string;
+  readonly headers?: Record<string, string>;
+}
+
+/** A response to the byte. */
+export interface RawAnswer {
+  readonly status: number;
+  readonly text: string;
+  readonly headers: Headers;
+  /** The header Idempotency-Replayed. */
+  readonly replayed: string | null;
+  readonly codes: readonly string[];
+}
+
+/** Posts a GraphQL request and returns the response unread: replays are compared as they came. */
+export async function send(
+  { fetch }: Pick<TestApp, 'fetch'>,
+  { query, variables, operationName, idempotencyKey, key, cookie, accept, headers = {} }: KeyedRequest,
+): Promise<RawAnswer> {
+  const given = { 'idempotency-key': idempotencyKey, cookie, accept };
+  const response = await fetch('/graphql', {
+    method: 'POST',
+    headers: {
+      'content-type': 'application/json',
+      ...(key === undefined ? {} : { authorization: `Bearer ${key}` }),
+      ...Object.fromEntries(
+        Object.entries(given).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
+      ),
+      ...headers,
+    },
+    body: JSON.stringify({ query, variables, operationName }),
+  });
+  const text = await response.text();
+  return {
+    status: response.status,
+    text,
+    headers: response.headers,
+    replayed: response.headers.get('idempotency-replayed'),
+    codes: [...text.matchAll(/"code":"([A-Z_]+)"/g)].map(([, code = '']) => code),
+  };
+}
+
+export const CREATE_POST =
+  'mutation ($title: String!) { createPost(title: $title, body: "Body.") { id title createdAt author { email } } }';
+
+/** How many posts have the title. */
+export function postsNamed({ database }: Pick<TestApp, 'database'>, title: string): Promise<number> {
+  return database.prisma.post.count({ where: { title } });
+}
+
+/** How many responses are stored for the account. */
+export function storedFor({ database }: Pick<TestApp, 'database'>, userId: string): Promise<number> {
+  return database.prisma.idempotencyKey.count({ where: { userId } });
+}
