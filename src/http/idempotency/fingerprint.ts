@@ -13,15 +13,38 @@ function normalised(document: DocumentNode): string {
   return text;
 }
 
-/** JSON with the members of objects in one order, whatever order the client wrote them in. */
-function canonical(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(canonical);
-  if (typeof value !== 'object' || value === null) return value;
-  return Object.fromEntries(
-    Object.entries(value)
-      .sort(([a], [b]) => (a < b ? -1 : 1))
-      .map(([name, member]) => [name, canonical(member)]),
-  );
+/**
+ * JSON with the members of objects in one order, whatever order the client wrote them in. Without recursion: variables
+ * come unchecked, and may be nested deeper than the stack.
+ */
+function canonicalJson(root: unknown): string {
+  let text = '';
+  const pending: (string | { readonly value: unknown })[] = [{ value: root }];
+  for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
+    if (typeof next === 'string') {
+      text += next;
+      continue;
+    }
+    const { value } = next;
+    if (typeof value !== 'object' || value === null) {
+      text += JSON.stringify(value) ?? 'null';
+      continue;
+    }
+    const isArray = Array.isArray(value);
+    const members = isArray
+      ? value.map((item): [string, unknown] => ['', item])
+      : Object.entries(value)
+          .sort(([a], [b]) => (a < b ? -1 : 1))
+          .map(([name, member]): [string, unknown] => [`${JSON.stringify(name)}:`, member]);
+    text += isArray ? '[' : '{';
+    pending.push(isArray ? ']' : '}');
+    // Last in, first out: the last member goes on first.
+    members.reverse().forEach(([prefix, member], index) => {
+      const isFirst = index === members.length - 1;
+      pending.push({ value: member }, isFirst ? prefix : `,${prefix}`);
+    });
+  }
+  return text;
 }
 
 /**
@@ -34,6 +57,6 @@ export function fingerprint(
   operationName: string | undefined,
   variables: unknown,
 ): Buffer {
-  const text = JSON.stringify([normalised(document), operationName ?? null, canonical(variables ?? {})]);
+  const text = canonicalJson([normalised(document), operationName ?? null, variables ?? {}]);
   return createHmac('sha256', key).update(text).digest();
 }

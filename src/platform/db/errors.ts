@@ -26,11 +26,17 @@ const LOST_CONNECTION =
 
 function codeOf(error: unknown): string {
   if (typeof error !== 'object' || error === null) return '';
-  const { code, originalCode, cause } = error as { code?: unknown; originalCode?: unknown; cause?: unknown };
+  const { code, originalCode, cause, meta } = error as {
+    code?: unknown;
+    originalCode?: unknown;
+    cause?: unknown;
+    meta?: { driverAdapterError?: unknown };
+  };
   if (typeof originalCode === 'string') return originalCode;
-  if (cause !== undefined && cause !== error) {
-    const inner = codeOf(cause);
-    if (inner !== '') return inner;
+  // Prisma's client has a code of its own and keeps the database's in what its adapter threw.
+  for (const inner of [cause, meta?.driverAdapterError]) {
+    const found = inner === error ? '' : codeOf(inner);
+    if (found !== '') return found;
   }
   return typeof code === 'string' ? code : '';
 }

@@ -1,0 +1,29 @@
+import { describe, expect, it } from 'vitest';
+import { useApp } from '../support/app.ts';
+import { createPost } from '../support/content.ts';
+import { dataOf, expectRefused } from '../support/refusal.ts';
+
+describe('A write that another transaction holds up', () => {
+  const app = useApp({ settings: { STATEMENT_TIMEOUT_MS: '300' } });
+
+  it('ends as TIMEOUT with 504, writes nothing, and works once the way is free', async ({ skip }) => {
+    // The embedded database has one backend: there is no second transaction to wait for.
+    if (app.database.kind === 'embedded') skip();
+    const { key } = await app.account();
+    const id = await createPost(app, key);
+    const comment = `mutation { createComment(postId: "${id}", body: "x") { id } }`;
+    const other = await app.database.dedicatedClient();
+    try {
+      await other.query('BEGIN');
+      await other.query('SELECT 1 FROM posts WHERE id = $1 FOR NO KEY UPDATE', [id]);
+      expectRefused(await app.gql(comment, { key }), { code: 'TIMEOUT', status: 504 });
+      await other.query('ROLLBACK');
+    } finally {
+      await other.end();
+    }
+    const read = `{ post(id: "${id}") { commentCount comments { id } } }`;
+    expect(dataOf(await app.gql(read, { key })).post).toEqual({ commentCount: 0, comments: [] });
+    dataOf(await app.gql(comment, { key }));
+    expect(dataOf(await app.gql(read, { key })).post.commentCount).toBe(1);
+  });
+});
