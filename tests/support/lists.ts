@@ -63,6 +63,19 @@ export function connectionsOf(userId: string, postId: string): Connection[] {
         `{ parent: post(id: "${postId}") { list: commentsConnection${inParentheses(args)} ${selection} } }`,
       list: `{ parent: post(id: "${postId}") { list: comments(limit: 100) { id } } }`,
     },
+    // What a mutation returns is read by loaders, what a query asks for in one statement: both keep the same promises.
+    {
+      coordinate: 'User.postsConnection after a mutation',
+      query: (args, selection) =>
+        `mutation { parent: updatePost(id: "${postId}") { parent: author { list: postsConnection${inParentheses(args)} ${selection} } } }`,
+      list: `{ parent: user(id: "${userId}") { list: posts(limit: 100) { id } } }`,
+    },
+    {
+      coordinate: 'Post.commentsConnection after a mutation',
+      query: (args, selection) =>
+        `mutation { parent: updatePost(id: "${postId}") { list: commentsConnection${inParentheses(args)} ${selection} } }`,
+      list: `{ parent: post(id: "${postId}") { list: comments(limit: 100) { id } } }`,
+    },
   ];
 }
 
@@ -85,16 +98,27 @@ export interface Page {
   };
 }
 
+interface Nested<List> {
+  readonly list?: List;
+  readonly parent?: Nested<List>;
+}
+
+function listIn<List>({ list, parent }: Nested<List>): List {
+  if (list !== undefined) return list;
+  if (parent === undefined) throw new Error('the answer holds no list');
+  return listIn(parent);
+}
+
 /** One page of a connection; `args` as they stand between its parentheses. */
 export async function readPage(app: TestApp, key: string, { query }: Connection, args = ''): Promise<Page> {
   const data = dataOf(await app.gql(query(args, PAGE), { key }));
-  return data.list ?? data.parent.list;
+  return listIn<Page>(data);
 }
 
 /** The ids of the plain list. */
 export async function readList(app: TestApp, key: string, { list }: Connection): Promise<string[]> {
   const data = dataOf(await app.gql(list, { key }));
-  return (data.list ?? data.parent.list).map(({ id }: { id: string }) => id);
+  return listIn<{ id: string }[]>(data).map(({ id }) => id);
 }
 
 /** The arguments of the page of `size` after a cursor. */
