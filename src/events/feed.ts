@@ -1,24 +1,32 @@
 import type { Database } from '../platform/db/database.ts';
 import type { Logger } from '../platform/log.ts';
 import { EarlyEvents } from './early-events.ts';
-import { decodeEventId, encodeEventId } from './event-id.ts';
+import { decodeEventId, type EventPlace, encodeEventId } from './event-id.ts';
 import { goesOn } from './generation.ts';
 import { type LogEvent, readAfter, readNow } from './log.ts';
-import type { LogPosition } from './position.ts';
+import { isAfter, type LogPosition } from './position.ts';
 import { createLogTail } from './tail.ts';
 
 /** Where a reader starts. */
 export interface FeedStart {
-  readonly position: LogPosition;
+  /** The id of the position that it starts from. */
+  readonly eventId: string;
+  /** The place in the log. */
+  readonly place: EventPlace;
   /** The position of now: what lies before it is history. */
   readonly now: LogPosition;
   /** Why the reader's own id could not be gone on from; it then starts from now. */
   readonly failure: 'malformed' | 'expired' | undefined;
-  readonly generation: string;
-  /** What lies after the position and is not for this reader, as far as it has got. */
-  readonly early: EarlyEvents;
-  /** The id of the event that the reader has got to, as it gets to see it. */
-  eventId(position: LogPosition): string;
+}
+
+/** An event on its way to one reader. */
+export interface FeedEvent {
+  /** The same for all readers of this process that are about as far. */
+  readonly event: LogEvent;
+  /** What the reader comes back with once it has this one. */
+  readonly eventId: string;
+  /** Whether it is from before the reader came. */
+  readonly replayed: boolean;
 }
 
 /** The event log as it grows, for any number of readers in this process. */
@@ -28,10 +36,10 @@ export interface PostFeed {
   /** The start of a new reader or, with the id of the last event it has seen, of one that comes back. Throws DatabaseError. */
   open(lastEventId: string | undefined): Promise<FeedStart>;
   /**
-   * The events after a start, first those of the past, then each as it comes, in order, none left out and none twice.
-   * Ends when `signal` aborts or the feed closes. Throws DatabaseError, and HistoryLostError.
+   * The events after a start, first those of the past, then those that come, in order, none left out and none twice.
+   * As many at a time as are there, up to a bound. Ends when `signal` aborts or the feed closes. Throws DatabaseError, and HistoryLostError.
    */
-  follow(start: FeedStart, signal: AbortSignal): AsyncGenerator<LogEvent, void, undefined>;
+  follow(start: FeedStart, signal: AbortSignal): AsyncGenerator<readonly FeedEvent[], void, undefined>;
   close(): Promise<void>;
 }
 
@@ -43,7 +51,8 @@ export class HistoryLostError extends Error {
   }
 }
 
-const BATCH = 500;
+/** A reader holds so many at a time. */
+const BATCH = 50;
 
 export interface PostFeedOptions {
   readonly database: Database;
@@ -65,22 +74,29 @@ export function createPostFeed({ database, log }: PostFeedOptions): PostFeed {
   }
 
   async function* follow(
-    { generation, early, position }: FeedStart,
+    { place, now }: FeedStart,
     signal: AbortSignal,
-  ): AsyncGenerator<LogEvent, void, undefined> {
+  ): AsyncGenerator<readonly FeedEvent[], void, undefined> {
+    const { generation } = place;
+    const early = new EarlyEvents(place.early);
     const over = () => tail.closed || signal.aborted;
     const leave = tail.join();
-    let place = position;
+    let position: LogPosition = place;
+    const deliver = (event: LogEvent): FeedEvent[] => {
+      position = event.position;
+      if (early.pass(position.id)) return [];
+      const eventId = encodeEventId({ generation, ...position, early: early.runs });
+      return [{ event, eventId, replayed: !isAfter(position, now) }];
+    };
     try {
       while (!over()) {
-        const recent = tail.recent(generation, place);
-        const batch = recent ?? (await readBehind(generation, place));
-        for (const event of batch) {
-          if (over()) return;
-          place = event.position;
-          if (!early.pass(place.id)) yield event;
+        const recent = tail.recent(generation, position, BATCH);
+        const batch = recent ?? (await readBehind(generation, position));
+        if (batch.length > 0) {
+          const events = batch.flatMap(deliver);
+          if (events.length > 0 && !over()) yield events;
+          continue;
         }
-        if (batch.length > 0) continue;
         // The tail may have begun while the log was read, a little later in it.
         if (recent === undefined && tail.follows(generation)) continue;
         if (recent === undefined) tail.wake();
@@ -95,19 +111,17 @@ export function createPostFeed({ database, log }: PostFeedOptions): PostFeed {
     wake: tail.wake,
     async open(lastEventId) {
       const { generation, position: now, early } = await readNow(database);
-      const at = (position: LogPosition, ahead: EarlyEvents, failure: FeedStart['failure']): FeedStart => ({
-        position,
+      const at = (place: EventPlace, failure: FeedStart['failure']): FeedStart => ({
+        eventId: encodeEventId(place),
+        place,
         now,
         failure,
-        generation: generation.key,
-        early: ahead,
-        eventId: ({ xid, id }) => encodeEventId({ generation: generation.key, xid, id, early: ahead.runs }),
       });
-      if (lastEventId === undefined) return at(now, early, undefined);
+      const present: EventPlace = { generation: generation.key, ...now, early: early.runs };
+      if (lastEventId === undefined) return at(present, undefined);
       const place = decodeEventId(lastEventId);
-      if (place === undefined) return at(now, early, 'malformed');
-      if (!goesOn(place.generation, place, generation)) return at(now, early, 'expired');
-      return at({ xid: place.xid, id: place.id }, new EarlyEvents(place.early), undefined);
+      if (place === undefined) return at(present, 'malformed');
+      return goesOn(place.generation, place, generation) ? at(place, undefined) : at(present, 'expired');
     },
     follow,
     close: tail.close,

@@ -10,8 +10,8 @@ export interface LogTail {
   wake(): void;
   /** Counts a follower. Returns what takes it off, once. */
   join(): () => void;
-  /** The events after a position of a generation that are at hand; undefined where some may be missing. */
-  recent(generation: string, position: LogPosition): readonly LogEvent[] | undefined;
+  /** The next `limit` events after a position of a generation, from those at hand; undefined where some may be missing. */
+  recent(generation: string, position: LogPosition, limit: number): readonly LogEvent[] | undefined;
   /** Whether the newest events of that generation are at hand. */
   follows(generation: string): boolean;
   /** Resolves when there may be more, when `signal` aborts, and when the tail closes. */
@@ -46,7 +46,7 @@ function grow(window: Window, batch: readonly LogEvent[]): void {
   if (dropped !== undefined) window.start = dropped.position;
 }
 
-function eventsAfter({ events }: Window, position: LogPosition): LogEvent[] {
+function eventsAfter({ events }: Window, position: LogPosition, limit: number): LogEvent[] {
   let low = 0;
   let high = events.length;
   while (low < high) {
@@ -55,7 +55,7 @@ function eventsAfter({ events }: Window, position: LogPosition): LogEvent[] {
     if (event !== undefined && isAfter(event.position, position)) high = middle;
     else low = middle + 1;
   }
-  return events.slice(low);
+  return events.slice(low, low + limit);
 }
 
 export interface LogTailOptions {
@@ -142,9 +142,9 @@ export function createLogTail({ database, log }: LogTailOptions): LogTail {
         window = undefined;
       };
     },
-    recent(generation, position) {
+    recent(generation, position, limit) {
       if (window === undefined || window.generation !== generation) return undefined;
-      return isAfter(window.start, position) ? undefined : eventsAfter(window, position);
+      return isAfter(window.start, position) ? undefined : eventsAfter(window, position, limit);
     },
     follows: (generation) => window?.generation === generation,
     growth(signal) {

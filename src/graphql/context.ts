@@ -1,6 +1,6 @@
 import type { Passwords } from '../auth/password-check.ts';
 import { type Caller, isAuthenticated, type Principal } from '../auth/principal.ts';
-import type { LogEvent } from '../events/log.ts';
+import type { FeedEvent } from '../events/feed.ts';
 import type { Queryable } from '../platform/db/statement.ts';
 import type { UnitOfWork } from '../platform/db/unit-of-work.ts';
 import { forbidden, unauthenticated } from './errors.ts';
@@ -18,7 +18,7 @@ export interface Context {
   /** For whoever has to check or hash one: there is a limit to guessing and to how much is done at a time. */
   readonly passwords: Passwords;
   /** The events that this subscriber has still to get; the place is fixed when the promise resolves. */
-  readonly events: () => Promise<AsyncIterable<LogEvent>>;
+  readonly events: () => Promise<AsyncIterable<readonly FeedEvent[]>>;
 }
 
 /** The unit of work of the running mutation. */

@@ -54,7 +54,7 @@ export function createResponder({ log, limits }: ResponseOptions): Responder {
     const mediaType = negotiate(request.headers.get('accept')) ?? 'application/json';
     const stream = (results: AsyncIterable<ExecutionResult>) => {
       const { eventStart, stop } = state;
-      return eventStream(results, { stop, startId: eventStart?.eventId(eventStart.position) });
+      return eventStream(results, { stop, startId: eventStart?.eventId });
     };
     if (isStream(given)) return stream(given);
     const result = withCost(masked(given, state, log), state, limits);

@@ -1,7 +1,5 @@
 import { createSourceEventStream, type ExecutionArgs, type ExecutionResult } from 'graphql';
-import type { FeedStart, PostFeed } from '../events/feed.ts';
-import type { LogEvent } from '../events/log.ts';
-import { isAfter } from '../events/position.ts';
+import type { FeedEvent, FeedStart, PostFeed } from '../events/feed.ts';
 import { ApiError } from '../graphql/errors.ts';
 import { publicError } from '../graphql/mask-error.ts';
 import type { Logger } from '../platform/log.ts';
@@ -14,7 +12,7 @@ import type { StreamMetrics } from './stream-metrics.ts';
 
 /** What a subscription's source yields: the event, and whatever its resolver needs of it. */
 interface SourceEvent {
-  readonly event: LogEvent;
+  readonly delivery: FeedEvent;
 }
 
 export type Subscriber = (args: ExecutionArgs) => Promise<ExecutionResult | AsyncIterable<ExecutionResult>>;
@@ -54,9 +52,9 @@ function lastEventId({ request }: OperationContext): string | undefined {
 class ShutdownError extends Error {}
 
 async function* untilShutdown(
-  events: AsyncIterable<LogEvent>,
+  events: AsyncIterable<readonly FeedEvent[]>,
   shutdown: AbortSignal,
-): AsyncGenerator<LogEvent> {
+): AsyncGenerator<readonly FeedEvent[]> {
   yield* events;
   if (shutdown.aborted) throw new ShutdownError('the service goes down');
 }
@@ -66,7 +64,7 @@ export async function openEvents(
   feed: PostFeed,
   context: OperationContext,
   shutdown: AbortSignal,
-): Promise<AsyncIterable<LogEvent>> {
+): Promise<AsyncIterable<readonly FeedEvent[]>> {
   const { state } = context;
   const start = await feed.open(lastEventId(context));
   state.eventStart = start;
@@ -106,7 +104,6 @@ export function createSubscriber({
   async function* eachEvent(
     source: AsyncIterable<SourceEvent>,
     args: ExecutionArgs,
-    start: FeedStart,
   ): AsyncGenerator<ExecutionResult> {
     for await (const item of source) {
       const result = await runner.runEvent(args, item);
@@ -114,9 +111,9 @@ export function createSubscriber({
       // A bug would meet it again and again: that event goes out as an error, and those after it still arrive.
       const passing = failuresOf(result).find((error) => publicError(error).code !== 'INTERNAL_SERVER_ERROR');
       if (passing !== undefined) throw new Error(`an event could not be executed: ${passing.message}`);
-      const { position, createdAt } = item.event;
-      eventIds.set(result, start.eventId(position));
-      metrics.sent(createdAt, !isAfter(position, start.now));
+      const { event, eventId, replayed } = item.delivery;
+      eventIds.set(result, eventId);
+      metrics.sent(event.createdAt, replayed);
       yield result;
     }
   }
@@ -144,7 +141,7 @@ export function createSubscriber({
     failure: NonNullable<FeedStart['failure']>,
   ): AsyncGenerator<ExecutionResult> {
     const result = refusedResult(startError(failure), context, log);
-    eventIds.set(result, start.eventId(start.now));
+    eventIds.set(result, start.eventId);
     yield result;
   }
 
@@ -169,7 +166,7 @@ export function createSubscriber({
       return maskResult(source as ExecutionResult, context, log);
     }
     if (start.failure !== undefined) return refuseStart(context, start, start.failure);
-    const results = eachEvent(source as AsyncIterable<SourceEvent>, args, start);
+    const results = eachEvent(source as AsyncIterable<SourceEvent>, args);
     return interruptible(untilExpiry(results, context), context);
   };
 }

@@ -1,35 +1,64 @@
+import type { FeedEvent } from '../../events/feed.ts';
 import type { LogEvent } from '../../events/log.ts';
 import { builder } from '../../graphql/builder.ts';
 import type { Context } from '../../graphql/context.ts';
-import { readById } from '../../graphql/read/read.ts';
+import { readByIds } from '../../graphql/read/read.ts';
 import type { Queryable } from '../../platform/db/statement.ts';
 import { Post, type PostRow, postEntity } from './type.ts';
 
 /** Subscribers who get to an event at the same time share one reading of its post; whoever comes later reads it anew. */
-const posts = new WeakMap<LogEvent, Promise<PostRow | undefined>>();
+const underway = new WeakMap<LogEvent, Promise<PostRow | undefined>>();
 
-function postOf(event: LogEvent, db: Queryable): Promise<PostRow | undefined> {
-  let post = posts.get(event);
-  if (post === undefined) {
-    post = readById(db, postEntity, event.postId);
-    posts.set(event, post);
-    const forget = () => posts.delete(event);
-    post.then(forget, forget);
+/** The posts of the events as they are now, in one statement. */
+function readPosts(deliveries: readonly FeedEvent[], db: Queryable): Promise<(PostRow | undefined)[]> {
+  const unread = deliveries.map(({ event }) => event).filter((event) => !underway.has(event));
+  if (unread.length > 0) {
+    const rows = readByIds(
+      db,
+      postEntity,
+      unread.map(({ postId }) => postId),
+    );
+    unread.forEach((event, index) => {
+      const post = rows.then((read) => read[index]);
+      const forget = () => underway.delete(event);
+      underway.set(event, post);
+      post.then(forget, forget);
+    });
   }
-  return post;
+  return Promise.all(deliveries.map(({ event }) => underway.get(event)));
 }
 
-/** An event with its post as it is now. The transport reads the event. */
+/** An event with its post as it is now. The transport reads the delivery. */
 export interface PostCreated {
-  readonly event: LogEvent;
+  readonly delivery: FeedEvent;
   readonly post: PostRow;
 }
 
+/** A post that was read longer ago is read again before it goes out: it may be changed or deleted. */
+const FRESH_MS = 100;
+
 /** The events as a subscriber gets them: one whose post is deleted meanwhile is left out. */
-async function* postsCreated(events: AsyncIterable<LogEvent>, { db }: Context): AsyncGenerator<PostCreated> {
-  for await (const event of events) {
-    const post = await postOf(event, db);
-    if (post !== undefined) yield { event, post };
+async function* postsCreated(
+  batches: AsyncIterable<readonly FeedEvent[]>,
+  { db }: Context,
+): AsyncGenerator<PostCreated> {
+  for await (const batch of batches) {
+    let rest = batch;
+    let size = batch.length;
+    while (rest.length > 0) {
+      const posts = await readPosts(rest.slice(0, size), db);
+      const readAt = performance.now();
+      let done = 0;
+      for (const post of posts) {
+        if (done > 0 && performance.now() - readAt > FRESH_MS) break;
+        const delivery = rest[done];
+        done += 1;
+        if (post !== undefined && delivery !== undefined) yield { delivery, post };
+      }
+      rest = rest.slice(done);
+      // A slow subscriber has no more read for it than it takes while that is fresh.
+      size = 2 * done;
+    }
   }
 }
 

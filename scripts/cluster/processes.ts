@@ -1,0 +1,101 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+
+/** A mistake of whoever runs this: said in plain words, without a stack. */
+export class SetupError extends Error {}
+
+export interface Command {
+  readonly file: string;
+  readonly args: readonly string[];
+  readonly cwd: string;
+  readonly env?: Readonly<Record<string, string>>;
+  /** The user to run it as; undefined for the present one. */
+  readonly user?: { readonly uid: number; readonly gid: number } | undefined;
+}
+
+/** A child process that is to run until it is stopped. */
+export interface Service {
+  /** Throws, with what it has said, where it has ended. */
+  assertRunning(): void;
+  stop(signal?: NodeJS.Signals): Promise<void>;
+}
+
+const STOP_LIMIT_MS = 5_000;
+const RETRY_MS = 50;
+
+/** Nothing of the caller's settings reaches a child: only what finds programs. */
+function launch({ file, args, cwd, env, user }: Command): ChildProcess {
+  return spawn(file, args, {
+    cwd,
+    env: { PATH: process.env.PATH, ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+    ...user,
+  });
+}
+
+function collect(child: ChildProcess): { stdout: string; stderr: string } {
+  const said = { stdout: '', stderr: '' };
+  child.stdout?.setEncoding('utf8').on('data', (text: string) => {
+    said.stdout += text;
+  });
+  child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+    said.stderr += text;
+  });
+  return said;
+}
+
+/** Runs a command to its end and returns what it printed. Throws where it fails. */
+export async function run(command: Command): Promise<string> {
+  const child = launch(command);
+  const said = collect(child);
+  const [code] = await once(child, 'close');
+  if (code !== 0) throw new Error(`${command.file} failed:\n${said.stdout}${said.stderr}`);
+  return said.stdout;
+}
+
+export function start(command: Command): Service {
+  const child = launch(command);
+  const said = collect(child);
+  let failure: Error | undefined;
+  child.once('error', (error) => {
+    failure = error;
+  });
+  const ended = () => failure !== undefined || child.exitCode !== null || child.signalCode !== null;
+  return {
+    assertRunning() {
+      if (ended()) throw new Error(`${command.file} ended: ${failure?.message ?? said.stdout + said.stderr}`);
+    },
+    async stop(signal = 'SIGTERM') {
+      if (ended()) return;
+      const closed = once(child, 'close');
+      child.kill(signal);
+      const limit = setTimeout(() => child.kill('SIGKILL'), STOP_LIMIT_MS);
+      await closed;
+      clearTimeout(limit);
+    },
+  };
+}
+
+/** Ports of this machine that are free now. */
+export async function freePorts(count: number): Promise<number[]> {
+  const servers = Array.from({ length: count }, () => createServer().listen(0, '127.0.0.1'));
+  await Promise.all(servers.map((server) => once(server, 'listening')));
+  const ports = servers.map((server) => (server.address() as AddressInfo).port);
+  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));
+  return ports;
+}
+
+/** Asks until the answer is yes. Throws where the signal aborts before. */
+export async function until(
+  what: string,
+  ask: () => Promise<boolean>,
+  { service, signal }: { readonly service?: Service; readonly signal: AbortSignal },
+): Promise<void> {
+  while (!(await ask().catch(() => false))) {
+    service?.assertRunning();
+    if (signal.aborted) throw new Error(`waited in vain for ${what}`);
+    await delay(RETRY_MS);
+  }
+}

@@ -1,0 +1,85 @@
+import type { Page } from 'playwright-core';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { openBrowser } from '../support/browser.ts';
+import { temporaryFolder } from '../support/process.ts';
+import { demoKey, type ServerProcess, startServer } from '../support/server.ts';
+
+const WAIT = { timeout: 60_000 };
+const SETTINGS = { RATE_LIMIT_BURST: '10000' };
+
+/** What the page has received, as its script leaves it on `window`. */
+interface Received {
+  readonly titles: string[];
+  readonly states: number[];
+}
+
+/** Opens an EventSource as an author of a page would, and nothing else. */
+async function openEventSource(page: Page, key: string): Promise<void> {
+  await page.evaluate(async (apiKey) => {
+    const received: Received = { titles: [], states: [] };
+    Object.assign(window, { received });
+    const search = new URLSearchParams({
+      query: 'subscription { postCreated { title } }',
+      api_key: apiKey,
+    });
+    const source = new EventSource(`/graphql?${search}`);
+    source.addEventListener('next', ({ data }) => {
+      received.titles.push(JSON.parse(data).data.postCreated.title);
+    });
+    source.addEventListener('error', () => received.states.push(source.readyState));
+    await new Promise((resolve) => source.addEventListener('open', resolve, { once: true }));
+  }, key);
+}
+
+const readReceived = (page: Page) =>
+  page.evaluate(() => (window as unknown as { received: Received }).received);
+
+async function createPosts(server: ServerProcess, key: string, titles: readonly string[]): Promise<void> {
+  for (const title of titles) {
+    const { errors } = await server.gql(
+      'mutation ($title: String!) { createPost(title: $title, body: "b") { id } }',
+      { key, variables: { title } },
+    );
+    expect(errors).toBeUndefined();
+  }
+}
+
+describe('EventSource in a browser', () => {
+  it('receives each post and resumes over servers that are killed, without loss and by itself', async () => {
+    const dataDir = await temporaryFolder();
+    let server = await startServer(dataDir, SETTINGS);
+    const { origin } = server;
+    const { port } = new URL(origin);
+    const key = await demoKey(dataDir);
+    const restart = async () => {
+      server.kill('SIGKILL');
+      await server.exited;
+      server = await startServer(dataDir, { ...SETTINGS, PORT: port });
+    };
+    const browser = await openBrowser(origin);
+    onTestFinished(() => browser.close());
+    const page = await browser.context.newPage();
+    await page.goto(`${origin}/health/live`);
+    const titles = async () => (await readReceived(page)).titles;
+
+    // Cut off before its first event: it has only the block that the stream opened with.
+    await openEventSource(page, key);
+    await browser.context.setOffline(true);
+    await restart();
+    await createPosts(server, key, ['one', 'two']);
+    await browser.context.setOffline(false);
+    await expect.poll(titles, WAIT).toEqual(['one', 'two']);
+
+    await createPosts(server, key, ['three']);
+    await expect.poll(titles, WAIT).toEqual(['one', 'two', 'three']);
+    await browser.context.setOffline(true);
+    await restart();
+    await createPosts(server, key, ['four', 'five']);
+    await browser.context.setOffline(false);
+    await expect.poll(titles, WAIT).toEqual(['one', 'two', 'three', 'four', 'five']);
+    // It was cut off each time, and never gave up for good (readyState 2).
+    const { states } = await readReceived(page);
+    expect(states.length).toBeGreaterThanOrEqual(2);
+    expect(new Set(states)).toEqual(new Set([0]));
+  });
+});

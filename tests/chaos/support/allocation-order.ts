@@ -1,0 +1,56 @@
+/**
+ * A fault for `--import`: the service with event ids that follow allocation, as most event tables have them. An event
+ * gets its number as soon as the service knows that it will need one, which may be before its transaction begins, and
+ * readers go by that number alone. The product has no switch for this: its text is changed while it is loaded.
+ */
+import { registerHooks } from 'node:module';
+
+type Change = readonly [from: string, to: string];
+
+/** Milliseconds since 2026 and 18 random bits: unique enough, and below 2^53. */
+const NUMBER_NOW =
+  '(extract(epoch FROM clock_timestamp()) * 1000 - 1767225600000)::bigint * 262144 + floor(random() * 262144)::bigint';
+const NUMBER_THEN = '(Date.now() - 1767225600000) * 262144 + Math.floor(Math.random() * 262144)';
+/** The text of a template's `${HORIZON}`. */
+const HORIZON = `$${'{HORIZON}'}`;
+
+const CHANGES: Readonly<Record<string, readonly Change[]>> = {
+  '/src/platform/db/unit-of-work.ts': [
+    ['  #savepoints = 0;', `  #savepoints = 0;\n  #number = ${NUMBER_THEN};`],
+    [
+      `await connection.client.query('BEGIN');`,
+      `await connection.client.query('BEGIN');
+       await connection.client.query("SELECT set_config('chaos.number', '" + this.#number + "', true)");`,
+    ],
+  ],
+  '/src/events/log.ts': [
+    [
+      `'INSERT INTO events (post_id) SELECT id FROM post'`,
+      `\`INSERT INTO events (id, post_id)
+         SELECT CASE WHEN EXISTS (SELECT FROM events WHERE xid = pg_current_xact_id()) THEN ${NUMBER_NOW}
+           ELSE current_setting('chaos.number')::bigint END, id FROM post\``,
+    ],
+    [
+      `WHERE (events.xid, id) > ($1::xid8, $2::bigint) AND events.xid < ${HORIZON} ORDER BY events.xid, id`,
+      'WHERE $1::xid8 IS NOT NULL AND id > $2::bigint ORDER BY id',
+    ],
+    ['SELECT xid::text, id, post_id', `SELECT '0' AS xid, id, post_id`],
+    ['newest.xid::text AS xid', `CASE WHEN newest.id IS NOT NULL THEN '0' END AS xid`],
+    [`WHERE events.xid < ${HORIZON} ORDER BY events.xid DESC, id DESC`, 'ORDER BY id DESC'],
+    [`WHERE xid >= ${HORIZON} ORDER BY events.id`, 'WHERE false ORDER BY events.id'],
+  ],
+};
+
+registerHooks({
+  load(url, context, nextLoad) {
+    const loaded = nextLoad(url, context);
+    const changes = Object.entries(CHANGES).find(([file]) => url.endsWith(file))?.[1];
+    if (changes === undefined) return loaded;
+    let source = Buffer.from(loaded.source as Uint8Array).toString();
+    for (const [from, to] of changes) {
+      if (!source.includes(from)) throw new Error(`the fault does not fit ${url} any more: ${from}`);
+      source = source.replace(from, () => to);
+    }
+    return { ...loaded, source };
+  },
+});

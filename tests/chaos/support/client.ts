@@ -1,0 +1,100 @@
+import { type ClientRequest, get } from 'node:http';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Random } from './random.ts';
+
+/** A subscriber that comes back with its last id, to any instance, until it is stopped. */
+export interface ResumingClient {
+  /** The titles that it has got, in order. */
+  readonly titles: readonly string[];
+  /** What a stream must never say: an error, `complete`, a status that EventSource gives up on for good. */
+  readonly complaints: readonly string[];
+  readonly connections: number;
+  /** Resolves once its first stream is open. */
+  readonly opened: Promise<void>;
+  /** Breaks the connection that it has. */
+  disconnect(): void;
+  stop(): Promise<void>;
+}
+
+export interface ClientOptions {
+  readonly origins: readonly string[];
+  readonly key: string;
+  readonly random: Random;
+}
+
+const QUERY = new URLSearchParams({ query: 'subscription { postCreated { title } }' });
+const BACK_OFF_MS = 100;
+
+export function startClient({ origins, key, random }: ClientOptions): ResumingClient {
+  const titles: string[] = [];
+  const complaints: string[] = [];
+  const opened = Promise.withResolvers<void>();
+  let lastId: string | undefined;
+  let stopped = false;
+  let request: ClientRequest | undefined;
+  let connections = 0;
+
+  function take(block: string): void {
+    const field = (name: string) => new RegExp(`^${name}: ?(.*)$`, 'm').exec(block)?.[1];
+    const event = field('event');
+    const id = field('id');
+    if (event === 'next') {
+      const { data, errors } = JSON.parse(field('data') ?? '');
+      if (errors === undefined && id !== undefined) titles.push(data.postCreated.title);
+      else complaints.push(block);
+    } else if (event !== undefined) complaints.push(block);
+    if (id === undefined) return;
+    lastId = id;
+    opened.resolve();
+  }
+
+  /** One connection, to its end, however it ends. */
+  async function connect(): Promise<void> {
+    const origin = random.pick(origins);
+    const headers = {
+      accept: 'text/event-stream',
+      authorization: `Bearer ${key}`,
+      ...(lastId === undefined ? {} : { 'last-event-id': lastId }),
+    };
+    await new Promise<void>((resolve) => {
+      request = get(`${origin}/graphql?${QUERY}`, { headers, agent: false }, (response) => {
+        // Nothing but 503 is to be expected, while the database's connections are cut.
+        if (response.statusCode !== 200 && response.statusCode !== 503)
+          complaints.push(`status ${response.statusCode}`);
+        if (response.statusCode === 200) connections += 1;
+        let buffer = '';
+        response.setEncoding('utf8').on('data', (text: string) => {
+          if (response.statusCode !== 200) return;
+          const blocks = (buffer + text).split('\n\n');
+          buffer = blocks.pop() ?? '';
+          for (const block of blocks) take(block);
+        });
+        response.on('error', () => resolve()).on('close', () => resolve());
+      });
+      request.on('error', () => resolve()).on('close', () => resolve());
+    });
+  }
+
+  async function run(): Promise<void> {
+    while (!stopped) {
+      await connect();
+      if (!stopped) await delay(random.below(BACK_OFF_MS));
+    }
+  }
+
+  const running = run();
+  return {
+    titles,
+    complaints,
+    get connections() {
+      return connections;
+    },
+    opened: opened.promise,
+    disconnect: () => void request?.destroy(),
+    async stop() {
+      stopped = true;
+      request?.destroy();
+      await running;
+    },
+  };
+}

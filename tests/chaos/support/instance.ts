@@ -1,0 +1,51 @@
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
+import { fileURLToPath } from 'node:url';
+import { type Process, runScript, type Settings } from '../../support/process.ts';
+
+/** One instance of the service, on the same address however often it is killed and started again. */
+export interface Instance {
+  readonly origin: string;
+  start(): Promise<void>;
+  /** Kills it with SIGKILL and starts it again. */
+  restart(): Promise<void>;
+}
+
+const FAULT = fileURLToPath(new URL('allocation-order.ts', import.meta.url));
+
+/** Settings of an instance that is to be wrong on purpose: its event ids follow allocation. */
+export const ALLOCATION_ORDER: Settings = { NODE_OPTIONS: `--import=${FAULT}` };
+
+/** A port that is free now. */
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+export async function createInstance(settings: Settings): Promise<Instance> {
+  const port = await freePort();
+  let process: Process;
+  async function start(): Promise<void> {
+    process = runScript('src/main.ts', [], {
+      RATE_LIMIT_BURST: '1000000',
+      RATE_LIMIT_PER_SECOND: '1000000',
+      MAX_STREAMS: '1000',
+      LOG_LEVEL: 'info',
+      ...settings,
+      PORT: String(port),
+    });
+    await process.printed(/listening/);
+  }
+  return {
+    origin: `http://127.0.0.1:${port}`,
+    start,
+    async restart() {
+      process.kill('SIGKILL');
+      await process.exited;
+      await start();
+    },
+  };
+}
