@@ -10,7 +10,8 @@ import { type CostCeilings, fixedResult, statusOf, stringifyResult, withCost } f
 import { type Runner, refusedResult } from '../runner.ts';
 import { fingerprint } from './fingerprint.ts';
 import { parseIdempotencyKey } from './key.ts';
-import { findResponse, type KeyOwner, type StoredResponse, storeResponse, tryLockKey } from './store.ts';
+import type { KeyOwner } from './seal.ts';
+import { findResponse, type StoredResponse, storeResponse, tryLockKey } from './store.ts';
 
 export interface IdempotencyOptions {
   readonly runner: Runner;

@@ -1,5 +1,10 @@
 import { createCipheriv, createDecipheriv, createHash, hkdfSync, randomBytes } from 'node:crypto';
-import type { KeyOwner } from './store.ts';
+
+/** Whose key it is, and which. */
+export interface KeyOwner {
+  readonly userId: string;
+  readonly key: string;
+}
 
 const ALGORITHM = 'aes-256-gcm';
 const NONCE_BYTES = 12;

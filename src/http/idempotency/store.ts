@@ -1,12 +1,6 @@
 import { DatabaseError } from '../../platform/db/errors.ts';
 import { type Queryable, statement } from '../../platform/db/statement.ts';
-import { hashKey, seal, unseal } from './seal.ts';
-
-/** Whose key it is, and which. */
-export interface KeyOwner {
-  readonly userId: string;
-  readonly key: string;
-}
+import { hashKey, type KeyOwner, seal, unseal } from './seal.ts';
 
 /** The first response under a key, and of which mutation it is. */
 export interface StoredResponse {
