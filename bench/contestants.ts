@@ -1,0 +1,91 @@
+import { productionSettings } from './data/service-data.ts';
+import type { Workspace } from './data/workspace.ts';
+import { type ServerProcess, startServer } from './harness/server-process.ts';
+import type { Dialect } from './workloads.ts';
+
+/** Somebody to measure. */
+export interface Contestant {
+  readonly name: string;
+  readonly dialect: Dialect;
+  /** A file of bench/servers. */
+  readonly file: string;
+  readonly args?: readonly string[];
+  /** What is said of it in the report. */
+  readonly note: string;
+}
+
+export const FLOOR: Contestant = {
+  name: 'floor',
+  dialect: 'floor',
+  file: 'floor.ts',
+  note: 'node:http and pg with named statements, one hand-written SQL statement a request that returns the JSON; no GraphQL',
+};
+
+export const PRODUCT: Contestant = {
+  name: 'product',
+  dialect: 'graphql',
+  file: 'product.ts',
+  note: 'this service as in production: API key, rate limit (raised), operation limits, log at info, metrics',
+};
+
+export const PRODUCT_ON_LOADERS: Contestant = {
+  name: 'product, look-ahead off',
+  dialect: 'graphql',
+  file: 'product.ts',
+  args: ['--loaders'],
+  note: 'the same, with every nested field read by its loader',
+};
+
+export const CONTESTANTS: readonly Contestant[] = [
+  FLOOR,
+  PRODUCT,
+  {
+    name: 'Mercurius',
+    dialect: 'graphql',
+    file: 'mercurius.ts',
+    note: 'with JIT, its loaders and pg with named statements; no authentication, limits or log',
+  },
+  {
+    name: 'PostGraphile',
+    dialect: 'postgraphile',
+    file: 'postgraphile.ts',
+    note: 'Amber preset, lists; no authentication, limits or log',
+  },
+  PRODUCT_ON_LOADERS,
+];
+
+/** A contestant that listens. */
+export interface Running {
+  readonly contestant: Contestant;
+  readonly server: ServerProcess;
+  readonly applicationName: string;
+}
+
+export interface StartOptions {
+  readonly args?: readonly string[];
+  readonly settings?: Readonly<Record<string, string>>;
+}
+
+/** Starts a contestant on the database; it stops when `cleanup` is disposed of. */
+export async function startContestant(
+  cleanup: AsyncDisposableStack,
+  workspace: Workspace,
+  contestant: Contestant,
+  { args = [], settings = {} }: StartOptions = {},
+): Promise<Running> {
+  const applicationName = `bench ${contestant.name}`;
+  const server = await startServer({
+    file: contestant.file,
+    args: [...(contestant.args ?? []), ...args],
+    env: {
+      NODE_ENV: 'production',
+      GRAPHILE_ENV: 'production',
+      AUTHOR_ID: workspace.authorId,
+      ...(contestant.file === 'product.ts' ? productionSettings() : {}),
+      DATABASE_URL: workspace.urlFor(applicationName),
+      ...settings,
+    },
+  });
+  cleanup.defer(() => server.stop());
+  return { contestant, server, applicationName };
+}

@@ -1,0 +1,154 @@
+import { Connection } from './connection.ts';
+
+/** What a load generator saw. Latencies in milliseconds, sorted. */
+export interface Load {
+  readonly count: number;
+  readonly elapsedMs: number;
+  readonly latencies: Float64Array;
+  readonly p50Ms: number;
+  readonly p99Ms: number;
+  readonly perSecond: number;
+}
+
+export interface LoadOptions {
+  readonly port: number;
+  /** Sent one after another, again from the start when they are through. */
+  readonly requests: readonly Buffer[];
+  readonly connections: number;
+  readonly durationMs: number;
+}
+
+const ERRORS = Buffer.from('"errors"');
+
+/** The value that a share `q` of the sorted ones does not pass (nearest rank). */
+export function quantile(sorted: ArrayLike<number>, q: number): number {
+  return sorted[Math.max(0, Math.ceil(sorted.length * q) - 1)] ?? Number.NaN;
+}
+
+export function median(values: readonly number[]): number {
+  return quantile(
+    values.toSorted((a, b) => a - b),
+    0.5,
+  );
+}
+
+function summary(latencies: number[], elapsedMs: number): Load {
+  const sorted = Float64Array.from(latencies).sort();
+  return {
+    count: sorted.length,
+    elapsedMs,
+    latencies: sorted,
+    p50Ms: quantile(sorted, 0.5),
+    p99Ms: quantile(sorted, 0.99),
+    perSecond: (sorted.length / elapsedMs) * 1000,
+  };
+}
+
+/** A figure of refusals would look splendid: anything but data ends the run. */
+function check(status: number, body: Buffer): void {
+  if (status === 200 && !body.includes(ERRORS)) return;
+  throw new Error(`answered with ${status}: ${body.toString('utf8', 0, 500)}`);
+}
+
+function openAll(count: number, port: number, onError: (error: Error) => void): Promise<Connection[]> {
+  return Promise.all(Array.from({ length: count }, () => Connection.open(port, onError)));
+}
+
+/** Each connection sends its next request when the last one is answered: what the server can do at most. */
+export async function closedLoop({ port, requests, connections, durationMs }: LoadOptions): Promise<Load> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  const opened = await openAll(connections, port, reject);
+  const latencies: number[] = [];
+  const startMs = performance.now();
+  const endMs = startMs + durationMs;
+  let next = 0;
+  let running = opened.length;
+  const again = (connection: Connection) => {
+    const sentMs = performance.now();
+    if (sentMs >= endMs) {
+      running -= 1;
+      if (running === 0) resolve();
+      return;
+    }
+    connection.send(requests[next++ % requests.length] as Buffer, (status, body) => {
+      latencies.push(performance.now() - sentMs);
+      try {
+        check(status, body);
+      } catch (error) {
+        return reject(error);
+      }
+      again(connection);
+    });
+  };
+  for (const connection of opened) again(connection);
+  try {
+    await promise;
+    return summary(latencies, performance.now() - startMs);
+  } finally {
+    for (const connection of opened) connection.close();
+  }
+}
+
+/**
+ * Requests at a fixed rate, whatever the server does. One that finds no connection free waits for it, and its time
+ * counts from when it was due: a server that stalls cannot hide it (coordinated omission).
+ */
+export async function openLoop({
+  port,
+  requests,
+  connections,
+  durationMs,
+  perSecond,
+}: LoadOptions & { readonly perSecond: number }): Promise<Load> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  const opened = await openAll(connections, port, reject);
+  const free = [...opened];
+  const waiting: number[] = [];
+  const latencies: number[] = [];
+  const total = Math.max(1, Math.round((perSecond * durationMs) / 1000));
+  const startMs = performance.now();
+  let due = 0;
+  let sent = 0;
+  const send = (connection: Connection, dueMs: number) => {
+    connection.send(requests[sent++ % requests.length] as Buffer, (status, body) => {
+      latencies.push(performance.now() - dueMs);
+      try {
+        check(status, body);
+      } catch (error) {
+        return reject(error);
+      }
+      const nextDueMs = waiting.shift();
+      if (nextDueMs !== undefined) send(connection, nextDueMs);
+      else free.push(connection);
+      if (latencies.length === total) resolve();
+    });
+  };
+  const timer = setInterval(() => {
+    const nowMs = performance.now();
+    const upTo = Math.min(total, Math.ceil(((nowMs - startMs) * perSecond) / 1000));
+    for (; due < upTo; due += 1) {
+      const connection = free.pop();
+      if (connection === undefined) waiting.push(nowMs);
+      else send(connection, nowMs);
+    }
+  }, 1);
+  try {
+    await promise;
+    return summary(latencies, performance.now() - startMs);
+  } finally {
+    clearInterval(timer);
+    for (const connection of opened) connection.close();
+  }
+}
+
+/** One request on a connection of its own. */
+export async function once(port: number, request: Buffer): Promise<{ status: number; text: string }> {
+  const { promise, resolve, reject } = Promise.withResolvers<{ status: number; text: string }>();
+  const connection = await Connection.open(port, reject);
+  connection.send(request, (status, body) => resolve({ status, text: body.toString() }));
+  try {
+    return await promise;
+  } finally {
+    connection.close();
+  }
+}

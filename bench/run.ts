@@ -1,0 +1,59 @@
+/**
+ * `npm run bench [-- command] [--quick]`: installs what the benchmarks need beyond the service, then runs one of them.
+ * Everything is on loopback, bounded, and cleaned up afterwards.
+ */
+import { spawn, spawnSync } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+
+const COMMANDS: Readonly<Record<string, string>> = {
+  compare: 'side by side with the floor and the peers (the default; --quick: under 2 minutes)',
+  growth: 'lists of 1, 10, 100; nesting 1 to 4; 10,000 to 1,000,000 posts',
+  latency: 'p99 against p50 at half the saturation rate, a minute each',
+  abuse: '100 clients with the most expensive query, slow clients, idle connections',
+  probes: 'what hostile requests cost before they are refused',
+  'login-timing': 'whether the time of a refused login tells if there is an account',
+  profile: 'where the time goes under one workload (profile W0 … W4)',
+};
+
+const folder = fileURLToPath(new URL('.', import.meta.url));
+
+/** npm copies the lock file's packages here when it has put them in place. */
+const installed = () =>
+  existsSync(`${folder}node_modules/.package-lock.json`) &&
+  JSON.stringify(packagesOf('package-lock.json')) ===
+    JSON.stringify(packagesOf('node_modules/.package-lock.json'));
+
+function packagesOf(file: string): string[] {
+  const { packages } = JSON.parse(readFileSync(`${folder}${file}`, 'utf8')) as {
+    packages: Record<string, { version?: string; optional?: boolean }>;
+  };
+  // What is optional depends on the machine.
+  return Object.entries(packages).flatMap(([path, { version, optional }]) =>
+    path === '' || optional === true ? [] : [`${path}@${version}`],
+  );
+}
+
+function fail(text: string, status: number): never {
+  process.stderr.write(text);
+  process.exit(status);
+}
+
+const [first = 'compare', ...others] = process.argv.slice(2);
+const [command, args] = first.startsWith('--') ? ['compare', [first, ...others]] : [first, others];
+if (!Object.hasOwn(COMMANDS, command)) {
+  const lines = Object.entries(COMMANDS).map(([name, about]) => `  ${name.padEnd(14)}${about}`);
+  fail(`There is no benchmark "${command}". There are:\n${lines.join('\n')}\n`, 2);
+}
+if (!installed()) {
+  const { status } = spawnSync('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund'], {
+    cwd: folder,
+    stdio: 'inherit',
+  });
+  if (status !== 0) fail('The packages of bench/ could not be installed.\n', status ?? 1);
+}
+const child = spawn(process.execPath, [`${folder}${command}.ts`, ...args], { stdio: 'inherit' });
+// Ctrl-C reaches the child by itself, a kill of this process does not; either way the child cleans up first.
+process.on('SIGINT', () => undefined);
+process.on('SIGTERM', () => child.kill('SIGTERM'));
+child.on('exit', (code) => process.exit(code ?? 1));

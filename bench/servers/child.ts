@@ -1,0 +1,81 @@
+import type { Server } from 'node:http';
+import { type Profiler, Session } from 'node:inspector/promises';
+import type { AddressInfo } from 'node:net';
+
+/** What the bench asks of a server process. */
+export type Wish = { readonly kind: 'usage' | 'stop' | 'profile-start' | 'profile-stop' };
+
+/** What a server process tells the bench. */
+export type Report =
+  | { readonly kind: 'ready'; readonly port: number }
+  | {
+      readonly kind: 'usage';
+      /** User and system time of all threads, in milliseconds. */
+      readonly cpuMs: number;
+      /** SQL statements so far; 0 where they are not counted. */
+      readonly statements: number;
+    }
+  | { readonly kind: 'profiling' }
+  | { readonly kind: 'profile'; readonly profile: Profiler.Profile };
+
+export interface ServeOptions {
+  readonly server: Server;
+  readonly close: () => Promise<void>;
+  readonly statements?: () => number;
+}
+
+export const POOL_SIZE = 10;
+
+/** An environment variable that the bench has set. */
+export function given(name: string): string {
+  const value = process.env[name];
+  if (value === undefined) throw new Error(`${name} is not set`);
+  return value;
+}
+
+/** Once the bench has died or given up, nobody would stop this process any more. */
+process.on('disconnect', () => process.exit(1));
+
+const inspector = new Session();
+
+async function startProfile(): Promise<void> {
+  inspector.connect();
+  await inspector.post('Profiler.enable');
+  await inspector.post('Profiler.start');
+}
+
+async function stopProfile(): Promise<Profiler.Profile> {
+  const { profile } = await inspector.post('Profiler.stop');
+  inspector.disconnect();
+  return profile;
+}
+
+/** Listens on a free port of the loopback interface and answers the bench until it says stop. */
+export async function serve({ server, close, statements = () => 0 }: ServeOptions): Promise<void> {
+  const report = (message: Report) => process.send?.(message);
+  const stop = () => {
+    server.closeAllConnections();
+    server.close();
+    close().then(
+      () => process.exit(0),
+      (error: unknown) => {
+        process.stderr.write(`${String(error)}\n`);
+        process.exit(1);
+      },
+    );
+  };
+  process.on('message', ({ kind }: Wish) => {
+    if (kind === 'stop') return stop();
+    if (kind === 'profile-start') return void startProfile().then(() => report({ kind: 'profiling' }));
+    if (kind === 'profile-stop')
+      return void stopProfile().then((profile) => report({ kind: 'profile', profile }));
+    const { user, system } = process.cpuUsage();
+    report({ kind: 'usage', cpuMs: (user + system) / 1000, statements: statements() });
+  });
+  if (!process.connected) process.exit(1);
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(0, '127.0.0.1', resolve);
+  });
+  report({ kind: 'ready', port: (server.address() as AddressInfo).port });
+}
