@@ -1,6 +1,7 @@
 import { Command } from 'commander';
 import { addApiKeyCommands } from './api-keys.ts';
 import { addCredentialCommands } from './credentials.ts';
+import { addEventLogCommands } from './event-log.ts';
 import { addMigrateCommand } from './migrate.ts';
 import type { RunCommand } from './run-command.ts';
 import { addUserCommands } from './users.ts';
@@ -14,6 +15,7 @@ export function createProgram(run: RunCommand): Command {
   addUserCommands(program, run);
   addApiKeyCommands(program, run);
   addCredentialCommands(program, run);
+  addEventLogCommands(program, run);
   addMigrateCommand(program, run);
   return program;
 }
