@@ -39,7 +39,7 @@ function selfTimes({ nodes, samples = [], timeDeltas = [] }: Profiler.Profile): 
 function byPlace(times: readonly [string, number][]): [string, number][] {
   const places = new Map<string, number>();
   for (const [name, ms] of times) {
-    const file = name.slice(name.indexOf(' ') + 1).replace(/:\d+$/, '');
+    const file = name.slice(name.lastIndexOf(' ') + 1).replace(/:\d+$/, '');
     const place =
       /^node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(file)?.[1] ?? (/^node:/.test(file) ? 'node' : file);
     const title = place === '' ? `native ${name.trim()}` : place;

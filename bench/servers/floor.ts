@@ -58,22 +58,17 @@ const ANSWERS: Readonly<Record<string, Answer>> = {
 
 const pool = new pg.Pool({ connectionString: given('DATABASE_URL'), max: POOL_SIZE });
 
-async function read(incoming: IncomingMessage): Promise<Body> {
-  let text = '';
-  incoming.setEncoding('utf8');
-  for await (const part of incoming) text += part;
-  return JSON.parse(text) as Body;
+/** With events: reading a body by `for await` costs as much as all the rest of a request without a statement. */
+function receive(incoming: IncomingMessage, onBody: (body: Body) => void): void {
+  const parts: Buffer[] = [];
+  incoming.on('data', (part: Buffer) => parts.push(part));
+  incoming.on('end', () => {
+    const whole = parts.length === 1 ? parts[0] : Buffer.concat(parts);
+    onBody(JSON.parse(String(whole)) as Body);
+  });
 }
 
-async function answer(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
-  const body = await read(incoming);
-  const found = ANSWERS[incoming.url ?? ''];
-  let json = '{"data":{"__typename":"Query"}}';
-  if (found !== undefined) {
-    const { name, text, values } = found;
-    const { rows } = await pool.query<{ json: string }>({ name, text, values: values(body) });
-    json = rows[0]?.json ?? '';
-  }
+function send(outgoing: ServerResponse, json: string): void {
   outgoing.writeHead(200, {
     'content-type': 'application/json; charset=utf-8',
     'content-length': Buffer.byteLength(json),
@@ -82,9 +77,17 @@ async function answer(incoming: IncomingMessage, outgoing: ServerResponse): Prom
 }
 
 const server = createServer((incoming, outgoing) => {
-  answer(incoming, outgoing).catch((error: unknown) => {
-    process.stderr.write(`${String(error)}\n`);
-    outgoing.writeHead(500).end();
+  receive(incoming, (body) => {
+    const found = ANSWERS[incoming.url ?? ''];
+    if (found === undefined) return send(outgoing, '{"data":{"__typename":"Query"}}');
+    const { name, text, values } = found;
+    pool.query<{ json: string }>({ name, text, values: values(body) }).then(
+      ({ rows }) => send(outgoing, rows[0]?.json ?? ''),
+      (error: unknown) => {
+        process.stderr.write(`${String(error)}\n`);
+        outgoing.writeHead(500).end();
+      },
+    );
   });
 });
 await serve({ server, close: () => pool.end() });
