@@ -1,0 +1,118 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { type Account, useApp } from '../support/app.ts';
+
+const app = useApp();
+let account: Account;
+beforeAll(async () => {
+  account = await app.account();
+});
+
+/** What the service says that an operation costs, run or refused. */
+async function costOf(query: string, variables?: Record<string, unknown>) {
+  const { extensions, errors } = await app.gql(query, {
+    key: account.key,
+    headers: { 'x-query-cost': '1' },
+    ...(variables === undefined ? {} : { variables }),
+  });
+  expect(errors).toBeUndefined();
+  const cost = extensions?.cost as { complexity: number; depth: number } | undefined;
+  return [cost?.complexity, cost?.depth];
+}
+
+describe('X-Query-Cost', () => {
+  it('puts the figures and their ceilings into the response', async () => {
+    const { extensions } = await app.gql('{ viewer { id } }', {
+      key: account.key,
+      headers: { 'x-query-cost': '1' },
+    });
+    expect(extensions).toEqual({
+      cost: { complexity: 2, depth: 2, maximumComplexity: 5_000, maximumDepth: 10 },
+    });
+  });
+
+  it.each([{}, { 'x-query-cost': '0' }, { 'x-query-cost': 'yes' }])(
+    'says nothing unless asked with 1: %o',
+    async (headers) => {
+      const answer = await app.gql('{ viewer { id } }', { key: account.key, headers });
+      expect(answer.extensions).toBeUndefined();
+    },
+  );
+
+  it('is there with errors of the execution too', async () => {
+    const { errors, extensions } = await app.gql(
+      'mutation { deletePost(id: "x") updatePost(id: "x", title: "t") { id } }',
+      {
+        key: account.key,
+        headers: { 'x-query-cost': '1' },
+      },
+    );
+    expect(errors).toHaveLength(1);
+    expect(extensions?.cost).toMatchObject({ complexity: 3, depth: 2 });
+  });
+});
+
+describe('complexity and depth', () => {
+  it.each([
+    ['a field is 1', '{ viewer { id name } }', 3, 2],
+    ['a list multiplies what is under it by its limit', '{ posts(limit: 3) { id title } }', 1 + 3 * 2, 2],
+    ['or by 20', '{ posts { id } }', 21, 2],
+    ['null is no limit', '{ posts(limit: null) { id } }', 21, 2],
+    ['nothing is read under a limit of 0', '{ posts(limit: 0) { id author { name } } }', 1, 3],
+    ['a list of scalars is a field', '{ posts(limit: 2) { tags } }', 3, 2],
+    [
+      'lists in lists multiply',
+      '{ users(limit: 5) { posts(limit: 4) { comments(limit: 3) { id } } } }',
+      1 + 5 * (1 + 4 * (1 + 3)),
+      4,
+    ],
+    ['an object in a list counts for each', '{ posts(limit: 10) { author { name } } }', 1 + 10 * 2, 3],
+    [
+      'a connection multiplies by first',
+      '{ postsConnection(first: 5) { nodes { id } } }',
+      1 + 5 * (1 + 1),
+      3,
+    ],
+    [
+      'and by limit',
+      '{ postsConnection(limit: 5) { edges { cursor node { id } } } }',
+      1 + 5 * (1 + 1 + 1 + 1),
+      4,
+    ],
+    ['and by 20', '{ postsConnection { nodes { id } } }', 1 + 20 * 2, 3],
+    ['an alias counts again', '{ a: viewer { id } b: viewer { id } }', 4, 2],
+    ['and so does a field that is repeated', '{ viewer { id id } }', 3, 2],
+    [
+      'fragments count where they are spread',
+      '{ posts(limit: 2) { ...F } } fragment F on Post { id author { ...U } } fragment U on User { name }',
+      1 + 2 * 3,
+      3,
+    ],
+    ['inline fragments are no depth', '{ viewer { ... on User { ... { id } } } }', 2, 2],
+    ['what is skipped does not count', '{ viewer { id } posts @skip(if: true) { id } }', 2, 2],
+    ['nor what is not included', '{ viewer { id ... @include(if: false) { posts { id } } } }', 2, 2],
+    ['introspection is one field', '{ __schema { types { fields { type { name } } } } __typename }', 2, 1],
+  ])('%s: %s', async (_why, query, complexity, depth) => {
+    expect(await costOf(query)).toEqual([complexity, depth]);
+  });
+
+  it('variables count with their values, their defaults and without either', async () => {
+    const query = 'query ($n: Int = 3) { posts(limit: $n) { id } }';
+    expect(await costOf(query, { n: 7 })).toEqual([8, 2]);
+    expect(await costOf(query, { n: 7.0 })).toEqual([8, 2]);
+    // Whatever came before: null is no limit, and absent means the default.
+    expect(await costOf(query, { n: null })).toEqual([21, 2]);
+    expect(await costOf(query)).toEqual([4, 2]);
+    expect(await costOf(query, { n: null })).toEqual([21, 2]);
+    expect(await costOf('query ($n: Int) { postsConnection(first: $n) { nodes { id } } }', { n: 9 })).toEqual(
+      [19, 3],
+    );
+  });
+
+  it('variables switch branches on and off', async () => {
+    const query =
+      'query ($a: Boolean!, $b: Boolean = true) { viewer { id } posts(limit: 4) @include(if: $a) { id title @skip(if: $b) } }';
+    expect(await costOf(query, { a: false })).toEqual([2, 2]);
+    expect(await costOf(query, { a: true })).toEqual([2 + 5, 2]);
+    expect(await costOf(query, { a: true, b: false })).toEqual([2 + 9, 2]);
+  });
+});
