@@ -1,0 +1,44 @@
+/**
+ * What many services do: the mutation commits, and then its response is stored under the key, on another connection.
+ * The crash tests must notice, or they would show nothing about the service either.
+ */
+import { setTimeout as delay } from 'node:timers/promises';
+import type { KeyOwner } from '../../../src/http/idempotency/seal.ts';
+import {
+  findResponse as find,
+  type StoredResponse,
+  storeResponse as store,
+} from '../../../src/http/idempotency/store.ts';
+import type { Queryable } from '../../../src/platform/db/statement.ts';
+import { UnitOfWork } from '../../../src/platform/db/unit-of-work.ts';
+
+export { pruneResponses, tryLockKey } from '../../../src/http/idempotency/store.ts';
+
+/** As long as a busy queue takes. */
+const LATER_MS = 30;
+
+let pool: Queryable | undefined;
+
+export function findResponse(
+  db: Queryable,
+  owner: KeyOwner,
+  since: Date,
+): Promise<StoredResponse | undefined> {
+  if (!(db instanceof UnitOfWork)) pool = db;
+  return find(db, owner, since);
+}
+
+export async function storeResponse(
+  db: Queryable,
+  owner: KeyOwner,
+  stored: StoredResponse,
+  since: Date,
+): Promise<void> {
+  if (!(db instanceof UnitOfWork)) throw new Error('a response is stored with its mutation');
+  db.afterCommit(() => {
+    // Whether it gets there is nobody's concern: that is what is wrong with it.
+    void delay(LATER_MS)
+      .then(() => pool && store(pool, owner, stored, since))
+      .catch(() => undefined);
+  });
+}

@@ -1,0 +1,25 @@
+import { loadConfig } from '../../src/platform/config.ts';
+import { openDatabase } from '../../src/platform/db/database.ts';
+import { statement } from '../../src/platform/db/statement.ts';
+import { createLogger } from '../../src/platform/log.ts';
+import type { Settings } from '../support/process.ts';
+
+const COUNT = statement<{ posts: number; events: number; stored: number }>(
+  'crash_count',
+  `SELECT (SELECT count(*)::int FROM posts WHERE title LIKE 'crash %') AS posts,
+     (SELECT count(*)::int FROM events JOIN posts ON posts.id = events.post_id WHERE title LIKE 'crash %') AS events,
+     (SELECT count(*)::int FROM idempotency_keys) AS stored`,
+);
+
+/** What the crashes have left in the database. An embedded one must not be in use. */
+export async function countRows(settings: Settings) {
+  const log = createLogger({ level: 'error', pretty: false });
+  const database = await openDatabase({ config: loadConfig({ ...settings }), log });
+  try {
+    const [row] = await database.query(COUNT, []);
+    if (row === undefined) throw new Error('nothing was counted');
+    return row;
+  } finally {
+    await database.close();
+  }
+}

@@ -1,0 +1,86 @@
+import { setTimeout as delay } from 'node:timers/promises';
+
+/** Where the service is at the moment; a promise of it while it starts. */
+export interface Target {
+  origin(): Promise<string>;
+}
+
+/** What a client was told at last, and what else it was told on the way. */
+export interface Told {
+  readonly text: string;
+  readonly replayed: boolean;
+}
+
+export interface Clients {
+  /** Sends every request until it is answered with 200. Resolves once all are. */
+  run(): Promise<void>;
+  /** The title of each post, and the answer to its request. */
+  readonly told: ReadonlyMap<string, Told>;
+  /** How often each HTTP status was the answer; `lost` is none at all. */
+  readonly statuses: ReadonlyMap<string, number>;
+}
+
+const CREATE_POST =
+  'mutation ($title: String!) { createPost(title: $title, body: "kept", tags: ["crash"]) { id title createdAt } }';
+const RETRY_MS = 10;
+/** A client gives up waiting on a connection whose other end has died without a word. */
+const PATIENCE_MS = 15_000;
+
+/** Posts one keyed `createPost`. Undefined where the connection was lost: nobody knows whether it was done. */
+export async function createPost(
+  origin: string,
+  apiKey: string,
+  title: string,
+): Promise<{ status: number; text: string; replayed: boolean } | undefined> {
+  try {
+    const response = await fetch(`${origin}/graphql`, {
+      method: 'POST',
+      headers: {
+        'content-type': 'application/json',
+        authorization: `Bearer ${apiKey}`,
+        'idempotency-key': `key of ${title}`,
+      },
+      body: JSON.stringify({ query: CREATE_POST, variables: { title } }),
+      signal: AbortSignal.timeout(PATIENCE_MS),
+    });
+    const replayed = response.headers.get('idempotency-replayed') === 'true';
+    return { status: response.status, text: await response.text(), replayed };
+  } catch {
+    return undefined;
+  }
+}
+
+/** So many clients at a time that share the titles among them and never give up. */
+export function createClients(
+  target: Target,
+  apiKey: string,
+  titles: readonly string[],
+  atATime: number,
+): Clients {
+  const told = new Map<string, Told>();
+  const statuses = new Map<string, number>();
+  const waiting = [...titles];
+
+  async function ask(title: string): Promise<void> {
+    for (;;) {
+      const answer = await createPost(await target.origin(), apiKey, title);
+      const status = String(answer?.status ?? 'lost');
+      statuses.set(status, (statuses.get(status) ?? 0) + 1);
+      if (answer?.status === 200) {
+        told.set(title, answer);
+        return;
+      }
+      await delay(RETRY_MS);
+    }
+  }
+
+  async function client(): Promise<void> {
+    for (let title = waiting.shift(); title !== undefined; title = waiting.shift()) await ask(title);
+  }
+
+  return {
+    told,
+    statuses,
+    run: async () => void (await Promise.all(Array.from({ length: atATime }, client))),
+  };
+}

@@ -1,0 +1,64 @@
+import { randomInt } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import { until } from '../support/process.ts';
+import { type Clients, createClients, createPost, type Target } from './keyed-posts.ts';
+
+export interface Rounds {
+  readonly keys: number;
+  readonly apiKey: string;
+  readonly target: Target;
+  /** Kills something and brings it back; resolves once it is back. */
+  crash(): Promise<void>;
+  /** Counts what is in the database, once nothing writes any more. */
+  count(): Promise<{ readonly posts: number; readonly events: number; readonly stored: number }>;
+}
+
+/** What came of it all. The first three are as many as there are keys, and the last two are empty, where it is right. */
+export interface Outcome {
+  readonly posts: number;
+  readonly events: number;
+  readonly stored: number;
+  /** Titles whose stored answer is not what the client was told. */
+  readonly different: readonly string[];
+  /** Statuses that a client never gets from a service whose database dies. */
+  readonly unexpected: readonly string[];
+  readonly crashes: number;
+  readonly statuses: Readonly<Record<string, number>>;
+}
+
+const CLIENTS = 8;
+/** A crash comes so many answers after the one before, and a little later: in the middle of something. */
+const ANSWERS_BETWEEN = [15, 35] as const;
+const LATER_MS = 12;
+const EXPECTED = new Set(['200', '409', '503', '504', 'lost']);
+
+async function crashMeanwhile(clients: Clients, { keys, crash }: Rounds): Promise<number> {
+  let crashes = 0;
+  for (;;) {
+    const next = clients.told.size + randomInt(...ANSWERS_BETWEEN);
+    if (next >= keys) return crashes;
+    await until('more answers', () => clients.told.size >= next);
+    await delay(randomInt(LATER_MS));
+    await crash();
+    crashes += 1;
+  }
+}
+
+/** Has clients make one post a key while something is killed again and again, then compares. */
+export async function runRounds(rounds: Rounds): Promise<Outcome> {
+  const { keys, apiKey, target } = rounds;
+  const titles = Array.from({ length: keys }, (_, index) => `crash ${index}`);
+  const clients = createClients(target, apiKey, titles, CLIENTS);
+  const [crashes] = await Promise.all([crashMeanwhile(clients, rounds), clients.run()]);
+  const counted = await rounds.count();
+
+  const different: string[] = [];
+  for (const title of titles) {
+    const again = await createPost(await target.origin(), apiKey, title);
+    const same = again?.replayed && again.status === 200 && again.text === clients.told.get(title)?.text;
+    if (!same) different.push(title);
+  }
+  const statuses = Object.fromEntries(clients.statuses);
+  const unexpected = Object.keys(statuses).filter((status) => !EXPECTED.has(status));
+  return { ...counted, different, unexpected, crashes, statuses };
+}
