@@ -2,8 +2,9 @@ import {
   type ExecutionArgs,
   type ExecutionResult,
   execute,
-  type GraphQLError,
+  GraphQLError,
   Kind,
+  locatedError,
   type OperationDefinitionNode,
 } from 'graphql';
 import type { Context } from '../graphql/context.ts';
@@ -12,6 +13,7 @@ import { answerWhole } from '../graphql/look-ahead/answer-whole.ts';
 import { maskError, publicError } from '../graphql/mask-error.ts';
 import { Cancellation } from '../platform/db/cancellation.ts';
 import type { Database } from '../platform/db/database.ts';
+import { DatabaseError } from '../platform/db/errors.ts';
 import type { UnitOfWork } from '../platform/db/unit-of-work.ts';
 import type { Logger } from '../platform/log.ts';
 import type { Gate } from './gate.ts';
@@ -60,6 +62,23 @@ export function failuresOf({ errors = [] }: ExecutionResult): GraphQLError[] {
   return errors.filter((error) => publicError(error).status >= 500);
 }
 
+/** After so many conflicts in a row the client is told to try again itself. */
+const MAX_RETRIES = 4;
+
+/** Whether the database undid the transaction in favour of another one: nothing of it is left. */
+function isConflict(error: GraphQLError): boolean {
+  let origin: unknown = error;
+  while (origin instanceof GraphQLError && origin.originalError != null) origin = origin.originalError;
+  return origin instanceof DatabaseError && origin.kind === 'conflict';
+}
+
+/** An error of a whole answer, told of its first root field. */
+function located(error: unknown, operation: OperationDefinitionNode | undefined): unknown {
+  const [field] = operation?.selectionSet.selections ?? [];
+  if (field?.kind !== Kind.FIELD) return error;
+  return locatedError(error, field, [field.alias?.value ?? field.name.value]);
+}
+
 /** Whether the operation writes once at most, so that undoing a failed field is undoing everything. */
 function hasOneRootField({ selectionSet: { selections } }: OperationDefinitionNode): boolean {
   return selections.length === 1 && selections[0]?.kind === Kind.FIELD;
@@ -90,26 +109,31 @@ export function createRunner({ database, log, gate, timeoutMs, onCommit }: Runne
       const data = plain ? await answerWhole(args, operation, context) : undefined;
       if (data !== undefined) return fixedResult({}, { status: 200, body: `{"data":${data}}` });
     } catch (error) {
-      return refusedResult(error, context, log);
+      return refusedResult(located(error, operation), context, log);
     }
     return maskResult(await execute({ ...args, contextValue: context }), context, log);
   }
 
-  async function executeMutation(
+  /** One try at a mutation: undefined where `before` ended it, 'again' where the database gave way to another one. */
+  async function attemptMutation(
     args: ExecutionArgs,
-    operation: OperationDefinitionNode | undefined,
+    work: UnitOfWork,
     cancellation: Cancellation,
+    mayRetry: boolean,
     steps?: MutationSteps,
-  ): Promise<ExecutionResult | undefined> {
-    const separable = steps !== undefined || operation === undefined || !hasOneRootField(operation);
-    const work = database.unitOfWork({ separable }, cancellation);
+  ): Promise<ExecutionResult | undefined | 'again'> {
     const context: Context = { ...(args.contextValue as Context), db: work, unitOfWork: work };
     try {
       if (steps !== undefined && !(await steps.before(work))) {
         await work.rollback();
         return undefined;
       }
-      const result = maskResult(await execute({ ...args, contextValue: context }), context, log);
+      const raw = await execute({ ...args, contextValue: context });
+      if (mayRetry && raw.errors?.some(isConflict)) {
+        await work.rollback();
+        return 'again';
+      }
+      const result = maskResult(raw, context, log);
       const failures = failuresOf(result);
       // From here on it is too late to call it off: what is answered is what was committed.
       if (failures.length > 0 || !cancellation.close()) {
@@ -123,6 +147,21 @@ export function createRunner({ database, log, gate, timeoutMs, onCommit }: Runne
     } catch (error) {
       await work.rollback();
       return refusedResult(error, context, log);
+    }
+  }
+
+  /** Two mutations that lock the same rows in opposite order: the database ends one, and that one is done again. */
+  async function executeMutation(
+    args: ExecutionArgs,
+    operation: OperationDefinitionNode | undefined,
+    cancellation: Cancellation,
+    steps?: MutationSteps,
+  ): Promise<ExecutionResult | undefined> {
+    const separable = steps !== undefined || operation === undefined || !hasOneRootField(operation);
+    for (let retries = MAX_RETRIES; ; retries -= 1) {
+      const work = database.unitOfWork({ separable }, cancellation);
+      const outcome = await attemptMutation(args, work, cancellation, retries > 0, steps);
+      if (outcome !== 'again') return outcome;
     }
   }
 
