@@ -65,7 +65,13 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
   }
 
   /** Every so many posts something happens. One instance is down at a time; kills that fall due meanwhile follow it. */
-  const due = { kill: postsAKill, cut: POSTS_A_CUT, disconnect: POSTS_A_DISCONNECT, client: 0, report: posts / 4 };
+  const due = {
+    kill: postsAKill,
+    cut: POSTS_A_CUT,
+    disconnect: POSTS_A_DISCONNECT,
+    client: 0,
+    report: posts / 4,
+  };
   const lateClients = clients - Math.round(clients * EARLY_SHARE);
   const postsAClient = Math.max(1, Math.floor(posts / (lateClients + 1)));
   due.client = postsAClient;
