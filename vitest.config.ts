@@ -15,5 +15,7 @@ export default defineConfig({
     testTimeout: 30_000,
     hookTimeout: 60_000,
     restoreMocks: true,
+    // A busy machine is slow, not wrong.
+    expect: { poll: { timeout: 10_000 } },
   },
 });

@@ -4,7 +4,7 @@ import { createApiKey, revokeApiKey } from '../auth/api-key/store.ts';
 import { type Scope, scopesOfRole } from '../auth/scopes.ts';
 import type { PrismaClient } from '../generated/prisma/client.ts';
 import { isUuid } from '../platform/uuid.ts';
-import { parseCredentialName, parseExpiry, parseScopes } from './options.ts';
+import { parseBurst, parseCredentialName, parseExpiry, parsePerSecond, parseScopes } from './options.ts';
 import { AdminError } from './output.ts';
 import type { RunCommand } from './run-command.ts';
 
@@ -13,9 +13,12 @@ interface CreateOptions {
   readonly name: string;
   readonly scopes: readonly Scope[];
   readonly expires?: Date;
+  readonly burst?: number;
+  readonly perSecond?: number;
 }
 
-async function create(prisma: PrismaClient, { user, name, scopes, expires }: CreateOptions) {
+async function create(prisma: PrismaClient, options: CreateOptions) {
+  const { user, name, scopes, expires, burst, perSecond } = options;
   const { id, role, disabledAt } = await findAccount(prisma, user);
   if (disabledAt !== null) throw new AdminError(`The account "${user}" is disabled: its keys are all dead.`);
   const held = scopesOfRole(role);
@@ -23,7 +26,7 @@ async function create(prisma: PrismaClient, { user, name, scopes, expires }: Cre
   // A key never has more than its account (contract section 3): better said now than found out by its first user.
   if (beyond.length > 0)
     throw new AdminError(`The account "${user}" is a ${role} and cannot hold ${beyond.join(', ')}.`);
-  return createApiKey(prisma, { userId: id, name, scopes, expiresAt: expires });
+  return createApiKey(prisma, { userId: id, name, scopes, expiresAt: expires, burst, perSecond });
 }
 
 async function list(prisma: PrismaClient) {
@@ -61,6 +64,12 @@ export function addApiKeyCommands(program: Command, run: RunCommand): void {
     .requiredOption('--name <name>', 'what it is for', parseCredentialName)
     .requiredOption('--scopes <scopes>', 'what it allows, apart by spaces', parseScopes)
     .option('--expires <time>', 'ISO 8601; without it, valid until revoked', parseExpiry)
+    .option('--burst <n>', 'requests at once; without it, RATE_LIMIT_BURST', parseBurst)
+    .option(
+      '--per-second <n>',
+      'requests a second for long; without it, RATE_LIMIT_PER_SECOND',
+      parsePerSecond,
+    )
     .action((options: CreateOptions) => run(({ database }) => create(database.prisma, options)));
 
   apiKey

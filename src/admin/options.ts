@@ -40,3 +40,21 @@ export function parseCredentialName(text: string): string {
     throw new InvalidArgumentError(`It must be 1 to ${MAX_NAME_LENGTH} characters long.`);
   return text;
 }
+
+const MAX_LIMIT = 1_000_000;
+
+/** How many requests a key may make at once. */
+export function parseBurst(text: string): number {
+  const value = Number(text);
+  if (!/^\d{1,7}$/.test(text) || value < 1 || value > MAX_LIMIT)
+    throw new InvalidArgumentError(`It must be a whole number from 1 to ${MAX_LIMIT}.`);
+  return value;
+}
+
+/** How many requests a second a key may make for long. */
+export function parsePerSecond(text: string): number {
+  const value = Number(text);
+  if (!/^\d{1,7}(\.\d{1,6})?$/.test(text) || value < 0.001 || value > MAX_LIMIT)
+    throw new InvalidArgumentError(`It must be a number from 0.001 to ${MAX_LIMIT}.`);
+  return value;
+}

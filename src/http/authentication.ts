@@ -11,7 +11,6 @@ import { CLEAR_SESSION_COOKIE } from '../auth/session/cookie.ts';
 import { ApiError, forbidden, unauthenticated } from '../graphql/errors.ts';
 import type { Logger } from '../platform/log.ts';
 import { clientAddress, type ProxyTrust } from './client-address.ts';
-import { errorResponse } from './error-response.ts';
 import type { HttpPlugin, RequestState } from './request-state.ts';
 import { arrivedSecurely, bodyHoldsCredentials } from './secure-transport.ts';
 
@@ -71,7 +70,7 @@ export function useAuthentication({
   }
 
   return {
-    async onRequest({ request, url, serverContext: { state }, endResponse }) {
+    async onRequest({ request, url, serverContext: { state } }) {
       const forwardedFor = request.headers.get('x-forwarded-for');
       if (forwardedFor !== null)
         state.clientAddress = clientAddress(state.clientAddress, forwardedFor, isTrustedProxy);
@@ -90,7 +89,7 @@ export function useAuthentication({
       } catch (error) {
         const cause = error instanceof KeysUnavailableError ? keysUnavailable(error) : error;
         if (error instanceof KeysUnavailableError) log.warn({ err: error }, 'a token could not be checked');
-        endResponse(errorResponse(cause, state, log));
+        state.authenticationError = cause;
       }
     },
   };

@@ -1,4 +1,5 @@
 import { isAuthenticated } from '../auth/principal.ts';
+import { ApiError } from '../graphql/errors.ts';
 import type { Logger } from '../platform/log.ts';
 import type { Metrics } from '../platform/metrics.ts';
 import { addressKey } from './client-address.ts';
@@ -34,15 +35,16 @@ export function useRateLimit({ limiter, policy, metrics, log }: RateLimitOptions
         refusals.inc({ reason: 'requests' });
         return endResponse(errorResponse(refusal, state, log));
       }
-      if (state.authenticationError === undefined) return undefined;
+      const { authenticationError } = state;
+      if (authenticationError === undefined) return undefined;
       try {
-        if (state.authenticationError.code === 'UNAUTHENTICATED')
+        if (authenticationError instanceof ApiError && authenticationError.code === 'UNAUTHENTICATED')
           await limiter.failure(`address:${addressKey(state.clientAddress)}`);
       } catch (error) {
         refusals.inc({ reason: 'failures' });
         return endResponse(errorResponse(error, state, log));
       }
-      return endResponse(errorResponse(state.authenticationError, state, log));
+      return endResponse(errorResponse(authenticationError, state, log));
     },
   };
 }

@@ -16,8 +16,8 @@ export interface RequestState {
   clientAddress: string;
   /** Undefined until authentication has run, and where it failed. */
   caller: Caller | undefined;
-  /** What was wrong with the credentials. The request is refused with it once it is counted. */
-  authenticationError: ApiError | undefined;
+  /** What was wrong with the credentials, or with looking them up. The request is refused with it once it is counted. */
+  authenticationError: unknown;
   /** Headers that go on the response, whatever it is. */
   readonly responseHeaders: Record<string, string>;
   /** What was wrong with the request before it was whole, such as a body past its limit: it is refused with that. */

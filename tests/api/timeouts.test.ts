@@ -27,14 +27,14 @@ async function titles(app: TestApp, key: string): Promise<string[]> {
   return posts.map(({ title }) => title);
 }
 
-async function hold(app: TestApp, table: 'posts' | 'comments') {
+async function hold(app: TestApp, table: 'posts' | 'comments' | 'api_keys') {
   const held = await holdTable(app, table);
   onTestFinished(held.release);
   return held;
 }
 
 describe('the time of a database statement', () => {
-  const app = useApp({ settings: { STATEMENT_TIMEOUT_MS: '500' } });
+  const app = useApp({ settings: { STATEMENT_TIMEOUT_MS: '1000' } });
   let account: Account;
   beforeAll(async () => {
     account = await app.account();
@@ -76,6 +76,16 @@ describe('the time of a database statement', () => {
     expect(await titles(app, key)).toContain('to stay');
   });
 
+  it('ends the look-up of credentials alike, which takes its token', async () => {
+    const { key } = await app.account();
+    const held = await hold(app, 'api_keys');
+    const answer = await app.gql('{ posts { id } }', { key });
+    expectRefused(answer, { code: 'TIMEOUT', status: 504 });
+    expect(answer.headers.get('x-ratelimit-remaining')).toBeTruthy();
+    await held.release();
+    await titles(app, key);
+  });
+
   it('says nothing of the database', async () => {
     const { key } = account;
     const held = await hold(app, 'posts');
@@ -88,7 +98,7 @@ describe('the time of a database statement', () => {
 
 describe('the time of an operation', () => {
   const app = useApp({
-    settings: { OPERATION_TIMEOUT_MS: '300', STATEMENT_TIMEOUT_MS: '3000', MAX_CONCURRENT_OPERATIONS: '1' },
+    settings: { OPERATION_TIMEOUT_MS: '1000', STATEMENT_TIMEOUT_MS: '4000', MAX_CONCURRENT_OPERATIONS: '1' },
     // The look-up of the key is done once: held tables then hold up operations alone.
     clock: { now: () => 1_800_000_000_000 },
   });

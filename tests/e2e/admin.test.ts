@@ -101,6 +101,26 @@ describe('admin api-key', () => {
     expect(await admin(['api-key', 'revoke', 'no-uuid'], dataDir)).toMatchObject({ code: 1, stdout: '' });
   });
 
+  it('gives a key limits of its own', async () => {
+    const dataDir = await temporaryFolder();
+    await admin(['user', 'create', ...ADA], dataDir);
+    const create = [
+      'api-key',
+      'create',
+      '--user',
+      'ada@example.org',
+      '--name',
+      'CI',
+      '--scopes',
+      'posts:read',
+    ];
+    const { json } = await admin([...create, '--burst', '500', '--per-second', '62.5'], dataDir);
+    const server = await startServer(dataDir);
+    const { headers } = await server.gql('{ __typename }', { key: json.key });
+    expect(headers.get('x-ratelimit-limit')).toBe('500');
+    expect(headers.get('ratelimit-policy')).toBe('"default";q=500;w=8');
+  });
+
   it('fails with 1 where the account cannot hold the scopes, is disabled, or is not there', async () => {
     const dataDir = await temporaryFolder();
     await admin(['user', 'create', ...ADA], dataDir);
@@ -139,6 +159,10 @@ describe('admin usage', () => {
     ['a nameless key', [...KEY, '--name', ' ', '--scopes', 'posts:read']],
     ['an expiry that is no time', [...KEY, '--scopes', 'posts:read', '--expires', 'tomorrow']],
     ['an expiry on no day', [...KEY, '--scopes', 'posts:read', '--expires', '2999-02-30']],
+    ['a burst of nothing', [...KEY, '--scopes', 'posts:read', '--burst', '0']],
+    ['half a burst', [...KEY, '--scopes', 'posts:read', '--burst', '1.5']],
+    ['a rate of nothing', [...KEY, '--scopes', 'posts:read', '--per-second', '0']],
+    ['a rate that is no number', [...KEY, '--scopes', 'posts:read', '--per-second', 'many']],
     ['an expiry in the past', [...KEY, '--scopes', 'posts:read', '--expires', '2001-01-01T00:00:00Z']],
   ];
   it.each(mistakes)(

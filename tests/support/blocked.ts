@@ -21,7 +21,7 @@ export async function makeCommentsSlow({ database }: TestApp): Promise<void> {
 }
 
 /** Holds a table in another transaction: on PostgreSQL whoever reads it waits, on the embedded database everybody does. */
-export async function holdTable({ database }: TestApp, table: 'posts' | 'comments') {
+export async function holdTable({ database }: TestApp, table: 'posts' | 'comments' | 'api_keys') {
   const client = await database.dedicatedClient();
   // The embedded server ends it by its own restart.
   client.on('error', () => undefined);

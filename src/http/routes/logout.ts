@@ -1,5 +1,5 @@
 import { CLEAR_SESSION_COOKIE, sessionCookie } from '../../auth/session/cookie.ts';
-import { forbidden } from '../../graphql/errors.ts';
+import { ApiError, forbidden } from '../../graphql/errors.ts';
 import type { Logger } from '../../platform/log.ts';
 import { errorResponse } from '../error-response.ts';
 import { badRequest } from '../json-body.ts';
@@ -27,8 +27,9 @@ export function useLogout({ endSession, checkOrigin, log }: LogoutRouteOptions):
     const refusal = byCookie ? checkOrigin(request) : undefined;
     if (refusal !== undefined) throw refusal;
     const { authenticationError, caller } = state;
-    if (authenticationError !== undefined && (authenticationError.code === 'FORBIDDEN' || !byCookie))
-      throw authenticationError;
+    const isUnknown =
+      authenticationError instanceof ApiError && authenticationError.code === 'UNAUTHENTICATED';
+    if (authenticationError !== undefined && !(isUnknown && byCookie)) throw authenticationError;
     if (caller?.kind === 'session') await endSession(caller.credentialId ?? '', caller.userId);
     else if (caller !== undefined && caller.kind !== 'anonymous')
       throw forbidden('Only a session can be logged out of.');

@@ -1,0 +1,137 @@
+import { once } from 'node:events';
+import { connect, type Socket as NetSocket } from 'node:net';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { useApp } from '../support/app.ts';
+import { dataOf } from '../support/refusal.ts';
+import { type Socket, useSocket } from '../support/socket.ts';
+
+const TIMEOUT_MS = 1_000;
+
+/** A connection that sends what it is told to, and what came back on it. */
+async function dial(socket: Socket) {
+  const connection: NetSocket = connect(Number(new URL(socket.origin).port), '127.0.0.1');
+  onTestFinished(() => void connection.destroy());
+  const received = { text: '' };
+  connection.setEncoding('utf8').on('data', (text: string) => {
+    received.text += text;
+  });
+  // Writing to what the other end has closed is what these tests do.
+  connection.on('error', () => undefined);
+  const closed = once(connection, 'close');
+  await once(connection, 'connect');
+  return { connection, received, closed };
+}
+
+/** Reads an answer as it came over the wire. */
+function parseAnswer(text: string) {
+  const [head = '', body = ''] = text.split('\r\n\r\n', 2);
+  return { statusLine: head.split('\r\n')[0], head: head.toLowerCase(), body: JSON.parse(body) };
+}
+
+const app = useApp();
+const socket = useSocket(app, { timeoutMs: TIMEOUT_MS });
+const REQUEST = ['POST /graphql HTTP/1.1', 'host: localhost', 'content-type: application/json'];
+
+/** Sends a byte at a time until the other end has had enough. */
+async function trickle(start: string, byte: string) {
+  const { connection, received, closed } = await dial(socket);
+  connection.write(start);
+  const timer = setInterval(() => connection.write(byte), 50);
+  try {
+    await closed;
+  } finally {
+    clearInterval(timer);
+  }
+  return parseAnswer(received.text);
+}
+
+describe('a client that takes its time', () => {
+  it.each([
+    ['with its headers', `${REQUEST.join('\r\n')}\r\nx-slow: `, 'a'],
+    ['with its body', `${[...REQUEST, 'content-length: 100000'].join('\r\n')}\r\n\r\n`, ' '],
+    [
+      'with a body of chunks',
+      `${[...REQUEST, 'transfer-encoding: chunked'].join('\r\n')}\r\n\r\n`,
+      '1\r\n \r\n',
+    ],
+    ['with its first line', 'POST /gra', 'p'],
+  ])('%s gets 408 and is closed, however it goes on, while others are served', async (_how, start, byte) => {
+    const slow = trickle(start, byte);
+    const { key } = await app.account();
+    const others = await Promise.all(
+      Array.from({ length: 20 }, () =>
+        socket.fetch('/graphql', {
+          method: 'POST',
+          body: JSON.stringify({ query: '{ viewer { id } }' }),
+          headers: { 'content-type': 'application/json', authorization: `Bearer ${key}` },
+        }),
+      ),
+    );
+    for (const { status } of others) expect(status).toBe(200);
+    const { statusLine, head, body } = await slow;
+    expect(statusLine).toBe('HTTP/1.1 408 Request Timeout');
+    expect(head).toMatch(/^connection: close$/m);
+    expect(head).toMatch(/^x-request-id: \S+$/m);
+    expect(body).toEqual({ errors: [{ message: expect.any(String), extensions: { code: 'BAD_REQUEST' } }] });
+  });
+
+  it('that was told so has not got its mutation done, though the end arrived after all', async () => {
+    const { key, id } = await app.account();
+    const body = JSON.stringify({ query: 'mutation { createPost(title: "too late", body: "b") { id } }' });
+    const { connection, received, closed } = await dial(socket);
+    const head = [...REQUEST, `authorization: Bearer ${key}`, `content-length: ${body.length}`, '', ''];
+    connection.write(head.join('\r\n') + body.slice(0, -1));
+    await expect.poll(() => received.text, { timeout: 10_000 }).toContain(' 408 ');
+    const logged = app.logged.length;
+    connection.write(body.slice(-1));
+    await closed;
+    const query = 'query ($id: ID!) { user(id: $id) { posts { title } } }';
+    expect(dataOf(await app.gql(query, { key, variables: { id } }))).toEqual({ user: { posts: [] } });
+    expect(app.logged.slice(logged).join('')).not.toContain('mutation');
+  });
+});
+
+describe('a request that cannot be read', () => {
+  it.each([
+    [
+      'a URL past 16 KiB',
+      `GET /graphql?query=${'x'.repeat(20_000)} HTTP/1.1\r\nhost: localhost\r\n\r\n`,
+      431,
+    ],
+    [
+      'headers past 16 KiB',
+      `GET /graphql HTTP/1.1\r\nhost: localhost\r\nx: ${'x'.repeat(20_000)}\r\n\r\n`,
+      431,
+    ],
+    ['no HTTP', 'HELO there\r\n\r\n', 400],
+    ['two lengths', `${REQUEST.join('\r\n')}\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\n{}`, 400],
+    [
+      'a length and chunks',
+      `${REQUEST.join('\r\n')}\r\ncontent-length: 2\r\ntransfer-encoding: chunked\r\n\r\n{}`,
+      400,
+    ],
+    ['a host that is none', 'GET /health/live HTTP/1.1\r\nhost: a b\r\nconnection: close\r\n\r\n', 400],
+  ])('is refused in the shape of all refusals: %s', async (_what, request, status) => {
+    const { statusLine, head, body } = parseAnswer(await socket.send(request));
+    expect(statusLine).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
+    expect(head).toMatch(/^content-type: application\/json/m);
+    expect(body).toEqual({ errors: [{ message: expect.any(String), extensions: { code: 'BAD_REQUEST' } }] });
+  });
+});
+
+describe('a thousand idle connections', () => {
+  const patient = useSocket(app, { timeoutMs: 60_000 });
+
+  it('do not stop others', async () => {
+    const idle = await Promise.all(Array.from({ length: 1_000 }, () => dial(patient)));
+    const { key } = await app.account();
+    const response = await patient.fetch('/graphql', {
+      method: 'POST',
+      body: JSON.stringify({ query: '{ viewer { id } }' }),
+      headers: { 'content-type': 'application/json', authorization: `Bearer ${key}` },
+    });
+    expect(response.status).toBe(200);
+    expect((await patient.fetch('/health/live')).status).toBe(200);
+    expect(idle.filter(({ connection }) => connection.destroyed)).toEqual([]);
+  });
+});

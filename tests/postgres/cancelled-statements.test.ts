@@ -1,0 +1,116 @@
+import pg from 'pg';
+import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { type Account, type TestApp, useApp } from '../support/app.ts';
+import { holdTable, makeCommentsSlow, SLOW_BODY } from '../support/blocked.ts';
+import { createPost } from '../support/content.ts';
+import { readMetric } from '../support/metrics.ts';
+import { dataOf, expectRefused } from '../support/refusal.ts';
+
+const QUERY = '{ posts { id } }';
+
+/** Another program on the database of the service. */
+async function observe({ config: { database } }: TestApp) {
+  if (database.kind !== 'postgres') throw new Error('this needs PostgreSQL');
+  const client = new pg.Client({ connectionString: database.url, application_name: 'observer' });
+  await client.connect();
+  onTestFinished(() => client.end());
+  return {
+    /** How many connections of the service are busy, or in the middle of a transaction. */
+    async busy(): Promise<number> {
+      const { rows } = await client.query<{ count: number }>(
+        `SELECT count(*)::int AS count FROM pg_stat_activity WHERE datname = current_database()
+           AND application_name = 'content-graph-api' AND state <> 'idle'`,
+      );
+      return rows[0]?.count ?? -1;
+    },
+  };
+}
+
+async function hold(app: TestApp) {
+  const held = await holdTable(app, 'posts');
+  onTestFinished(held.release);
+  return held;
+}
+
+describe('a statement past its time', () => {
+  const app = useApp({ settings: { STATEMENT_TIMEOUT_MS: '1000' } });
+
+  it('is gone from the server by the time it is answered, though the table is still held', async () => {
+    const { key } = await app.account();
+    await app.gql(QUERY, { key });
+    const { busy } = await observe(app);
+    await hold(app);
+    // Its own connection holds the table, in a transaction.
+    expect(await busy()).toBe(1);
+    const answers = await Promise.all([1, 2, 3].map(() => app.gql(QUERY, { key })));
+    for (const answer of answers) expectRefused(answer, { code: 'TIMEOUT', status: 504 });
+    expect(await busy()).toBe(1);
+  });
+});
+
+describe('a statement of an operation past its time', () => {
+  const app = useApp({
+    settings: { OPERATION_TIMEOUT_MS: '1000', STATEMENT_TIMEOUT_MS: '60000', DATABASE_POOL_SIZE: '2' },
+    clock: { now: () => 1_800_000_000_000 },
+  });
+  let account: Account;
+  beforeAll(async () => {
+    account = await app.account();
+    await makeCommentsSlow(app);
+    await app.gql(QUERY, { key: account.key });
+  });
+
+  it('is cancelled while the table is still held', async () => {
+    const { busy } = await observe(app);
+    await hold(app);
+    const answers = await Promise.all([1, 2, 3, 4].map(() => app.gql(QUERY, { key: account.key })));
+    for (const answer of answers) expectRefused(answer, { code: 'TIMEOUT', status: 504 });
+    await expect.poll(busy).toBe(1);
+    await expect.poll(() => readMetric(app, 'graphql_operations_running')).toBe(0);
+  });
+
+  it('is cancelled in a mutation, which is rolled back', async () => {
+    const { key } = account;
+    const { busy } = await observe(app);
+    const postId = await createPost(app, key);
+    const title = 'cancelled';
+    const query = `mutation ($postId: ID!, $title: String!) {
+      createPost(title: $title, body: "b") { id }
+      createComment(postId: $postId, body: "${SLOW_BODY}") { id }
+    }`;
+    const answer = await app.gql(query, { key, variables: { postId, title } });
+    expectRefused(answer, { code: 'TIMEOUT', status: 504 });
+    await expect.poll(busy).toBe(0);
+    const { posts } = dataOf(await app.gql('{ posts(limit: 100) { title } }', { key }));
+    expect(posts).not.toContainEqual({ title });
+  });
+
+  it('is cancelled also where Prisma sent it', async () => {
+    const { key } = account;
+    const { busy } = await observe(app);
+    const id = await createPost(app, key, { title: 'kept' });
+    const held = await holdTable(app, 'comments');
+    onTestFinished(held.release);
+    const answer = await app.gql('mutation ($id: ID!) { deletePost(id: $id) }', { key, variables: { id } });
+    expectRefused(answer, { code: 'TIMEOUT', status: 504 });
+    await expect.poll(busy).toBe(1);
+    await held.release();
+    expect(
+      dataOf(await app.gql('query ($id: ID!) { post(id: $id) { title } }', { key, variables: { id } })),
+    ).toEqual({
+      post: { title: 'kept' },
+    });
+  });
+
+  it('takes no other with it that comes after it on the same connection', async () => {
+    const { key } = account;
+    for (let round = 0; round < 5; round += 1) {
+      const held = await holdTable(app, 'posts');
+      const cancelled = await Promise.all([1, 2].map(() => app.gql(QUERY, { key })));
+      const after = Array.from({ length: 10 }, () => app.gql('{ users(limit: 1) { id } }', { key }));
+      for (const answer of await Promise.all(after)) dataOf(answer);
+      for (const answer of cancelled) expect(answer.status).toBe(504);
+      await held.release();
+    }
+  });
+});

@@ -1,0 +1,185 @@
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { createApp } from '../../src/app.ts';
+import { systemClock } from '../../src/platform/clock.ts';
+import { loadConfig } from '../../src/platform/config.ts';
+import { createLogger } from '../../src/platform/log.ts';
+import { ORIGIN, type TestApp, useApp } from '../support/app.ts';
+import { readMetric } from '../support/metrics.ts';
+import { stallingProxy } from '../support/stalling-proxy.ts';
+
+const REDIS_URL = process.env.REDIS_URL ?? '';
+const QUERY = '{ __typename }';
+const times = (count: number) => Array.from({ length: count }, (_, index) => index);
+
+const app = useApp();
+
+/** An instance on the database of the file, with settings and a log of its own. */
+function instance(settings: Record<string, string>) {
+  const { database, config } = app;
+  const logged: string[] = [];
+  const log = createLogger({
+    level: 'info',
+    pretty: false,
+    destination: { write: (line) => void logged.push(line) },
+  });
+  const own = loadConfig({ NODE_ENV: 'test', ...settings });
+  const started = createApp({
+    config: { ...own, database: config.database },
+    database,
+    log,
+    clock: systemClock,
+  });
+  onTestFinished(() => started.close());
+  const fetch: TestApp['fetch'] = (path, init) => started.fetch(new Request(new URL(path, ORIGIN), init));
+  const ask = async (key: string) => {
+    const response = await fetch('/graphql', {
+      method: 'POST',
+      body: JSON.stringify({ query: QUERY }),
+      headers: { 'content-type': 'application/json', authorization: `Bearer ${key}` },
+    });
+    const remaining = Number(response.headers.get('x-ratelimit-remaining'));
+    await response.text();
+    return { status: response.status, remaining };
+  };
+  const said = (pattern: RegExp) => logged.filter((line) => pattern.test(line)).length;
+  return { fetch, ask, said, redisUp: () => readMetric({ fetch }, 'rate_limit_redis_up') };
+}
+
+const LOST = /Redis does not answer/;
+const BACK = /Redis answers again/;
+
+describe('two instances on one Redis', () => {
+  it('share one bucket: 1,000 requests get burst + refill × t, one more or less; another client notices nothing', async () => {
+    const settings = { REDIS_URL, RATE_LIMIT_BURST: '200', RATE_LIMIT_PER_SECOND: '2' };
+    const [first, second] = [instance(settings), instance(settings)];
+    const [client, other] = [await app.account(), await app.account()];
+    // Both know the key and Redis knows the script.
+    await Promise.all([first.ask(other.key), second.ask(other.key)]);
+    const startMs = performance.now();
+    let allowed = 0;
+    for (const _ of times(20)) {
+      const answers = await Promise.all(times(50).map((i) => (i % 2 === 0 ? first : second).ask(client.key)));
+      allowed += answers.filter(({ status }) => status !== 429).length;
+    }
+    const elapsedMs = performance.now() - startMs;
+    expect(allowed).toBeGreaterThanOrEqual(200 + Math.floor((elapsedMs * 2) / 1000) - 1);
+    expect(allowed).toBeLessThanOrEqual(200 + Math.ceil((elapsedMs * 2) / 1000) + 1);
+    expect((await second.ask(other.key)).remaining).toBeGreaterThanOrEqual(197);
+    expect(first.said(LOST) + second.said(LOST)).toBe(0);
+    expect(await first.redisUp()).toBe(1);
+  });
+
+  it('count failed credentials together', async () => {
+    const settings = {
+      REDIS_URL,
+      FAILURE_BURST: '4',
+      FAILURE_REFILL_SECONDS: '3600',
+      TRUST_PROXY: '127.0.0.1',
+    };
+    const instances = [instance(settings), instance(settings)] as const;
+    const word = () => Math.floor(Math.random() * 0x10000).toString(16);
+    const address = `2001:db8:${word()}:${word()}::1`;
+    const statuses: number[] = [];
+    for (const i of times(6)) {
+      const response = await instances[i % 2 === 0 ? 0 : 1].fetch('/graphql', {
+        method: 'POST',
+        body: '{}',
+        headers: { authorization: 'Bearer wrong', 'x-forwarded-for': address },
+      });
+      statuses.push(response.status);
+    }
+    expect(statuses).toEqual([401, 401, 401, 401, 429, 429]);
+  });
+});
+
+describe('a Redis that does not answer', () => {
+  const limits = { RATE_LIMIT_BURST: '50', RATE_LIMIT_PER_SECOND: '0.001' };
+
+  async function behindProxy() {
+    const proxy = await stallingProxy(REDIS_URL);
+    const service = instance({ REDIS_URL: proxy.url, ...limits });
+    const { key } = await app.account();
+    expect(await service.ask(key)).toEqual({ status: 200, remaining: 49 });
+    expect(await service.redisUp()).toBe(1);
+    return { proxy, service, key };
+  }
+
+  async function expectRecovery(
+    { service, key }: Awaited<ReturnType<typeof behindProxy>>,
+    remaining: number,
+  ) {
+    await expect
+      .poll(
+        async () => {
+          await service.ask(key);
+          return service.redisUp();
+        },
+        { timeout: 30_000, interval: 200 },
+      )
+      .toBe(1);
+    expect(service.said(BACK)).toBe(1);
+    expect(service.said(LOST)).toBe(1);
+    // The bucket is the shared one again.
+    expect((await service.ask(key)).remaining).toBeLessThan(remaining);
+  }
+
+  it('is done without within a moment, which the log says once and the metrics all the while', async () => {
+    const context = await behindProxy();
+    const { proxy, service, key } = context;
+    proxy.stall();
+    const startMs = performance.now();
+    expect(await service.ask(key)).toEqual({ status: 200, remaining: 49 });
+    const waitedMs = performance.now() - startMs;
+    expect(waitedMs).toBeGreaterThan(90);
+    expect(waitedMs).toBeLessThan(1_000);
+    for (const _ of times(10)) expect((await service.ask(key)).status).toBe(200);
+    expect(service.said(LOST)).toBe(1);
+    expect(await service.redisUp()).toBe(0);
+    proxy.restore();
+    await expectRecovery(context, 49);
+  });
+
+  it('costs no more than that moment when many ask at once', async () => {
+    const { proxy, service, key } = await behindProxy();
+    proxy.stall();
+    const startMs = performance.now();
+    const answers = await Promise.all(times(40).map(() => service.ask(key)));
+    expect(performance.now() - startMs).toBeLessThan(2_000);
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(40);
+    expect(service.said(LOST)).toBe(1);
+  });
+
+  it('keeps its limits meanwhile, with a bucket of the instance', async () => {
+    const { proxy, service, key } = await behindProxy();
+    proxy.cut();
+    const answers = [];
+    for (const _ of times(60)) answers.push(await service.ask(key));
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(50);
+    proxy.restore();
+  });
+
+  it('is come back to when it was gone', async () => {
+    const context = await behindProxy();
+    context.proxy.cut();
+    await context.service.ask(context.key);
+    await expect.poll(context.service.redisUp).toBe(0);
+    context.proxy.restore();
+    await expectRecovery(context, 49);
+  });
+
+  it('is come back to over a new connection when the old one stays silent', async () => {
+    const context = await behindProxy();
+    context.proxy.silence();
+    await context.service.ask(context.key);
+    expect(await context.service.redisUp()).toBe(0);
+    await expectRecovery(context, 49);
+  });
+
+  it('does not keep the service from starting', async () => {
+    const service = instance({ REDIS_URL: 'redis://127.0.0.1:1', ...limits });
+    const { key } = await app.account();
+    expect(await service.ask(key)).toEqual({ status: 200, remaining: 49 });
+    expect(await service.redisUp()).toBe(0);
+    expect(service.said(LOST)).toBe(1);
+  });
+});
