@@ -121,14 +121,14 @@ const PROBES: readonly Probe[] = [
         `query Q${n} { posts(limit: 1) { ...F0 } } ${repeat(100, (i) => `fragment F${i} on Post { id ...F${(i + 1) % 100} }`)}`,
       ),
   },
-  { name: 'exponential fragments', code: 'COMPLEXITY_LIMIT', body: (n) => exponential(n, 20) },
+  { name: 'exponential fragments', code: 'DEPTH_LIMIT', body: (n) => exponential(n, 20) },
   { name: 'deep introspection', code: 'DEPTH_LIMIT', body: (n) => introspected(n, 4) },
   { name: 'deep introspection, deeper', code: 'DEPTH_LIMIT', body: (n) => introspected(n, 150) },
   { name: 'deep recursion', code: 'DEPTH_LIMIT', body: (n) => nested(n, 10) },
   { name: 'deep recursion, deeper', code: 'DEPTH_LIMIT', body: (n) => nested(n, 80) },
   {
     name: 'deep values',
-    code: 'DEPTH_LIMIT',
+    code: 'GRAPHQL_PARSE_FAILED',
     body: (n) => operation(`query Q${n} { post(id: ${'['.repeat(5000)}${']'.repeat(5000)}) { id } }`),
   },
   {

@@ -96,9 +96,9 @@ describe('a hostile document is refused', () => {
       POST(`${'author { posts(limit: 1) { '.repeat(60)} id ${'} }'.repeat(60)}`),
       'DEPTH_LIMIT',
     ],
-    ['deep recursion of what there is not', `${'{ a '.repeat(400)}${'}'.repeat(400)}`, 'DEPTH_LIMIT'],
+    ['deep recursion of what there is not', `${'{ a '.repeat(300)}${'}'.repeat(300)}`, 'DEPTH_LIMIT'],
     ['deep values', `{ post(id: ${'['.repeat(900)}`, 'DEPTH_LIMIT'],
-    ['brackets that never close', '{'.repeat(100_000), 'DEPTH_LIMIT'],
+    ['brackets that never close', '{'.repeat(100_000), 'GRAPHQL_PARSE_FAILED'],
     ['a flood of tokens', `{ ${'id '.repeat(80_000)} }`, 'GRAPHQL_PARSE_FAILED'],
   ])('%s', async (_name, query, code) => {
     const { status, errors = [] } = await app.gql(query, { key: account.key });

@@ -55,24 +55,30 @@ function maxNesting({ maxDepth }: OperationLimits): number {
   return 4 * maxDepth + 20;
 }
 
+/** Merging the fields then costs no more than reading the text did. */
+function checkOverlaps(overlaps: number, { maxTokens }: OperationLimits): void {
+  if (overlaps > maxTokens)
+    throw exceeded('COMPLEXITY_LIMIT', 'The number of pairs of repeated fields is', overlaps, maxTokens);
+}
+
 /** Checks a text before it is parsed. Throws GRAPHQL_PARSE_FAILED, DEPTH_LIMIT, COMPLEXITY_LIMIT. */
 export function checkText(figures: TextFigures, limits: OperationLimits): void {
-  const { tokens, aliases, directives, nesting } = figures;
+  const { tokens, aliases, directives, nesting, overlaps } = figures;
   const { maxTokens, maxAliases, maxDirectives } = limits;
+  if (tokens > maxTokens)
+    throw exceeded('GRAPHQL_PARSE_FAILED', 'The number of tokens is at least', tokens, maxTokens);
   if (aliases > maxAliases)
     throw exceeded('COMPLEXITY_LIMIT', 'The number of aliases is', aliases, maxAliases);
   if (directives > maxDirectives)
     throw exceeded('COMPLEXITY_LIMIT', 'The number of directives is', directives, maxDirectives);
   if (nesting > maxNesting(limits))
     throw exceeded('DEPTH_LIMIT', 'The document nests brackets to a depth of', nesting, maxNesting(limits));
-  if (tokens > maxTokens)
-    throw exceeded('GRAPHQL_PARSE_FAILED', 'The number of tokens is at least', tokens, maxTokens);
+  checkOverlaps(overlaps, limits);
 }
 
 /** Checks a document before it is validated. Throws DEPTH_LIMIT, COMPLEXITY_LIMIT, GRAPHQL_VALIDATION_FAILED. */
 export function checkDocument(survey: Survey, limits: OperationLimits): void {
   const { fields, overlaps, circle, introspectionTooDeep } = survey;
-  const { maxTokens } = limits;
   if (circle !== undefined) throw circle;
   if (fields > maxFields(limits))
     throw exceeded(
@@ -81,9 +87,7 @@ export function checkDocument(survey: Survey, limits: OperationLimits): void {
       fields,
       maxFields(limits),
     );
-  // Merging them then costs no more than reading the text did.
-  if (overlaps > maxTokens)
-    throw exceeded('COMPLEXITY_LIMIT', 'The number of pairs of repeated fields is', overlaps, maxTokens);
+  checkOverlaps(overlaps, limits);
   if (introspectionTooDeep)
     throw exceeded(
       'DEPTH_LIMIT',

@@ -6,6 +6,8 @@ export interface TextFigures {
   readonly directives: number;
   /** How many brackets of any kind stand inside one another. */
   readonly nesting: number;
+  /** Pairs of fields with one response name, and of fragments, in one selection, as far as the text alone shows them. */
+  readonly overlaps: number;
 }
 
 /** The kinds of characters that begin something (GraphQL section 2.1); all others are white space and commas. */
@@ -68,11 +70,63 @@ function endOfWord(text: string, start: number, first: number): number {
   return at;
 }
 
+/** Follows the selections of a text by its names and braces, and counts what repeats in each. */
+class Selections {
+  overlaps = 0;
+  /** The selections that are open: response names and, with dots in front, spreads, each with its number. */
+  readonly #open: { readonly names: Map<string, number>; spreads: number }[] = [];
+  /** What the next name is: that of a field unless something stands before it. */
+  #next: 'field' | 'spread' | 'type' | 'other' = 'field';
+  /** Whether the next brace continues the selection that is open, being that of an inline fragment. */
+  #inline = false;
+
+  name(name: string): void {
+    const kind = this.#next;
+    this.#next = 'field';
+    const selection = this.#open.at(-1);
+    if (selection === undefined || kind === 'type' || kind === 'other') return;
+    if (kind === 'field') {
+      const count = selection.names.get(name) ?? 0;
+      selection.names.set(name, count + 1);
+      this.overlaps += count;
+    } else if (name === 'on') this.#next = 'type';
+    else {
+      this.#inline = false;
+      if (selection.names.has(`...${name}`)) return;
+      selection.names.set(`...${name}`, 1);
+      this.overlaps += selection.spreads;
+      selection.spreads += 1;
+    }
+  }
+
+  spread(): void {
+    this.#next = 'spread';
+    this.#inline = true;
+  }
+
+  /** An alias was a response name already, and a directive's name is none. */
+  aliasOrDirective(): void {
+    this.#next = 'other';
+  }
+
+  enter(): void {
+    const same = this.#inline ? this.#open.at(-1) : undefined;
+    this.#open.push(same ?? { names: new Map(), spreads: 0 });
+    this.#inline = false;
+    this.#next = 'field';
+  }
+
+  leave(): void {
+    this.#open.pop();
+  }
+}
+
 /**
  * Counts in one pass what makes a text dear to parse and to validate, so that too much of it is refused before either.
  * Exact for what is a document; of anything else the parser says what is wrong.
  */
 export function scanText(text: string, maxTokens: number): TextFigures {
+  const selections = new Selections();
   let tokens = 0;
   let aliases = 0;
   let directives = 0;
@@ -80,30 +134,48 @@ export function scanText(text: string, maxTokens: number): TextFigures {
   let depth = 0;
   let parentheses = 0;
   let at = 0;
+
+  function punctuator(character: string | undefined): void {
+    if (character === '@') {
+      directives += 1;
+      if (parentheses === 0) selections.aliasOrDirective();
+    } else if (character === ':' && parentheses === 0) {
+      // Elsewhere a colon follows the name of an argument, a variable or a member of an object.
+      aliases += 1;
+      selections.aliasOrDirective();
+    }
+  }
+
+  function bracket(kind: number, character: string | undefined): void {
+    const step = kind === OPENING ? 1 : -1;
+    depth += step;
+    if (depth > nesting) nesting = depth;
+    if (character === '(' || character === ')') parentheses += step;
+    else if (parentheses !== 0) return;
+    else if (character === '{') selections.enter();
+    else if (character === '}') selections.leave();
+  }
+
   while (at < text.length && tokens <= maxTokens) {
     const kind = kindAt(text, at);
     if (kind === COMMENT) at = endOfLine(text, at);
     else if (kind === 0) at += 1;
     else {
       tokens += 1;
-      const character = text[at];
-      if (kind === NAME || kind === NUMBER) at = endOfWord(text, at, kind);
-      else if (kind === QUOTE) at = endOfString(text, at);
-      else if (kind === DOT) at += 3;
-      else {
-        if (kind === OPENING) {
-          depth += 1;
-          if (depth > nesting) nesting = depth;
-          if (character === '(') parentheses += 1;
-        } else if (kind === CLOSING) {
-          depth -= 1;
-          if (character === ')') parentheses -= 1;
-        } else if (character === '@') directives += 1;
-        // Elsewhere a colon follows the name of an argument, a variable or a member of an object.
-        else if (character === ':' && parentheses === 0) aliases += 1;
+      const start = at;
+      if (kind === NAME || kind === NUMBER) {
+        at = endOfWord(text, at, kind);
+        if (parentheses === 0) selections.name(text.slice(start, at));
+      } else if (kind === QUOTE) at = endOfString(text, at);
+      else if (kind === DOT) {
+        at += 3;
+        if (parentheses === 0) selections.spread();
+      } else {
         at += 1;
+        if (kind === PUNCTUATOR) punctuator(text[start]);
+        else bracket(kind, text[start]);
       }
     }
   }
-  return { tokens, aliases, directives, nesting };
+  return { tokens, aliases, directives, nesting, overlaps: selections.overlaps };
 }

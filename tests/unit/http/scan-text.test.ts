@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { type DocumentNode, Kind, parse, print, visit } from 'graphql';
 import { describe, expect, it } from 'vitest';
+import { countOverlaps } from '../../../src/http/operation-limits/overlaps.ts';
 import { scanText } from '../../../src/http/operation-limits/scan.ts';
 
 const scan = (text: string) => scanText(text, Number.POSITIVE_INFINITY);
@@ -72,6 +73,33 @@ describe('scanText', () => {
       }),
       { numRuns: 200 },
     );
+  });
+
+  it('finds no more repetitions than there are', () => {
+    fc.assert(
+      fc.property(documents, (text) => {
+        const document = parse(text);
+        const fragments = new Map(
+          document.definitions.flatMap((node) =>
+            node.kind === Kind.FRAGMENT_DEFINITION ? [[node.name.value, node] as const] : [],
+          ),
+        );
+        // A fragment in itself is refused elsewhere.
+        fc.pre(!/fragment F [\s\S]*\.\.\.F/.test(text));
+        expect(scan(text).overlaps).toBeLessThanOrEqual(countOverlaps(document, fragments, 1e9).overlaps);
+      }),
+    );
+  });
+
+  it.each([
+    ['{ a a a b }', 3],
+    ['{ a { b } a { b } }', 1],
+    ['{ x: a x: b a }', 1],
+    ['{ a ... { a } ... on T @d(a: {a: 1}) { a } ...F ...G ...G ...H }', 3 + 3],
+    ['query a($a: [Int!] = [1] @a) @a { a(a: a, b: "a") @a @a } fragment a on a { a }', 0],
+    ['{ on ... on on { on } }', 1],
+  ])('counts the pairs in %s', (text, overlaps) => {
+    expect(scan(text).overlaps).toBe(overlaps);
   });
 
   it('takes any text at all, and stops when there are too many tokens', () => {
