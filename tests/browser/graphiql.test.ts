@@ -35,6 +35,9 @@ describe('GraphiQL on a first start in development', () => {
     page.on('console', (message) => {
       if (message.type() === 'error') failures.push(message.text());
     });
+    // GraphiQL keeps its tabs and the name of the last operation in the browser: each test starts as a newcomer.
+    await page.goto(`${service.origin}/health/live`);
+    await page.evaluate('localStorage.clear()');
     await page.goto(service.origin + path);
     await page.locator('.graphiql-execute-button').waitFor();
     return { page, failures };
@@ -88,12 +91,19 @@ describe('GraphiQL on a first start in development', () => {
 
   it.each([
     ['CreatePost', '"title": "Hello from GraphiQL"'],
-    ['PostsPage', '"endCursor": "'],
+    // The editor draws the lines in view only: this one is near the top.
+    ['PostsPage', '"cursor": "'],
   ])('runs the example %s as it stands', async (title, expected) => {
     const { page, failures } = await open();
     await openTab(page, title);
     await play(page);
-    await expect.poll(() => shown(page), WAIT).toContain(expected);
+    const result = async () => {
+      const text = await shown(page);
+      // A key press is faster than the editor, which reads a tab's operation a moment after it shows it.
+      if (text.includes('Cannot infer operation')) await play(page);
+      return text;
+    };
+    await expect.poll(result, WAIT).toContain(expected);
     expect(await shown(page)).not.toContain('"errors"');
     expect(failures).toEqual([]);
   });
