@@ -7,9 +7,13 @@ import { type Socket, useSocket } from '../support/socket.ts';
 
 const TIMEOUT_MS = 1_000;
 
-/** A connection that sends what it is told to, and what came back on it. */
+/** A connection that sends what it is told to, also when the other end has closed its half, and what came back on it. */
 async function dial(socket: Socket) {
-  const connection: NetSocket = connect(Number(new URL(socket.origin).port), '127.0.0.1');
+  const connection: NetSocket = connect({
+    port: Number(new URL(socket.origin).port),
+    host: '127.0.0.1',
+    allowHalfOpen: true,
+  });
   onTestFinished(() => void connection.destroy());
   const received = { text: '' };
   connection.setEncoding('utf8').on('data', (text: string) => {
@@ -17,7 +21,7 @@ async function dial(socket: Socket) {
   });
   // Writing to what the other end has closed is what these tests do.
   connection.on('error', () => undefined);
-  const closed = once(connection, 'close');
+  const closed = new Promise<void>((resolve) => connection.once('close', () => resolve()));
   await once(connection, 'connect');
   return { connection, received, closed };
 }
@@ -84,6 +88,8 @@ describe('a client that takes its time', () => {
     await expect.poll(() => received.text, { timeout: 10_000 }).toContain(' 408 ');
     const logged = app.logged.length;
     connection.write(body.slice(-1));
+    const timer = setInterval(() => connection.write(' '), 50);
+    onTestFinished(() => clearInterval(timer));
     await closed;
     const query = 'query ($id: ID!) { user(id: $id) { posts { title } } }';
     expect(dataOf(await app.gql(query, { key, variables: { id } }))).toEqual({ user: { posts: [] } });

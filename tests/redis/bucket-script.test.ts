@@ -1,12 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import fc from 'fast-check';
 import { Redis } from 'ioredis';
-import { afterAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { redisBuckets } from '../../src/http/rate-limit/redis-store.ts';
 import { systemClock } from '../../src/platform/clock.ts';
 import { createLogger } from '../../src/platform/log.ts';
 import { createMetrics } from '../../src/platform/metrics.ts';
 import { policies, steps } from '../support/bucket-model.ts';
+import { until } from '../support/process.ts';
 
 const url = process.env.REDIS_URL ?? '';
 const logged: string[] = [];
@@ -17,6 +18,15 @@ const log = createLogger({
 });
 const buckets = redisBuckets({ url, clock: systemClock, log, metrics: createMetrics() });
 const redis = new Redis(url);
+beforeAll(() =>
+  until('the connection', async () => {
+    const name = `test:${randomUUID()}`;
+    await buckets.take(name, { burst: 1, perSecond: 1 });
+    const shared = (await redis.exists(`content-graph:bucket:${name}`)) === 1;
+    if (shared) logged.length = 0;
+    return shared;
+  }),
+);
 afterAll(async () => {
   await buckets.close();
   redis.disconnect();

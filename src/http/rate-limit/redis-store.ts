@@ -34,6 +34,16 @@ interface Scripted {
   tokenBucket(key: string, burst: number, perSecond: number, tokens: number): Promise<[number, string]>;
 }
 
+/** Rejects where the answer is not there in time. One that came in while this process was busy is in time. */
+function inTime<T>(answer: Promise<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const late = () => reject(new Error(`no answer within ${COMMAND_TIMEOUT_MS} ms`));
+    // Sockets are read between a timer and an immediate.
+    const timer = setTimeout(() => setImmediate(late), COMMAND_TIMEOUT_MS);
+    answer.then(resolve, reject).finally(() => clearTimeout(timer));
+  });
+}
+
 export interface RedisBucketsOptions {
   readonly url: string;
   readonly clock: Clock;
@@ -48,7 +58,6 @@ export interface RedisBucketsOptions {
 export function redisBuckets({ url, clock, log, metrics }: RedisBucketsOptions): BucketStore {
   const own = memoryBuckets(clock);
   const redis = new Redis(url, {
-    commandTimeout: COMMAND_TIMEOUT_MS,
     connectTimeout: 2_000,
     // A connection that has gone silent is given up: TCP itself would try for a quarter of an hour.
     socketTimeout: SILENCE_MS,
@@ -80,7 +89,7 @@ export function redisBuckets({ url, clock, log, metrics }: RedisBucketsOptions):
   ): Promise<[number, string] | undefined> {
     if (down && (performance.now() < retryAtMs || redis.status !== 'ready')) return undefined;
     try {
-      const result = await scripted.tokenBucket(PREFIX + name, burst, perSecond, tokens);
+      const result = await inTime(scripted.tokenBucket(PREFIX + name, burst, perSecond, tokens));
       if (down) log.info('Redis answers again: rate limits are shared');
       down = false;
       return result;
