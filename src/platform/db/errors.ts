@@ -17,6 +17,8 @@ const KINDS: readonly [RegExp, DatabaseErrorKind][] = [
   [/^40001$|^40P01$/, 'conflict'],
   [/^08|^57P0|^53|^25006$|^28|^3D000$/, 'unavailable'],
   [/^E(CONN|PIPE|HOSTUNREACH|NETUNREACH|TIMEDOUT|NOENT|AI_AGAIN|NOTFOUND)/, 'unavailable'],
+  // A prepared statement that is not there, or is already: the connection is replaced.
+  [/^26000$|^42P05$/, 'unavailable'],
   [/^P(1001|1002|1008|1011|1017|2024)$/, 'unavailable'],
   [/^P2034$/, 'conflict'],
 ];
