@@ -10,6 +10,7 @@ import { withCleanup } from './harness/cleanup.ts';
 import { postRequest } from './harness/connection.ts';
 import { closedLoop, once } from './harness/load.ts';
 import { backendTimes, spentMs } from './harness/process-time.ts';
+import type { ServerProcess } from './harness/server-process.ts';
 import { figure, table } from './report/markdown.ts';
 import { progress, publish } from './report/results.ts';
 import { versions } from './report/versions.ts';
@@ -21,6 +22,7 @@ const USERS = quick ? 1_000 : 10_000;
 const WARM_UP_MS = quick ? 200 : 1_500;
 const DURATION_MS = quick ? 300 : 3_000;
 const MAX_OFFSET = 10_000;
+const COUNTED_TURNS = 5;
 /** How far down the table the cursor points. */
 const DEEP = 0.9;
 
@@ -40,6 +42,18 @@ interface Cost {
   readonly p50Ms: number;
 }
 
+/** The least of a few: twice a second a request looks its key up as well, and wake-ups come in between. */
+async function statementsOf(server: ServerProcess, request: Buffer): Promise<number> {
+  let least = Number.POSITIVE_INFINITY;
+  for (let turn = 0; turn < COUNTED_TURNS; turn += 1) {
+    const before = await server.usage();
+    await once(server.port, request);
+    const after = await server.usage();
+    least = Math.min(least, after.statements - before.statements);
+  }
+  return least;
+}
+
 /** One request after another: what one costs when nothing else goes on. */
 async function costOf(
   workspace: Workspace,
@@ -49,15 +63,13 @@ async function costOf(
   const request = postRequest('/graphql', { query }, { authorization: `Bearer ${workspace.keys[0]}` });
   const load = { port: server.port, requests: [request], connections: 1 };
   await closedLoop({ ...load, durationMs: WARM_UP_MS });
-  const first = await server.usage();
-  await once(server.port, request);
-  const { statements } = await server.usage();
+  const statements = await statementsOf(server, request);
   const backends = await backendTimes(workspace.admin, applicationName);
   const before = await server.usage();
   const { count, p50Ms } = await closedLoop({ ...load, durationMs: DURATION_MS });
   const after = await server.usage();
   return {
-    statements: statements - first.statements,
+    statements,
     nodeCpuMs: (after.cpuMs - before.cpuMs) / count,
     databaseCpuMs: spentMs(backends, await backendTimes(workspace.admin, applicationName)) / count,
     p50Ms,

@@ -1,35 +1,37 @@
+import type { GraphQLSchema } from 'graphql';
 import { createYoga } from 'graphql-yoga';
 import packageJson from '../package.json' with { type: 'json' };
 import { createCredentials } from './auth/credentials.ts';
-import { dropExpiredSessions, dropExpiredTokens } from './auth/expired-credentials.ts';
+import { createAuthority } from './auth/oauth/authority.ts';
 import { createPasswords } from './auth/password-check.ts';
 import { createLogin } from './auth/session/login.ts';
 import { revokeSession } from './auth/session/store.ts';
+import { choresOf } from './chores.ts';
 import { createPostFeed } from './events/feed.ts';
 import { connectNotifications } from './events/notifications.ts';
-import { pruneEvents } from './events/retention.ts';
 import { useAccessLog } from './http/access-log.ts';
 import { useAuthentication } from './http/authentication.ts';
-import { proxyTrust } from './http/client-address.ts';
 import { corsFor } from './http/cors.ts';
-import { createDocuments } from './http/document.ts';
+import { useDeprecationReport } from './http/deprecation-report.ts';
+import { createEngine } from './http/engine.ts';
 import { useExecution } from './http/execution.ts';
 import { createFront } from './http/front.ts';
 import { createGate } from './http/gate.ts';
 import { useGraphqlParams } from './http/graphql-params.ts';
-import { createIdempotentRunner } from './http/idempotency/idempotent-runner.ts';
-import { pruneResponses } from './http/idempotency/store.ts';
 import type { SocketFront } from './http/node-server.ts';
+import { createOAuth } from './http/oauth/oauth.ts';
+import { isOAuthPath } from './http/oauth/paths.ts';
+import { useOAuthErrors } from './http/oauth/plugin.ts';
 import { useOperation } from './http/operation.ts';
-import { createOperationLimiter } from './http/operation-limits/cost.ts';
 import { PlainResponse } from './http/plain-http.ts';
 import { createRateLimiter } from './http/rate-limit/limiter.ts';
 import { redisBuckets } from './http/rate-limit/redis-store.ts';
 import { memoryBuckets } from './http/rate-limit/store.ts';
 import { useRateLimit } from './http/rate-limit.ts';
+import { createReadiness } from './http/readiness.ts';
 import { useRequestId } from './http/request-id.ts';
-import type { HttpPlugin } from './http/request-state.ts';
 import {
+  type HttpPlugin,
   type NewRequest,
   newRequestState,
   type OperationContext,
@@ -42,16 +44,13 @@ import { useHealth } from './http/routes/health.ts';
 import { LOGIN_PATH, useLogin } from './http/routes/login.ts';
 import { useLogout } from './http/routes/logout.ts';
 import { useMetricsRoute } from './http/routes/metrics.ts';
-import { createRunner } from './http/runner.ts';
 import { createOriginCheck } from './http/same-origin.ts';
-import { createStreamExpiry } from './http/stream-expiry.ts';
-import { createStreamLimit } from './http/stream-limit.ts';
 import { createStreamMetrics } from './http/stream-metrics.ts';
-import { createSubscriber, openEvents } from './http/subscription.ts';
+import { createTransport } from './http/transport.ts';
+import { createOperations } from './operations.ts';
 import { type Clock, systemClock } from './platform/clock.ts';
-import type { Config } from './platform/config.ts';
+import { type Config, ownOrigin } from './platform/config.ts';
 import type { Database } from './platform/db/database.ts';
-import { pendingMigrations } from './platform/db/migrate.ts';
 import { keepHouse } from './platform/housekeeping.ts';
 import type { Logger } from './platform/log.ts';
 import { createMetrics } from './platform/metrics.ts';
@@ -70,6 +69,8 @@ export interface AppOptions {
   readonly demoKey?: string | undefined;
   /** Whether root fields read their whole selection at once. Off it is all loaders, to compare the two. */
   readonly lookAhead?: boolean;
+  /** What is served. A schema that is about to change can be tried out with it. */
+  readonly schema?: GraphQLSchema;
 }
 
 /** The service without a socket. */
@@ -80,6 +81,8 @@ export interface App {
   readonly front: SocketFront;
   /** The same with what the socket knows: who is at its other end, and what was wrong with the request already. */
   handle(request: Request, arrival: Omit<NewRequest, 'nowMs'>): Promise<Response>;
+  /** Says where it is reached, which a free port decides. PUBLIC_URL says better. */
+  listensAt(origin: string): void;
   /** Turns `/health/ready` to 503; everything else goes on. */
   announceShutdown(): void;
   /** Ends the event streams so that their clients come back, to another instance or a later one. */
@@ -97,116 +100,89 @@ export function createApp({
   clock = systemClock,
   demoKey,
   lookAhead = true,
+  schema = buildSchema(),
 }: AppOptions): App {
   const metrics = createMetrics();
-  const schema = buildSchema();
   const feed = createPostFeed({ database, log });
   const shutdown = new AbortController();
-  const limits = config.operationLimits;
   const buckets =
     config.redisUrl === undefined
       ? memoryBuckets(clock)
       : redisBuckets({ url: config.redisUrl, clock, log, metrics });
   const rateLimiter = createRateLimiter({ store: buckets, clock, failures: config.failureLimit });
-  const credentials = createCredentials({ config, database, clock, log });
+  let origin = config.publicUrl ?? ownOrigin(config);
+  const authority = createAuthority({ config, database, clock, log });
+  const credentials = createCredentials({ config, database, clock, log, ownTokens: authority.ownTokens });
   const passwords = createPasswords(
     createGate(PASSWORD_HASHES.atATime, PASSWORD_HASHES.waiting),
     rateLimiter,
   );
+  const login = createLogin({ database, passwords, clock });
   const checkOrigin = createOriginCheck(config);
-  const untilExpiry = createStreamExpiry({
-    stillValid: credentials.stillValid,
-    recheckMs: config.credentialRecheckMs,
-    now: clock.now,
-    log,
-  });
-  const gate = createGate(config.maxConcurrentOperations, config.maxQueuedOperations);
-  const streams = createStreamLimit(config.maxStreams);
+  const readiness = createReadiness(database);
   const streamMetrics = createStreamMetrics(metrics);
   const notifications = connectNotifications({ database, log, onWake: feed.wake });
-  const ago = (ms: number) => new Date(clock.now() - ms);
-  const house = keepHouse(
-    [
-      { name: 'events', run: () => pruneEvents(database, ago(config.eventRetentionMs)) },
-      { name: 'idempotency keys', run: () => pruneResponses(database, ago(config.idempotencyRetentionMs)) },
-      { name: 'expired sessions', run: () => dropExpiredSessions(database, ago(0)) },
-      { name: 'expired blocklist entries', run: () => dropExpiredTokens(database, ago(0)) },
-    ],
-    log,
-  );
-  const onCommit = () => {
-    feed.wake();
-    notifications.announce();
-  };
-  const runner = createRunner({ database, log, gate, timeoutMs: config.operationTimeoutMs, onCommit });
-  const execute = createIdempotentRunner({
-    runner,
+  const house = keepHouse(choresOf(config, database, clock), log);
+  const operations = createOperations({
+    config,
     database,
-    clock,
     log,
-    retentionMs: config.idempotencyRetentionMs,
-    limits,
+    clock,
+    metrics,
+    schema,
+    lookAhead,
+    passwords,
+    feed,
+    streamMetrics,
+    checkOrigin,
+    stillValid: credentials.stillValid,
+    shutdown: shutdown.signal,
+    onCommit() {
+      feed.wake();
+      notifications.announce();
+    },
   });
-  metrics.gauge('graphql_operations_running', 'Operations that run right now.', () => gate.inside);
-  metrics.gauge('graphql_operations_waiting', 'Operations that wait for others to end.', () => gate.waiting);
-  metrics.gauge('event_streams_open', 'Event streams that are open.', () => streams.total);
-  let leaving = false;
-  let migrated = false;
-
-  async function problem(): Promise<string | undefined> {
-    if (leaving) return 'shutting down';
-    const pending = await pendingMigrations(database);
-    if (!migrated && pending.length > 0) return `migrations are pending: ${pending.join(', ')}`;
-    migrated = true;
-    return undefined;
-  }
-
-  const respond = createResponder({ log, limits });
+  const respond = createResponder({ log, limits: config.operationLimits });
+  const transport = createTransport(config);
   const plugins: HttpPlugin[] = [
     useRequestId(),
+    transport.useClientAddress(),
+    useOAuthErrors(),
     useResponseHeaders(),
     useAccessLog({ clock, log, metrics }),
-    useHealth({ version: packageJson.version, problem, log }),
-    useMetricsRoute({ metrics, token: config.metricsToken, log }),
+    useDeprecationReport(metrics),
+    useHealth({ version: packageJson.version, problem: readiness.problem, log }),
+    useMetricsRoute({ metrics, token: config.metricsToken, isSecure: transport.isSecure, log }),
     ...(config.graphiql ? [useGraphiqlPage({ path: ENDPOINT, endpoint: ENDPOINT, demoKey })] : []),
     useAuthentication({
       resolvers: credentials.resolvers,
       anonymousScopes: config.anonymousRead ? ['posts:read'] : [],
-      isTrustedProxy: proxyTrust(config.trustProxy),
-      requireTls: config.environment === 'production',
-      ignoredOn: new Set([LOGIN_PATH]),
+      isSecure: transport.isSecure,
+      ignoredOn: (pathname) => pathname === LOGIN_PATH || isOAuthPath(pathname),
       log,
     }),
-    useRateLimit({
-      limiter: rateLimiter,
-      policy: config.rateLimit,
-      metrics,
-      log,
-    }),
-    useLogin({
-      login: createLogin({ database, passwords, clock }),
-      maxBodyBytes: config.maxBodyBytes,
-      log,
-    }),
+    useRateLimit({ limiter: rateLimiter, policy: config.rateLimit, metrics, log }),
+    useLogin({ login, maxBodyBytes: config.maxBodyBytes, log }),
     useLogout({
       endSession: (id, userId) => revokeSession(database.prisma, id, userId),
       checkOrigin,
       log,
     }),
-    useGraphqlParams({ path: ENDPOINT, maxBodyBytes: config.maxBodyBytes, log }),
-    useOperation({
-      documents: createDocuments({
-        schema,
-        introspection: config.introspection,
-        limits,
-      }),
-      limiter: createOperationLimiter(schema, limits),
+    createOAuth({
+      issuer: () => origin,
+      authority,
+      sessions: credentials.sessions,
+      login,
       checkOrigin,
+      limiter: rateLimiter,
+      policy: config.rateLimit,
+      database,
+      clock,
+      log,
     }),
-    useExecution({
-      execute,
-      subscribe: createSubscriber({ runner, streams, metrics: streamMetrics, untilExpiry, log }),
-    }),
+    useGraphqlParams({ path: ENDPOINT, maxBodyBytes: config.maxBodyBytes, log }),
+    useOperation(operations.check),
+    useExecution(operations),
     useResponse(respond),
   ];
   const yoga = createYoga<ServerContext>({
@@ -221,23 +197,12 @@ export function createApp({
     parserAndValidationCache: false,
     healthCheckEndpoint: '/health/live/yoga',
     cors: corsFor(config.corsOrigins),
-    context: (initial) => {
-      const context = initial as unknown as OperationContext;
-      const { requestId, caller } = context.state;
-      return {
-        requestId,
-        caller,
-        db: database,
-        lookAhead,
-        unitOfWork: undefined,
-        passwords,
-        events: () => openEvents(feed, context, shutdown.signal),
-      };
-    },
+    context: (initial) => operations.contextOf(initial as unknown as OperationContext),
     plugins,
   });
 
-  const front = createFront({ yoga, plugins, respond, path: ENDPOINT, log });
+  const engine = createEngine({ schema, ...operations });
+  const front = createFront({ engine, plugins, respond, path: ENDPOINT, log });
 
   return {
     async fetch(request) {
@@ -258,13 +223,14 @@ export function createApp({
     },
     handle: async (request, arrival) =>
       yoga.handleRequest(request, { state: newRequestState({ nowMs: clock.now(), ...arrival }) }),
-    announceShutdown() {
-      leaving = true;
+    listensAt(listening) {
+      origin = config.publicUrl ?? listening;
     },
+    announceShutdown: readiness.leave,
     endStreams: () => shutdown.abort(),
     onCutOff: streamMetrics.cutOff,
     async close() {
-      leaving = true;
+      readiness.leave();
       shutdown.abort();
       await house.stop();
       await notifications.close();

@@ -1,10 +1,10 @@
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
-import { type App, createApp } from './app.ts';
+import { type App, type AppOptions, createApp } from './app.ts';
 import { type DemoCredentials, prepareDemo } from './demo/seed.ts';
 import { createNodeServer } from './http/node-server.ts';
-import { type Config, isLoopbackHost } from './platform/config.ts';
+import { type Config, isLoopbackHost, ownOrigin } from './platform/config.ts';
 import { type Database, openDatabase } from './platform/db/database.ts';
 import { migrate } from './platform/db/migrate.ts';
 import type { Logger } from './platform/log.ts';
@@ -19,6 +19,7 @@ export interface Service {
 }
 
 const DRAIN_LIMIT_MS = 10_000;
+const IDLE_CHECK_MS = 50;
 
 async function prepare(
   config: Config,
@@ -40,29 +41,38 @@ async function listen(server: Server, { host, port }: Config): Promise<string> {
     server.listen(port, host, resolve);
   });
   const bound = server.address() as AddressInfo;
-  return `http://${host.includes(':') ? `[${host}]` : host}:${bound.port}`;
+  return ownOrigin({ host, port: bound.port });
 }
 
 async function drain(server: Server, app: App): Promise<void> {
-  const closed = new Promise((resolve) => server.close(resolve));
+  const closed = new Promise<void>((resolve) => server.close(() => resolve()));
   app.endStreams();
-  server.closeIdleConnections();
+  // A client that keeps its connection alive would be waited for: each is closed once its answer is out.
+  const closing = setInterval(() => server.closeIdleConnections(), IDLE_CHECK_MS);
   const limit = new AbortController();
   await Promise.race([
     closed,
     delay(DRAIN_LIMIT_MS, undefined, { signal: limit.signal }).catch(() => undefined),
   ]);
   limit.abort();
+  clearInterval(closing);
   server.closeAllConnections();
 }
 
-/** Opens the database, brings it up to date as the settings allow, and listens. Throws what any of it throws. */
-export async function startService(config: Config, log: Logger): Promise<Service> {
+/**
+ * Opens the database, brings it up to date as the settings allow, and listens; `options` goes to the app. Throws what
+ * any of it throws.
+ */
+export async function startService(
+  config: Config,
+  log: Logger,
+  options: Pick<AppOptions, 'lookAhead'> = {},
+): Promise<Service> {
   const database = await openDatabase({ config, log });
   try {
     const demo = await prepare(config, database, log);
     const demoKey = isLoopbackHost(config.host) ? demo?.apiKey : undefined;
-    const app = createApp({ config, database, log, demoKey });
+    const app = createApp({ ...options, config, database, log, demoKey });
     const server = createNodeServer({
       handle: app.handle,
       front: app.front,
@@ -72,6 +82,7 @@ export async function startService(config: Config, log: Logger): Promise<Service
       log,
     });
     const origin = await listen(server, config);
+    app.listensAt(origin);
     let stopping: Promise<void> | undefined;
     const stop = async () => {
       app.announceShutdown();

@@ -3,7 +3,13 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 const FILE = new URL('../results.md', import.meta.url);
 const TITLE = '# Results';
 /** The sections in their order: each is written by the command of its own and leaves the others as they are. */
-const SECTIONS = ['Side by side', 'Growth', 'Latency at half the saturation rate', 'Abuse'] as const;
+const SECTIONS = [
+  'Side by side',
+  'Growth',
+  'Latency at half the saturation rate',
+  'Abuse',
+  'Probes',
+] as const;
 
 export type Section = (typeof SECTIONS)[number];
 

@@ -18,13 +18,19 @@ export type Report =
   | { readonly kind: 'profiling' }
   | { readonly kind: 'profile'; readonly profile: Profiler.Profile };
 
-export interface ServeOptions {
-  readonly server: Server;
+export interface AttendOptions {
+  /** Where the server listens. */
+  readonly port: number;
   readonly close: () => Promise<void>;
   readonly statements?: () => number;
 }
 
+export interface ServeOptions extends Omit<AttendOptions, 'port'> {
+  readonly server: Server;
+}
+
 export const POOL_SIZE = 10;
+const KEEP_ALIVE_TIMEOUT_MS = 120_000;
 
 /** An environment variable that the bench has set. */
 export function given(name: string): string {
@@ -50,12 +56,10 @@ async function stopProfile(): Promise<Profiler.Profile> {
   return profile;
 }
 
-/** Listens on a free port of the loopback interface and answers the bench until it says stop. */
-export async function serve({ server, close, statements = () => 0 }: ServeOptions): Promise<void> {
+/** Answers the bench until it says stop. */
+export function attend({ port, close, statements = () => 0 }: AttendOptions): void {
   const report = (message: Report) => process.send?.(message);
   const stop = () => {
-    server.closeAllConnections();
-    server.close();
     close().then(
       () => process.exit(0),
       (error: unknown) => {
@@ -73,9 +77,24 @@ export async function serve({ server, close, statements = () => 0 }: ServeOption
     report({ kind: 'usage', cpuMs: (user + system) / 1000, statements: statements() });
   });
   if (!process.connected) process.exit(1);
+  report({ kind: 'ready', port });
+}
+
+/** Listens on a free port of the loopback interface and answers the bench until it says stop. */
+export async function serve({ server, close, ...rest }: ServeOptions): Promise<void> {
+  // At a low rate some connections rest for longer than the five seconds that Node gives them.
+  server.keepAliveTimeout = KEEP_ALIVE_TIMEOUT_MS;
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
     server.listen(0, '127.0.0.1', resolve);
   });
-  report({ kind: 'ready', port: (server.address() as AddressInfo).port });
+  attend({
+    ...rest,
+    port: (server.address() as AddressInfo).port,
+    close() {
+      server.closeAllConnections();
+      server.close();
+      return close();
+    },
+  });
 }

@@ -1,14 +1,12 @@
 /**
- * The service of src/ with everything on, as `src/serve.ts` puts it together. `--loaders` turns look-ahead off, which
- * no setting does; `--count` counts SQL statements. Settings come from the environment.
+ * The service of src/ with everything on. `--loaders` turns look-ahead off, which no setting does; `--count` counts SQL
+ * statements. Settings come from the environment.
  */
 import { createRequire } from 'node:module';
-import { createApp } from '../../src/app.ts';
-import { createNodeServer } from '../../src/http/node-server.ts';
 import { loadConfig } from '../../src/platform/config.ts';
-import { openDatabase } from '../../src/platform/db/database.ts';
 import { createLogger } from '../../src/platform/log.ts';
-import { serve } from './child.ts';
+import { startService } from '../../src/serve.ts';
+import { attend } from './child.ts';
 
 type Pg = typeof import('pg');
 
@@ -27,21 +25,9 @@ function countStatements(): () => number {
 const statements = process.argv.includes('--count') ? countStatements() : undefined;
 const config = loadConfig(process.env);
 const log = createLogger({ level: config.logLevel, pretty: false });
-const database = await openDatabase({ config, log });
-const app = createApp({ config, database, log, lookAhead: !process.argv.includes('--loaders') });
-const server = createNodeServer({
-  handle: app.handle,
-  front: app.front,
-  maxBodyBytes: config.maxBodyBytes,
-  timeoutMs: config.requestTimeoutMs,
-  onCutOff: app.onCutOff,
-  log,
-});
-await serve({
-  server,
-  async close() {
-    await app.close();
-    await database.close();
-  },
+const service = await startService(config, log, { lookAhead: !process.argv.includes('--loaders') });
+attend({
+  port: Number(new URL(service.origin).port),
+  close: service.stop,
   ...(statements === undefined ? {} : { statements }),
 });

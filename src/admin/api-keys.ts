@@ -4,7 +4,7 @@ import { createApiKey, revokeApiKey } from '../auth/api-key/store.ts';
 import { type Scope, scopesOfRole } from '../auth/scopes.ts';
 import type { PrismaClient } from '../generated/prisma/client.ts';
 import { isUuid } from '../platform/uuid.ts';
-import { parseBurst, parseCredentialName, parseExpiry, parsePerSecond, parseScopes } from './options.ts';
+import { burstOption, parseCredentialName, parseExpiry, parseScopes, perSecondOption } from './options.ts';
 import { AdminError } from './output.ts';
 import type { RunCommand } from './run-command.ts';
 
@@ -64,12 +64,8 @@ export function addApiKeyCommands(program: Command, run: RunCommand): void {
     .requiredOption('--name <name>', 'what it is for', parseCredentialName)
     .requiredOption('--scopes <scopes>', 'what it allows, apart by spaces', parseScopes)
     .option('--expires <time>', 'ISO 8601; without it, valid until revoked', parseExpiry)
-    .option('--burst <n>', 'requests at once; without it, RATE_LIMIT_BURST', parseBurst)
-    .option(
-      '--per-second <n>',
-      'requests a second for long; without it, RATE_LIMIT_PER_SECOND',
-      parsePerSecond,
-    )
+    .addOption(burstOption())
+    .addOption(perSecondOption())
     .action((options: CreateOptions) => run(({ database }) => create(database.prisma, options)));
 
   apiKey

@@ -13,6 +13,7 @@ import { AdminError } from './output.ts';
 /** The database of the settings, ready for a command. */
 export interface Opened {
   readonly database: Database;
+  readonly config: Config;
   /** The migrations that opening it has applied. */
   readonly applied: readonly string[];
 }
@@ -65,11 +66,11 @@ async function openOwn(options: OpenOptions): Promise<Opened> {
   try {
     // The rule of the service's own start (contract section 8).
     if (migrates || config.database.kind === 'embedded' || config.environment !== 'production')
-      return { database, applied: await migrate(database) };
+      return { database, config, applied: await migrate(database) };
     const pending = await pendingMigrations(database);
     if (pending.length > 0)
       throw new AdminError(`Migrations are pending: ${pending.join(', ')}. Run "npm run db:migrate" first.`);
-    return { database, applied: [] };
+    return { database, config, applied: [] };
   } catch (error) {
     await database.close();
     throw error;
@@ -91,7 +92,7 @@ async function openBeside({ config, log }: OpenOptions): Promise<Opened | NotYet
   const database = connectDatabase('embedded', embeddedServer(address, elsewhere), log);
   try {
     const pending = await pendingMigrations(database);
-    if (pending.length === 0) return { database, applied: [] };
+    if (pending.length === 0) return { database, config, applied: [] };
     await database.close();
     return {
       reason: `It lacks the migrations ${pending.join(', ')}: start it again.`,

@@ -1,5 +1,6 @@
-import { InvalidArgumentError } from 'commander';
-import { isScope, type Role, SCOPES, type Scope } from '../auth/scopes.ts';
+import { InvalidArgumentError, Option } from 'commander';
+import { GRANTS, type Grant } from '../auth/oauth/clients.ts';
+import { type Role, SCOPES, type Scope } from '../auth/scopes.ts';
 
 const ROLES: readonly Role[] = ['member', 'admin'];
 const MAX_NAME_LENGTH = 100;
@@ -11,15 +12,26 @@ export function parseRole(text: string): Role {
   return role;
 }
 
-/** Scopes as OAuth writes them, apart by spaces (RFC 6749 section 3.3), or by commas. */
-export function parseScopes(text: string): readonly Scope[] {
+/** The names in a list, each once. `what` is what they name, in the plural and for one. */
+function parseNames<T extends string>(
+  text: string,
+  known: readonly T[],
+  what: readonly [string, string],
+): readonly T[] {
+  const isKnown = (name: string): name is T => (known as readonly string[]).includes(name);
   const names = text.split(/[\s,]+/).filter((name) => name !== '');
-  const unknown = names.filter((name) => !isScope(name));
+  const unknown = names.filter((name) => !isKnown(name));
   if (unknown.length > 0)
-    throw new InvalidArgumentError(`Unknown: ${unknown.join(', ')}. Scopes are ${SCOPES.join(', ')}.`);
-  if (names.length === 0) throw new InvalidArgumentError('It names no scope.');
-  return [...new Set(names.filter(isScope))];
+    throw new InvalidArgumentError(`Unknown: ${unknown.join(', ')}. ${what[0]} are ${known.join(', ')}.`);
+  if (names.length === 0) throw new InvalidArgumentError(`It names no ${what[1]}.`);
+  return [...new Set(names.filter(isKnown))];
 }
+
+/** Scopes as OAuth writes them, apart by spaces (RFC 6749 section 3.3), or by commas. */
+export const parseScopes = (text: string): readonly Scope[] => parseNames(text, SCOPES, ['Scopes', 'scope']);
+
+/** Grants as OAuth names them (RFC 6749 section 1.3), apart by spaces or commas. */
+export const parseGrants = (text: string): readonly Grant[] => parseNames(text, GRANTS, ['Grants', 'grant']);
 
 const ISO_8601 = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2}))?$/;
 
@@ -43,18 +55,27 @@ export function parseCredentialName(text: string): string {
 
 const MAX_LIMIT = 1_000_000;
 
-/** How many requests a key may make at once. */
-export function parseBurst(text: string): number {
+function parseBurst(text: string): number {
   const value = Number(text);
   if (!/^\d{1,7}$/.test(text) || value < 1 || value > MAX_LIMIT)
     throw new InvalidArgumentError(`It must be a whole number from 1 to ${MAX_LIMIT}.`);
   return value;
 }
 
-/** How many requests a second a key may make for long. */
-export function parsePerSecond(text: string): number {
+function parsePerSecond(text: string): number {
   const value = Number(text);
   if (!/^\d{1,7}(\.\d{1,6})?$/.test(text) || value < 0.001 || value > MAX_LIMIT)
     throw new InvalidArgumentError(`It must be a number from 0.001 to ${MAX_LIMIT}.`);
   return value;
+}
+
+/** How many requests a credential may make at once. */
+export function burstOption(): Option {
+  return new Option('--burst <n>', 'requests at once; without it, RATE_LIMIT_BURST').argParser(parseBurst);
+}
+
+/** How many requests a second a credential may make for long. */
+export function perSecondOption(): Option {
+  const about = 'requests a second for long; without it, RATE_LIMIT_PER_SECOND';
+  return new Option('--per-second <n>', about).argParser(parsePerSecond);
 }

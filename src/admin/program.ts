@@ -3,7 +3,9 @@ import { addApiKeyCommands } from './api-keys.ts';
 import { addCredentialCommands } from './credentials.ts';
 import { addEventLogCommands } from './event-log.ts';
 import { addMigrateCommand } from './migrate.ts';
+import { addOAuthClientCommands } from './oauth-clients.ts';
 import type { RunCommand } from './run-command.ts';
+import { addSigningKeyCommands } from './signing-keys.ts';
 import { addUserCommands } from './users.ts';
 
 /** The command line. A new command is a function like these, in a file of its concern, called here. */
@@ -14,7 +16,9 @@ export function createProgram(run: RunCommand): Command {
     .showHelpAfterError('(add --help for what there is)');
   addUserCommands(program, run);
   addApiKeyCommands(program, run);
+  addOAuthClientCommands(program, run);
   addCredentialCommands(program, run);
+  addSigningKeyCommands(program, run);
   addEventLogCommands(program, run);
   addMigrateCommand(program, run);
   return program;

@@ -7,10 +7,18 @@ export interface Presented {
   readonly value: string;
 }
 
+/** A good credential. */
+export interface Recognized {
+  readonly outcome: 'valid';
+  readonly principal: Principal;
+  /** Notes that it was used. Called once the request is let in: one that is refused for its rate writes nothing. */
+  readonly used?: () => void;
+}
+
 /** What a resolver says of a credential: not of its kind, of its kind and good, or of its kind and bad. */
 export type Resolution =
   | { readonly outcome: 'not-mine' }
-  | { readonly outcome: 'valid'; readonly principal: Principal }
+  | Recognized
   | { readonly outcome: 'invalid'; readonly reason: string };
 
 /** Knows one kind of credential. */
@@ -24,7 +32,7 @@ export interface CredentialResolver {
 
 export type Authentication =
   | { readonly outcome: 'none' }
-  | { readonly outcome: 'valid'; readonly principal: Principal }
+  | Recognized
   | { readonly outcome: 'invalid'; readonly reason: string };
 
 const BEARER = /^Bearer +([^\s]+) *$/i;

@@ -6,12 +6,16 @@ import { apiKeyResolver } from './api-key/resolver.ts';
 import { type CredentialResolver, stillValid } from './authenticate.ts';
 import { type KeySource, publicKeys, remoteKeys, secretKey } from './jwt/keys.ts';
 import { jwtResolver } from './jwt/resolver.ts';
+import type { OwnTokens } from './oauth/access-token.ts';
+import { oauthResolver } from './oauth/resolver.ts';
 import type { Principal } from './principal.ts';
 import { sessionResolver } from './session/resolver.ts';
 
 /** Everything that a request can prove who it is with. */
 export interface Credentials {
   readonly resolvers: readonly CredentialResolver[];
+  /** The one of them that knows sessions. */
+  readonly sessions: CredentialResolver;
   /** Whether credentials that were good at the start of something long still are. Throws DatabaseError. */
   stillValid(principal: Principal): Promise<boolean>;
 }
@@ -21,6 +25,8 @@ export interface CredentialsOptions {
   readonly database: Database;
   readonly clock: Clock;
   readonly log: Logger;
+  /** The access tokens that the service itself issues. */
+  readonly ownTokens: OwnTokens;
 }
 
 function keySources({ secret, publicKey, jwksUrl }: Config['jwt']): KeySource[] {
@@ -32,16 +38,26 @@ function keySources({ secret, publicKey, jwksUrl }: Config['jwt']): KeySource[] 
 }
 
 /** The kinds of credentials that the settings allow. */
-export function createCredentials({ config, database, clock, log }: CredentialsOptions): Credentials {
+export function createCredentials({
+  config,
+  database,
+  clock,
+  log,
+  ownTokens,
+}: CredentialsOptions): Credentials {
   const keys = keySources(config.jwt);
   const { issuer, audience } = config.jwt;
+  const sessions = sessionResolver({ database, clock, log });
   const resolvers = [
     apiKeyResolver({ database, clock, log }),
-    sessionResolver({ database, clock, log }),
+    sessions,
+    // Before the JWTs of others, which have no say in what our own keys have signed.
+    oauthResolver({ ownTokens, database, clock, log }),
     ...(keys.length === 0 ? [] : [jwtResolver({ database, clock, keys, issuer, audience })]),
   ];
   return {
     resolvers,
+    sessions,
     stillValid: (principal) => stillValid(principal, resolvers, clock.now()),
   };
 }

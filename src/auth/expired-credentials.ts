@@ -16,6 +16,12 @@ const DROP_SESSIONS = statement<{ one: number }>(
      SELECT id FROM sessions WHERE expires_at <= $1 ORDER BY expires_at LIMIT $2 FOR UPDATE SKIP LOCKED
    ) RETURNING 1 AS one`,
 );
+const DROP_OAUTH_RECORDS = statement<{ one: number }>(
+  'oauth_records_drop',
+  `DELETE FROM oauth_records WHERE (model, hash) IN (
+     SELECT model, hash FROM oauth_records WHERE expires_at <= $1 ORDER BY expires_at LIMIT $2 FOR UPDATE SKIP LOCKED
+   ) RETURNING 1 AS one`,
+);
 
 async function dropAll(db: Queryable, batch: Statement<{ one: number }>, now: Date): Promise<number> {
   let total = 0;
@@ -32,4 +38,9 @@ export function dropExpiredSessions(db: Queryable, now: Date): Promise<number> {
 /** Drops the blocklist entries of tokens that have expired, which nobody can use any more. How many. Throws DatabaseError. */
 export function dropExpiredTokens(db: Queryable, now: Date): Promise<number> {
   return dropAll(db, DROP_TOKENS, now);
+}
+
+/** Drops codes, refresh tokens, authorizations and sign-ins that have expired. How many. Throws DatabaseError. */
+export function dropExpiredOAuthRecords(db: Queryable, now: Date): Promise<number> {
+  return dropAll(db, DROP_OAUTH_RECORDS, now);
 }

@@ -2,7 +2,7 @@ import type { Role, Scope } from './scopes.ts';
 
 /** The account behind a request, and what its credentials allow. Everything past authentication sees only this. */
 export interface Principal {
-  readonly kind: 'api-key' | 'session' | 'jwt';
+  readonly kind: 'api-key' | 'session' | 'jwt' | 'oauth';
   readonly userId: string;
   readonly role: Role;
   readonly scopes: ReadonlySet<Scope>;

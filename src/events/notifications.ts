@@ -11,6 +11,8 @@ export interface Notifications {
 
 const CHANNEL = 'content_graph_events';
 const RECONNECT_MS = 500;
+/** Wake-ups go out so far apart at least: one tells of everything before it. */
+const MIN_INTERVAL_MS = 10;
 
 export interface NotificationsOptions {
   readonly database: Database;
@@ -29,6 +31,7 @@ export function connectNotifications({ database, log, onWake }: NotificationsOpt
   let client: Client | undefined;
   let connecting: Promise<void> | undefined;
   let timer: NodeJS.Timeout | undefined;
+  let pause: NodeJS.Timeout | undefined;
   let closed = false;
   let sending = false;
   let again = false;
@@ -84,11 +87,15 @@ export function connectNotifications({ database, log, onWake }: NotificationsOpt
       .query(`NOTIFY ${CHANNEL}`)
       .catch((error: unknown) => log.debug({ err: error }, 'a wake-up was not sent'))
       .finally(() => {
-        sending = false;
-        if (!again) return;
-        again = false;
-        announce();
+        pause = setTimeout(sent, MIN_INTERVAL_MS).unref();
       });
+  }
+
+  function sent(): void {
+    sending = false;
+    if (!again) return;
+    again = false;
+    announce();
   }
 
   start();
@@ -97,6 +104,7 @@ export function connectNotifications({ database, log, onWake }: NotificationsOpt
     async close() {
       closed = true;
       clearTimeout(timer);
+      clearTimeout(pause);
       await connecting;
       if (client !== undefined) await end(client);
     },

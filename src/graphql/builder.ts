@@ -2,10 +2,11 @@ import SchemaBuilder from '@pothos/core';
 import ComplexityPlugin from '@pothos/plugin-complexity';
 import DataloaderPlugin from '@pothos/plugin-dataloader';
 import type { Context } from './context.ts';
-import { parseDateTime } from './date-time.ts';
+import { parseDateTime, parseDateTimeLiteral } from './date-time.ts';
 import { DEFAULT_LIMIT } from './pagination/arguments.ts';
 import './look-ahead/plugin.ts';
 import './mutation-plugin.ts';
+import './rejection-plugin.ts';
 import './scope-plugin.ts';
 
 export interface SchemaTypes {
@@ -18,12 +19,12 @@ export interface SchemaTypes {
 }
 
 /**
- * The one builder that every module adds its types to. The first plugin is the outermost around a
- * resolver: the scope is checked, then a mutation gets its savepoint, then what was read ahead is returned, and only
- * then are keys loaded.
+ * The one builder that every module adds its types to. The first plugin is the outermost around a resolver: what is
+ * thrown becomes a rejection, the scope is checked, then a mutation gets its savepoint, then what was read ahead is
+ * returned, and only then are keys loaded.
  */
 export const builder = new SchemaBuilder<SchemaTypes>({
-  plugins: ['scopes', 'mutations', 'lookAhead', DataloaderPlugin, ComplexityPlugin],
+  plugins: ['rejections', 'scopes', 'mutations', 'lookAhead', DataloaderPlugin, ComplexityPlugin],
   defaultFieldNullability: false,
   complexity: { defaultComplexity: 1, defaultListMultiplier: DEFAULT_LIMIT },
 });
@@ -33,7 +34,8 @@ builder.scalarType('DateTime', {
     'An instant as RFC 3339 writes it, such as `2026-11-21T09:30:00.000Z`. Printed in UTC with milliseconds; input may carry any offset and digits beyond milliseconds are cut.',
   specifiedByURL: 'https://www.rfc-editor.org/rfc/rfc3339',
   serialize: (value) => value.toISOString(),
-  parseValue: parseDateTime,
+  parseValue: (value) => parseDateTime(value),
+  parseLiteral: parseDateTimeLiteral,
 });
 
 builder.queryType({

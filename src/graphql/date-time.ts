@@ -1,4 +1,4 @@
-import { GraphQLError } from 'graphql';
+import { GraphQLError, type ValueNode, valueFromASTUntyped } from 'graphql';
 
 /** RFC 3339 section 5.6, `date-time`. A leap second is not representable and so refused. */
 const DATE_TIME =
@@ -6,11 +6,19 @@ const DATE_TIME =
 
 const MINUTE_MS = 60_000;
 
-/** The instant that an RFC 3339 text names, cut to milliseconds. Throws GraphQLError, as scalars do, for anything else. */
-export function parseDateTime(value: unknown): Date {
+const at = (node: ValueNode | undefined) => ({ nodes: node ?? null });
+
+/**
+ * The instant that an RFC 3339 text names, cut to milliseconds. Throws GraphQLError, as scalars do, for anything else;
+ * `node` is where it stands in a document.
+ */
+export function parseDateTime(value: unknown, node?: ValueNode): Date {
   const match = typeof value === 'string' ? DATE_TIME.exec(value) : null;
   if (match === null)
-    throw new GraphQLError('DateTime must be an RFC 3339 date-time such as "2026-11-21T09:30:00Z".');
+    throw new GraphQLError(
+      'DateTime must be an RFC 3339 date-time such as "2026-11-21T09:30:00Z".',
+      at(node),
+    );
   const [year = 0, month = 0, day = 0, hour = 0, minute = 0, second = 0] = match.slice(1, 7).map(Number);
   const offsetHours = Number(match[9] ?? 0);
   const offsetMinutes = Number(match[10] ?? 0);
@@ -25,7 +33,10 @@ export function parseDateTime(value: unknown): Date {
     second < 60 &&
     offsetHours < 24 &&
     offsetMinutes < 60;
-  if (!exists) throw new GraphQLError(`DateTime "${match[0]}" does not exist.`);
+  if (!exists) throw new GraphQLError(`DateTime "${match[0]}" does not exist.`, at(node));
   const offset = (offsetHours * 60 + offsetMinutes) * MINUTE_MS;
   return new Date(date.getTime() - (match[8] === '-' ? -offset : offset));
 }
+
+/** The same for a literal: graphql-js leaves it to the scalar to say where it stands. */
+export const parseDateTimeLiteral = (node: ValueNode): Date => parseDateTime(valueFromASTUntyped(node), node);

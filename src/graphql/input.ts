@@ -22,9 +22,12 @@ export interface TextRule {
 export function checkText(argument: string, text: string, { min, max, visible = false }: TextRule): string {
   if (text.includes('\0')) throw badInput(argument, 'must not contain the NUL character.');
   if (!text.isWellFormed()) throw badInput(argument, 'must not contain a lone surrogate.');
-  const length = codePoints(text);
-  if (length < min || length > max)
-    throw badInput(argument, `must be ${min} to ${max} characters long; it has ${length}.`);
+  // A code point takes one or two units: most lengths are settled by that.
+  if (text.length > max || text.length < 2 * min) {
+    const length = codePoints(text);
+    if (length < min || length > max)
+      throw badInput(argument, `must be ${min} to ${max} characters long; it has ${length}.`);
+  }
   if (visible && text.trim() === '') throw badInput(argument, 'must hold something other than white space.');
   return text;
 }

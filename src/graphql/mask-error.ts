@@ -2,6 +2,7 @@ import { GraphQLError } from 'graphql';
 import { DatabaseError } from '../platform/db/errors.ts';
 import type { Logger } from '../platform/log.ts';
 import { ApiError, ERROR_STATUS, type ErrorCode } from './errors.ts';
+import { withoutStacks } from './without-stacks.ts';
 
 export interface MaskOptions {
   readonly requestId: string;
@@ -90,15 +91,25 @@ function publish(
   extensions: Readonly<Record<string, unknown>>,
   meaning: PublicError,
 ): GraphQLError {
+  // One of graphql-js' own holds nothing internal: it goes out itself. Finding its place in the text again is dear.
+  if (error instanceof GraphQLError && error.originalError === undefined && error.message === message) {
+    for (const name of Object.keys(error.extensions)) delete error.extensions[name];
+    Object.assign(error.extensions, extensions);
+    masked.set(error, meaning);
+    return error;
+  }
   const { nodes, source, positions, path } =
     error instanceof GraphQLError ? error : ({} as Partial<GraphQLError>);
-  const result = new GraphQLError(message, {
-    nodes: nodes ?? null,
-    source: source ?? null,
-    positions: positions ?? null,
-    path: path ?? null,
-    extensions: { ...extensions },
-  });
+  const result = withoutStacks(
+    () =>
+      new GraphQLError(message, {
+        nodes: nodes ?? null,
+        source: source ?? null,
+        positions: positions ?? null,
+        path: path ?? null,
+        extensions: { ...extensions },
+      }),
+  );
   masked.set(result, meaning);
   return result;
 }

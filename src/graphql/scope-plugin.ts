@@ -1,5 +1,5 @@
 import SchemaBuilder, { BasePlugin, type PothosOutputFieldConfig, type SchemaTypes } from '@pothos/core';
-import type { GraphQLFieldResolver } from 'graphql';
+import type { GraphQLField, GraphQLFieldResolver } from 'graphql';
 import { type Caller, isAuthenticated } from '../auth/principal.ts';
 import type { Scope } from '../auth/scopes.ts';
 import { ApiError, unauthenticated } from './errors.ts';
@@ -12,8 +12,24 @@ declare global {
     interface FieldOptions {
       /** The scope that the caller needs for this field (contract section 3). */
       scope?: Scope;
+      /** Only an account may ask for this field, whatever else its resolver looks at. */
+      account?: boolean;
     }
   }
+}
+
+interface Guards {
+  readonly scope?: Scope;
+  readonly account?: boolean;
+}
+
+/** Whether a field is refused to a caller who has no account and no more than these scopes. */
+export function needsMoreThan(
+  scopes: ReadonlySet<Scope>,
+  { extensions }: Pick<GraphQLField<unknown, unknown>, 'extensions'>,
+): boolean {
+  const { scope, account } = extensions as Guards;
+  return account === true || (scope !== undefined && !scopes.has(scope));
 }
 
 /** Throws FORBIDDEN where the caller's credentials lack the scope, UNAUTHENTICATED where it has none. */
@@ -27,25 +43,26 @@ export function requireScope(caller: Caller, scope: Scope): void {
   });
 }
 
-/** The field option `scope`: checked before the field's resolver, and before a subscription opens. */
+/** The field option `scope`: checked before the field's resolver, and before a subscription opens. `account` is checked by the resolver. */
 class ScopePlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
   override onOutputFieldConfig(config: PothosOutputFieldConfig<Types>): PothosOutputFieldConfig<Types> {
-    const { scope } = config.pothosOptions as { scope?: Scope };
-    return scope === undefined ? config : { ...config, extensions: { ...config.extensions, scope } };
+    const { scope, account } = config.pothosOptions as Guards;
+    const guards = { ...(scope === undefined ? {} : { scope }), ...(account === true ? { account } : {}) };
+    return { ...config, extensions: { ...config.extensions, ...guards } };
   }
 
   override wrapResolve(
     resolve: GraphQLFieldResolver<unknown, Types['Context'], object>,
     { pothosOptions }: PothosOutputFieldConfig<Types>,
   ): GraphQLFieldResolver<unknown, Types['Context'], object> {
-    return guarded(resolve, (pothosOptions as { scope?: Scope }).scope);
+    return guarded(resolve, (pothosOptions as Guards).scope);
   }
 
   override wrapSubscribe(
     subscribe: GraphQLFieldResolver<unknown, Types['Context'], object> | undefined,
     { pothosOptions }: PothosOutputFieldConfig<Types>,
   ): GraphQLFieldResolver<unknown, Types['Context'], object> | undefined {
-    return subscribe && guarded(subscribe, (pothosOptions as { scope?: Scope }).scope);
+    return subscribe && guarded(subscribe, (pothosOptions as Guards).scope);
   }
 }
 

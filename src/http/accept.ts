@@ -1,3 +1,5 @@
+import { remember } from '../platform/remember.ts';
+
 /** What this service can answer a GraphQL request with. */
 export type MediaType = 'application/json' | 'application/graphql-response+json' | 'text/event-stream';
 
@@ -44,10 +46,12 @@ function choose<T extends string>(given: readonly Range[], offer: readonly T[]):
     .sort((a, b) => b.range.quality - a.range.quality || a.range.index - b.range.index)[0]?.type;
 }
 
+const chosen = remember((accept) => choose(ranges(accept), OFFERED));
+
 /** The media type to answer with; undefined where none is acceptable. No header and wildcards mean JSON. */
 export function negotiate(accept: string | null): MediaType | undefined {
   if (accept === null || accept.trim() === '') return 'application/json';
-  return choose(ranges(accept), OFFERED);
+  return chosen(accept);
 }
 
 /** Whether a web page is wanted rather than data: a browser's address bar says so. */

@@ -2,6 +2,7 @@ import { isAuthenticated } from '../auth/principal.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Logger } from '../platform/log.ts';
 import type { Metrics } from '../platform/metrics.ts';
+import { isOAuthPath, shownOAuthPath } from './oauth/paths.ts';
 import { type HttpPlugin, pathOf } from './request-state.ts';
 
 export interface AccessLogOptions {
@@ -35,11 +36,13 @@ export function useAccessLog({ clock, log, metrics }: AccessLogOptions): HttpPlu
   );
   return {
     onResponse({ request, response, serverContext: { state } }) {
-      const pathname = pathOf(request.url);
-      const path = KNOWN_PATHS.has(pathname) ? pathname : 'other';
+      const asked = pathOf(request.url);
+      const oauth = isOAuthPath(asked);
+      const pathname = oauth ? shownOAuthPath(asked) : asked;
+      const path = oauth || KNOWN_PATHS.has(pathname) ? pathname : 'other';
       const durationMs = clock.now() - state.startedAtMs;
       requests.inc({ path, status: response.status });
-      duration.observe({ path }, durationMs / 1000);
+      duration.observe(durationMs / 1000, { path });
       if (state.operationKind !== undefined)
         operations.inc({ kind: state.operationKind, code: state.errorCodes?.[0] ?? '' });
       const client =
@@ -54,6 +57,7 @@ export function useAccessLog({ clock, log, metrics }: AccessLogOptions): HttpPlu
           client,
           operation: state.operationKind,
           operationName: state.operationName,
+          deprecated: state.deprecated?.length === 0 ? undefined : state.deprecated,
           codes: state.errorCodes,
         },
         'request',

@@ -10,19 +10,17 @@ import type { Scope } from '../auth/scopes.ts';
 import { CLEAR_SESSION_COOKIE } from '../auth/session/cookie.ts';
 import { ApiError, forbidden, unauthenticated } from '../graphql/errors.ts';
 import type { Logger } from '../platform/log.ts';
-import { clientAddress, type ProxyTrust } from './client-address.ts';
 import type { HttpPlugin, RequestState } from './request-state.ts';
-import { arrivedSecurely, bodyHoldsCredentials } from './secure-transport.ts';
+import { holdsCredentials } from './transport.ts';
 
 export interface AuthenticationOptions {
   readonly resolvers: readonly CredentialResolver[];
   /** What callers without credentials may do; none without ANONYMOUS_READ. */
   readonly anonymousScopes: readonly Scope[];
-  readonly isTrustedProxy: ProxyTrust;
-  /** Whether credentials that others could have read on their way are refused. */
-  readonly requireTls: boolean;
+  /** Whether credentials that came this way could not be read by others. The rest are refused. */
+  readonly isSecure: (request: Request, state: RequestState) => boolean;
   /** Where credentials that are sent along are not looked at. */
-  readonly ignoredOn: ReadonlySet<string>;
+  readonly ignoredOn: (pathname: string) => boolean;
   readonly log: Logger;
 }
 
@@ -48,8 +46,7 @@ function keysUnavailable(cause: unknown): ApiError {
 export function useAuthentication({
   resolvers,
   anonymousScopes,
-  isTrustedProxy,
-  requireTls,
+  isSecure,
   ignoredOn,
   log,
 }: AuthenticationOptions): HttpPlugin {
@@ -57,8 +54,10 @@ export function useAuthentication({
 
   async function identify(presented: Presented | 'malformed' | undefined, state: RequestState) {
     const result = await authenticate(presented, resolvers);
-    if (result.outcome === 'valid') state.caller = result.principal;
-    else if (result.outcome === 'none') state.caller = anonymous;
+    if (result.outcome === 'valid') {
+      state.caller = result.principal;
+      state.credentialUsed = result.used;
+    } else if (result.outcome === 'none') state.caller = anonymous;
     else {
       state.authenticationError = unauthenticated(result.reason, {
         'www-authenticate': challenge(result.reason),
@@ -71,21 +70,14 @@ export function useAuthentication({
 
   return {
     async onRequest({ request, url, serverContext: { state } }) {
-      const forwardedFor = request.headers.get('x-forwarded-for');
-      if (forwardedFor !== null)
-        state.clientAddress = clientAddress(state.clientAddress, forwardedFor, isTrustedProxy);
       const key = request.url.includes('api_key=') ? url.searchParams.get('api_key') : null;
       const presented = presentedCredential(request.headers, key);
-      if (
-        requireTls &&
-        (presented !== undefined || bodyHoldsCredentials(url.pathname)) &&
-        !arrivedSecurely(request.headers, state, isTrustedProxy)
-      ) {
+      if ((presented !== undefined || holdsCredentials(url.pathname)) && !isSecure(request, state)) {
         state.authenticationError = forbidden(PLAIN_HTTP);
         return;
       }
       try {
-        await identify(ignoredOn.has(url.pathname) ? undefined : presented, state);
+        await identify(ignoredOn(url.pathname) ? undefined : presented, state);
       } catch (error) {
         const cause = error instanceof KeysUnavailableError ? keysUnavailable(error) : error;
         if (error instanceof KeysUnavailableError) log.warn({ err: error }, 'a token could not be checked');

@@ -1,15 +1,16 @@
 import { BlockList, isIP } from 'node:net';
+import { remember } from '../platform/remember.ts';
 
 /**
  * The address as Node's BlockList takes it: an IPv4 one that came in over IPv6 is the IPv4 one, and the brackets and
  * the port that some proxies add are gone.
  */
-export function normaliseAddress(address: string): string {
-  return address
+export const normaliseAddress = remember((address) =>
+  address
     .replace(/^\[(.*)\](?::\d+)?$/, '$1')
     .replace(/^(\d+(?:\.\d+){3}):\d+$/, '$1')
-    .replace(/^::ffff:(?=\d+\.)/i, '');
-}
+    .replace(/^::ffff:(?=\d+\.)/i, ''),
+);
 
 /** Whether a peer is one of the proxies that TRUST_PROXY names. */
 export type ProxyTrust = (address: string) => boolean;

@@ -1,4 +1,6 @@
 import type { CORSOptions } from 'graphql-yoga';
+import { isOAuthPage } from './oauth/paths.ts';
+import { pathOf } from './request-state.ts';
 
 const EXPOSED = [
   'X-Request-Id',
@@ -17,7 +19,7 @@ export function corsFor(origins: readonly string[]): (request: Request) => CORSO
   const allowed = new Set(origins);
   return (request) => {
     const origin = request.headers.get('origin');
-    if (origin === null || !allowed.has(origin)) return false;
+    if (origin === null || !allowed.has(origin) || isOAuthPage(pathOf(request.url))) return false;
     return {
       origin: [origin],
       credentials: true,

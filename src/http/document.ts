@@ -3,16 +3,20 @@ import {
   GraphQLError,
   type GraphQLSchema,
   NoSchemaIntrospectionCustomRule,
+  type OperationDefinitionNode,
   parse,
   specifiedRules,
   validate,
 } from 'graphql';
 import { LRUCache } from 'lru-cache';
+import { withoutStacks } from '../graphql/without-stacks.ts';
+import { createDeprecations } from './deprecations.ts';
 import { checkText, type OperationLimits } from './operation-limits/limits.ts';
 import { scanText } from './operation-limits/scan.ts';
+import { type Variables, variableErrors } from './variables.ts';
 
 /** Enough to mend a document by; each costs time and a line of the answer. */
-const MAX_ERRORS = 10;
+const MAX_ERRORS = 5;
 const MAX_CACHED = 1_000;
 /** A token with what hangs on it takes a few hundred bytes, and its text must not be what fills the memory either. */
 const MAX_CACHED_TOKENS = 100_000;
@@ -26,16 +30,11 @@ export interface DocumentsOptions {
 
 function parseDocument(query: string, maxTokens: number): DocumentNode {
   try {
-    return parse(query, { maxTokens });
+    return withoutStacks(() => parse(query, { maxTokens }));
   } catch (error) {
     if (!(error instanceof GraphQLError)) throw error;
-    const { message, nodes, source, positions } = error;
-    throw new GraphQLError(message, {
-      nodes: nodes ?? null,
-      source: source ?? null,
-      positions: positions ?? null,
-      extensions: { code: 'GRAPHQL_PARSE_FAILED' },
-    });
+    Object.assign(error.extensions, { code: 'GRAPHQL_PARSE_FAILED' });
+    throw error;
   }
 }
 
@@ -58,29 +57,26 @@ export function createDocuments({ schema, introspection, limits }: DocumentsOpti
     parse(query: string): DocumentNode {
       const known = query.length > MAX_CACHED_TEXT_LENGTH ? undefined : valid.get(query);
       if (known !== undefined) return known;
-      checkText(scanText(query, limits.maxTokens), limits);
+      checkText(query, scanText(query, limits.maxTokens), limits);
       return parseDocument(query, limits.maxTokens);
     },
     /** The errors of a document with this text, none where it is valid. */
     validate(document: DocumentNode, query: string): readonly GraphQLError[] {
       if (isValid.has(document)) return [];
       const options = { maxErrors: MAX_ERRORS, hideSuggestions: !introspection };
-      const errors = validate(schema, document, rules, options).map(withCode);
+      const errors = withoutStacks(() => validate(schema, document, rules, options));
+      for (const { extensions } of errors) Object.assign(extensions, { code: 'GRAPHQL_VALIDATION_FAILED' });
       if (errors.length > 0) return errors;
       isValid.add(document);
       if (query.length <= MAX_CACHED_TEXT_LENGTH) valid.set(query, document);
       return errors;
     },
+    /** The errors of variables that don't fit the operation of a valid document, none where they do. */
+    checkVariables: (operation: OperationDefinitionNode, given?: Variables): readonly GraphQLError[] =>
+      variableErrors(schema, operation, given),
+    /** The deprecated elements of the schema that an operation of a valid document uses. */
+    deprecatedIn: createDeprecations(schema),
   };
 }
 
 export type Documents = ReturnType<typeof createDocuments>;
-
-function withCode({ message, nodes, source, positions }: GraphQLError): GraphQLError {
-  return new GraphQLError(message, {
-    nodes: nodes ?? null,
-    source: source ?? null,
-    positions: positions ?? null,
-    extensions: { code: 'GRAPHQL_VALIDATION_FAILED' },
-  });
-}

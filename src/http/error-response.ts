@@ -1,14 +1,16 @@
 import type { GraphQLError } from 'graphql';
 import { type MaskOptions, maskError, publicError } from '../graphql/mask-error.ts';
+import { oauthErrorResponse, oauthRefusal } from './oauth/oauth-error.ts';
 import type { RequestState } from './request-state.ts';
 
-/** A refusal outside an execution, in the one shape of all routes: `{"errors":[…]}` and the status of the code. */
+/** A refusal outside an execution, in the shape of all routes but OAuth's: `{"errors":[…]}` and the status of the code. */
 export function errorResponse(
   error: unknown,
   state: RequestState,
   log: MaskOptions['log'],
   contentType = 'application/json',
 ): Response {
+  if (state.oauth) return oauthErrorResponse(oauthRefusal(error, state, log));
   const masked: GraphQLError = maskError(error, { requestId: state.requestId, log });
   const { code, status, headers } = publicError(masked);
   state.errorCodes = [code];

@@ -1,4 +1,6 @@
+import { Buffer, isAscii } from 'node:buffer';
 import { ApiError } from '../graphql/errors.ts';
+import { remember } from '../platform/remember.ts';
 
 /** The refusal of a request that is not what the route takes (contract section 4). */
 export function badRequest(message: string, status = 400, headers = {}): ApiError {
@@ -22,11 +24,15 @@ export function parseJson(text: string, what: string): unknown {
   }
 }
 
+const isJsonType = remember((header) => {
+  const [type = '', ...parameters] = header.split(';').map((part) => part.trim().toLowerCase());
+  const charset = parameters.find((parameter) => parameter.startsWith('charset='));
+  return type === 'application/json' && (charset === undefined || /^charset="?utf-?8"?$/.test(charset));
+});
+
 /** The media type is JSON in UTF-8; form and multipart bodies would let another site post without a preflight. */
 function checkContentType(header: string | null): void {
-  const [type = '', ...parameters] = (header ?? '').split(';').map((part) => part.trim().toLowerCase());
-  const charset = parameters.find((parameter) => parameter.startsWith('charset='));
-  if (type !== 'application/json' || (charset !== undefined && !/^charset="?utf-?8"?$/.test(charset))) {
+  if (!isJsonType(header ?? '')) {
     throw badRequest('The body must be "application/json" in UTF-8.', 415, {
       'accept-post': 'application/json',
     });
@@ -35,8 +41,10 @@ function checkContentType(header: string | null): void {
 
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
-function decode(bytes: ArrayBuffer): string {
+function decode(bytes: ArrayBuffer | Uint8Array): string {
   try {
+    // Most bodies are ASCII, and each byte of that is a character.
+    if (Buffer.isBuffer(bytes) && isAscii(bytes)) return bytes.toString('latin1');
     return utf8.decode(bytes);
   } catch {
     throw badRequest('The body is not valid UTF-8.');

@@ -18,6 +18,7 @@ export function receiveBody(request: IncomingMessage, maxBytes: number): Promise
   return new Promise((resolve, reject) => {
     const chunks: Buffer<ArrayBuffer>[] = [];
     let length = 0;
+    let ended = false;
     request.on('data', (chunk: Buffer<ArrayBuffer>) => {
       length += chunk.length;
       if (length > maxBytes) {
@@ -25,10 +26,14 @@ export function receiveBody(request: IncomingMessage, maxBytes: number): Promise
         resolve(tooLarge());
       } else chunks.push(chunk);
     });
-    request.on('end', () =>
-      resolve({ bytes: chunks.length === 1 ? chunks[0] : Buffer.concat(chunks), refusal: undefined }),
-    );
+    request.on('end', () => {
+      ended = true;
+      resolve({ bytes: chunks.length === 1 ? chunks[0] : Buffer.concat(chunks), refusal: undefined });
+    });
     request.on('error', reject);
-    request.on('close', () => reject(new Error('the client went away')));
+    // It closes after its end as well, and an error that nobody sees costs its stack.
+    request.on('close', () => {
+      if (!ended) reject(new Error('the client went away'));
+    });
   });
 }

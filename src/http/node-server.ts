@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { Request } from '@whatwg-node/fetch';
 import { ApiError } from '../graphql/errors.ts';
@@ -26,7 +27,7 @@ export interface NodeServerOptions {
   readonly maxBodyBytes: number;
   /** Headers and body of a request must be in by then. */
   readonly timeoutMs?: number;
-  /** An event stream's reader that has more waiting than the bound is cut off where it has not taken it by then. */
+  /** A client that reads nothing of its answer for so long is cut off, as is an event stream's reader that lags behind. */
   readonly drainLimitMs?: number;
   readonly log: Logger;
   /** Called for each event stream whose reader was too slow. */
@@ -41,7 +42,9 @@ const NO_BODY = new Uint8Array();
 const HOST = /^[\w.\-[\]:]+$/;
 
 /** The address asked for, as a URL; undefined where the request line or the Host header make none. */
-function targetOf({ url = '/', headers: { host = 'localhost' } }: IncomingMessage): string | undefined {
+function targetOf({ url = '/', httpVersion, headers }: IncomingMessage): string | undefined {
+  // HTTP/1.0 knows no Host; later versions demand it (RFC 9112 section 3.2).
+  const host = headers.host ?? (httpVersion === '1.0' ? 'localhost' : '');
   const target = url.startsWith('/') ? `http://${host}${url}` : url;
   return HOST.test(host) && URL.canParse(target) ? target : undefined;
 }
@@ -69,7 +72,10 @@ export function createNodeServer({
     const peerAddress = incoming.socket.remoteAddress;
     const streams = { drainLimitMs, onCutOff };
     const sending = { head: incoming.method === 'HEAD', close: refusal !== undefined, streams };
-    if (front?.takes(incoming.method, incoming.url, incoming.headers)) {
+    if (
+      incoming.headers.host !== undefined &&
+      front?.takes(incoming.method, incoming.url, incoming.headers)
+    ) {
       const response = await front.answer(incoming.headers, bytes ?? NO_BODY, { peerAddress, refusal });
       return sendResponse(response, outgoing, sending);
     }
@@ -88,6 +94,23 @@ export function createNodeServer({
     return sendResponse(response, outgoing, sending);
   }
 
+  function take(incoming: IncomingMessage, outgoing: ServerResponse): void {
+    respond(incoming, outgoing).catch((error: unknown) => {
+      if (!outgoing.headersSent && !outgoing.destroyed && !incoming.destroyed) {
+        const requestId = randomUUID();
+        log.error({ requestId, err: error }, 'a request could not be answered');
+        outgoing
+          .writeHead(500, {
+            'content-type': 'application/json; charset=utf-8',
+            'x-request-id': requestId,
+          })
+          .end(
+            '{"errors":[{"message":"Something went wrong on our side.","extensions":{"code":"INTERNAL_SERVER_ERROR"}}]}',
+          );
+      } else outgoing.destroy();
+    });
+  }
+
   const server = createServer(
     {
       maxHeaderSize: MAX_HEADER_BYTES,
@@ -95,20 +118,13 @@ export function createNodeServer({
       requestTimeout: timeoutMs,
       headersTimeout: timeoutMs,
       keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
+      // Refused like everything else, with an error and a request id.
+      requireHostHeader: false,
     },
-    (incoming, outgoing) => {
-      respond(incoming, outgoing).catch((error: unknown) => {
-        if (!outgoing.headersSent && !outgoing.destroyed && !incoming.destroyed) {
-          log.error({ err: error }, 'a request could not be answered');
-          outgoing
-            .writeHead(500, { 'content-type': 'application/json; charset=utf-8' })
-            .end(
-              '{"errors":[{"message":"Something went wrong on our side.","extensions":{"code":"INTERNAL_SERVER_ERROR"}}]}',
-            );
-        } else outgoing.destroy();
-      });
-    },
+    take,
   );
+  // An expectation that is not known may be ignored (RFC 9110 section 10.1.1).
+  server.on('checkExpectation', take);
   server.on('clientError', answerClientError);
   return server;
 }

@@ -9,6 +9,7 @@ import {
 } from 'graphql';
 import { ApiError } from '../graphql/errors.ts';
 import { negotiate } from './accept.ts';
+import type { AccountCheck } from './account-check.ts';
 import { canExecute, credentialsMissing } from './authentication.ts';
 import type { Documents } from './document.ts';
 import type { OperationLimiter } from './operation-limits/cost.ts';
@@ -67,39 +68,76 @@ export interface OperationOptions {
   readonly documents: Documents;
   readonly limiter: OperationLimiter;
   readonly checkOrigin: OriginCheck;
+  readonly needsAccount: AccountCheck;
 }
 
-/** Finds the operation of a request and decides, before anything of it runs, whether it may. */
-export function useOperation({ documents, limiter, checkOrigin }: OperationOptions): HttpPlugin {
+/** What there is to decide about an operation before anything of it runs. */
+export interface OperationCheck {
+  /** The document of a request whose operation may run. Throws what refuses it. */
+  admit(context: OperationContext): DocumentNode;
+  /** What is wrong with a document that was admitted, or with its variables. */
+  validate(context: OperationContext, document: DocumentNode): readonly GraphQLError[];
+}
+
+/** Finds the operation of a request and decides whether it may run. */
+export function createOperationCheck({
+  documents,
+  limiter,
+  checkOrigin,
+  needsAccount,
+}: OperationOptions): OperationCheck {
   return {
-    onParse({ context, params, setParsedDocument }) {
-      const { request, state, params: request_ } = context as unknown as OperationContext;
+    admit({ request, state, params }) {
       const open = canExecute(state.caller);
       let document: DocumentNode;
       let operation: OperationDefinitionNode;
       try {
-        document = documents.parse(String(params.source));
-        operation = selectOperation(document, request_.operationName ?? undefined);
+        document = documents.parse(params.query ?? '');
+        operation = selectOperation(document, params.operationName ?? undefined);
       } catch (error) {
         throw open ? error : credentialsMissing();
       }
       state.operationKind = operation.operation;
       if (operation.name !== undefined) state.operationName = operation.name.value;
-      const free = documents.introspection && onlyLooksAtSchema(document, operation);
-      if (!open && !free) throw credentialsMissing();
+      if (!open && !(documents.introspection && onlyLooksAtSchema(document, operation)))
+        throw credentialsMissing();
       const crossSite =
         operation.operation === 'mutation' && state.caller?.kind === 'session'
           ? checkOrigin(request)
           : undefined;
       if (crossSite !== undefined) throw crossSite;
       checkTransport(operation, request);
-      const cost = limiter.check(document, operation, request_.variables ?? {});
+      const variables = params.variables ?? {};
+      const cost = limiter.costOf(document, operation, variables);
       if (request.headers.get('x-query-cost') === '1') state.cost = cost;
-      setParsedDocument(document);
+      limiter.check(cost);
+      if (
+        state.caller?.kind === 'anonymous' &&
+        needsAccount(document, operation, variables, state.caller.scopes)
+      )
+        throw credentialsMissing();
+      return document;
     },
-    onValidate({ context, params, setResult }) {
-      const { params: request_ } = context as unknown as OperationContext;
-      setResult([...documents.validate(params.documentAST, request_.query ?? '')]);
+    validate({ request, state, params }, document) {
+      const errors = documents.validate(document, params.query ?? '');
+      const operation = selectOperation(document, params.operationName ?? undefined);
+      // Under a key that was used before, other variables are that before they are wrong.
+      const keyed = operation.operation === 'mutation' && request.headers.has('idempotency-key');
+      if (errors.length > 0) return errors;
+      state.deprecated = documents.deprecatedIn(document, operation);
+      return keyed ? errors : documents.checkVariables(operation, params.variables);
+    },
+  };
+}
+
+/** Has Yoga ask the check. */
+export function useOperation(check: OperationCheck): HttpPlugin {
+  return {
+    onParse({ context, setParsedDocument }) {
+      setParsedDocument(check.admit(context as unknown as OperationContext));
+    },
+    onValidate({ context, params: { documentAST }, setResult }) {
+      setResult([...check.validate(context as unknown as OperationContext, documentAST)]);
     },
   };
 }

@@ -42,11 +42,8 @@ export class PlainRequest {
   }
 }
 
-class ResponseHeaders extends Map<string, string> {
-  override get(name: string): string | undefined {
-    return super.get(name.toLowerCase());
-  }
-}
+/** By lower-case name. */
+type ResponseHeaders = Map<string, string>;
 
 /** A response whose body is one text. */
 export class PlainResponse {
@@ -60,6 +57,7 @@ export class PlainResponse {
   ) {
     this.text = text;
     this.status = status;
-    this.headers = new ResponseHeaders(Object.entries(headers));
+    this.headers = new Map();
+    for (const name in headers) this.headers.set(name, headers[name] as string);
   }
 }

@@ -36,7 +36,10 @@ export function useRateLimit({ limiter, policy, metrics, log }: RateLimitOptions
         return endResponse(errorResponse(refusal, state, log));
       }
       const { authenticationError } = state;
-      if (authenticationError === undefined) return undefined;
+      if (authenticationError === undefined) {
+        state.credentialUsed?.();
+        return undefined;
+      }
       try {
         if (authenticationError instanceof ApiError && authenticationError.code === 'UNAUTHENTICATED')
           await limiter.failure(`address:${addressKey(state.clientAddress)}`);

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { HttpPlugin } from './request-state.ts';
 
 /** What of a client's own id is kept (contract section 2). */
-const ACCEPTABLE = /^[\x21-\x7e]{1,128}$/;
+const ACCEPTABLE = /^[\x20-\x7e]{1,128}$/;
 
 /** Gives every request an id, the client's own where it sent a usable one, and puts it on every response. */
 export function useRequestId(): HttpPlugin {

@@ -3,6 +3,7 @@ import { type Caller, isAuthenticated } from '../auth/principal.ts';
 import type { FeedStart } from '../events/feed.ts';
 import type { Context } from '../graphql/context.ts';
 import type { ApiError } from '../graphql/errors.ts';
+import { remember } from '../platform/remember.ts';
 import { addressKey, normaliseAddress } from './client-address.ts';
 import type { OperationCost } from './operation-limits/limits.ts';
 
@@ -16,12 +17,16 @@ export interface RequestState {
   clientAddress: string;
   /** Undefined until authentication has run, and where it failed. */
   caller: Caller | undefined;
+  /** Notes that the caller's credentials were used. */
+  credentialUsed?: (() => void) | undefined;
   /** What was wrong with the credentials, or with looking them up. The request is refused with it once it is counted. */
   authenticationError: unknown;
   /** Headers that go on the response, whatever it is. */
   readonly responseHeaders: Record<string, string>;
   /** What was wrong with the request before it was whole, such as a body past its limit: it is refused with that. */
   readonly refusal: ApiError | undefined;
+  /** Refusals are written as OAuth has them (RFC 6749 section 5.2), and not in the form of all other routes. */
+  oauth: boolean;
   /** Ends the event stream of this request. */
   readonly stop: AbortController;
   /** Where the event stream of this request starts; undefined where it is none. */
@@ -31,6 +36,8 @@ export interface RequestState {
   /** For the log: the kind and the name of the operation, and the codes of its errors. */
   operationKind?: 'query' | 'mutation' | 'subscription';
   operationName?: string;
+  /** What of the schema the operation uses though it is deprecated. */
+  deprecated?: readonly string[];
   errorCodes?: readonly string[];
 }
 
@@ -48,18 +55,34 @@ export interface NewRequest {
   readonly refusal?: ApiError | undefined;
 }
 
-export function newRequestState({ nowMs, peerAddress, refusal }: NewRequest): RequestState {
-  return {
-    requestId: '',
-    clientAddress: normaliseAddress(peerAddress ?? '127.0.0.1'),
-    authenticationError: undefined,
-    startedAtMs: nowMs,
-    peerAddress,
-    caller: undefined,
-    responseHeaders: {},
-    refusal,
-    stop: new AbortController(),
-  };
+class ArrivedRequest implements RequestState {
+  requestId = '';
+  readonly startedAtMs: number;
+  readonly peerAddress: string | undefined;
+  clientAddress: string;
+  caller: Caller | undefined = undefined;
+  authenticationError: unknown = undefined;
+  readonly responseHeaders: Record<string, string> = {};
+  readonly refusal: ApiError | undefined;
+  oauth = false;
+  #stop: AbortController | undefined;
+
+  constructor({ nowMs, peerAddress, refusal }: NewRequest) {
+    this.startedAtMs = nowMs;
+    this.peerAddress = peerAddress;
+    this.clientAddress = normaliseAddress(peerAddress ?? '127.0.0.1');
+    this.refusal = refusal;
+  }
+
+  /** Few requests open a stream. */
+  get stop(): AbortController {
+    this.#stop ??= new AbortController();
+    return this.#stop;
+  }
+}
+
+export function newRequestState(request: NewRequest): RequestState {
+  return new ArrivedRequest(request);
 }
 
 /** Whom a request counts for: the caller or, without one, the address. Never what a client chooses. */
@@ -69,9 +92,13 @@ export function clientOf({ caller, clientAddress }: RequestState): string {
     : `address:${addressKey(clientAddress)}`;
 }
 
-/** The path of an absolute URL, without the cost of parsing it whole. */
+const pathWithout = remember((address) => {
+  const start = address.indexOf('/', address.indexOf('://') + 3);
+  return start < 0 ? '/' : address.slice(start);
+});
+
+/** The path of an absolute URL, without the cost of parsing it whole. What comes after it may be a secret. */
 export function pathOf(url: string): string {
-  const start = url.indexOf('/', url.indexOf('://') + 3);
   const end = url.search(/[?#]/);
-  return start < 0 ? '/' : url.slice(start, end < 0 ? undefined : end);
+  return pathWithout(end < 0 ? url : url.slice(0, end));
 }

@@ -21,8 +21,7 @@ async function* once(result: ExecutionResult): AsyncGenerator<ExecutionResult> {
   yield result;
 }
 
-function headersOf(errors: readonly GraphQLError[] | undefined): Record<string, string> {
-  if (errors === undefined) return {};
+function headersOf(errors: readonly GraphQLError[]): Record<string, string> {
   return Object.assign({}, ...errors.map((error) => publicError(error).headers));
 }
 
@@ -54,14 +53,16 @@ export function createResponder({ log, limits }: ResponseOptions): Responder {
     const mediaType = negotiate(request.headers.get('accept')) ?? 'application/json';
     const stream = (results: AsyncIterable<ExecutionResult>) => {
       const { eventStart, stop } = state;
-      return eventStream(results, { stop, startId: eventStart?.eventId });
+      const toText = (result: ExecutionResult) => stringifyResult(withCost(result, state, limits));
+      return eventStream(results, { stop, startId: eventStart?.eventId, toText });
     };
     if (isStream(given)) return stream(given);
     const result = withCost(masked(given, state, log), state, limits);
     const status = statusOf(result, mediaType);
     if (mediaType === 'text/event-stream' && status === 200) return stream(once(result));
     const contentType = mediaType === 'text/event-stream' ? 'application/json' : mediaType;
-    const headers = { ...headersOf(result.errors), 'content-type': `${contentType}; charset=utf-8` };
+    const headers: Record<string, string> = result.errors === undefined ? {} : headersOf(result.errors);
+    headers['content-type'] = `${contentType}; charset=utf-8`;
     return new Response(stringifyResult(result), { status, headers });
   };
 }

@@ -10,7 +10,7 @@ export function useResponseHeaders(): HttpPlugin {
       if (PRIVATE_PATH.test(pathOf(request.url)) && !headers.has('etag'))
         headers.set('cache-control', 'no-store');
       headers.set('x-content-type-options', 'nosniff');
-      for (const [name, value] of Object.entries(state.responseHeaders)) headers.set(name, value);
+      for (const name in state.responseHeaders) headers.set(name, state.responseHeaders[name] as string);
     },
   };
 }

@@ -3,7 +3,15 @@ import { publicError } from '../graphql/mask-error.ts';
 import type { MediaType } from './accept.ts';
 import type { RequestState } from './request-state.ts';
 
-const fixed = new WeakMap<ExecutionResult, FixedResponse>();
+/**
+ * Where a result keeps its settled response. A WeakMap would hold each body, as old things do what is new, until a
+ * collection of the whole heap.
+ */
+const SETTLED = Symbol('settled response');
+
+interface Settled extends ExecutionResult {
+  readonly [SETTLED]?: FixedResponse;
+}
 
 export interface CostCeilings {
   readonly maxComplexity: number;
@@ -16,7 +24,7 @@ export function withCost(
   { cost }: RequestState,
   { maxComplexity, maxDepth }: CostCeilings,
 ): ExecutionResult {
-  if (cost === undefined || fixed.has(result)) return result;
+  if (cost === undefined || SETTLED in result) return result;
   const { complexity, depth } = cost;
   const figures = { complexity, depth, maximumComplexity: maxComplexity, maximumDepth: maxDepth };
   return { ...result, extensions: { ...result.extensions, cost: figures } };
@@ -30,14 +38,12 @@ export interface FixedResponse {
 
 /** The result as a response that is settled. */
 export function fixedResult(result: ExecutionResult, response: FixedResponse): ExecutionResult {
-  const settled = { ...result };
-  fixed.set(settled, response);
-  return settled;
+  return { ...result, [SETTLED]: response } as Settled;
 }
 
 /** The HTTP status of an executed or refused operation (contract sections 3 and 4, GraphQL over HTTP section 6.4). */
 export function statusOf(result: ExecutionResult, mediaType: MediaType): number {
-  const settled = fixed.get(result);
+  const { [SETTLED]: settled } = result as Settled;
   if (settled !== undefined) return settled.status;
   const errors = (result.errors ?? []).map(publicError);
   const [first] = errors;
@@ -56,7 +62,7 @@ export function statusOf(result: ExecutionResult, mediaType: MediaType): number 
 
 /** The response as JSON: errors first, as the GraphQL specification suggests (section 7.1). */
 export function stringifyResult(result: ExecutionResult): string {
-  const settled = fixed.get(result);
+  const { [SETTLED]: settled } = result as Settled;
   if (settled !== undefined) return settled.body;
   const { errors, data, extensions } = result;
   return JSON.stringify({ errors, data, extensions });

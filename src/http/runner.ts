@@ -11,10 +11,12 @@ import type { Context } from '../graphql/context.ts';
 import { ApiError } from '../graphql/errors.ts';
 import { answerWhole } from '../graphql/look-ahead/answer-whole.ts';
 import { maskError, publicError } from '../graphql/mask-error.ts';
+import { isOneStatement, runOneStatement } from '../graphql/one-statement.ts';
 import { Cancellation } from '../platform/db/cancellation.ts';
 import type { Database } from '../platform/db/database.ts';
 import { DatabaseError } from '../platform/db/errors.ts';
 import type { UnitOfWork } from '../platform/db/unit-of-work.ts';
+import { createDeadline } from '../platform/deadline.ts';
 import type { Logger } from '../platform/log.ts';
 import type { Gate } from './gate.ts';
 import type { OperationContext } from './request-state.ts';
@@ -97,6 +99,8 @@ function operationOf({ document, operationName }: ExecutionArgs): OperationDefin
  * cancelled and its writes undone.
  */
 export function createRunner({ database, log, gate, timeoutMs, onCommit }: RunnerOptions): Runner {
+  const deadline = createDeadline(timeoutMs);
+
   async function executeQuery(
     args: ExecutionArgs,
     cancellation: Cancellation,
@@ -114,6 +118,21 @@ export function createRunner({ database, log, gate, timeoutMs, onCommit }: Runne
     return maskResult(await execute({ ...args, contextValue: context }), context, log);
   }
 
+  /** The result of a mutation of one statement; undefined where it takes an execution after all. */
+  async function executeAlone(
+    args: ExecutionArgs,
+    operation: OperationDefinitionNode,
+    context: Context,
+  ): Promise<ExecutionResult | undefined> {
+    if ((context as OperationContext).state.cost !== undefined) return undefined;
+    try {
+      const data = await runOneStatement(args, operation, context);
+      return data === undefined ? undefined : fixedResult({}, { status: 200, body: `{"data":${data}}` });
+    } catch (error) {
+      return { errors: [located(error, operation) as GraphQLError], data: null };
+    }
+  }
+
   /** One try at a mutation: undefined where `before` ended it, 'again' where the database gave way to another one. */
   async function attemptMutation(
     args: ExecutionArgs,
@@ -121,6 +140,7 @@ export function createRunner({ database, log, gate, timeoutMs, onCommit }: Runne
     cancellation: Cancellation,
     mayRetry: boolean,
     steps?: MutationSteps,
+    oneStatement?: OperationDefinitionNode,
   ): Promise<ExecutionResult | undefined | 'again'> {
     const context: Context = { ...(args.contextValue as Context), db: work, unitOfWork: work };
     try {
@@ -128,7 +148,9 @@ export function createRunner({ database, log, gate, timeoutMs, onCommit }: Runne
         await work.rollback();
         return undefined;
       }
-      const raw = await execute({ ...args, contextValue: context });
+      const raw =
+        (oneStatement && (await executeAlone(args, oneStatement, context))) ??
+        (await execute({ ...args, contextValue: context }));
       if (mayRetry && raw.errors?.some(isConflict)) {
         await work.rollback();
         return 'again';
@@ -136,7 +158,7 @@ export function createRunner({ database, log, gate, timeoutMs, onCommit }: Runne
       const result = maskResult(raw, context, log);
       const failures = failuresOf(result);
       // From here on it is too late to call it off: what is answered is what was committed.
-      if (failures.length > 0 || !cancellation.close()) {
+      if (failures.length > 0 || !(cancellation.close() || work.committed)) {
         await work.rollback();
         return { errors: failures };
       }
@@ -158,35 +180,38 @@ export function createRunner({ database, log, gate, timeoutMs, onCommit }: Runne
     steps?: MutationSteps,
   ): Promise<ExecutionResult | undefined> {
     const separable = steps !== undefined || operation === undefined || !hasOneRootField(operation);
+    const oneStatement = !separable && isOneStatement(args.schema, operation);
     for (let retries = MAX_RETRIES; ; retries -= 1) {
-      const work = database.unitOfWork({ separable }, cancellation);
-      const outcome = await attemptMutation(args, work, cancellation, retries > 0, steps);
+      const work = database.unitOfWork({ separable, oneStatement }, cancellation);
+      const outcome = await attemptMutation(
+        args,
+        work,
+        cancellation,
+        retries > 0,
+        steps,
+        oneStatement ? operation : undefined,
+      );
       if (outcome !== 'again') return outcome;
     }
   }
 
   /** Runs within the time of an operation. What is still under way then goes on until it notices, unheard. */
-  async function timed<T extends ExecutionResult | undefined>(
+  function timed<T extends ExecutionResult | undefined>(
     context: Context,
     run: (cancellation: Cancellation) => Promise<T>,
   ): Promise<T | ExecutionResult> {
     const cancellation = new Cancellation();
-    let timer: NodeJS.Timeout | undefined;
-    const timeout = new Promise<ExecutionResult>((resolve) => {
-      timer = setTimeout(() => {
-        if (!cancellation.cancel()) return;
+    return new Promise<T | ExecutionResult>((resolve, reject) => {
+      const inTime = deadline.set(() => {
+        if (!cancellation.cancel() || cancellation.undecided) return;
         const error = new ApiError(
           'TIMEOUT',
           `The operation took longer than ${timeoutMs} ms and was cancelled.`,
         );
         resolve(refusedResult(error, context, log));
-      }, timeoutMs);
+      });
+      run(cancellation).finally(inTime).then(resolve, reject);
     });
-    try {
-      return await Promise.race([run(cancellation), timeout]);
-    } finally {
-      clearTimeout(timer);
-    }
   }
 
   /** Runs among so many others. Waiting for them is part of its time. */

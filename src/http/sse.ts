@@ -1,5 +1,4 @@
 import type { ExecutionResult } from 'graphql';
-import { stringifyResult } from './result.ts';
 import { eventIdOf, interruptionOf } from './subscription.ts';
 
 /** The contract promises a line every 15 seconds. */
@@ -15,11 +14,9 @@ function opening(id: string | undefined): Uint8Array {
   return encoder.encode(`retry: ${RETRY_MS}\n${id === undefined ? '' : `id: ${id}\n`}\n`);
 }
 
-function nextFrame(result: ExecutionResult): Uint8Array {
+function nextFrame(result: ExecutionResult, text: string): Uint8Array {
   const id = eventIdOf(result);
-  return encoder.encode(
-    `${id === undefined ? '' : `id: ${id}\n`}event: next\ndata: ${stringifyResult(result)}\n\n`,
-  );
+  return encoder.encode(`${id === undefined ? '' : `id: ${id}\n`}event: next\ndata: ${text}\n\n`);
 }
 
 export interface EventStreamOptions {
@@ -27,6 +24,8 @@ export interface EventStreamOptions {
   readonly stop: AbortController;
   /** The id of the position that the stream starts at. */
   readonly startId: string | undefined;
+  /** A result as the JSON that goes out, on one line. */
+  readonly toText: (result: ExecutionResult) => string;
   /** A comment goes out as often as that. */
   readonly keepAliveMs?: number;
 }
@@ -38,7 +37,7 @@ export interface EventStreamOptions {
  */
 export function eventStream(
   results: AsyncIterable<ExecutionResult>,
-  { stop, startId, keepAliveMs = KEEP_ALIVE_MS }: EventStreamOptions,
+  { stop, startId, toText, keepAliveMs = KEEP_ALIVE_MS }: EventStreamOptions,
 ): Response {
   const iterator = results[Symbol.asyncIterator]();
   const body = new ReadableStream<Uint8Array>({
@@ -54,7 +53,7 @@ export function eventStream(
       const { done, value } = await iterator.next();
       if (stop.signal.aborted) return;
       const interruption = done ? undefined : interruptionOf(value);
-      if (!done && interruption === undefined) return controller.enqueue(nextFrame(value));
+      if (!done && interruption === undefined) return controller.enqueue(nextFrame(value, toText(value)));
       if (interruption === 'failure') controller.error(new Error('the event stream broke off'));
       else {
         controller.enqueue(interruption === undefined ? COMPLETE : opening(undefined));

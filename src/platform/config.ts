@@ -33,6 +33,11 @@ export function isLoopbackHost(host: string): boolean {
   return LOOPBACK_HOSTS.has(host.replace(/^\[|\]$/g, '')) || /^127(\.\d{1,3}){3}$/.test(host);
 }
 
+/** The origin of the settings (contract section 2), which PUBLIC_URL says better. */
+export function ownOrigin({ host, port }: Pick<Config, 'host' | 'port'>): string {
+  return `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
+}
+
 const variables = z.object({
   NODE_ENV: z
     .enum(['development', 'production', 'test'], { error: 'must be development, production or test' })
@@ -81,6 +86,7 @@ const variables = z.object({
   MAX_TOKENS: integer(10, 100_000).default(1_000),
   MAX_ROOT_FIELDS: integer(1, 10_000).default(50),
   MAX_DIRECTIVES: integer(0, 10_000).default(50),
+  MAX_FIELD_PAIRS: integer(0, 1_000_000).default(1_000),
   MAX_STREAMS: integer(1, 100_000).default(10),
   MAX_BODY_BYTES: integer(1_000, 100_000_000).default(262_144),
   MAX_CONCURRENT_OPERATIONS: integer(1, 100_000).default(64),
@@ -145,6 +151,7 @@ export interface Config {
     readonly maxTokens: number;
     readonly maxRootFields: number;
     readonly maxDirectives: number;
+    readonly maxFieldPairs: number;
   };
   readonly maxStreams: number;
   readonly maxBodyBytes: number;
@@ -157,7 +164,17 @@ export interface Config {
   readonly logLevel: string;
 }
 
-const WEAK_SECRET = /^(.)\1*$|change.?me|secret|password|example/i;
+const WEAK_WORDS = /change.?me|secret|password|example/i;
+const MIN_DISTINCT_CHARACTERS = 8;
+
+/** Whether somebody could guess a secret that is long enough: words, few different characters, or one piece repeated. */
+function isWeak(secret: string): boolean {
+  if (WEAK_WORDS.test(secret) || new Set(secret).size < MIN_DISTINCT_CHARACTERS) return true;
+  // A text whose end, from its first half on, is its beginning as well says one thing again and again.
+  for (let period = 1; period <= secret.length / 2; period += 1)
+    if (secret.startsWith(secret.slice(period))) return true;
+  return false;
+}
 
 function productionProblems(v: z.infer<typeof variables>): string[] {
   const problems: string[] = [];
@@ -165,9 +182,9 @@ function productionProblems(v: z.infer<typeof variables>): string[] {
     problems.push(
       'SECRET_KEY is required in production: at least 32 random bytes, for example from "openssl rand -base64 48".',
     );
-  else if (WEAK_SECRET.test(v.SECRET_KEY))
+  else if (isWeak(v.SECRET_KEY))
     problems.push('SECRET_KEY is weak: use random bytes, for example from "openssl rand -base64 48".');
-  if (v.JWT_SECRET !== undefined && WEAK_SECRET.test(v.JWT_SECRET))
+  if (v.JWT_SECRET !== undefined && isWeak(v.JWT_SECRET))
     problems.push('JWT_SECRET is weak: use random bytes, for example from "openssl rand -base64 48".');
   const jwks = v.JWT_JWKS_URL === undefined ? undefined : new URL(v.JWT_JWKS_URL);
   if (jwks?.protocol === 'http:' && !isLoopbackHost(jwks.hostname))
@@ -241,6 +258,7 @@ export function loadConfig(environment: NodeJS.ProcessEnv): Config {
       maxTokens: v.MAX_TOKENS,
       maxRootFields: v.MAX_ROOT_FIELDS,
       maxDirectives: v.MAX_DIRECTIVES,
+      maxFieldPairs: v.MAX_FIELD_PAIRS,
     },
     maxStreams: v.MAX_STREAMS,
     maxBodyBytes: v.MAX_BODY_BYTES,

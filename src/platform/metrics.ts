@@ -1,31 +1,31 @@
-import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import { collectDefaultMetrics, Gauge, Registry } from 'prom-client';
+import { createDistribution, createTally, type Distribution, type Tally } from './tally.ts';
 
 /** The metrics of one service in one process. Later concerns add theirs through `counter`, `gauge` and `histogram`. */
 export interface Metrics {
   readonly registry: Registry;
-  counter<L extends string>(name: string, help: string, labelNames?: readonly L[]): Counter<L>;
+  counter<L extends string>(name: string, help: string, labelNames?: readonly L[]): Tally<L>;
   gauge(name: string, help: string, collect?: () => number): Gauge;
   histogram<L extends string>(
     name: string,
     help: string,
     buckets: readonly number[],
     labelNames?: readonly L[],
-  ): Histogram<L>;
+  ): Distribution<L>;
 }
 
 /** A registry of its own, never prom-client's global one, so that several services can live in one process. */
 export function createMetrics(): Metrics {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
-  const registers = [registry];
   return {
     registry,
-    counter: (name, help, labelNames = []) => new Counter({ name, help, labelNames, registers }),
+    counter: (name, help, labelNames = []) => createTally({ registry, name, help, labelNames }),
     gauge: (name, help, collect) =>
       new Gauge({
         name,
         help,
-        registers,
+        registers: [registry],
         ...(collect === undefined
           ? {}
           : {
@@ -35,6 +35,6 @@ export function createMetrics(): Metrics {
             }),
       }),
     histogram: (name, help, buckets, labelNames = []) =>
-      new Histogram({ name, help, buckets: [...buckets], labelNames, registers }),
+      createDistribution({ registry, name, help, labelNames }, buckets),
   };
 }

@@ -23,9 +23,11 @@ const SESSIONS = '{ viewer { sessions { id userAgent createdAt lastSeenAt expire
 describe.each([
   ['User.apiKeys', KEYS, {}],
   ['User.sessions', SESSIONS, {}],
+  ['User.oauthGrants', '{ viewer { oauthGrants { id } } }', {}],
   ['Mutation.createApiKey', CREATE_KEY, { name: 'x', scopes: ['posts:read'] }],
   ['Mutation.revokeApiKey', REVOKE_KEY, { id: 'x' }],
   ['Mutation.revokeSession', REVOKE_SESSION, { id: 'x' }],
+  ['Mutation.revokeGrant', 'mutation ($id: ID!) { revokeGrant(id: $id) }', { id: 'x' }],
   ['Mutation.changePassword', CHANGE, { current: PASSWORD, next: NEW_PASSWORD }],
 ] as [string, string, Record<string, unknown>][])('%s', (_coordinate, query, variables) => {
   it('is for sessions: forbidden to API keys and JWTs, whatever they may do', async () => {
@@ -36,7 +38,7 @@ describe.each([
   });
 });
 
-describe.each(['apiKeys', 'sessions'])('User.%s', (field) => {
+describe.each(['apiKeys', 'sessions', 'oauthGrants'])('User.%s', (field) => {
   it('is the viewer’s own business, also where an admin asks', async () => {
     const { cookie } = await visitor(app, { role: 'admin' });
     const { id } = await app.account();
@@ -54,7 +56,7 @@ describe.each(['apiKeys', 'sessions'])('User.%s', (field) => {
     const query = `{ viewer { posts { author { ${field} { id } } } } }`;
     const { viewer } = dataOf(await gqlAs(app, cookie, query));
     expect(viewer.posts).toHaveLength(2);
-    expect(viewer.posts[0].author[field]).toHaveLength(1);
+    expect(viewer.posts[0].author[field]).toHaveLength(field === 'oauthGrants' ? 0 : 1);
     expect(viewer.posts[1].author).toEqual(viewer.posts[0].author);
   });
 });

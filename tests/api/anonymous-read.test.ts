@@ -58,8 +58,33 @@ describe('ANONYMOUS_READ', () => {
     const answer = await app.gql('query ($id: ID!) { post(id: $id) { author { email } } }', {
       variables: { id: postId },
     });
-    expect(answer.data).toEqual({ post: null });
-    expect(answer.errors?.map(({ extensions }) => extensions.code)).toEqual(['UNAUTHENTICATED']);
+    expectRefused(answer, { code: 'UNAUTHENTICATED', status: 401 });
+    expect(answer.data).toBeUndefined();
+  });
+
+  it.each([
+    ['beside what is open', '{ posts { id } user(id: "x") { id } }'],
+    [
+      'in a fragment',
+      '{ posts { ...P } } fragment P on Post { author { ...U } } fragment U on User { email }',
+    ],
+    ['of an account', '{ posts { author { apiKeys { id } } } }'],
+    [
+      'that is not skipped',
+      'query ($skip: Boolean = false) { posts { author { name email @skip(if: $skip) } } }',
+    ],
+  ])('executes nothing of an operation with something else in it, %s', async (_where, query) => {
+    const answer = await app.gql(query);
+    expectRefused(answer, { code: 'UNAUTHENTICATED', status: 401 });
+    expect(answer.data).toBeUndefined();
+  });
+
+  it('minds nothing that is skipped', async () => {
+    const answer = await app.gql(
+      'query ($me: Boolean!) { posts { id author { name email @include(if: $me) } } viewer @include(if: $me) { id } }',
+      { variables: { me: false } },
+    );
+    expect(dataOf(answer)).toEqual({ posts: [{ id: postId, author: { name: 'Ada' } }] });
   });
 
   it('does not make bad credentials anonymous', async () => {

@@ -16,6 +16,14 @@ describe('/health', () => {
     expect((await app.fetch('/health/ready')).status).toBe(200);
   });
 
+  it.each(['/health/live', '/health/ready'])('%s is for GET', async (path) => {
+    expect((await app.fetch(path, { method: 'HEAD' })).status).toBe(200);
+    const response = await app.fetch(path, { method: 'POST' });
+    expect(response.status).toBe(405);
+    expect(response.headers.get('allow')).toBe('GET, HEAD');
+    expect(await response.json()).toMatchObject({ errors: [{ extensions: { code: 'BAD_REQUEST' } }] });
+  });
+
   it('needs no credentials, takes no token and minds no bad ones', async () => {
     const headers = { authorization: 'Bearer wrong' };
     for (const path of ['/health/live', '/health/ready']) {
@@ -37,7 +45,11 @@ describe('/health/ready', () => {
     await rename('elsewhere', '_prisma_migrations');
     expect((await app.fetch('/health/ready')).status).toBe(200);
     app.app.announceShutdown();
-    expect((await app.fetch('/health/ready')).status).toBe(503);
+    const unready = await app.fetch('/health/ready');
+    expect(unready.status).toBe(503);
+    expect(await unready.json()).toMatchObject({
+      errors: [{ extensions: { code: 'SERVICE_UNAVAILABLE' } }],
+    });
     expect((await app.fetch('/health/live')).status).toBe(200);
     expect((await app.gql('{ __typename }')).status).toBe(200);
   });
@@ -65,16 +77,17 @@ describe('/metrics', () => {
     ['a wrong token', { authorization: 'Bearer a-token-of-24-character!' }],
     ['a shorter token', { authorization: 'Bearer a-token' }],
     ['an empty token', { authorization: 'Bearer ' }],
-  ])('are refused to %s from elsewhere with 403', async (_who, headers) => {
+  ])('are refused to %s from elsewhere with 401', async (_who, headers) => {
     const response = await from('203.0.113.9', headers);
-    expect(response.status).toBe(403);
+    expect(response.status).toBe(401);
+    expect(response.headers.get('www-authenticate')).toBe('Bearer');
     expect(await response.json()).toEqual({
-      errors: [{ message: expect.any(String), extensions: { code: 'FORBIDDEN' } }],
+      errors: [{ message: expect.any(String), extensions: { code: 'UNAUTHENTICATED' } }],
     });
   });
 
   it('are refused where a proxy on this machine passes a request on', async () => {
-    expect((await from('127.0.0.1', { 'x-forwarded-for': '203.0.113.9' })).status).toBe(403);
+    expect((await from('127.0.0.1', { 'x-forwarded-for': '203.0.113.9' })).status).toBe(401);
   });
 
   it('count responses by path and status, and unknown paths as one', async () => {

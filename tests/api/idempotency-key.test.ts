@@ -27,9 +27,9 @@ describe('Idempotency-Key', () => {
     expect(await storedFor(app, id)).toBe(0);
   });
 
-  it('that is malformed is 400 without an account too', async () => {
+  it('that is malformed is not looked at without an account', async () => {
     const query = 'mutation { createPost(title: "t", body: "b") { id } }';
-    expect(await send(app, { query, idempotencyKey: '""' })).toMatchObject({ status: 400 });
+    expect(await send(app, { query, idempotencyKey: '""' })).toMatchObject({ status: 401 });
   });
 
   it.each([...MALFORMED, ['a good one', 'good'] as const])(

@@ -11,7 +11,7 @@ import { type KnownData, randomQueries } from '../support/random-query.ts';
 const RUNS = Number(process.env.LOOK_AHEAD_RUNS ?? 300);
 
 /** Fields of an account's own, which a session alone may read: they are no part of the graph that is read ahead. */
-const OWN_FIELDS = new Set(['User.apiKeys', 'User.sessions']);
+const OWN_FIELDS = new Set(['User.apiKeys', 'User.oauthGrants', 'User.sessions']);
 
 interface Answered {
   readonly status: number;

@@ -1,5 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { type Account, useApp } from '../support/app.ts';
+import { createPost } from '../support/content.ts';
+import { readEventStream } from '../support/event-stream.ts';
 
 const app = useApp();
 let account: Account;
@@ -37,6 +39,29 @@ describe('X-Query-Cost', () => {
       expect(answer.extensions).toBeUndefined();
     },
   );
+
+  it('is there where the cost is what refuses it', async () => {
+    const { status, errors, extensions } = await app.gql(
+      '{ posts(limit: 100) { comments(limit: 100) { id } } }',
+      { key: account.key, headers: { 'x-query-cost': '1' } },
+    );
+    expect(status).toBe(400);
+    expect(errors?.map((error) => error.extensions.code)).toEqual(['COMPLEXITY_LIMIT']);
+    expect(extensions?.cost).toMatchObject({ complexity: 10_101, maximumComplexity: 5_000 });
+  });
+
+  it('is there with the events of a subscription', async () => {
+    const query = encodeURIComponent('subscription { postCreated { title } }');
+    const headers = {
+      authorization: `Bearer ${account.key}`,
+      accept: 'text/event-stream',
+      'x-query-cost': '1',
+    };
+    const stream = readEventStream(await app.fetch(`/graphql?query=${query}`, { headers }));
+    await stream.block();
+    await createPost(app, account.key);
+    expect((await stream.next()).extensions).toMatchObject({ cost: { complexity: 2, depth: 2 } });
+  });
 
   it('is there with errors of the execution too', async () => {
     const { errors, extensions } = await app.gql(

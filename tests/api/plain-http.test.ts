@@ -1,15 +1,18 @@
 import { describe, expect, it } from 'vitest';
 import { useApp } from '../support/app.ts';
+import { authorizeUrl, oauthClient, PKCE } from '../support/oauth.ts';
 import { PASSWORD, person, visitor } from '../support/session.ts';
 
 const PROXY = '10.0.0.1';
 const CLIENT = '203.0.113.7';
+const METRICS_TOKEN = 'a-token-of-24-characters';
 const app = useApp({
   settings: {
     NODE_ENV: 'production',
     SECRET_KEY: 'bEyV0mZk3Q1n8rTqXw5LhD2uGs7PoCfA',
     PUBLIC_URL: 'https://api.example.com',
     TRUST_PROXY: PROXY,
+    METRICS_TOKEN,
   },
 });
 const development = useApp();
@@ -42,6 +45,12 @@ describe('credentials over plain HTTP in production', () => {
     expect(login.headers.getSetCookie()).toEqual([]);
     await refused(login);
     await refused(await from(CLIENT, '/logout', { cookie }, {}));
+  });
+
+  it('are refused with the token for metrics as well', async () => {
+    const authorization = `Bearer ${METRICS_TOKEN}`;
+    await refused(await from(CLIENT, '/metrics', { authorization }));
+    expect((await from(PROXY, '/metrics', { ...TLS, authorization })).status).toBe(200);
   });
 
   it('are taken over TLS, as a trusted proxy says', async () => {
@@ -81,5 +90,31 @@ describe('credentials over plain HTTP in development', () => {
       headers: { authorization: `Bearer ${key}` },
     });
     expect((await development.app.handle(request, { peerAddress: CLIENT })).status).toBe(200);
+  });
+});
+
+describe('OAuth over plain HTTP in production', () => {
+  it('is refused in OAuth’s form or by a page, but for what is public', async () => {
+    for (const path of ['/oauth/token', '/oauth/revoke', '/oauth/introspect']) {
+      const response = await from(CLIENT, path, {}, {});
+      expect([response.status, await response.json()]).toEqual([
+        403,
+        { error: 'invalid_request', error_description: expect.stringContaining('HTTPS') },
+      ]);
+    }
+    const page = await from(CLIENT, '/oauth/authorize?client_id=x');
+    expect([page.status, await page.text()]).toEqual([403, expect.stringContaining('HTTPS')]);
+    expect((await from(CLIENT, '/oauth/jwks')).status).toBe(200);
+    const metadata = await (await from(CLIENT, '/.well-known/oauth-authorization-server')).json();
+    expect(metadata).toMatchObject({ issuer: 'https://api.example.com' });
+  });
+
+  it('has cookies that go over TLS alone', async () => {
+    const client = await oauthClient(app, { owner: await app.account() });
+    const url = authorizeUrl(client, { challenge: PKCE().challenge });
+    const begun = await from(PROXY, url, TLS);
+    expect(begun.headers.getSetCookie().length).toBeGreaterThan(0);
+    for (const cookie of begun.headers.getSetCookie())
+      expect(cookie).toMatch(/; samesite=lax; secure; httponly$/);
   });
 });

@@ -75,5 +75,9 @@ describe('Query.posts(createdAfter:)', () => {
   ])('refuses %j', async (since) => {
     const query = 'query ($createdAfter: DateTime) { posts(createdAfter: $createdAfter) { id } }';
     expectBadInput(await app.gql(query, { key, variables: { createdAfter: since } }), 'createdAfter');
+    const literal = await app.gql(`{ posts(createdAfter: ${JSON.stringify(since)}) { id } }`, { key });
+    expect(literal.errors).toMatchObject([
+      { locations: [{ line: 1, column: 23 }], extensions: { code: 'GRAPHQL_VALIDATION_FAILED' } },
+    ]);
   });
 });

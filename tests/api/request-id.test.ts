@@ -1,12 +1,14 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { useApp } from '../support/app.ts';
+import { useSocket } from '../support/socket.ts';
 import { UNTHROTTLED } from '../support/unthrottled.ts';
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 describe('X-Request-Id', () => {
   const app = useApp({ settings: { ...UNTHROTTLED, CORS_ORIGINS: 'https://app.example.com' } });
+  const socket = useSocket(app);
   const idOf = async (path: string, init: RequestInit = {}) =>
     (await app.fetch(path, init)).headers.get('x-request-id');
 
@@ -33,11 +35,14 @@ describe('X-Request-Id', () => {
   });
 
   it('keeps what the client sent, up to 128 printable characters', async () => {
-    const printable = fc.string({
-      unit: fc.integer({ min: 0x21, max: 0x7e }).map((code) => String.fromCharCode(code)),
-      minLength: 1,
-      maxLength: 128,
-    });
+    // White space around a field's value is no part of it (RFC 9110 section 5.5).
+    const printable = fc
+      .string({
+        unit: fc.integer({ min: 0x20, max: 0x7e }).map((code) => String.fromCharCode(code)),
+        minLength: 1,
+        maxLength: 128,
+      })
+      .filter((text) => text.trim() === text);
     await fc.assert(
       fc.asyncProperty(printable, async (sent) => {
         expect(await idOf('/health/live', { headers: { 'x-request-id': sent } })).toBe(sent);
@@ -52,6 +57,18 @@ describe('X-Request-Id', () => {
     ['nothing', ''],
   ])('replaces %s', async (_what, sent) => {
     expect(await idOf('/health/live', { headers: { 'x-request-id': sent } })).toMatch(UUID);
+  });
+
+  it('and an error are there where HTTP itself is broken, or much is expected', async () => {
+    const withoutHost = await socket.send('GET /health/live HTTP/1.1\r\nconnection: close\r\n\r\n');
+    expect(withoutHost).toMatch(/^HTTP\/1\.1 400 /);
+    expect(withoutHost).toMatch(/^x-request-id: [\da-f-]{36}\r$/im);
+    expect(withoutHost).toContain('"code":"BAD_REQUEST"');
+    const expecting = await socket.send(
+      'GET /health/live HTTP/1.1\r\nhost: localhost\r\nexpect: miracles\r\nconnection: close\r\n\r\n',
+    );
+    expect(expecting).toMatch(/^HTTP\/1\.1 200 /);
+    expect(expecting).toMatch(/^x-request-id: /im);
   });
 
   it('is in the log line of its request', async () => {

@@ -1,9 +1,22 @@
 import { describe, expect, it } from 'vitest';
+import { listSigningKeys, SIGNING_KEYS } from '../../src/auth/oauth/signing-keys.ts';
 import { statement } from '../../src/platform/db/statement.ts';
+import { createSealer } from '../../src/platform/sealing.ts';
 import { useApp } from '../support/app.ts';
+import {
+  askToken,
+  authorizeClient,
+  authorizeUrl,
+  Browser,
+  basic,
+  exchangeCode,
+  oauthClient,
+  PKCE,
+  postForm,
+} from '../support/oauth.ts';
 import { dataOf } from '../support/refusal.ts';
 import { secondInstance } from '../support/second-instance.ts';
-import { cookieOf, gqlAs, login, PASSWORD, visitor } from '../support/session.ts';
+import { cookieOf, gqlAs, login, PASSWORD, person, visitor } from '../support/session.ts';
 import { JWT_SECRET, signToken } from '../support/tokens.ts';
 
 const app = useApp({
@@ -75,6 +88,54 @@ async function runAllFlows(): Promise<Record<string, string>> {
   };
 }
 
+/** What OAuth hands out, with the ways in which it is refused. All secrets that were in it, by what they are. */
+async function runOAuthFlows(): Promise<Record<string, string>> {
+  const user = { ...(await person(app)), password: PASSWORD };
+  const client = await oauthClient(app, {
+    owner: user,
+    grants: ['authorization_code', 'refresh_token', 'client_credentials'],
+  });
+  const got = await authorizeClient(app, client, user);
+  const { body } = await exchangeCode(app, client, got);
+  const refresh = (token: string) =>
+    askToken(app, client, { grant_type: 'refresh_token', refresh_token: token });
+  const { body: rotated } = await refresh(body.refresh_token);
+  for (const token of [rotated.access_token, rotated.refresh_token])
+    for (const path of ['introspect', 'revoke']) {
+      await postForm(app, `/oauth/${path}`, { token }, basic(client));
+      await postForm(app, `/oauth/${path}?token=${token}`, { token, client_secret: client.secret });
+    }
+  const { body: alone } = await askToken(app, client, { grant_type: 'client_credentials' });
+  await app.gql('{ viewer { id } }', { key: alone.access_token });
+  // Kept while it lasts: a code that waits, a token that waits, a sign-in under way.
+  const waiting = await authorizeClient(app, client, user);
+  const { body: kept } = await exchangeCode(app, client, await authorizeClient(app, client, user));
+  const { response } = await new Browser(app).open(authorizeUrl(client, { challenge: PKCE().challenge }));
+  const uid = /action="\/oauth\/interaction\/([^/]+)\/login"/.exec(await response.text())?.[1] ?? '';
+  await app.fetch(`/oauth/authorize/${uid}`);
+  await app.fetch(`/oauth/interaction/${uid}`);
+  const [key] = await listSigningKeys(app.database, createSealer(app.config.secretKey ?? '', SIGNING_KEYS));
+  const wrong = 'wrong-and-telling-client-secret';
+  await askToken(app, { ...client, secret: wrong }, { grant_type: 'client_credentials' });
+  await exchangeCode(app, client, { ...got, code: 'wrong-and-telling-code' });
+  return {
+    'the client secret': client.secret,
+    'a wrong client secret': wrong,
+    'a code': got.code,
+    'a code that waits': waiting.code,
+    'a wrong code': 'wrong-and-telling-code',
+    'a code verifier': got.verifier,
+    'an access token': body.access_token,
+    'its signature': body.access_token.split('.')[2],
+    'a refresh token': body.refresh_token,
+    'a rotated refresh token': rotated.refresh_token,
+    'a refresh token that waits': kept.refresh_token,
+    'the token of a client alone': alone.access_token,
+    'the name of a sign-in': uid,
+    'the private signing key': String(key?.open().export({ format: 'jwk' }).d),
+  };
+}
+
 /** Every row of every table as PostgreSQL writes it. */
 async function everyRow(): Promise<string[]> {
   const tables = await app.database.query(
@@ -103,7 +164,7 @@ function formsOf(secret: string): string[] {
 
 describe('secrets', () => {
   it('are in no log line and in no column of the database', async () => {
-    const secrets = await runAllFlows();
+    const secrets = { ...(await runOAuthFlows()), ...(await runAllFlows()) };
     const log = app.logged.join('');
     const rows = await everyRow();
     expect(app.logged.length).toBeGreaterThan(20);

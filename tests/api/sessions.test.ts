@@ -124,6 +124,21 @@ describe('a request with a session that does more than read', () => {
     expect((await gqlAs(app, cookie, VIEWER)).status).toBe(status === 200 ? 401 : 200);
   });
 
+  it.each([
+    ['http://evil.example.com:4000', 403],
+    ['http://localhost:4000', 200],
+    ['http://192.0.2.7:4000', 200],
+    ['http://[::1]:4000', 200],
+  ])('at the address %s, from a page of the same', async (origin, status) => {
+    const { cookie } = await visitor(app);
+    const answer = await app.fetch(`${origin}/graphql`, {
+      method: 'POST',
+      headers: { cookie, origin, 'content-type': 'application/json' },
+      body: JSON.stringify({ query: CREATE }),
+    });
+    expect(answer.status).toBe(status);
+  });
+
   it('as a form of another site posts it, it is not even read', async () => {
     const { cookie } = await visitor(app);
     const response = await app.fetch('/graphql', {

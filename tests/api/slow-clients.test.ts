@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { connect, type Socket as NetSocket } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { useApp } from '../support/app.ts';
+import { seedPosts } from '../support/content.ts';
 import { dataOf } from '../support/refusal.ts';
 import { type Socket, useSocket } from '../support/socket.ts';
 
@@ -139,5 +140,41 @@ describe('a thousand idle connections', () => {
     expect(response.status).toBe(200);
     expect((await patient.fetch('/health/live')).status).toBe(200);
     expect(idle.filter(({ connection }) => connection.destroyed)).toEqual([]);
+  });
+});
+
+describe('a client that does not read its answer', () => {
+  const impatient = useSocket(app, { drainLimitMs: 300 });
+  /** Past what the buffers of the kernel take at both ends of a connection. */
+  const POSTS = 100;
+
+  it('is cut off, and so holds no memory; one that reads on gets it whole', async () => {
+    const { id, key } = await app.account();
+    const body = '𝔹'.repeat(50_000);
+    await seedPosts(
+      app,
+      Array.from({ length: POSTS }, () => ({ authorId: id, body })),
+    );
+    const query = JSON.stringify({ query: `{ viewer { posts(limit: ${POSTS}) { body } } }` });
+    const head = [...REQUEST, `authorization: Bearer ${key}`, `content-length: ${query.length}`, '', ''];
+    const { connection, received } = await dial(impatient);
+    connection.pause();
+    const logged = app.logged.length;
+    connection.write(head.join('\r\n') + query);
+    await expect.poll(() => app.logged.length).toBeGreaterThan(logged);
+    await expect.poll(() => impatient.connections(), { timeout: 10_000 }).toBe(0);
+    const ended = once(connection, 'end');
+    connection.resume();
+    await ended;
+    const length = Number(/content-length: (\d+)/i.exec(received.text)?.[1]);
+    expect(length).toBeGreaterThan(POSTS * 4 * 50_000);
+    expect(Buffer.byteLength(received.text)).toBeLessThan(length);
+    const whole = await impatient.fetch('/graphql', {
+      method: 'POST',
+      body: query,
+      headers: { 'content-type': 'application/json', authorization: `Bearer ${key}` },
+    });
+    const { data } = (await whole.json()) as { data: { viewer: { posts: unknown[] } } };
+    expect(data.viewer.posts).toHaveLength(POSTS);
   });
 });

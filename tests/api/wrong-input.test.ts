@@ -99,16 +99,15 @@ describe('Wrong input, over the whole schema', () => {
         }),
       );
     await fc.assert(
-      fc.asyncProperty(call, async ({ field, values, inline }) => {
-        const given = field.args.map((arg, index) => ({ ...arg, value: values[index] ?? null }));
+      fc.asyncProperty(call, async ({ field, values: wrong, inline }) => {
+        const given = field.args.map((arg, index) => ({ ...arg, value: wrong[index] ?? null }));
         const args = given
           .map(({ name, value }) => `${name}: ${inline ? literal(value) : `$${name}`}`)
           .join(', ');
         const variables = inline ? '' : given.map(({ name, type }) => `$${name}: ${type}`).join(', ');
         const document = field.document({ call: args, variables });
-        await expectClosedSet(
-          await send(document, Object.fromEntries(given.map(({ name, value }) => [name, value]))),
-        );
+        const values = Object.fromEntries(given.map(({ name, value }) => [name, value]));
+        await expectClosedSet(await send(document, values), `${document} ${JSON.stringify(values)}`);
       }),
       { numRuns: RUNS },
     );

@@ -43,6 +43,7 @@ describe('NODE_ENV=production', () => {
   const cases: [string, Record<string, string>, RegExp][] = [
     ['no SECRET_KEY', {}, /SECRET_KEY is required/],
     ['a short SECRET_KEY', { SECRET_KEY: randomBytes(12).toString('hex') }, /SECRET_KEY must be at least 32/],
+    ['a SECRET_KEY of one piece repeated', { SECRET_KEY: '0123456789'.repeat(4) }, /SECRET_KEY is weak/],
     ['a SECRET_KEY of one character', { SECRET_KEY: 'x'.repeat(64) }, /SECRET_KEY is weak/],
     [
       'a SECRET_KEY from an example',

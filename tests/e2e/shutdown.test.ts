@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { temporaryFolder, until } from '../support/process.ts';
 import { demoKey, type ServerProcess, startServer } from '../support/server.ts';
@@ -49,6 +50,17 @@ describe('SIGTERM', () => {
       expect(text).toMatch(/retry: \d+\n\n$/);
     }
     expect(await server.exited).toMatchObject({ code: 0, signal: null });
+  });
+
+  it('waits for no client that keeps the connection of its stream alive', async () => {
+    const dataDir = await temporaryFolder();
+    const server = await startServer(dataDir);
+    const stream = await subscribe(server, await demoKey(dataDir));
+    server.kill('SIGTERM');
+    await stream.ended;
+    // Running requests get ten seconds; there are none.
+    const limit = delay(8_000).then(() => 'still there');
+    expect(await Promise.race([server.exited, limit])).toMatchObject({ code: 0, signal: null });
   });
 
   it('exits 0 at once in development, and leaves the folder free', async () => {

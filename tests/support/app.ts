@@ -1,3 +1,4 @@
+import type { GraphQLSchema } from 'graphql';
 import { afterAll, beforeAll } from 'vitest';
 import { type App, createApp } from '../../src/app.ts';
 import { createAccount } from '../../src/auth/account/store.ts';
@@ -8,6 +9,7 @@ import { type Config, loadConfig } from '../../src/platform/config.ts';
 import { type Database, openDatabase } from '../../src/platform/db/database.ts';
 import { createLogger } from '../../src/platform/log.ts';
 import { createTestDatabase } from './database.ts';
+import type { Parsed } from './parsed.ts';
 
 export const ORIGIN = 'http://127.0.0.1:4000';
 
@@ -21,8 +23,7 @@ export interface GraphqlError {
 export interface Answer {
   readonly status: number;
   readonly headers: Headers;
-  // biome-ignore lint/suspicious/noExplicitAny: a test compares the parts it asked for
-  readonly data: any;
+  readonly data: Parsed;
   readonly errors: readonly GraphqlError[] | undefined;
   readonly extensions: Record<string, unknown> | undefined;
 }
@@ -61,6 +62,7 @@ export interface TestApp {
 export interface TestAppOptions {
   readonly settings?: Readonly<Record<string, string>>;
   readonly clock?: Clock;
+  readonly schema?: GraphQLSchema;
 }
 
 /** Tests other than those of the limits must not run into them. */
@@ -68,7 +70,11 @@ const UNLIMITED = { RATE_LIMIT_BURST: '1000000', RATE_LIMIT_PER_SECOND: '1000000
 
 let accounts = 0;
 
-async function start({ settings = {}, clock }: TestAppOptions): Promise<TestApp & { stop(): Promise<void> }> {
+async function start({
+  settings = {},
+  clock,
+  schema,
+}: TestAppOptions): Promise<TestApp & { stop(): Promise<void> }> {
   const own = await createTestDatabase();
   const logged: string[] = [];
   const log = createLogger({
@@ -78,7 +84,13 @@ async function start({ settings = {}, clock }: TestAppOptions): Promise<TestApp 
   });
   const config = loadConfig({ NODE_ENV: 'test', ...UNLIMITED, ...own.settings, ...settings });
   const database = await openDatabase({ config, log });
-  const app = createApp({ config, database, log, ...(clock === undefined ? {} : { clock }) });
+  const app = createApp({
+    config,
+    database,
+    log,
+    ...(clock === undefined ? {} : { clock }),
+    ...(schema === undefined ? {} : { schema }),
+  });
   const fetch = (path: string, init?: RequestInit) => app.fetch(new Request(new URL(path, ORIGIN), init));
   return {
     app,

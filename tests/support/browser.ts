@@ -23,12 +23,23 @@ function executablePath(): string {
   return found;
 }
 
+export interface BrowserOptions {
+  /** Origins that it reaches besides. */
+  readonly others?: readonly string[];
+  readonly javaScriptEnabled?: boolean;
+}
+
 /** Starts Chromium with a profile of its own. `data:` and `blob:` never leave the browser and pass. */
-export async function openBrowser(origin: string): Promise<Browser> {
+export async function openBrowser(
+  origin: string,
+  { others = [], javaScriptEnabled = true }: BrowserOptions = {},
+): Promise<Browser> {
+  const reached = new Set([origin, ...others]);
   const profile = await mkdtemp(join(tmpdir(), 'content-graph-browser-'));
   const context = await chromium.launchPersistentContext(profile, {
     executablePath: executablePath(),
     viewport: { width: 1400, height: 900 },
+    javaScriptEnabled,
     args: [
       '--no-sandbox',
       '--disable-gpu',
@@ -41,7 +52,7 @@ export async function openBrowser(origin: string): Promise<Browser> {
   const strayRequests: string[] = [];
   await context.route('**/*', (route) => {
     const url = new URL(route.request().url());
-    if (url.origin === origin || url.protocol === 'data:' || url.protocol === 'blob:')
+    if (reached.has(url.origin) || url.protocol === 'data:' || url.protocol === 'blob:')
       return route.continue();
     strayRequests.push(url.href);
     return route.abort();

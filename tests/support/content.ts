@@ -9,15 +9,18 @@ export interface SeededPost {
   readonly authorId: string;
   readonly createdAt?: Date;
   readonly title?: string;
+  readonly body?: string;
   readonly tags?: readonly string[];
 }
 
 /** Writes posts as they could have come to be in the past, which the API itself cannot be asked for. Their ids, in order. */
 export async function seedPosts(app: TestApp, posts: readonly SeededPost[]): Promise<string[]> {
-  const rows = posts.map(({ authorId, createdAt = new Date(), title = 'Seeded', tags = [] }) => ({
-    post: { id: newId(), authorId, createdAt, title, body: 'Seeded.' },
-    tags,
-  }));
+  const rows = posts.map(
+    ({ authorId, createdAt = new Date(), title = 'Seeded', body = 'Seeded.', tags = [] }) => ({
+      post: { id: newId(), authorId, createdAt, title, body },
+      tags,
+    }),
+  );
   await app.database.prisma.post.createMany({ data: rows.map(({ post }) => post) });
   await app.database.prisma.tag.createMany({
     data: rows.flatMap(({ post: { id, createdAt }, tags }) =>

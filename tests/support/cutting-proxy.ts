@@ -10,23 +10,41 @@ export interface CuttingProxy {
   readonly url: string;
   /** Cuts the next so many connections that send COMMIT. */
   cut(where: Cut, times: number): void;
-  /** How many were cut so far. */
+  /** Ends the next so many connections as an administrator does, in the very packet that says they are ready. */
+  dismiss(times: number): void;
+  /** How many were cut or dismissed so far. */
   readonly cuts: number;
 }
 
 /** The message "Query" of PostgreSQL's protocol with COMMIT in it. */
 const COMMIT = Buffer.from('Q\0\0\0\x0bCOMMIT\0', 'latin1');
 const COMMITTED = Buffer.from('C\0\0\0\x0bCOMMIT\0', 'latin1');
+/** ReadyForQuery, outside a transaction. */
+const READY = Buffer.from('Z\0\0\0\x05I', 'latin1');
+
+function message(type: string, body: string): Buffer {
+  const head = Buffer.alloc(5);
+  head.write(type, 'latin1');
+  head.writeInt32BE(4 + Buffer.byteLength(body), 1);
+  return Buffer.concat([head, Buffer.from(body)]);
+}
+
+/** What pg_terminate_backend has a backend say last (SQLSTATE 57P01, admin_shutdown). */
+const DISMISSAL = message(
+  'E',
+  'SFATAL\0VFATAL\0C57P01\0Mterminating connection due to administrator command\0\0',
+);
 
 /** Starts one in front of the PostgreSQL at `url` for as long as the test runs. */
 export async function cuttingProxy(url: string): Promise<CuttingProxy> {
   const target = new URL(url);
   const [host, port] = [target.hostname, Number(target.port || 5432)];
-  const state = { where: 'before' as Cut, left: 0, cuts: 0 };
+  const state = { where: 'before' as Cut, left: 0, dismissals: 0, cuts: 0 };
   const sockets = new Set<Socket>();
   const server = createServer((client) => {
     const database = connect(port, host);
     let doomed = false;
+    let ready = false;
     const lose = () => {
       state.cuts += 1;
       client.destroy();
@@ -51,7 +69,13 @@ export async function cuttingProxy(url: string): Promise<CuttingProxy> {
       database.write(data);
     });
     database.on('data', (data: Buffer) => {
-      if (doomed && data.includes(COMMITTED)) lose();
+      const becomesReady = !ready && data.includes(READY);
+      ready ||= becomesReady;
+      if (becomesReady && state.dismissals > 0) {
+        state.dismissals -= 1;
+        state.cuts += 1;
+        client.end(Buffer.concat([data, DISMISSAL]));
+      } else if (doomed && data.includes(COMMITTED)) lose();
       else client.write(data);
     });
   });
@@ -67,6 +91,9 @@ export async function cuttingProxy(url: string): Promise<CuttingProxy> {
     url: target.href,
     cut(where, times) {
       Object.assign(state, { where, left: times });
+    },
+    dismiss(times) {
+      state.dismissals = times;
     },
     get cuts() {
       return state.cuts;

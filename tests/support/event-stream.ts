@@ -1,4 +1,5 @@
 import { onTestFinished } from 'vitest';
+import type { Parsed } from './parsed.ts';
 
 /** One block of an event stream as its lines say (HTML, section 9.2.6). Comments have the field name ''. */
 export interface Block {
@@ -34,8 +35,7 @@ export interface EventStream {
   /** The next block with an `event:`; undefined at the end. */
   event(): Promise<Block | undefined>;
   /** The parsed data of the next event, which must be `next`. */
-  // biome-ignore lint/suspicious/noExplicitAny: a test compares the parts it asked for
-  next(): Promise<any>;
+  next(): Promise<Parsed>;
   /** Goes away, as a closed tab does. */
   close(): Promise<void>;
 }

@@ -74,6 +74,8 @@ function follow(child: ChildProcess, command: string): Process {
     if (ended === undefined) process.kill(pid, 'SIGKILL');
     await exited;
   });
+  const complaint = ({ code, signal, stdout, stderr }: Exit) =>
+    new Error(`${command} ended with ${code ?? signal}:\n${stdout}${stderr}`);
   return {
     pid,
     get stdout() {
@@ -83,14 +85,14 @@ function follow(child: ChildProcess, command: string): Process {
       return said.stderr;
     },
     exited,
-    kill: (signal) => void process.kill(pid, signal),
+    kill(signal) {
+      if (ended !== undefined) throw complaint(ended);
+      process.kill(pid, signal);
+    },
     printed: (pattern) =>
       until(`${pattern} from ${command}`, () => {
         const match = pattern.exec(said.stdout);
-        if (match === null && ended !== undefined)
-          throw new Error(
-            `${command} ended with ${ended.code ?? ended.signal}:\n${ended.stdout}${ended.stderr}`,
-          );
+        if (match === null && ended !== undefined) throw complaint(ended);
         return match ?? undefined;
       }),
   };

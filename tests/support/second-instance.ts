@@ -23,6 +23,7 @@ export function secondInstance(
 export async function instanceOnOwnPool(
   app: TestApp,
   config: TestApp['config'] = app.config,
+  options: Partial<AppOptions> = {},
 ): Promise<Pick<TestApp, 'fetch'>> {
   const log = createLogger({
     level: 'debug',
@@ -31,5 +32,5 @@ export async function instanceOnOwnPool(
   });
   const database = await openDatabase({ config, log });
   onTestFinished(() => database.close());
-  return secondInstance(app, { config, database });
+  return secondInstance(app, { ...options, config, database });
 }

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Answer } from './app.ts';
+import type { Parsed } from './parsed.ts';
 import { type Exit, type Process, runScript, type Settings } from './process.ts';
 
 /** The service in a process of its own, and how to call it. */
@@ -58,8 +59,7 @@ export async function demoKey(dataDir: string): Promise<string> {
 
 /** What an admin command printed, read as JSON; undefined where it printed nothing. */
 export interface AdminResult extends Exit {
-  // biome-ignore lint/suspicious/noExplicitAny: a test compares the parts it asked for
-  readonly json: any;
+  readonly json: Parsed;
 }
 
 /** Runs an admin command to its end. */

@@ -13,6 +13,8 @@ export interface Socket {
   fetch(path: string, init?: RequestInit): Promise<Response>;
   /** Sends bytes as they are and returns all that comes back until the service closes the connection. */
   send(...parts: readonly string[]): Promise<string>;
+  /** How many connections the service has open. */
+  connections(): Promise<number>;
 }
 
 /** Has the service of a `useApp` listen during the tests of the file or the `describe`. Read it inside tests only. */
@@ -42,6 +44,10 @@ export function useSocket(app: TestApp, options: Partial<NodeServerOptions> = {}
       return origin();
     },
     fetch: (path, init) => fetch(new URL(path, origin()), init),
+    connections: () =>
+      new Promise((resolve, reject) => {
+        server.getConnections((error, count) => (error === null ? resolve(count) : reject(error)));
+      }),
     async send(...parts) {
       const socket = connect(bound.port, '127.0.0.1');
       let answer = '';

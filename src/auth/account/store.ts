@@ -1,4 +1,4 @@
-import type { PrismaClient } from '../../generated/prisma/client.ts';
+import { Prisma, type PrismaClient } from '../../generated/prisma/client.ts';
 import { newId } from '../../platform/uuid.ts';
 import { hashPassword } from '../password.ts';
 import type { Role } from '../scopes.ts';
@@ -40,13 +40,20 @@ export async function createAccount(prisma: PrismaClient, account: NewAccount): 
   check(account);
   const { name, email, password, role = 'member' } = account;
   const key = emailKey(email);
+  const taken = () => new AccountError(`There is an account with the e-mail "${email}" already.`);
   if ((await prisma.user.findUnique({ where: { emailKey: key }, select: { id: true } })) !== null)
-    throw new AccountError(`There is an account with the e-mail "${email}" already.`);
+    throw taken();
   const passwordHash = password === undefined ? null : await hashPassword(password);
-  return prisma.user.create({
-    data: { id: newId(), name, email, emailKey: key, role, passwordHash },
-    select: { id: true },
-  });
+  try {
+    return await prisma.user.create({
+      data: { id: newId(), name, email, emailKey: key, role, passwordHash },
+      select: { id: true },
+    });
+  } catch (error) {
+    // Somebody else was faster.
+    if (error instanceof Prisma.PrismaClientKnownRequestError && error.code === 'P2002') throw taken();
+    throw error;
+  }
 }
 
 /** The account of an e-mail. Throws AccountError where there is none. */

@@ -1,16 +1,12 @@
-import { LRUCache } from 'lru-cache';
 import type { Clock } from '../../platform/clock.ts';
 import { type Queryable, statement } from '../../platform/db/statement.ts';
 import type { Logger } from '../../platform/log.ts';
 import type { CredentialResolver, Resolution } from '../authenticate.ts';
+import { createBriefCache } from '../brief-cache.ts';
+import { createLastUse } from '../last-use.ts';
 import type { Principal } from '../principal.ts';
 import { effectiveScopes, type Role } from '../scopes.ts';
 import { hashApiKey, isWellFormedApiKey, looksLikeApiKey } from './format.ts';
-
-/** A revoked key is refused everywhere within a second (contract section 3): what is cached lives half of that. */
-const CACHE_TTL_MS = 500;
-const CACHE_ENTRIES = 10_000;
-const LAST_USED_INTERVAL_MS = 60_000;
 
 interface KeyRow {
   readonly id: string;
@@ -36,6 +32,12 @@ const TOUCH_KEY = statement<never>(
   'UPDATE api_keys SET last_used_at = $2 WHERE id = $1 AND (last_used_at IS NULL OR last_used_at < $2)',
 );
 
+/** A key as it was found, and who it makes the caller. */
+interface KnownKey {
+  readonly row: KeyRow;
+  readonly principal: Principal;
+}
+
 const UNKNOWN: Resolution = { outcome: 'invalid', reason: 'The API key is unknown, revoked or expired.' };
 
 export interface ApiKeyResolverOptions {
@@ -46,28 +48,17 @@ export interface ApiKeyResolverOptions {
 
 /** Knows API keys. A wrong checksum never reaches the database; a known key does at most twice a second. */
 export function apiKeyResolver({ database, clock, log }: ApiKeyResolverOptions): CredentialResolver {
-  const cache = new LRUCache<string, { found: Promise<KeyRow | undefined>; untilMs: number }>({
-    max: CACHE_ENTRIES,
+  const known = createBriefCache<KnownKey | undefined>(clock);
+  const noteUse = createLastUse({
+    clock,
+    log,
+    what: 'an API key',
+    store: (id, at) => database.query(TOUCH_KEY, [id, at]),
   });
-  const touched = new LRUCache<string, number>({ max: CACHE_ENTRIES });
 
-  function find(key: string, nowMs: number): Promise<KeyRow | undefined> {
-    const cached = cache.get(key);
-    if (cached !== undefined && cached.untilMs > nowMs) return cached.found;
-    const found = database.query(FIND_KEY, [hashApiKey(key)]).then(([row]) => row);
-    cache.set(key, { found, untilMs: nowMs + CACHE_TTL_MS });
-    found.catch(() => cache.delete(key));
-    return found;
-  }
-
-  /** Last-used times are for people: one write a minute and key, and no request waits for it. */
-  function touch(row: KeyRow, nowMs: number): void {
-    const last = Math.max(touched.get(row.id) ?? 0, row.lastUsedAt?.getTime() ?? 0);
-    if (nowMs - last < LAST_USED_INTERVAL_MS) return;
-    touched.set(row.id, nowMs);
-    database
-      .query(TOUCH_KEY, [row.id, new Date(nowMs)])
-      .catch((error: unknown) => log.warn({ err: error }, 'the last-used time of an API key was not stored'));
+  async function ask(key: string): Promise<KnownKey | undefined> {
+    const [row] = await database.query(FIND_KEY, [hashApiKey(key)]);
+    return row && { row, principal: principalOf(row) };
   }
 
   const holds = (row: KeyRow | undefined, nowMs: number): row is KeyRow =>
@@ -79,27 +70,28 @@ export function apiKeyResolver({ database, clock, log }: ApiKeyResolverOptions):
       if (place === 'cookie' || !looksLikeApiKey(value)) return { outcome: 'not-mine' };
       if (!isWellFormedApiKey(value)) return { outcome: 'invalid', reason: 'The API key is malformed.' };
       const nowMs = clock.now();
-      const row = await find(value, nowMs);
-      if (!holds(row, nowMs)) return UNKNOWN;
-      touch(row, nowMs);
-      return {
-        outcome: 'valid',
-        principal: {
-          kind: 'api-key',
-          userId: row.userId,
-          role: row.role,
-          scopes: effectiveScopes(row.scopes, row.role),
-          clientId: `${row.userId}:key:${row.id}`,
-          credentialId: row.id,
-          rateLimit: rateLimitOf(row),
-          expiresAtMs: row.expiresAt?.getTime(),
-        },
-      };
+      const found = await known(value, () => ask(value));
+      if (found === undefined || !holds(found.row, nowMs)) return UNKNOWN;
+      const { row, principal } = found;
+      return { outcome: 'valid', principal, used: () => noteUse(row.id, row.lastUsedAt) };
     },
     async stillValid({ credentialId }) {
       const [row] = await database.query(FIND_KEY_BY_ID, [credentialId ?? null]);
       return holds(row, clock.now());
     },
+  };
+}
+
+function principalOf(row: KeyRow): Principal {
+  return {
+    kind: 'api-key',
+    userId: row.userId,
+    role: row.role,
+    scopes: effectiveScopes(row.scopes, row.role),
+    clientId: `${row.userId}:key:${row.id}`,
+    credentialId: row.id,
+    rateLimit: rateLimitOf(row),
+    expiresAtMs: row.expiresAt?.getTime(),
   };
 }
 

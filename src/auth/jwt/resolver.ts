@@ -1,16 +1,12 @@
-import { LRUCache } from 'lru-cache';
 import type { Clock } from '../../platform/clock.ts';
 import { type Queryable, statement } from '../../platform/db/statement.ts';
 import { isUuid } from '../../platform/uuid.ts';
 import type { CredentialResolver, Resolution } from '../authenticate.ts';
+import { createBriefCache } from '../brief-cache.ts';
 import { userClientId } from '../principal.ts';
 import { effectiveScopes, type Role, type Scope, scopesOfRole } from '../scopes.ts';
 import { isRevocable } from './blocklist.ts';
 import { looksLikeJwt, type VerifyOptions, verifyJwt } from './verify.ts';
-
-/** A revoked token is refused everywhere within a second (contract section 3): what is cached lives half of that. */
-const CACHE_TTL_MS = 500;
-const CACHE_ENTRIES = 10_000;
 
 interface SubjectRow {
   readonly role: Role;
@@ -45,36 +41,25 @@ export interface JwtResolverOptions extends VerifyOptions {
 
 /** Knows JWTs that others issue for this service's accounts. The signature is checked before the database is asked. */
 export function jwtResolver({ database, clock, ...verification }: JwtResolverOptions): CredentialResolver {
-  const cache = new LRUCache<string, { found: Promise<SubjectRow | undefined>; untilMs: number }>({
-    max: CACHE_ENTRIES,
-  });
+  const known = createBriefCache<SubjectRow | undefined>(clock);
 
   const ask = async (userId: string, jti: string | undefined) =>
     (await database.query(FIND_SUBJECT, [userId, jti ?? null]))[0];
-
-  function find(userId: string, jti: string | undefined, nowMs: number): Promise<SubjectRow | undefined> {
-    const name = `${userId} ${jti ?? ''}`;
-    const cached = cache.get(name);
-    if (cached !== undefined && cached.untilMs > nowMs) return cached.found;
-    const found = ask(userId, jti);
-    cache.set(name, { found, untilMs: nowMs + CACHE_TTL_MS });
-    found.catch(() => cache.delete(name));
-    return found;
-  }
 
   return {
     kind: 'jwt',
     async resolve({ place, value }) {
       if (place !== 'authorization' || !looksLikeJwt(value)) return { outcome: 'not-mine' };
-      const nowMs = clock.now();
-      const verified = await verifyJwt(value, verification, nowMs);
+      const verified = await verifyJwt(value, verification, clock.now());
       if (!verified.valid) return invalid(verified.reason);
       const { sub, exp, jti, role, scope } = verified.payload;
       if (!isOptionalText(scope)) return invalid('The token has no acceptable scope claim.');
       if (!isOptionalText(jti) || (jti !== undefined && !isRevocable(jti)))
         return invalid('The token has no acceptable jti claim.');
       const userId = sub.toLowerCase();
-      const subject = isUuid(userId) ? await find(userId, jti, nowMs) : undefined;
+      const subject = isUuid(userId)
+        ? await known(`${userId} ${jti ?? ''}`, () => ask(userId, jti))
+        : undefined;
       if (subject === undefined || subject.ended)
         return invalid('The token has been revoked, or its subject is no account of this service.');
       const effective = effectiveRole(role, subject.role);

@@ -1,15 +1,12 @@
-import { LRUCache } from 'lru-cache';
 import type { Clock } from '../../platform/clock.ts';
 import { type Queryable, statement } from '../../platform/db/statement.ts';
 import type { Logger } from '../../platform/log.ts';
 import type { CredentialResolver, Resolution } from '../authenticate.ts';
+import { createLastUse } from '../last-use.ts';
 import { userClientId } from '../principal.ts';
 import { type Role, scopesOfRole } from '../scopes.ts';
 import { hashSessionId, isWellFormedSessionId } from './session-id.ts';
 import { IDLE_MS } from './store.ts';
-
-const TOUCH_INTERVAL_MS = 60_000;
-const TOUCHED_ENTRIES = 10_000;
 
 interface SessionRow {
   readonly id: string;
@@ -46,17 +43,12 @@ export interface SessionResolverOptions {
  * instance, for one indexed read a request.
  */
 export function sessionResolver({ database, clock, log }: SessionResolverOptions): CredentialResolver {
-  const touched = new LRUCache<string, number>({ max: TOUCHED_ENTRIES });
-
-  /** Being used keeps a session from going idle: one write a minute and session, and no request waits for it. */
-  function touch({ id, lastSeenAt }: SessionRow, nowMs: number): void {
-    const last = Math.max(touched.get(id) ?? 0, lastSeenAt.getTime());
-    if (nowMs - last < TOUCH_INTERVAL_MS) return;
-    touched.set(id, nowMs);
-    database
-      .query(TOUCH, [id, new Date(nowMs), new Date(nowMs + IDLE_MS)])
-      .catch((error: unknown) => log.warn({ err: error }, 'the last use of a session was not stored'));
-  }
+  const noteUse = createLastUse({
+    clock,
+    log,
+    what: 'a session',
+    store: (id, at) => database.query(TOUCH, [id, at, new Date(at.getTime() + IDLE_MS)]),
+  });
 
   const holds = (row: SessionRow | undefined, nowMs: number): row is SessionRow =>
     row !== undefined && !row.disabled && row.expiresAt.getTime() > nowMs;
@@ -69,9 +61,9 @@ export function sessionResolver({ database, clock, log }: SessionResolverOptions
       const nowMs = clock.now();
       const [row] = await database.query(FIND_BY_HASH, [hashSessionId(value)]);
       if (!holds(row, nowMs)) return UNKNOWN;
-      touch(row, nowMs);
       return {
         outcome: 'valid',
+        used: () => noteUse(row.id, row.lastSeenAt),
         principal: {
           kind: 'session',
           userId: row.userId,

@@ -52,15 +52,14 @@ function countRootFields({ definitions }: DocumentNode): number {
 }
 
 export interface OperationLimiter {
-  /**
-   * The cost of the operation. Throws DEPTH_LIMIT and COMPLEXITY_LIMIT, of invalid documents as well, and
-   * GRAPHQL_VALIDATION_FAILED where fragments form a circle.
-   */
-  check(document: DocumentNode, operation: OperationDefinitionNode, variables: Variables): OperationCost;
+  /** The cost of the operation. Throws DEPTH_LIMIT and COMPLEXITY_LIMIT for what is too large to be measured. */
+  costOf(document: DocumentNode, operation: OperationDefinitionNode, variables: Variables): OperationCost;
+  /** Throws DEPTH_LIMIT and COMPLEXITY_LIMIT. */
+  check(cost: OperationCost): void;
 }
 
 /**
- * Checks an operation once before it is validated and run, whatever its type. Complexity is what the schema's fields
+ * Measures an operation once before it is validated and run, whatever its type, an invalid one as well. Complexity is what the schema's fields
  * declare with Pothos' plugin; the figure is kept with the parsed document and the variables that matter.
  */
 export function createOperationLimiter(schema: GraphQLSchema, limits: OperationLimits): OperationLimiter {
@@ -79,7 +78,7 @@ export function createOperationLimiter(schema: GraphQLSchema, limits: OperationL
   }
 
   return {
-    check(document, operation, variables) {
+    costOf(document, operation, variables) {
       let surveyed = surveys.get(document);
       if (surveyed === undefined) {
         surveyed = surveyDocument(schema, document, maxFields(limits));
@@ -100,8 +99,8 @@ export function createOperationLimiter(schema: GraphQLSchema, limits: OperationL
         cost = measure(document, operation, variables);
         known.set(key, cost);
       }
-      checkCost(cost, limits);
       return cost;
     },
+    check: (cost) => checkCost(cost, limits),
   };
 }

@@ -1,5 +1,7 @@
+import { GraphQLError, Source } from 'graphql';
 import { ApiError } from '../../graphql/errors.ts';
 import type { TextFigures } from './scan.ts';
+import { spreadOut } from './spreads.ts';
 import type { Survey } from './survey.ts';
 
 /** The ceilings that an operation must stay under before any of it runs (contract section 5). */
@@ -10,6 +12,8 @@ export interface OperationLimits {
   readonly maxTokens: number;
   readonly maxRootFields: number;
   readonly maxDirectives: number;
+  /** Pairs of fields of one name in one selection, which validation compares with each other. */
+  readonly maxFieldPairs: number;
 }
 
 /** What an operation would cost at most. */
@@ -29,12 +33,16 @@ function exceeded(
   });
 }
 
+function checkDepth(depth: number, maxDepth: number): void {
+  if (depth > maxDepth) throw exceeded('DEPTH_LIMIT', 'The operation has a depth of', depth, maxDepth);
+}
+
 /** Throws DEPTH_LIMIT, COMPLEXITY_LIMIT. */
 export function checkCost(
   { complexity, depth }: OperationCost,
   { maxComplexity, maxDepth }: OperationLimits,
 ): void {
-  if (depth > maxDepth) throw exceeded('DEPTH_LIMIT', 'The operation has a depth of', depth, maxDepth);
+  checkDepth(depth, maxDepth);
   if (complexity > maxComplexity)
     throw exceeded('COMPLEXITY_LIMIT', 'The operation has a complexity of', complexity, maxComplexity);
 }
@@ -55,14 +63,31 @@ function maxNesting({ maxDepth }: OperationLimits): number {
   return 4 * maxDepth + 20;
 }
 
-/** Merging the fields then costs no more than reading the text did. */
-function checkOverlaps(overlaps: number, { maxTokens }: OperationLimits): void {
-  if (overlaps > maxTokens)
-    throw exceeded('COMPLEXITY_LIMIT', 'The number of pairs of repeated fields is', overlaps, maxTokens);
+/** Merging the fields then costs about what reading the text did. */
+function checkOverlaps(overlaps: number, { maxFieldPairs }: OperationLimits): void {
+  if (overlaps > maxFieldPairs)
+    throw exceeded('COMPLEXITY_LIMIT', 'The number of pairs of repeated fields is', overlaps, maxFieldPairs);
 }
 
-/** Checks a text before it is parsed. Throws GRAPHQL_PARSE_FAILED, DEPTH_LIMIT, COMPLEXITY_LIMIT. */
-export function checkText(figures: TextFigures, limits: OperationLimits): void {
+/** Validation would say the same, later and at several times the cost. */
+function checkSpreads(
+  text: string,
+  { outlines, directives }: TextFigures,
+  { maxDepth }: OperationLimits,
+): void {
+  const { circle, depth } = spreadOut(outlines);
+  if (circle !== undefined)
+    throw new GraphQLError(`Cannot spread fragment "${circle.name}" within itself.`, {
+      source: new Source(text),
+      positions: [circle.at],
+      extensions: { code: 'GRAPHQL_VALIDATION_FAILED' },
+    });
+  // What a directive skips does not count: then the depth is not seen before the document is parsed.
+  if (directives === 0) checkDepth(depth, maxDepth);
+}
+
+/** Checks a text before it is parsed. Throws GRAPHQL_PARSE_FAILED, DEPTH_LIMIT, COMPLEXITY_LIMIT, GRAPHQL_VALIDATION_FAILED. */
+export function checkText(text: string, figures: TextFigures, limits: OperationLimits): void {
   const { tokens, aliases, directives, nesting, overlaps } = figures;
   const { maxTokens, maxAliases, maxDirectives } = limits;
   if (tokens > maxTokens)
@@ -74,12 +99,12 @@ export function checkText(figures: TextFigures, limits: OperationLimits): void {
   if (nesting > maxNesting(limits))
     throw exceeded('DEPTH_LIMIT', 'The document nests brackets to a depth of', nesting, maxNesting(limits));
   checkOverlaps(overlaps, limits);
+  checkSpreads(text, figures, limits);
 }
 
-/** Checks a document before it is validated. Throws DEPTH_LIMIT, COMPLEXITY_LIMIT, GRAPHQL_VALIDATION_FAILED. */
+/** Checks a document before it is validated. Throws DEPTH_LIMIT, COMPLEXITY_LIMIT. */
 export function checkDocument(survey: Survey, limits: OperationLimits): void {
-  const { fields, overlaps, circle, introspectionTooDeep } = survey;
-  if (circle !== undefined) throw circle;
+  const { fields, overlaps, introspectionTooDeep } = survey;
   if (fields > maxFields(limits))
     throw exceeded(
       'COMPLEXITY_LIMIT',

@@ -1,3 +1,5 @@
+import { type Outline, Selections } from './selections.ts';
+
 /** What can be counted in the text of a document without parsing it. */
 export interface TextFigures {
   /** Counting ends when there are more than the most that are taken. */
@@ -8,6 +10,7 @@ export interface TextFigures {
   readonly nesting: number;
   /** Pairs of fields with one response name, and of fragments, in one selection, as far as the text alone shows them. */
   readonly overlaps: number;
+  readonly outlines: readonly Outline[];
 }
 
 /** The kinds of characters that begin something (GraphQL section 2.1); all others are white space and commas. */
@@ -70,57 +73,6 @@ function endOfWord(text: string, start: number, first: number): number {
   return at;
 }
 
-/** Follows the selections of a text by its names and braces, and counts what repeats in each. */
-class Selections {
-  overlaps = 0;
-  /** The selections that are open: response names and, with dots in front, spreads, each with its number. */
-  readonly #open: { readonly names: Map<string, number>; spreads: number }[] = [];
-  /** What the next name is: that of a field unless something stands before it. */
-  #next: 'field' | 'spread' | 'type' | 'other' = 'field';
-  /** Whether the next brace continues the selection that is open, being that of an inline fragment. */
-  #inline = false;
-
-  name(name: string): void {
-    const kind = this.#next;
-    this.#next = 'field';
-    const selection = this.#open.at(-1);
-    if (selection === undefined || kind === 'type' || kind === 'other') return;
-    if (kind === 'field') {
-      const count = selection.names.get(name) ?? 0;
-      selection.names.set(name, count + 1);
-      this.overlaps += count;
-    } else if (name === 'on') this.#next = 'type';
-    else {
-      this.#inline = false;
-      if (selection.names.has(`...${name}`)) return;
-      selection.names.set(`...${name}`, 1);
-      this.overlaps += selection.spreads;
-      selection.spreads += 1;
-    }
-  }
-
-  spread(): void {
-    this.#next = 'spread';
-    this.#inline = true;
-  }
-
-  /** An alias was a response name already, and a directive's name is none. */
-  aliasOrDirective(): void {
-    this.#next = 'other';
-  }
-
-  enter(): void {
-    const same = this.#inline ? this.#open.at(-1) : undefined;
-    this.#open.push(same ?? { names: new Map(), spreads: 0 });
-    this.#inline = false;
-    this.#next = 'field';
-  }
-
-  leave(): void {
-    this.#open.pop();
-  }
-}
-
 /**
  * Counts in one pass what makes a text dear to parse and to validate, so that too much of it is refused before either.
  * Exact for what is a document; of anything else the parser says what is wrong.
@@ -169,7 +121,7 @@ export function scanText(text: string, maxTokens: number): TextFigures {
       } else if (kind === QUOTE) at = endOfString(text, at);
       else if (kind === DOT) {
         at += 3;
-        if (parentheses === 0) selections.spread();
+        if (parentheses === 0) selections.spread(start);
       } else {
         at += 1;
         if (kind === PUNCTUATOR) punctuator(text[start]);
@@ -177,5 +129,6 @@ export function scanText(text: string, maxTokens: number): TextFigures {
       }
     }
   }
-  return { tokens, aliases, directives, nesting, overlaps: selections.overlaps };
+  const { overlaps, outlines } = selections;
+  return { tokens, aliases, directives, nesting, overlaps, outlines };
 }

@@ -3,12 +3,10 @@ import {
   type DocumentNode,
   type FieldNode,
   type FragmentDefinitionNode,
-  GraphQLError,
   type GraphQLSchema,
   getEnterLeaveForKind,
   Kind,
   MaxIntrospectionDepthRule,
-  type SelectionNode,
   type SelectionSetNode,
   TypeInfo,
   ValidationContext,
@@ -21,46 +19,7 @@ const SIZING_ARGUMENTS = new Set(['limit', 'first', 'if']);
 /** What is worth knowing of a document once, whichever of its operations runs. */
 export interface Survey extends Overlaps {
   readonly sizingVariables: readonly string[];
-  /** A fragment that comes back to itself: validation would say so as well, later and at a greater cost. */
-  readonly circle: GraphQLError | undefined;
   readonly introspectionTooDeep: boolean;
-}
-
-type Fragments = ReadonlyMap<string, FragmentDefinitionNode>;
-
-/** GraphQL section 5.5.2.2, "Fragment spreads must not form cycles". */
-function findCircle(fragments: Fragments): GraphQLError | undefined {
-  const states = new Map<string, 'open' | 'done'>();
-  function visit(node: SelectionNode | FragmentDefinitionNode): GraphQLError | undefined {
-    if (node.kind === Kind.FRAGMENT_SPREAD) {
-      const name = node.name.value;
-      const fragment = fragments.get(name);
-      if (fragment === undefined || states.get(name) === 'done') return undefined;
-      if (states.get(name) === 'open') {
-        return new GraphQLError(`Cannot spread fragment "${name}" within itself.`, {
-          nodes: node,
-          extensions: { code: 'GRAPHQL_VALIDATION_FAILED' },
-        });
-      }
-      states.set(name, 'open');
-      const found = visit(fragment);
-      states.set(name, 'done');
-      return found;
-    }
-    for (const selection of node.selectionSet?.selections ?? []) {
-      const found = visit(selection);
-      if (found !== undefined) return found;
-    }
-    return undefined;
-  }
-  for (const fragment of fragments.values()) {
-    if (states.has(fragment.name.value)) continue;
-    states.set(fragment.name.value, 'open');
-    const found = visit(fragment);
-    if (found !== undefined) return found;
-    states.set(fragment.name.value, 'done');
-  }
-  return undefined;
 }
 
 /** graphql-js' own rule, on the fields it looks at and no others: a validation of the whole takes several times as long. */
@@ -109,9 +68,7 @@ export function surveyDocument(schema: GraphQLSchema, document: DocumentNode, ma
     lookAt(definition.selectionSet);
   }
 
-  const circle = findCircle(fragments);
-  const overlaps =
-    circle === undefined ? countOverlaps(document, fragments, maxFields) : { fields: 0, overlaps: 0 };
+  const overlaps = countOverlaps(document, fragments, maxFields);
   const introspectionTooDeep = goesTooDeep(schema, document, introspections);
-  return { sizingVariables: [...sizing], circle, introspectionTooDeep, ...overlaps };
+  return { sizingVariables: [...sizing], introspectionTooDeep, ...overlaps };
 }

@@ -5,7 +5,7 @@ import { type BucketPolicy, type BucketState, giveBack, type Taken, take } from 
 /** Where buckets are kept, by name. */
 export interface BucketStore {
   /** Takes a token from the bucket, if there is one. */
-  take(name: string, policy: BucketPolicy): Promise<Taken>;
+  take(name: string, policy: BucketPolicy): Promise<Taken> | Taken;
   /** Puts a token back into the bucket. */
   giveBack(name: string, policy: BucketPolicy): Promise<void>;
   close(): Promise<void>;
@@ -18,7 +18,7 @@ const MAX_BUCKETS = 100_000;
 export function memoryBuckets(clock: Clock): BucketStore {
   const buckets = new LRUCache<string, BucketState>({ max: MAX_BUCKETS });
   return {
-    async take(name, policy) {
+    take(name, policy) {
       const { state, taken } = take(buckets.get(name), clock.now(), policy);
       buckets.set(name, state);
       return taken;

@@ -1,5 +1,6 @@
+import { ApiError } from '../../graphql/errors.ts';
 import type { Logger } from '../../platform/log.ts';
-import { jsonResponse } from '../error-response.ts';
+import { errorResponse, jsonResponse } from '../error-response.ts';
 import type { HttpPlugin } from '../request-state.ts';
 
 export interface HealthOptions {
@@ -12,9 +13,16 @@ export interface HealthOptions {
 /** `/health/live`: the process answers. `/health/ready`: it can do its work, so a balancer may send it some. */
 export function useHealth({ version, problem, log }: HealthOptions): HttpPlugin {
   return {
-    async onRequest({ url, endResponse }) {
+    async onRequest({ request, url, serverContext: { state }, endResponse }) {
+      if (url.pathname !== '/health/live' && url.pathname !== '/health/ready') return undefined;
+      if (request.method !== 'GET' && request.method !== 'HEAD') {
+        const refusal = new ApiError('BAD_REQUEST', 'Health is asked for with GET.', {
+          status: 405,
+          headers: { allow: 'GET, HEAD' },
+        });
+        return endResponse(errorResponse(refusal, state, log));
+      }
       if (url.pathname === '/health/live') return endResponse(jsonResponse({ status: 'ok', version }));
-      if (url.pathname !== '/health/ready') return undefined;
       const reason = await problem().catch((error: unknown) => {
         log.warn({ err: error }, 'the database cannot be reached');
         return 'the database cannot be reached';
@@ -22,7 +30,14 @@ export function useHealth({ version, problem, log }: HealthOptions): HttpPlugin 
       return endResponse(
         reason === undefined
           ? jsonResponse({ status: 'ok' })
-          : jsonResponse({ status: 'unavailable', reason }, 503),
+          : jsonResponse(
+              {
+                status: 'unavailable',
+                reason,
+                errors: [{ message: reason, extensions: { code: 'SERVICE_UNAVAILABLE' } }],
+              },
+              503,
+            ),
       );
     },
   };

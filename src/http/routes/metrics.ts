@@ -1,14 +1,16 @@
 import { timingSafeEqual } from 'node:crypto';
-import { forbidden } from '../../graphql/errors.ts';
+import { type ApiError, forbidden, unauthenticated } from '../../graphql/errors.ts';
 import { isLoopbackHost } from '../../platform/config.ts';
 import type { Logger } from '../../platform/log.ts';
 import type { Metrics } from '../../platform/metrics.ts';
 import { errorResponse } from '../error-response.ts';
-import type { HttpPlugin } from '../request-state.ts';
+import type { HttpPlugin, RequestState } from '../request-state.ts';
 
 export interface MetricsRouteOptions {
   readonly metrics: Metrics;
   readonly token: string | undefined;
+  /** Whether a token that came this way could not be read by others. */
+  readonly isSecure: (request: Request, state: RequestState) => boolean;
   readonly log: Logger;
 }
 
@@ -28,19 +30,29 @@ function isLocal(request: Request, peerAddress: string | undefined): boolean {
 }
 
 /** `/metrics` in Prometheus' text format, for this machine and for bearers of METRICS_TOKEN. */
-export function useMetricsRoute({ metrics: { registry }, token, log }: MetricsRouteOptions): HttpPlugin {
+export function useMetricsRoute({
+  metrics: { registry },
+  token,
+  isSecure,
+  log,
+}: MetricsRouteOptions): HttpPlugin {
+  /** Why the request gets no metrics; undefined where it does. */
+  function refusalOf(request: Request, state: RequestState): ApiError | undefined {
+    if (isLocal(request, state.peerAddress)) return undefined;
+    if (token === undefined) return forbidden('Metrics are for this machine: METRICS_TOKEN is not set.');
+    if (request.headers.has('authorization') && !isSecure(request, state))
+      return forbidden('The token is taken over HTTPS only. Change it: others may have read it.');
+    if (hasToken(request, token)) return undefined;
+    return unauthenticated('Metrics are for this machine and for bearers of METRICS_TOKEN.', {
+      'www-authenticate': 'Bearer',
+    });
+  }
+
   return {
     async onRequest({ request, url, serverContext: { state }, endResponse }) {
       if (url.pathname !== '/metrics') return undefined;
-      if (!isLocal(request, state.peerAddress) && !hasToken(request, token)) {
-        return endResponse(
-          errorResponse(
-            forbidden('Metrics are for this machine and for bearers of METRICS_TOKEN.'),
-            state,
-            log,
-          ),
-        );
-      }
+      const refusal = refusalOf(request, state);
+      if (refusal !== undefined) return endResponse(errorResponse(refusal, state, log));
       return endResponse(
         new Response(await registry.metrics(), { headers: { 'content-type': registry.contentType } }),
       );

@@ -3,7 +3,7 @@ import { type Context, sessionOf } from '../../graphql/context.ts';
 import { forbidden } from '../../graphql/errors.ts';
 import { type Statement, statement } from '../../platform/db/statement.ts';
 import { User } from '../user/type.ts';
-import { ApiKey, type ApiKeyRow, Session, type SessionRow } from './type.ts';
+import { ApiKey, type ApiKeyRow, OAuthGrant, type OAuthGrantRow, Session, type SessionRow } from './type.ts';
 
 /** Nobody looks through more; the newest are the ones in use. */
 const MAX_LISTED = 100;
@@ -19,6 +19,13 @@ const SESSIONS = statement<SessionRow>(
   `SELECT id, user_id AS "userId", user_agent AS "userAgent", created_at AS "createdAt", last_seen_at AS "lastSeenAt",
      expires_at AS "expiresAt"
    FROM sessions WHERE user_id = ANY($1::uuid[]) AND expires_at > now() ORDER BY last_seen_at DESC, id DESC LIMIT $2`,
+);
+const GRANTS = statement<OAuthGrantRow>(
+  'account_oauth_grants',
+  `SELECT g.id, g.user_id AS "userId", g.client_id AS "clientId", c.name AS "clientName", g.scopes,
+     g.created_at AS "createdAt", g.last_used_at AS "lastUsedAt"
+   FROM oauth_grants g JOIN oauth_clients c ON c.id = g.client_id
+   WHERE g.user_id = ANY($1::uuid[]) ORDER BY g.created_at DESC, g.id DESC LIMIT $2`,
 );
 
 /** The viewer's own id, where it is the viewer's list that is asked for. Throws FORBIDDEN. */
@@ -39,6 +46,7 @@ async function ofAccounts<Row extends { readonly userId: string }>(
 
 builder.objectFields(User, (t) => ({
   apiKeys: t.loadableList({
+    account: true,
     type: ApiKey,
     description:
       'The API keys of the account that are not revoked, the newest first, at most 100. For the viewer’s own account in a session; otherwise FORBIDDEN.',
@@ -46,10 +54,19 @@ builder.objectFields(User, (t) => ({
     load: (ids: string[], context: Context) => ofAccounts(KEYS, ids, context),
   }),
   sessions: t.loadableList({
+    account: true,
     type: Session,
     description:
       'The sessions of the account that have not ended, the one used last first, at most 100. For the viewer’s own account in a session; otherwise FORBIDDEN.',
     resolve: (user, _args, context) => own(user, context),
     load: (ids: string[], context: Context) => ofAccounts(SESSIONS, ids, context),
+  }),
+  oauthGrants: t.loadableList({
+    account: true,
+    type: OAuthGrant,
+    description:
+      'What the account has allowed OAuth clients, the newest first, at most 100. For the viewer’s own account in a session; otherwise FORBIDDEN.',
+    resolve: (user, _args, context) => own(user, context),
+    load: (ids: string[], context: Context) => ofAccounts(GRANTS, ids, context),
   }),
 }));

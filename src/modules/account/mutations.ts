@@ -1,7 +1,7 @@
 import { builder } from '../../graphql/builder.ts';
 import { sessionOf, unitOfWorkOf } from '../../graphql/context.ts';
 import { parseId } from '../../graphql/input.ts';
-import { changePassword, endApiKey, endSession, makeApiKey } from './service.ts';
+import { changePassword, endApiKey, endGrant, endSession, makeApiKey } from './service.ts';
 import { ApiKey, type ApiKeyRow } from './type.ts';
 
 const CreatedApiKey = builder
@@ -18,6 +18,7 @@ const CreatedApiKey = builder
 
 builder.mutationFields((t) => ({
   createApiKey: t.field({
+    account: true,
     type: CreatedApiKey,
     description: 'Makes an API key for the viewer’s account. Needs a session; otherwise FORBIDDEN.',
     args: {
@@ -38,6 +39,7 @@ builder.mutationFields((t) => ({
     },
   }),
   revokeApiKey: t.boolean({
+    account: true,
     description:
       'Ends an API key of the viewer’s account for good. True where it was there, false where it was not (any more). Needs a session; otherwise FORBIDDEN.',
     args: { id: t.arg.id({ required: true, description: 'The id of the key, not the key itself.' }) },
@@ -47,6 +49,7 @@ builder.mutationFields((t) => ({
     },
   }),
   revokeSession: t.boolean({
+    account: true,
     description:
       'Ends a session of the viewer’s account, this one included. True where it was there, false where it was not (any more). Needs a session; otherwise FORBIDDEN.',
     args: { id: t.arg.id({ required: true, description: 'The id of the session.' }) },
@@ -55,7 +58,18 @@ builder.mutationFields((t) => ({
       return endSession(unitOfWorkOf(context), principal, parseId(id));
     },
   }),
+  revokeGrant: t.boolean({
+    account: true,
+    description:
+      'Takes back what the viewer’s account has allowed an OAuth client, with every token that the client holds for it. True where it was there, false where it was not (any more). Needs a session; otherwise FORBIDDEN.',
+    args: { id: t.arg.id({ required: true, description: 'The id of the grant.' }) },
+    resolve: (_root, { id }, context) => {
+      const principal = sessionOf(context);
+      return endGrant(unitOfWorkOf(context), principal, parseId(id));
+    },
+  }),
   changePassword: t.boolean({
+    account: true,
     description:
       'Changes the password of the viewer’s account and ends its other sessions. True, always: a wrong current password is BAD_USER_INPUT and counts as a failed login. Needs a session; otherwise FORBIDDEN.',
     args: {

@@ -1,4 +1,5 @@
 import { createApiKey, revokeApiKey } from '../../auth/api-key/store.ts';
+import { revokeOAuthGrant } from '../../auth/oauth/grants.ts';
 import { accountFailures, type Passwords } from '../../auth/password-check.ts';
 import type { Principal } from '../../auth/principal.ts';
 import { revokeSession, revokeSessionsOf } from '../../auth/session/store.ts';
@@ -40,6 +41,11 @@ export async function endApiKey(work: UnitOfWork, { userId }: Principal, id: str
 /** Ends a session of the caller's account. False where it has no such session (any more). */
 export async function endSession(work: UnitOfWork, { userId }: Principal, id: string | undefined) {
   return id !== undefined && (await work.withPrisma((prisma) => revokeSession(prisma, id, userId)));
+}
+
+/** Takes back what the caller's account has allowed a client. False where it has no such grant (any more). */
+export async function endGrant(work: UnitOfWork, { userId }: Principal, id: string | undefined) {
+  return id !== undefined && (await work.withPrisma((prisma) => revokeOAuthGrant(prisma, id, userId)));
 }
 
 const FIND_HASH = statement<{ email: string; hash: string | null }>(

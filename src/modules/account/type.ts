@@ -23,6 +23,17 @@ export interface SessionRow {
   readonly expiresAt: Date;
 }
 
+/** What an account has allowed an OAuth client, as its owner sees it. */
+export interface OAuthGrantRow {
+  readonly id: string;
+  readonly userId: string;
+  readonly clientId: string;
+  readonly clientName: string;
+  readonly scopes: string[];
+  readonly createdAt: Date;
+  readonly lastUsedAt: Date | null;
+}
+
 export const ApiKey = builder.objectRef<ApiKeyRow>('ApiKey').implement({
   description: 'A key that an application calls with in the name of its account. Visible to its owner alone.',
   fields: (t) => ({
@@ -69,6 +80,25 @@ export const Session = builder.objectRef<SessionRow>('Session').implement({
     current: t.boolean({
       description: 'Whether this is the session that asks.',
       resolve: ({ id }, _args, context) => principalOf(context).credentialId === id,
+    }),
+  }),
+});
+
+export const OAuthGrant = builder.objectRef<OAuthGrantRow>('OAuthGrant').implement({
+  description: 'What an account has allowed an OAuth client. Visible to its owner alone.',
+  fields: (t) => ({
+    id: t.exposeID('id', { description: 'A UUIDv7 that never changes.' }),
+    clientId: t.exposeID('clientId', { description: 'The `client_id` of the client.' }),
+    clientName: t.exposeString('clientName', { description: 'What the client is called.' }),
+    scopes: t.exposeStringList('scopes', {
+      description: 'What the client may do at most, as far as the account may do it.',
+    }),
+    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When it was first allowed.' }),
+    lastUsedAt: t.expose('lastUsedAt', {
+      type: 'DateTime',
+      nullable: true,
+      description:
+        'When the client last called in the name of the account, to the minute; null where it never did.',
     }),
   }),
 });

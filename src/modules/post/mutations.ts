@@ -1,17 +1,28 @@
 import { builder } from '../../graphql/builder.ts';
-import { principalOf, unitOfWorkOf } from '../../graphql/context.ts';
+import { type Context, principalOf, unitOfWorkOf } from '../../graphql/context.ts';
 import { parseId } from '../../graphql/input.ts';
 import { createPost, deletePost, updatePost } from './service.ts';
-import { Post } from './type.ts';
+import { Post, type PostRow } from './type.ts';
 
 const TITLE = '1 to 200 characters, with something other than white space among them.';
 const BODY = '1 to 50,000 characters.';
 const TAGS = 'At most 10 tags of 1 to 50 characters each, none twice.';
 
+interface CreateArguments {
+  readonly title: string;
+  readonly body: string;
+  readonly tags?: readonly string[] | null | undefined;
+}
+
+function create({ title, body, tags }: CreateArguments, context: Context): Promise<PostRow> {
+  return createPost(unitOfWorkOf(context), principalOf(context), { title, body, tags: tags ?? [] });
+}
+
 builder.mutationFields((t) => ({
   createPost: t.field({
     type: Post,
     scope: 'posts:write',
+    oneStatement: (args, context) => create(args as unknown as CreateArguments, context),
     description:
       'Creates a post of the caller’s and announces it to `postCreated`. Needs the scope `posts:write`.',
     args: {
@@ -19,8 +30,7 @@ builder.mutationFields((t) => ({
       body: t.arg.string({ required: true, description: BODY }),
       tags: t.arg.stringList({ description: `${TAGS} None where absent.` }),
     },
-    resolve: (_root, { title, body, tags }, context) =>
-      createPost(unitOfWorkOf(context), principalOf(context), { title, body, tags: tags ?? [] }),
+    resolve: (_root, args, context) => create(args, context),
   }),
   updatePost: t.field({
     type: Post,

@@ -9,14 +9,26 @@ import { mayChangePost } from './policy.ts';
 import { checkBody, checkTags, checkTitle } from './rules.ts';
 import { type PostRow, postEntity } from './type.ts';
 
-/** The post, its tags and its event in one statement: the write that clients wait for most often. */
-const INSERT_POST = statement<PostRow>(
+/** What of a new post the database decides. */
+type Made = Pick<PostRow, 'commentCount' | 'createdAt'>;
+
+const INSERT = `INSERT INTO posts (id, title, body, author_id) VALUES ($1, $2, $3, $4)
+  RETURNING id, comment_count AS "commentCount", created_at AS "createdAt"`;
+
+/** The post and its event in one statement: the write that clients wait for most often. */
+const INSERT_POST = statement<Made>(
   'post_insert',
-  `WITH post AS (INSERT INTO posts (id, title, body, author_id) VALUES ($1, $2, $3, $4) RETURNING *),
+  `WITH post AS (${INSERT}), event AS (${APPEND_EVENT}) SELECT "commentCount", "createdAt" FROM post`,
+);
+
+/** The same with tags. */
+const INSERT_TAGGED_POST = statement<Made>(
+  'post_insert_tagged',
+  `WITH post AS (${INSERT}),
      tag AS (INSERT INTO tags (post_id, name, position, created_at)
-       SELECT post.id, given.name, given.position, post.created_at FROM post, unnest($5::text[]) WITH ORDINALITY AS given(name, position)),
+       SELECT post.id, given.name, given.position, post."createdAt" FROM post, unnest($5::text[]) WITH ORDINALITY AS given(name, position)),
      event AS (${APPEND_EVENT})
-   SELECT ${selectList(postEntity)} FROM post t`,
+   SELECT "commentCount", "createdAt" FROM post`,
 );
 
 /** Locks the post until the unit of work ends, so that what was checked still holds when it is written. */
@@ -37,10 +49,15 @@ export async function createPost(
   principal: Principal,
   { title, body, tags }: NewPost,
 ): Promise<PostRow> {
-  const values = [newId(), checkTitle(title), checkBody(body), principal.userId, [...checkTags(tags)]];
-  const [post] = await work.query(INSERT_POST, values);
-  if (post === undefined) throw new Error('the inserted post was not returned');
-  return post;
+  const { userId: authorId } = principal;
+  const id = newId();
+  const values = [id, checkTitle(title), checkBody(body), authorId];
+  const [made] =
+    checkTags(tags).length === 0
+      ? await work.query(INSERT_POST, values)
+      : await work.query(INSERT_TAGGED_POST, [...values, [...tags]]);
+  if (made === undefined) throw new Error('the inserted post was not returned');
+  return { id, title, body, authorId, ...made };
 }
 
 export interface PostChanges {

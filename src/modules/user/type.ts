@@ -35,6 +35,7 @@ export const User = builder.loadableObject('User', {
       description: 'The name shown with what the user writes, 1 to 100 characters.',
     }),
     email: t.string({
+      account: true,
       columns: ['id', 'email'],
       description:
         'The e-mail address, unique without regard to case. Visible on one’s own account, and with the scope `users:email`; otherwise FORBIDDEN.',

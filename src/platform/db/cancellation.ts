@@ -3,6 +3,7 @@ export class Cancellation {
   readonly #listeners = new Set<() => void>();
   #cancelled = false;
   #closed = false;
+  #undecided = false;
 
   get cancelled(): boolean {
     return this.#cancelled;
@@ -15,6 +16,18 @@ export class Cancellation {
     for (const listener of this.#listeners) listener();
     this.#listeners.clear();
     return true;
+  }
+
+  /**
+   * Whether the work that was called off may be done all the same: only its own outcome tells. Set while a statement
+   * runs that commits by itself.
+   */
+  get undecided(): boolean {
+    return this.#undecided;
+  }
+
+  set undecided(undecided: boolean) {
+    this.#undecided = undecided;
   }
 
   /** Says that it is too late to call the work off. False where it was called off already. */

@@ -5,6 +5,7 @@ import type { Logger } from '../log.ts';
 import type { Cancellation } from './cancellation.ts';
 import { DatabaseError, toDatabaseError } from './errors.ts';
 import { lendFor, limitStatements, statementCancelled } from './limited-client.ts';
+import { NamedQuery } from './named-query.ts';
 import { prismaOn } from './pinned-prisma.ts';
 import { type DatabaseServer, openServer, type ServerOptions } from './server.ts';
 import type { Parameter, Queryable, Statement } from './statement.ts';
@@ -26,13 +27,6 @@ export interface Database extends Queryable {
 
 const CONNECT_TIMEOUT_MS = 5_000;
 const IDLE_TIMEOUT_MS = 30_000;
-
-/** A bigint column as a number: ids of this service stay far below 2^53. */
-const INT8 = 20;
-const TYPES: pg.CustomTypesConfig = {
-  getTypeParser: ((oid: number, format: 'text' | 'binary') =>
-    oid === INT8 ? Number : pg.types.getTypeParser(oid, format)) as typeof pg.types.getTypeParser,
-};
 
 /**
  * The embedded server is one backend: what a connection before has prepared there is still there, under names that
@@ -62,7 +56,7 @@ export function connectDatabase(kind: Database['kind'], server: DatabaseServer, 
     },
   });
   // A connection that breaks is replaced by the pool; without listeners, idle or lent, it would end the process.
-  pool.on('error', (error) => log.warn({ err: error }, 'an idle database connection broke'));
+  pool.on('error', (error) => log.warn({ err: toDatabaseError(error) }, 'an idle database connection broke'));
   pool.on('connect', (client) => client.on('error', () => undefined));
   const prisma = new PrismaClient({ adapter: new PrismaPg(pool) });
 
@@ -75,7 +69,7 @@ export function connectDatabase(kind: Database['kind'], server: DatabaseServer, 
   }
 
   async function lend(cancellation?: Cancellation): Promise<pg.PoolClient> {
-    await serverReady();
+    if (kind === 'embedded') await serverReady();
     let client: pg.PoolClient;
     try {
       client = await pool.connect();
@@ -94,18 +88,16 @@ export function connectDatabase(kind: Database['kind'], server: DatabaseServer, 
     client.release(error);
   }
 
-  async function run<Row>(
+  function run<Row>(
     client: pg.PoolClient,
-    { name, text }: Statement<Row>,
+    statement: Statement<Row>,
     values: readonly Parameter[],
   ): Promise<Row[]> {
-    try {
-      const config = { text, values: values as unknown[], types: TYPES };
-      const result = await client.query(server.named ? { ...config, name } : config);
-      return result.rows as Row[];
-    } catch (error) {
-      throw toDatabaseError(error);
-    }
+    return new Promise((resolve, reject) => {
+      const done = (error: unknown, rows: Row[]) =>
+        error == null ? resolve(rows) : reject(toDatabaseError(error));
+      client.query(new NamedQuery(statement, values, server.named, done));
+    });
   }
 
   async function query<Row>(
@@ -144,7 +136,7 @@ export function connectDatabase(kind: Database['kind'], server: DatabaseServer, 
     prisma,
     query: (statement, values) => query(statement, values),
     cancellable: (cancellation) => ({ query: (statement, values) => query(statement, values, cancellation) }),
-    unitOfWork: (options, cancellation) => new UnitOfWork(() => connect(cancellation), options),
+    unitOfWork: (options, cancellation) => new UnitOfWork(() => connect(cancellation), options, cancellation),
     async dedicatedClient() {
       await serverReady();
       const client = new pg.Client({
@@ -152,6 +144,8 @@ export function connectDatabase(kind: Database['kind'], server: DatabaseServer, 
         connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
         keepAlive: true,
       });
+      // It may break in the packet that says it is ready, before a caller can listen: then the first statement tells.
+      client.on('error', () => undefined);
       await client.connect();
       return client;
     },

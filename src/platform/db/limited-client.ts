@@ -1,5 +1,6 @@
 import pg from 'pg';
 import type { Cancellation } from './cancellation.ts';
+import { NamedQuery } from './named-query.ts';
 
 /** What can be done about a statement that runs too long or for nobody. */
 export interface StatementControl {
@@ -26,7 +27,7 @@ export function statementCancelled(cause?: unknown): Error {
   return Object.assign(error, { code: '57014', severity: 'ERROR', cause });
 }
 
-type Callback = (error: Error | null | undefined, result?: unknown) => void;
+type Callback = (error: unknown, result?: unknown) => void;
 
 /**
  * Has every statement on a connection end in time, whichever way it gets there: our own, a transaction's BEGIN, and
@@ -35,7 +36,8 @@ type Callback = (error: Error | null | undefined, result?: unknown) => void;
 export function limitStatements(client: pg.ClientBase, control: StatementControl): void {
   const query = client.query.bind(client) as (...args: unknown[]) => unknown;
 
-  function watch(cancellation: Cancellation | undefined): (error: unknown) => Promise<unknown> {
+  /** Watches what is about to run. `done` is called with its outcome, the error told in our own words. */
+  function watch(cancellation: Cancellation | undefined, done: Callback): Callback {
     let ended = false;
     let cancelling: Promise<void> | undefined;
     const end = () => {
@@ -48,39 +50,38 @@ export function limitStatements(client: pg.ClientBase, control: StatementControl
       ended = true;
       cancelling = control.cancel(client);
     });
-    return async (error) => {
-      clearTimeout(timer);
+    return (error, result) => {
+      if (timer !== undefined) clearTimeout(timer);
       release?.();
+      const reason = ended && error != null ? statementCancelled(error) : error;
       // What comes next on the connection must not be hit by a request that is still on its way.
-      await cancelling;
-      return ended && error != null ? statementCancelled(error) : error;
+      if (cancelling === undefined) done(reason, result);
+      else void cancelling.then(() => done(reason, result));
     };
+  }
+
+  function start(args: unknown[], loan: Cancellation | undefined, done: Callback): void {
+    const [config] = args;
+    if (loan?.cancelled) {
+      process.nextTick(done, statementCancelled());
+      return;
+    }
+    const watched = watch(loan, done);
+    if (config instanceof NamedQuery) {
+      config.callback = watched;
+      query(config);
+    } else query(...args, watched);
   }
 
   function limited(...args: unknown[]): unknown {
     const [config] = args;
     const text = typeof config === 'string' ? config : (config as { text?: string }).text;
     const loan = text?.startsWith('ROLLBACK') ? undefined : loans.get(client);
+    if (config instanceof NamedQuery) return start(args, loan, config.callback as Callback);
     const callback = args.findIndex((argument) => typeof argument === 'function');
-    if (loan?.cancelled) {
-      const error = statementCancelled();
-      if (callback < 0) return Promise.reject(error);
-      process.nextTick(args[callback] as Callback, error);
-      return undefined;
-    }
-    const settle = watch(loan);
-    if (callback >= 0) {
-      const done = args[callback] as Callback;
-      const watched: Callback = (error, result) =>
-        void settle(error).then((reason) => done(reason as Error | null | undefined, result));
-      return query(...args.with(callback, watched));
-    }
-    return (query(...args) as Promise<unknown>).then(
-      (result) => settle(undefined).then(() => result),
-      (error: unknown) =>
-        settle(error).then((reason) => {
-          throw reason;
-        }),
+    if (callback >= 0) return start(args.slice(0, callback), loan, args[callback] as Callback);
+    return new Promise((resolve, reject) =>
+      start(args, loan, (error, result) => (error == null ? resolve(result) : reject(error))),
     );
   }
 

@@ -1,5 +1,6 @@
 import type { PoolClient } from 'pg';
 import type { PrismaClient } from '../../generated/prisma/client.ts';
+import type { Cancellation } from './cancellation.ts';
 import { DatabaseError, toDatabaseError } from './errors.ts';
 import type { Parameter, Queryable, Statement } from './statement.ts';
 
@@ -11,7 +12,13 @@ export interface Connection extends Queryable {
 }
 
 export interface UnitOfWorkOptions {
+  /**
+   * Whether `attempt` is called more than once, or something is stored after it fails: each attempt then has a savepoint
+   * of its own. Otherwise a failed attempt is the whole, and savepoints would be two idle trips.
+   */
   readonly separable: boolean;
+  /** Whether there is one statement and no more: it then commits by itself, without the trips of BEGIN and COMMIT. */
+  readonly oneStatement?: boolean;
 }
 
 /** Longer than any statement before it may still take. */
@@ -25,6 +32,8 @@ const END_LIMIT_MS = 10_000;
 export class UnitOfWork implements Queryable {
   readonly #connect: () => Promise<Connection>;
   readonly #separable: boolean;
+  readonly #oneStatement: boolean;
+  readonly #cancellation: Cancellation | undefined;
   readonly #afterCommit: (() => void)[] = [];
   #connection: Promise<Connection> | undefined;
   #savepoints = 0;
@@ -32,14 +41,17 @@ export class UnitOfWork implements Queryable {
   #turn: Promise<unknown> = Promise.resolve();
   #failed = false;
   #ended = false;
+  #committed = false;
 
-  /**
-   * `separable` says that `attempt` is called more than once, or that something is stored after it fails: each attempt
-   * then has a savepoint of its own. Otherwise a failed attempt is the whole, and savepoints would be two idle trips.
-   */
-  constructor(connect: () => Promise<Connection>, { separable }: UnitOfWorkOptions) {
+  constructor(
+    connect: () => Promise<Connection>,
+    { separable, oneStatement = false }: UnitOfWorkOptions,
+    cancellation?: Cancellation,
+  ) {
     this.#connect = connect;
     this.#separable = separable;
+    this.#oneStatement = oneStatement;
+    this.#cancellation = cancellation;
   }
 
   async #begun(): Promise<Connection> {
@@ -58,13 +70,49 @@ export class UnitOfWork implements Queryable {
 
   /** One statement after the other: loaders of one tick would otherwise meet on the connection. */
   query<Row>(statement: Statement<Row>, values: readonly Parameter[]): Promise<Row[]> {
+    if (this.#oneStatement) return this.#queryAlone(statement, values);
     const result = this.#turn.then(async () => (await this.#begun()).query(statement, values));
     this.#turn = result.catch(() => undefined);
     return result;
   }
 
+  /**
+   * Runs the one statement that there is. Once it is on its way, calling it off can come too late: the statement's own
+   * outcome says what became of it.
+   */
+  async #queryAlone<Row>(statement: Statement<Row>, values: readonly Parameter[]): Promise<Row[]> {
+    if (this.#ended) throw new Error('the unit of work has ended');
+    this.#ended = true;
+    const connection = await this.#connect();
+    let broken: Error | undefined;
+    let released = false;
+    const release = () => {
+      if (!released) connection.release(broken);
+      released = true;
+    };
+    const unanswered = this.#cancellation?.onCancel(() => {
+      broken = new Error('the statement was not answered');
+      setTimeout(release, END_LIMIT_MS).unref();
+    });
+    if (this.#cancellation !== undefined) this.#cancellation.undecided = true;
+    try {
+      const rows = await connection.query(statement, values);
+      broken = undefined;
+      this.#committed = true;
+      return rows;
+    } catch (error) {
+      broken = error instanceof DatabaseError && error.kind === 'unavailable' ? error : undefined;
+      throw error;
+    } finally {
+      if (this.#cancellation !== undefined) this.#cancellation.undecided = false;
+      unanswered?.();
+      release();
+    }
+  }
+
   /** Runs `write` with Prisma's client on this transaction. Throws DatabaseError. */
   async withPrisma<T>(write: (prisma: PrismaClient) => Promise<T>): Promise<T> {
+    if (this.#oneStatement) throw new Error('this unit of work is one statement');
     const { prisma } = await this.#begun();
     try {
       return await write(prisma);
@@ -100,6 +148,11 @@ export class UnitOfWork implements Queryable {
       });
       throw error;
     }
+  }
+
+  /** Whether the one statement is done and has committed by itself: nothing undoes it. */
+  get committed(): boolean {
+    return this.#committed;
   }
 
   /** Calls `callback` once the transaction is committed, and never where it is rolled back. */

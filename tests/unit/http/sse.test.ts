@@ -13,7 +13,13 @@ describe('eventStream', () => {
 
   const open = (keepAliveMs?: number) => {
     const stop = new AbortController();
-    const options = { stop, startId: undefined, ...(keepAliveMs === undefined ? {} : { keepAliveMs }) };
+    const toText = (result: ExecutionResult) => JSON.stringify(result);
+    const options = {
+      stop,
+      startId: undefined,
+      toText,
+      ...(keepAliveMs === undefined ? {} : { keepAliveMs }),
+    };
     return { stop, response: eventStream(silent(), options) };
   };
   /** Reads without waiting: the text of all that has been written. */

@@ -1,0 +1,69 @@
+/**
+ * Holds the published contract against an earlier one (contract section 7): nothing may break, but that a field which
+ * was deprecated, and which the usage report shows unused, may go.
+ *
+ *   npm run schema:check -- [--against REF] [--usage FILE]
+ *
+ * REF is a commit, the one before the last unless it is given. FILE is what /metrics of all instances have said.
+ */
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { parseArgs } from 'node:util';
+import { BreakingChangeType, buildSchema, findBreakingChanges, isObjectType } from 'graphql';
+import { SCHEMA_FILE } from './print-schema.ts';
+
+const METRIC = 'graphql_deprecated_uses_total';
+
+/** How often each deprecated element was used; undefined where the text is no report. */
+function usesIn(report: string): ReadonlyMap<string, number> | undefined {
+  if (!report.includes(`# TYPE ${METRIC} `)) return undefined;
+  const uses = new Map<string, number>();
+  for (const [, element = '', count] of report.matchAll(
+    /^graphql_deprecated_uses_total\{element="([^"]+)".*\} (\S+)$/gm,
+  ))
+    uses.set(element, (uses.get(element) ?? 0) + Number(count));
+  return uses;
+}
+
+/** What of the earlier contract is broken, in words; empty where nothing is. Both are SDL. */
+export function brokenPromises(before: string, after: string, report = ''): readonly string[] {
+  const earlier = buildSchema(before);
+  const uses = usesIn(report);
+  return findBreakingChanges(earlier, buildSchema(after)).flatMap(({ type, description }) => {
+    const [, coordinate = '', typeName = '', field = ''] =
+      /^((\w+)\.(\w+)) was removed\.$/.exec(description) ?? [];
+    const owner = earlier.getType(typeName);
+    const removed =
+      type === BreakingChangeType.FIELD_REMOVED && isObjectType(owner) ? owner.getFields()[field] : undefined;
+    if (removed?.deprecationReason == null) return [description];
+    if (uses === undefined)
+      return [`${description} It was deprecated; whether it is still used takes --usage to tell.`];
+    const count = uses.get(coordinate) ?? 0;
+    return count === 0 ? [] : [`${description} It was deprecated, but was used ${count} times.`];
+  });
+}
+
+const git = (...args: readonly string[]): string | undefined => {
+  try {
+    return execFileSync('git', args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] });
+  } catch {
+    // No repository, or no such commit: there is nothing to hold the contract against.
+    return undefined;
+  }
+};
+
+if (import.meta.main) {
+  const { values } = parseArgs({
+    options: { against: { type: 'string', default: 'HEAD^' }, usage: { type: 'string' } },
+  });
+  const before = git('show', `${values.against}:schema.graphql`);
+  if (before === undefined) {
+    process.stdout.write(`There is no schema.graphql at ${values.against} to hold this one against.\n`);
+  } else {
+    const report = values.usage === undefined ? '' : readFileSync(values.usage, 'utf8');
+    const broken = brokenPromises(before, readFileSync(SCHEMA_FILE, 'utf8'), report);
+    for (const promise of broken) process.stderr.write(`${promise}\n`);
+    if (broken.length > 0) process.exitCode = 1;
+    else process.stdout.write(`Nothing of the contract at ${values.against} is broken.\n`);
+  }
+}

@@ -1,0 +1,36 @@
+import type { Command } from 'commander';
+import { listSigningKeys, rotateSigningKey, SIGNING_KEYS, signerOf } from '../auth/oauth/signing-keys.ts';
+import type { Config } from '../platform/config.ts';
+import type { Database } from '../platform/db/database.ts';
+import { createSealer } from '../platform/sealing.ts';
+import { secretKeyOf } from '../platform/secret-key.ts';
+import type { RunCommand } from './run-command.ts';
+
+const sealerOf = (config: Config) => createSealer(secretKeyOf(config), SIGNING_KEYS);
+
+async function list(database: Database, config: Config) {
+  const keys = await listSigningKeys(database, sealerOf(config));
+  const signer = signerOf(keys, Date.now());
+  return keys.map(({ id, createdAt, signsFrom, usable }) => ({
+    id,
+    createdAt,
+    signsFrom,
+    signs: id === signer?.id,
+    usable,
+  }));
+}
+
+/** `signing-key rotate`, `signing-key list`. */
+export function addSigningKeyCommands(program: Command, run: RunCommand): void {
+  const key = program.command('signing-key').description('the keys that OAuth access tokens are signed with');
+
+  key
+    .command('rotate')
+    .description('has a new key take over in ten seconds; tokens of the old one stay good until they expire')
+    .action(() => run(({ database, config }) => rotateSigningKey(database, sealerOf(config), new Date())));
+
+  key
+    .command('list')
+    .description('lists the keys in the order in which they sign')
+    .action(() => run(({ database, config }) => list(database, config)));
+}

@@ -1,0 +1,152 @@
+import { createHash } from 'node:crypto';
+import { decodeJwt, decodeProtectedHeader, errors } from 'jose';
+import type { Clock } from '../../platform/clock.ts';
+import { type Queryable, statement } from '../../platform/db/statement.ts';
+import { isUuid } from '../../platform/uuid.ts';
+import { looksLikeJwt, type VerifyOptions, verifyJwt } from '../jwt/verify.ts';
+import type { Role } from '../scopes.ts';
+import type { KeyRing } from './key-ring.ts';
+
+/** The type of an access token (RFC 9068 section 2.1). */
+const TYPE = 'at+jwt';
+/** The claim that names the authorization behind a token, hashed: what is revoked with it. Absent without a user. */
+export const FAMILY_CLAIM = 'family';
+
+/** What of an id the database has. Ids of codes and tokens are the codes and tokens themselves. */
+export function hashId(id: string): Uint8Array<ArrayBuffer> {
+  return new Uint8Array(createHash('sha256').update(id).digest());
+}
+
+/** What a token of the service's own says, once its signature, its times and its issuer have been checked. */
+export interface AccessToken {
+  readonly jti: string;
+  readonly clientId: string;
+  /** The user that it was issued for; undefined where the client acts for its owner. */
+  readonly userId: string | undefined;
+  /** The hash of the authorization it belongs to; with a user only. */
+  readonly family: Buffer | undefined;
+  readonly scopes: readonly string[];
+  readonly issuedAt: number;
+  /** Unix time in seconds. */
+  readonly expiresAt: number;
+  readonly issuer: string;
+  readonly audience: string;
+}
+
+/** What stands behind a token right now. */
+export interface Standing {
+  /** The account that acts: the user, or the client's owner. */
+  readonly accountId: string;
+  readonly role: Role;
+  readonly grantId: string | null;
+  readonly lastUsedAt: Date | null;
+  readonly burst: number | null;
+  readonly perSecond: number | null;
+  readonly ended: boolean;
+}
+
+/** A token is dead with its jti, its authorization, its user, its client, and the owner of that. */
+const STANDING = statement<Standing>(
+  'oauth_standing',
+  `SELECT COALESCE(u.id, o.id) AS "accountId", COALESCE(u.role, o.role) AS role, g.id AS "grantId",
+     g.last_used_at AS "lastUsedAt", c.burst, c.per_second AS "perSecond",
+     (o.disabled_at IS NOT NULL OR u.disabled_at IS NOT NULL OR ($2::uuid IS NOT NULL AND (u.id IS NULL OR g.id IS NULL))
+       OR EXISTS (SELECT FROM revoked_tokens t WHERE t.jti = $4)) AS "ended"
+   FROM oauth_clients c JOIN users o ON o.id = c.owner_id
+   LEFT JOIN users u ON u.id = $2::uuid
+   LEFT JOIN oauth_records f ON f.model = 'Grant' AND f.hash = $3::bytea
+   LEFT JOIN oauth_grants g ON g.id = f.grant_id AND g.user_id = u.id AND g.client_id = c.id
+   WHERE c.id = $1`,
+);
+
+export type Checked =
+  | { readonly outcome: 'not-mine' }
+  | { readonly outcome: 'valid'; readonly token: AccessToken }
+  | { readonly outcome: 'invalid'; readonly reason: string };
+
+/** The access tokens of the service's own: told from others' by type and key, checked, looked up. */
+export interface OwnTokens {
+  /** Throws DatabaseError. */
+  check(token: string): Promise<Checked>;
+  /** Undefined where the client is gone. Nothing of it is cached. Throws DatabaseError. */
+  standing(token: Pick<AccessToken, 'jti' | 'clientId' | 'userId' | 'family'>): Promise<Standing | undefined>;
+}
+
+export interface OwnTokensOptions {
+  readonly database: Queryable;
+  readonly keys: KeyRing;
+  readonly clock: Clock;
+  /** Where it is set, tokens of another issuer and for another audience are refused; an origin that changes with the port proves nothing. */
+  readonly issuer: string | undefined;
+}
+
+/** What tokens are for: the one resource that there is (RFC 8707, RFC 9068 section 3). */
+export function audienceOf(issuer: string): string {
+  return `${issuer}/graphql`;
+}
+
+const invalid = (reason: string): Checked => ({ outcome: 'invalid', reason });
+/** Others issue tokens of this type too: theirs cost no look for a key that is not here. */
+function isOurs(token: string, issuer: string | undefined): boolean {
+  if (issuer === undefined) return true;
+  try {
+    return decodeJwt(token).iss === issuer;
+  } catch (error) {
+    if (error instanceof errors.JWTInvalid) return false;
+    throw error;
+  }
+}
+
+const text = (value: unknown): value is string => typeof value === 'string';
+
+export function createOwnTokens({ database, keys, clock, issuer }: OwnTokensOptions): OwnTokens {
+  const verification: VerifyOptions = {
+    keys: [keys.source],
+    issuer,
+    audience: issuer === undefined ? undefined : audienceOf(issuer),
+  };
+  return {
+    async check(token) {
+      if (!looksLikeJwt(token)) return { outcome: 'not-mine' };
+      const { typ, kid } = decodeProtectedHeader(token);
+      if (typ !== TYPE || !text(kid) || !isOurs(token, issuer) || (await keys.publicKey(kid)) === undefined)
+        return { outcome: 'not-mine' };
+      const verified = await verifyJwt(token, verification, clock.now());
+      if (!verified.valid) return invalid(verified.reason);
+      const {
+        sub,
+        exp,
+        iat,
+        jti,
+        iss,
+        aud,
+        client_id: clientId,
+        scope,
+        [FAMILY_CLAIM]: family,
+      } = verified.payload;
+      const hasUser = sub !== clientId;
+      if (!text(jti) || !text(clientId) || !text(iss) || !text(aud) || iat === undefined)
+        return invalid('The token lacks a claim.');
+      if (!isUuid(clientId) || !isUuid(sub) || hasUser !== text(family))
+        return invalid('The token has no acceptable sub claim.');
+      return {
+        outcome: 'valid',
+        token: {
+          jti,
+          clientId,
+          userId: hasUser ? sub : undefined,
+          family: text(family) ? Buffer.from(family, 'base64url') : undefined,
+          scopes: text(scope) ? scope.split(' ') : [],
+          issuedAt: iat,
+          expiresAt: exp,
+          issuer: iss,
+          audience: aud,
+        },
+      };
+    },
+    async standing({ jti, clientId, userId, family }) {
+      const [standing] = await database.query(STANDING, [clientId, userId ?? null, family ?? null, jti]);
+      return standing;
+    },
+  };
+}

@@ -1,0 +1,21 @@
+import { type Queryable, statement } from '../../platform/db/statement.ts';
+import { isUuid } from '../../platform/uuid.ts';
+import type { Role } from '../scopes.ts';
+
+/** An account as the pages of OAuth know it. */
+export interface ActiveAccount {
+  readonly id: string;
+  readonly name: string;
+  readonly email: string;
+  readonly role: Role;
+}
+
+const FIND = statement<ActiveAccount>(
+  'oauth_account',
+  'SELECT id, name, email, role FROM users WHERE id = $1 AND disabled_at IS NULL',
+);
+
+/** An account that can act. Undefined where it is unknown or disabled. Throws DatabaseError. */
+export async function findActiveAccount(db: Queryable, id: string): Promise<ActiveAccount | undefined> {
+  return isUuid(id) ? (await db.query(FIND, [id]))[0] : undefined;
+}

@@ -1,0 +1,106 @@
+import type { PrismaClient } from '../../generated/prisma/client.ts';
+import { type Queryable, statement } from '../../platform/db/statement.ts';
+import { newId } from '../../platform/uuid.ts';
+import { type Role, type Scope, scopesOfRole } from '../scopes.ts';
+import { generateClientSecret, hashClientSecret } from './client-secret.ts';
+import { redirectUriProblem } from './redirect-uri.ts';
+
+export const GRANTS = ['client_credentials', 'authorization_code', 'refresh_token'] as const;
+export type Grant = (typeof GRANTS)[number];
+
+export function isGrant(value: string): value is Grant {
+  return (GRANTS as readonly string[]).includes(value);
+}
+
+/** A client that cannot be made as asked. The message is for whoever asked. */
+export class ClientError extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = 'ClientError';
+  }
+}
+
+export interface NewClient {
+  readonly owner: { readonly id: string; readonly role: Role };
+  readonly name: string;
+  readonly grants: readonly Grant[];
+  readonly scopes: readonly Scope[];
+  readonly redirectUris: readonly string[];
+  /** A public client has no secret: an app on a device or in a browser could not keep one. */
+  readonly public: boolean;
+  readonly burst?: number | undefined;
+  readonly perSecond?: number | undefined;
+}
+
+function check({ owner, grants, scopes, redirectUris, ...client }: NewClient): void {
+  const has = (grant: Grant) => grants.includes(grant);
+  if (has('authorization_code') && redirectUris.length === 0)
+    throw new ClientError('A client with the authorization_code grant needs a redirect URI.');
+  if (!has('authorization_code') && redirectUris.length > 0)
+    throw new ClientError('Redirect URIs go with the authorization_code grant.');
+  if (!has('authorization_code') && !has('client_credentials'))
+    throw new ClientError('Refresh tokens come from the authorization_code grant: name that as well.');
+  if (client.public && has('client_credentials'))
+    throw new ClientError('A public client has no credentials: it cannot have the client_credentials grant.');
+  for (const uri of redirectUris) {
+    const problem = redirectUriProblem(uri);
+    if (problem !== undefined) throw new ClientError(`The redirect URI "${uri}" ${problem}`);
+  }
+  const held = scopesOfRole(owner.role);
+  const beyond = scopes.filter((scope) => !held.includes(scope));
+  // With a user, the user's role counts; alone, a client never has more than its owner (contract section 3).
+  if (!has('authorization_code') && beyond.length > 0)
+    throw new ClientError(`Its owner is a ${owner.role} and cannot hold ${beyond.join(', ')}.`);
+}
+
+/** Makes a client. Its secret is in the answer and nowhere else: only its hash is stored. Throws ClientError. */
+export async function createOAuthClient(
+  prisma: PrismaClient,
+  client: NewClient,
+): Promise<{ client_id: string; client_secret?: string }> {
+  check(client);
+  const secret = client.public ? undefined : generateClientSecret();
+  const { id } = await prisma.oAuthClient.create({
+    data: {
+      id: newId(),
+      ownerId: client.owner.id,
+      name: client.name,
+      grants: [...client.grants],
+      scopes: [...client.scopes],
+      redirectUris: [...new Set(client.redirectUris)],
+      secretHash: secret === undefined ? null : hashClientSecret(secret),
+      burst: client.burst ?? null,
+      perSecond: client.perSecond ?? null,
+    },
+    select: { id: true },
+  });
+  return { client_id: id, ...(secret === undefined ? {} : { client_secret: secret }) };
+}
+
+/** Ends a client and everything that it holds. False where there is no such client (any more). */
+export async function deleteOAuthClient(prisma: PrismaClient, id: string): Promise<boolean> {
+  const { count } = await prisma.oAuthClient.deleteMany({ where: { id } });
+  return count > 0;
+}
+
+export interface ClientRow {
+  readonly id: string;
+  readonly name: string;
+  readonly grants: string[];
+  readonly scopes: string[];
+  readonly redirectUris: string[];
+  readonly secretHash: Buffer | null;
+  readonly ownerRole: Role;
+}
+
+const FIND_CLIENT = statement<ClientRow>(
+  'oauth_client',
+  `SELECT c.id, c.name, c.grants, c.scopes, c.redirect_uris AS "redirectUris", c.secret_hash AS "secretHash",
+     o.role AS "ownerRole"
+   FROM oauth_clients c JOIN users o ON o.id = c.owner_id WHERE c.id = $1 AND o.disabled_at IS NULL`,
+);
+
+/** A client by its client_id, a UUID. A disabled owner's client is as good as deleted. Throws DatabaseError. */
+export async function findOAuthClient(db: Queryable, id: string): Promise<ClientRow | undefined> {
+  return (await db.query(FIND_CLIENT, [id]))[0];
+}

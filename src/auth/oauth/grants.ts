@@ -1,0 +1,45 @@
+import type { PrismaClient } from '../../generated/prisma/client.ts';
+import { type Queryable, statement } from '../../platform/db/statement.ts';
+import { newId } from '../../platform/uuid.ts';
+import type { Scope } from '../scopes.ts';
+
+interface Allowed {
+  readonly scopes: string[];
+}
+
+const FIND = statement<Allowed>(
+  'oauth_grant',
+  'SELECT scopes FROM oauth_grants WHERE user_id = $1 AND client_id = $2',
+);
+/** What was allowed before stays allowed. A client that is gone meanwhile gets nothing. */
+const ALLOW = statement<never>(
+  'oauth_grant_allow',
+  `INSERT INTO oauth_grants (id, user_id, client_id, scopes, created_at) 
+   SELECT $1, $2, c.id, $4::text[], $5 FROM oauth_clients c WHERE c.id = $3
+   ON CONFLICT (user_id, client_id) DO UPDATE
+   SET scopes = ARRAY(SELECT s FROM unnest(oauth_grants.scopes || excluded.scopes) WITH ORDINALITY AS a (s, place)
+     GROUP BY s ORDER BY min(place))`,
+);
+
+export interface Consent {
+  readonly userId: string;
+  readonly clientId: string;
+  readonly scopes: readonly Scope[];
+}
+
+/** Whether the user has allowed the client all of the scopes before. Throws DatabaseError. */
+export async function isAllowed(db: Queryable, { userId, clientId, scopes }: Consent): Promise<boolean> {
+  const [allowed] = await db.query(FIND, [userId, clientId]);
+  return allowed !== undefined && scopes.every((scope) => allowed.scopes.includes(scope));
+}
+
+/** Remembers that the user allows the client the scopes. Throws DatabaseError. */
+export async function allow(db: Queryable, { userId, clientId, scopes }: Consent, now: Date): Promise<void> {
+  await db.query(ALLOW, [newId(), userId, clientId, scopes, now]);
+}
+
+/** Takes back what a user has allowed a client, with every token that came of it. False where there is no such grant. */
+export async function revokeOAuthGrant(prisma: PrismaClient, id: string, userId: string): Promise<boolean> {
+  const { count } = await prisma.oAuthGrant.deleteMany({ where: { id, userId } });
+  return count > 0;
+}

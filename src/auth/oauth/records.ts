@@ -1,0 +1,141 @@
+import type { Clock } from '../../platform/clock.ts';
+import { type Queryable, statement } from '../../platform/db/statement.ts';
+import { hashId } from './access-token.ts';
+
+/**
+ * A record of the OAuth library. What is in the database of it never opens anything: ids are codes and tokens, so
+ * they are stored as hashes and kept out of the payload, which gets its id back when it is read.
+ */
+export interface RecordPayload {
+  readonly jti?: string | undefined;
+  readonly grantId?: string | undefined;
+  readonly accountId?: string | undefined;
+  readonly clientId?: string | undefined;
+  readonly returnTo?: string | undefined;
+  readonly consumed?: number | undefined;
+}
+
+/** An authorization lasts with its refresh token; without one, until the tokens that came of its code have expired. */
+const AUTHORIZATION_LEFT_SECONDS = 3_600;
+/** Stands for the id where the payload repeats it. */
+const ID_MARK = '{id}';
+
+interface Row {
+  readonly payload: RecordPayload;
+  readonly consumedAt: Date | null;
+}
+
+const COLUMNS = 'payload, consumed_at AS "consumedAt"';
+const FIND = statement<Row>(
+  'oauth_record',
+  `SELECT ${COLUMNS} FROM oauth_records WHERE model = $1 AND hash = $2 AND expires_at > $3`,
+);
+const UPSERT = statement<never>(
+  'oauth_record_upsert',
+  `INSERT INTO oauth_records (model, hash, payload, family, expires_at) VALUES ($1, $2, $3::json, $4, $5)
+   ON CONFLICT (model, hash) DO UPDATE SET payload = excluded.payload, expires_at = excluded.expires_at`,
+);
+/** An authorization hangs on what the user has allowed: where that is gone meanwhile, nothing is stored. */
+const UPSERT_AUTHORIZATION = statement<never>(
+  'oauth_authorization_upsert',
+  `INSERT INTO oauth_records (model, hash, payload, grant_id, expires_at)
+   SELECT 'Grant', $1, $2::json, g.id, $5 FROM oauth_grants g WHERE g.user_id = $3 AND g.client_id = $4
+   ON CONFLICT (model, hash) DO UPDATE SET payload = excluded.payload`,
+);
+const PROLONG_AUTHORIZATION = statement<never>(
+  'oauth_authorization_prolong',
+  `UPDATE oauth_records SET expires_at = GREATEST(expires_at, $2) WHERE model = 'Grant' AND hash = $1`,
+);
+const CONSUME = statement<{ one: number }>(
+  'oauth_record_consume',
+  `UPDATE oauth_records SET consumed_at = $3 WHERE model = $1 AND hash = $2 AND consumed_at IS NULL
+   RETURNING 1 AS one`,
+);
+const DESTROY = statement<never>(
+  'oauth_record_destroy',
+  'DELETE FROM oauth_records WHERE model = $1 AND hash = $2',
+);
+const END_FAMILY = statement<never>(
+  'oauth_family_end',
+  `DELETE FROM oauth_records WHERE family = $1 OR (model = 'Grant' AND hash = $1)`,
+);
+const END_FAMILY_OF = statement<never>(
+  'oauth_family_end_of',
+  `DELETE FROM oauth_records WHERE family = (SELECT family FROM oauth_records WHERE model = $1 AND hash = $2)
+     OR (model = 'Grant' AND hash = (SELECT family FROM oauth_records WHERE model = $1 AND hash = $2))`,
+);
+
+/** The records of one model. Everything throws DatabaseError. */
+export interface Records {
+  find(id: string): Promise<RecordPayload | undefined>;
+  upsert(id: string, payload: RecordPayload, expiresInSeconds: number): Promise<void>;
+  /** False where somebody was there before: then all that came of it is ended. */
+  consume(id: string): Promise<boolean>;
+  destroy(id: string): Promise<void>;
+  /** Ends an authorization with all that belongs to it. */
+  endFamily(grantId: string): Promise<void>;
+}
+
+/** The payload without its id, wherever that stands in it. */
+function withoutId(payload: RecordPayload, id: string): string {
+  const { jti, consumed, returnTo, ...rest } = payload;
+  return JSON.stringify({
+    ...rest,
+    ...(returnTo === undefined ? {} : { returnTo: returnTo.replaceAll(id, ID_MARK) }),
+  });
+}
+
+function withId({ payload, consumedAt }: Row, id: string): RecordPayload {
+  const { returnTo } = payload;
+  return {
+    ...payload,
+    jti: id,
+    ...(returnTo === undefined ? {} : { returnTo: returnTo.replaceAll(ID_MARK, id) }),
+    ...(consumedAt === null ? {} : { consumed: Math.floor(consumedAt.getTime() / 1000) }),
+  };
+}
+
+export function createRecords(db: Queryable, clock: Clock, model: string): Records {
+  const now = () => new Date(clock.now());
+  const later = (seconds: number) => new Date(clock.now() + seconds * 1000);
+
+  return {
+    async find(id) {
+      const [row] = await db.query(FIND, [model, hashId(id), now()]);
+      return row && withId(row, id);
+    },
+    async upsert(id, payload, expiresInSeconds) {
+      const body = withoutId(payload, id);
+      const { accountId = null, clientId = null, grantId } = payload;
+      if (model === 'Grant') {
+        const until = later(AUTHORIZATION_LEFT_SECONDS);
+        await db.query(UPSERT_AUTHORIZATION, [hashId(id), body, accountId, clientId, until]);
+        return;
+      }
+      // First the authorization: where this dies in between it lasts a little too long, and nothing hangs in the air.
+      if (model === 'RefreshToken' && grantId !== undefined)
+        await db.query(PROLONG_AUTHORIZATION, [
+          hashId(grantId),
+          later(expiresInSeconds + AUTHORIZATION_LEFT_SECONDS),
+        ]);
+      await db.query(UPSERT, [
+        model,
+        hashId(id),
+        body,
+        grantId === undefined ? null : hashId(grantId),
+        later(expiresInSeconds),
+      ]);
+    },
+    async consume(id) {
+      const mine = (await db.query(CONSUME, [model, hashId(id), now()])).length > 0;
+      if (!mine) await db.query(END_FAMILY_OF, [model, hashId(id)]);
+      return mine;
+    },
+    async destroy(id) {
+      await db.query(DESTROY, [model, hashId(id)]);
+    },
+    async endFamily(grantId) {
+      await db.query(END_FAMILY, [hashId(grantId)]);
+    },
+  };
+}

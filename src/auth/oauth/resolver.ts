@@ -1,0 +1,90 @@
+import type { Clock } from '../../platform/clock.ts';
+import { type Queryable, statement } from '../../platform/db/statement.ts';
+import type { Logger } from '../../platform/log.ts';
+import type { CredentialResolver, Resolution } from '../authenticate.ts';
+import { createBriefCache } from '../brief-cache.ts';
+import { createLastUse } from '../last-use.ts';
+import type { Principal } from '../principal.ts';
+import { effectiveScopes } from '../scopes.ts';
+import type { AccessToken, OwnTokens, Standing } from './access-token.ts';
+
+const TOUCH_GRANT = statement<never>(
+  'oauth_grant_touch',
+  'UPDATE oauth_grants SET last_used_at = $2 WHERE id = $1 AND (last_used_at IS NULL OR last_used_at < $2)',
+);
+
+export interface OAuthResolverOptions {
+  readonly ownTokens: OwnTokens;
+  readonly database: Queryable;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+/** What a principal is looked up by again: token, client, user, authorization. None of it is a secret. */
+type Reference = Pick<AccessToken, 'jti' | 'clientId' | 'userId' | 'family'>;
+
+const nameOf = ({ jti, clientId, userId, family }: Reference): string =>
+  [jti, clientId, userId ?? '', family?.toString('base64url') ?? ''].join(' ');
+
+function referenceOf(name: string): Reference {
+  const [jti = '', clientId = '', userId = '', family = ''] = name.split(' ');
+  return {
+    jti,
+    clientId,
+    userId: userId === '' ? undefined : userId,
+    family: family === '' ? undefined : Buffer.from(family, 'base64url'),
+  };
+}
+
+const ENDED: Resolution = {
+  outcome: 'invalid',
+  reason: 'The access token has been revoked, or its client or account is gone.',
+};
+
+/** Knows the access tokens that the service itself issues, for users and for clients alone. */
+export function oauthResolver({ ownTokens, database, clock, log }: OAuthResolverOptions): CredentialResolver {
+  const known = createBriefCache<Standing | undefined>(clock);
+  const noteUse = createLastUse({
+    clock,
+    log,
+    what: 'an OAuth grant',
+    store: (id, at) => database.query(TOUCH_GRANT, [id, at]),
+  });
+
+  return {
+    kind: 'oauth',
+    async resolve({ place, value }) {
+      if (place !== 'authorization') return { outcome: 'not-mine' };
+      const checked = await ownTokens.check(value);
+      if (checked.outcome !== 'valid') return checked;
+      const { token } = checked;
+      const name = nameOf(token);
+      const standing = await known(name, () => ownTokens.standing(token));
+      if (standing === undefined || standing.ended) return ENDED;
+      const { accountId, role, grantId, lastUsedAt } = standing;
+      return {
+        outcome: 'valid',
+        ...(grantId === null ? {} : { used: () => noteUse(grantId, lastUsedAt) }),
+        principal: {
+          kind: 'oauth',
+          userId: accountId,
+          role,
+          scopes: effectiveScopes(token.scopes, role),
+          clientId: `${accountId}:oauth:${token.clientId}`,
+          credentialId: name,
+          rateLimit: rateLimitOf(standing),
+          expiresAtMs: token.expiresAt * 1000,
+        },
+      };
+    },
+    async stillValid({ credentialId = '' }) {
+      const standing = await ownTokens.standing(referenceOf(credentialId));
+      return standing !== undefined && !standing.ended;
+    },
+  };
+}
+
+function rateLimitOf({ burst, perSecond }: Standing): Principal['rateLimit'] {
+  if (burst === null && perSecond === null) return undefined;
+  return { ...(burst === null ? {} : { burst }), ...(perSecond === null ? {} : { perSecond }) };
+}

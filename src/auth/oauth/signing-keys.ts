@@ -1,0 +1,91 @@
+import { createPrivateKey, generateKeyPairSync, type KeyObject } from 'node:crypto';
+import { calculateJwkThumbprint, type JWK } from 'jose';
+import { type Queryable, statement } from '../../platform/db/statement.ts';
+import type { Sealer } from '../../platform/sealing.ts';
+
+/** What the keys are encrypted for: the purpose of the sealer. */
+export const SIGNING_KEYS = 'OAuth signing keys';
+/** How long an access token lasts (contract section 3). */
+export const ACCESS_TOKEN_SECONDS = 900;
+/** A new key is published for so long before it signs, so that nobody meets a token of a key that is not there yet. */
+export const PUBLISH_AHEAD_MS = 10_000;
+/** A key that no longer signs is kept until the last token it signed has expired, and for clocks that go wrong. */
+const KEEP_MS = ACCESS_TOKEN_SECONDS * 1000 + 120_000;
+/** A key under another secret may still sign elsewhere, in development: whoever can open it removes it, or nobody does. */
+const KEEP_FOREIGN_MS = 30 * 86_400_000;
+
+interface KeyRow {
+  readonly id: string;
+  readonly publicJwk: JWK;
+  readonly privateKey: Buffer;
+  readonly sealedBy: string;
+  readonly createdAt: Date;
+  readonly signsFrom: Date;
+}
+
+/** A key pair as it is stored. */
+export interface SigningKey extends Omit<KeyRow, 'privateKey'> {
+  /** False where it was encrypted under another secret than ours. */
+  readonly usable: boolean;
+  /** The private key. Throws where it is not usable. */
+  open(): KeyObject;
+}
+
+const LIST = statement<KeyRow>(
+  'oauth_keys',
+  `SELECT id, public_jwk AS "publicJwk", private_key AS "privateKey", sealed_by AS "sealedBy",
+     created_at AS "createdAt", signs_from AS "signsFrom"
+   FROM oauth_signing_keys ORDER BY signs_from, id`,
+);
+const INSERT = statement<never>(
+  'oauth_key_insert',
+  `INSERT INTO oauth_signing_keys (id, public_jwk, private_key, sealed_by, created_at, signs_from)
+   VALUES ($1, $2::jsonb, $3, $4, $5, $6)`,
+);
+const PRUNE = statement<{ id: string }>(
+  'oauth_keys_prune',
+  `DELETE FROM oauth_signing_keys k WHERE EXISTS (
+     SELECT FROM oauth_signing_keys n WHERE n.signs_from > k.signs_from
+       AND n.signs_from <= CASE WHEN n.sealed_by = k.sealed_by THEN $1::timestamptz ELSE $2::timestamptz END
+   ) RETURNING id`,
+);
+
+function asKey({ privateKey, ...key }: KeyRow, sealer: Sealer): SigningKey {
+  return {
+    ...key,
+    usable: key.sealedBy === sealer.name,
+    open: () => createPrivateKey({ key: sealer.open(privateKey, key.id), format: 'der', type: 'pkcs8' }),
+  };
+}
+
+/** All keys that tokens may be signed with, those to come included, in the order in which they sign. Throws DatabaseError. */
+export async function listSigningKeys(db: Queryable, sealer: Sealer): Promise<SigningKey[]> {
+  return (await db.query(LIST, [])).map((row) => asKey(row, sealer));
+}
+
+/** Makes a key that signs from the time given. */
+export async function createSigningKey(db: Queryable, sealer: Sealer, now: Date, signsFrom: Date) {
+  const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  const publicJwk = publicKey.export({ format: 'jwk' }) as JWK;
+  const id = await calculateJwkThumbprint(publicJwk);
+  const sealed = sealer.seal(privateKey.export({ format: 'der', type: 'pkcs8' }), id);
+  await db.query(INSERT, [id, JSON.stringify(publicJwk), sealed, sealer.name, now, signsFrom]);
+  return { id, signsFrom };
+}
+
+/** Has a new key take over, once everybody has had time to learn of it. Every token stays good. */
+export function rotateSigningKey(db: Queryable, sealer: Sealer, now: Date) {
+  return createSigningKey(db, sealer, now, new Date(now.getTime() + PUBLISH_AHEAD_MS));
+}
+
+/** The key that signs now: of those we can use the newest whose time has come. */
+export function signerOf(keys: readonly SigningKey[], nowMs: number): SigningKey | undefined {
+  const usable = keys.filter(({ usable }) => usable);
+  return usable.findLast(({ signsFrom }) => signsFrom.getTime() <= nowMs) ?? usable[0];
+}
+
+/** Removes keys that no live token is signed with. How many. Throws DatabaseError. */
+export async function dropOldSigningKeys(db: Queryable, now: Date): Promise<number> {
+  const before = (ms: number) => new Date(now.getTime() - ms);
+  return (await db.query(PRUNE, [before(KEEP_MS), before(KEEP_FOREIGN_MS)])).length;
+}

@@ -1,0 +1,118 @@
+import {
+  type ExecutionArgs,
+  type FieldNode,
+  type GraphQLField,
+  type GraphQLLeafType,
+  type GraphQLSchema,
+  getArgumentValues,
+  getNullableType,
+  getVariableValues,
+  isLeafType,
+  isNonNullType,
+  isObjectType,
+  Kind,
+  type OperationDefinitionNode,
+} from 'graphql';
+import type { Scope } from '../auth/scopes.ts';
+import type { Context } from './context.ts';
+import { requireScope } from './scope-plugin.ts';
+
+/** Writes with one statement, and returns the row as it is then. */
+export type OneStatement = (args: Record<string, unknown>, context: Context) => Promise<object>;
+
+/** A member of the payload: a column of the row, or the name of its type. */
+type Member =
+  | { readonly name: string; readonly property: string; readonly type: GraphQLLeafType }
+  | { readonly name: string; readonly typename: string };
+
+interface Plan {
+  readonly name: string;
+  readonly field: GraphQLField<unknown, unknown>;
+  readonly node: FieldNode;
+  readonly write: OneStatement;
+  readonly members: readonly Member[];
+}
+
+const plans = new WeakMap<OperationDefinitionNode, Plan | 'declined'>();
+
+const responseName = ({ alias, name }: FieldNode) => alias?.value ?? name.value;
+
+function isPlain(node: { readonly kind: Kind; readonly directives?: readonly unknown[] }): node is FieldNode {
+  return node.kind === Kind.FIELD && (node.directives ?? []).length === 0;
+}
+
+function planMembers(type: unknown, node: FieldNode): Member[] | undefined {
+  if (!isObjectType(type)) return undefined;
+  const members = new Map<string, Member>();
+  for (const selection of node.selectionSet?.selections ?? []) {
+    if (!isPlain(selection)) return undefined;
+    const name = responseName(selection);
+    if (selection.name.value === '__typename') members.set(name, { name, typename: type.name });
+    else {
+      const field = type.getFields()[selection.name.value];
+      const property = field?.extensions.pothosExposedField;
+      const leaf = field && getNullableType(field.type);
+      if (typeof property !== 'string' || !isLeafType(leaf)) return undefined;
+      members.set(name, { name, property, type: leaf });
+    }
+  }
+  return [...members.values()];
+}
+
+function planOperation(schema: GraphQLSchema, operation: OperationDefinitionNode): Plan | undefined {
+  const [node, ...others] = operation.selectionSet.selections;
+  if (node === undefined || !isPlain(node) || others.length > 0) return undefined;
+  const field = schema.getMutationType()?.getFields()[node.name.value];
+  const write = field?.extensions.oneStatement as OneStatement | undefined;
+  // What fails in a field that cannot be null leaves no data at all.
+  if (field === undefined || write === undefined || !isNonNullType(field.type)) return undefined;
+  const members = planMembers(field.type.ofType, node);
+  return members && { name: responseName(node), field, node, write, members };
+}
+
+function planOf(schema: GraphQLSchema, operation: OperationDefinitionNode): Plan | undefined {
+  let plan = plans.get(operation);
+  if (plan === undefined) {
+    plan = planOperation(schema, operation) ?? 'declined';
+    plans.set(operation, plan);
+  }
+  return plan === 'declined' ? undefined : plan;
+}
+
+/**
+ * Whether a mutation is one statement and no more: one field that writes so, and columns of its row. Such a statement
+ * needs no transaction around it: PostgreSQL commits it by itself, whole or not at all.
+ */
+export function isOneStatement(schema: GraphQLSchema, operation: OperationDefinitionNode): boolean {
+  return planOf(schema, operation) !== undefined;
+}
+
+/**
+ * The `data` of such a mutation, without an execution around its one field. Undefined where its arguments are wrong:
+ * nothing is written then, and an execution says what is wrong. Throws what the field's resolver throws.
+ */
+export async function runOneStatement(
+  { schema, variableValues }: ExecutionArgs,
+  operation: OperationDefinitionNode,
+  context: Context,
+): Promise<string | undefined> {
+  const plan = planOf(schema, operation);
+  if (plan === undefined) return undefined;
+  const { name, field, node, write, members } = plan;
+  const { coerced } = getVariableValues(schema, operation.variableDefinitions ?? [], variableValues ?? {});
+  if (coerced === undefined) return undefined;
+  let args: Record<string, unknown>;
+  try {
+    args = getArgumentValues(field, node, coerced);
+  } catch {
+    return undefined;
+  }
+  const { scope } = field.extensions as { scope?: Scope };
+  if (scope !== undefined) requireScope(context.caller, scope);
+  const row = (await write(args, context)) as Record<string, unknown>;
+  const payload: Record<string, unknown> = {};
+  for (const member of members)
+    payload[member.name] =
+      'typename' in member ? member.typename : member.type.serialize(row[member.property]);
+  return JSON.stringify({ [name]: payload });
+}

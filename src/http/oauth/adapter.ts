@@ -1,0 +1,56 @@
+import type { Adapter, AdapterPayload } from 'oidc-provider';
+import { findOAuthClient } from '../../auth/oauth/clients.ts';
+import { createRecords } from '../../auth/oauth/records.ts';
+import type { Clock } from '../../platform/clock.ts';
+import type { Queryable } from '../../platform/db/statement.ts';
+import { isUuid } from '../../platform/uuid.ts';
+import { clientMetadata } from './client-metadata.ts';
+import type { Library } from './library.ts';
+
+export interface AdapterOptions {
+  readonly library: Library;
+  readonly database: Queryable;
+  readonly clock: Clock;
+}
+
+/** Clients have a table of their own and are made by the administrator, never here. */
+function clientAdapter({ database }: AdapterOptions): Pick<Adapter, 'find'> {
+  return {
+    async find(id) {
+      const row = isUuid(id) ? await findOAuthClient(database, id) : undefined;
+      return row && clientMetadata(row);
+    },
+  };
+}
+
+/** The library's own sessions are not kept: who is signed in is what the service's session says, at each request. */
+const forgotten: Adapter = {
+  upsert: async () => undefined,
+  find: async () => undefined,
+  findByUid: async () => undefined,
+  findByUserCode: async () => undefined,
+  consume: async () => undefined,
+  destroy: async () => undefined,
+  revokeByGrantId: async () => undefined,
+};
+
+/** Where the library keeps what it has to remember. Everything throws DatabaseError. */
+export function createAdapterFactory(options: AdapterOptions): (model: string) => Adapter {
+  const { library, database, clock } = options;
+  return (model) => {
+    if (model === 'Session') return forgotten;
+    if (model === 'Client') return { ...forgotten, ...clientAdapter(options) };
+    const records = createRecords(database, clock, model);
+    return {
+      ...forgotten,
+      upsert: (id, payload, expiresIn = 0) => records.upsert(id, payload, expiresIn),
+      find: (id) => records.find(id) as Promise<AdapterPayload | undefined>,
+      async consume(id) {
+        // The library looks and then consumes: of two at once both would have looked before either came this far.
+        if (!(await records.consume(id))) throw new library.errors.InvalidGrant('it was used already');
+      },
+      destroy: records.destroy,
+      revokeByGrantId: records.endFamily,
+    };
+  };
+}

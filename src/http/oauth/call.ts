@@ -1,0 +1,126 @@
+import type { EventEmitter } from 'node:events';
+import type { IncomingMessage } from 'node:http';
+import type { KoaContextWithOIDC, default as Provider } from 'oidc-provider';
+import type { Logger } from '../../platform/log.ts';
+import type { RequestState } from '../request-state.ts';
+import { nameClientErrors } from './client-errors.ts';
+import { isPublic } from './client-metadata.ts';
+import { createExchange, type Exchange } from './exchange.ts';
+import { oauthErrorResponse, oauthRefusal } from './oauth-error.ts';
+import { SESSION_COOKIE } from './provider.ts';
+
+export interface Call {
+  readonly request: Request;
+  readonly state: RequestState;
+  /** The body, read. */
+  readonly body?: string | undefined;
+  /** Path and query as the library is to see them. */
+  readonly target: string;
+}
+
+/** What an answer of the library came with. */
+export interface Called {
+  readonly response: Response;
+  /** The client that was authenticated or named. */
+  readonly client: { readonly id: string; readonly isPublic: boolean } | undefined;
+  /** What went wrong inside, where something did. */
+  readonly failure: unknown;
+}
+
+interface Seen {
+  readonly state: RequestState;
+  client: Called['client'];
+  failure: unknown;
+}
+
+/** What the library needs of a request's headers. The rest, and who is asked for and from where, it gets from us. */
+const PASSED_ON = ['authorization', 'content-type', 'cookie', 'user-agent'];
+
+/** Calls the library, and learns from it what it does not say in its answers. */
+export interface LibraryCalls {
+  /** Listens to what a provider does. To be called once for each. */
+  watch(provider: Provider): void;
+  /** The two sides of a request, for those of the library's functions that take them. */
+  exchange(call: Call): Exchange;
+  call(provider: Provider, call: Call): Promise<Called>;
+  /** Whose request it is that the library asks something about. */
+  stateOf(incoming: IncomingMessage): RequestState | undefined;
+}
+
+/** What the library says of a request that it has refused: for the log. */
+const ERRORS = ['grant.error', 'revocation.error', 'introspection.error', 'authorization.error'] as const;
+
+export function createLibraryCalls(issuer: () => string, log: Logger): LibraryCalls {
+  const seen = new WeakMap<IncomingMessage, Seen>();
+  const callbacks = new WeakMap<Provider, ReturnType<Provider['callback']>>();
+
+  function exchange({ request, state, body, target }: Call): Exchange {
+    const headers = Object.fromEntries(
+      PASSED_ON.flatMap((name) => {
+        const value = request.headers.get(name);
+        return value === null ? [] : [[name, value]];
+      }),
+    );
+    const made = createExchange({ method: request.method, target, headers, body, origin: issuer() });
+    seen.set(made.incoming, { state, client: undefined, failure: undefined });
+    return made;
+  }
+
+  return {
+    exchange,
+    stateOf: (incoming) => seen.get(incoming)?.state,
+    watch(provider) {
+      provider.use(async (ctx, next) => {
+        // The library adds the hash of its script where it answers by a form that posts itself.
+        ctx.set(
+          'content-security-policy',
+          "default-src 'none'; script-src; frame-ancestors 'none'; base-uri 'none'",
+        );
+        await next();
+        const entry = seen.get(ctx.req);
+        const { client } = (ctx as unknown as Partial<KoaContextWithOIDC>).oidc ?? {};
+        if (entry !== undefined && client !== undefined)
+          entry.client = { id: client.clientId, isPublic: isPublic(client) };
+      });
+      nameClientErrors(provider);
+      for (const event of ERRORS)
+        (provider as EventEmitter).on(event, (ctx: KoaContextWithOIDC, error: { error: string }) => {
+          const entry = seen.get(ctx.req);
+          if (entry !== undefined) entry.state.errorCodes = [error.error];
+        });
+      const failed = (ctx: Pick<KoaContextWithOIDC, 'req'> | undefined, error: unknown) => {
+        const entry = ctx && seen.get(ctx.req);
+        if (entry === undefined) log.error({ err: error }, 'the OAuth library failed');
+        else entry.failure = error;
+      };
+      provider.on('server_error', failed);
+      // Koa's own event, which the library's types leave out: what no handler of the library has caught.
+      (provider as EventEmitter).on('error', (error: unknown, ctx?: KoaContextWithOIDC) =>
+        failed(ctx, error),
+      );
+      callbacks.set(provider, provider.callback());
+    },
+    async call(provider, call) {
+      const { incoming, outgoing, response } = exchange(call);
+      await callbacks.get(provider)?.(incoming, outgoing);
+      const answered = await response;
+      const { client, failure } = seen.get(incoming) ?? { client: undefined, failure: undefined };
+      const { headers } = answered;
+      for (const name of [...headers.keys()]) if (name.startsWith('access-control-')) headers.delete(name);
+      if (!headers.get('content-type')?.startsWith('text/html')) headers.delete('content-security-policy');
+      const cookies = headers.getSetCookie();
+      headers.delete('set-cookie');
+      for (const cookie of cookies)
+        if (!cookie.startsWith(`${SESSION_COOKIE}=`) && !cookie.startsWith(`${SESSION_COOKIE}.sig=`))
+          headers.append('set-cookie', cookie);
+      // A page that tells of a failure has been made by us.
+      if (failure !== undefined && !headers.get('content-type')?.startsWith('text/html'))
+        return {
+          response: oauthErrorResponse(oauthRefusal(failure, call.state, log)),
+          client,
+          failure,
+        };
+      return { response: answered, client, failure };
+    },
+  };
+}

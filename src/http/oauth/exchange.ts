@@ -1,0 +1,60 @@
+import { IncomingMessage, ServerResponse } from 'node:http';
+import { Socket } from 'node:net';
+
+export interface ExchangeOptions {
+  readonly method: string;
+  /** Path and query. */
+  readonly target: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: string | undefined;
+  /** The origin that addresses in the answer begin with, whatever the client's Host says. */
+  readonly origin: string;
+}
+
+/** A request as Node's own HTTP server would hand it on, and what was answered to it. */
+export interface Exchange {
+  readonly incoming: IncomingMessage;
+  readonly outgoing: ServerResponse;
+  /** Resolves when the answer has ended. */
+  readonly response: Promise<Response>;
+}
+
+type Ending = (chunk?: string | Uint8Array<ArrayBuffer> | null) => ServerResponse;
+
+const WITHOUT_BODY = new Set([204, 304]);
+
+/**
+ * The library speaks Node's HTTP; requests come here through the plugins that all routes share. This stands between
+ * the two, with no socket behind it.
+ */
+export function createExchange({ method, target, headers, body = '', origin }: ExchangeOptions): Exchange {
+  const { host, protocol } = new URL(origin);
+  const socket = Object.assign(new Socket(), { encrypted: protocol === 'https:' });
+  const incoming = new IncomingMessage(socket);
+  const bytes = Buffer.from(body);
+  Object.assign(incoming, {
+    method,
+    url: target,
+    httpVersion: '1.1',
+    headers: { ...headers, host, ...(method === 'POST' ? { 'content-length': String(bytes.length) } : {}) },
+    complete: true,
+  });
+  if (bytes.length > 0) incoming.push(bytes);
+  incoming.push(null);
+  const outgoing = new ServerResponse(incoming);
+  const { promise, resolve } = Promise.withResolvers<Response>();
+  const end: Ending = (chunk) => {
+    const answered = new Headers();
+    for (const [name, value] of Object.entries(outgoing.getHeaders()))
+      for (const one of Array.isArray(value) ? value : [value])
+        if (one !== undefined) answered.append(name, String(one));
+    answered.delete('content-length');
+    const { statusCode: status } = outgoing;
+    const content = WITHOUT_BODY.has(status) || method === 'HEAD' ? null : (chunk ?? '');
+    resolve(new Response(content, { status, headers: answered }));
+    outgoing.emit('finish');
+    return outgoing;
+  };
+  outgoing.end = end as ServerResponse['end'];
+  return { incoming, outgoing, response: promise };
+}

@@ -1,0 +1,234 @@
+import type { Client, Interaction, InteractionResults, default as Provider } from 'oidc-provider';
+import { type ActiveAccount, findActiveAccount } from '../../auth/oauth/accounts.ts';
+import { allow, isAllowed } from '../../auth/oauth/grants.ts';
+import { type Scope, scopesOfRole } from '../../auth/scopes.ts';
+import { setSessionCookie } from '../../auth/session/cookie.ts';
+import type { Login } from '../../auth/session/login.ts';
+import { ApiError } from '../../graphql/errors.ts';
+import type { Clock } from '../../platform/clock.ts';
+import type { Queryable } from '../../platform/db/statement.ts';
+import type { Logger } from '../../platform/log.ts';
+import { addressKey } from '../client-address.ts';
+import { badRequest } from '../json-body.ts';
+import type { RequestState } from '../request-state.ts';
+import type { OriginCheck } from '../same-origin.ts';
+import type { LibraryCalls } from './call.ts';
+import { canBeImpersonated, scopesOf } from './client-metadata.ts';
+import { readForm } from './form.ts';
+import { oauthRefusal } from './oauth-error.ts';
+import { pageResponse } from './page-response.ts';
+import { consentPage } from './pages/consent-page.ts';
+import { loginPage } from './pages/login-page.ts';
+import { pausePage } from './pages/pause-page.ts';
+import { OAUTH_ROUTES, type OAuthRoute } from './paths.ts';
+import { RESOURCE } from './provider.ts';
+import type { SignIns } from './sign-ins.ts';
+
+export interface InteractionOptions {
+  readonly calls: LibraryCalls;
+  readonly database: Queryable;
+  readonly login: Login;
+  readonly signIns: SignIns;
+  readonly checkOrigin: OriginCheck;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+export interface PageRequest {
+  readonly provider: Provider;
+  readonly request: Request;
+  readonly state: RequestState;
+  /** Names the sign-in under way. */
+  readonly uid: string;
+}
+
+/** One authorization that waits for its user. */
+interface UnderWay extends PageRequest {
+  readonly interaction: Interaction;
+  readonly client: Client;
+  readonly redirectUri: string;
+  /** Ends it: sends the user back to the client with what came of it. */
+  finish(result: InteractionResults): Promise<Response>;
+}
+
+/** In the address of the page: what the user has asked for, or that the page was reached from one of our own. */
+const OTHER_ACCOUNT = 'another-account';
+const FROM_HERE = 'from-here';
+
+const EXPIRED =
+  'This sign-in has expired, or was begun in another browser. Go back to the application and start again.';
+const WRONG = 'This e-mail and this password do not belong together. Check both and try again.';
+
+const pathOf = (route: OAuthRoute, uid: string) => OAUTH_ROUTES[route].path.replace(':uid', uid);
+
+const redirect = (location: string, headers: Record<string, string> = {}) =>
+  new Response(null, { status: 303, headers: { location, 'referrer-policy': 'same-origin', ...headers } });
+
+const text = (value: unknown): string => (typeof value === 'string' ? value : '');
+
+const prompts = ({ params }: Interaction, name: string) => text(params.prompt).split(' ').includes(name);
+
+/** The pages between an application that asks and the answer that it gets: who is it, and what do they allow. */
+export function createInteractions(options: InteractionOptions) {
+  const { calls, database, login, signIns, checkOrigin, clock, log } = options;
+
+  /** Throws BAD_REQUEST where there is none, or it belongs to another browser. */
+  async function underWay(arrived: PageRequest): Promise<UnderWay> {
+    const { provider, request, state, uid } = arrived;
+    const { incoming, outgoing } = calls.exchange({ request, state, target: new URL(request.url).pathname });
+    const interaction = await provider.interactionDetails(incoming, outgoing).catch((error: unknown) => {
+      if ((error as { expose?: boolean }).expose === true) throw badRequest(EXPIRED);
+      throw error;
+    });
+    const client = await provider.Client.find(text(interaction.params.client_id));
+    if (interaction.uid !== uid || client === undefined) throw badRequest(EXPIRED);
+    return {
+      ...arrived,
+      interaction,
+      client,
+      redirectUri: text(interaction.params.redirect_uri),
+      async finish(result) {
+        const to = await provider.interactionResult(incoming, outgoing, result, {
+          mergeWithLastSubmission: false,
+        });
+        // Where the browser is, by whatever name it knows us: its cookies are there.
+        return redirect(new URL(to).pathname);
+      },
+    };
+  }
+
+  function showLogin(
+    { uid, client, redirectUri, interaction }: UnderWay,
+    email?: string,
+    failed?: FailedLogin,
+  ) {
+    const page = loginPage({
+      clientName: client.clientName ?? client.clientId,
+      loginPath: pathOf('login', uid),
+      cancelPath: pathOf('cancel', uid),
+      email: (email ?? text(interaction.params.login_hint)).slice(0, 254),
+      problem: failed?.problem,
+    });
+    return pageResponse(page, { redirectUri, ...failed });
+  }
+
+  /** What the client asks for, as far as the account can hold it. */
+  function scopesFor({ client, interaction }: UnderWay, { role }: ActiveAccount): Scope[] {
+    const asked = text(interaction.params.scope).split(' ');
+    const held = scopesOfRole(role);
+    return scopesOf(client, { alone: false }).filter(
+      (scope) => asked.includes(scope) && held.includes(scope),
+    );
+  }
+
+  function showConsent(context: UnderWay, account: ActiveAccount, scopes: readonly Scope[]): Response {
+    const { uid, client, redirectUri } = context;
+    const { protocol, host } = new URL(redirectUri);
+    const page = consentPage({
+      clientName: client.clientName ?? client.clientId,
+      destination: host === '' ? protocol.slice(0, -1) : host,
+      account,
+      scopes,
+      allowPath: pathOf('allow', uid),
+      cancelPath: pathOf('cancel', uid),
+      otherAccountPath: `${pathOf('interaction', uid)}?${OTHER_ACCOUNT}`,
+    });
+    return pageResponse(page, { redirectUri });
+  }
+
+  async function authorize({ provider, client, finish }: UnderWay, userId: string, scopes: readonly Scope[]) {
+    const grant = new provider.Grant({ accountId: userId, clientId: client.clientId });
+    grant.addResourceScope(RESOURCE, scopes.join(' '));
+    const grantId = await grant.save();
+    return finish({ login: { accountId: userId, remember: false }, consent: { grantId } });
+  }
+
+  /** Who has signed in here, or is signed in with the service anyway. */
+  async function accountOf({ request, interaction }: UnderWay): Promise<ActiveAccount | undefined> {
+    const userId =
+      (await signIns.rememberedIn(interaction)) ??
+      (prompts(interaction, 'login') ? undefined : (await signIns.sessionOf(request))?.userId);
+    return userId === undefined ? undefined : findActiveAccount(database, userId);
+  }
+
+  async function show(context: UnderWay): Promise<Response> {
+    const { request, interaction, client, uid, finish } = context;
+    const { searchParams } = new URL(request.url);
+    if (searchParams.has(OTHER_ACCOUNT)) return showLogin(context);
+    const account = await accountOf(context);
+    if (account === undefined) {
+      if (request.headers.get('sec-fetch-site') === 'cross-site' && !searchParams.has(FROM_HERE))
+        return pageResponse(pausePage(`${pathOf('interaction', uid)}?${FROM_HERE}`));
+      return showLogin(context);
+    }
+    const scopes = scopesFor(context, account);
+    if (scopes.length === 0)
+      return finish({
+        error: 'invalid_scope',
+        error_description: 'the account cannot hold any of the scopes',
+      });
+    const asks = prompts(interaction, 'consent') || canBeImpersonated(client);
+    const consent = { userId: account.id, clientId: client.clientId, scopes };
+    if (!asks && (await isAllowed(database, consent))) return authorize(context, account.id, scopes);
+    return showConsent(context, account, scopes);
+  }
+
+  async function signIn(context: UnderWay): Promise<Response> {
+    const { request, state, interaction, uid } = context;
+    const form = new URLSearchParams(await readForm(request));
+    const email = form.get('email') ?? '';
+    try {
+      const loggedIn = await login({
+        email,
+        password: form.get('password') ?? '',
+        origin: `address:${addressKey(state.clientAddress)}`,
+        userAgent: request.headers.get('user-agent'),
+      });
+      if (loggedIn === undefined)
+        return showLogin(context, email, {
+          problem: WRONG,
+          status: 401,
+          headers: { 'www-authenticate': 'Bearer' },
+        });
+      await signIns.replace(request, interaction, loggedIn.sessionId);
+      return redirect(pathOf('interaction', uid), { 'set-cookie': setSessionCookie(loggedIn.sessionId) });
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error;
+      const { description, status, headers } = oauthRefusal(error, state, log);
+      const wait = headers['retry-after'];
+      const problem = status === 429 ? `Too many attempts. Try again in ${wait} seconds.` : description;
+      return showLogin(context, email, { problem, status, headers });
+    }
+  }
+
+  async function confirm(context: UnderWay): Promise<Response> {
+    const { request, client, uid } = context;
+    const shown = new URLSearchParams(await readForm(request)).get('account');
+    const account = await accountOf(context);
+    // Who has signed out or changed accounts since has not seen what they allow.
+    if (account === undefined || account.id !== shown) return redirect(pathOf('interaction', uid));
+    const scopes = scopesFor(context, account);
+    const consent = { userId: account.id, clientId: client.clientId, scopes };
+    await allow(database, consent, new Date(clock.now()));
+    return authorize(context, account.id, scopes);
+  }
+
+  return async (
+    route: 'interaction' | 'login' | 'allow' | 'cancel',
+    arrived: PageRequest,
+  ): Promise<Response> => {
+    if (route === 'interaction') return show(await underWay(arrived));
+    const refusal = checkOrigin(arrived.request);
+    if (refusal !== undefined) throw refusal;
+    const context = await underWay(arrived);
+    if (route === 'login') return signIn(context);
+    if (route === 'allow') return confirm(context);
+    return context.finish({ error: 'access_denied', error_description: 'the user said no' });
+  };
+}
+
+interface FailedLogin {
+  readonly problem: string;
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+}

@@ -1,0 +1,38 @@
+import type { Configuration } from 'oidc-provider';
+import type { Logger } from '../../platform/log.ts';
+import type { LibraryCalls } from './call.ts';
+import { oauthRefusal } from './oauth-error.ts';
+import { pageHeaders } from './page-response.ts';
+import { errorPage } from './pages/error-page.ts';
+
+/** What a person can do about an error that cannot be sent back to the application. */
+const MESSAGES: Readonly<Record<string, string>> = {
+  invalid_client: 'The application that sent you here is not known, or not any more.',
+  invalid_redirect_uri:
+    'The application that sent you here wants its answer at an address that it is not registered with. Nothing was sent there.',
+};
+const OTHERWISE = 'Go back to the application and start again.';
+
+/** Shows what the library cannot tell the application: such a redirect would lead wherever anybody likes. */
+export function createErrorRenderer(
+  { stateOf }: Pick<LibraryCalls, 'stateOf'>,
+  log: Logger,
+): NonNullable<Configuration['renderError']> {
+  return (ctx, out, error) => {
+    const state = stateOf(ctx.req);
+    if (state === undefined) throw error;
+    const { requestId } = state;
+    ctx.set(pageHeaders());
+    if (!('expose' in error) || error.expose !== true) {
+      const { status, headers, description } = oauthRefusal(error, state, log);
+      ctx.status = status;
+      ctx.set({ ...headers });
+      ctx.body = errorPage({ title: 'Something went wrong', message: description, requestId });
+      return;
+    }
+    state.errorCodes = [out.error];
+    const detail = [out.error, out.error_description].filter((part) => part !== undefined).join(': ');
+    const message = MESSAGES[out.error] ?? OTHERWISE;
+    ctx.body = errorPage({ title: 'This did not work', message, detail, requestId });
+  };
+}

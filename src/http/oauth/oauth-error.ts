@@ -1,0 +1,37 @@
+import type { ErrorCode } from '../../graphql/errors.ts';
+import { type MaskOptions, maskError, publicError } from '../../graphql/mask-error.ts';
+import type { RequestState } from '../request-state.ts';
+
+/** The service's own codes as the errors of OAuth (RFC 6749 sections 4.1.2.1 and 5.2). */
+const OAUTH_CODES: Partial<Record<ErrorCode, string>> = {
+  UNAUTHENTICATED: 'invalid_client',
+  RATE_LIMITED: 'temporarily_unavailable',
+  SERVICE_UNAVAILABLE: 'temporarily_unavailable',
+  TIMEOUT: 'temporarily_unavailable',
+  INTERNAL_SERVER_ERROR: 'server_error',
+};
+
+export interface OAuthRefusal {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly error: string;
+  readonly description: string;
+}
+
+/** An error as OAuth tells it. What is internal is logged in full and told as nothing. */
+export function oauthRefusal(error: unknown, state: RequestState, log: MaskOptions['log']): OAuthRefusal {
+  const masked = maskError(error, { requestId: state.requestId, log });
+  const { code, status, headers } = publicError(masked);
+  state.errorCodes = [code];
+  // RFC 6749 section 5.2: no quotes, no backslashes, ASCII.
+  const description = masked.message.replaceAll(/["\\]/g, "'").replaceAll(/[^\x20-\x7e]/g, '?');
+  return { status, headers, error: OAUTH_CODES[code] ?? 'invalid_request', description };
+}
+
+/** The same as the response of an endpoint that programs call: RFC 6749's form. */
+export function oauthErrorResponse({ status, headers, error, description }: OAuthRefusal): Response {
+  return new Response(JSON.stringify({ error, error_description: description }), {
+    status,
+    headers: { 'content-type': 'application/json; charset=utf-8', ...headers },
+  });
+}

@@ -1,0 +1,66 @@
+import type { CredentialResolver } from '../../auth/authenticate.ts';
+import { revokeToken } from '../../auth/jwt/blocklist.ts';
+import type { Authority } from '../../auth/oauth/authority.ts';
+import type { Login } from '../../auth/session/login.ts';
+import { revokeSession } from '../../auth/session/store.ts';
+import type { Clock } from '../../platform/clock.ts';
+import type { Database } from '../../platform/db/database.ts';
+import type { Logger } from '../../platform/log.ts';
+import { addressKey } from '../client-address.ts';
+import type { RateLimiter } from '../rate-limit/limiter.ts';
+import type { BucketPolicy } from '../rate-limit/token-bucket.ts';
+import type { HttpPlugin } from '../request-state.ts';
+import type { OriginCheck } from '../same-origin.ts';
+import { createLibraryCalls } from './call.ts';
+import { createEndpoints } from './endpoints.ts';
+import { createInteractions } from './interactions.ts';
+import { createErrorRenderer } from './library-errors.ts';
+import { useOAuth } from './plugin.ts';
+import { createProviderSource } from './provider-source.ts';
+import { createSignIns } from './sign-ins.ts';
+
+export interface OAuthOptions {
+  /** The origin that the service is known by. */
+  readonly issuer: () => string;
+  readonly authority: Authority;
+  /** Knows the service's own sessions. */
+  readonly sessions: CredentialResolver;
+  readonly login: Login;
+  readonly checkOrigin: OriginCheck;
+  readonly limiter: RateLimiter;
+  readonly policy: BucketPolicy;
+  readonly database: Database;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+/** Wires what OAuth's routes are made of. */
+export function createOAuth(options: OAuthOptions): HttpPlugin {
+  const { issuer, authority, limiter, database, clock, log } = options;
+  const { keys, ownTokens, cookieKey } = authority;
+  const calls = createLibraryCalls(issuer, log);
+  const provider = createProviderSource({
+    issuer,
+    keys,
+    cookieKey,
+    database,
+    clock,
+    renderError: createErrorRenderer(calls, log),
+    onCreated: calls.watch,
+  });
+  const endpoints = createEndpoints({
+    calls,
+    issuer,
+    ownTokens,
+    revokeToken: (token) => revokeToken(database.prisma, token),
+    failure: ({ clientAddress }) => limiter.failure(`address:${addressKey(clientAddress)}`),
+  });
+  const signIns = createSignIns({
+    sessions: options.sessions,
+    endSession: (id, userId) => revokeSession(database.prisma, id, userId),
+    clock,
+  });
+  const { login, checkOrigin, policy } = options;
+  const interactions = createInteractions({ calls, database, login, signIns, checkOrigin, clock, log });
+  return useOAuth({ provider, issuer, keys, calls, endpoints, interactions, limiter, policy, log });
+}

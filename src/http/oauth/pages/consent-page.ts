@@ -1,0 +1,57 @@
+import type { Role, Scope } from '../../../auth/scopes.ts';
+import { html } from './html.ts';
+import { layout } from './layout.ts';
+import { scopeWords } from './scope-words.ts';
+
+export interface ConsentPage {
+  readonly clientName: string;
+  /** Where the answer is sent: the host or, for an app, its scheme. */
+  readonly destination: string;
+  readonly account: {
+    readonly id: string;
+    readonly name: string;
+    readonly email: string;
+    readonly role: Role;
+  };
+  readonly scopes: readonly Scope[];
+  readonly allowPath: string;
+  readonly cancelPath: string;
+  readonly otherAccountPath: string;
+}
+
+const TICK = html`<svg viewBox="0 0 24 24" aria-hidden="true"><path d="M5 12.5l4.5 4.5L19 7.5"/></svg>`;
+
+/** The first letter as a reader sees it, however many code points it takes. */
+function initialOf(name: string): string {
+  const [first] = new Intl.Segmenter().segment(name.trim());
+  return first?.segment.toUpperCase() ?? '';
+}
+
+export function consentPage(page: ConsentPage): string {
+  const { clientName, destination, account, scopes, allowPath, cancelPath, otherAccountPath } = page;
+  return layout({
+    title: `Allow ${clientName}?`,
+    content: html`<h1>Allow <strong>${clientName}</strong> to use your account?</h1>
+<div class="account">
+<span class="initial" aria-hidden="true">${initialOf(account.name)}</span>
+<p>Signed in as <strong>${account.name}</strong><br><span class="soft">${account.email}</span></p>
+</div>
+<p class="soft">Not you? <a href="${otherAccountPath}">Use another account</a></p>
+<h2 id="asks">${clientName} will be able to</h2>
+<ul class="scopes" aria-labelledby="asks">
+${scopes.map(
+  (scope) => html`<li>${TICK}${scopeWords(scope, account.role)}</li>
+`,
+)}</ul>
+<p class="soft">${clientName} never sees your password, and you can take this back at any time. Whatever you choose, you go on to <strong>${destination}</strong>.</p>
+<div class="actions pair">
+<form method="post" action="${allowPath}">
+<input type="hidden" name="account" value="${account.id}">
+<button type="submit">Allow</button>
+</form>
+<form method="post" action="${cancelPath}">
+<button class="second" type="submit">Cancel</button>
+</form>
+</div>`,
+  });
+}

@@ -1,0 +1,73 @@
+import { createHash } from 'node:crypto';
+import { type Html, html } from './html.ts';
+
+const STYLE = `
+:root { color-scheme: light dark; --ink: #17212b; --soft: #52606d; --line: #d3dae1; --edge: #7b8794; --paper: #fff; --ground: #f1f4f7; --act: #0b5fb0; --act-over: #094c8d; --on-act: #fff; --tint: #eef4fb; --good: #18794e; --bad: #a4161a; --bad-tint: #fdf0f0; }
+@media (prefers-color-scheme: dark) { :root { --ink: #e8edf2; --soft: #a9b6c3; --line: #36424f; --edge: #76889a; --paper: #1a222b; --ground: #10161d; --act: #79b8ff; --act-over: #a5d0ff; --on-act: #06182b; --tint: #202c38; --good: #6fd3a2; --bad: #ff9c9c; --bad-tint: #33201f; } }
+* { box-sizing: border-box; }
+body { margin: 0; padding: 1.5rem 1rem 3rem; min-height: 100vh; display: grid; grid-template-columns: minmax(0, 28rem); place-content: start center; gap: 1rem; background: var(--ground); color: var(--ink); font: 1rem/1.5 system-ui, sans-serif; }
+@media (min-width: 40rem) and (min-height: 50rem) { body { padding-top: 12vh; } }
+header { display: flex; align-items: center; justify-content: center; gap: .5rem; font-weight: 600; color: var(--soft); }
+header svg { width: 1.5rem; height: 1.5rem; fill: none; stroke: var(--act); stroke-width: 2; }
+main { padding: 1.75rem 1.5rem; background: var(--paper); border: 1px solid var(--line); border-radius: 1rem; box-shadow: 0 1px 2px rgb(0 0 0 / 6%), 0 8px 24px rgb(0 0 0 / 6%); overflow-wrap: anywhere; }
+@media (min-width: 40rem) { main { padding: 2rem; } }
+h1 { margin: 0; font-size: 1.5rem; line-height: 1.25; text-wrap: balance; }
+h2 { margin: 1.5rem 0 .5rem; font-size: 1rem; }
+p { margin: .5rem 0 0; }
+label { display: block; margin-top: 1.125rem; font-weight: 600; }
+input { display: block; width: 100%; min-height: 2.875rem; margin-top: .25rem; padding: .5rem .75rem; font: inherit; color: inherit; background: var(--paper); border: 1px solid var(--edge); border-radius: .5rem; }
+button { display: block; width: 100%; min-height: 2.875rem; padding: .5rem 1rem; font: inherit; font-weight: 600; border: 1px solid var(--act); border-radius: .5rem; background: var(--act); color: var(--on-act); cursor: pointer; }
+button:hover { background: var(--act-over); border-color: var(--act-over); }
+button.second { background: transparent; border-color: var(--edge); color: var(--ink); }
+button.second:hover { background: var(--tint); }
+:focus-visible { outline: 3px solid var(--act); outline-offset: 2px; }
+a { color: var(--act); }
+.soft { color: var(--soft); font-size: .875rem; }
+.soft strong { color: var(--ink); }
+.problem { margin-top: 1.25rem; padding: .75rem 1rem; border-left: 4px solid var(--bad); border-radius: .5rem; background: var(--bad-tint); color: var(--bad); }
+.account { display: grid; grid-template-columns: auto minmax(0, 1fr); align-items: center; column-gap: .75rem; margin-top: 1.25rem; padding: .75rem; border: 1px solid var(--line); border-radius: .75rem; }
+.account p { margin: 0; line-height: 1.35; }
+.initial { display: grid; place-items: center; width: 2.5rem; height: 2.5rem; border-radius: 50%; background: var(--tint); color: var(--act); font-weight: 700; }
+.scopes { margin: 0; padding: 0; list-style: none; }
+.scopes li { display: grid; grid-template-columns: 1.25rem minmax(0, 1fr); gap: .625rem; padding: .5rem 0; border-top: 1px solid var(--line); }
+.scopes li:first-child { border-top: 0; }
+.scopes svg { width: 1.25rem; height: 1.25rem; margin-top: .125rem; fill: none; stroke: var(--good); stroke-width: 2.5; stroke-linecap: round; stroke-linejoin: round; }
+.actions { display: grid; gap: .75rem; margin-top: 1.5rem; }
+@media (min-width: 40rem) { .actions.pair { grid-template-columns: 1fr 1fr; } }
+`;
+
+/** What the policy of a page allows for the sake of its looks (CSP level 3, section 6.6.4.3): this text and no other. */
+export const STYLE_HASH = `'sha256-${createHash('sha256').update(STYLE).digest('base64')}'`;
+
+export interface Page {
+  readonly title: string;
+  readonly content: Html;
+  /** More for the head. */
+  readonly head?: Html;
+}
+
+const NO_MORE: Html = { html: '' };
+
+/** The service's sign: posts, and what ties them together. */
+const MARK = html`<svg viewBox="0 0 24 24" aria-hidden="true"><path d="M7 8l5 8M17 8l-5 8M8 6h8"/><circle cx="6" cy="6" r="2.5"/><circle cx="18" cy="6" r="2.5"/><circle cx="12" cy="18" r="2.5"/></svg>`;
+
+/** A whole page. It needs no script and loads nothing. */
+export function layout({ title, content, head = NO_MORE }: Page): string {
+  const style: Html = { html: `<style>${STYLE}</style>` };
+  return html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>${title} – Content Graph</title>
+${style}${head}
+</head>
+<body>
+<header>${MARK}Content Graph</header>
+<main>
+${content}
+</main>
+</body>
+</html>
+`.html;
+}

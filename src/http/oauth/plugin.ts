@@ -1,0 +1,118 @@
+import type { default as Provider } from 'oidc-provider';
+import type { KeyRing } from '../../auth/oauth/key-ring.ts';
+import { ApiError } from '../../graphql/errors.ts';
+import type { Logger } from '../../platform/log.ts';
+import { addressKey } from '../client-address.ts';
+import { jsonResponse } from '../error-response.ts';
+import { badRequest } from '../json-body.ts';
+import type { RateLimiter } from '../rate-limit/limiter.ts';
+import type { BucketPolicy } from '../rate-limit/token-bucket.ts';
+import type { HttpPlugin, RequestState } from '../request-state.ts';
+import type { LibraryCalls } from './call.ts';
+import { metadataOf } from './discovery.ts';
+import type { Endpoints } from './endpoints.ts';
+import { withoutOwnResource } from './form.ts';
+import type { createInteractions } from './interactions.ts';
+import { oauthErrorResponse, oauthRefusal } from './oauth-error.ts';
+import { pageResponse } from './page-response.ts';
+import { errorPage } from './pages/error-page.ts';
+import { isOAuthPage, isOAuthPath, OAUTH_ROUTES, type OAuthRoute, oauthRouteOf } from './paths.ts';
+import type { ProviderSource } from './provider-source.ts';
+
+export interface OAuthPluginOptions {
+  readonly provider: ProviderSource;
+  readonly issuer: () => string;
+  readonly keys: KeyRing;
+  readonly calls: LibraryCalls;
+  readonly endpoints: Endpoints;
+  readonly interactions: ReturnType<typeof createInteractions>;
+  readonly limiter: RateLimiter;
+  readonly policy: BucketPolicy;
+  readonly log: Logger;
+}
+
+/** Marks the requests to OAuth's routes, so that whatever refuses them does it in OAuth's form. */
+export function useOAuthErrors(): HttpPlugin {
+  return {
+    onRequest({ url, serverContext: { state } }) {
+      state.oauth = isOAuthPath(url.pathname);
+    },
+  };
+}
+
+/** The routes of OAuth 2.0 (contract section 3): the library's, and what it leaves to us. */
+export function useOAuth(options: OAuthPluginOptions): HttpPlugin {
+  const { issuer, keys, calls, endpoints, interactions, limiter, policy, log } = options;
+
+  /** Each sign-in begins with a row in the database, for anybody who asks: an address gets so many. */
+  async function limitPages({ clientAddress }: RequestState): Promise<void> {
+    const { refusal } = await limiter.request(`pages of address:${addressKey(clientAddress)}`, policy);
+    if (refusal !== undefined) throw refusal;
+  }
+
+  async function authorize(provider: Provider, request: Request, state: RequestState): Promise<Response> {
+    const { pathname, search } = new URL(request.url);
+    const query = withoutOwnResource(search.slice(1), issuer());
+    const target = query === '' ? pathname : `${pathname}?${query}`;
+    const { response } = await calls.call(provider, { request, state, target });
+    return response;
+  }
+
+  async function discover(provider: Provider, request: Request, state: RequestState): Promise<Response> {
+    const plain = new Request(request.url);
+    const target = OAUTH_ROUTES.discovery.path;
+    const { response } = await calls.call(provider, { request: plain, state, target });
+    return jsonResponse(metadataOf((await response.json()) as Record<string, unknown>));
+  }
+
+  async function answer(route: OAuthRoute, uid: string, request: Request, state: RequestState) {
+    if (route === 'jwks')
+      return jsonResponse({ keys: await keys.published() }, 200, {
+        'content-type': 'application/jwk-set+json; charset=utf-8',
+      });
+    if (isOAuthPage(new URL(request.url).pathname)) await limitPages(state);
+    const provider = await options.provider();
+    const arrived = { provider, request, state };
+    switch (route) {
+      case 'discovery':
+        return discover(provider, request, state);
+      case 'authorize':
+      case 'resume':
+        return authorize(provider, request, state);
+      case 'token':
+      case 'revoke':
+      case 'introspect':
+        return endpoints[route](arrived);
+      default:
+        return interactions(route, { ...arrived, uid });
+    }
+  }
+
+  async function dispatch(url: URL, request: Request, state: RequestState): Promise<Response> {
+    const { route, uid } = oauthRouteOf(url.pathname);
+    if (route === undefined)
+      throw new ApiError('NOT_FOUND', 'There is nothing at this address.', { status: 404 });
+    const { methods } = OAUTH_ROUTES[route];
+    if (!(methods as readonly string[]).includes(request.method))
+      throw badRequest(`This takes ${methods.join(' and ')}.`, 405, { allow: methods.join(', ') });
+    if (state.refusal !== undefined) throw state.refusal;
+    if (state.authenticationError !== undefined) throw state.authenticationError;
+    return answer(route, uid, request, state);
+  }
+
+  function refuse(error: unknown, url: URL, state: RequestState): Response {
+    const refusal = oauthRefusal(error, state, log);
+    if (!isOAuthPage(url.pathname)) return oauthErrorResponse(refusal);
+    const { status, headers, description } = refusal;
+    const title = status < 500 ? 'This did not work' : 'Something went wrong';
+    const page = errorPage({ title, message: description, requestId: state.requestId });
+    return pageResponse(page, { status, headers });
+  }
+
+  return {
+    async onRequest({ request, url, serverContext: { state }, endResponse }) {
+      if (!state.oauth) return;
+      endResponse(await dispatch(url, request, state).catch((error: unknown) => refuse(error, url, state)));
+    },
+  };
+}

@@ -1,0 +1,52 @@
+import type { default as Provider } from 'oidc-provider';
+import type { KeyRing } from '../../auth/oauth/key-ring.ts';
+import type { Clock } from '../../platform/clock.ts';
+import type { Queryable } from '../../platform/db/statement.ts';
+import { type Library, loadLibrary } from './library.ts';
+import { createProvider, type ProviderOptions } from './provider.ts';
+
+export interface ProviderSourceOptions {
+  readonly issuer: () => string;
+  readonly keys: KeyRing;
+  readonly cookieKey: () => string;
+  readonly database: Queryable;
+  readonly clock: Clock;
+  readonly renderError: ProviderOptions['renderError'];
+  /** Called for each one that is made. */
+  readonly onCreated: (provider: Provider) => void;
+}
+
+/** Gives the OAuth library with the key that signs now. Throws DatabaseError. */
+export type ProviderSource = () => Promise<Provider>;
+
+export function createProviderSource({
+  issuer,
+  keys,
+  cookieKey,
+  onCreated,
+  ...options
+}: ProviderSourceOptions): ProviderSource {
+  let library: Promise<Library> | undefined;
+  let made: { readonly name: string; readonly provider: Provider } | undefined;
+
+  return async () => {
+    library ??= loadLibrary().catch((error: unknown) => {
+      library = undefined;
+      throw error;
+    });
+    const [loaded, signer] = await Promise.all([library, keys.signer()]);
+    const name = `${issuer()} ${signer.id}`;
+    if (made?.name !== name) {
+      const provider = createProvider({
+        ...options,
+        library: loaded,
+        issuer: issuer(),
+        signer,
+        cookieKey: cookieKey(),
+      });
+      onCreated(provider);
+      made = { name, provider };
+    }
+    return made.provider;
+  };
+}

@@ -1,0 +1,178 @@
+import type { Configuration, JWK, KoaContextWithOIDC, default as Provider } from 'oidc-provider';
+import { audienceOf, FAMILY_CLAIM, hashId } from '../../auth/oauth/access-token.ts';
+import { findActiveAccount } from '../../auth/oauth/accounts.ts';
+import { matchesClientSecret } from '../../auth/oauth/client-secret.ts';
+import { GRANTS } from '../../auth/oauth/clients.ts';
+import { ACCESS_TOKEN_SECONDS, type SigningKey } from '../../auth/oauth/signing-keys.ts';
+import { SCOPES } from '../../auth/scopes.ts';
+import type { Clock } from '../../platform/clock.ts';
+import type { Queryable } from '../../platform/db/statement.ts';
+import { createAdapterFactory } from './adapter.ts';
+import { OWNER_ROLE, scopesOf } from './client-metadata.ts';
+import type { Library } from './library.ts';
+import { OAUTH_ROUTES } from './paths.ts';
+import { interactionPolicyOf } from './policy.ts';
+
+/** The one resource that tokens are for, by a name that stays when the service moves. */
+export const RESOURCE = 'urn:content-graph-api';
+/** The library's own session: it lives for one request, so its cookie goes nowhere. */
+export const SESSION_COOKIE = 'oauth_session';
+
+const MINUTE = 60;
+const DAY = 86_400;
+/** Contract section 3. A sign-in may take an hour; an authorization lasts as long as what hangs on it. */
+const TTL = {
+  AuthorizationCode: MINUTE,
+  AccessToken: ACCESS_TOKEN_SECONDS,
+  ClientCredentials: ACCESS_TOKEN_SECONDS,
+  RefreshToken: 30 * DAY,
+  Interaction: 60 * MINUTE,
+  Session: MINUTE,
+  Grant: 100 * 365 * DAY,
+};
+/** Methods of RFC 6749 section 2.3; a public client has none. */
+const CLIENT_AUTHENTICATION = ['client_secret_basic', 'client_secret_post', 'none'] as const;
+
+export interface ProviderOptions {
+  readonly library: Library;
+  readonly issuer: string;
+  readonly signer: SigningKey;
+  readonly cookieKey: string;
+  readonly database: Queryable;
+  readonly clock: Clock;
+  readonly renderError: NonNullable<Configuration['renderError']>;
+}
+
+/** A client asks for nothing beyond what it was made for; asking for nothing means all of it (RFC 6749 section 3.3). */
+function checkScopes({ oidc }: KoaContextWithOIDC, { errors }: Library): void {
+  const { client, params } = oidc;
+  if (client === undefined || params === undefined) return;
+  if (params.scope === undefined) params.scope = client.scope;
+  const own = scopesOf(client, { alone: false }) as readonly string[];
+  const beyond = String(params.scope)
+    .split(' ')
+    .find((scope) => !own.includes(scope));
+  if (beyond !== undefined) throw new errors.InvalidScope('requested scope is not allowed', beyond);
+}
+
+function configure(options: ProviderOptions): Configuration {
+  const { library, issuer, signer, cookieKey, database, renderError } = options;
+  const { errors } = library;
+  const cookie = { httpOnly: true, sameSite: 'lax', signed: true } as const;
+  return {
+    adapter: createAdapterFactory(options),
+    jwks: {
+      keys: [
+        { ...(signer.open().export({ format: 'jwk' }) as JWK), kid: signer.id, alg: 'ES256', use: 'sig' },
+      ],
+    },
+    cookies: {
+      keys: [cookieKey],
+      names: { session: SESSION_COOKIE, interaction: 'oauth_interaction', resume: 'oauth_resume' },
+      long: cookie,
+      short: cookie,
+    },
+    routes: {
+      authorization: OAUTH_ROUTES.authorize.path,
+      token: OAUTH_ROUTES.token.path,
+      revocation: OAUTH_ROUTES.revoke.path,
+      introspection: OAUTH_ROUTES.introspect.path,
+      jwks: OAUTH_ROUTES.jwks.path,
+    },
+    scopes: [...SCOPES],
+    responseTypes: ['code'],
+    clientAuthMethods: [...CLIENT_AUTHENTICATION],
+    clientDefaults: { id_token_signed_response_alg: 'ES256' },
+    enabledJWA: { idTokenSigningAlgValues: ['ES256'] },
+    extraClientMetadata: { properties: [OWNER_ROLE] },
+    pkce: { required: () => true },
+    allowOmittingSingleRegisteredRedirectUri: false,
+    rotateRefreshToken: true,
+    issueRefreshToken: async (_ctx, client) => client.grantTypeAllowed('refresh_token'),
+    expiresWithSession: async () => false,
+    ttl: TTL,
+    clientBasedCORS: () => true,
+    renderError,
+    interactions: {
+      policy: interactionPolicyOf(library),
+      url: (_ctx, { uid }) => OAUTH_ROUTES.interaction.path.replace(':uid', uid),
+    },
+    async findAccount(_ctx, id) {
+      const account = await findActiveAccount(database, id);
+      return account && { accountId: account.id, claims: async () => ({ sub: account.id }) };
+    },
+    // What is revoked with the authorization carries its name, hashed as it is stored.
+    extraTokenClaims: async (_ctx, token) =>
+      'grantId' in token && token.grantId !== undefined
+        ? { [FAMILY_CLAIM]: Buffer.from(hashId(token.grantId)).toString('base64url') }
+        : undefined,
+    features: {
+      clientCredentials: { enabled: true },
+      introspection: {
+        enabled: true,
+        // The library knows when an authorization has ended, and nothing of accounts.
+        allowedPolicy: async (_ctx, client, token) =>
+          token.clientId === client.clientId &&
+          ('accountId' in token && token.accountId !== undefined
+            ? (await findActiveAccount(database, token.accountId)) !== undefined
+            : true),
+      },
+      revocation: {
+        enabled: true,
+        allowedPolicy: async (_ctx, client, token) => token.clientId === client.clientId,
+      },
+      resourceIndicators: {
+        enabled: true,
+        async defaultResource(ctx) {
+          checkScopes(ctx, library);
+          return RESOURCE;
+        },
+        useGrantedResource: async () => true,
+        async getResourceServerInfo(ctx, resource, client) {
+          if (resource !== RESOURCE) throw new errors.InvalidTarget();
+          const alone = ctx.oidc.params?.grant_type === 'client_credentials';
+          const scopes = scopesOf(client, { alone });
+          if (
+            alone &&
+            !String(ctx.oidc.params?.scope)
+              .split(' ')
+              .some((s) => scopes.some((own) => own === s))
+          )
+            throw new errors.InvalidScope(
+              'the account of the client cannot hold the scope',
+              String(ctx.oidc.params?.scope),
+            );
+          return {
+            scope: scopes.join(' '),
+            audience: audienceOf(issuer),
+            accessTokenTTL: ACCESS_TOKEN_SECONDS,
+            accessTokenFormat: 'jwt',
+            jwt: { sign: { alg: 'ES256', kid: signer.id } },
+          };
+        },
+      },
+      devInteractions: { enabled: false },
+      dPoP: { enabled: false },
+      pushedAuthorizationRequests: { enabled: false },
+      rpInitiatedLogout: { enabled: false },
+      userinfo: { enabled: false },
+    },
+    discovery: {
+      grant_types_supported: [...GRANTS],
+      revocation_endpoint_auth_methods_supported: [...CLIENT_AUTHENTICATION],
+      introspection_endpoint_auth_methods_supported: CLIENT_AUTHENTICATION.filter((name) => name !== 'none'),
+    },
+  };
+}
+
+/** The OAuth library, set up. It signs with one key for as long as it lives: for another key another is made. */
+export function createProvider(options: ProviderOptions): Provider {
+  const { library, issuer } = options;
+  const provider = new library.Provider(issuer, configure(options));
+  Object.defineProperty(provider.Client.prototype, 'compareClientSecret', {
+    value(this: { readonly clientSecret: string }, presented: string): boolean {
+      return matchesClientSecret(presented, Buffer.from(this.clientSecret, 'base64url'));
+    },
+  });
+  return provider;
+}

@@ -1,0 +1,53 @@
+import type { Interaction } from 'oidc-provider';
+import type { CredentialResolver } from '../../auth/authenticate.ts';
+import type { Principal } from '../../auth/principal.ts';
+import { sessionCookie } from '../../auth/session/cookie.ts';
+import type { Clock } from '../../platform/clock.ts';
+
+/** Who is signed in, as far as the pages of an authorization go. */
+export interface SignIns {
+  /** The account that has signed in on the pages of this authorization, while its session lasts. */
+  rememberedIn(interaction: Interaction): Promise<string | undefined>;
+  /** The session that the request's cookie opens. */
+  sessionOf(request: Request): Promise<Principal | undefined>;
+  /** Remembers a new session in the authorization, and ends the one that its cookie takes the place of. */
+  replace(request: Request, interaction: Interaction, sessionId: string): Promise<void>;
+}
+
+export interface SignInOptions {
+  readonly sessions: CredentialResolver;
+  readonly endSession: (id: string, userId: string) => Promise<unknown>;
+  readonly clock: Clock;
+}
+
+/** Under this name an unfinished authorization knows who has signed in. */
+interface Remembered {
+  readonly signedIn?: Pick<Principal, 'userId' | 'credentialId'>;
+}
+
+export function createSignIns({ sessions, endSession, clock }: SignInOptions): SignIns {
+  async function principalOf(cookie: string | undefined): Promise<Principal | undefined> {
+    if (cookie === undefined) return undefined;
+    const resolution = await sessions.resolve({ place: 'cookie', value: cookie });
+    return resolution.outcome === 'valid' ? resolution.principal : undefined;
+  }
+
+  const sessionOf = (request: Request) => principalOf(sessionCookie(request.headers.get('cookie')));
+
+  return {
+    sessionOf,
+    async rememberedIn({ result }) {
+      const { signedIn } = (result ?? {}) as Remembered;
+      if (signedIn === undefined) return undefined;
+      return (await sessions.stillValid(signedIn as Principal)) ? signedIn.userId : undefined;
+    },
+    async replace(request, interaction, sessionId) {
+      const [before, opened] = await Promise.all([sessionOf(request), principalOf(sessionId)]);
+      if (opened === undefined) return;
+      const { userId, credentialId } = opened;
+      interaction.result = { signedIn: { userId, credentialId } };
+      await interaction.save(interaction.exp - Math.floor(clock.now() / 1000));
+      if (before?.credentialId !== undefined) await endSession(before.credentialId, before.userId);
+    },
+  };
+}

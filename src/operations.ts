@@ -1,0 +1,99 @@
+import type { ExecutionArgs, ExecutionResult, GraphQLSchema } from 'graphql';
+import type { Credentials } from './auth/credentials.ts';
+import type { Passwords } from './auth/password-check.ts';
+import type { Caller } from './auth/principal.ts';
+import type { PostFeed } from './events/feed.ts';
+import type { Context } from './graphql/context.ts';
+import { createAccountCheck } from './http/account-check.ts';
+import { createDocuments } from './http/document.ts';
+import { createGate } from './http/gate.ts';
+import { createIdempotentRunner } from './http/idempotency/idempotent-runner.ts';
+import { createOperationCheck, type OperationCheck } from './http/operation.ts';
+import { createOperationLimiter } from './http/operation-limits/cost.ts';
+import type { OperationContext } from './http/request-state.ts';
+import { createRunner } from './http/runner.ts';
+import type { OriginCheck } from './http/same-origin.ts';
+import { createStreamExpiry } from './http/stream-expiry.ts';
+import { createStreamLimit } from './http/stream-limit.ts';
+import type { StreamMetrics } from './http/stream-metrics.ts';
+import { createSubscriber, openEvents, type Subscriber } from './http/subscription.ts';
+import type { Clock } from './platform/clock.ts';
+import type { Config } from './platform/config.ts';
+import type { Database } from './platform/db/database.ts';
+import type { Logger } from './platform/log.ts';
+import type { Metrics } from './platform/metrics.ts';
+
+export interface OperationsOptions {
+  readonly config: Config;
+  readonly database: Database;
+  readonly log: Logger;
+  readonly clock: Clock;
+  readonly metrics: Metrics;
+  readonly schema: GraphQLSchema;
+  readonly lookAhead: boolean;
+  readonly passwords: Passwords;
+  readonly feed: PostFeed;
+  readonly streamMetrics: StreamMetrics;
+  readonly checkOrigin: OriginCheck;
+  readonly stillValid: Credentials['stillValid'];
+  /** Ends the event streams. */
+  readonly shutdown: AbortSignal;
+  readonly onCommit: () => void;
+}
+
+/** The way of an operation: whether it may run, in what context, and how each kind is run. */
+export interface Operations {
+  readonly check: OperationCheck;
+  contextOf(initial: OperationContext): Context;
+  /** Queries and mutations, those with an Idempotency-Key once. */
+  execute(args: ExecutionArgs): Promise<ExecutionResult>;
+  readonly subscribe: Subscriber;
+}
+
+/** Makes what runs operations, within the limits that the settings give. */
+export function createOperations(options: OperationsOptions): Operations {
+  const { config, database, log, clock, metrics, schema, lookAhead, passwords, feed } = options;
+  const { streamMetrics, checkOrigin, stillValid, shutdown, onCommit } = options;
+  const limits = config.operationLimits;
+  const gate = createGate(config.maxConcurrentOperations, config.maxQueuedOperations);
+  const streams = createStreamLimit(config.maxStreams);
+  metrics.gauge('graphql_operations_running', 'Operations that run right now.', () => gate.inside);
+  metrics.gauge('graphql_operations_waiting', 'Operations that wait for others to end.', () => gate.waiting);
+  metrics.gauge('event_streams_open', 'Event streams that are open.', () => streams.total);
+  const runner = createRunner({ database, log, gate, timeoutMs: config.operationTimeoutMs, onCommit });
+  const untilExpiry = createStreamExpiry({
+    stillValid,
+    recheckMs: config.credentialRecheckMs,
+    now: clock.now,
+    log,
+  });
+  return {
+    check: createOperationCheck({
+      documents: createDocuments({ schema, introspection: config.introspection, limits }),
+      limiter: createOperationLimiter(schema, limits),
+      needsAccount: createAccountCheck(schema),
+      checkOrigin,
+    }),
+    contextOf(initial) {
+      const { requestId, caller } = initial.state;
+      return {
+        requestId,
+        caller: caller as Caller,
+        db: database,
+        lookAhead,
+        unitOfWork: undefined,
+        passwords,
+        events: () => openEvents(feed, initial, shutdown),
+      };
+    },
+    execute: createIdempotentRunner({
+      runner,
+      database,
+      clock,
+      log,
+      retentionMs: config.idempotencyRetentionMs,
+      limits,
+    }),
+    subscribe: createSubscriber({ runner, streams, metrics: streamMetrics, untilExpiry, log }),
+  };
+}

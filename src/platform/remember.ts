@@ -1,0 +1,19 @@
+const MAX_KEPT = 200;
+const MAX_LENGTH = 200;
+
+/**
+ * The pure function with its results kept, for what comes with nearly every request and is nearly always the same,
+ * such as an Accept header. Bounded: long texts are computed each time, and many different ones begin anew.
+ */
+export function remember<T>(compute: (text: string) => T): (text: string) => T {
+  const kept = new Map<string, T>();
+  return (text) => {
+    const known = kept.get(text);
+    if (known !== undefined || kept.has(text)) return known as T;
+    const result = compute(text);
+    if (text.length > MAX_LENGTH) return result;
+    if (kept.size >= MAX_KEPT) kept.clear();
+    kept.set(text, result);
+    return result;
+  };
+}

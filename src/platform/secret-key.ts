@@ -1,0 +1,43 @@
+import { randomBytes } from 'node:crypto';
+import { chmodSync, linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Config } from './config.ts';
+
+const FILE = 'secret-key';
+const RANDOM_BYTES = 48;
+
+function stored(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'utf8').trim();
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
+  }
+}
+
+/**
+ * The secret that keys are made from: SECRET_KEY or, where that is not set (never in production), random bytes in a
+ * file of DATA_DIR that only its owner can read. The file appears whole or not at all, and of two processes that make
+ * it at once both end up with the same. Throws where it can be neither read nor written.
+ */
+export function secretKeyOf({ secretKey, dataDir }: Pick<Config, 'secretKey' | 'dataDir'>): string {
+  if (secretKey !== undefined) return secretKey;
+  const path = join(dataDir, FILE);
+  const known = stored(path);
+  if (known !== undefined) return known;
+  mkdirSync(dataDir, { recursive: true });
+  const draft = `${path}.${randomBytes(6).toString('hex')}`;
+  try {
+    writeFileSync(draft, `${randomBytes(RANDOM_BYTES).toString('base64url')}\n`, {
+      mode: 0o600,
+      flush: true,
+    });
+    chmodSync(draft, 0o600);
+    linkSync(draft, path);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+  } finally {
+    rmSync(draft, { force: true });
+  }
+  return readFileSync(path, 'utf8').trim();
+}

@@ -1,0 +1,194 @@
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import * as oauth from 'oauth4webapi';
+import type { Page } from 'playwright-core';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { type BrowserOptions, openBrowser } from '../support/browser.ts';
+import { INSECURE, startApplication } from '../support/oauth-application.ts';
+import { temporaryFolder } from '../support/process.ts';
+import { admin, startServer } from '../support/server.ts';
+
+const SETTINGS = { RATE_LIMIT_BURST: '10000' };
+const USER = {
+  name: 'Grace Hopper',
+  email: 'grace.hopper@example.com',
+  password: 'a password of the browser',
+};
+const SCOPES = 'posts:read posts:write comments:write users:read';
+const WIDTHS = [390, 1280];
+
+/** A picture of the page in each width, where a folder for them is named. */
+async function picture(page: Page, name: string): Promise<void> {
+  const folder = process.env.SCREENSHOTS;
+  if (folder === undefined) return;
+  await mkdir(folder, { recursive: true });
+  const before = page.viewportSize();
+  for (const width of WIDTHS) {
+    await page.setViewportSize({ width, height: width < 600 ? 844 : 800 });
+    await page.screenshot({ path: join(folder, `${name}-${width}.png`), fullPage: true });
+  }
+  if (before !== null) await page.setViewportSize(before);
+}
+
+/** A service with one user, an application of somebody else's, and a browser in front of its page. */
+async function start(options: BrowserOptions = {}) {
+  const dataDir = await temporaryFolder();
+  const server = await startServer(dataDir, SETTINGS);
+  const application = await startApplication();
+  const { name, email, password } = USER;
+  await admin(['user', 'create', '--name', name, '--email', email, '--password', password], dataDir);
+  const made = await admin(
+    [
+      ...['oauth-client', 'create', '--owner', email, '--name', 'Reading List', '--scopes', SCOPES],
+      ...['--grants', 'authorization_code refresh_token', '--redirect-uri', application.redirectUri],
+    ],
+    dataDir,
+  );
+  expect(made.stderr).toBe('');
+  const client: oauth.Client = { client_id: made.json.client_id };
+  const authentication = oauth.ClientSecretBasic(made.json.client_secret);
+  const begun = await application.begin(server.origin, client, SCOPES);
+  const browser = await openBrowser(server.origin, {
+    ...options,
+    others: [application.origin, ...(options.others ?? [])],
+  });
+  onTestFinished(() => browser.close());
+  const page = await browser.context.newPage();
+  const complaints: string[] = [];
+  page.on('console', (message) => {
+    // Chromium reports every answer past 400 here, that to a wrong password among them.
+    if (!message.text().startsWith('Failed to load resource')) complaints.push(message.text());
+  });
+  page.on('pageerror', ({ message }) => complaints.push(message));
+  await page.goto(application.origin);
+  return { server, application, client, authentication, begun, browser, page, complaints };
+}
+
+const signIn = async (page: Page) => {
+  await page.getByLabel('E-mail').fill(USER.email);
+  await page.getByLabel('Password').fill(USER.password);
+  await page.getByRole('button', { name: 'Sign in' }).click();
+};
+
+describe('the pages of an authorization', () => {
+  it('lead from an application through login and consent to tokens that any library gets', async () => {
+    const { server, application, client, authentication, begun, browser, page, complaints } = await start();
+    const { returns } = application;
+    await page.getByRole('link', { name: 'Sign in' }).click();
+    await page.getByRole('heading', { name: 'Sign in' }).waitFor();
+    expect(await page.title()).toContain('Sign in');
+    await picture(page, 'login');
+
+    // With the keyboard alone: the e-mail has the focus already.
+    await page.keyboard.type(USER.email);
+    await page.keyboard.press('Tab');
+    await page.keyboard.type('not the password of the browser');
+    await page.keyboard.press('Enter');
+    await page.getByRole('alert').waitFor();
+    expect(await page.getByLabel('E-mail').inputValue()).toBe(USER.email);
+    expect(await page.getByLabel('Password').inputValue()).toBe('');
+    await picture(page, 'login-wrong');
+    await page.keyboard.type(USER.password);
+    await page.keyboard.press('Enter');
+
+    await page.getByRole('heading', { name: 'Reading List' }).first().waitFor();
+    expect(await page.getByRole('listitem').count()).toBe(SCOPES.split(' ').length);
+    await expect.poll(() => page.getByRole('main').innerText()).toContain(USER.email);
+    await picture(page, 'consent');
+    await page.getByRole('button', { name: 'Allow' }).press('Enter');
+    await expect.poll(() => returns.length).toBe(1);
+    expect(complaints).toEqual([]);
+    expect(browser.strayRequests).toEqual([]);
+
+    const tokens = await begun.finish(returns[0] ?? new URL(application.origin), authentication);
+    const viewer = await server.gql('{ viewer { name } }', { key: tokens.access_token });
+    expect(viewer.data).toEqual({ viewer: { name: USER.name } });
+
+    const refreshed = await oauth.processRefreshTokenResponse(
+      begun.server,
+      client,
+      await oauth.refreshTokenGrantRequest(
+        begun.server,
+        client,
+        authentication,
+        tokens.refresh_token ?? '',
+        INSECURE,
+      ),
+    );
+    const introspect = async (token: string) =>
+      oauth.processIntrospectionResponse(
+        begun.server,
+        client,
+        await oauth.introspectionRequest(begun.server, client, authentication, token, INSECURE),
+      );
+    expect(await introspect(refreshed.access_token)).toMatchObject({ active: true, scope: SCOPES });
+    const revoked = await oauth.revocationRequest(
+      begun.server,
+      client,
+      authentication,
+      refreshed.refresh_token ?? '',
+      INSECURE,
+    );
+    await oauth.processRevocationResponse(revoked);
+    expect(await introspect(refreshed.access_token)).toEqual({ active: false });
+
+    // Signed in and allowed before: nothing is asked a second time.
+    await page.goto(begun.authorizationUrl.href);
+    await expect.poll(() => returns.length).toBe(2);
+    expect(returns[1]?.searchParams.get('code')).toEqual(expect.any(String));
+  });
+
+  it('need no script, and take the user back where they say no', async () => {
+    const { application, page, browser } = await start({ javaScriptEnabled: false });
+    await page.getByRole('link', { name: 'Sign in' }).click();
+    await signIn(page);
+    await page.getByRole('button', { name: 'Cancel' }).click();
+    await expect.poll(() => application.returns.length).toBe(1);
+    const { searchParams } = application.returns[0] ?? new URL(application.origin);
+    expect(searchParams.get('error')).toBe('access_denied');
+    expect(searchParams.has('state')).toBe(true);
+    expect(searchParams.has('code')).toBe(false);
+    expect(browser.strayRequests).toEqual([]);
+  });
+
+  it('let the application lead its user on from where they come back', async () => {
+    const home = await startApplication();
+    const { application, page, complaints } = await start({ others: [home.origin] });
+    application.sendOn(`${home.origin}/welcome`);
+    await page.getByRole('link', { name: 'Sign in' }).click();
+    await signIn(page);
+    await page.getByRole('button', { name: 'Allow' }).click();
+    await page.waitForURL(`${home.origin}/welcome`);
+    expect(application.returns[0]?.searchParams.has('code')).toBe(true);
+    expect(complaints).toEqual([]);
+  });
+
+  it('can be left before signing in, and entered as somebody else', async () => {
+    const { application, page, begun } = await start();
+    await page.getByRole('link', { name: 'Sign in' }).click();
+    await page.getByRole('button', { name: 'Cancel' }).click();
+    await expect.poll(() => application.returns.length).toBe(1);
+    expect(application.returns[0]?.searchParams.get('error')).toBe('access_denied');
+    await page.goto(begun.authorizationUrl.href);
+    await signIn(page);
+    await page.getByRole('link', { name: 'Use another account' }).click();
+    expect(await page.getByLabel('E-mail').inputValue()).toBe('');
+  });
+
+  it('are never shown inside a page of somebody else', async () => {
+    const { application, page } = await start();
+    await page.goto(`${application.origin}/frame`);
+    await expect.poll(() => page.frames()[1]?.url()).toBe('chrome-error://chromewebdata/');
+  });
+
+  it('say in words what is wrong with a request that cannot go back', async () => {
+    const { page, begun } = await start();
+    const url = new URL(begun.authorizationUrl);
+    url.searchParams.set('redirect_uri', 'https://elsewhere.example/callback');
+    await page.goto(url.href);
+    expect(await page.getByRole('heading').first().innerText()).not.toBe('');
+    expect(await page.getByRole('main').innerText()).toContain('redirect_uri');
+    expect(new URL(page.url()).origin).toBe(url.origin);
+    await picture(page, 'error');
+  });
+});
