@@ -4,6 +4,7 @@ import packageJson from '../package.json' with { type: 'json' };
 import { createCredentials } from './auth/credentials.ts';
 import { createAuthority } from './auth/oauth/authority.ts';
 import { createPasswords } from './auth/password-check.ts';
+import { anonymousCaller } from './auth/principal.ts';
 import { createLogin } from './auth/session/login.ts';
 import { revokeSession } from './auth/session/store.ts';
 import { choresOf } from './chores.ts';
@@ -123,6 +124,7 @@ export function createApp({
   const streamMetrics = createStreamMetrics(metrics);
   const notifications = connectNotifications({ database, log, onWake: feed.wake });
   const house = keepHouse(choresOf(config, database, clock), log);
+  const anonymous = anonymousCaller(config);
   const operations = createOperations({
     config,
     database,
@@ -130,6 +132,7 @@ export function createApp({
     clock,
     metrics,
     schema,
+    anonymous,
     lookAhead,
     passwords,
     feed,
@@ -156,7 +159,7 @@ export function createApp({
     ...(config.graphiql ? [useGraphiqlPage({ path: ENDPOINT, endpoint: ENDPOINT, demoKey })] : []),
     useAuthentication({
       resolvers: credentials.resolvers,
-      anonymousScopes: config.anonymousRead ? ['posts:read'] : [],
+      anonymous,
       isSecure: transport.isSecure,
       ignoredOn: (pathname) => pathname === LOGIN_PATH || isOAuthPath(pathname),
       log,

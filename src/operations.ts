@@ -1,7 +1,7 @@
 import type { ExecutionArgs, ExecutionResult, GraphQLSchema } from 'graphql';
 import type { Credentials } from './auth/credentials.ts';
 import type { Passwords } from './auth/password-check.ts';
-import type { Caller } from './auth/principal.ts';
+import type { Anonymous, Caller } from './auth/principal.ts';
 import type { PostFeed } from './events/feed.ts';
 import type { Context } from './graphql/context.ts';
 import { createAccountCheck } from './http/account-check.ts';
@@ -30,6 +30,7 @@ export interface OperationsOptions {
   readonly clock: Clock;
   readonly metrics: Metrics;
   readonly schema: GraphQLSchema;
+  readonly anonymous: Anonymous;
   readonly lookAhead: boolean;
   readonly passwords: Passwords;
   readonly feed: PostFeed;
@@ -52,7 +53,7 @@ export interface Operations {
 
 /** Makes what runs operations, within the limits that the settings give. */
 export function createOperations(options: OperationsOptions): Operations {
-  const { config, database, log, clock, metrics, schema, lookAhead, passwords, feed } = options;
+  const { config, database, log, clock, metrics, schema, anonymous, lookAhead, passwords, feed } = options;
   const { streamMetrics, checkOrigin, stillValid, shutdown, onCommit } = options;
   const limits = config.operationLimits;
   const gate = createGate(config.maxConcurrentOperations, config.maxQueuedOperations);
@@ -71,7 +72,7 @@ export function createOperations(options: OperationsOptions): Operations {
     check: createOperationCheck({
       documents: createDocuments({ schema, introspection: config.introspection, limits }),
       limiter: createOperationLimiter(schema, limits),
-      needsAccount: createAccountCheck(schema),
+      needsAccount: createAccountCheck(schema, anonymous),
       checkOrigin,
     }),
     contextOf(initial) {

@@ -22,6 +22,11 @@ export interface Anonymous {
   readonly scopes: ReadonlySet<Scope>;
 }
 
+/** The caller of every request without credentials. */
+export function anonymousCaller({ anonymousRead }: { readonly anonymousRead: boolean }): Anonymous {
+  return { kind: 'anonymous', scopes: new Set<Scope>(anonymousRead ? ['posts:read'] : []) };
+}
+
 export type Caller = Principal | Anonymous;
 
 export function isAuthenticated(caller: Caller): caller is Principal {

@@ -12,7 +12,7 @@ declare global {
     interface FieldOptions {
       /** The scope that the caller needs for this field (contract section 3). */
       scope?: Scope;
-      /** Only an account may ask for this field, whatever else its resolver looks at. */
+      /** Asked for without credentials, the field refuses its operation as a whole, whatever ANONYMOUS_READ says. */
       account?: boolean;
     }
   }
@@ -43,7 +43,10 @@ export function requireScope(caller: Caller, scope: Scope): void {
   });
 }
 
-/** The field option `scope`: checked before the field's resolver, and before a subscription opens. `account` is checked by the resolver. */
+/**
+ * The field option `scope` is checked before the field's resolver, and before a subscription opens. `account` is kept
+ * for the check of whole operations.
+ */
 class ScopePlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
   override onOutputFieldConfig(config: PothosOutputFieldConfig<Types>): PothosOutputFieldConfig<Types> {
     const { scope, account } = config.pothosOptions as Guards;

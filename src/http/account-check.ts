@@ -7,25 +7,24 @@ import {
   visit,
   visitWithTypeInfo,
 } from 'graphql';
-import type { Scope } from '../auth/scopes.ts';
+import type { Anonymous } from '../auth/principal.ts';
 import { needsMoreThan } from '../graphql/scope-plugin.ts';
 import { prune } from './operation-limits/prune.ts';
 import type { Variables } from './variables.ts';
 
-/** Whether an operation asks for something that only an account may have, whatever its branches skip left aside. */
+/** Whether an operation asks for something that it needs credentials for. What `@skip` leaves out is not asked for. */
 export type AccountCheck = (
   document: DocumentNode,
   operation: OperationDefinitionNode,
   variables: Variables,
-  scopes: ReadonlySet<Scope>,
 ) => boolean;
 
 /**
  * For callers without credentials who may read something all the same: what else an operation has in it refuses it as
  * a whole before anything of it runs (contract section 3). The variables are looked at only where that depends on them.
  */
-export function createAccountCheck(schema: GraphQLSchema): AccountCheck {
-  const mentions = (document: DocumentNode, scopes: ReadonlySet<Scope>): boolean => {
+export function createAccountCheck(schema: GraphQLSchema, { scopes }: Anonymous): AccountCheck {
+  const mentions = (document: DocumentNode): boolean => {
     const types = new TypeInfo(schema);
     let found = false;
     const Field = () => {
@@ -36,14 +35,13 @@ export function createAccountCheck(schema: GraphQLSchema): AccountCheck {
     visit(document, visitWithTypeInfo(types, { Field }));
     return found;
   };
-  /** All anonymous callers have the same scopes. */
   const known = new WeakMap<DocumentNode, boolean>();
-  return (document, operation, variables, scopes) => {
+  return (document, operation, variables) => {
     let possible = known.get(document);
     if (possible === undefined) {
-      possible = mentions(document, scopes);
+      possible = mentions(document);
       known.set(document, possible);
     }
-    return possible && mentions(prune(schema, document, operation, variables), scopes);
+    return possible && mentions(prune(schema, document, operation, variables));
   };
 }

@@ -5,8 +5,7 @@ import {
   presentedCredential,
 } from '../auth/authenticate.ts';
 import { KeysUnavailableError } from '../auth/jwt/keys.ts';
-import type { Caller } from '../auth/principal.ts';
-import type { Scope } from '../auth/scopes.ts';
+import type { Anonymous, Caller } from '../auth/principal.ts';
 import { CLEAR_SESSION_COOKIE } from '../auth/session/cookie.ts';
 import { ApiError, forbidden, unauthenticated } from '../graphql/errors.ts';
 import type { Logger } from '../platform/log.ts';
@@ -15,8 +14,8 @@ import { holdsCredentials } from './transport.ts';
 
 export interface AuthenticationOptions {
   readonly resolvers: readonly CredentialResolver[];
-  /** What callers without credentials may do; none without ANONYMOUS_READ. */
-  readonly anonymousScopes: readonly Scope[];
+  /** The caller of a request without credentials. */
+  readonly anonymous: Anonymous;
   /** Whether credentials that came this way could not be read by others. The rest are refused. */
   readonly isSecure: (request: Request, state: RequestState) => boolean;
   /** Where credentials that are sent along are not looked at. */
@@ -45,13 +44,11 @@ function keysUnavailable(cause: unknown): ApiError {
  */
 export function useAuthentication({
   resolvers,
-  anonymousScopes,
+  anonymous,
   isSecure,
   ignoredOn,
   log,
 }: AuthenticationOptions): HttpPlugin {
-  const anonymous: Caller = { kind: 'anonymous', scopes: new Set(anonymousScopes) };
-
   async function identify(presented: Presented | 'malformed' | undefined, state: RequestState) {
     const result = await authenticate(presented, resolvers);
     if (result.outcome === 'valid') {

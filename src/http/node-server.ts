@@ -67,9 +67,10 @@ export function createNodeServer({
     const { bytes, refusal } = hasBody
       ? await receiveBody(incoming, maxBodyBytes)
       : { bytes: undefined, refusal: undefined };
-    // It was too late and has been answered so: what the client was told has failed must not happen after all.
-    if (!incoming.socket.writable) return void outgoing.destroy();
     const peerAddress = incoming.socket.remoteAddress;
+    // It was too late and has been answered so: what the client was told has failed must not happen after all. And a
+    // client that has left has no address that its limits could go by.
+    if (!incoming.socket.writable || peerAddress === undefined) return void outgoing.destroy();
     const streams = { drainLimitMs, onCutOff };
     const sending = { head: incoming.method === 'HEAD', close: refusal !== undefined, streams };
     if (

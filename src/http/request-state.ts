@@ -11,8 +11,8 @@ import type { OperationCost } from './operation-limits/limits.ts';
 export interface RequestState {
   requestId: string;
   readonly startedAtMs: number;
-  /** The address of the socket's other end; undefined for a call of `app.fetch`. */
-  readonly peerAddress: string | undefined;
+  /** The address of the socket's other end; this machine's for a call of `app.fetch`. */
+  readonly peerAddress: string;
   /** The address that the request comes from, behind trusted proxies too. */
   clientAddress: string;
   /** Undefined until authentication has run, and where it failed. */
@@ -58,7 +58,7 @@ export interface NewRequest {
 class ArrivedRequest implements RequestState {
   requestId = '';
   readonly startedAtMs: number;
-  readonly peerAddress: string | undefined;
+  readonly peerAddress: string;
   clientAddress: string;
   caller: Caller | undefined = undefined;
   authenticationError: unknown = undefined;
@@ -67,10 +67,10 @@ class ArrivedRequest implements RequestState {
   oauth = false;
   #stop: AbortController | undefined;
 
-  constructor({ nowMs, peerAddress, refusal }: NewRequest) {
+  constructor({ nowMs, peerAddress = '127.0.0.1', refusal }: NewRequest) {
     this.startedAtMs = nowMs;
-    this.peerAddress = peerAddress;
-    this.clientAddress = normaliseAddress(peerAddress ?? '127.0.0.1');
+    this.peerAddress = normaliseAddress(peerAddress);
+    this.clientAddress = this.peerAddress;
     this.refusal = refusal;
   }
 

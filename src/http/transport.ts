@@ -8,8 +8,6 @@ export function holdsCredentials(pathname: string): boolean {
   return pathname === '/login' || (pathname.startsWith('/oauth/') && pathname !== OAUTH_ROUTES.jwks.path);
 }
 
-const withoutPrefix = (address: string) => address.replace(/^::ffff:(?=\d+\.)/i, '');
-
 /** What the way that a request took says of it. */
 export interface Transport {
   /** Finds out whom a request comes from, before anything looks at that. */
@@ -35,11 +33,11 @@ export function createTransport({
      * In production a trusted proxy has to say that it took the request over TLS, or it must never have left this
      * machine (contract section 2). Of a list the last entry counts, which the nearest proxy wrote.
      */
-    isSecure({ headers }, { peerAddress = '127.0.0.1', clientAddress: address }) {
+    isSecure({ headers }, { peerAddress, clientAddress: address }) {
       if (environment !== 'production') return true;
-      const forwarded = isTrustedProxy(withoutPrefix(peerAddress)) ? headers.get('x-forwarded-proto') : null;
+      const forwarded = isTrustedProxy(peerAddress) ? headers.get('x-forwarded-proto') : null;
       if (forwarded !== null) return forwarded.split(',').at(-1)?.trim().toLowerCase() === 'https';
-      return isLoopbackHost(withoutPrefix(address));
+      return isLoopbackHost(address);
     },
   };
 }

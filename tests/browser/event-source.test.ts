@@ -13,8 +13,12 @@ interface Received {
   readonly states: number[];
 }
 
-/** Opens an EventSource as an author of a page would, and nothing else. */
+/** Opens an EventSource as an author of a page would, and returns when its first block has come. */
 async function openEventSource(page: Page, key: string): Promise<void> {
+  // `open` fires with the headers. The block has no event to show, but its bytes are seen on their way into the page.
+  const devtools = await page.context().newCDPSession(page);
+  await devtools.send('Network.enable');
+  const firstBytes = new Promise((resolve) => devtools.once('Network.dataReceived', resolve));
   await page.evaluate(async (apiKey) => {
     const received: Received = { titles: [], states: [] };
     Object.assign(window, { received });
@@ -29,6 +33,8 @@ async function openEventSource(page: Page, key: string): Promise<void> {
     source.addEventListener('error', () => received.states.push(source.readyState));
     await new Promise((resolve) => source.addEventListener('open', resolve, { once: true }));
   }, key);
+  await firstBytes;
+  await devtools.detach();
 }
 
 const readReceived = (page: Page) =>

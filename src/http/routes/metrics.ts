@@ -22,11 +22,8 @@ function hasToken(request: Request, token: string | undefined): boolean {
 }
 
 /** From this machine itself, and not through a proxy on it. */
-function isLocal(request: Request, peerAddress: string | undefined): boolean {
-  return (
-    !request.headers.has('x-forwarded-for') &&
-    isLoopbackHost((peerAddress ?? '127.0.0.1').replace(/^::ffff:/, ''))
-  );
+function isLocal(request: Request, peerAddress: string): boolean {
+  return !request.headers.has('x-forwarded-for') && isLoopbackHost(peerAddress);
 }
 
 /** `/metrics` in Prometheus' text format, for this machine and for bearers of METRICS_TOKEN. */
