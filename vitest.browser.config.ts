@@ -11,5 +11,7 @@ export default defineConfig({
     maxWorkers: 1,
     testTimeout: 120_000,
     hookTimeout: 120_000,
+    // A click may lead through a form, a child process with a database of its own and two redirects.
+    expect: { poll: { timeout: 30_000 } },
   },
 });

@@ -4,6 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { type App, type AppOptions, createApp } from './app.ts';
 import { type DemoCredentials, prepareDemo } from './demo/seed.ts';
 import { createNodeServer } from './http/node-server.ts';
+import { atMost } from './platform/at-most.ts';
 import { type Config, isLoopbackHost, ownOrigin } from './platform/config.ts';
 import { type Database, openDatabase } from './platform/db/database.ts';
 import { migrate } from './platform/db/migrate.ts';
@@ -35,11 +36,13 @@ async function prepare(
   return prepareDemo(database.prisma, config.dataDir, Date.now());
 }
 
-async function listen(server: Server, { host, port }: Config): Promise<string> {
+async function listen(server: Server, { host, port }: Config, log: Logger): Promise<string> {
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
     server.listen(port, host, resolve);
   });
+  // No descriptor is left for one, say. Unheard, the second such error would end the process.
+  server.on('error', (error) => log.error({ err: error }, 'a connection could not be taken'));
   const bound = server.address() as AddressInfo;
   return ownOrigin({ host, port: bound.port });
 }
@@ -49,12 +52,7 @@ async function drain(server: Server, app: App): Promise<void> {
   app.endStreams();
   // A client that keeps its connection alive would be waited for: each is closed once its answer is out.
   const closing = setInterval(() => server.closeIdleConnections(), IDLE_CHECK_MS);
-  const limit = new AbortController();
-  await Promise.race([
-    closed,
-    delay(DRAIN_LIMIT_MS, undefined, { signal: limit.signal }).catch(() => undefined),
-  ]);
-  limit.abort();
+  await atMost(DRAIN_LIMIT_MS, closed);
   clearInterval(closing);
   server.closeAllConnections();
 }
@@ -81,7 +79,7 @@ export async function startService(
       onCutOff: app.onCutOff,
       log,
     });
-    const origin = await listen(server, config);
+    const origin = await listen(server, config, log);
     app.listensAt(origin);
     let stopping: Promise<void> | undefined;
     const stop = async () => {

@@ -1,4 +1,5 @@
 import type { Client } from 'pg';
+import { atMost } from '../platform/at-most.ts';
 import type { Database } from '../platform/db/database.ts';
 import type { Logger } from '../platform/log.ts';
 
@@ -11,6 +12,7 @@ export interface Notifications {
 
 const CHANNEL = 'content_graph_events';
 const RECONNECT_MS = 500;
+const END_LIMIT_MS = 1_000;
 /** Wake-ups go out so far apart at least: one tells of everything before it. */
 const MIN_INTERVAL_MS = 10;
 
@@ -36,14 +38,18 @@ export function connectNotifications({ database, log, onWake }: NotificationsOpt
   let sending = false;
   let again = false;
 
+  /** A server that does not answer is not waited for. */
   async function end(which: Client): Promise<void> {
-    await which.end().catch((error: unknown) => log.debug({ err: error }, 'a broken connection ended'));
+    const ended = which
+      .end()
+      .catch((error: unknown) => log.debug({ err: error }, 'a broken connection ended'));
+    await atMost(END_LIMIT_MS, ended);
   }
 
   async function connect(): Promise<void> {
     let connected: Client | undefined;
     try {
-      connected = await database.dedicatedClient();
+      connected = await database.dedicatedClient({ limited: true });
       const mine = connected;
       mine.on('error', (error) => lost(mine, error));
       mine.on('end', () => lost(mine, undefined));

@@ -12,6 +12,8 @@ export interface AccessLogOptions {
 }
 
 const DURATION_BUCKETS_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
+/** A name may be as long as the body. */
+const MAX_NAME = 100;
 const KNOWN_PATHS = new Set(['/graphql', '/login', '/logout', '/metrics', '/health/live', '/health/ready']);
 
 /**
@@ -56,7 +58,7 @@ export function useAccessLog({ clock, log, metrics }: AccessLogOptions): HttpPlu
           durationMs,
           client,
           operation: state.operationKind,
-          operationName: state.operationName,
+          operationName: state.operationName?.slice(0, MAX_NAME),
           deprecated: state.deprecated?.length === 0 ? undefined : state.deprecated,
           codes: state.errorCodes,
         },

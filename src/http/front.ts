@@ -1,5 +1,6 @@
 import type { ExecutionResult, GraphQLError } from 'graphql';
 import type { Logger } from '../platform/log.ts';
+import { negotiate } from './accept.ts';
 import type { Engine } from './engine.ts';
 import { errorResponse } from './error-response.ts';
 import { type HeaderFields, PlainRequest, PlainResponse } from './plain-http.ts';
@@ -84,7 +85,8 @@ export function createFront({ engine, plugins, respond, path, log }: FrontOption
       method === 'POST' &&
       target === path &&
       fields.origin === undefined &&
-      !(fields.accept?.includes('text/') ?? false),
+      // The engine here knows no subscriptions.
+      negotiate(String(fields.accept ?? '')) !== 'text/event-stream',
     async answer(fields, body, state) {
       const request = new PlainRequest(href, fields, body) as unknown as Request;
       const serverContext = { state };

@@ -39,7 +39,10 @@ export function createDeadline(timeMs: number): Deadline {
 
   function wait(): void {
     const entry = next();
-    timer = entry === undefined ? undefined : setTimeout(fire, Math.max(1, entry.dueMs - performance.now()));
+    timer =
+      entry === undefined
+        ? undefined
+        : setTimeout(fire, Math.max(1, entry.dueMs - performance.now())).unref();
   }
 
   function fire(): void {

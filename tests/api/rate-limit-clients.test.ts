@@ -168,6 +168,15 @@ describe('failed credentials', () => {
     expect((await guess(address)).status).toBe(429);
   });
 
+  it('count wherever they are tried', async () => {
+    const headers = { authorization: 'Bearer wrong', 'x-forwarded-for': '198.51.100.6' };
+    const paths = ['/logout', '/nowhere'];
+    for (const i of times(10))
+      expect((await app.fetch(paths[i % 2] ?? '', { method: 'POST', headers })).status).not.toBe(429);
+    for (const path of paths) expect((await app.fetch(path, { method: 'POST', headers })).status).toBe(429);
+    expect((await guess('198.51.100.6')).status).toBe(429);
+  });
+
   it('are not counted where there are none', async () => {
     const address = '198.51.100.5';
     for (const _ of times(15)) expect((await guess(address, {})).status).toBe(401);

@@ -133,6 +133,18 @@ describe('/graphql', () => {
     await expectBadRequest(await post({ query: QUERY }, { accept: 'application/json;q=0' }), 406);
   });
 
+  it.each([
+    'text/event-stream',
+    'Text/Event-Stream',
+    'application/*;q=0, */*',
+    'application/json;q=0.1, text/*',
+  ])('answers a subscription with an event stream where Accept prefers one: %s', async (accept) => {
+    const response = await post({ query: SUBSCRIPTION }, { accept });
+    expect(response.status).toBe(200);
+    expect(response.headers.get('content-type')).toBe('text/event-stream; charset=utf-8');
+    await response.body?.cancel();
+  });
+
   it('refuses a subscription with 406 unless it accepts an event stream', async () => {
     for (const accept of ['application/json', 'application/graphql-response+json', '*/*']) {
       await expectBadRequest(await post({ query: SUBSCRIPTION }, { accept }), 406);

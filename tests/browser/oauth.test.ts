@@ -64,6 +64,10 @@ async function start(options: BrowserOptions = {}) {
   return { server, application, client, authentication, begun, browser, page, complaints };
 }
 
+/** What is typed before a page has given the focus is lost. */
+const awaitFocus = (page: Page, name: string) =>
+  expect.poll(() => page.evaluate(() => document.activeElement?.getAttribute('name'))).toBe(name);
+
 const signIn = async (page: Page) => {
   await page.getByLabel('E-mail').fill(USER.email);
   await page.getByLabel('Password').fill(USER.password);
@@ -80,6 +84,7 @@ describe('the pages of an authorization', () => {
     await picture(page, 'login');
 
     // With the keyboard alone: the e-mail has the focus already.
+    await awaitFocus(page, 'email');
     await page.keyboard.type(USER.email);
     await page.keyboard.press('Tab');
     await page.keyboard.type('not the password of the browser');
@@ -88,6 +93,7 @@ describe('the pages of an authorization', () => {
     expect(await page.getByLabel('E-mail').inputValue()).toBe(USER.email);
     expect(await page.getByLabel('Password').inputValue()).toBe('');
     await picture(page, 'login-wrong');
+    await awaitFocus(page, 'password');
     await page.keyboard.type(USER.password);
     await page.keyboard.press('Enter');
 

@@ -51,9 +51,15 @@ describe('OAuth at two instances on one PostgreSQL', () => {
     const asked = await postForm(two, '/oauth/introspect', { token: next.access_token }, basic(client));
     expect(asked.body.active).toBe(true);
     await postForm(two, '/oauth/revoke', { token: next.access_token }, basic(client));
-    const begunMs = performance.now();
-    await expect.poll(() => statusWith(one, next.access_token), { interval: 20, timeout: 5_000 }).toBe(401);
-    expect(performance.now() - begunMs).toBeLessThan(1_000);
+    const revokedMs = performance.now();
+    // Nothing that is sent a second later is taken, however long this machine takes over what is sent before.
+    for (;;) {
+      const sentMs = performance.now();
+      const status = await statusWith(one, next.access_token);
+      if (status === 401) break;
+      expect(status).toBe(200);
+      expect(sentMs - revokedMs).toBeLessThan(1_000);
+    }
   });
 
   it('gives a code’s and a refresh token’s worth once, wherever they are sent at once', async () => {

@@ -21,7 +21,10 @@ export async function stallingProxy(url: string): Promise<StallingProxy> {
   const pairs = new Set<readonly [Socket, Socket]>();
   let state: 'open' | 'stalled' | 'cut' = 'open';
   const server = createServer((client) => {
-    const upstream = connect(Number(target.port || 6379), target.hostname);
+    const upstream = connect(
+      Number(target.port || (target.protocol === 'redis:' ? 6379 : 5432)),
+      target.hostname,
+    );
     const pair = [client, upstream] as const;
     pairs.add(pair);
     for (const [from, to] of [pair, [upstream, client] as const]) {

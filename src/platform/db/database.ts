@@ -20,13 +20,18 @@ export interface Database extends Queryable {
   cancellable(cancellation: Cancellation): Queryable;
   /** A transaction that opens with its first statement. */
   unitOfWork(options: UnitOfWorkOptions, cancellation?: Cancellation): UnitOfWork;
-  /** A connection for as long as the caller keeps it, past a connection pooler where one is set up. */
-  dedicatedClient(): Promise<pg.Client>;
+  /**
+   * A connection for as long as the caller keeps it, past a connection pooler where one is set up. `limited` has its
+   * statements end in time, as those of the pool do.
+   */
+  dedicatedClient(options?: { readonly limited?: boolean }): Promise<pg.Client>;
   close(): Promise<void>;
 }
 
 const CONNECT_TIMEOUT_MS = 5_000;
 const IDLE_TIMEOUT_MS = 30_000;
+/** A peer that is gone is noticed on connections that rest, too, and not only after the two hours of TCP's default. */
+const KEEP_ALIVE = { keepAlive: true, keepAliveInitialDelayMillis: 10_000 };
 
 /**
  * The embedded server is one backend: what a connection before has prepared there is still there, under names that
@@ -49,7 +54,7 @@ export function connectDatabase(kind: Database['kind'], server: DatabaseServer, 
     max: server.poolSize,
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     idleTimeoutMillis: kind === 'embedded' ? 0 : IDLE_TIMEOUT_MS,
-    keepAlive: true,
+    ...KEEP_ALIVE,
     async onConnect(client) {
       limitStatements(client, server);
       if (kind === 'embedded' && server.named) await forgetStatements(client);
@@ -137,16 +142,17 @@ export function connectDatabase(kind: Database['kind'], server: DatabaseServer, 
     query: (statement, values) => query(statement, values),
     cancellable: (cancellation) => ({ query: (statement, values) => query(statement, values, cancellation) }),
     unitOfWork: (options, cancellation) => new UnitOfWork(() => connect(cancellation), options, cancellation),
-    async dedicatedClient() {
+    async dedicatedClient({ limited = false } = {}) {
       await serverReady();
       const client = new pg.Client({
         ...server.direct,
         connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
-        keepAlive: true,
+        ...KEEP_ALIVE,
       });
       // It may break in the packet that says it is ready, before a caller can listen: then the first statement tells.
       client.on('error', () => undefined);
       await client.connect();
+      if (limited) limitStatements(client, server);
       return client;
     },
     async close() {

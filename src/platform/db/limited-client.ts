@@ -1,4 +1,5 @@
 import pg from 'pg';
+import type { Deadline } from '../deadline.ts';
 import type { Cancellation } from './cancellation.ts';
 import { NamedQuery } from './named-query.ts';
 
@@ -6,6 +7,8 @@ import { NamedQuery } from './named-query.ts';
 export interface StatementControl {
   /** How long a statement may run before `overrun`; undefined where the server sees to it. */
   readonly statementLimitMs?: number | undefined;
+  /** When a server that has not answered by then is taken for gone; undefined where it cannot go alone. */
+  readonly silence?: Deadline | undefined;
   /** Ends what runs on a connection past its time. */
   overrun(client: pg.ClientBase): void;
   /** Asks to end what runs on a connection because nobody waits for it. Resolves once it can hit nothing later. */
@@ -46,12 +49,15 @@ export function limitStatements(client: pg.ClientBase, control: StatementControl
     };
     const timer =
       control.statementLimitMs === undefined ? undefined : setTimeout(end, control.statementLimitMs);
+    // One that vanished without a word is waited for as long as TCP tries: for hours, where all was acknowledged.
+    const heard = control.silence?.set(() => void (client as pg.Client).end());
     const release = cancellation?.onCancel(() => {
       ended = true;
       cancelling = control.cancel(client);
     });
     return (error, result) => {
       if (timer !== undefined) clearTimeout(timer);
+      heard?.();
       release?.();
       const reason = ended && error != null ? statementCancelled(error) : error;
       // What comes next on the connection must not be hit by a request that is still on its way.

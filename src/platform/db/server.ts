@@ -1,5 +1,6 @@
 import type { ClientConfig } from 'pg';
 import type { Config } from '../config.ts';
+import { createDeadline } from '../deadline.ts';
 import type { Logger } from '../log.ts';
 import { cancelStatement } from './cancel-statement.ts';
 import { startEmbeddedServer } from './embedded/server.ts';
@@ -28,6 +29,8 @@ export interface ServerOptions {
 
 const APPLICATION_NAME = 'content-graph-api';
 const IDLE_IN_TRANSACTION_MS = 30_000;
+/** What the answer to a statement may take past the statement's own limit. */
+const ANSWER_MS = 2_000;
 
 /** How `pg` reaches an embedded server. */
 export function embeddedConnection({ host, port }: { host: string; port: number }): ClientConfig {
@@ -52,6 +55,7 @@ function postgresServer(
     poolSize,
     named: named && !pooled,
     statementLimitMs: pooled ? statementLimitMs : undefined,
+    silence: createDeadline(statementLimitMs + ANSWER_MS),
     overrun: (client) => void cancelStatement(client),
     cancel: cancelStatement,
     ready: async () => undefined,

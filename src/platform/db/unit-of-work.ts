@@ -21,9 +21,6 @@ export interface UnitOfWorkOptions {
   readonly oneStatement?: boolean;
 }
 
-/** Longer than any statement before it may still take. */
-const END_LIMIT_MS = 10_000;
-
 /**
  * One transaction on one connection, for everything that a mutation reads and writes. It opens with the first
  * statement: a mutation that is refused before costs the database nothing. There is no way from here to the pool, so
@@ -85,28 +82,17 @@ export class UnitOfWork implements Queryable {
     this.#ended = true;
     const connection = await this.#connect();
     let broken: Error | undefined;
-    let released = false;
-    const release = () => {
-      if (!released) connection.release(broken);
-      released = true;
-    };
-    const unanswered = this.#cancellation?.onCancel(() => {
-      broken = new Error('the statement was not answered');
-      setTimeout(release, END_LIMIT_MS).unref();
-    });
     if (this.#cancellation !== undefined) this.#cancellation.undecided = true;
     try {
       const rows = await connection.query(statement, values);
-      broken = undefined;
       this.#committed = true;
       return rows;
     } catch (error) {
-      broken = error instanceof DatabaseError && error.kind === 'unavailable' ? error : undefined;
+      if (error instanceof DatabaseError && error.kind === 'unavailable') broken = error;
       throw error;
     } finally {
       if (this.#cancellation !== undefined) this.#cancellation.undecided = false;
-      unanswered?.();
-      release();
+      connection.release(broken);
     }
   }
 
@@ -177,23 +163,14 @@ export class UnitOfWork implements Queryable {
     this.#ended = true;
     const connection = await this.#connection;
     if (connection === undefined) return;
-    let released = false;
-    const release = (error?: Error) => {
-      if (!released) connection.release(error);
-      released = true;
-    };
-    // A server that vanished leaves this unanswered for as long as TCP tries: closing the connection ends the wait.
-    const timer = setTimeout(() => release(new Error(`${sql} was not answered`)), END_LIMIT_MS);
     try {
       const { command: done } = await connection.client.query(sql);
       // PostgreSQL answers COMMIT in a failed transaction with ROLLBACK and no error.
       if (done !== sql) throw new Error('the transaction had failed and was rolled back');
-      release();
+      connection.release();
     } catch (error) {
-      release(error as Error);
+      connection.release(error as Error);
       throw toDatabaseError(error);
-    } finally {
-      clearTimeout(timer);
     }
   }
 }

@@ -89,14 +89,18 @@ export async function startEmbeddedServer(
     address,
     ready: () => starting ?? Promise.reject(new Error('the embedded database is not running')),
     async restart(reason) {
+      // It is on its way already: two workers must never be on one folder.
+      if (worker === undefined) return starting;
       log.warn({ reason }, 'restarting the embedded database');
       const old = worker;
       worker = undefined;
-      await renew(old?.terminate());
+      await renew(old.terminate());
     },
     async close() {
       closing = true;
       withdrawAddress(dataDir);
+      // One that is about to start would otherwise be on the folder after its lock is gone.
+      await starting?.catch(() => undefined);
       const last = worker;
       if (last !== undefined) {
         const ended = new Promise((resolve) => last.once('exit', resolve));

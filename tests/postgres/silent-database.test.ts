@@ -1,0 +1,40 @@
+import { describe, expect, it } from 'vitest';
+import { useApp } from '../support/app.ts';
+import { createPost } from '../support/content.ts';
+import { send } from '../support/keyed.ts';
+import { instanceOnOwnPool } from '../support/second-instance.ts';
+import { stallingProxy } from '../support/stalling-proxy.ts';
+import { subscribe, titlesOf } from '../support/subscriber.ts';
+
+const WAIT = { timeout: 25_000 };
+
+describe('An instance whose PostgreSQL goes silent', () => {
+  const app = useApp({ settings: { STATEMENT_TIMEOUT_MS: '500', DATABASE_POOL_SIZE: '3' } });
+
+  it('gives its connections up and goes on over new ones, with its event streams', {
+    timeout: 90_000,
+  }, async () => {
+    const { database } = app.config;
+    if (database.kind !== 'postgres') throw new Error('this needs PostgreSQL');
+    const proxy = await stallingProxy(database.url);
+    const instance = await instanceOnOwnPool(app, {
+      ...app.config,
+      database: { ...database, url: proxy.url, directUrl: proxy.url },
+    });
+    const { key } = await app.account();
+    const ask = () => send(instance, { query: '{ viewer { id } }', key });
+    // All of the pool is in use once, and a stream is open.
+    for (const { status } of await Promise.all([ask(), ask(), ask()])) expect(status).toBe(200);
+    const stream = await subscribe(instance, { key });
+    await createPost(app, key, { title: 'before' });
+    expect(titlesOf(await stream.until('before'))).toEqual(['before']);
+
+    proxy.silence();
+    // None of these is left without an answer, and none waits for as long as TCP would.
+    for (const { status } of await Promise.all([ask(), ask(), ask(), ask()]))
+      expect([200, 503, 504]).toContain(status);
+    await expect.poll(async () => (await ask()).status, WAIT).toBe(200);
+    await createPost(app, key, { title: 'after' });
+    expect(titlesOf(await stream.until('after'))).toEqual(['after']);
+  });
+});
