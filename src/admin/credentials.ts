@@ -33,5 +33,8 @@ export function addCredentialCommands(program: Command, run: RunCommand): void {
     .description('JWTs')
     .command('revoke <jti>')
     .description('ends the token with the jti before its expiry')
+    // One jti in 64 begins with a hyphen, and is no option.
+    .allowUnknownOption()
+    .helpOption('--help')
     .action((jti: string) => run(({ database }) => endToken(database.prisma, jti)));
 }

@@ -1,9 +1,16 @@
 import type { Command } from 'commander';
-import { listSigningKeys, rotateSigningKey, SIGNING_KEYS, signerOf } from '../auth/oauth/signing-keys.ts';
+import {
+  dropSigningKey,
+  listSigningKeys,
+  rotateSigningKey,
+  SIGNING_KEYS,
+  signerOf,
+} from '../auth/oauth/signing-keys.ts';
 import type { Config } from '../platform/config.ts';
 import type { Database } from '../platform/db/database.ts';
 import { createSealer } from '../platform/sealing.ts';
 import { secretKeyOf } from '../platform/secret-key.ts';
+import { AdminError } from './output.ts';
 import type { RunCommand } from './run-command.ts';
 
 const sealerOf = (config: Config) => createSealer(secretKeyOf(config), SIGNING_KEYS);
@@ -20,7 +27,12 @@ async function list(database: Database, config: Config) {
   }));
 }
 
-/** `signing-key rotate`, `signing-key list`. */
+async function drop(database: Database, id: string) {
+  if (!(await dropSigningKey(database, id))) throw new AdminError(`There is no signing key "${id}".`);
+  return { id, dropped: true };
+}
+
+/** `signing-key rotate`, `signing-key list`, `signing-key drop`. */
 export function addSigningKeyCommands(program: Command, run: RunCommand): void {
   const key = program.command('signing-key').description('the keys that OAuth access tokens are signed with');
 
@@ -33,4 +45,13 @@ export function addSigningKeyCommands(program: Command, run: RunCommand): void {
     .command('list')
     .description('lists the keys in the order in which they sign')
     .action(() => run(({ database, config }) => list(database, config)));
+
+  key
+    .command('drop <id>')
+    .description(
+      'removes a key that others may have: within a minute no token that it signed is good any more',
+    )
+    .allowUnknownOption()
+    .helpOption('--help')
+    .action((id: string) => run(({ database }) => drop(database, id)));
 }

@@ -102,6 +102,17 @@ describe('JWT_JWKS_URL', () => {
       expect((await call(await byRsa(id, undefined, newRsaPair()))).status).toBe(401);
     }));
 
+  it('a key that is too short for its algorithm signs nothing, and stands in nobody’s way', () =>
+    withFreshInstance(async (call) => {
+      const { id } = await app.account();
+      const weak = newRsaPair(1024);
+      published = [jwk(weak, 'weak', 'RS256'), ...published];
+      const [header] = (await byRsa(id, 'weak')).split('.');
+      expect((await call(`${header}.e30.AAAA`)).status).toBe(401);
+      expect((await call(await byRsa(id, 'rsa'))).status).toBe(200);
+      expect((await call(await byRsa(id, undefined))).status).toBe(200);
+    }));
+
   it('a key is for its own algorithm: its kid in an HS256 token is worth nothing', () =>
     withFreshInstance(async (call) => {
       const { id } = await app.account();

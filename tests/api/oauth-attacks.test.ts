@@ -8,6 +8,7 @@ import {
   exchangeCode,
   oauthClient,
   PKCE,
+  postForm,
   REDIRECT_URI,
   statusWith,
   type TestClient,
@@ -54,6 +55,16 @@ describe('a code', () => {
       status: 400,
       body: { error: 'invalid_grant' },
     });
+    aSecondLater();
+    expect(await statusWith(app, body.access_token)).toBe(401);
+    expect((await refresh(body.refresh_token)).body.error).toBe('invalid_grant');
+  });
+
+  it('that is used again after its minute ends what it gave all the same', async () => {
+    const got = await authorize();
+    const { body } = await exchangeCode(app, client, got);
+    aheadMs += 61_000;
+    expect((await exchangeCode(app, client, got)).body.error).toBe('invalid_grant');
     aSecondLater();
     expect(await statusWith(app, body.access_token)).toBe(401);
     expect((await refresh(body.refresh_token)).body.error).toBe('invalid_grant');
@@ -248,7 +259,11 @@ describe('a client', () => {
     for (const who of wrong) {
       const { status, body, headers } = await askToken(app, who, { grant_type: 'client_credentials' });
       expect([status, body.error]).toEqual([401, 'invalid_client']);
-      if (who.secret !== '') expect(headers.get('www-authenticate')).toContain('Basic');
+      expect(headers.get('www-authenticate')).toContain('Basic');
+      const form = { grant_type: 'client_credentials', client_id: who.id, client_secret: who.secret };
+      const inForm = await postForm(app, '/oauth/token', form);
+      expect([inForm.status, inForm.body.error]).toEqual([401, 'invalid_client']);
+      expect(inForm.headers.get('www-authenticate')).toContain('Basic');
     }
   });
 

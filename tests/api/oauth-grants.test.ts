@@ -229,6 +229,7 @@ describe('introspection and revocation', () => {
     for (const token of [tokens.access, tokens.refresh]) {
       const asked = await postForm(app, '/oauth/introspect', { token, client_id: publicClient.id });
       expect([asked.status, asked.body.error]).toEqual([401, 'invalid_client']);
+      expect(asked.headers.get('www-authenticate')).toContain('Basic');
       for (const path of ['/oauth/introspect', '/oauth/revoke']) {
         expect((await postForm(app, path, { token })).body.error).toBe('invalid_client');
         const wrong = basic({ ...tokens.client, secret: stranger.secret });

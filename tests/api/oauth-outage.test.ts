@@ -16,14 +16,14 @@ import { secondInstance } from '../support/second-instance.ts';
 const app = useApp();
 const GRANT = { grant_type: 'client_credentials' };
 
-/** An instance whose statements fail from the moment that it is told to. */
-function failing(error: Error) {
+/** An instance whose statements, or those whose name begins so, fail from the moment that it is told to. */
+function failing(error: Error, name = '') {
   let broken = false;
   const instance = secondInstance(app, {
     database: {
       ...app.database,
       query: async (statement, values) => {
-        if (broken) throw error;
+        if (broken && statement.name.startsWith(name)) throw error;
         return app.database.query(statement, values);
       },
     },
@@ -74,5 +74,22 @@ describe('while the database is down', () => {
       expect(await response.text()).not.toMatch(/inside|gone|slow|oops/);
     }
     expect(await statusWith(instance, body.access_token)).toBe(status);
+  });
+
+  it.each([
+    ['cannot be written to', new DatabaseError('unavailable', new Error('gone')), 503],
+    ['fails in a way of its own', new Error('a secret of the inside'), 500],
+  ])('which %s, an authorization ends on a page, and the log has it in full', async (_how, error, status) => {
+    const client = await oauthClient(app, { owner: await app.account() });
+    const instance = failing(error, 'oauth_record_upsert');
+    instance.fail();
+    const { challenge } = PKCE();
+    for (const response_mode of ['query', 'form_post']) {
+      const logged = app.logged.length;
+      const response = await instance.fetch(authorizeUrl(client, { challenge, extra: { response_mode } }));
+      expect([response.status, response.headers.get('location')]).toEqual([status, null]);
+      expect(await response.text()).not.toMatch(/inside|gone|oops/);
+      expect(app.logged.slice(logged).join('')).toContain(error.message);
+    }
   });
 });

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import {
   createSigningKey,
   dropOldSigningKeys,
+  dropSigningKey,
   listSigningKeys,
   rotateSigningKey,
   SIGNING_KEYS,
@@ -64,8 +65,8 @@ describe('a signing key that takes over', () => {
     const after = await tokenFrom(app, client);
     expect(kidOf(after)).toBe(id);
     for (const token of [before, after]) expect(await statusWith(app, token)).toBe(200);
-    expect(await dropOldSigningKeys(app.database, new Date(clock.now() + 14 * MINUTE))).toBe(0);
-    expect(await dropOldSigningKeys(app.database, new Date(clock.now() + 18 * MINUTE))).toBe(1);
+    expect(await dropOldSigningKeys(app.database, new Date(clock.now() + 14 * MINUTE), true)).toBe(0);
+    expect(await dropOldSigningKeys(app.database, new Date(clock.now() + 18 * MINUTE), true)).toBe(1);
     advance(SECOND);
     expect(await published(app)).toEqual([id]);
   });
@@ -127,5 +128,33 @@ describe('the signing keys', () => {
     expect(app.logged.join('')).toContain('another SECRET_KEY');
     const opened = await listSigningKeys(app.database, sealer());
     expect(opened.find(({ id }) => id === kidOf(next))?.usable).toBe(false);
+  });
+
+  it('that are dropped take their tokens with them, within a minute', async () => {
+    const client = await newClient();
+    const token = await tokenFrom(app, client);
+    expect(await statusWith(app, token)).toBe(200);
+    expect(await dropSigningKey(app.database, kidOf(token) ?? '')).toBe(true);
+    expect(await dropSigningKey(app.database, kidOf(token) ?? '')).toBe(false);
+    advance(MINUTE);
+    expect(await statusWith(app, token)).toBe(401);
+    expect(await statusWith(app, await tokenFrom(app, client))).toBe(200);
+  });
+
+  it('under a secret that was changed go after a day in production, and after a month elsewhere', async () => {
+    const config = { ...app.config, secretKey: 'y3t-an0ther-s3cret-than-the-ones-before' };
+    const changed = secondInstance(app, { clock, config });
+    const client = await newClient();
+    const before = kidOf(await tokenFrom(app, client)) ?? '';
+    advance(SECOND);
+    const after = kidOf(await tokenFrom(changed, client)) ?? '';
+    const left = async () => (await listSigningKeys(app.database, sealer())).map(({ id }) => id);
+    const later = (minutes: number) => new Date(clock.now() + minutes * MINUTE);
+    await dropOldSigningKeys(app.database, later(60 * 23), true);
+    await dropOldSigningKeys(app.database, later(60 * 24 * 29), false);
+    expect(await left()).toEqual(expect.arrayContaining([before, after]));
+    await dropOldSigningKeys(app.database, later(60 * 25), true);
+    expect(await left()).not.toContain(before);
+    expect(await left()).toContain(after);
   });
 });

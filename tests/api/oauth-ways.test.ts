@@ -140,6 +140,20 @@ describe('the way through the pages', () => {
     expect((await browser.submit(pages[0] ?? '')).response.status).toBe(400);
   });
 
+  it('gives one code, however often it is allowed at once', async () => {
+    const fresh = await oauthClient(app, { owner: user });
+    for (let round = 0; round < 5; round += 1) {
+      const browser = await signedIn();
+      const { response } = await browser.open(
+        authorizeUrl(fresh, { challenge, extra: { prompt: 'consent' } }),
+      );
+      const page = await response.text();
+      const ends = await Promise.all(Array.from({ length: 4 }, () => browser.submit(page)));
+      expect(ends.filter(({ left }) => left?.searchParams.has('code')).length).toBeLessThanOrEqual(1);
+      for (const { response: end, left } of ends) if (left === undefined) expect(end.status).toBe(400);
+    }
+  });
+
   it('leads nowhere but to the client’s own address', async () => {
     const fresh = await oauthClient(app, { owner: user });
     await authorizeClient(app, fresh, user);

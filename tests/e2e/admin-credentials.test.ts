@@ -38,6 +38,8 @@ describe('the admin command beside a server', () => {
     expect(revoked).toMatchObject({ code: 0, json: { jti: 'the-token', revoked: true } });
     await until('the end of the token', async () => (await status(bearer)) === 401);
     expect((await admin(['token', 'revoke', 'the-token'], dataDir)).code).toBe(0);
+    for (const jti of ['-h', '-begins-like-an-option', '--so'])
+      expect(await admin(['token', 'revoke', jti], dataDir)).toMatchObject({ code: 0, json: { jti } });
   });
 
   it('says so where there is nothing to end, and where it is asked for nothing', async () => {

@@ -162,6 +162,12 @@ describe('an OAuth library that knows nothing of this service', () => {
     );
     expect(await status(again, next.access_token)).toBe(200);
 
+    expect((await admin(['signing-key', 'drop', '-nowhere'], dataDir)).code).toBe(1);
+    expect(await admin(['signing-key', 'drop', before[0].id], dataDir)).toMatchObject({
+      code: 0,
+      json: { id: before[0].id, dropped: true },
+    });
+
     const listed = (await admin(['oauth-client', 'list'], dataDir)).json;
     expect(listed).toEqual([
       {

@@ -15,7 +15,7 @@ function pair({ privateKey, publicKey }: { privateKey: KeyObject; publicKey: Key
   return { privateKey, publicKey, pem: publicKey.export({ type: 'spki', format: 'pem' }).toString() };
 }
 
-export const newRsaPair = () => pair(generateKeyPairSync('rsa', { modulusLength: 2048 }));
+export const newRsaPair = (modulusLength = 2048) => pair(generateKeyPairSync('rsa', { modulusLength }));
 export const newEcPair = () => pair(generateKeyPairSync('ec', { namedCurve: 'P-256' }));
 
 export const secretBytes = new TextEncoder().encode(JWT_SECRET);

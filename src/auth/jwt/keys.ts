@@ -78,6 +78,14 @@ function backingOff(): typeof fetch {
   };
 }
 
+const MIN_RSA_BITS = 2_048;
+
+/** Whether an RSA key is too short for RS256 (RFC 7518 section 3.3): whoever can break it can sign. */
+function isWeak({ algorithm }: CryptoKey): boolean {
+  const { modulusLength } = algorithm as { modulusLength?: number };
+  return modulusLength !== undefined && modulusLength < MIN_RSA_BITS;
+}
+
 /** A key set at an address (RFC 7517), fetched with the first token, kept, and fetched again for an unknown `kid`. */
 export function remoteKeys(url: string): KeySource {
   const keys = createRemoteJWKSet(new URL(url), {
@@ -90,11 +98,12 @@ export function remoteKeys(url: string): KeySource {
     async *candidates(algorithm, header, token) {
       if (algorithm === 'HS256') return;
       try {
-        yield await keys(header, token);
+        const key = await keys(header, token);
+        if (!isWeak(key)) yield key;
       } catch (error) {
         if (error instanceof errors.JWKSNoMatchingKey) return;
         if (!(error instanceof errors.JWKSMultipleMatchingKeys)) throw new KeysUnavailableError(error);
-        yield* error;
+        for await (const key of error) if (!isWeak(key)) yield key;
       }
     },
   };

@@ -16,6 +16,7 @@ const ALLOW = statement<never>(
   'oauth_grant_allow',
   `INSERT INTO oauth_grants (id, user_id, client_id, scopes, created_at) 
    SELECT $1, $2, c.id, $4::text[], $5 FROM oauth_clients c WHERE c.id = $3
+   FOR KEY SHARE OF c
    ON CONFLICT (user_id, client_id) DO UPDATE
    SET scopes = ARRAY(SELECT s FROM unnest(oauth_grants.scopes || excluded.scopes) WITH ORDINALITY AS a (s, place)
      GROUP BY s ORDER BY min(place))`,

@@ -13,19 +13,24 @@ export interface RecordPayload {
   readonly clientId?: string | undefined;
   readonly returnTo?: string | undefined;
   readonly consumed?: number | undefined;
+  /** When it expires, in seconds since the epoch. */
+  readonly exp?: number | undefined;
 }
 
 /** An authorization lasts with its refresh token; without one, until the tokens that came of its code have expired. */
 const AUTHORIZATION_LEFT_SECONDS = 3_600;
+/** A code that was used is remembered for as long as the refresh tokens that came of it last: used again, it ends them. */
+const USED_CODE_SECONDS = 30 * 86_400;
 /** Stands for the id where the payload repeats it. */
 const ID_MARK = '{id}';
 
 interface Row {
   readonly payload: RecordPayload;
   readonly consumedAt: Date | null;
+  readonly expiresAt: Date;
 }
 
-const COLUMNS = 'payload, consumed_at AS "consumedAt"';
+const COLUMNS = 'payload, consumed_at AS "consumedAt", expires_at AS "expiresAt"';
 const FIND = statement<Row>(
   'oauth_record',
   `SELECT ${COLUMNS} FROM oauth_records WHERE model = $1 AND hash = $2 AND expires_at > $3`,
@@ -40,6 +45,7 @@ const UPSERT_AUTHORIZATION = statement<never>(
   'oauth_authorization_upsert',
   `INSERT INTO oauth_records (model, hash, payload, grant_id, expires_at)
    SELECT 'Grant', $1, $2::json, g.id, $5 FROM oauth_grants g WHERE g.user_id = $3 AND g.client_id = $4
+   FOR KEY SHARE OF g
    ON CONFLICT (model, hash) DO UPDATE SET payload = excluded.payload`,
 );
 const PROLONG_AUTHORIZATION = statement<never>(
@@ -48,12 +54,12 @@ const PROLONG_AUTHORIZATION = statement<never>(
 );
 const CONSUME = statement<{ one: number }>(
   'oauth_record_consume',
-  `UPDATE oauth_records SET consumed_at = $3 WHERE model = $1 AND hash = $2 AND consumed_at IS NULL
+  `UPDATE oauth_records SET consumed_at = $3, expires_at = GREATEST(expires_at, $4) WHERE model = $1 AND hash = $2 AND consumed_at IS NULL
    RETURNING 1 AS one`,
 );
-const DESTROY = statement<never>(
+const DESTROY = statement<{ one: number }>(
   'oauth_record_destroy',
-  'DELETE FROM oauth_records WHERE model = $1 AND hash = $2',
+  'DELETE FROM oauth_records WHERE model = $1 AND hash = $2 RETURNING 1 AS one',
 );
 const END_FAMILY = statement<never>(
   'oauth_family_end',
@@ -71,7 +77,8 @@ export interface Records {
   upsert(id: string, payload: RecordPayload, expiresInSeconds: number): Promise<void>;
   /** False where somebody was there before: then all that came of it is ended. */
   consume(id: string): Promise<boolean>;
-  destroy(id: string): Promise<void>;
+  /** False where it was gone already. */
+  destroy(id: string): Promise<boolean>;
   /** Ends an authorization with all that belongs to it. */
   endFamily(grantId: string): Promise<void>;
 }
@@ -85,13 +92,15 @@ function withoutId(payload: RecordPayload, id: string): string {
   });
 }
 
-function withId({ payload, consumedAt }: Row, id: string): RecordPayload {
+function withId({ payload, consumedAt, expiresAt }: Row, id: string): RecordPayload {
+  const seconds = (date: Date) => Math.floor(date.getTime() / 1000);
   const { returnTo } = payload;
   return {
     ...payload,
     jti: id,
     ...(returnTo === undefined ? {} : { returnTo: returnTo.replaceAll(ID_MARK, id) }),
-    ...(consumedAt === null ? {} : { consumed: Math.floor(consumedAt.getTime() / 1000) }),
+    // Of an expired code the library would not see that it was used.
+    ...(consumedAt === null ? {} : { consumed: seconds(consumedAt), exp: seconds(expiresAt) }),
   };
 }
 
@@ -127,12 +136,13 @@ export function createRecords(db: Queryable, clock: Clock, model: string): Recor
       ]);
     },
     async consume(id) {
-      const mine = (await db.query(CONSUME, [model, hashId(id), now()])).length > 0;
+      const until = model === 'AuthorizationCode' ? later(USED_CODE_SECONDS) : now();
+      const mine = (await db.query(CONSUME, [model, hashId(id), now(), until])).length > 0;
       if (!mine) await db.query(END_FAMILY_OF, [model, hashId(id)]);
       return mine;
     },
     async destroy(id) {
-      await db.query(DESTROY, [model, hashId(id)]);
+      return (await db.query(DESTROY, [model, hashId(id)])).length > 0;
     },
     async endFamily(grantId) {
       await db.query(END_FAMILY, [hashId(grantId)]);

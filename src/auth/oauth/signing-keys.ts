@@ -11,8 +11,11 @@ export const ACCESS_TOKEN_SECONDS = 900;
 export const PUBLISH_AHEAD_MS = 10_000;
 /** A key that no longer signs is kept until the last token it signed has expired, and for clocks that go wrong. */
 const KEEP_MS = ACCESS_TOKEN_SECONDS * 1000 + 120_000;
-/** A key under another secret may still sign elsewhere, in development: whoever can open it removes it, or nobody does. */
-const KEEP_FOREIGN_MS = 30 * 86_400_000;
+/**
+ * A key under another secret may still sign elsewhere: while a new secret is rolled out, and in development for longer,
+ * where each folder may have its own. Whoever can open it removes it, or nobody does.
+ */
+const KEEP_FOREIGN_MS = { production: 86_400_000, otherwise: 30 * 86_400_000 };
 
 interface KeyRow {
   readonly id: string;
@@ -41,6 +44,10 @@ const INSERT = statement<never>(
   'oauth_key_insert',
   `INSERT INTO oauth_signing_keys (id, public_jwk, private_key, sealed_by, created_at, signs_from)
    VALUES ($1, $2::jsonb, $3, $4, $5, $6)`,
+);
+const DROP = statement<{ id: string }>(
+  'oauth_key_drop',
+  'DELETE FROM oauth_signing_keys WHERE id = $1 RETURNING id',
 );
 const PRUNE = statement<{ id: string }>(
   'oauth_keys_prune',
@@ -85,7 +92,13 @@ export function signerOf(keys: readonly SigningKey[], nowMs: number): SigningKey
 }
 
 /** Removes keys that no live token is signed with. How many. Throws DatabaseError. */
-export async function dropOldSigningKeys(db: Queryable, now: Date): Promise<number> {
+export async function dropOldSigningKeys(db: Queryable, now: Date, production: boolean): Promise<number> {
   const before = (ms: number) => new Date(now.getTime() - ms);
-  return (await db.query(PRUNE, [before(KEEP_MS), before(KEEP_FOREIGN_MS)])).length;
+  const foreignMs = production ? KEEP_FOREIGN_MS.production : KEEP_FOREIGN_MS.otherwise;
+  return (await db.query(PRUNE, [before(KEEP_MS), before(foreignMs)])).length;
+}
+
+/** Removes a key, and with it every token that it signed. False where there is none of that id. Throws DatabaseError. */
+export async function dropSigningKey(db: Queryable, id: string): Promise<boolean> {
+  return (await db.query(DROP, [id])).length > 0;
 }

@@ -49,7 +49,11 @@ export function createAdapterFactory(options: AdapterOptions): (model: string) =
         // The library looks and then consumes: of two at once both would have looked before either came this far.
         if (!(await records.consume(id))) throw new library.errors.InvalidGrant('it was used already');
       },
-      destroy: records.destroy,
+      async destroy(id) {
+        // A sign-in that came to its end twice at once would give two codes.
+        if (!(await records.destroy(id)) && model === 'Interaction')
+          throw new library.errors.SessionNotFound('it has ended already');
+      },
       revokeByGrantId: records.endFamily,
     };
   };

@@ -23,17 +23,18 @@ function nameOf({ error, error_description }: Named): string {
   return NOT_AUTHENTICATED.has(error_description) ? 'invalid_client' : error;
 }
 
+/** RFC 9110 section 15.5.2: a 401 says how it is done. */
+export const basicChallenge = (issuer: string) => `Basic realm="${issuer}", error="invalid_client"`;
+
 /** Has a provider tell clients what went wrong by the names that they know. */
 export function nameClientErrors(provider: Provider): void {
   const rename = (ctx: KoaContextWithOIDC, error: Named) => {
     const name = nameOf(error);
-    if (name === error.error) return;
     const { error_description } = error;
-    ctx.body = { error: name, error_description };
+    if (name !== error.error) ctx.body = { error: name, error_description };
     if (name !== 'invalid_client') return;
     ctx.status = 401;
-    // RFC 9110 section 15.5.2: a 401 says how it is done.
-    ctx.set('www-authenticate', `Basic realm="${provider.issuer}", error="${name}"`);
+    ctx.set('www-authenticate', basicChallenge(provider.issuer));
   };
   for (const event of EVENTS) (provider as EventEmitter).on(event, rename);
 }

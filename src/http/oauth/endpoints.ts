@@ -6,6 +6,7 @@ import type { AccessToken, OwnTokens } from '../../auth/oauth/access-token.ts';
 import { jsonResponse } from '../error-response.ts';
 import type { RequestState } from '../request-state.ts';
 import type { Called, LibraryCalls } from './call.ts';
+import { basicChallenge } from './client-errors.ts';
 import { readForm, withoutOwnResource } from './form.ts';
 import { oauthErrorResponse } from './oauth-error.ts';
 
@@ -104,7 +105,7 @@ export function createEndpoints({
       if (client.isPublic)
         return oauthErrorResponse({
           status: 401,
-          headers: {},
+          headers: { 'www-authenticate': basicChallenge(issuer()) },
           error: 'invalid_client',
           description: 'only a client with a secret can ask about tokens',
         });

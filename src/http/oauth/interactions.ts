@@ -59,6 +59,11 @@ const EXPIRED =
   'This sign-in has expired, or was begun in another browser. Go back to the application and start again.';
 const WRONG = 'This e-mail and this password do not belong together. Check both and try again.';
 
+/** What the library says of a sign-in that it does not find. */
+function sayExpired(error: unknown): never {
+  throw (error as { expose?: boolean }).expose === true ? badRequest(EXPIRED) : error;
+}
+
 const pathOf = (route: OAuthRoute, uid: string) => OAUTH_ROUTES[route].path.replace(':uid', uid);
 
 const redirect = (location: string, headers: Record<string, string> = {}) =>
@@ -76,10 +81,7 @@ export function createInteractions(options: InteractionOptions) {
   async function underWay(arrived: PageRequest): Promise<UnderWay> {
     const { provider, request, state, uid } = arrived;
     const { incoming, outgoing } = calls.exchange({ request, state, target: new URL(request.url).pathname });
-    const interaction = await provider.interactionDetails(incoming, outgoing).catch((error: unknown) => {
-      if ((error as { expose?: boolean }).expose === true) throw badRequest(EXPIRED);
-      throw error;
-    });
+    const interaction = await provider.interactionDetails(incoming, outgoing).catch(sayExpired);
     const client = await provider.Client.find(text(interaction.params.client_id));
     if (interaction.uid !== uid || client === undefined) throw badRequest(EXPIRED);
     return {
@@ -88,9 +90,10 @@ export function createInteractions(options: InteractionOptions) {
       client,
       redirectUri: text(interaction.params.redirect_uri),
       async finish(result) {
-        const to = await provider.interactionResult(incoming, outgoing, result, {
-          mergeWithLastSubmission: false,
-        });
+        // It may have come to its end meanwhile, in another tab.
+        const to = await provider
+          .interactionResult(incoming, outgoing, result, { mergeWithLastSubmission: false })
+          .catch(sayExpired);
         // Where the browser is, by whatever name it knows us: its cookies are there.
         return redirect(new URL(to).pathname);
       },

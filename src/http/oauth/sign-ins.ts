@@ -29,7 +29,9 @@ export function createSignIns({ sessions, endSession, clock }: SignInOptions): S
   async function principalOf(cookie: string | undefined): Promise<Principal | undefined> {
     if (cookie === undefined) return undefined;
     const resolution = await sessions.resolve({ place: 'cookie', value: cookie });
-    return resolution.outcome === 'valid' ? resolution.principal : undefined;
+    if (resolution.outcome !== 'valid') return undefined;
+    resolution.used?.();
+    return resolution.principal;
   }
 
   const sessionOf = (request: Request) => principalOf(sessionCookie(request.headers.get('cookie')));
