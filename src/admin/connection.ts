@@ -80,28 +80,25 @@ async function openOwn(options: OpenOptions): Promise<Opened> {
 /** Why the database of a running server cannot be used yet. */
 interface NotYet {
   readonly reason: string;
-  /** For how long, since the command began, it is worth trying again. */
-  readonly waitMs: number;
+  /** Whether it takes connections, and should answer them before long. */
+  readonly serves: boolean;
 }
 
 /** Connects to the embedded database that another process serves, once that one has migrated it. */
 async function openBeside({ config, log }: OpenOptions): Promise<Opened | NotYet> {
   const address = publishedAddress(config.dataDir);
-  if (address === undefined) return { reason: 'It takes no connections yet.', waitMs: START_WAIT_MS };
+  if (address === undefined) return { reason: 'It takes no connections yet.', serves: false };
   const elsewhere = { ready: async () => undefined, close: async () => undefined };
   const database = connectDatabase('embedded', embeddedServer(address, elsewhere), log);
   try {
     const pending = await pendingMigrations(database);
     if (pending.length === 0) return { database, config, applied: [] };
     await database.close();
-    return {
-      reason: `It lacks the migrations ${pending.join(', ')}: start it again.`,
-      waitMs: ANSWER_WAIT_MS,
-    };
+    return { reason: `It lacks the migrations ${pending.join(', ')}: start it again.`, serves: true };
   } catch (error) {
     await database.close();
     if (error instanceof DatabaseError && error.kind === 'unavailable')
-      return { reason: `It does not answer (${error.message}).`, waitMs: ANSWER_WAIT_MS };
+      return { reason: `It does not answer (${error.message}).`, serves: true };
     throw error;
   }
 }
@@ -112,7 +109,8 @@ async function openBeside({ config, log }: OpenOptions): Promise<Opened | NotYet
  * meanwhile leaves the folder free. Throws AdminError when neither comes to pass, and what opening and migrating throw.
  */
 export async function openForCommand(options: OpenOptions): Promise<Opened> {
-  const begunMs = performance.now();
+  const startBy = performance.now() + START_WAIT_MS;
+  let answerBy: number | undefined;
   for (;;) {
     try {
       return await openOwn(options);
@@ -121,7 +119,8 @@ export async function openForCommand(options: OpenOptions): Promise<Opened> {
     }
     const beside = await openBeside(options);
     if ('database' in beside) return beside;
-    if (performance.now() - begunMs > beside.waitMs)
+    if (beside.serves) answerBy ??= performance.now() + ANSWER_WAIT_MS;
+    if (performance.now() > (answerBy ?? startBy))
       throw new AdminError(
         `Another process has the embedded database in "${options.config.dataDir}", and the command does not get through to it. ${beside.reason}`,
       );

@@ -3,7 +3,7 @@ import { useApp } from '../support/app.ts';
 import { dataOf, expectRefused } from '../support/refusal.ts';
 
 describe('A mutation that is one statement', () => {
-  const app = useApp({ settings: { OPERATION_TIMEOUT_MS: '1000', STATEMENT_TIMEOUT_MS: '3000' } });
+  const app = useApp({ settings: { OPERATION_TIMEOUT_MS: '3000', STATEMENT_TIMEOUT_MS: '10000' } });
 
   /** `createPost` as one statement, and with a payload that has to be read. */
   const CREATE =
@@ -68,7 +68,7 @@ describe('A mutation that is one statement', () => {
   it('answers a statement that is too slow with what became of it', async () => {
     const { key } = await app.account();
     await sql(`CREATE FUNCTION dawdle() RETURNS trigger LANGUAGE plpgsql AS $$
-      BEGIN PERFORM pg_sleep(1.5); RETURN NEW; END $$;
+      BEGIN PERFORM pg_sleep(4); RETURN NEW; END $$;
       CREATE TRIGGER dawdle BEFORE INSERT ON events FOR EACH ROW EXECUTE FUNCTION dawdle()`);
     let answer: Awaited<ReturnType<typeof create>>;
     try {

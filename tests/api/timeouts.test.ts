@@ -34,7 +34,7 @@ async function hold(app: TestApp, table: 'posts' | 'comments' | 'api_keys') {
 }
 
 describe('the time of a database statement', () => {
-  const app = useApp({ settings: { STATEMENT_TIMEOUT_MS: '1000' } });
+  const app = useApp({ settings: { STATEMENT_TIMEOUT_MS: '2500' } });
   let account: Account;
   beforeAll(async () => {
     account = await app.account();
@@ -98,7 +98,7 @@ describe('the time of a database statement', () => {
 
 describe('the time of an operation', () => {
   const app = useApp({
-    settings: { OPERATION_TIMEOUT_MS: '1000', STATEMENT_TIMEOUT_MS: '4000', MAX_CONCURRENT_OPERATIONS: '1' },
+    settings: { OPERATION_TIMEOUT_MS: '2500', STATEMENT_TIMEOUT_MS: '8000', MAX_CONCURRENT_OPERATIONS: '1' },
     // The look-up of the key is done once: held tables then hold up operations alone.
     clock: { now: () => 1_800_000_000_000 },
   });

@@ -71,7 +71,7 @@ function follow(child: ChildProcess, command: string): Process {
   const { pid } = child;
   if (pid === undefined) throw new Error(`${command} did not start`);
   onTestFinished(async () => {
-    if (ended === undefined) process.kill(pid, 'SIGKILL');
+    if (ended === undefined) child.kill('SIGKILL');
     await exited;
   });
   const complaint = ({ code, signal, stdout, stderr }: Exit) =>

@@ -32,7 +32,7 @@ export async function startServer(dataDir: string, settings: Settings = {}): Pro
   const said =
     settings.NODE_ENV === 'production'
       ? /"origin":"(http:\/\/[^"]+)"/
-      : /Content Graph API\s+(http:\/\/\S+)\/graphql[\s\S]*\n\n$/;
+      : /Content Graph API\s+(http:\/\/\S+)\/graphql[\s\S]*\n\n/;
   const origin = (await launched.printed(said))[1] ?? '';
   return Object.assign(Object.create(launched) as Process, {
     origin,

@@ -63,7 +63,10 @@ async function open(): Promise<CountedDatabase & { close(): Promise<void> }> {
   const proxy = createServer((client) => {
     const server = upstream.dial();
     const read = messageReader((type, body) => {
-      if (type === COMMAND_COMPLETE) completed.push(body.toString('latin1', 0, body.length - 1));
+      if (type !== COMMAND_COMPLETE) return;
+      const tag = body.toString('latin1', 0, body.length - 1);
+      // Wake-ups between instances go over a connection of their own, at a time of their own.
+      if (tag !== 'LISTEN' && tag !== 'NOTIFY') completed.push(tag);
     });
     server.on('data', read);
     for (const [from, to] of [

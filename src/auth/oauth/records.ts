@@ -40,6 +40,10 @@ const UPSERT = statement<never>(
   `INSERT INTO oauth_records (model, hash, payload, family, expires_at) VALUES ($1, $2, $3::json, $4, $5)
    ON CONFLICT (model, hash) DO UPDATE SET payload = excluded.payload, expires_at = excluded.expires_at`,
 );
+const UPDATE = statement<{ one: number }>(
+  'oauth_record_update',
+  `UPDATE oauth_records SET payload = $3::json, expires_at = $4 WHERE model = $1 AND hash = $2 RETURNING 1 AS one`,
+);
 /** An authorization hangs on what the user has allowed: where that is gone meanwhile, nothing is stored. */
 const UPSERT_AUTHORIZATION = statement<never>(
   'oauth_authorization_upsert',
@@ -75,6 +79,8 @@ const END_FAMILY_OF = statement<never>(
 export interface Records {
   find(id: string): Promise<RecordPayload | undefined>;
   upsert(id: string, payload: RecordPayload, expiresInSeconds: number): Promise<void>;
+  /** Changes what is there. False where it is gone. */
+  update(id: string, payload: RecordPayload, expiresInSeconds: number): Promise<boolean>;
   /** False where somebody was there before: then all that came of it is ended. */
   consume(id: string): Promise<boolean>;
   /** False where it was gone already. */
@@ -134,6 +140,10 @@ export function createRecords(db: Queryable, clock: Clock, model: string): Recor
         grantId === undefined ? null : hashId(grantId),
         later(expiresInSeconds),
       ]);
+    },
+    async update(id, payload, expiresInSeconds) {
+      const values = [model, hashId(id), withoutId(payload, id), later(expiresInSeconds)];
+      return (await db.query(UPDATE, values)).length > 0;
     },
     async consume(id) {
       const until = model === 'AuthorizationCode' ? later(USED_CODE_SECONDS) : now();

@@ -37,13 +37,19 @@ const forgotten: Adapter = {
 /** Where the library keeps what it has to remember. Everything throws DatabaseError. */
 export function createAdapterFactory(options: AdapterOptions): (model: string) => Adapter {
   const { library, database, clock } = options;
+  const ended = () => new library.errors.SessionNotFound('the sign-in has ended');
   return (model) => {
     if (model === 'Session') return forgotten;
     if (model === 'Client') return { ...forgotten, ...clientAdapter(options) };
     const records = createRecords(database, clock, model);
     return {
       ...forgotten,
-      upsert: (id, payload, expiresIn = 0) => records.upsert(id, payload, expiresIn),
+      async upsert(id, payload, expiresIn = 0) {
+        // What came of a sign-in is added to it while it lasts: written anew, it could be gone to its end again.
+        if (model !== 'Interaction' || payload.result === undefined)
+          await records.upsert(id, payload, expiresIn);
+        else if (!(await records.update(id, payload, expiresIn))) throw ended();
+      },
       find: (id) => records.find(id) as Promise<AdapterPayload | undefined>,
       async consume(id) {
         // The library looks and then consumes: of two at once both would have looked before either came this far.
@@ -51,8 +57,7 @@ export function createAdapterFactory(options: AdapterOptions): (model: string) =
       },
       async destroy(id) {
         // A sign-in that came to its end twice at once would give two codes.
-        if (!(await records.destroy(id)) && model === 'Interaction')
-          throw new library.errors.SessionNotFound('it has ended already');
+        if (!(await records.destroy(id)) && model === 'Interaction') throw ended();
       },
       revokeByGrantId: records.endFamily,
     };

@@ -193,7 +193,7 @@ export function createInteractions(options: InteractionOptions) {
           status: 401,
           headers: { 'www-authenticate': 'Bearer' },
         });
-      await signIns.replace(request, interaction, loggedIn.sessionId);
+      await signIns.replace(request, interaction, loggedIn.sessionId).catch(sayExpired);
       return redirect(pathOf('interaction', uid), { 'set-cookie': setSessionCookie(loggedIn.sessionId) });
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
