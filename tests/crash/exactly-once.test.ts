@@ -97,7 +97,8 @@ describe('Keyed mutations, retried until they are answered', () => {
       different: [],
       unexpected: [],
     });
-    expect(outcome.crashes).toBeGreaterThan(10);
+    // How many depends on how much is answered before the next one comes.
+    expect(outcome.crashes).toBeGreaterThan(5);
   });
 
   it.each([

@@ -52,14 +52,17 @@ function childrenOf(pid: number): number[] {
   return readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean).map(Number);
 }
 
-/** Whether a process is there and no zombie. */
-function runs(pid: number): boolean {
+/** The letter of a process's state (proc_pid_status(5)); undefined where there is none. */
+function stateOf(pid: number): string | undefined {
   try {
-    return !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'));
+    return /^State:\s+(\w)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
   } catch {
-    return false;
+    return undefined;
   }
 }
+
+/** Whether a process is there and no zombie. */
+const runs = (pid: number) => !['Z', 'X', undefined].includes(stateOf(pid));
 
 async function answers(connectionString: string): Promise<boolean> {
   const client = new pg.Client({ connectionString, connectionTimeoutMillis: 1_000 });
@@ -94,20 +97,25 @@ export async function startOwnPostgres(): Promise<OwnPostgres> {
     setting,
   ]);
 
-  async function start(): Promise<number> {
+  /** Starts it; undefined where it ended before it took connections, as beside what is left of the one before. */
+  async function launch(): Promise<number | undefined> {
     const { pid } = spawn(join(bin, 'postgres'), ['-D', data, '-p', String(port), ...settings], {
       ...identity,
       cwd: folder,
       stdio: 'ignore',
     });
     if (pid === undefined) throw new Error('postgres did not start');
-    await until('PostgreSQL', () => answers(url));
-    return pid;
+    await until('PostgreSQL', async () => (await answers(url)) || !runs(pid));
+    return runs(pid) ? pid : undefined;
   }
+
+  const start = () => until('a start of PostgreSQL', launch);
 
   /** Stopped first, so that it starts no more children while they are counted. */
   async function kill(pid: number): Promise<void> {
+    if (!runs(pid)) return;
     process.kill(pid, 'SIGSTOP');
+    await until('PostgreSQL to stop', () => stateOf(pid) === 'T');
     const all = [...childrenOf(pid), pid];
     for (const one of all) if (runs(one)) process.kill(one, 'SIGKILL');
     await until('the end of PostgreSQL', () => !all.some(runs));
