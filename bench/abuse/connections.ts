@@ -1,6 +1,6 @@
 import { connect, type Socket } from 'node:net';
 import { postRequest } from '../harness/connection.ts';
-import { closedLoop } from '../harness/load.ts';
+import { openLoop } from '../harness/load.ts';
 import { residentBytes } from '../harness/process-time.ts';
 import { figure, megabytes, table } from '../report/markdown.ts';
 import type { Abused } from './siege.ts';
@@ -10,6 +10,8 @@ const SLOW = 200;
 const BYTE_INTERVAL_MS = 250;
 /** Longer than the service gives a request to arrive. */
 const WATCH_MS = 15_000;
+/** What an ordinary client asks, well within the limits of its keys: as fast as it can would not be. */
+const PER_SECOND = 500;
 const QUERY = '{ posts(limit: 5) { id title } }';
 const SLOW_REQUEST =
   'POST /graphql HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/json\r\ncontent-length: 60000\r\n\r\n{';
@@ -65,14 +67,14 @@ export async function floodWithConnections({ server, keys }: Abused): Promise<st
   const requests = keys.map((key) =>
     postRequest('/graphql', { query: QUERY }, { authorization: `Bearer ${key}` }),
   );
-  const load = { port, requests, connections: 1 };
-  const before = await closedLoop({ ...load, durationMs: 2_000 });
+  const load = { port, requests, connections: 1, perSecond: PER_SECOND };
+  const before = await openLoop({ ...load, durationMs: 2_000 });
   const memoryBefore = residentBytes(pid);
   const idle = await gather(IDLE, port);
   const slow = await gather(SLOW, port);
   const stop = drip(slow);
   try {
-    const during = await closedLoop({ ...load, durationMs: WATCH_MS });
+    const during = await openLoop({ ...load, durationMs: WATCH_MS });
     return table(
       ['what', 'figure'],
       [
