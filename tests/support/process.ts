@@ -106,9 +106,14 @@ function environment(settings: Settings): NodeJS.ProcessEnv {
   return { PATH, HOME, ...(TMPDIR === undefined ? {} : { TMPDIR }), ...settings };
 }
 
-/** Runs a script of the project under the pinned Node, in a folder without a `.env`. */
-export function runScript(script: string, args: readonly string[], settings: Settings): Process {
-  const child = spawn(NODE, [join(ROOT, script), ...args], {
+/** Runs a script of the project, or of a copy at `root`, under the pinned Node, in a folder without a `.env`. */
+export function runScript(
+  script: string,
+  args: readonly string[],
+  settings: Settings,
+  root: string = ROOT,
+): Process {
+  const child = spawn(NODE, [join(root, script), ...args], {
     cwd: tmpdir(),
     env: environment(settings),
     stdio: ['ignore', 'pipe', 'pipe'],

@@ -1,6 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import type { Client } from 'pg';
 import type { Database } from './database.ts';
 import { type Queryable, statement } from './statement.ts';
@@ -20,7 +21,7 @@ export class MigrationError extends Error {
   }
 }
 
-const MIGRATIONS_FOLDER = new URL('../../../prisma/migrations', import.meta.url).pathname;
+const MIGRATIONS_FOLDER = fileURLToPath(new URL('../../../prisma/migrations', import.meta.url));
 
 /** The key of the advisory lock that Prisma Migrate takes, so that it and this applier exclude each other. */
 const PRISMA_LOCK = 72_707_369;
