@@ -9,7 +9,7 @@ import {
 } from 'graphql';
 import { LRUCache } from 'lru-cache';
 import type { Scope } from '../../auth/scopes.ts';
-import { type Parameter, type Statement, statement } from '../../platform/db/statement.ts';
+import type { Parameter } from '../../platform/db/statement.ts';
 import type { Context } from '../context.ts';
 import type { Page } from '../pagination/arguments.ts';
 import { collectFields } from './collect.ts';
@@ -17,13 +17,14 @@ import { conditionVariables } from './conditions.ts';
 import { isToMany } from './edge.ts';
 import { type EdgePlan, planEdge } from './plan.ts';
 import { buildSql, pageParameters, resolvePages } from './statement.ts';
+import { cachedStatement, type JsonStatement, nextPlanId } from './statement-cache.ts';
 
 /** An operation that the database can answer by itself. */
 interface WholePlan {
+  readonly id: number;
   readonly roots: ReadonlyMap<string, EdgePlan>;
   /** What the fields of the operation need; without any of these they are refused one by one, by their resolvers. */
   readonly scopes: readonly Scope[];
-  readonly statements: LRUCache<string, Statement<{ data: string }>>;
 }
 
 interface OperationCache {
@@ -35,7 +36,6 @@ interface OperationCache {
 type Variables = Readonly<Record<string, unknown>>;
 
 const MAX_PLANS = 16;
-const MAX_STATEMENTS = 16;
 const caches = new WeakMap<OperationDefinitionNode, OperationCache>();
 
 function cacheOf({ document }: ExecutionArgs, operation: OperationDefinitionNode): OperationCache {
@@ -84,15 +84,15 @@ function planOperation(
     for (const scope of needed) scopes.add(scope);
   }
   if (roots.size === 0) return 'declined';
-  return { roots, scopes: [...scopes], statements: new LRUCache({ max: MAX_STATEMENTS }) };
+  return { id: nextPlanId(), roots, scopes: [...scopes] };
 }
 
 /** The statement of a plan and its parameters; undefined where an argument is refused or names nothing. */
 function prepare(
-  { roots, statements }: WholePlan,
+  { id: planId, roots }: WholePlan,
   variables: Variables,
   context: Context,
-): { statement: Statement<{ data: string }>; values: Parameter[] } | undefined {
+): { statement: JsonStatement; values: Parameter[] } | undefined {
   const pages = new Map<EdgePlan, Page>();
   const values: Parameter[] = [];
   let shape = '';
@@ -108,11 +108,9 @@ function prepare(
     for (const [list, page] of resolved.pages) pages.set(list, page);
     shape += `;${resolved.shape}`;
   }
-  let found = statements.get(shape);
-  if (found === undefined) {
-    found = statement(`whole_${[...roots.keys()][0]}`, buildSql(roots, { pages, shape }, 'whole'));
-    statements.set(shape, found);
-  }
+  const found = cachedStatement(planId, shape, `whole_${[...roots.keys()][0]}`, () =>
+    buildSql(roots, { pages, shape }, 'whole'),
+  );
   return { statement: found, values };
 }
 
@@ -147,5 +145,5 @@ export async function answerWhole(
   const prepared = prepare(plan, variables, context);
   if (prepared === undefined) return undefined;
   const [row] = await context.db.query(prepared.statement, prepared.values);
-  return row?.data;
+  return row?.data ?? undefined;
 }

@@ -7,6 +7,7 @@ import { DatabaseError, toDatabaseError } from './errors.ts';
 import { lendFor, limitStatements, statementCancelled } from './limited-client.ts';
 import { NamedQuery } from './named-query.ts';
 import { prismaOn } from './pinned-prisma.ts';
+import { PreparedBudget } from './prepared-statements.ts';
 import { type DatabaseServer, openServer, type ServerOptions } from './server.ts';
 import type { Parameter, Queryable, Statement } from './statement.ts';
 import { type Connection, UnitOfWork, type UnitOfWorkOptions } from './unit-of-work.ts';
@@ -64,6 +65,7 @@ export function connectDatabase(kind: Database['kind'], server: DatabaseServer, 
   pool.on('error', (error) => log.warn({ err: toDatabaseError(error) }, 'an idle database connection broke'));
   pool.on('connect', (client) => client.on('error', () => undefined));
   const prisma = new PrismaClient({ adapter: new PrismaPg(pool) });
+  const budget = server.named ? new PreparedBudget(server.poolSize) : undefined;
 
   async function serverReady(): Promise<void> {
     try {
@@ -101,7 +103,7 @@ export function connectDatabase(kind: Database['kind'], server: DatabaseServer, 
     return new Promise((resolve, reject) => {
       const done = (error: unknown, rows: Row[]) =>
         error == null ? resolve(rows) : reject(toDatabaseError(error));
-      client.query(new NamedQuery(statement, values, server.named, done));
+      client.query(new NamedQuery(statement, values, budget, done));
     });
   }
 
