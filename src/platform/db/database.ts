@@ -42,7 +42,7 @@ async function forgetStatements(client: pg.ClientBase): Promise<void> {
   await client.query('DEALLOCATE ALL');
 }
 
-/** Opens the database that the settings name. Throws FolderInUseError where another process has the embedded folder. */
+/** Opens the database that the settings name. Throws what opening an embedded folder throws. */
 export async function openDatabase(options: ServerOptions): Promise<Database> {
   const server = await openServer(options);
   return connectDatabase(options.config.database.kind, server, options.log);

@@ -31,6 +31,8 @@ const APPLICATION_NAME = 'content-graph-api';
 const IDLE_IN_TRANSACTION_MS = 30_000;
 /** What the answer to a statement may take past the statement's own limit. */
 const ANSWER_MS = 2_000;
+/** An administration command may have the embedded folder as the service starts; it is done within seconds. */
+const FOLDER_PATIENCE_MS = 10_000;
 
 /** How `pg` reaches an embedded server. */
 export function embeddedConnection({ host, port }: { host: string; port: number }): ClientConfig {
@@ -63,7 +65,7 @@ function postgresServer(
   };
 }
 
-/** The server that the settings name, started where it is embedded. Throws FolderInUseError. */
+/** The server that the settings name, started where it is embedded. Throws FolderInUseError, EmbeddedStartError. */
 export async function openServer({
   config,
   log,
@@ -72,7 +74,7 @@ export async function openServer({
   const statementLimitMs = config.statementTimeoutMs;
   if (config.database.kind === 'postgres')
     return postgresServer(config.database, statementLimitMs, namedStatements);
-  const server = await startEmbeddedServer(config.database.dataDir, log);
+  const server = await startEmbeddedServer(config.database.dataDir, log, { patienceMs: FOLDER_PATIENCE_MS });
   const connection = embeddedConnection(server.address);
   return {
     connection,
