@@ -14,7 +14,7 @@ const KEPT = statement<{ backend: number; statements: number; bytes: number }>(
 
 /** What the backend of each connection of the pool keeps: each is held until all have told. */
 async function keptByAll() {
-  const works = Array.from({ length: CONNECTIONS }, () => app.database.unitOfWork({ separable: false }));
+  const works = Array.from({ length: CONNECTIONS }, () => app.database.unitOfWork());
   const told = await Promise.all(works.map((work) => work.query(KEPT, [])));
   await Promise.all(works.map((work) => work.rollback()));
   return told.flat();

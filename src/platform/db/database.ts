@@ -20,7 +20,7 @@ export interface Database extends Queryable {
   /** The same pool for work that can be called off: what runs is then cancelled, and nothing more is begun. */
   cancellable(cancellation: Cancellation): Queryable;
   /** A transaction that opens with its first statement. */
-  unitOfWork(options: UnitOfWorkOptions, cancellation?: Cancellation): UnitOfWork;
+  unitOfWork(options?: UnitOfWorkOptions, cancellation?: Cancellation): UnitOfWork;
   /**
    * A connection for as long as the caller keeps it, past a connection pooler where one is set up. `limited` has its
    * statements end in time, as those of the pool do.
@@ -143,7 +143,8 @@ export function connectDatabase(kind: Database['kind'], server: DatabaseServer, 
     prisma,
     query: (statement, values) => query(statement, values),
     cancellable: (cancellation) => ({ query: (statement, values) => query(statement, values, cancellation) }),
-    unitOfWork: (options, cancellation) => new UnitOfWork(() => connect(cancellation), options, cancellation),
+    unitOfWork: (options = {}, cancellation) =>
+      new UnitOfWork(() => connect(cancellation), options, cancellation),
     async dedicatedClient({ limited = false } = {}) {
       await serverReady();
       const client = new pg.Client({
