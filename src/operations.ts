@@ -7,6 +7,7 @@ import type { Context } from './graphql/context.ts';
 import { createAccountCheck } from './http/account-check.ts';
 import { createDocuments } from './http/document.ts';
 import { createGate } from './http/gate.ts';
+import { createHalfOpenWatch } from './http/half-open.ts';
 import { createIdempotentRunner } from './http/idempotency/idempotent-runner.ts';
 import { createOperationCheck, type OperationCheck } from './http/operation.ts';
 import { createOperationLimiter } from './http/operation-limits/cost.ts';
@@ -57,7 +58,8 @@ export function createOperations(options: OperationsOptions): Operations {
   const { streamMetrics, checkOrigin, stillValid, shutdown, onCommit } = options;
   const limits = config.operationLimits;
   const gate = createGate(config.maxConcurrentOperations, config.maxQueuedOperations);
-  const streams = createStreamLimit(config.maxStreams);
+  const halfOpen = createHalfOpenWatch({ log, onEnd: streamMetrics.cutOff });
+  const streams = createStreamLimit(config.maxStreams, halfOpen);
   metrics.gauge('graphql_operations_running', 'Operations that run right now.', () => gate.inside);
   metrics.gauge('graphql_operations_waiting', 'Operations that wait for others to end.', () => gate.waiting);
   metrics.gauge('event_streams_open', 'Event streams that are open.', () => streams.total);

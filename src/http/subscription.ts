@@ -150,7 +150,7 @@ export function createSubscriber({
     const { state } = context;
     let close: () => void;
     try {
-      close = streams.open(clientOf(state));
+      close = await streams.open(clientOf(state), state.connection);
     } catch (error) {
       return refusedResult(error, context, log);
     }
