@@ -26,6 +26,8 @@ export interface RunnerOptions {
   readonly database: Database;
   readonly log: Logger;
   readonly gate: Gate;
+  /** Events pass one of their own: a thousand subscribers must not hold up a query. */
+  readonly eventGate: Gate;
   readonly timeoutMs: number;
   /** Called after every commit. */
   readonly onCommit: () => void;
@@ -98,7 +100,7 @@ function operationOf({ document, operationName }: ExecutionArgs): OperationDefin
  * So many operations run at a time, each for so long: what takes longer is answered with TIMEOUT, its statements are
  * cancelled and its writes undone.
  */
-export function createRunner({ database, log, gate, timeoutMs, onCommit }: RunnerOptions): Runner {
+export function createRunner({ database, log, gate, eventGate, timeoutMs, onCommit }: RunnerOptions): Runner {
   const deadline = createDeadline(timeoutMs);
 
   async function executeQuery(
@@ -245,10 +247,19 @@ export function createRunner({ database, log, gate, timeoutMs, onCommit }: Runne
     runMutation(args, steps) {
       return admitted(args, (cancellation) => executeMutation(args, operationOf(args), cancellation, steps));
     },
-    runEvent(args, event) {
-      return timed(args.contextValue as Context, (cancellation) =>
-        executeQuery({ ...args, rootValue: event }, cancellation),
-      );
+    async runEvent(args, event) {
+      const context = args.contextValue as OperationContext;
+      // However long the line is, nobody is refused or late for it: time counts once there is a place.
+      await eventGate.enter();
+      return timed(context, async (cancellation) => {
+        try {
+          // Nobody waits for it any more.
+          if (context.state.stop.signal.aborted) return {};
+          return await executeQuery({ ...args, rootValue: event }, cancellation);
+        } finally {
+          eventGate.leave();
+        }
+      });
     },
   };
 }
