@@ -13,8 +13,8 @@ import type { Parameter } from '../../platform/db/statement.ts';
 import type { Context } from '../context.ts';
 import type { Page } from '../pagination/arguments.ts';
 import { collectFields } from './collect.ts';
-import { conditionVariables } from './conditions.ts';
-import { isToMany } from './edge.ts';
+import { choiceOf, conditionVariables } from './conditions.ts';
+import { isToMany, type RowEdge } from './edge.ts';
 import { type EdgePlan, planEdge } from './plan.ts';
 import { buildSql, pageParameters, resolvePages } from './statement.ts';
 import { cachedStatement, type JsonStatement, nextPlanId } from './statement-cache.ts';
@@ -41,10 +41,9 @@ const caches = new WeakMap<OperationDefinitionNode, OperationCache>();
 function cacheOf({ document }: ExecutionArgs, operation: OperationDefinitionNode): OperationCache {
   let cache = caches.get(operation);
   if (cache === undefined) {
-    const named = document.definitions.flatMap((node) =>
-      node.kind === Kind.FRAGMENT_DEFINITION ? [[node.name.value, node] as const] : [],
-    );
-    const fragments = Object.fromEntries(named);
+    const fragments: Record<string, FragmentDefinitionNode> = Object.create(null);
+    for (const node of document.definitions)
+      if (node.kind === Kind.FRAGMENT_DEFINITION) fragments[node.name.value] = node;
     cache = {
       fragments,
       conditions: conditionVariables({ operation, fragments }),
@@ -87,6 +86,23 @@ function planOperation(
   return { id: nextPlanId(), roots, scopes: [...scopes] };
 }
 
+/** The id that the arguments of a root row name; undefined where they name nothing or are refused. */
+function rowId(
+  { field, node }: EdgePlan,
+  edge: RowEdge,
+  variables: Variables,
+  context: Context,
+): string | undefined {
+  let args: Record<string, unknown>;
+  try {
+    args = getArgumentValues(field, node, variables);
+  } catch {
+    // Such as null for an argument whose variable has a default: an execution says so, of this field alone.
+    return undefined;
+  }
+  return edge.id(args, context);
+}
+
 /** The statement of a plan and its parameters; undefined where an argument is refused or names nothing. */
 function prepare(
   { id: planId, roots }: WholePlan,
@@ -100,7 +116,7 @@ function prepare(
     const resolved = resolvePages(plan, variables);
     if (resolved.shape.includes('!') || (isToMany(plan.edge) && !resolved.pages.has(plan))) return undefined;
     if (plan.edge.kind === 'row') {
-      const id = plan.edge.id(getArgumentValues(plan.field, plan.node, variables), context);
+      const id = rowId(plan, plan.edge, variables, context);
       if (id === undefined) return undefined;
       values.push(id);
     }
@@ -108,7 +124,7 @@ function prepare(
     for (const [list, page] of resolved.pages) pages.set(list, page);
     shape += `;${resolved.shape}`;
   }
-  const found = cachedStatement(planId, shape, `whole_${[...roots.keys()][0]}`, () =>
+  const found = cachedStatement(planId, shape, `whole_${[...roots.values()][0]?.field.name}`, () =>
     buildSql(roots, { pages, shape }, 'whole'),
   );
   return { statement: found, values };
@@ -134,7 +150,8 @@ export async function answerWhole(
       : getVariableValues(schema, variableDefinitions, args.variableValues ?? {});
   if (given.coerced === undefined) return undefined;
   const variables = given.coerced;
-  const key = cache.conditions.map((name) => String(variables[name] === true)).join();
+  const key = choiceOf(cache.conditions, variables);
+  if (key === undefined) return undefined;
   let plan = cache.plans.get(key);
   if (plan === undefined) {
     plan = planOperation(schema, operation, cache, variables);

@@ -1,7 +1,7 @@
 import { type FieldNode, type GraphQLField, type GraphQLResolveInfo, getArgumentValues } from 'graphql';
 import { LRUCache } from 'lru-cache';
 import type { Context } from '../context.ts';
-import { conditionVariables } from './conditions.ts';
+import { choiceOf, conditionVariables } from './conditions.ts';
 import { decode } from './decode.ts';
 import { isToMany } from './edge.ts';
 import { type EdgePlan, planEdge } from './plan.ts';
@@ -31,7 +31,8 @@ function planOf(field: GraphQLField<unknown, unknown>, info: GraphQLResolveInfo)
     cache = { conditions: conditionVariables(info), plans: new LRUCache({ max: MAX_PLANS }) };
     caches.set(node, cache);
   }
-  const key = cache.conditions.map((name) => String(info.variableValues[name] === true)).join();
+  const key = choiceOf(cache.conditions, info.variableValues);
+  if (key === undefined) return undefined;
   let cached = cache.plans.get(key);
   if (cached === undefined) {
     const plan = planEdge(info, field, info.fieldNodes);
