@@ -3,7 +3,7 @@ import pg from 'pg';
 import { PrismaClient } from '../../generated/prisma/client.ts';
 import type { Logger } from '../log.ts';
 import type { Cancellation } from './cancellation.ts';
-import { DatabaseError, toDatabaseError } from './errors.ts';
+import { DatabaseError, isAbandoned, toDatabaseError } from './errors.ts';
 import { lendFor, limitStatements, statementCancelled } from './limited-client.ts';
 import { NamedQuery } from './named-query.ts';
 import { prismaOn } from './pinned-prisma.ts';
@@ -99,11 +99,12 @@ export function connectDatabase(kind: Database['kind'], server: DatabaseServer, 
     client: pg.PoolClient,
     statement: Statement<Row>,
     values: readonly Parameter[],
+    before?: string,
   ): Promise<Row[]> {
     return new Promise((resolve, reject) => {
       const done = (error: unknown, rows: Row[]) =>
         error == null ? resolve(rows) : reject(toDatabaseError(error));
-      client.query(new NamedQuery(statement, values, budget, done));
+      client.query(new NamedQuery(statement, values, { budget, before }, done));
     });
   }
 
@@ -116,12 +117,25 @@ export function connectDatabase(kind: Database['kind'], server: DatabaseServer, 
     const client = await lend(cancellation);
     let broken: Error | undefined;
     try {
-      return await run(client, statement, values);
+      return await run(client, statement, values, server.alone);
     } catch (error) {
       if (error instanceof DatabaseError && error.kind === 'unavailable') broken = error;
       throw error;
     } finally {
       giveBack(client, broken);
+    }
+  }
+
+  /** A statement that changes nothing: past its time it is that, whatever became of the connection. */
+  async function read<Row>(
+    statement: Statement<Row>,
+    values: readonly Parameter[],
+    cancellation: Cancellation,
+  ): Promise<Row[]> {
+    try {
+      return await query(statement, values, cancellation);
+    } catch (error) {
+      throw isAbandoned(error) ? new DatabaseError('timeout', error) : error;
     }
   }
 
@@ -134,6 +148,7 @@ export function connectDatabase(kind: Database['kind'], server: DatabaseServer, 
         return prismaOn(client);
       },
       query: (statement, values) => run(client, statement, values),
+      queryAlone: (statement, values) => run(client, statement, values, server.alone),
       release: (error) => giveBack(client, error),
     };
   }
@@ -142,7 +157,7 @@ export function connectDatabase(kind: Database['kind'], server: DatabaseServer, 
     kind,
     prisma,
     query: (statement, values) => query(statement, values),
-    cancellable: (cancellation) => ({ query: (statement, values) => query(statement, values, cancellation) }),
+    cancellable: (cancellation) => ({ query: (statement, values) => read(statement, values, cancellation) }),
     unitOfWork: (options = {}, cancellation) =>
       new UnitOfWork(() => connect(cancellation), options, cancellation),
     async dedicatedClient({ limited = false } = {}) {

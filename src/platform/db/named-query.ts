@@ -69,6 +69,9 @@ export class NamedQuery<Row> {
   readonly #statement: Statement<Row>;
   readonly #values: readonly Parameter[];
   readonly #budget: PreparedBudget | undefined;
+  /** What runs before it, in the same flight and transaction. */
+  readonly #before: string | undefined;
+  #isBefore: boolean;
   #columns: readonly Column[] = [];
   #connection: WireConnection | undefined;
   /** Undefined where the statement has no name. */
@@ -77,17 +80,22 @@ export class NamedQuery<Row> {
   #failure: unknown;
   callback: (error: unknown, rows: Row[]) => void;
 
-  /** Without a budget nothing gets a name. */
+  /** Without a budget nothing gets a name. What `before` returns is left aside. */
   constructor(
     statement: Statement<Row>,
     values: readonly Parameter[],
-    budget: PreparedBudget | undefined,
+    {
+      budget,
+      before,
+    }: { readonly budget?: PreparedBudget | undefined; readonly before?: string | undefined },
     callback: (error: unknown, rows: Row[]) => void,
   ) {
     this.text = statement.text;
     this.#statement = statement;
     this.#values = values;
     this.#budget = budget;
+    this.#before = before;
+    this.#isBefore = before !== undefined;
     this.callback = callback;
   }
 
@@ -96,6 +104,12 @@ export class NamedQuery<Row> {
     this.#connection = connection;
     connection.stream.cork();
     try {
+      // All until the Sync is one transaction (PostgreSQL, "Extended Query"): what is set for it holds for what follows.
+      if (this.#before !== undefined) {
+        connection.parse({ name: '', text: this.#before });
+        connection.bind({ statement: '', values: [] });
+        connection.execute({});
+      }
       if (this.#budget !== undefined) this.#prepared = this.#prepare(connection, this.#budget);
       const { name, text } = this;
       if (name === '' || connection.parsedStatements[name] === undefined) connection.parse({ name, text });
@@ -132,6 +146,7 @@ export class NamedQuery<Row> {
   }
 
   handleDataRow({ fields }: { fields: readonly (string | null)[] }): void {
+    if (this.#isBefore) return;
     const row: Record<string, unknown> = {};
     try {
       for (const [index, { name, parse }] of this.#columns.entries()) {
@@ -144,7 +159,10 @@ export class NamedQuery<Row> {
     this.#rows.push(row as Row);
   }
 
-  handleCommandComplete(): void {}
+  handleCommandComplete(): void {
+    this.#isBefore = false;
+  }
+
   handleEmptyQuery(): void {}
   handlePortalSuspended(): void {}
   handleCopyInResponse(): void {}

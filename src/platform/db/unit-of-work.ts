@@ -8,6 +8,8 @@ import type { Parameter, Queryable, Statement } from './statement.ts';
 export interface Connection extends Queryable {
   readonly client: PoolClient;
   readonly prisma: PrismaClient;
+  /** A statement outside of a transaction, which commits by itself. */
+  queryAlone<Row>(statement: Statement<Row>, values: readonly Parameter[]): Promise<Row[]>;
   release(error?: Error): void;
 }
 
@@ -74,7 +76,7 @@ export class UnitOfWork implements Queryable {
     let broken: Error | undefined;
     if (this.#cancellation !== undefined) this.#cancellation.undecided = true;
     try {
-      const rows = await connection.query(statement, values);
+      const rows = await connection.queryAlone(statement, values);
       this.#committed = true;
       return rows;
     } catch (error) {
