@@ -175,6 +175,9 @@ export function createRunner({ database, log, gate, eventGate, timeoutMs, onComm
       return answer;
     } catch (error) {
       await work.rollback();
+      // Under its key it can be sent again at once, whatever became of it.
+      if (steps !== undefined && error instanceof DatabaseError && error.kind === 'unknown')
+        (context as OperationContext).state.responseHeaders['retry-after'] = '1';
       return refusedResult(error, context, log);
     }
   }

@@ -1,7 +1,7 @@
 import type { PoolClient } from 'pg';
 import type { PrismaClient } from '../../generated/prisma/client.ts';
 import type { Cancellation } from './cancellation.ts';
-import { DatabaseError, toDatabaseError } from './errors.ts';
+import { toCommitError, toDatabaseError } from './errors.ts';
 import type { Parameter, Queryable, Statement } from './statement.ts';
 
 /** A connection on loan: statements on it, Prisma's client bound to it. */
@@ -67,7 +67,7 @@ export class UnitOfWork implements Queryable {
 
   /**
    * Runs the one statement that there is. Once it is on its way, calling it off can come too late: the statement's own
-   * outcome says what became of it.
+   * outcome says what became of it, if it is heard.
    */
   async #queryAlone<Row>(statement: Statement<Row>, values: readonly Parameter[]): Promise<Row[]> {
     if (this.#ended) throw new Error('the unit of work has ended');
@@ -80,8 +80,9 @@ export class UnitOfWork implements Queryable {
       this.#committed = true;
       return rows;
     } catch (error) {
-      if (error instanceof DatabaseError && error.kind === 'unavailable') broken = error;
-      throw error;
+      const known = toCommitError(error);
+      if (known.kind === 'unavailable' || known.kind === 'unknown') broken = known;
+      throw known;
     } finally {
       if (this.#cancellation !== undefined) this.#cancellation.undecided = false;
       connection.release(broken);
@@ -104,7 +105,10 @@ export class UnitOfWork implements Queryable {
     return this.#committed;
   }
 
-  /** Makes the work last. Throws DatabaseError: then it is either all there or not at all. */
+  /**
+   * Makes the work last. Throws DatabaseError: then nothing of it is there, but where its kind is `unknown` either all
+   * of it or nothing.
+   */
   async commit(): Promise<void> {
     await this.#end('COMMIT');
   }
@@ -126,7 +130,7 @@ export class UnitOfWork implements Queryable {
       connection.release();
     } catch (error) {
       connection.release(error as Error);
-      throw toDatabaseError(error);
+      throw toCommitError(error);
     }
   }
 }
