@@ -112,6 +112,16 @@ export class Browser {
     this.#keep({ name, value, path: '/' });
   }
 
+  /** Has a cookie no more. */
+  drop(name: string): void {
+    this.#cookies.delete(`${name} /`);
+  }
+
+  /** Has the cookies of another browser, as a sibling domain would set them. */
+  plantedBy(other: Browser): void {
+    for (const cookie of other.#cookies.values()) this.#keep(cookie);
+  }
+
   cookie(name: string): string | undefined {
     return this.#cookies.get(`${name} /`)?.value;
   }

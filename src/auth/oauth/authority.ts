@@ -3,7 +3,7 @@ import type { Config } from '../../platform/config.ts';
 import type { Queryable } from '../../platform/db/statement.ts';
 import type { Logger } from '../../platform/log.ts';
 import { memoised } from '../../platform/memoised.ts';
-import { createSealer, deriveKey } from '../../platform/sealing.ts';
+import { createSealer } from '../../platform/sealing.ts';
 import { secretKeyOf } from '../../platform/secret-key.ts';
 import { createOwnTokens, type OwnTokens } from './access-token.ts';
 import { createKeyRing, type KeyRing } from './key-ring.ts';
@@ -13,8 +13,6 @@ import { SIGNING_KEYS } from './signing-keys.ts';
 export interface Authority {
   readonly keys: KeyRing;
   readonly ownTokens: OwnTokens;
-  /** Signs the cookies of sign-ins under way. */
-  cookieKey(): string;
 }
 
 export interface AuthorityOptions {
@@ -32,6 +30,5 @@ export function createAuthority({ config, database, clock, log }: AuthorityOptio
   return {
     keys,
     ownTokens: createOwnTokens({ database, keys, clock, issuer: config.publicUrl }),
-    cookieKey: () => deriveKey(secret(), 'OAuth cookies').toString('base64url'),
   };
 }

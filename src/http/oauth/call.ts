@@ -6,16 +6,19 @@ import type { RequestState } from '../request-state.ts';
 import { nameClientErrors } from './client-errors.ts';
 import { isPublic } from './client-metadata.ts';
 import { createExchange, type Exchange } from './exchange.ts';
+import { FORM_TYPE } from './form.ts';
 import { oauthErrorResponse, oauthRefusal } from './oauth-error.ts';
-import { SESSION_COOKIE } from './provider.ts';
+import { RESUME_COOKIE } from './provider.ts';
 
 export interface Call {
   readonly request: Request;
   readonly state: RequestState;
-  /** The body, read. */
-  readonly body?: string | undefined;
+  /** The form that was posted. The library gets what has been read of it, so that both see the same. */
+  readonly form?: URLSearchParams | undefined;
   /** Path and query as the library is to see them. */
   readonly target: string;
+  /** The sign-in to come back from, whose browser it has been found to be. */
+  readonly resumes?: string | undefined;
 }
 
 /** What an answer of the library came with. */
@@ -34,14 +37,12 @@ interface Seen {
 }
 
 /** What the library needs of a request's headers. The rest, and who is asked for and from where, it gets from us. */
-const PASSED_ON = ['authorization', 'content-type', 'cookie', 'user-agent'];
+const PASSED_ON = ['authorization', 'user-agent'];
 
 /** Calls the library, and learns from it what it does not say in its answers. */
 export interface LibraryCalls {
   /** Listens to what a provider does. To be called once for each. */
   watch(provider: Provider): void;
-  /** The two sides of a request, for those of the library's functions that take them. */
-  exchange(call: Call): Exchange;
   call(provider: Provider, call: Call): Promise<Called>;
   /** Whose request it is that the library asks something about. */
   stateOf(incoming: IncomingMessage): RequestState | undefined;
@@ -54,20 +55,27 @@ export function createLibraryCalls(issuer: () => string, log: Logger): LibraryCa
   const seen = new WeakMap<IncomingMessage, Seen>();
   const callbacks = new WeakMap<Provider, ReturnType<Provider['callback']>>();
 
-  function exchange({ request, state, body, target }: Call): Exchange {
-    const headers = Object.fromEntries(
+  function exchange({ request, state, form, target, resumes }: Call): Exchange {
+    const headers: Record<string, string> = Object.fromEntries(
       PASSED_ON.flatMap((name) => {
         const value = request.headers.get(name);
         return value === null ? [] : [[name, value]];
       }),
     );
-    const made = createExchange({ method: request.method, target, headers, body, origin: issuer() });
+    if (form !== undefined) headers['content-type'] = FORM_TYPE;
+    if (resumes !== undefined) headers.cookie = `${RESUME_COOKIE}=${resumes}`;
+    const made = createExchange({
+      method: request.method,
+      target,
+      headers,
+      body: form?.toString(),
+      origin: issuer(),
+    });
     seen.set(made.incoming, { state, client: undefined, failure: undefined });
     return made;
   }
 
   return {
-    exchange,
     stateOf: (incoming) => seen.get(incoming)?.state,
     watch(provider) {
       provider.use(async (ctx, next) => {
@@ -108,11 +116,7 @@ export function createLibraryCalls(issuer: () => string, log: Logger): LibraryCa
       const { headers } = answered;
       for (const name of [...headers.keys()]) if (name.startsWith('access-control-')) headers.delete(name);
       if (!headers.get('content-type')?.startsWith('text/html')) headers.delete('content-security-policy');
-      const cookies = headers.getSetCookie();
       headers.delete('set-cookie');
-      for (const cookie of cookies)
-        if (!cookie.startsWith(`${SESSION_COOKIE}=`) && !cookie.startsWith(`${SESSION_COOKIE}.sig=`))
-          headers.append('set-cookie', cookie);
       // A page that tells of a failure has been made by us.
       if (failure !== undefined && !headers.get('content-type')?.startsWith('text/html'))
         return {

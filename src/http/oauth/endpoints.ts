@@ -8,7 +8,7 @@ import type { RequestState } from '../request-state.ts';
 import type { Called, LibraryCalls } from './call.ts';
 import { basicChallenge } from './client-errors.ts';
 import { readForm, withoutOwnResource } from './form.ts';
-import { oauthErrorResponse } from './oauth-error.ts';
+import { type OAuthRefusal, oauthErrorResponse } from './oauth-error.ts';
 
 export interface EndpointOptions {
   readonly calls: LibraryCalls;
@@ -33,9 +33,17 @@ export interface Endpoints {
   introspect(arrived: EndpointRequest): Promise<Response>;
 }
 
+/** RFC 8707 section 2. */
+const WRONG_RESOURCE: OAuthRefusal = {
+  status: 400,
+  headers: {},
+  error: 'invalid_target',
+  description: 'tokens are for the one resource that is here: leave it out, or name it as their aud does',
+};
+
 /** Whether there is anything of a client in the request: who shows nothing guesses nothing. */
-const presents = ({ headers }: Request, body: string): boolean =>
-  headers.has('authorization') || new URLSearchParams(body).has('client_id');
+const presents = ({ headers }: Request, form: URLSearchParams): boolean =>
+  headers.has('authorization') || form.has('client_id');
 
 /** Only what is told by name: a member of the claims that nobody thought of stays inside. */
 function introspection(token: AccessToken): Record<string, unknown> {
@@ -61,10 +69,10 @@ export function createEndpoints({
   revokeToken,
   failure,
 }: EndpointOptions): Endpoints {
-  async function call({ provider, request, state }: EndpointRequest, body: string): Promise<Called> {
+  async function call({ provider, request, state }: EndpointRequest, form: URLSearchParams): Promise<Called> {
     const target = new URL(request.url).pathname;
-    const called = await calls.call(provider, { request, state, body, target });
-    if (called.response.status === 401 && presents(request, body)) await failure(state);
+    const called = await calls.call(provider, { request, state, form, target });
+    if (called.response.status === 401 && presents(request, form)) await failure(state);
     return called;
   }
 
@@ -73,18 +81,20 @@ export function createEndpoints({
    * forgets, are ours to answer for: in the place of one it gets a token that nobody has.
    */
   async function about(arrived: EndpointRequest): Promise<Called & { readonly jwt: string | undefined }> {
-    const body = await readForm(arrived.request);
-    const form = new URLSearchParams(body);
+    const form = await readForm(arrived.request);
     const [jwt = '', ...more] = form.getAll('token');
-    if (more.length > 0 || !looksLikeJwt(jwt)) return { ...(await call(arrived, body)), jwt: undefined };
+    if (more.length > 0 || !looksLikeJwt(jwt)) return { ...(await call(arrived, form)), jwt: undefined };
     form.set('token', randomBytes(32).toString('base64url'));
-    return { ...(await call(arrived, form.toString())), jwt };
+    return { ...(await call(arrived, form)), jwt };
   }
 
   return {
     async token(arrived) {
-      const body = await readForm(arrived.request);
-      return (await call(arrived, withoutOwnResource(body, issuer()))).response;
+      const form = withoutOwnResource(await readForm(arrived.request), issuer());
+      if (!form.has('resource')) return (await call(arrived, form)).response;
+      // The library would look at it when code or refresh token has been used up already.
+      arrived.state.errorCodes = [WRONG_RESOURCE.error];
+      return oauthErrorResponse(WRONG_RESOURCE);
     },
 
     async revoke(arrived) {

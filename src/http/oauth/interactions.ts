@@ -12,6 +12,7 @@ import { addressKey } from '../client-address.ts';
 import { badRequest } from '../json-body.ts';
 import type { RequestState } from '../request-state.ts';
 import type { OriginCheck } from '../same-origin.ts';
+import { browserOf } from './browser-cookie.ts';
 import type { LibraryCalls } from './call.ts';
 import { canBeImpersonated, scopesOf } from './client-metadata.ts';
 import { readForm } from './form.ts';
@@ -21,7 +22,7 @@ import { consentPage } from './pages/consent-page.ts';
 import { loginPage } from './pages/login-page.ts';
 import { pausePage } from './pages/pause-page.ts';
 import { OAUTH_ROUTES, type OAuthRoute } from './paths.ts';
-import { RESOURCE } from './provider.ts';
+import { BROWSER, RESOURCE } from './provider.ts';
 import type { SignIns } from './sign-ins.ts';
 
 export interface InteractionOptions {
@@ -59,7 +60,10 @@ const EXPIRED =
   'This sign-in has expired, or was begun in another browser. Go back to the application and start again.';
 const WRONG = 'This e-mail and this password do not belong together. Check both and try again.';
 
-/** What the library says of a sign-in that it does not find. */
+const UNKNOWN_HERE =
+  'This browser does not hold the session of this sign-in: it kept no cookie, or you signed in with another one. Sign in here to go on.';
+
+/** What the library says of a sign-in that has come to its end meanwhile, in another tab. */
 function sayExpired(error: unknown): never {
   throw (error as { expose?: boolean }).expose === true ? badRequest(EXPIRED) : error;
 }
@@ -79,23 +83,22 @@ export function createInteractions(options: InteractionOptions) {
 
   /** Throws BAD_REQUEST where there is none, or it belongs to another browser. */
   async function underWay(arrived: PageRequest): Promise<UnderWay> {
-    const { provider, request, state, uid } = arrived;
-    const { incoming, outgoing } = calls.exchange({ request, state, target: new URL(request.url).pathname });
-    const interaction = await provider.interactionDetails(incoming, outgoing).catch(sayExpired);
+    const { provider, request, uid } = arrived;
+    const browser = browserOf(request);
+    const interaction = browser === undefined ? undefined : await provider.Interaction.find(uid);
+    if (interaction === undefined || interaction.params[BROWSER] !== browser) throw badRequest(EXPIRED);
     const client = await provider.Client.find(text(interaction.params.client_id));
-    if (interaction.uid !== uid || client === undefined) throw badRequest(EXPIRED);
+    if (client === undefined) throw badRequest(EXPIRED);
     return {
       ...arrived,
       interaction,
       client,
       redirectUri: text(interaction.params.redirect_uri),
       async finish(result) {
-        // It may have come to its end meanwhile, in another tab.
-        const to = await provider
-          .interactionResult(incoming, outgoing, result, { mergeWithLastSubmission: false })
-          .catch(sayExpired);
+        interaction.result = result;
+        await interaction.save(interaction.exp - Math.floor(clock.now() / 1000)).catch(sayExpired);
         // Where the browser is, by whatever name it knows us: its cookies are there.
-        return redirect(new URL(to).pathname);
+        return redirect(pathOf('resume', uid));
       },
     };
   }
@@ -139,31 +142,41 @@ export function createInteractions(options: InteractionOptions) {
     return pageResponse(page, { redirectUri });
   }
 
-  async function authorize({ provider, client, finish }: UnderWay, userId: string, scopes: readonly Scope[]) {
+  async function authorize(
+    { provider, client, finish }: UnderWay,
+    { account: { id: userId }, session }: SignedIn,
+    scopes: readonly Scope[],
+  ) {
     const grant = new provider.Grant({ accountId: userId, clientId: client.clientId });
     grant.addResourceScope(RESOURCE, scopes.join(' '));
     const grantId = await grant.save();
-    return finish({ login: { accountId: userId, remember: false }, consent: { grantId } });
+    return finish({ login: { accountId: userId, remember: false }, consent: { grantId }, session });
   }
 
-  /** Who has signed in here, or is signed in with the service anyway. */
-  async function accountOf({ request, interaction }: UnderWay): Promise<ActiveAccount | undefined> {
-    const userId =
-      (await signIns.rememberedIn(interaction)) ??
-      (prompts(interaction, 'login') ? undefined : (await signIns.sessionOf(request))?.userId);
-    return userId === undefined ? undefined : findActiveAccount(database, userId);
+  /**
+   * Who is signed in, as the request's own session says: what the authorization remembers is at most that this session
+   * was opened for it. The authorization may be somebody else's, put into this browser.
+   */
+  async function signedInWith({ request, interaction }: UnderWay): Promise<SignedIn | undefined> {
+    const { userId, credentialId: session } = (await signIns.sessionOf(request)) ?? {};
+    if (userId === undefined || session === undefined) return undefined;
+    if (prompts(interaction, 'login') && signIns.openedIn(interaction) !== session) return undefined;
+    const account = await findActiveAccount(database, userId);
+    return account && { account, session };
   }
 
   async function show(context: UnderWay): Promise<Response> {
     const { request, interaction, client, uid, finish } = context;
     const { searchParams } = new URL(request.url);
     if (searchParams.has(OTHER_ACCOUNT)) return showLogin(context);
-    const account = await accountOf(context);
-    if (account === undefined) {
+    const signedIn = await signedInWith(context);
+    if (signedIn === undefined) {
       if (request.headers.get('sec-fetch-site') === 'cross-site' && !searchParams.has(FROM_HERE))
         return pageResponse(pausePage(`${pathOf('interaction', uid)}?${FROM_HERE}`));
-      return showLogin(context);
+      const lost = signIns.openedIn(interaction) !== undefined;
+      return showLogin(context, undefined, lost ? { problem: UNKNOWN_HERE } : undefined);
     }
+    const { account } = signedIn;
     const scopes = scopesFor(context, account);
     if (scopes.length === 0)
       return finish({
@@ -172,13 +185,13 @@ export function createInteractions(options: InteractionOptions) {
       });
     const asks = prompts(interaction, 'consent') || canBeImpersonated(client);
     const consent = { userId: account.id, clientId: client.clientId, scopes };
-    if (!asks && (await isAllowed(database, consent))) return authorize(context, account.id, scopes);
+    if (!asks && (await isAllowed(database, consent))) return authorize(context, signedIn, scopes);
     return showConsent(context, account, scopes);
   }
 
   async function signIn(context: UnderWay): Promise<Response> {
     const { request, state, interaction, uid } = context;
-    const form = new URLSearchParams(await readForm(request));
+    const form = await readForm(request);
     const email = form.get('email') ?? '';
     try {
       const loggedIn = await login({
@@ -206,21 +219,38 @@ export function createInteractions(options: InteractionOptions) {
 
   async function confirm(context: UnderWay): Promise<Response> {
     const { request, client, uid } = context;
-    const shown = new URLSearchParams(await readForm(request)).get('account');
-    const account = await accountOf(context);
+    const shown = (await readForm(request)).get('account');
+    const signedIn = await signedInWith(context);
     // Who has signed out or changed accounts since has not seen what they allow.
-    if (account === undefined || account.id !== shown) return redirect(pathOf('interaction', uid));
+    if (signedIn === undefined || signedIn.account.id !== shown) return redirect(pathOf('interaction', uid));
+    const { account } = signedIn;
     const scopes = scopesFor(context, account);
     const consent = { userId: account.id, clientId: client.clientId, scopes };
     await allow(database, consent, new Date(clock.now()));
-    return authorize(context, account.id, scopes);
+    return authorize(context, signedIn, scopes);
+  }
+
+  /** Back to the client with what came of it, for the browser alone that it came of. */
+  async function resume(context: UnderWay): Promise<Response> {
+    const { provider, request, state, uid, interaction } = context;
+    const { session } = (interaction.result ?? {}) as Finished;
+    if (session !== undefined && (await signIns.sessionOf(request))?.credentialId !== session)
+      return redirect(pathOf('interaction', uid));
+    const { response } = await calls.call(provider, {
+      request,
+      state,
+      target: pathOf('resume', uid),
+      resumes: uid,
+    });
+    return response;
   }
 
   return async (
-    route: 'interaction' | 'login' | 'allow' | 'cancel',
+    route: 'resume' | 'interaction' | 'login' | 'allow' | 'cancel',
     arrived: PageRequest,
   ): Promise<Response> => {
     if (route === 'interaction') return show(await underWay(arrived));
+    if (route === 'resume') return resume(await underWay(arrived));
     const refusal = checkOrigin(arrived.request);
     if (refusal !== undefined) throw refusal;
     const context = await underWay(arrived);
@@ -230,8 +260,19 @@ export function createInteractions(options: InteractionOptions) {
   };
 }
 
+/** An account, and the session that it is signed in with, by its id. */
+interface SignedIn {
+  readonly account: ActiveAccount;
+  readonly session: string;
+}
+
+/** What an authorization that was allowed remembers, beside what the library needs. */
+interface Finished {
+  readonly session?: string;
+}
+
 interface FailedLogin {
   readonly problem: string;
-  readonly status: number;
-  readonly headers: Readonly<Record<string, string>>;
+  readonly status?: number;
+  readonly headers?: Readonly<Record<string, string>>;
 }

@@ -37,12 +37,11 @@ export interface OAuthOptions {
 /** Wires what OAuth's routes are made of. */
 export function createOAuth(options: OAuthOptions): HttpPlugin {
   const { issuer, authority, limiter, database, clock, log } = options;
-  const { keys, ownTokens, cookieKey } = authority;
+  const { keys, ownTokens } = authority;
   const calls = createLibraryCalls(issuer, log);
   const provider = createProviderSource({
     issuer,
     keys,
-    cookieKey,
     database,
     clock,
     renderError: createErrorRenderer(calls, log),

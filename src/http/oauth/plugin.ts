@@ -8,6 +8,7 @@ import { badRequest } from '../json-body.ts';
 import type { RateLimiter } from '../rate-limit/limiter.ts';
 import type { BucketPolicy } from '../rate-limit/token-bucket.ts';
 import type { HttpPlugin, RequestState } from '../request-state.ts';
+import { knownBrowser } from './browser-cookie.ts';
 import type { LibraryCalls } from './call.ts';
 import { metadataOf } from './discovery.ts';
 import type { Endpoints } from './endpoints.ts';
@@ -17,6 +18,7 @@ import { oauthErrorResponse, oauthRefusal } from './oauth-error.ts';
 import { pageResponse } from './page-response.ts';
 import { errorPage } from './pages/error-page.ts';
 import { isOAuthPage, isOAuthPath, OAUTH_ROUTES, type OAuthRoute, oauthRouteOf } from './paths.ts';
+import { BROWSER } from './provider.ts';
 import type { ProviderSource } from './provider-source.ts';
 
 export interface OAuthPluginOptions {
@@ -51,10 +53,12 @@ export function useOAuth(options: OAuthPluginOptions): HttpPlugin {
   }
 
   async function authorize(provider: Provider, request: Request, state: RequestState): Promise<Response> {
-    const { pathname, search } = new URL(request.url);
-    const query = withoutOwnResource(search.slice(1), issuer());
-    const target = query === '' ? pathname : `${pathname}?${query}`;
-    const { response } = await calls.call(provider, { request, state, target });
+    const { pathname, searchParams } = new URL(request.url);
+    const query = withoutOwnResource(searchParams, issuer());
+    const browser = knownBrowser(request);
+    query.set(BROWSER, browser.hash);
+    const { response } = await calls.call(provider, { request, state, target: `${pathname}?${query}` });
+    if (browser.setCookie !== undefined) response.headers.append('set-cookie', browser.setCookie);
     return response;
   }
 
@@ -77,7 +81,6 @@ export function useOAuth(options: OAuthPluginOptions): HttpPlugin {
       case 'discovery':
         return discover(provider, request, state);
       case 'authorize':
-      case 'resume':
         return authorize(provider, request, state);
       case 'token':
       case 'revoke':

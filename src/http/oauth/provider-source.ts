@@ -8,7 +8,6 @@ import { createProvider, type ProviderOptions } from './provider.ts';
 export interface ProviderSourceOptions {
   readonly issuer: () => string;
   readonly keys: KeyRing;
-  readonly cookieKey: () => string;
   readonly database: Queryable;
   readonly clock: Clock;
   readonly renderError: ProviderOptions['renderError'];
@@ -22,7 +21,6 @@ export type ProviderSource = () => Promise<Provider>;
 export function createProviderSource({
   issuer,
   keys,
-  cookieKey,
   onCreated,
   ...options
 }: ProviderSourceOptions): ProviderSource {
@@ -42,7 +40,6 @@ export function createProviderSource({
         library: loaded,
         issuer: issuer(),
         signer,
-        cookieKey: cookieKey(),
       });
       onCreated(provider);
       made = { name, provider };

@@ -15,8 +15,10 @@ import { interactionPolicyOf } from './policy.ts';
 
 /** The one resource that tokens are for, by a name that stays when the service moves. */
 export const RESOURCE = 'urn:content-graph-api';
-/** The library's own session: it lives for one request, so its cookie goes nowhere. */
-export const SESSION_COOKIE = 'oauth_session';
+/** The library's cookies, which no browser gets: what it is to know of one it is told with the request. */
+export const RESUME_COOKIE = 'resume';
+/** A parameter of our own: the hash of the browser that an authorization was begun in. */
+export const BROWSER = 'browser';
 
 const MINUTE = 60;
 const DAY = 86_400;
@@ -37,7 +39,6 @@ export interface ProviderOptions {
   readonly library: Library;
   readonly issuer: string;
   readonly signer: SigningKey;
-  readonly cookieKey: string;
   readonly database: Queryable;
   readonly clock: Clock;
   readonly renderError: NonNullable<Configuration['renderError']>;
@@ -56,9 +57,8 @@ function checkScopes({ oidc }: KoaContextWithOIDC, { errors }: Library): void {
 }
 
 function configure(options: ProviderOptions): Configuration {
-  const { library, issuer, signer, cookieKey, database, renderError } = options;
+  const { library, issuer, signer, database, renderError } = options;
   const { errors } = library;
-  const cookie = { httpOnly: true, sameSite: 'lax', signed: true } as const;
   return {
     adapter: createAdapterFactory(options),
     jwks: {
@@ -67,10 +67,9 @@ function configure(options: ProviderOptions): Configuration {
       ],
     },
     cookies: {
-      keys: [cookieKey],
-      names: { session: SESSION_COOKIE, interaction: 'oauth_interaction', resume: 'oauth_resume' },
-      long: cookie,
-      short: cookie,
+      names: { session: 'session', interaction: 'interaction', resume: RESUME_COOKIE },
+      long: { signed: false },
+      short: { signed: false },
     },
     routes: {
       authorization: OAUTH_ROUTES.authorize.path,
@@ -84,6 +83,7 @@ function configure(options: ProviderOptions): Configuration {
     clientAuthMethods: [...CLIENT_AUTHENTICATION],
     clientDefaults: { id_token_signed_response_alg: 'ES256' },
     enabledJWA: { idTokenSigningAlgValues: ['ES256'] },
+    extraParams: [BROWSER],
     extraClientMetadata: { properties: [OWNER_ROLE] },
     pkce: { required: () => true },
     allowOmittingSingleRegisteredRedirectUri: false,

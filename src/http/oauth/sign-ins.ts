@@ -6,8 +6,8 @@ import type { Clock } from '../../platform/clock.ts';
 
 /** Who is signed in, as far as the pages of an authorization go. */
 export interface SignIns {
-  /** The account that has signed in on the pages of this authorization, while its session lasts. */
-  rememberedIn(interaction: Interaction): Promise<string | undefined>;
+  /** The session that was opened on the pages of this authorization, by its id. */
+  openedIn(interaction: Interaction): string | undefined;
   /** The session that the request's cookie opens. */
   sessionOf(request: Request): Promise<Principal | undefined>;
   /** Remembers a new session in the authorization, and ends the one that its cookie takes the place of. */
@@ -22,7 +22,7 @@ export interface SignInOptions {
 
 /** Under this name an unfinished authorization knows who has signed in. */
 interface Remembered {
-  readonly signedIn?: Pick<Principal, 'userId' | 'credentialId'>;
+  readonly signedIn?: string;
 }
 
 export function createSignIns({ sessions, endSession, clock }: SignInOptions): SignIns {
@@ -38,16 +38,11 @@ export function createSignIns({ sessions, endSession, clock }: SignInOptions): S
 
   return {
     sessionOf,
-    async rememberedIn({ result }) {
-      const { signedIn } = (result ?? {}) as Remembered;
-      if (signedIn === undefined) return undefined;
-      return (await sessions.stillValid(signedIn as Principal)) ? signedIn.userId : undefined;
-    },
+    openedIn: ({ result }) => ((result ?? {}) as Remembered).signedIn,
     async replace(request, interaction, sessionId) {
       const [before, opened] = await Promise.all([sessionOf(request), principalOf(sessionId)]);
       if (opened === undefined) return;
-      const { userId, credentialId } = opened;
-      interaction.result = { signedIn: { userId, credentialId } };
+      interaction.result = { signedIn: opened.credentialId };
       await interaction.save(interaction.exp - Math.floor(clock.now() / 1000));
       if (before?.credentialId !== undefined) await endSession(before.credentialId, before.userId);
     },
