@@ -91,11 +91,7 @@ export function createNodeServer({
     });
     const badTarget =
       target === undefined ? new ApiError('BAD_REQUEST', 'The request names no address.') : undefined;
-    const response = await handle(request, {
-      peerAddress,
-      refusal: refusal ?? badTarget,
-      connection: incoming.socket,
-    });
+    const response = await handle(request, { peerAddress, refusal: refusal ?? badTarget });
     return sendResponse(response, outgoing, sending);
   }
 

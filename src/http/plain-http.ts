@@ -19,6 +19,10 @@ class RequestHeaders {
     return typeof value === 'string' ? value : value.join(', ');
   }
 
+  keys(): readonly string[] {
+    return Object.keys(this.#fields);
+  }
+
   has(name: string): boolean {
     return this.#fields[name] !== undefined;
   }

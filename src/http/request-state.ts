@@ -5,7 +5,6 @@ import type { Context } from '../graphql/context.ts';
 import type { ApiError } from '../graphql/errors.ts';
 import { remember } from '../platform/remember.ts';
 import { addressKey, normaliseAddress } from './client-address.ts';
-import type { Connection } from './half-open.ts';
 import type { OperationCost } from './operation-limits/limits.ts';
 
 /** What is known of one HTTP request, filled in by the plugins in the order in which they run. */
@@ -16,6 +15,8 @@ export interface RequestState {
   readonly peerAddress: string;
   /** The address that the request comes from, behind trusted proxies too. */
   clientAddress: string;
+  /** Whether a proxy has passed the request on, or the client says so: then it is not from this machine. */
+  forwarded: boolean;
   /** Undefined until authentication has run, and where it failed. */
   caller: Caller | undefined;
   /** Notes that the caller's credentials were used. */
@@ -26,8 +27,6 @@ export interface RequestState {
   readonly responseHeaders: Record<string, string>;
   /** What was wrong with the request before it was whole, such as a body past its limit: it is refused with that. */
   readonly refusal: ApiError | undefined;
-  /** What the answer goes out on; undefined for a call of `app.fetch`. */
-  readonly connection: Connection | undefined;
   /** Refusals are written as OAuth has them (RFC 6749 section 5.2), and not in the form of all other routes. */
   oauth: boolean;
   /** Ends the event stream of this request. */
@@ -56,7 +55,6 @@ export interface NewRequest {
   readonly nowMs: number;
   readonly peerAddress?: string | undefined;
   readonly refusal?: ApiError | undefined;
-  readonly connection?: Connection | undefined;
 }
 
 class ArrivedRequest implements RequestState {
@@ -64,20 +62,19 @@ class ArrivedRequest implements RequestState {
   readonly startedAtMs: number;
   readonly peerAddress: string;
   clientAddress: string;
+  forwarded = false;
   caller: Caller | undefined = undefined;
   authenticationError: unknown = undefined;
   readonly responseHeaders: Record<string, string> = {};
   readonly refusal: ApiError | undefined;
-  readonly connection: Connection | undefined;
   oauth = false;
   #stop: AbortController | undefined;
 
-  constructor({ nowMs, peerAddress = '127.0.0.1', refusal, connection }: NewRequest) {
+  constructor({ nowMs, peerAddress = '127.0.0.1', refusal }: NewRequest) {
     this.startedAtMs = nowMs;
     this.peerAddress = normaliseAddress(peerAddress);
     this.clientAddress = this.peerAddress;
     this.refusal = refusal;
-    this.connection = connection;
   }
 
   /** Few requests open a stream. */

@@ -1,4 +1,6 @@
 import { type Config, isLoopbackHost } from '../platform/config.ts';
+import type { Logger } from '../platform/log.ts';
+import { remember } from '../platform/remember.ts';
 import { clientAddress, proxyTrust } from './client-address.ts';
 import { OAUTH_ROUTES } from './oauth/paths.ts';
 import type { HttpPlugin, RequestState } from './request-state.ts';
@@ -11,33 +13,73 @@ export function holdsCredentials(pathname: string): boolean {
 /** What the way that a request took says of it. */
 export interface Transport {
   /** Finds out whom a request comes from, before anything looks at that. */
-  useClientAddress(): HttpPlugin;
+  useTransport(): HttpPlugin;
   /** Whether credentials that came with the request may be used, since nobody else could read them on their way. */
   isSecure(request: Request, state: RequestState): boolean;
 }
 
-export function createTransport({
-  trustProxy,
-  environment,
-}: Pick<Config, 'trustProxy' | 'environment'>): Transport {
-  const isTrustedProxy = proxyTrust(trustProxy);
+/** RFC 6797. Not of subdomains: they may be somebody else's. */
+const HSTS = 'max-age=31536000';
+
+/** Whether the name is one that proxies write (RFC 7239 and what was there before it). */
+const isForwarding = remember(
+  (name) => name.startsWith('x-forwarded') || name === 'forwarded' || name === 'x-real-ip',
+);
+
+/** Whether a proxy has passed the request on, or the client says so. */
+function isForwarded(headers: Headers): boolean {
+  for (const name of headers.keys()) if (isForwarding(name)) return true;
+  return false;
+}
+
+/** Whether the nearest proxy took the request over TLS: of a list the last entry counts, which that one wrote. */
+function saysTls(headers: Headers): boolean {
+  return headers.get('x-forwarded-proto')?.split(',').at(-1)?.trim().toLowerCase() === 'https';
+}
+
+export function createTransport(
+  { trustProxy, environment, publicUrl }: Pick<Config, 'trustProxy' | 'environment' | 'publicUrl'>,
+  log: Logger,
+): Transport {
+  const isTrustedProxy = remember(proxyTrust(trustProxy));
+  /** A service on a developer's machine must not have its browser ask all of localhost for TLS. */
+  const pins = publicUrl?.startsWith('https:') === true;
+  let warned = false;
+
+  function warn(peer: string): void {
+    if (warned) return;
+    warned = true;
+    log.warn(
+      { peer },
+      'a peer that TRUST_PROXY does not name sends forwarding headers, which count for nothing: if it is your proxy, name it',
+    );
+  }
+
   return {
-    useClientAddress: () => ({
-      onRequest({ request, serverContext: { state } }) {
-        const forwardedFor = request.headers.get('x-forwarded-for');
-        if (forwardedFor !== null)
-          state.clientAddress = clientAddress(state.clientAddress, forwardedFor, isTrustedProxy);
+    useTransport: () => ({
+      onRequest({ request: { headers }, serverContext: { state } }) {
+        state.forwarded = isForwarded(headers);
+        if (!state.forwarded) return;
+        if (isTrustedProxy(state.peerAddress))
+          state.clientAddress = clientAddress(
+            state.peerAddress,
+            headers.get('x-forwarded-for'),
+            isTrustedProxy,
+          );
+        else warn(state.peerAddress);
+      },
+      onResponse({ request, response, serverContext: { state } }) {
+        if (pins && saysTls(request.headers) && isTrustedProxy(state.peerAddress))
+          response.headers.set('strict-transport-security', HSTS);
       },
     }),
     /**
-     * In production a trusted proxy has to say that it took the request over TLS, or it must never have left this
-     * machine (contract section 2). Of a list the last entry counts, which the nearest proxy wrote.
+     * In production a trusted proxy has to say that it took the request over TLS, or the request must never have left
+     * this machine (contract section 2). What a proxy has passed on, whoever that is, came from elsewhere (section 9).
      */
-    isSecure({ headers }, { peerAddress, clientAddress: address }) {
+    isSecure({ headers }, { peerAddress, forwarded }) {
       if (environment !== 'production') return true;
-      const forwarded = isTrustedProxy(peerAddress) ? headers.get('x-forwarded-proto') : null;
-      if (forwarded !== null) return forwarded.split(',').at(-1)?.trim().toLowerCase() === 'https';
-      return isLoopbackHost(address);
+      return forwarded ? isTrustedProxy(peerAddress) && saysTls(headers) : isLoopbackHost(peerAddress);
     },
   };
 }

@@ -83,6 +83,97 @@ describe('credentials over plain HTTP in production', () => {
   });
 });
 
+/** RFC 6797 section 7.2: over TLS and no other way. */
+describe('Strict-Transport-Security', () => {
+  const HSTS = 'strict-transport-security';
+  const PATHS = ['/health/live', '/graphql', '/login', '/oauth/authorize', '/oauth/jwks', '/nowhere'];
+
+  it('is said in every answer that goes over TLS', async () => {
+    for (const path of PATHS)
+      expect((await from(PROXY, path, TLS)).headers.get(HSTS), path).toMatch(/^max-age=31536000$/);
+    const { key } = await app.account();
+    const posted = await from(
+      PROXY,
+      '/graphql',
+      { ...TLS, authorization: `Bearer ${key}` },
+      { query: '{ __typename }' },
+    );
+    expect([posted.status, posted.headers.get(HSTS)]).toEqual([200, 'max-age=31536000']);
+    const preflight = new Request('http://api.example.com/graphql', {
+      method: 'OPTIONS',
+      headers: { ...TLS, origin: 'https://app.example.com', 'access-control-request-method': 'POST' },
+    });
+    expect((await app.app.handle(preflight, { peerAddress: PROXY })).headers.get(HSTS)).not.toBeNull();
+  });
+
+  it('is said in no other', async () => {
+    for (const path of PATHS) {
+      expect((await from(CLIENT, path)).headers.get(HSTS), path).toBeNull();
+      expect((await from(CLIENT, path, TLS)).headers.get(HSTS), path).toBeNull();
+      expect(
+        (await from(PROXY, path, { ...TLS, 'x-forwarded-proto': 'http' })).headers.get(HSTS),
+        path,
+      ).toBeNull();
+    }
+  });
+});
+
+/** Contract section 9: nobody but the peers of TRUST_PROXY says where a request comes from, or that it is local. */
+describe('a request that a proxy on this machine passes on', () => {
+  const forgetful = useApp({
+    settings: {
+      NODE_ENV: 'production',
+      SECRET_KEY: 'bEyV0mZk3Q1n8rTqXw5LhD2uGs7PoCfA',
+      PUBLIC_URL: 'https://api.example.com',
+      METRICS_TOKEN,
+    },
+  });
+  const ask = (app: typeof forgetful, path: string, headers: Record<string, string>, body?: unknown) =>
+    app.app.handle(
+      new Request(`http://api.example.com${path}`, {
+        method: body === undefined ? 'GET' : 'POST',
+        headers: { 'content-type': 'application/json', ...headers },
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      }),
+      { peerAddress: '127.0.0.1' },
+    );
+  const FORWARDED: [string, Record<string, string>][] = [
+    ['X-Forwarded-For', { 'x-forwarded-for': CLIENT }],
+    ['X-Forwarded-For of this machine', { 'x-forwarded-for': '127.0.0.1' }],
+    ['X-Forwarded-Proto http', { 'x-forwarded-proto': 'http' }],
+    ['X-Forwarded-Proto https', { 'x-forwarded-proto': 'https' }],
+    ['X-Forwarded-Host', { 'x-forwarded-host': 'api.example.com' }],
+    ['any X-Forwarded-*', { 'x-forwarded-ssl': 'off' }],
+    ['Forwarded', { forwarded: `for=${CLIENT};proto=http` }],
+    ['X-Real-IP', { 'x-real-ip': CLIENT }],
+  ];
+
+  it.each(FORWARDED)('is not local without TRUST_PROXY: %s', async (_name, headers) => {
+    const { key, cookie, email } = await visitor(forgetful);
+    await refused(await ask(forgetful, '/login', headers, { email, password: PASSWORD }));
+    await refused(await ask(forgetful, VIEWER, { ...headers, authorization: `Bearer ${key}` }));
+    await refused(await ask(forgetful, VIEWER, { ...headers, cookie }));
+    await refused(await ask(forgetful, '/metrics', { ...headers, authorization: `Bearer ${METRICS_TOKEN}` }));
+    expect((await ask(forgetful, '/metrics', headers)).status).toBe(401);
+  });
+
+  it('is said once in the log, with the setting that it wants', async () => {
+    for (const [, headers] of FORWARDED) await ask(forgetful, '/health/live', headers);
+    const lines = forgetful.logged.filter((line) => line.includes('TRUST_PROXY'));
+    expect(lines.map((line) => JSON.parse(line))).toEqual([
+      expect.objectContaining({ level: 40, peer: '127.0.0.1' }),
+    ]);
+  });
+
+  it('is not local with TRUST_PROXY either, and over TLS where the proxy says so', async () => {
+    const { key } = await app.account();
+    const authorization = `Bearer ${key}`;
+    await refused(await from(PROXY, VIEWER, { forwarded: 'for=127.0.0.1', authorization }));
+    await refused(await from(PROXY, VIEWER, { 'x-forwarded-for': '127.0.0.1', authorization }));
+    expect((await from(PROXY, VIEWER, { 'x-forwarded-proto': 'https', authorization })).status).toBe(200);
+  });
+});
+
 describe('credentials over plain HTTP in development', () => {
   it('are taken', async () => {
     const { key } = await person(development);
@@ -115,6 +206,6 @@ describe('OAuth over plain HTTP in production', () => {
     const begun = await from(PROXY, url, TLS);
     expect(begun.headers.getSetCookie().length).toBeGreaterThan(0);
     for (const cookie of begun.headers.getSetCookie())
-      expect(cookie).toMatch(/; samesite=lax; secure; httponly$/);
+      expect(cookie).toMatch(/^__Host-.*; Secure; SameSite=Lax$/);
   });
 });

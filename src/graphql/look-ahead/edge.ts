@@ -26,10 +26,10 @@ export interface ToManyEdge {
   readonly page: (args: Record<string, unknown>) => Page;
 }
 
-/** A field with values that one expression reads. */
+/** A field with values that one expression reads, as JSON. */
 export interface ValuesEdge {
   readonly kind: 'values';
-  /** The SQL of the values of the row that goes under `alias`: compact JSON as text, never null. */
+  /** The SQL of the values of the row that goes under `alias`. */
   readonly sql: (alias: string) => string;
 }
 

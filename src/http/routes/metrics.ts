@@ -22,8 +22,8 @@ function hasToken(request: Request, token: string | undefined): boolean {
 }
 
 /** From this machine itself, and not through a proxy on it. */
-function isLocal(request: Request, peerAddress: string): boolean {
-  return !request.headers.has('x-forwarded-for') && isLoopbackHost(peerAddress);
+function isLocal({ forwarded, peerAddress }: RequestState): boolean {
+  return !forwarded && isLoopbackHost(peerAddress);
 }
 
 /** `/metrics` in Prometheus' text format, for this machine and for bearers of METRICS_TOKEN. */
@@ -35,7 +35,7 @@ export function useMetricsRoute({
 }: MetricsRouteOptions): HttpPlugin {
   /** Why the request gets no metrics; undefined where it does. */
   function refusalOf(request: Request, state: RequestState): ApiError | undefined {
-    if (isLocal(request, state.peerAddress)) return undefined;
+    if (isLocal(state)) return undefined;
     if (token === undefined) return forbidden('Metrics are for this machine: METRICS_TOKEN is not set.');
     if (request.headers.has('authorization') && !isSecure(request, state))
       return forbidden('The token is taken over HTTPS only. Change it: others may have read it.');
