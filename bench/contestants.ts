@@ -7,7 +7,7 @@ import type { Dialect } from './workloads.ts';
 export interface Contestant {
   readonly name: string;
   readonly dialect: Dialect;
-  /** A file of bench/servers. */
+  /** A file of bench/servers, or of another checkout's. */
   readonly file: string;
   readonly args?: readonly string[];
   /** What is said of it in the report. */
@@ -81,7 +81,7 @@ export async function startContestant(
       NODE_ENV: 'production',
       GRAPHILE_ENV: 'production',
       AUTHOR_ID: workspace.authorId,
-      ...(contestant.file === 'product.ts' ? productionSettings() : {}),
+      ...(contestant.file.endsWith('product.ts') ? productionSettings() : {}),
       DATABASE_URL: workspace.urlFor(applicationName),
       ...settings,
     },

@@ -17,7 +17,7 @@ import { useDeprecationReport } from './http/deprecation-report.ts';
 import { createEngine } from './http/engine.ts';
 import { useExecution } from './http/execution.ts';
 import { createFront } from './http/front.ts';
-import { createGate } from './http/gate.ts';
+import { createGate, inTurn } from './http/gate.ts';
 import { useGraphqlParams } from './http/graphql-params.ts';
 import type { SocketFront } from './http/node-server.ts';
 import { createOAuth } from './http/oauth/oauth.ts';
@@ -60,6 +60,13 @@ import { buildSchema } from './schema.ts';
 const ENDPOINT = '/graphql';
 /** Contract section 5: each hash takes 19 MiB and a core for tens of milliseconds. The line is a second long. */
 const PASSWORD_HASHES = { atATime: 2, waiting: 32 };
+
+/**
+ * Events are executed and read by half of the database's connections at most, whatever the number of their subscribers:
+ * as many statements may be in front of a query, and no more.
+ */
+const eventPlaces = ({ database }: Config) =>
+  database.kind === 'postgres' ? Math.max(1, Math.floor(database.poolSize / 2)) : 1;
 
 export interface AppOptions {
   readonly config: Config;
@@ -104,7 +111,8 @@ export function createApp({
   schema = buildSchema(),
 }: AppOptions): App {
   const metrics = createMetrics();
-  const feed = createPostFeed({ database, log });
+  const eventGate = createGate(eventPlaces(config), Number.POSITIVE_INFINITY);
+  const feed = createPostFeed({ database, log, inTurn: inTurn(eventGate) });
   const shutdown = new AbortController();
   const buckets =
     config.redisUrl === undefined
@@ -136,6 +144,7 @@ export function createApp({
     lookAhead,
     passwords,
     feed,
+    eventGate,
     streamMetrics,
     checkOrigin,
     stillValid: credentials.stillValid,

@@ -1,6 +1,7 @@
 import { banner } from './demo/banner.ts';
 import { ConfigError, loadProcessConfig } from './platform/config.ts';
 import { FolderInUseError } from './platform/db/embedded/lock.ts';
+import { EmbeddedStartError } from './platform/db/embedded/server.ts';
 import { MigrationError } from './platform/db/migrate.ts';
 import { createLogger } from './platform/log.ts';
 import { startService } from './serve.ts';
@@ -10,6 +11,7 @@ function isPlain(error: unknown): error is Error {
   return (
     error instanceof ConfigError ||
     error instanceof FolderInUseError ||
+    error instanceof EmbeddedStartError ||
     error instanceof MigrationError ||
     (error as { code?: unknown })?.code === 'EADDRINUSE'
   );

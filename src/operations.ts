@@ -6,7 +6,8 @@ import type { PostFeed } from './events/feed.ts';
 import type { Context } from './graphql/context.ts';
 import { createAccountCheck } from './http/account-check.ts';
 import { createDocuments } from './http/document.ts';
-import { createGate } from './http/gate.ts';
+import { createGate, type Gate } from './http/gate.ts';
+import { createHalfOpenWatch } from './http/half-open.ts';
 import { createIdempotentRunner } from './http/idempotency/idempotent-runner.ts';
 import { createOperationCheck, type OperationCheck } from './http/operation.ts';
 import { createOperationLimiter } from './http/operation-limits/cost.ts';
@@ -34,6 +35,8 @@ export interface OperationsOptions {
   readonly lookAhead: boolean;
   readonly passwords: Passwords;
   readonly feed: PostFeed;
+  /** What reads for event streams, and executes events, passes it. */
+  readonly eventGate: Gate;
   readonly streamMetrics: StreamMetrics;
   readonly checkOrigin: OriginCheck;
   readonly stillValid: Credentials['stillValid'];
@@ -54,14 +57,28 @@ export interface Operations {
 /** Makes what runs operations, within the limits that the settings give. */
 export function createOperations(options: OperationsOptions): Operations {
   const { config, database, log, clock, metrics, schema, anonymous, lookAhead, passwords, feed } = options;
-  const { streamMetrics, checkOrigin, stillValid, shutdown, onCommit } = options;
+  const { eventGate, streamMetrics, checkOrigin, stillValid, shutdown, onCommit } = options;
   const limits = config.operationLimits;
   const gate = createGate(config.maxConcurrentOperations, config.maxQueuedOperations);
-  const streams = createStreamLimit(config.maxStreams);
+  const halfOpen = createHalfOpenWatch({ log, onEnd: streamMetrics.cutOff });
+  const streams = createStreamLimit(config.maxStreams, halfOpen);
   metrics.gauge('graphql_operations_running', 'Operations that run right now.', () => gate.inside);
   metrics.gauge('graphql_operations_waiting', 'Operations that wait for others to end.', () => gate.waiting);
+  metrics.gauge(
+    'event_executions_running',
+    'Events that are executed for a stream right now.',
+    () => eventGate.inside,
+  );
+  metrics.gauge('event_executions_waiting', 'Those that wait for others to end.', () => eventGate.waiting);
   metrics.gauge('event_streams_open', 'Event streams that are open.', () => streams.total);
-  const runner = createRunner({ database, log, gate, timeoutMs: config.operationTimeoutMs, onCommit });
+  const runner = createRunner({
+    database,
+    log,
+    gate,
+    eventGate,
+    timeoutMs: config.operationTimeoutMs,
+    onCommit,
+  });
   const untilExpiry = createStreamExpiry({
     stillValid,
     recheckMs: config.credentialRecheckMs,
@@ -95,6 +112,6 @@ export function createOperations(options: OperationsOptions): Operations {
       retentionMs: config.idempotencyRetentionMs,
       limits,
     }),
-    subscribe: createSubscriber({ runner, streams, metrics: streamMetrics, untilExpiry, log }),
+    subscribe: createSubscriber({ runner, eventGate, streams, metrics: streamMetrics, untilExpiry, log }),
   };
 }

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import type { Profiler } from 'node:inspector/promises';
-import { fileURLToPath } from 'node:url';
+import { resolve } from 'node:path';
 import type { Report, Wish } from '../servers/child.ts';
 
 /** What a server process says of itself. */
@@ -17,7 +17,7 @@ export interface ServerProcess {
 }
 
 export interface ServerOptions {
-  /** A file of bench/servers. */
+  /** A file of bench/servers, or the whole path of another checkout's. */
   readonly file: string;
   readonly args?: readonly string[];
   readonly env: Readonly<Record<string, string>>;
@@ -55,11 +55,10 @@ function next<Kind extends Report['kind']>(
 /** Starts a server and waits until it listens. Its log goes to /dev/null, written by it all the same. */
 export async function startServer({ file, args = [], env }: ServerOptions): Promise<ServerProcess> {
   const inherited = Object.fromEntries(INHERITED.map((name) => [name, process.env[name]]));
-  const child = spawn(
-    process.execPath,
-    [fileURLToPath(new URL(`../servers/${file}`, import.meta.url)), ...args],
-    { stdio: ['ignore', 'ignore', 'inherit', 'ipc'], env: { ...inherited, ...env } },
-  );
+  const child = spawn(process.execPath, [resolve(import.meta.dirname, '../servers', file), ...args], {
+    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+    env: { ...inherited, ...env },
+  });
   const wish = (message: Wish) => child.send(message);
   try {
     const { port } = await next(child, 'ready', START_LIMIT_MS);

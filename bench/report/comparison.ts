@@ -2,12 +2,10 @@ import type { Contestant } from '../contestants.ts';
 import { FLOOR, PRODUCT } from '../contestants.ts';
 import type { Workspace } from '../data/workspace.ts';
 import { FIGURES, type Figures, medianFigures, ratios } from '../harness/measure.ts';
+import type { Measured } from '../harness/side-by-side.ts';
 import { WORKLOADS, type Workload } from '../workloads.ts';
 import { figure, table } from './markdown.ts';
 import { versions } from './versions.ts';
-
-/** Figures by round, for each workload of each contestant. */
-export type Measured = ReadonlyMap<Contestant, ReadonlyMap<Workload, readonly Figures[]>>;
 
 export interface ComparisonOptions {
   readonly measured: Measured;

@@ -3,6 +3,7 @@ import { AccountError } from '../auth/account/store.ts';
 import { ClientError } from '../auth/oauth/clients.ts';
 import { ConfigError } from '../platform/config.ts';
 import { FolderInUseError } from '../platform/db/embedded/lock.ts';
+import { EmbeddedStartError } from '../platform/db/embedded/server.ts';
 import { toDatabaseError } from '../platform/db/errors.ts';
 import { MigrationError } from '../platform/db/migrate.ts';
 
@@ -17,7 +18,15 @@ export class AdminError extends Error {
 /** The exit codes of contract section 8. */
 export const EXIT = { ok: 0, failed: 1, usage: 2 } as const;
 
-const PLAIN = [AdminError, AccountError, ClientError, ConfigError, FolderInUseError, MigrationError];
+const PLAIN = [
+  AdminError,
+  AccountError,
+  ClientError,
+  ConfigError,
+  EmbeddedStartError,
+  FolderInUseError,
+  MigrationError,
+];
 
 /** What went wrong, in plain words; with a stack only where nobody foresaw it. */
 function describe(error: unknown): string {

@@ -57,18 +57,20 @@ const BATCH = 50;
 export interface PostFeedOptions {
   readonly database: Database;
   readonly log: Logger;
+  /** Has the reads of single readers wait for each other: thousands may come back at once. */
+  readonly inTurn: <T>(read: () => Promise<T>) => Promise<T>;
 }
 
 /**
  * One reader tails the log for the whole process. A follower is no more than a position: it reads what the tail has at
  * hand or, where it has fallen behind that, the log. So a slow one holds no memory and delays nobody.
  */
-export function createPostFeed({ database, log }: PostFeedOptions): PostFeed {
+export function createPostFeed({ database, log, inTurn }: PostFeedOptions): PostFeed {
   const tail = createLogTail({ database, log });
 
   /** Judged at the instant it is read: what retention drops between two reads is never left out unnoticed. */
   async function readBehind(generation: string, position: LogPosition): Promise<LogEvent[]> {
-    const slice = await readAfter(database, position, BATCH);
+    const slice = await inTurn(() => readAfter(database, position, BATCH));
     if (!goesOn(generation, position, slice.generation)) throw new HistoryLostError();
     return slice.events;
   }

@@ -64,7 +64,7 @@ export function goesOn(key: string, position: LogPosition, now: Generation | und
  * dropped, since its transaction ids may be those of another history. Throws DatabaseError.
  */
 export async function renewGeneration(database: Database, always: boolean): Promise<Generation> {
-  const work = database.unitOfWork({ separable: false });
+  const work = database.unitOfWork();
   try {
     await work.query(LOCK, []);
     // Another instance may have done it while this one waited for the lock.

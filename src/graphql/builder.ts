@@ -20,8 +20,8 @@ export interface SchemaTypes {
 
 /**
  * The one builder that every module adds its types to. The first plugin is the outermost around a resolver: what is
- * thrown becomes a rejection, the scope is checked, then a mutation gets its savepoint, then what was read ahead is
- * returned, and only then are keys loaded.
+ * thrown becomes a rejection, the scope is checked, then a mutation forgets what was read before, then what was read
+ * ahead is returned, and only then are keys loaded.
  */
 export const builder = new SchemaBuilder<SchemaTypes>({
   plugins: ['rejections', 'scopes', 'mutations', 'lookAhead', DataloaderPlugin, ComplexityPlugin],
@@ -44,6 +44,6 @@ builder.queryType({
 });
 builder.mutationType({
   description:
-    'Writes. The fields of one operation run one after the other in one database transaction; one that fails undoes its own writes only.',
+    'Writes. The fields of one operation run one after the other in one database transaction; one that fails undoes all of it, so that where `data` is null nothing was changed.',
 });
 builder.subscriptionType({ description: 'Events as they happen, over Server-Sent Events.' });

@@ -43,6 +43,13 @@ function translate(origin: unknown, { requestId, log }: MaskOptions): ApiError {
     log.warn({ requestId, err: origin }, 'the database did not answer as it should');
     if (origin.kind === 'timeout')
       return new ApiError('TIMEOUT', 'The operation took too long and was cancelled.');
+    // Without Retry-After: whoever sends it again by themselves, and without a key, may do it twice.
+    if (origin.kind === 'unknown')
+      return new ApiError(
+        'SERVICE_UNAVAILABLE',
+        'The connection to the database was lost before it told the outcome: this may have been done. Sent again with the same Idempotency-Key, it is not done twice and tells.',
+        { details: { outcome: 'unknown' } },
+      );
     return new ApiError('SERVICE_UNAVAILABLE', 'The service cannot do this right now. Try again.', {
       headers: { 'retry-after': '1' },
     });

@@ -1,7 +1,6 @@
 import SchemaBuilder, { BasePlugin, type PothosOutputFieldConfig, type SchemaTypes } from '@pothos/core';
 import { clearAllDataLoaders } from '@pothos/plugin-dataloader';
 import type { GraphQLFieldResolver } from 'graphql';
-import { type Context, unitOfWorkOf } from './context.ts';
 import type { OneStatement } from './one-statement.ts';
 
 declare global {
@@ -17,8 +16,9 @@ declare global {
 }
 
 /**
- * Root fields of a mutation: each runs in the unit of work so that a failed one undoes its own writes only, and what
- * loaders have cached is forgotten after each, since the next one must see what it wrote.
+ * Root fields of a mutation: what loaders have cached is forgotten before each, since it must see what those before it
+ * wrote. Each may fail the whole (contract section 9, "A mutation is all or nothing"): none may be null, so that an
+ * error in one leaves no data, and the unit of work is rolled back. `tests/contract/mutations.test.ts` keeps that so.
  */
 class MutationPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
   override onOutputFieldConfig(config: PothosOutputFieldConfig<Types>): PothosOutputFieldConfig<Types> {
@@ -32,11 +32,9 @@ class MutationPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
     { kind }: PothosOutputFieldConfig<Types>,
   ): GraphQLFieldResolver<unknown, Types['Context'], object> {
     if (kind !== 'Mutation') return resolve;
-    return async (parent, args, context, info) => {
+    return (parent, args, context, info) => {
       clearAllDataLoaders(context);
-      return unitOfWorkOf(context as unknown as Context).attempt(async () =>
-        resolve(parent, args, context, info),
-      );
+      return resolve(parent, args, context, info);
     };
   }
 }

@@ -110,9 +110,12 @@ export async function runOneStatement(
   const { scope } = field.extensions as { scope?: Scope };
   if (scope !== undefined) requireScope(context.caller, scope);
   const row = (await write(args, context)) as Record<string, unknown>;
-  const payload: Record<string, unknown> = {};
-  for (const member of members)
-    payload[member.name] =
-      'typename' in member ? member.typename : member.type.serialize(row[member.property]);
+  // Not by assignment: a client may call a member "__proto__".
+  const payload = Object.fromEntries(
+    members.map((member) => [
+      member.name,
+      'typename' in member ? member.typename : member.type.serialize(row[member.property]),
+    ]),
+  );
   return JSON.stringify({ [name]: payload });
 }

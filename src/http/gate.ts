@@ -13,6 +13,20 @@ export interface Gate {
   readonly waiting: number;
 }
 
+/** Does the work once the gate has let it in. Rejects with what either throws. */
+export type InTurn = <T>(work: () => Promise<T>) => Promise<T>;
+
+export function inTurn(gate: Gate): InTurn {
+  return async (work) => {
+    await gate.enter();
+    try {
+      return await work();
+    } finally {
+      gate.leave();
+    }
+  };
+}
+
 export function createGate(maxInside: number, maxWaiting: number): Gate {
   let inside = 0;
   const line: (() => void)[] = [];

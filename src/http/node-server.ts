@@ -91,7 +91,11 @@ export function createNodeServer({
     });
     const badTarget =
       target === undefined ? new ApiError('BAD_REQUEST', 'The request names no address.') : undefined;
-    const response = await handle(request, { peerAddress, refusal: refusal ?? badTarget });
+    const response = await handle(request, {
+      peerAddress,
+      refusal: refusal ?? badTarget,
+      connection: incoming.socket,
+    });
     return sendResponse(response, outgoing, sending);
   }
 

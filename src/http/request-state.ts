@@ -5,6 +5,7 @@ import type { Context } from '../graphql/context.ts';
 import type { ApiError } from '../graphql/errors.ts';
 import { remember } from '../platform/remember.ts';
 import { addressKey, normaliseAddress } from './client-address.ts';
+import type { Connection } from './half-open.ts';
 import type { OperationCost } from './operation-limits/limits.ts';
 
 /** What is known of one HTTP request, filled in by the plugins in the order in which they run. */
@@ -27,6 +28,8 @@ export interface RequestState {
   readonly responseHeaders: Record<string, string>;
   /** What was wrong with the request before it was whole, such as a body past its limit: it is refused with that. */
   readonly refusal: ApiError | undefined;
+  /** What the answer goes out on; undefined for a call of `app.fetch`. */
+  readonly connection: Connection | undefined;
   /** Refusals are written as OAuth has them (RFC 6749 section 5.2), and not in the form of all other routes. */
   oauth: boolean;
   /** Ends the event stream of this request. */
@@ -55,6 +58,7 @@ export interface NewRequest {
   readonly nowMs: number;
   readonly peerAddress?: string | undefined;
   readonly refusal?: ApiError | undefined;
+  readonly connection?: Connection | undefined;
 }
 
 class ArrivedRequest implements RequestState {
@@ -67,14 +71,16 @@ class ArrivedRequest implements RequestState {
   authenticationError: unknown = undefined;
   readonly responseHeaders: Record<string, string> = {};
   readonly refusal: ApiError | undefined;
+  readonly connection: Connection | undefined;
   oauth = false;
   #stop: AbortController | undefined;
 
-  constructor({ nowMs, peerAddress = '127.0.0.1', refusal }: NewRequest) {
+  constructor({ nowMs, peerAddress = '127.0.0.1', refusal, connection }: NewRequest) {
     this.startedAtMs = nowMs;
     this.peerAddress = normaliseAddress(peerAddress);
     this.clientAddress = this.peerAddress;
     this.refusal = refusal;
+    this.connection = connection;
   }
 
   /** Few requests open a stream. */

@@ -26,6 +26,8 @@ export interface RunnerOptions {
   readonly database: Database;
   readonly log: Logger;
   readonly gate: Gate;
+  /** Events pass one of their own: a thousand subscribers must not hold up a query. */
+  readonly eventGate: Gate;
   readonly timeoutMs: number;
   /** Called after every commit. */
   readonly onCommit: () => void;
@@ -37,13 +39,18 @@ export interface MutationSteps {
   before(work: UnitOfWork): Promise<boolean>;
   /** Once it is executed and about to be committed. Returns the result to answer with. */
   after(work: UnitOfWork, result: ExecutionResult): Promise<ExecutionResult>;
+  /**
+   * In place of `after` where there is no data, and what was written is undone. Returns the result to answer with;
+   * undefined where the mutation is as good as not run.
+   */
+  undone(result: ExecutionResult): Promise<ExecutionResult | undefined>;
 }
 
 /** Runs operations. Nothing of it throws: whatever goes wrong is in the result, masked. */
 export interface Runner {
   /** A query on the pool, or a mutation in one unit of work that commits before it is answered. */
   run(args: ExecutionArgs): Promise<ExecutionResult>;
-  /** A mutation with more to it. Undefined where `before` ended it. */
+  /** A mutation with more to it. Undefined where `before` ended it, or `undone` gave nothing. */
   runMutation(args: ExecutionArgs, steps: MutationSteps): Promise<ExecutionResult | undefined>;
   /** The selection of a subscription on one event, with a context of its own: what loaders cache must not outlive it. */
   runEvent(args: ExecutionArgs, event: unknown): Promise<ExecutionResult>;
@@ -81,11 +88,6 @@ function located(error: unknown, operation: OperationDefinitionNode | undefined)
   return locatedError(error, field, [field.alias?.value ?? field.name.value]);
 }
 
-/** Whether the operation writes once at most, so that undoing a failed field is undoing everything. */
-function hasOneRootField({ selectionSet: { selections } }: OperationDefinitionNode): boolean {
-  return selections.length === 1 && selections[0]?.kind === Kind.FIELD;
-}
-
 function operationOf({ document, operationName }: ExecutionArgs): OperationDefinitionNode | undefined {
   return document.definitions.find(
     (node): node is OperationDefinitionNode =>
@@ -98,7 +100,7 @@ function operationOf({ document, operationName }: ExecutionArgs): OperationDefin
  * So many operations run at a time, each for so long: what takes longer is answered with TIMEOUT, its statements are
  * cancelled and its writes undone.
  */
-export function createRunner({ database, log, gate, timeoutMs, onCommit }: RunnerOptions): Runner {
+export function createRunner({ database, log, gate, eventGate, timeoutMs, onCommit }: RunnerOptions): Runner {
   const deadline = createDeadline(timeoutMs);
 
   async function executeQuery(
@@ -133,7 +135,7 @@ export function createRunner({ database, log, gate, timeoutMs, onCommit }: Runne
     }
   }
 
-  /** One try at a mutation: undefined where `before` ended it, 'again' where the database gave way to another one. */
+  /** One try at a mutation: undefined where its steps ended it, 'again' where the database gave way to another one. */
   async function attemptMutation(
     args: ExecutionArgs,
     work: UnitOfWork,
@@ -162,12 +164,20 @@ export function createRunner({ database, log, gate, timeoutMs, onCommit }: Runne
         await work.rollback();
         return { errors: failures };
       }
+      // Contract section 9: where `data` is null nothing was changed.
+      if (result.data == null) {
+        await work.rollback();
+        return steps === undefined ? result : await steps.undone(result);
+      }
       const answer = steps === undefined ? result : await steps.after(work, result);
       await work.commit();
       onCommit();
       return answer;
     } catch (error) {
       await work.rollback();
+      // Under its key it can be sent again at once, whatever became of it.
+      if (steps !== undefined && error instanceof DatabaseError && error.kind === 'unknown')
+        (context as OperationContext).state.responseHeaders['retry-after'] = '1';
       return refusedResult(error, context, log);
     }
   }
@@ -179,10 +189,10 @@ export function createRunner({ database, log, gate, timeoutMs, onCommit }: Runne
     cancellation: Cancellation,
     steps?: MutationSteps,
   ): Promise<ExecutionResult | undefined> {
-    const separable = steps !== undefined || operation === undefined || !hasOneRootField(operation);
-    const oneStatement = !separable && isOneStatement(args.schema, operation);
+    const oneStatement =
+      steps === undefined && operation !== undefined && isOneStatement(args.schema, operation);
     for (let retries = MAX_RETRIES; ; retries -= 1) {
-      const work = database.unitOfWork({ separable, oneStatement }, cancellation);
+      const work = database.unitOfWork({ oneStatement }, cancellation);
       const outcome = await attemptMutation(
         args,
         work,
@@ -240,10 +250,19 @@ export function createRunner({ database, log, gate, timeoutMs, onCommit }: Runne
     runMutation(args, steps) {
       return admitted(args, (cancellation) => executeMutation(args, operationOf(args), cancellation, steps));
     },
-    runEvent(args, event) {
-      return timed(args.contextValue as Context, (cancellation) =>
-        executeQuery({ ...args, rootValue: event }, cancellation),
-      );
+    async runEvent(args, event) {
+      const context = args.contextValue as OperationContext;
+      // However long the line is, nobody is refused or late for it: time counts once there is a place.
+      await eventGate.enter();
+      return timed(context, async (cancellation) => {
+        try {
+          // Nobody waits for it any more.
+          if (context.state.stop.signal.aborted) return {};
+          return await executeQuery({ ...args, rootValue: event }, cancellation);
+        } finally {
+          eventGate.leave();
+        }
+      });
     },
   };
 }

@@ -4,7 +4,7 @@ import type { Metrics } from '../platform/metrics.ts';
 export interface StreamMetrics {
   /** An event goes out: how old it is, and whether it is from before the stream was opened. */
   sent(createdAt: Date, replayed: boolean): void;
-  /** A reader was too slow and was cut off. */
+  /** A reader was too slow, or had vanished, and was cut off. */
   cutOff(): void;
 }
 
@@ -18,7 +18,7 @@ export function createStreamMetrics(metrics: Metrics): StreamMetrics {
   );
   const cutOff = metrics.counter(
     'event_streams_cut_off_total',
-    'Streams ended because their reader was too slow.',
+    'Streams ended because their reader was too slow or had vanished.',
   );
   const lag = metrics.histogram(
     'event_lag_seconds',

@@ -2,7 +2,9 @@ import { createSourceEventStream, type ExecutionArgs, type ExecutionResult } fro
 import type { FeedEvent, FeedStart, PostFeed } from '../events/feed.ts';
 import { ApiError } from '../graphql/errors.ts';
 import { publicError } from '../graphql/mask-error.ts';
+import type { Queryable } from '../platform/db/statement.ts';
 import type { Logger } from '../platform/log.ts';
+import { type Gate, inTurn } from './gate.ts';
 import type { OperationContext } from './request-state.ts';
 import { clientOf } from './request-state.ts';
 import { failuresOf, maskResult, type Runner, refusedResult } from './runner.ts';
@@ -19,6 +21,7 @@ export type Subscriber = (args: ExecutionArgs) => Promise<ExecutionResult | Asyn
 
 export interface SubscriberOptions {
   readonly runner: Runner;
+  readonly eventGate: Gate;
   readonly streams: StreamLimit;
   readonly metrics: StreamMetrics;
   readonly untilExpiry: StreamExpiry;
@@ -96,11 +99,21 @@ function endWith({ request: { signal }, state: { stop } }: OperationContext): vo
 /** Opens subscriptions: within the client's number of streams, from its last event, one execution an event. */
 export function createSubscriber({
   runner,
+  eventGate,
   streams,
   metrics,
   untilExpiry,
   log,
 }: SubscriberOptions): Subscriber {
+  const wait = inTurn(eventGate);
+
+  /** The same arguments for the source of the events: what it reads from the database waits its turn. */
+  function sourceArgs(args: ExecutionArgs, context: OperationContext): ExecutionArgs {
+    const { db } = context;
+    const waiting: Queryable = { query: (statement, values) => wait(() => db.query(statement, values)) };
+    return { ...args, contextValue: { ...context, db: waiting } };
+  }
+
   async function* eachEvent(
     source: AsyncIterable<SourceEvent>,
     args: ExecutionArgs,
@@ -150,13 +163,13 @@ export function createSubscriber({
     const { state } = context;
     let close: () => void;
     try {
-      close = streams.open(clientOf(state));
+      close = await streams.open(clientOf(state), state.connection);
     } catch (error) {
       return refusedResult(error, context, log);
     }
     state.stop.signal.addEventListener('abort', close, { once: true });
     endWith(context);
-    const source = await createSourceEventStream(args).catch((error: unknown) => {
+    const source = await createSourceEventStream(sourceArgs(args, context)).catch((error: unknown) => {
       close();
       throw error;
     });

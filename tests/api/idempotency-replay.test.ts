@@ -106,14 +106,15 @@ describe('The response to a mutation with an Idempotency-Key', () => {
     }
   });
 
-  it('comes back when it is 403, with no second post from the field before', async () => {
+  it('comes back when it is 403, and what came before the refused field is undone', async () => {
     const [author, other] = [await app.account(), await app.account()];
     const id = await createPost(app, other.key);
     const title = `before the refusal ${author.id}`;
     const query = `mutation { createPost(title: "${title}", body: "b") { id } deletePost(id: "${id}") }`;
     const first = await twice(app, { query, key: author.key, idempotencyKey: 'k' });
     expect(first).toMatchObject({ status: 403, codes: ['FORBIDDEN'] });
-    expect(await postsNamed(app, title)).toBe(1);
+    expect(JSON.parse(first.text).data).toBeNull();
+    expect(await postsNamed(app, title)).toBe(0);
     expect(await storedFor(app, author.id)).toBe(1);
   });
 

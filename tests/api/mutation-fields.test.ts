@@ -67,35 +67,52 @@ describe('Mutations of several fields', () => {
     ['an input error', 'createPost(title: "", body: "B") { id }', 'BAD_USER_INPUT'],
     ['an unknown post', `createComment(postId: "${newId()}", body: "B") { id }`, 'NOT_FOUND'],
     ['an unknown post to change', `updatePost(id: "${newId()}", title: "T") { id }`, 'NOT_FOUND'],
-  ])('keep what was done before a field that fails by %s', async (_what, failing, code) => {
-    const id = await createPost(app, author.key, { title: 'Before' });
+    [
+      'a title too long after variables',
+      `updatePost(id: "${newId()}", title: "${'x'.repeat(201)}") { id }`,
+      'BAD_USER_INPUT',
+    ],
+  ])('undo what was done before a field that fails by %s', async (_what, failing, code) => {
+    const id = await createPost(app, author.key, { title: 'Before', tags: ['before'] });
     const answer = await run(`mutation {
-      a: updatePost(id: "${id}", title: "After", tags: ["kept"]) { id }
-      b: createComment(postId: "${id}", body: "kept") { id }
-      failing: ${failing} }`);
+      a: updatePost(id: "${id}", title: "After", tags: ["after"]) { id }
+      b: createComment(postId: "${id}", body: "undone") { id }
+      failing: ${failing}
+      c: deletePost(id: "${id}") }`);
     expect(answer.status).toBe(200);
     expect(answer.data).toBeNull();
     expect(answer.errors?.map(({ path, extensions }) => [path, extensions.code])).toEqual([
       [['failing'], code],
     ]);
-    expect(await read(id)).toEqual({
-      title: 'After',
-      tags: ['kept'],
-      commentCount: 1,
-      comments: [{ body: 'kept' }],
-    });
+    expect(await read(id)).toEqual({ title: 'Before', tags: ['before'], commentCount: 0, comments: [] });
   });
 
-  it('keep what was done before a field that is forbidden', async () => {
+  it('undo what was done before a field that is forbidden', async () => {
     const stranger = await app.account();
     const theirs = await createPost(app, stranger.key, { title: 'Theirs' });
     const id = await createPost(app, author.key);
     const answer = await run(`mutation {
-      a: createComment(postId: "${id}", body: "kept") { id }
+      a: createComment(postId: "${id}", body: "undone") { id }
       b: deletePost(id: "${theirs}") }`);
+    expect(answer).toMatchObject({ status: 403, data: null });
     expect(answer.errors?.map(({ extensions }) => extensions.code)).toEqual(['FORBIDDEN']);
-    expect((await read(id)).commentCount).toBe(1);
+    expect((await read(id)).commentCount).toBe(0);
     expect((await read(theirs)).title).toBe('Theirs');
+  });
+
+  it('undo a field whose payload is refused, the event of a new post with it', async () => {
+    const stranger = await app.account();
+    const theirs = await createPost(app, stranger.key);
+    const count = () => app.database.prisma.event.count();
+    const events = await count();
+    const answer = await run(`mutation {
+      a: createPost(title: "undone ${author.id}", body: "b") { id }
+      b: createComment(postId: "${theirs}", body: "undone") { post { author { email } } } }`);
+    expect(answer).toMatchObject({ status: 403, data: null });
+    expect(answer.errors?.[0]?.path).toEqual(['b', 'post', 'author', 'email']);
+    expect((await read(theirs)).commentCount).toBe(0);
+    expect(await app.database.prisma.post.count({ where: { title: `undone ${author.id}` } })).toBe(0);
+    expect(await count()).toBe(events);
   });
 
   it('leave the database usable for the next operation after a failure', async () => {

@@ -1,23 +1,72 @@
-import { expect, it } from 'vitest';
-import { MAX_PREPARED } from '../../src/platform/db/named-query.ts';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { statement } from '../../src/platform/db/statement.ts';
-import { useApp } from '../support/app.ts';
+import { type Account, useApp } from '../support/app.ts';
 import { dataOf } from '../support/refusal.ts';
 
-const app = useApp();
-const PREPARED = statement<{ count: number }>(
-  'count_prepared',
-  'SELECT count(*)::int AS count FROM pg_prepared_statements',
+const PREPARED = statement<{ name: string; length: number }>(
+  'list_prepared',
+  'SELECT name, length(statement) AS length FROM pg_prepared_statements',
 );
 
-it('queries that are all different leave the database no more statements to keep than a bound', async () => {
-  const { id, key } = await app.account({ name: 'Same' });
-  const ask = async (alias: string) =>
-    dataOf(await app.gql(`{ user(id: "${id}") { ${alias}: name } }`, { key }));
-  for (let n = 0; n < MAX_PREPARED + 100; n += 1)
-    expect(await ask(`a${n}`)).toEqual({ user: { [`a${n}`]: 'Same' } });
-  const [prepared] = await app.database.query(PREPARED, []);
-  expect(prepared?.count).toBeLessThanOrEqual(MAX_PREPARED);
-  // What was let go of is prepared again.
-  expect(await ask('a0')).toEqual({ user: { a0: 'Same' } });
+describe('What a backend of PostgreSQL keeps prepared', () => {
+  // One connection, which its own view of what it has prepared is asked on.
+  const app = useApp({ settings: { DATABASE_POOL_SIZE: '1' } });
+  let account: Account;
+  beforeAll(async () => {
+    account = await app.account({ name: 'Same' });
+  });
+
+  const prepared = async () => app.database.query(PREPARED, []);
+  const named = async (prefix: string) => (await prepared()).filter(({ name }) => name.startsWith(prefix));
+  const ask = async (query: string) => dataOf(await app.gql(query, { key: account.key }));
+  const one = (alias: string) => `{ ${alias}: user(id: "${account.id}") { name } }`;
+
+  it('is nothing of queries that each come once', async () => {
+    for (let n = 0; n < 200; n += 1) expect(await ask(one(`once${n}`))).toHaveProperty(`once${n}`);
+    expect(await named('whole_once')).toEqual([]);
+  });
+
+  it('is what comes again, from its second time on', async () => {
+    await ask(one('again'));
+    expect(await named('whole_again')).toHaveLength(0);
+    for (let n = 0; n < 3; n += 1) expect(await ask(one('again'))).toEqual({ again: { name: 'Same' } });
+    expect(await named('whole_again')).toHaveLength(1);
+  });
+
+  it('stays under a bound by the size of the texts, however many come again', async () => {
+    const wide = (n: number) => {
+      const fields = Array.from({ length: 25 }, (_, i) => `f${i}: author { posts(limit: 1) { id } }`);
+      return `{ wide${n}: posts(limit: 1) { ${fields.join(' ')} } }`;
+    };
+    for (let n = 0; n < 150; n += 1) {
+      await ask(wide(n));
+      await ask(wide(n));
+    }
+    const kept = await prepared();
+    expect(kept.some(({ name }) => name.startsWith('whole_wide'))).toBe(true);
+    expect(kept.reduce((total, { length }) => total + length, 0)).toBeLessThanOrEqual(100_000);
+    // What was let go of is as good as ever.
+    expect(await ask(one('again'))).toEqual({ again: { name: 'Same' } });
+  });
+
+  it('is nothing so large that it would drive all else out', async () => {
+    const fields = Array.from(
+      { length: 29 },
+      (_, i) => `f${i}: author { posts(limit: 1) { author { posts(limit: 1) { id } } } }`,
+    );
+    const large = `{ large: posts(limit: 1) { ${fields.join(' ')} } }`;
+    for (let n = 0; n < 3; n += 1) await ask(large);
+    expect(await named('whole_large')).toEqual([]);
+  });
+
+  it('counts what was prepared and then failed', async () => {
+    for (let n = 0; n < 2_000; n += 1) {
+      const failing = statement<unknown>('failing', `SELECT 1 / $1::int AS "n${n}"`);
+      for (let time = 0; time < 2; time += 1)
+        await expect(app.database.query(failing, [0])).rejects.toThrow('division by zero');
+    }
+    const { length } = await named('failing');
+    expect(length).toBeGreaterThan(0);
+    expect(length).toBeLessThanOrEqual(1_400);
+  });
 });

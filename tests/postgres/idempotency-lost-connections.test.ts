@@ -32,6 +32,7 @@ describe('A keyed mutation whose connection is lost at COMMIT', () => {
       expect(failed).toHaveLength(1);
       expect(failed[0]).toMatchObject({ status: 503, codes: ['SERVICE_UNAVAILABLE'], replayed: null });
       expect(failed[0]?.headers.get('retry-after')).toBe('1');
+      expect(JSON.parse(failed[0]?.text ?? '').errors[0].extensions.outcome).toBe('unknown');
       const done = answers.filter(({ status }) => status === 200);
       expect(new Set(done.map(({ text }) => text)).size).toBe(1);
       expect(await send(app, request)).toMatchObject({ text: done[0]?.text, replayed: 'true' });

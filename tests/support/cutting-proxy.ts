@@ -2,14 +2,14 @@ import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { onTestFinished } from 'vitest';
 
-/** Where the connection is lost: before the database gets to see COMMIT, or after it has answered it. */
+/** Where the connection is lost: before the database gets to see what commits, or after it has answered it. */
 export type Cut = 'before' | 'after';
 
 /** A way to a PostgreSQL on which connections can get lost at the worst moment. */
 export interface CuttingProxy {
   readonly url: string;
-  /** Cuts the next so many connections that send COMMIT. */
-  cut(where: Cut, times: number): void;
+  /** Cuts the next so many connections that send COMMIT, or a statement that commits by itself and has this text. */
+  cut(where: Cut, times: number, statement?: string): void;
   /** Ends the next so many connections as an administrator does, in the very packet that says they are ready. */
   dismiss(times: number): void;
   /** How many were cut or dismissed so far. */
@@ -39,7 +39,14 @@ const DISMISSAL = message(
 export async function cuttingProxy(url: string): Promise<CuttingProxy> {
   const target = new URL(url);
   const [host, port] = [target.hostname, Number(target.port || 5432)];
-  const state = { where: 'before' as Cut, left: 0, dismissals: 0, cuts: 0 };
+  const state = {
+    where: 'before' as Cut,
+    left: 0,
+    dismissals: 0,
+    cuts: 0,
+    sent: COMMIT,
+    answered: COMMITTED,
+  };
   const sockets = new Set<Socket>();
   const server = createServer((client) => {
     const database = connect(port, host);
@@ -61,7 +68,7 @@ export async function cuttingProxy(url: string): Promise<CuttingProxy> {
       socket.on('error', () => socket.destroy());
     }
     client.on('data', (data: Buffer) => {
-      if (state.left > 0 && data.includes(COMMIT)) {
+      if (state.left > 0 && data.includes(state.sent)) {
         state.left -= 1;
         if (state.where === 'before') return lose();
         doomed = true;
@@ -75,7 +82,7 @@ export async function cuttingProxy(url: string): Promise<CuttingProxy> {
         state.dismissals -= 1;
         state.cuts += 1;
         client.end(Buffer.concat([data, DISMISSAL]));
-      } else if (doomed && data.includes(COMMITTED)) lose();
+      } else if (doomed && data.includes(state.answered)) lose();
       else client.write(data);
     });
   });
@@ -89,8 +96,10 @@ export async function cuttingProxy(url: string): Promise<CuttingProxy> {
   target.port = String((server.address() as AddressInfo).port);
   return {
     url: target.href,
-    cut(where, times) {
-      Object.assign(state, { where, left: times });
+    cut(where, times, statement) {
+      const [sent, answered] =
+        statement === undefined ? [COMMIT, COMMITTED] : [Buffer.from(statement), READY];
+      Object.assign(state, { where, left: times, sent, answered });
     },
     dismiss(times) {
       state.dismissals = times;

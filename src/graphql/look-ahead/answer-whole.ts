@@ -9,21 +9,22 @@ import {
 } from 'graphql';
 import { LRUCache } from 'lru-cache';
 import type { Scope } from '../../auth/scopes.ts';
-import { type Parameter, type Statement, statement } from '../../platform/db/statement.ts';
+import type { Parameter } from '../../platform/db/statement.ts';
 import type { Context } from '../context.ts';
 import type { Page } from '../pagination/arguments.ts';
 import { collectFields } from './collect.ts';
-import { conditionVariables } from './conditions.ts';
-import { isToMany } from './edge.ts';
+import { choiceOf, conditionVariables } from './conditions.ts';
+import { isToMany, type RowEdge } from './edge.ts';
 import { type EdgePlan, planEdge } from './plan.ts';
 import { buildSql, pageParameters, resolvePages } from './statement.ts';
+import { cachedStatement, type JsonStatement, nextPlanId } from './statement-cache.ts';
 
 /** An operation that the database can answer by itself. */
 interface WholePlan {
+  readonly id: number;
   readonly roots: ReadonlyMap<string, EdgePlan>;
   /** What the fields of the operation need; without any of these they are refused one by one, by their resolvers. */
   readonly scopes: readonly Scope[];
-  readonly statements: LRUCache<string, Statement<{ data: string }>>;
 }
 
 interface OperationCache {
@@ -35,16 +36,14 @@ interface OperationCache {
 type Variables = Readonly<Record<string, unknown>>;
 
 const MAX_PLANS = 16;
-const MAX_STATEMENTS = 16;
 const caches = new WeakMap<OperationDefinitionNode, OperationCache>();
 
 function cacheOf({ document }: ExecutionArgs, operation: OperationDefinitionNode): OperationCache {
   let cache = caches.get(operation);
   if (cache === undefined) {
-    const named = document.definitions.flatMap((node) =>
-      node.kind === Kind.FRAGMENT_DEFINITION ? [[node.name.value, node] as const] : [],
-    );
-    const fragments = Object.fromEntries(named);
+    const fragments: Record<string, FragmentDefinitionNode> = Object.create(null);
+    for (const node of document.definitions)
+      if (node.kind === Kind.FRAGMENT_DEFINITION) fragments[node.name.value] = node;
     cache = {
       fragments,
       conditions: conditionVariables({ operation, fragments }),
@@ -84,15 +83,32 @@ function planOperation(
     for (const scope of needed) scopes.add(scope);
   }
   if (roots.size === 0) return 'declined';
-  return { roots, scopes: [...scopes], statements: new LRUCache({ max: MAX_STATEMENTS }) };
+  return { id: nextPlanId(), roots, scopes: [...scopes] };
+}
+
+/** The id that the arguments of a root row name; undefined where they name nothing or are refused. */
+function rowId(
+  { field, node }: EdgePlan,
+  edge: RowEdge,
+  variables: Variables,
+  context: Context,
+): string | undefined {
+  let args: Record<string, unknown>;
+  try {
+    args = getArgumentValues(field, node, variables);
+  } catch {
+    // Such as null for an argument whose variable has a default: an execution says so, of this field alone.
+    return undefined;
+  }
+  return edge.id(args, context);
 }
 
 /** The statement of a plan and its parameters; undefined where an argument is refused or names nothing. */
 function prepare(
-  { roots, statements }: WholePlan,
+  { id: planId, roots }: WholePlan,
   variables: Variables,
   context: Context,
-): { statement: Statement<{ data: string }>; values: Parameter[] } | undefined {
+): { statement: JsonStatement; values: Parameter[] } | undefined {
   const pages = new Map<EdgePlan, Page>();
   const values: Parameter[] = [];
   let shape = '';
@@ -100,7 +116,7 @@ function prepare(
     const resolved = resolvePages(plan, variables);
     if (resolved.shape.includes('!') || (isToMany(plan.edge) && !resolved.pages.has(plan))) return undefined;
     if (plan.edge.kind === 'row') {
-      const id = plan.edge.id(getArgumentValues(plan.field, plan.node, variables), context);
+      const id = rowId(plan, plan.edge, variables, context);
       if (id === undefined) return undefined;
       values.push(id);
     }
@@ -108,11 +124,9 @@ function prepare(
     for (const [list, page] of resolved.pages) pages.set(list, page);
     shape += `;${resolved.shape}`;
   }
-  let found = statements.get(shape);
-  if (found === undefined) {
-    found = statement(`whole_${[...roots.keys()][0]}`, buildSql(roots, { pages, shape }, 'whole'));
-    statements.set(shape, found);
-  }
+  const found = cachedStatement(planId, shape, `whole_${[...roots.values()][0]?.field.name}`, () =>
+    buildSql(roots, { pages, shape }, 'whole'),
+  );
   return { statement: found, values };
 }
 
@@ -136,7 +150,8 @@ export async function answerWhole(
       : getVariableValues(schema, variableDefinitions, args.variableValues ?? {});
   if (given.coerced === undefined) return undefined;
   const variables = given.coerced;
-  const key = cache.conditions.map((name) => String(variables[name] === true)).join();
+  const key = choiceOf(cache.conditions, variables);
+  if (key === undefined) return undefined;
   let plan = cache.plans.get(key);
   if (plan === undefined) {
     plan = planOperation(schema, operation, cache, variables);
@@ -147,5 +162,5 @@ export async function answerWhole(
   const prepared = prepare(plan, variables, context);
   if (prepared === undefined) return undefined;
   const [row] = await context.db.query(prepared.statement, prepared.values);
-  return row?.data;
+  return row?.data ?? undefined;
 }

@@ -15,3 +15,20 @@ export function conditionVariables({
   for (const fragment of Object.values(fragments)) visit(fragment, visitor);
   return [...names];
 }
+
+/**
+ * The choice that variables make, as a key; undefined where a condition is null, which is no choice but a mistake that
+ * an execution tells of.
+ */
+export function choiceOf(
+  conditions: readonly string[],
+  variables: Readonly<Record<string, unknown>>,
+): string | undefined {
+  let key = '';
+  for (const name of conditions) {
+    const value = variables[name];
+    if (value === null) return undefined;
+    key += value === true ? '1' : '0';
+  }
+  return key;
+}

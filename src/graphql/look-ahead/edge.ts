@@ -26,10 +26,10 @@ export interface ToManyEdge {
   readonly page: (args: Record<string, unknown>) => Page;
 }
 
-/** A field with values that one expression reads, as JSON. */
+/** A field with values that one expression reads. */
 export interface ValuesEdge {
   readonly kind: 'values';
-  /** The SQL of the values of the row that goes under `alias`. */
+  /** The SQL of the values of the row that goes under `alias`: compact JSON as text, never null. */
   readonly sql: (alias: string) => string;
 }
 

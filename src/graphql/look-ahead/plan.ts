@@ -2,6 +2,7 @@ import {
   type FieldNode,
   type GraphQLField,
   type GraphQLObjectType,
+  type GraphQLOutputType,
   type GraphQLResolveInfo,
   getNamedType,
   isObjectType,
@@ -25,7 +26,12 @@ export interface ObjectPlan {
 
 /** A member of a response object that is a column, an edge, or the name of its type. */
 export type Member =
-  | { readonly name: string; readonly kind: 'column'; readonly property: string }
+  | {
+      readonly name: string;
+      readonly kind: 'column';
+      readonly property: string;
+      readonly type: GraphQLOutputType;
+    }
   | { readonly name: string; readonly kind: 'edge'; readonly plan: EdgePlan }
   | { readonly name: string; readonly kind: 'typename'; readonly type: string };
 
@@ -39,11 +45,16 @@ export interface EdgePlan {
 
 type Info = Pick<GraphQLResolveInfo, 'schema' | 'fragments' | 'variableValues'>;
 
-/** json_build_object takes 100 arguments; past so many pairs the loaders do it. */
-const MAX_MEMBERS = 45;
-
 export function edgeOf(field: GraphQLField<unknown, unknown>): Edge | undefined {
   return field.extensions.edge as Edge | undefined;
+}
+
+/** What plugins note of a field: the column that it shows as it is, or the columns that its resolver looks at. */
+function extensionsOf(field: GraphQLField<unknown, unknown>): {
+  readonly pothosExposedField?: string;
+  readonly columns?: readonly string[];
+} {
+  return field.extensions;
 }
 
 function entityOf(edge: Edge): Entity<object> | undefined {
@@ -109,11 +120,19 @@ function planConnection(
   const type = getNamedType(connection.getFields().nodes?.type);
   if (!isObjectType(type)) return undefined;
   const plan = planObject(info, entity, type, nodeSelections(info, connection, sets));
-  if (plan === undefined) return undefined;
   // Cursors are made of these, and connections are made of cursors: not by the database.
   plan.columns.add('createdAt');
   plan.members = undefined;
   return plan;
+}
+
+/** The columns that a field's resolver starts from: also a loader's, where nothing is read ahead for the field. */
+function columnsFor(field: GraphQLField<unknown, unknown>, known: readonly string[]): readonly string[] {
+  const edge = edgeOf(field);
+  if (edge !== undefined) return edge.kind === 'one' ? [edge.key] : [];
+  const { pothosExposedField, columns } = extensionsOf(field);
+  if (pothosExposedField !== undefined && known.includes(pothosExposedField)) return [pothosExposedField];
+  return columns ?? known;
 }
 
 function planObject(
@@ -121,43 +140,38 @@ function planObject(
   entity: Entity<object>,
   type: GraphQLObjectType,
   sets: readonly SelectionSetNode[],
-): ObjectPlan | undefined {
-  const known: Readonly<Record<string, string>> = entity.columns;
+): ObjectPlan {
+  const known = Object.keys(entity.columns);
   const plan: ObjectPlan = { entity, columns: new Set(['id']), edges: new Map(), members: [] };
-  const cannotWrite = () => {
-    plan.members = undefined;
-  };
-  const need = (properties: readonly string[]) => {
-    for (const property of properties) plan.columns.add(property);
-  };
-  for (const [name, nodes] of collectFields(info, type, sets)) {
+
+  /** A member of the response; undefined where the database cannot write it. */
+  function planMember(name: string, nodes: readonly FieldNode[]): Member | undefined {
     const [node] = nodes;
-    const field = node === undefined ? undefined : type.getFields()[node.name.value];
-    if (node?.name.value === '__typename') plan.members?.push({ name, kind: 'typename', type: type.name });
-    if (field === undefined || node === undefined) continue;
-    const { pothosExposedField, columns } = field.extensions as {
-      pothosExposedField?: string;
-      columns?: readonly string[];
-    };
-    const edge = edgeOf(field);
-    if (edge !== undefined) {
-      // The loader, where look-ahead declines, starts from this.
-      if (edge.kind === 'one') need([edge.key]);
-      // Nodes of a connection are planned together: the same name may stand for two fields there.
-      const same = nodes.length === 1 || nodes.every((other) => sameField(node, other));
-      const planned = same ? planEdge(info, field, nodes) : undefined;
-      if (planned === undefined) cannotWrite();
-      else {
-        plan.edges.set(name, planned);
-        plan.members?.push({ name, kind: 'edge', plan: planned });
-      }
-    } else if (pothosExposedField !== undefined && pothosExposedField in known) {
-      need([pothosExposedField]);
-      plan.members?.push({ name, kind: 'column', property: pothosExposedField });
-    } else {
-      need(columns ?? Object.keys(known));
-      cannotWrite();
+    // Nodes of a connection are planned together: one name may stand for two fields there, which have to be loaded.
+    if (node === undefined || !nodes.every((other) => sameField(node, other))) return undefined;
+    if (node.name.value === '__typename') return { name, kind: 'typename', type: type.name };
+    const field = type.getFields()[node.name.value];
+    if (field === undefined) return undefined;
+    if (edgeOf(field) === undefined) {
+      const { pothosExposedField: property } = extensionsOf(field);
+      if (property === undefined || !known.includes(property)) return undefined;
+      return { name, kind: 'column', property, type: field.type };
     }
+    const planned = planEdge(info, field, nodes);
+    if (planned === undefined) return undefined;
+    plan.edges.set(name, planned);
+    return { name, kind: 'edge', plan: planned };
   }
-  return plan.columns.size + plan.edges.size > MAX_MEMBERS ? undefined : plan;
+
+  for (const [name, nodes] of collectFields(info, type, sets)) {
+    for (const node of nodes) {
+      const field = type.getFields()[node.name.value];
+      if (field === undefined) continue;
+      for (const column of columnsFor(field, known)) plan.columns.add(column);
+    }
+    const member = planMember(name, nodes);
+    if (member === undefined) plan.members = undefined;
+    else plan.members?.push(member);
+  }
+  return plan;
 }

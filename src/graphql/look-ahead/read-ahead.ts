@@ -1,17 +1,16 @@
 import { type FieldNode, type GraphQLField, type GraphQLResolveInfo, getArgumentValues } from 'graphql';
 import { LRUCache } from 'lru-cache';
-import { type Statement, statement } from '../../platform/db/statement.ts';
 import type { Context } from '../context.ts';
-import { conditionVariables } from './conditions.ts';
+import { choiceOf, conditionVariables } from './conditions.ts';
 import { decode } from './decode.ts';
 import { isToMany } from './edge.ts';
 import { type EdgePlan, planEdge } from './plan.ts';
 import { buildSql, pageParameters, resolvePages } from './statement.ts';
+import { cachedStatement, nextPlanId } from './statement-cache.ts';
 
-/** A plan, and its statements by the shape of their pages. */
 interface CachedPlan {
+  readonly id: number;
   readonly plan: EdgePlan;
-  readonly statements: LRUCache<string, Statement<{ data: string | null }>>;
 }
 
 /** What is kept with a root field of a cached document: plans by the variables that skip or include parts of it. */
@@ -21,7 +20,6 @@ interface FieldCache {
 }
 
 const MAX_PLANS = 16;
-const MAX_STATEMENTS = 16;
 
 const caches = new WeakMap<FieldNode, FieldCache>();
 
@@ -33,11 +31,12 @@ function planOf(field: GraphQLField<unknown, unknown>, info: GraphQLResolveInfo)
     cache = { conditions: conditionVariables(info), plans: new LRUCache({ max: MAX_PLANS }) };
     caches.set(node, cache);
   }
-  const key = cache.conditions.map((name) => String(info.variableValues[name] === true)).join();
+  const key = choiceOf(cache.conditions, info.variableValues);
+  if (key === undefined) return undefined;
   let cached = cache.plans.get(key);
   if (cached === undefined) {
     const plan = planEdge(info, field, info.fieldNodes);
-    cached = plan === undefined ? 'declined' : { plan, statements: new LRUCache({ max: MAX_STATEMENTS }) };
+    cached = plan === undefined ? 'declined' : { id: nextPlanId(), plan };
     cache.plans.set(key, cached);
   }
   return cached === 'declined' ? undefined : cached;
@@ -55,7 +54,7 @@ export async function readAhead(
   const field = info.parentType.getFields()[info.fieldName];
   const cached = field === undefined ? undefined : planOf(field, info);
   if (cached === undefined) return undefined;
-  const { plan, statements } = cached;
+  const { plan } = cached;
   const pages = resolvePages(plan, info.variableValues);
   const { edge } = plan;
   if (isToMany(edge) && !pages.pages.has(plan)) return undefined;
@@ -64,11 +63,9 @@ export async function readAhead(
       ? edge.id(getArgumentValues(plan.field, plan.node, info.variableValues), context)
       : undefined;
   if (edge.kind === 'row' && id === undefined) return { value: null };
-  let found = statements.get(pages.shape);
-  if (found === undefined) {
-    found = statement(`ahead_${info.fieldName}`, buildSql(new Map([[info.fieldName, plan]]), pages, 'ahead'));
-    statements.set(pages.shape, found);
-  }
+  const found = cachedStatement(cached.id, pages.shape, `ahead_${info.fieldName}`, () =>
+    buildSql(new Map([[info.fieldName, plan]]), pages, 'ahead'),
+  );
   const [row] = await context.db.query(found, [...(id === undefined ? [] : [id]), ...pageParameters(pages)]);
   const json: unknown = row?.data == null ? null : JSON.parse(row.data);
   return { value: decode(plan, json, pages.pages) };

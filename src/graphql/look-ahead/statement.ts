@@ -4,6 +4,7 @@ import type { Page } from '../pagination/arguments.ts';
 import type { Entity } from '../read/entity.ts';
 import { pageClauses, pageShape, pageValues } from '../read/page-statement.ts';
 import { aheadKey, isToMany, type ToManyEdge } from './edge.ts';
+import { anyJson, columnJson, concatenation, objectPieces, type Piece } from './json-text.ts';
 import type { EdgePlan, ObjectPlan } from './plan.ts';
 
 type Variables = Readonly<Record<string, unknown>>;
@@ -25,9 +26,9 @@ export function resolvePages(root: EdgePlan, variables: Variables): Pages {
   const pages = new Map<EdgePlan, Page>();
   let shape = '';
   const visit = (plan: EdgePlan): void => {
-    const { edge, field, node, object } = plan;
+    const { edge, object } = plan;
     if (isToMany(edge)) {
-      const page = pageOf(edge, getArgumentValues(field, node, variables));
+      const page = pageOf(plan, edge, variables);
       shape += page === undefined ? '!' : `,${pageShape(rowsToRead(plan, page))}`;
       if (page === undefined) return;
       pages.set(plan, page);
@@ -38,9 +39,9 @@ export function resolvePages(root: EdgePlan, variables: Variables): Pages {
   return { pages, shape };
 }
 
-function pageOf(edge: ToManyEdge, args: Record<string, unknown>): Page | undefined {
+function pageOf({ field, node }: EdgePlan, edge: ToManyEdge, variables: Variables): Page | undefined {
   try {
-    return edge.page(args);
+    return edge.page(getArgumentValues(field, node, variables));
   } catch {
     return undefined;
   }
@@ -61,26 +62,23 @@ function columnsOf({ entity, columns, edges }: ObjectPlan): string {
 
 const rowById = ({ source }: Entity<object>, id: string) => `FROM ${source.from} WHERE ${source.id} = ${id}`;
 
-/** A name in the JSON, and the SQL of its value. */
-type SqlMember = readonly [string, string];
-
-/**
- * PostgreSQL cuts the names of columns here. Below it the members of an object are columns of a row, whose JSON costs
- * half of what json_build_object does.
- */
-const MAX_NAME_LENGTH = 63;
-
 /** `ahead`: rows for resolvers, by property. `whole`: the response itself, by response name. */
 export type JsonForm = 'ahead' | 'whole';
 
-/** RFC 3339 in UTC with milliseconds, as the DateTime scalar prints it. */
-const printedInstant = (value: string) =>
-  `to_char(${value} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
+/** A name in the JSON, and its value. */
+type Member = readonly [name: string, value: readonly Piece[]];
+
+/** For resolvers an instant is a number, which costs less to write and to read than a date. */
+const milliseconds = (value: string): Piece[] => [
+  { sql: `(extract(epoch FROM ${value}) * 1000)::bigint::text` },
+];
 
 /**
- * The SQL that reads root fields and all that their plans hold as one JSON text. Rows are found, ordered and cut first,
- * and their JSON is built outside of that, so that nothing is built for a row that is not returned. Of the form `ahead`
- * there is one root, and the text is its value; of the form `whole` it is an object with all of them.
+ * The SQL that reads root fields and all that their plans hold as one JSON text, compact and on one line. Rows are
+ * found, ordered and cut first, and their JSON is built outside of that, so that nothing is built for a row that is not
+ * returned. It is put together as text: PostgreSQL's own JSON functions put white space between rows, take 100 arguments
+ * at most, and cost more. Of the form `ahead` there is one root, and the text is its value; of the form `whole` it is an
+ * object with all of them.
  */
 export function buildSql(roots: ReadonlyMap<string, EdgePlan>, { pages }: Pages, form: JsonForm): string {
   let aliases = 0;
@@ -92,47 +90,35 @@ export function buildSql(roots: ReadonlyMap<string, EdgePlan>, { pages }: Pages,
     return first;
   };
 
-  function aheadMembers({ columns, edges }: ObjectPlan, alias: string): SqlMember[] {
-    const members = [...columns].map((property): SqlMember => {
+  function aheadMembers({ columns, edges }: ObjectPlan, alias: string): Member[] {
+    const members = [...columns].map((property): Member => {
       const value = `${alias}."${property}"`;
-      return [property, property === 'createdAt' ? `(extract(epoch FROM ${value}) * 1000)::bigint` : value];
+      return [property, property === 'createdAt' ? milliseconds(value) : anyJson(value)];
     });
     for (const [name, child] of edges) {
-      const sql = edgeSql(child, alias);
-      if (sql !== undefined) members.push([aheadKey(name), sql]);
+      const value = edgePieces(child, alias);
+      if (value !== undefined) members.push([aheadKey(name), value]);
     }
     return members;
   }
 
-  function wholeMembers({ members = [] }: ObjectPlan, alias: string): SqlMember[] {
-    return members.map((member): SqlMember => {
-      if (member.kind === 'typename') return [member.name, `'${member.type}'::text`];
-      if (member.kind === 'edge') return [member.name, edgeSql(member.plan, alias) ?? 'NULL'];
-      const value = `${alias}."${member.property}"`;
-      return [member.name, member.property === 'createdAt' ? printedInstant(value) : value];
+  function wholeMembers({ members = [] }: ObjectPlan, alias: string): Member[] {
+    return members.map((member): Member => {
+      if (member.kind === 'typename') return [member.name, [{ text: JSON.stringify(member.type) }]];
+      if (member.kind === 'column')
+        return [member.name, columnJson(member.type, `${alias}."${member.property}"`)];
+      return [member.name, edgePieces(member.plan, alias) ?? [{ text: 'null' }]];
     });
   }
 
-  /** The JSON of the rows, by the function that makes it of one or of many. */
-  function json(
-    plan: ObjectPlan,
-    alias: string,
-    rows: string,
-    aggregate: 'row_to_json' | 'json_agg',
-  ): string {
-    const members = form === 'whole' ? wholeMembers(plan, alias) : aheadMembers(plan, alias);
-    const named = members.length > 0 && members.every(([name]) => name.length <= MAX_NAME_LENGTH);
-    if (!named) {
-      const object = `json_build_object(${members.map(([name, sql]) => `'${name}', ${sql}`).join(', ')})`;
-      return `${aggregate === 'json_agg' ? `json_agg(${object})` : object} FROM (${rows}) AS ${alias}`;
-    }
-    const select = members.map(([name, sql]) => `${sql} AS "${name}"`).join(', ');
-    return `${aggregate}(${alias}o) FROM (SELECT ${select} FROM (${rows}) AS ${alias}) AS ${alias}o`;
-  }
+  /** The JSON of the row that goes under `alias`. */
+  const rowJson = (plan: ObjectPlan, alias: string): string =>
+    concatenation(objectPieces(form === 'whole' ? wholeMembers(plan, alias) : aheadMembers(plan, alias)));
 
-  function edgeSql(plan: EdgePlan, parent: string | undefined): string | undefined {
+  /** The value of an edge; undefined where it is left to a resolver. */
+  function edgePieces(plan: EdgePlan, parent: string | undefined): Piece[] | undefined {
     const { edge, object } = plan;
-    if (edge.kind === 'values') return edge.sql(parent ?? '');
+    if (edge.kind === 'values') return [{ sql: edge.sql(parent ?? '') }];
     if (object === undefined) return undefined;
     aliases += 1;
     const alias = `r${aliases}`;
@@ -141,18 +127,25 @@ export function buildSql(roots: ReadonlyMap<string, EdgePlan>, { pages }: Pages,
       if (edge.kind === 'row') parameters += 1;
       const id = edge.kind === 'row' ? `$${parameters}` : `${parent}."${edge.key}"`;
       const row = `SELECT ${columnsOf(object)} ${rowById(edge.entity, id)}`;
-      return `(SELECT ${json(object, alias, row, 'row_to_json')})`;
+      const sql = `coalesce((SELECT ${rowJson(object, alias)} FROM (${row}) AS ${alias}), 'null')`;
+      return [{ sql }];
     }
     const page = pages.get(plan);
     if (page === undefined) return undefined;
     const read = rowsToRead(plan, page);
     const parentId = edge.list.parent === undefined ? undefined : `${parent}."id"`;
-    const rows = `SELECT ${columnsOf(object)} ${pageClauses(edge.list, read, parentId, nextParameters(read))}`;
-    return `coalesce((SELECT ${json(object, alias, rows, 'json_agg')}), '[]'::json)`;
+    // Before what hangs on the rows: parameters are counted in the order of the pages.
+    const first = nextParameters(read);
+    const json = rowJson(object, alias);
+    const rows = `SELECT ${columnsOf(object)} ${pageClauses(edge.list, read, parentId, first)}`;
+    const sql = `coalesce((SELECT string_agg(${json}, ',') FROM (${rows}) AS ${alias}), '')`;
+    return [{ text: '[' }, { sql }, { text: ']' }];
   }
 
-  const values = [...roots].map(([name, plan]) => [name, edgeSql(plan, undefined)] as const);
-  if (form === 'ahead') return `SELECT ${values[0]?.[1]}::text AS data`;
-  const members = values.map(([name, sql]) => `'"${name}":' || coalesce(${sql}::text, 'null')`);
-  return `SELECT '{' || ${members.join(" || ',' || ")} || '}' AS data`;
+  const values = [...roots].map(
+    ([name, plan]): Member => [name, edgePieces(plan, undefined) ?? [{ text: 'null' }]],
+  );
+  const [only] = values;
+  const pieces = form === 'ahead' && only !== undefined ? only[1] : objectPieces(values);
+  return `SELECT ${concatenation(pieces)} AS data`;
 }

@@ -11,7 +11,7 @@ import { type Runner, refusedResult } from '../runner.ts';
 import { fingerprint } from './fingerprint.ts';
 import { parseIdempotencyKey } from './key.ts';
 import type { KeyOwner } from './seal.ts';
-import { findResponse, type StoredResponse, storeResponse, tryLockKey } from './store.ts';
+import { findResponse, type StoredResponse, storeResponse, storeResponseAlone, tryLockKey } from './store.ts';
 
 export interface IdempotencyOptions {
   readonly runner: Runner;
@@ -37,7 +37,8 @@ interface Attempt {
 
 /**
  * Mutations with an Idempotency-Key: the key, the writes and the response commit together, so that whatever dies
- * whenever, a retry finds all of them or none. Duplicates in this process wait for the first without a connection;
+ * whenever, a retry finds all of them or none. Where there is no data nothing was written, and the response is stored
+ * by itself: until then it is as if the mutation had never run, and it may run again. Duplicates in this process wait for the first without a connection;
  * between processes an advisory lock decides, taken before anything is written.
  */
 export function createIdempotentRunner({
@@ -77,6 +78,16 @@ export function createIdempotentRunner({
   /** One try: the mutation with its response, or the response that was there, or nothing where the key is taken. */
   async function attempt(args: ExecutionArgs, owner: KeyOwner, print: Buffer): Promise<Attempt> {
     let found: StoredResponse | undefined;
+    let made: { readonly response: StoredResponse; readonly result: ExecutionResult } | undefined;
+    const make = (executed: ExecutionResult) => {
+      const answer = withCost(executed, (args.contextValue as OperationContext).state, limits);
+      const response = {
+        fingerprint: print,
+        status: statusOf(answer, 'application/json'),
+        body: stringifyResult(answer),
+      };
+      return { response, result: fixedResult(answer, response) };
+    };
     const result = await runner.runMutation(args, {
       async before(work) {
         if (!(await tryLockKey(work, owner))) return false;
@@ -85,23 +96,20 @@ export function createIdempotentRunner({
         return found === undefined;
       },
       async after(work, executed) {
-        // Without data nothing was executed: variables that don't fit are refused before that.
+        made = make(executed);
+        await storeResponse(work, owner, made.response, since());
+        return made.result;
+      },
+      async undone(executed) {
+        // Without an entry for data nothing was executed: variables that don't fit are refused before that.
         if (executed.data === undefined) return executed;
-        const answer = withCost(executed, (args.contextValue as OperationContext).state, limits);
-        const stored = {
-          fingerprint: print,
-          status: statusOf(answer, 'application/json'),
-          body: stringifyResult(answer),
-        };
-        await storeResponse(work, owner, stored, since());
-        // Not before: what is rolled back after all must not be given to those who wait.
-        work.afterCommit(() => {
-          found = stored;
-        });
-        return fixedResult(answer, stored);
+        made = make(executed);
+        // The lock ended with the transaction. Where somebody was faster, the key is theirs.
+        return (await storeResponseAlone(database, owner, made.response, since())) ? made.result : undefined;
       },
     });
-    return { result, stored: found };
+    // Any other result is of a failure, also of one to commit: nothing is stored then.
+    return { result, stored: result !== undefined && result === made?.result ? made.response : found };
   }
 
   /** Runs the mutation once the key is free everywhere, at most until the deadline. */

@@ -29,6 +29,17 @@ const STORE = statement<{ status: number }>(
    RETURNING status`,
 );
 
+/** The same with nothing else to commit: the lock is taken in passing, and nothing is stored where another has it. */
+const STORE_ALONE = statement<{ status: number }>(
+  'idempotency_store_alone',
+  `WITH key AS MATERIALIZED (SELECT pg_try_advisory_xact_lock(hashtextextended($7, 20261121)) AS locked)
+   INSERT INTO idempotency_keys AS kept (user_id, key_hash, fingerprint, status, body)
+     SELECT $1::uuid, $2::bytea, $3::bytea, $4::smallint, $5::bytea FROM key WHERE locked
+   ON CONFLICT (user_id, key_hash) DO UPDATE SET fingerprint = excluded.fingerprint, status = excluded.status, body = excluded.body, created_at = excluded.created_at
+     WHERE kept.created_at <= $6::timestamptz
+   RETURNING status`,
+);
+
 /** Taken before anything is written: a transaction that only waits or holds this keeps no events back. */
 const TRY_LOCK = statement<{ locked: boolean }>(
   'idempotency_lock',
@@ -54,6 +65,17 @@ export async function findResponse(
   return row === undefined ? undefined : { ...row, body: unseal(owner, row.body) };
 }
 
+const valuesOf = (owner: KeyOwner, { fingerprint, status, body }: StoredResponse, since: Date) => [
+  owner.userId,
+  hashKey(owner),
+  fingerprint,
+  status,
+  seal(owner, body),
+  since,
+];
+
+const lockName = ({ userId, key }: KeyOwner) => `${userId}/${key}`;
+
 /**
  * Stores the response in the transaction of the mutation. Throws DatabaseError, also where there is one after `since`:
  * the lock keeps that from happening, and the primary key does where two versions of the service lock differently.
@@ -61,17 +83,30 @@ export async function findResponse(
 export async function storeResponse(
   db: Queryable,
   owner: KeyOwner,
-  { fingerprint, status, body }: StoredResponse,
+  response: StoredResponse,
   since: Date,
 ): Promise<void> {
-  const values = [owner.userId, hashKey(owner), fingerprint, status, seal(owner, body), since];
-  const stored = await db.query(STORE, values);
+  const stored = await db.query(STORE, valuesOf(owner, response, since));
   if (stored.length === 0) throw new DatabaseError('conflict', new Error('the key has a response already'));
 }
 
+/**
+ * Stores the response to a mutation that is undone, in a statement of its own. False where another one has the key by
+ * now, or a response after `since`: then it is the other that counts, and this one never happened.
+ */
+export async function storeResponseAlone(
+  db: Queryable,
+  owner: KeyOwner,
+  response: StoredResponse,
+  since: Date,
+): Promise<boolean> {
+  const stored = await db.query(STORE_ALONE, [...valuesOf(owner, response, since), lockName(owner)]);
+  return stored.length > 0;
+}
+
 /** Takes the key for this transaction; false where another one, anywhere, has it. */
-export async function tryLockKey(db: Queryable, { userId, key }: KeyOwner): Promise<boolean> {
-  const [row] = await db.query(TRY_LOCK, [`${userId}/${key}`]);
+export async function tryLockKey(db: Queryable, owner: KeyOwner): Promise<boolean> {
+  const [row] = await db.query(TRY_LOCK, [lockName(owner)]);
   return row?.locked ?? false;
 }
 

@@ -24,9 +24,13 @@ type Variables = Readonly<Record<string, unknown>>;
 /** Costs of one operation that differ by the variables which size or skip something. */
 const MAX_COSTS_PER_OPERATION = 50;
 
-/** A variable's part in the key of a cost. An absent one has its default, which null and what does not fit have not. */
-function sizing(value: unknown): string {
-  if (value === undefined) return '';
+/**
+ * A variable's part in the key of a cost. An absent one has its default, which null and what does not fit have not.
+ * Clients name variables: one that is absent may be called what every object has a member of.
+ */
+function sizing(variables: Variables, name: string): string {
+  if (!Object.hasOwn(variables, name)) return '';
+  const value = variables[name];
   return typeof value === 'number' || typeof value === 'boolean' ? String(value) : 'none';
 }
 
@@ -88,7 +92,7 @@ export function createOperationLimiter(schema: GraphQLSchema, limits: OperationL
       const key =
         surveyed.sizingVariables.length === 0
           ? ''
-          : surveyed.sizingVariables.map((name) => sizing(variables[name])).join();
+          : surveyed.sizingVariables.map((name) => sizing(variables, name)).join();
       let known = costs.get(operation);
       if (known === undefined) {
         known = new LRUCache({ max: MAX_COSTS_PER_OPERATION });

@@ -45,9 +45,9 @@ const TAGS_OF_POSTS = statement<TagsRow>(
   'SELECT post_id AS "postId", array_agg(name ORDER BY position) AS names FROM tags WHERE post_id = ANY($1::uuid[]) GROUP BY post_id',
 );
 
-/** The same for one row, as JSON. */
+/** The same for one row, as the text of a JSON array. */
 const tagsSql = (alias: string): string =>
-  `(SELECT coalesce(json_agg(g.name ORDER BY g.position), '[]'::json) FROM tags g WHERE g.post_id = ${alias}."id")`;
+  `(SELECT '[' || coalesce(string_agg(to_json(g.name)::text, ',' ORDER BY g.position), '') || ']' FROM tags g WHERE g.post_id = ${alias}."id")`;
 
 /** The tags of each post, in the order they were given in. */
 async function readTags({ db }: Context, postIds: readonly string[]): Promise<string[][]> {

@@ -4,7 +4,7 @@ import type { ClientBase } from 'pg';
 /** PostgreSQL's protocol, "CancelRequest": its length, its code, then the backend's number and secret. */
 const LENGTH = 16;
 const CODE = 80_877_102;
-const TIMEOUT_MS = 1_000;
+const TIMEOUT_MS = 5_000;
 
 interface BackendKey {
   readonly processID?: number | null;
@@ -15,8 +15,8 @@ interface BackendKey {
 
 /**
  * Asks the server to cancel what it runs for a connection, over a connection of its own: the pool may be empty just
- * because everybody waits for such statements. A request that does not arrive is made up for by `statement_timeout`.
- * Resolves once the server has seen to it and closed that connection (libpq waits for that as well).
+ * because everybody waits for such statements. Resolves once the server has seen to it and closed that connection, as
+ * libpq waits for it. Nothing is closed from here before: PgBouncer drops the request of a client that has gone.
  */
 export async function cancelStatement(client: ClientBase): Promise<void> {
   const { processID, secretKey, host = 'localhost', port = 5432 } = client as unknown as BackendKey;
@@ -30,6 +30,6 @@ export async function cancelStatement(client: ClientBase): Promise<void> {
   const closed = new Promise<void>((resolve) => socket.once('close', () => resolve()));
   socket.on('error', () => socket.destroy());
   socket.setTimeout(TIMEOUT_MS, () => socket.destroy());
-  socket.resume().end(message);
+  socket.resume().write(message);
   await closed;
 }

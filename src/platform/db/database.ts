@@ -3,10 +3,11 @@ import pg from 'pg';
 import { PrismaClient } from '../../generated/prisma/client.ts';
 import type { Logger } from '../log.ts';
 import type { Cancellation } from './cancellation.ts';
-import { DatabaseError, toDatabaseError } from './errors.ts';
+import { DatabaseError, isAbandoned, toDatabaseError } from './errors.ts';
 import { lendFor, limitStatements, statementCancelled } from './limited-client.ts';
 import { NamedQuery } from './named-query.ts';
 import { prismaOn } from './pinned-prisma.ts';
+import { PreparedBudget } from './prepared-statements.ts';
 import { type DatabaseServer, openServer, type ServerOptions } from './server.ts';
 import type { Parameter, Queryable, Statement } from './statement.ts';
 import { type Connection, UnitOfWork, type UnitOfWorkOptions } from './unit-of-work.ts';
@@ -19,7 +20,7 @@ export interface Database extends Queryable {
   /** The same pool for work that can be called off: what runs is then cancelled, and nothing more is begun. */
   cancellable(cancellation: Cancellation): Queryable;
   /** A transaction that opens with its first statement. */
-  unitOfWork(options: UnitOfWorkOptions, cancellation?: Cancellation): UnitOfWork;
+  unitOfWork(options?: UnitOfWorkOptions, cancellation?: Cancellation): UnitOfWork;
   /**
    * A connection for as long as the caller keeps it, past a connection pooler where one is set up. `limited` has its
    * statements end in time, as those of the pool do.
@@ -41,7 +42,7 @@ async function forgetStatements(client: pg.ClientBase): Promise<void> {
   await client.query('DEALLOCATE ALL');
 }
 
-/** Opens the database that the settings name. Throws FolderInUseError where another process has the embedded folder. */
+/** Opens the database that the settings name. Throws what opening an embedded folder throws. */
 export async function openDatabase(options: ServerOptions): Promise<Database> {
   const server = await openServer(options);
   return connectDatabase(options.config.database.kind, server, options.log);
@@ -64,6 +65,7 @@ export function connectDatabase(kind: Database['kind'], server: DatabaseServer, 
   pool.on('error', (error) => log.warn({ err: toDatabaseError(error) }, 'an idle database connection broke'));
   pool.on('connect', (client) => client.on('error', () => undefined));
   const prisma = new PrismaClient({ adapter: new PrismaPg(pool) });
+  const budget = server.named ? new PreparedBudget(server.poolSize) : undefined;
 
   async function serverReady(): Promise<void> {
     try {
@@ -97,11 +99,12 @@ export function connectDatabase(kind: Database['kind'], server: DatabaseServer, 
     client: pg.PoolClient,
     statement: Statement<Row>,
     values: readonly Parameter[],
+    before?: string,
   ): Promise<Row[]> {
     return new Promise((resolve, reject) => {
       const done = (error: unknown, rows: Row[]) =>
         error == null ? resolve(rows) : reject(toDatabaseError(error));
-      client.query(new NamedQuery(statement, values, server.named, done));
+      client.query(new NamedQuery(statement, values, { budget, before }, done));
     });
   }
 
@@ -114,12 +117,25 @@ export function connectDatabase(kind: Database['kind'], server: DatabaseServer, 
     const client = await lend(cancellation);
     let broken: Error | undefined;
     try {
-      return await run(client, statement, values);
+      return await run(client, statement, values, server.alone);
     } catch (error) {
       if (error instanceof DatabaseError && error.kind === 'unavailable') broken = error;
       throw error;
     } finally {
       giveBack(client, broken);
+    }
+  }
+
+  /** A statement that changes nothing: past its time it is that, whatever became of the connection. */
+  async function read<Row>(
+    statement: Statement<Row>,
+    values: readonly Parameter[],
+    cancellation: Cancellation,
+  ): Promise<Row[]> {
+    try {
+      return await query(statement, values, cancellation);
+    } catch (error) {
+      throw isAbandoned(error) ? new DatabaseError('timeout', error) : error;
     }
   }
 
@@ -132,6 +148,7 @@ export function connectDatabase(kind: Database['kind'], server: DatabaseServer, 
         return prismaOn(client);
       },
       query: (statement, values) => run(client, statement, values),
+      queryAlone: (statement, values) => run(client, statement, values, server.alone),
       release: (error) => giveBack(client, error),
     };
   }
@@ -140,8 +157,9 @@ export function connectDatabase(kind: Database['kind'], server: DatabaseServer, 
     kind,
     prisma,
     query: (statement, values) => query(statement, values),
-    cancellable: (cancellation) => ({ query: (statement, values) => query(statement, values, cancellation) }),
-    unitOfWork: (options, cancellation) => new UnitOfWork(() => connect(cancellation), options, cancellation),
+    cancellable: (cancellation) => ({ query: (statement, values) => read(statement, values, cancellation) }),
+    unitOfWork: (options = {}, cancellation) =>
+      new UnitOfWork(() => connect(cancellation), options, cancellation),
     async dedicatedClient({ limited = false } = {}) {
       await serverReady();
       const client = new pg.Client({

@@ -1,5 +1,10 @@
-/** What went wrong with the database, as far as a caller can act on it. */
-export type DatabaseErrorKind = 'unavailable' | 'timeout' | 'conflict' | 'other';
+import pg from 'pg';
+
+/**
+ * What went wrong with the database, as far as a caller can act on it. `unknown`: the connection was lost while
+ * something was committed, which may be done or not. After any other nothing was changed.
+ */
+export type DatabaseErrorKind = 'unavailable' | 'timeout' | 'conflict' | 'unknown' | 'other';
 
 /** The only error that leaves the database layer. The cause is for the log, never for a client. */
 export class DatabaseError extends Error {
@@ -26,6 +31,13 @@ const KINDS: readonly [RegExp, DatabaseErrorKind][] = [
 const LOST_CONNECTION =
   /Connection terminated|timeout exceeded when trying to connect|not queryable|Connection ended|closed the connection|Can't reach database/i;
 
+/** What `pg` says of a connection that was broken before. */
+const NEVER_SENT = /not queryable/;
+/** SQLSTATE of the connection's end, by the server or by a pooler before it. */
+export const CONNECTION_LOST = /^08|^57P0/;
+/** SQLSTATE for what was ended and whose outcome was not heard. */
+export const TRANSACTION_RESOLUTION_UNKNOWN = '08007';
+
 function codeOf(error: unknown): string {
   if (typeof error !== 'object' || error === null) return '';
   const { code, originalCode, cause, meta } = error as {
@@ -51,4 +63,22 @@ export function toDatabaseError(error: unknown): DatabaseError {
   if (match !== undefined) return new DatabaseError(match[1], error);
   const lost = error instanceof Error && LOST_CONNECTION.test(error.message);
   return new DatabaseError(lost ? 'unavailable' : 'other', error);
+}
+
+/** Whether a statement that was ended has left without a word: on a connection that was lost over it. */
+export function isAbandoned(error: unknown): boolean {
+  return error instanceof DatabaseError && codeOf(error.cause) === TRANSACTION_RESOLUTION_UNKNOWN;
+}
+
+/**
+ * The error of something that commits, as toDatabaseError gives it, but `unknown` where the connection went before the
+ * server had told what became of it.
+ */
+export function toCommitError(error: unknown): DatabaseError {
+  const known = toDatabaseError(error);
+  if (known.kind !== 'unavailable') return known;
+  const { cause } = known;
+  const told = cause instanceof pg.DatabaseError && !CONNECTION_LOST.test(cause.code ?? '');
+  const sent = !(cause instanceof Error && NEVER_SENT.test(cause.message));
+  return told || !sent ? known : new DatabaseError('unknown', cause);
 }

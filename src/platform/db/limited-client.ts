@@ -1,6 +1,7 @@
 import pg from 'pg';
 import type { Deadline } from '../deadline.ts';
 import type { Cancellation } from './cancellation.ts';
+import { CONNECTION_LOST, TRANSACTION_RESOLUTION_UNKNOWN } from './errors.ts';
 import { NamedQuery } from './named-query.ts';
 
 /** What can be done about a statement that runs too long or for nobody. */
@@ -9,8 +10,14 @@ export interface StatementControl {
   readonly statementLimitMs?: number | undefined;
   /** When a server that has not answered by then is taken for gone; undefined where it cannot go alone. */
   readonly silence?: Deadline | undefined;
-  /** Ends what runs on a connection past its time. */
-  overrun(client: pg.ClientBase): void;
+  /** The same from when it was asked to cancel. */
+  readonly cancelSilence?: Deadline | undefined;
+  /** What opens a transaction in place of BEGIN, where its limits come with it. */
+  readonly begin?: string | undefined;
+  /** Whether what was ended is undone even where the connection was lost over it. */
+  readonly lostIsUndone?: boolean;
+  /** Ends what runs on a connection past its time. Resolves once it can hit nothing later. */
+  overrun(client: pg.ClientBase): Promise<void> | undefined;
   /** Asks to end what runs on a connection because nobody waits for it. Resolves once it can hit nothing later. */
   cancel(client: pg.ClientBase): Promise<void>;
 }
@@ -24,10 +31,30 @@ export function lendFor(client: pg.ClientBase, cancellation: Cancellation | unde
   else loans.set(client, cancellation);
 }
 
-/** PostgreSQL's own error for it (SQLSTATE 57014, query_canceled), whoever of us ended the statement. */
+const QUERY_CANCELED = '57014';
+
+function databaseError(code: string, message: string, cause?: unknown): Error {
+  return Object.assign(new pg.DatabaseError(message, 0, 'error'), { code, severity: 'ERROR', cause });
+}
+
+/** PostgreSQL's own error for it, whoever of us ended the statement. */
 export function statementCancelled(cause?: unknown): Error {
-  const error = new pg.DatabaseError('the statement was cancelled', 0, 'error');
-  return Object.assign(error, { code: '57014', severity: 'ERROR', cause });
+  return databaseError(QUERY_CANCELED, 'the statement was cancelled', cause);
+}
+
+/** What became of a statement that we have ended: done or undone where the server says so, else nobody knows. */
+function endedWith(error: unknown, lostIsUndone = false): unknown {
+  const told = error instanceof pg.DatabaseError && !CONNECTION_LOST.test(error.code ?? '');
+  if (told || lostIsUndone) return statementCancelled(error);
+  return databaseError(
+    TRANSACTION_RESOLUTION_UNKNOWN,
+    'the connection was lost over a cancelled statement',
+    error,
+  );
+}
+
+function textOf(config: unknown): string | undefined {
+  return typeof config === 'string' ? config : (config as { text?: string }).text;
 }
 
 type Callback = (error: unknown, result?: unknown) => void;
@@ -45,21 +72,25 @@ export function limitStatements(client: pg.ClientBase, control: StatementControl
     let cancelling: Promise<void> | undefined;
     const end = () => {
       ended = true;
-      control.overrun(client);
+      cancelling = control.overrun(client);
     };
     const timer =
       control.statementLimitMs === undefined ? undefined : setTimeout(end, control.statementLimitMs);
     // One that vanished without a word is waited for as long as TCP tries: for hours, where all was acknowledged.
-    const heard = control.silence?.set(() => void (client as pg.Client).end());
+    const giveUp = () => void (client as pg.Client).end();
+    const heard = control.silence?.set(giveUp);
+    let heardAfterwards: (() => void) | undefined;
     const release = cancellation?.onCancel(() => {
       ended = true;
       cancelling = control.cancel(client);
+      heardAfterwards = control.cancelSilence?.set(giveUp);
     });
     return (error, result) => {
       if (timer !== undefined) clearTimeout(timer);
       heard?.();
+      heardAfterwards?.();
       release?.();
-      const reason = ended && error != null ? statementCancelled(error) : error;
+      const reason = ended && error != null ? endedWith(error, control.lostIsUndone) : error;
       // What comes next on the connection must not be hit by a request that is still on its way.
       if (cancelling === undefined) done(reason, result);
       else void cancelling.then(() => done(reason, result));
@@ -76,13 +107,16 @@ export function limitStatements(client: pg.ClientBase, control: StatementControl
     if (config instanceof NamedQuery) {
       config.callback = watched;
       query(config);
+    } else if (control.begin !== undefined && textOf(config) === 'BEGIN') {
+      query(control.begin, (error: unknown, results: unknown) =>
+        watched(error, Array.isArray(results) ? results[0] : results),
+      );
     } else query(...args, watched);
   }
 
   function limited(...args: unknown[]): unknown {
     const [config] = args;
-    const text = typeof config === 'string' ? config : (config as { text?: string }).text;
-    const loan = text?.startsWith('ROLLBACK') ? undefined : loans.get(client);
+    const loan = textOf(config)?.startsWith('ROLLBACK') ? undefined : loans.get(client);
     if (config instanceof NamedQuery) return start(args, loan, config.callback as Callback);
     const callback = args.findIndex((argument) => typeof argument === 'function');
     if (callback >= 0) return start(args.slice(0, callback), loan, args[callback] as Callback);

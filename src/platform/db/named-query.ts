@@ -1,4 +1,10 @@
 import pg from 'pg';
+import {
+  type Column,
+  type Prepared,
+  type PreparedBudget,
+  PreparedStatements,
+} from './prepared-statements.ts';
 import type { Parameter, Statement } from './statement.ts';
 
 /** What `pg` offers to queries of another class than its own, as pg-cursor is: its types leave it out. */
@@ -13,49 +19,15 @@ interface WireConnection {
   sync(): void;
 }
 
-interface Column {
-  readonly name: string;
-  readonly parse: (text: string) => unknown;
-}
+const connections = new WeakMap<WireConnection, PreparedStatements>();
 
-/**
- * So many statements stay prepared on a connection, those used last: each selection of a client's makes one, and what a
- * backend has prepared it keeps in its memory for as long as it lives.
- */
-export const MAX_PREPARED = 500;
-
-/** A statement that a connection has prepared. Its columns cannot change: PostgreSQL refuses that. */
-interface Prepared {
-  readonly columns: readonly Column[];
-  /** When it was used last, as a count of uses. */
-  lastUse: number;
-}
-
-const described = new WeakMap<WireConnection, Map<string, Prepared>>();
-let uses = 0;
-
-function preparedOn(connection: WireConnection): Map<string, Prepared> {
-  let found = described.get(connection);
+function preparedOn(connection: WireConnection): PreparedStatements {
+  let found = connections.get(connection);
   if (found === undefined) {
-    found = new Map();
-    described.set(connection, found);
+    found = new PreparedStatements();
+    connections.set(connection, found);
   }
   return found;
-}
-
-/** Lets go of the statement that was not used for longest, if there are as many as may be. */
-function makeRoom(connection: WireConnection, prepared: Map<string, Prepared>): void {
-  if (prepared.size < MAX_PREPARED) return;
-  let oldest = '';
-  let lastUse = Number.POSITIVE_INFINITY;
-  for (const [name, statement] of prepared) {
-    if (statement.lastUse >= lastUse) continue;
-    oldest = name;
-    ({ lastUse } = statement);
-  }
-  prepared.delete(oldest);
-  delete connection.parsedStatements[oldest];
-  connection.close({ type: 'S', name: oldest });
 }
 
 /** A bigint column as a number: ids of this service stay far below 2^53. */
@@ -88,48 +60,62 @@ function encode(value: Parameter): string | Buffer | null {
 
 /**
  * A statement on its way over a connection of `pg`. Unlike pg's own query it asks what the columns are only when a
- * connection first runs the statement, which spares both sides a message each time, and it is no event emitter.
+ * connection first runs a prepared statement, which spares both sides a message each time, and it is no event emitter.
  */
 export class NamedQuery<Row> {
-  /** Empty where names are not to be used: then it is prepared each time. */
-  readonly name: string;
+  /** Its name on the connection; empty where it is prepared for this once. `pg` reads it. */
+  name = '';
   readonly text: string;
+  readonly #statement: Statement<Row>;
   readonly #values: readonly Parameter[];
+  readonly #budget: PreparedBudget | undefined;
+  /** What runs before it, in the same flight and transaction. */
+  readonly #before: string | undefined;
+  #isBefore: boolean;
   #columns: readonly Column[] = [];
-  /** Where it is prepared for the first time. */
   #connection: WireConnection | undefined;
+  /** Undefined where the statement has no name. */
+  #prepared: Prepared | undefined;
   readonly #rows: Row[] = [];
   #failure: unknown;
   callback: (error: unknown, rows: Row[]) => void;
 
+  /** Without a budget nothing gets a name. What `before` returns is left aside. */
   constructor(
-    { name, text }: Statement<Row>,
+    statement: Statement<Row>,
     values: readonly Parameter[],
-    named: boolean,
+    {
+      budget,
+      before,
+    }: { readonly budget?: PreparedBudget | undefined; readonly before?: string | undefined },
     callback: (error: unknown, rows: Row[]) => void,
   ) {
-    this.name = named ? name : '';
-    this.text = text;
+    this.text = statement.text;
+    this.#statement = statement;
     this.#values = values;
+    this.#budget = budget;
+    this.#before = before;
+    this.#isBefore = before !== undefined;
     this.callback = callback;
   }
 
   submit(connection: WireConnection): Error | null {
-    const { name, text } = this;
     const values = this.#values.map(encode);
-    const all = preparedOn(connection);
-    const prepared = all.get(name);
+    this.#connection = connection;
     connection.stream.cork();
     try {
-      if (prepared !== undefined) prepared.lastUse = ++uses;
-      else if (name !== '') {
-        this.#connection = connection;
-        makeRoom(connection, all);
+      // All until the Sync is one transaction (PostgreSQL, "Extended Query"): what is set for it holds for what follows.
+      if (this.#before !== undefined) {
+        connection.parse({ name: '', text: this.#before });
+        connection.bind({ statement: '', values: [] });
+        connection.execute({});
       }
+      if (this.#budget !== undefined) this.#prepared = this.#prepare(connection, this.#budget);
+      const { name, text } = this;
       if (name === '' || connection.parsedStatements[name] === undefined) connection.parse({ name, text });
       connection.bind({ statement: name, values });
-      if (prepared === undefined) connection.describe({ type: 'P' });
-      else this.#columns = prepared.columns;
+      if (this.#prepared?.columns === undefined) connection.describe({ type: 'P' });
+      else this.#columns = this.#prepared.columns;
       connection.execute({});
       connection.sync();
     } finally {
@@ -138,11 +124,29 @@ export class NamedQuery<Row> {
     return null;
   }
 
+  /** Finds or makes the prepared statement, where this is to have one. What must go for it goes in the same flight. */
+  #prepare(connection: WireConnection, budget: PreparedBudget): Prepared | undefined {
+    const { name } = this.#statement;
+    const all = preparedOn(connection);
+    const known = all.use(name);
+    if (known === undefined) {
+      const weight = budget.weigh(this.#statement);
+      if (weight === undefined) return undefined;
+      for (const gone of all.add(name, weight, budget.share)) {
+        delete connection.parsedStatements[gone];
+        connection.close({ type: 'S', name: gone });
+      }
+    }
+    this.name = name;
+    return known ?? all.use(name);
+  }
+
   handleRowDescription({ fields }: { fields: readonly { name: string; dataTypeID: number }[] }): void {
     this.#columns = fields.map(({ name, dataTypeID }) => ({ name, parse: parserOf(dataTypeID) }));
   }
 
   handleDataRow({ fields }: { fields: readonly (string | null)[] }): void {
+    if (this.#isBefore) return;
     const row: Record<string, unknown> = {};
     try {
       for (const [index, { name, parse }] of this.#columns.entries()) {
@@ -155,19 +159,25 @@ export class NamedQuery<Row> {
     this.#rows.push(row as Row);
   }
 
-  handleCommandComplete(): void {}
+  handleCommandComplete(): void {
+    this.#isBefore = false;
+  }
+
   handleEmptyQuery(): void {}
   handlePortalSuspended(): void {}
   handleCopyInResponse(): void {}
   handleCopyData(): void {}
 
   handleError(error: unknown): void {
+    const connection = this.#connection;
+    // What failed after it was parsed is prepared all the same, and counts.
+    if (connection !== undefined && this.name !== '' && connection.parsedStatements[this.name] === undefined)
+      preparedOn(connection).remove(this.name);
     this.callback(error, []);
   }
 
   handleReadyForQuery(): void {
-    if (this.#connection !== undefined)
-      preparedOn(this.#connection).set(this.name, { columns: this.#columns, lastUse: ++uses });
+    if (this.#prepared !== undefined) this.#prepared.columns = this.#columns;
     this.callback(this.#failure, this.#rows);
   }
 }

@@ -15,6 +15,8 @@ export interface DatabaseServer extends StatementControl {
   readonly poolSize: number;
   /** Whether statements may have names. */
   readonly named: boolean;
+  /** What is run before a statement outside of a transaction, in one flight with it and in its transaction. */
+  readonly alone?: string | undefined;
   /** Resolves once connections are taken. */
   ready(): Promise<void>;
   close(): Promise<void>;
@@ -31,6 +33,8 @@ const APPLICATION_NAME = 'content-graph-api';
 const IDLE_IN_TRANSACTION_MS = 30_000;
 /** What the answer to a statement may take past the statement's own limit. */
 const ANSWER_MS = 2_000;
+/** An administration command may have the embedded folder as the service starts; it is done within seconds. */
+const FOLDER_PATIENCE_MS = 10_000;
 
 /** How `pg` reaches an embedded server. */
 export function embeddedConnection({ host, port }: { host: string; port: number }): ClientConfig {
@@ -46,6 +50,7 @@ function postgresServer(
   const pooled = url !== directUrl;
   const base = { application_name: APPLICATION_NAME };
   // A pooler refuses settings in the start-up message, and gives a statement's name to connections that don't know it.
+  // What is set for a session would be another client's next: there each transaction brings its own limits.
   const settings = pooled
     ? {}
     : { statement_timeout: statementLimitMs, idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS };
@@ -54,16 +59,22 @@ function postgresServer(
     direct: { connectionString: directUrl, ...base },
     poolSize,
     named: named && !pooled,
+    alone: pooled ? `SELECT set_config('statement_timeout', '${statementLimitMs}', true)` : undefined,
+    begin: pooled
+      ? `BEGIN; SET LOCAL statement_timeout = ${statementLimitMs}; SET LOCAL idle_in_transaction_session_timeout = ${IDLE_IN_TRANSACTION_MS}`
+      : undefined,
+    // Prisma's single statements have none of that.
     statementLimitMs: pooled ? statementLimitMs : undefined,
     silence: createDeadline(statementLimitMs + ANSWER_MS),
-    overrun: (client) => void cancelStatement(client),
+    cancelSilence: createDeadline(ANSWER_MS),
+    overrun: cancelStatement,
     cancel: cancelStatement,
     ready: async () => undefined,
     close: async () => undefined,
   };
 }
 
-/** The server that the settings name, started where it is embedded. Throws FolderInUseError. */
+/** The server that the settings name, started where it is embedded. Throws FolderInUseError, EmbeddedStartError. */
 export async function openServer({
   config,
   log,
@@ -72,7 +83,7 @@ export async function openServer({
   const statementLimitMs = config.statementTimeoutMs;
   if (config.database.kind === 'postgres')
     return postgresServer(config.database, statementLimitMs, namedStatements);
-  const server = await startEmbeddedServer(config.database.dataDir, log);
+  const server = await startEmbeddedServer(config.database.dataDir, log, { patienceMs: FOLDER_PATIENCE_MS });
   const connection = embeddedConnection(server.address);
   return {
     connection,
@@ -80,11 +91,15 @@ export async function openServer({
     poolSize: 1,
     named: namedStatements,
     statementLimitMs,
+    // It answers as soon as it has committed: one that is ended before has not.
+    lostIsUndone: true,
     // PGlite can neither time a statement out nor cancel it: its worker ends, and with it what was not committed.
-    overrun: () =>
-      void server
+    overrun() {
+      server
         .restart('a statement ran past its time')
-        .catch((error: unknown) => log.error({ err: error }, 'the embedded database did not come back')),
+        .catch((error: unknown) => log.error({ err: error }, 'the embedded database did not come back'));
+      return undefined;
+    },
     // Whatever runs ends by itself within the limit; ending the worker would hit everybody else's work as well.
     cancel: async () => undefined,
     ready: server.ready,

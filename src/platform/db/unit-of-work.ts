@@ -1,52 +1,44 @@
 import type { PoolClient } from 'pg';
 import type { PrismaClient } from '../../generated/prisma/client.ts';
 import type { Cancellation } from './cancellation.ts';
-import { DatabaseError, toDatabaseError } from './errors.ts';
+import { toCommitError, toDatabaseError } from './errors.ts';
 import type { Parameter, Queryable, Statement } from './statement.ts';
 
 /** A connection on loan: statements on it, Prisma's client bound to it. */
 export interface Connection extends Queryable {
   readonly client: PoolClient;
   readonly prisma: PrismaClient;
+  /** A statement outside of a transaction, which commits by itself. */
+  queryAlone<Row>(statement: Statement<Row>, values: readonly Parameter[]): Promise<Row[]>;
   release(error?: Error): void;
 }
 
 export interface UnitOfWorkOptions {
-  /**
-   * Whether `attempt` is called more than once, or something is stored after it fails: each attempt then has a savepoint
-   * of its own. Otherwise a failed attempt is the whole, and savepoints would be two idle trips.
-   */
-  readonly separable: boolean;
   /** Whether there is one statement and no more: it then commits by itself, without the trips of BEGIN and COMMIT. */
   readonly oneStatement?: boolean;
 }
 
 /**
- * One transaction on one connection, for everything that a mutation reads and writes. It opens with the first
- * statement: a mutation that is refused before costs the database nothing. There is no way from here to the pool, so
- * that work inside a transaction cannot wait for a second connection.
+ * One transaction on one connection, for everything that a mutation reads and writes: all of it is done or nothing. It
+ * opens with the first statement: a mutation that is refused before costs the database nothing. There is no way from
+ * here to the pool, so that work inside a transaction cannot wait for a second connection.
  */
 export class UnitOfWork implements Queryable {
   readonly #connect: () => Promise<Connection>;
-  readonly #separable: boolean;
   readonly #oneStatement: boolean;
   readonly #cancellation: Cancellation | undefined;
-  readonly #afterCommit: (() => void)[] = [];
   #connection: Promise<Connection> | undefined;
-  #savepoints = 0;
   /** Settles when the connection is free for the next statement. */
   #turn: Promise<unknown> = Promise.resolve();
-  #failed = false;
   #ended = false;
   #committed = false;
 
   constructor(
     connect: () => Promise<Connection>,
-    { separable, oneStatement = false }: UnitOfWorkOptions,
+    { oneStatement = false }: UnitOfWorkOptions,
     cancellation?: Cancellation,
   ) {
     this.#connect = connect;
-    this.#separable = separable;
     this.#oneStatement = oneStatement;
     this.#cancellation = cancellation;
   }
@@ -75,7 +67,7 @@ export class UnitOfWork implements Queryable {
 
   /**
    * Runs the one statement that there is. Once it is on its way, calling it off can come too late: the statement's own
-   * outcome says what became of it.
+   * outcome says what became of it, if it is heard.
    */
   async #queryAlone<Row>(statement: Statement<Row>, values: readonly Parameter[]): Promise<Row[]> {
     if (this.#ended) throw new Error('the unit of work has ended');
@@ -84,12 +76,13 @@ export class UnitOfWork implements Queryable {
     let broken: Error | undefined;
     if (this.#cancellation !== undefined) this.#cancellation.undecided = true;
     try {
-      const rows = await connection.query(statement, values);
+      const rows = await connection.queryAlone(statement, values);
       this.#committed = true;
       return rows;
     } catch (error) {
-      if (error instanceof DatabaseError && error.kind === 'unavailable') broken = error;
-      throw error;
+      const known = toCommitError(error);
+      if (known.kind === 'unavailable' || known.kind === 'unknown') broken = known;
+      throw known;
     } finally {
       if (this.#cancellation !== undefined) this.#cancellation.undecided = false;
       connection.release(broken);
@@ -107,50 +100,17 @@ export class UnitOfWork implements Queryable {
     }
   }
 
-  /** Runs `work` so that its writes are undone where it throws, and only its: earlier attempts stay. */
-  async attempt<T>(work: () => Promise<T>): Promise<T> {
-    if (!this.#separable) {
-      try {
-        return await work();
-      } catch (error) {
-        this.#failed = true;
-        throw error;
-      }
-    }
-    const { client } = await this.#begun();
-    this.#savepoints += 1;
-    const name = `s${this.#savepoints}`;
-    const callbacks = this.#afterCommit.length;
-    await command(client, `SAVEPOINT ${name}`);
-    try {
-      const result = await work();
-      await command(client, `RELEASE SAVEPOINT ${name}`);
-      return result;
-    } catch (error) {
-      this.#afterCommit.length = callbacks;
-      await command(client, `ROLLBACK TO SAVEPOINT ${name}`).catch((lost: unknown) => {
-        // The connection is gone, and the whole transaction with it: what ended it comes first.
-        throw error instanceof DatabaseError ? error : lost;
-      });
-      throw error;
-    }
-  }
-
   /** Whether the one statement is done and has committed by itself: nothing undoes it. */
   get committed(): boolean {
     return this.#committed;
   }
 
-  /** Calls `callback` once the transaction is committed, and never where it is rolled back. */
-  afterCommit(callback: () => void): void {
-    this.#afterCommit.push(callback);
-  }
-
-  /** Makes the work last. Throws DatabaseError: then it is either all there or not at all. */
+  /**
+   * Makes the work last. Throws DatabaseError: then nothing of it is there, but where its kind is `unknown` either all
+   * of it or nothing.
+   */
   async commit(): Promise<void> {
-    if (this.#failed) return this.rollback();
     await this.#end('COMMIT');
-    for (const callback of this.#afterCommit) callback();
   }
 
   /** Undoes everything. Never throws: a connection that cannot roll back is closed, which does. */
@@ -170,15 +130,7 @@ export class UnitOfWork implements Queryable {
       connection.release();
     } catch (error) {
       connection.release(error as Error);
-      throw toDatabaseError(error);
+      throw toCommitError(error);
     }
-  }
-}
-
-async function command(client: PoolClient, sql: string): Promise<void> {
-  try {
-    await client.query(sql);
-  } catch (error) {
-    throw toDatabaseError(error);
   }
 }

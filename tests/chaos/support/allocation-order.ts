@@ -16,7 +16,7 @@ const HORIZON = `$${'{HORIZON}'}`;
 
 const CHANGES: Readonly<Record<string, readonly Change[]>> = {
   '/src/platform/db/unit-of-work.ts': [
-    ['  #savepoints = 0;', `  #savepoints = 0;\n  #number = ${NUMBER_THEN};`],
+    ['  #ended = false;', `  #ended = false;\n  #number = ${NUMBER_THEN};`],
     [
       `await connection.client.query('BEGIN');`,
       `await connection.client.query('BEGIN');

@@ -12,7 +12,7 @@ import {
 import type { Queryable } from '../../../src/platform/db/statement.ts';
 import { UnitOfWork } from '../../../src/platform/db/unit-of-work.ts';
 
-export { pruneResponses, tryLockKey } from '../../../src/http/idempotency/store.ts';
+export { pruneResponses, storeResponseAlone, tryLockKey } from '../../../src/http/idempotency/store.ts';
 
 /** As long as a busy queue takes. */
 const LATER_MS = 30;
@@ -35,10 +35,12 @@ export async function storeResponse(
   since: Date,
 ): Promise<void> {
   if (!(db instanceof UnitOfWork)) throw new Error('a response is stored with its mutation');
-  db.afterCommit(() => {
+  const commit = db.commit.bind(db);
+  db.commit = async () => {
+    await commit();
     // Whether it gets there is nobody's concern: that is what is wrong with it.
     void delay(LATER_MS)
       .then(() => pool && store(pool, owner, stored, since))
       .catch(() => undefined);
-  });
+  };
 }

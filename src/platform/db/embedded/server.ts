@@ -9,105 +9,92 @@ import {
   socketPath,
   withdrawAddress,
 } from './address.ts';
-import { lockFolder } from './lock.ts';
+import { takeFolder } from './lock.ts';
+import { type Running, type Supervisor, supervise } from './supervisor.ts';
 import type { EmbeddedWorkerData } from './worker.ts';
 
+/** The folder's data cannot be opened. `cause` is what PostgreSQL or the operating system says. */
+export class EmbeddedStartError extends Error {
+  constructor(dataDir: string, cause: unknown) {
+    const why = cause instanceof Error ? cause.message : 'it ended without a word';
+    super(
+      `The embedded database in "${dataDir}" does not start: ${why}. Restore the folder from a copy, or set DATA_DIR to another one.`,
+      { cause },
+    );
+    this.name = 'EmbeddedStartError';
+  }
+}
+
 /** The embedded PostgreSQL of one folder: a worker thread that other processes can connect to as well. */
-export interface EmbeddedServer {
+export interface EmbeddedServer extends Supervisor {
   readonly address: EmbeddedAddress;
-  /** Resolves once the server takes connections, also after a restart. */
-  ready(): Promise<void>;
-  /** Ends the worker in the middle of whatever it does and starts another; uncommitted work is gone. */
-  restart(reason: string): Promise<void>;
-  close(): Promise<void>;
 }
 
 export interface EmbeddedServerOptions {
   /** Whether other processes may connect. One that holds the folder for a moment only must not draw them in. */
   readonly shared?: boolean;
+  /** How long a folder that somebody else holds is waited for. */
+  readonly patienceMs?: number;
+}
+
+function startWorker(dataDir: string, address: EmbeddedAddress, log: Logger): Promise<Running> {
+  const path = socketPath(address);
+  if (path !== undefined) rmSync(path, { force: true });
+  const data: EmbeddedWorkerData = {
+    folder: join(dataDir, 'postgres'),
+    address: path === undefined ? address : { path },
+  };
+  const worker = new Worker(new URL('./worker.ts', import.meta.url), { workerData: data });
+  const ended = new Promise<void>((resolve) => worker.once('exit', () => resolve()));
+  return new Promise((resolve, reject) => {
+    let listening = false;
+    let failure: unknown;
+    worker.once('message', () => {
+      listening = true;
+      resolve({
+        ended,
+        terminate: () => worker.terminate(),
+        async close() {
+          worker.postMessage('close');
+          await ended;
+        },
+      });
+    });
+    worker.on('error', (error) => {
+      failure = error;
+      if (listening) log.error({ err: error }, 'the embedded database failed');
+    });
+    void ended.then(() => reject(new EmbeddedStartError(dataDir, failure)));
+  });
 }
 
 /**
  * Starts the embedded server on `dataDir`, which it locks and creates if need be.
- * Throws FolderInUseError. A worker that dies by itself is started again.
+ * Throws FolderInUseError, EmbeddedStartError. A worker that dies later is started again.
  */
 export async function startEmbeddedServer(
   dataDir: string,
   log: Logger,
-  { shared = true }: EmbeddedServerOptions = {},
+  { shared = true, patienceMs = 0 }: EmbeddedServerOptions = {},
 ): Promise<EmbeddedServer> {
-  const lock = lockFolder(dataDir);
-  // What a killed server has left behind names a socket that is about to be another's.
-  withdrawAddress(dataDir);
-  const address = await chooseAddress(dataDir);
-  const path = socketPath(address);
-  let closing = false;
-  let worker: Worker | undefined;
-  let starting: Promise<void> | undefined;
-
-  function start(): Promise<void> {
-    if (path !== undefined) rmSync(path, { force: true });
-    const data: EmbeddedWorkerData = {
-      folder: join(dataDir, 'postgres'),
-      address: path === undefined ? address : { path },
-    };
-    const started = new Worker(new URL('./worker.ts', import.meta.url), { workerData: data });
-    worker = started;
-    return new Promise<void>((resolve, reject) => {
-      started.once('message', () => resolve());
-      started.once('error', (error) => {
-        log.error({ err: error }, 'the embedded database failed');
-        reject(error);
-      });
-      started.once('exit', () => {
-        reject(new Error('the embedded database ended while it started'));
-        if (closing || worker !== started) return;
-        log.warn('the embedded database ended; starting it again');
-        void renew();
-      });
-    });
-  }
-
-  /** Starts a worker once `ended` has resolved; whoever asks for `ready` meanwhile waits for it. */
-  function renew(ended?: Promise<unknown>): Promise<void> {
-    starting = ended === undefined ? start() : ended.then(start);
-    // Whoever needs the database awaits `ready` and gets the error there.
-    starting.catch(() => undefined);
-    return starting;
-  }
-
+  const lock = await takeFolder(dataDir, patienceMs, log);
   try {
-    await renew();
+    // What a killed server has left behind names a socket that is about to be another's.
+    withdrawAddress(dataDir);
+    const address = await chooseAddress(dataDir);
+    const supervisor = await supervise({ start: () => startWorker(dataDir, address, log), log });
     if (shared) publishAddress(dataDir, address);
+    return {
+      ...supervisor,
+      address,
+      async close() {
+        withdrawAddress(dataDir);
+        await supervisor.close();
+        lock.release();
+      },
+    };
   } catch (error) {
-    closing = true;
     lock.release();
     throw error;
   }
-
-  return {
-    address,
-    ready: () => starting ?? Promise.reject(new Error('the embedded database is not running')),
-    async restart(reason) {
-      // It is on its way already: two workers must never be on one folder.
-      if (worker === undefined) return starting;
-      log.warn({ reason }, 'restarting the embedded database');
-      const old = worker;
-      worker = undefined;
-      await renew(old.terminate());
-    },
-    async close() {
-      closing = true;
-      withdrawAddress(dataDir);
-      // One that is about to start would otherwise be on the folder after its lock is gone.
-      await starting?.catch(() => undefined);
-      const last = worker;
-      if (last !== undefined) {
-        const ended = new Promise((resolve) => last.once('exit', resolve));
-        last.postMessage('close');
-        await ended;
-      }
-      lock.release();
-    },
-  };
 }

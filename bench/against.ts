@@ -1,0 +1,54 @@
+/**
+ * The service of this checkout against that of another one (`against FOLDER [--quick]`), such as the version before a
+ * change: two processes on one database, interleaved in rounds. Prints the ratios and writes no file.
+ */
+import { existsSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { type Contestant, PRODUCT, type Running, startContestant } from './contestants.ts';
+import { openWorkspace } from './data/workspace.ts';
+import { withCleanup } from './harness/cleanup.ts';
+import { type Figures, ratios } from './harness/measure.ts';
+import { checkAnswers, measureAll, settingOf } from './harness/side-by-side.ts';
+import { figure, table } from './report/markdown.ts';
+import { progress } from './report/results.ts';
+import { WORKLOADS } from './workloads.ts';
+
+const quick = process.argv.includes('--quick');
+const folder = process.argv.slice(2).find((argument) => !argument.startsWith('--'));
+const file = folder === undefined ? undefined : resolve(folder, 'bench/servers/product.ts');
+if (file === undefined || !existsSync(file)) {
+  process.stderr.write('Name the folder of another checkout, with its packages installed.\n');
+  process.exit(2);
+}
+
+const SIZE = quick ? { users: 1_000, posts: 20_000 } : { users: 10_000, posts: 200_000 };
+const ROUNDS = { rounds: 10, firstWarmUpMs: 2_000, warmUpMs: 500, durationMs: quick ? 600 : 2_000 };
+const OTHER: Contestant = { name: 'other checkout', dialect: 'graphql', file, note: '' };
+const COLUMNS = ['nodeCpuMs', 'databaseCpuMs', 'perSecond'] as const;
+const TITLES = { nodeCpuMs: 'Node CPU', databaseCpuMs: 'database CPU', perSecond: 'requests a second' };
+
+/** The median over the rounds, and the quarter of them on either side of it. */
+function spread(values: readonly number[]): string {
+  const sorted = values.filter(Number.isFinite).sort((a, b) => a - b);
+  const at = (share: number) => figure(sorted[Math.round(share * (sorted.length - 1))]);
+  return sorted.length === 0 ? '–' : `${at(0.5)} (${at(0.25)}–${at(0.75)})`;
+}
+
+await withCleanup(async (cleanup) => {
+  progress(`loading ${SIZE.users} users and ${SIZE.posts} posts`);
+  const workspace = await openWorkspace(cleanup, { size: SIZE });
+  const running: Running[] = [];
+  for (const contestant of [PRODUCT, OTHER])
+    running.push(await startContestant(cleanup, workspace, contestant));
+  await checkAnswers(running, workspace);
+  const measured = await measureAll(running, workspace, ROUNDS);
+  const rows = WORKLOADS.map((workload) => {
+    const others = measured.get(OTHER)?.get(workload) ?? [];
+    const divided = (measured.get(PRODUCT)?.get(workload) ?? []).map((own, round) =>
+      ratios(own, others[round] as Figures),
+    );
+    return [workload, ...COLUMNS.map((name) => spread(divided.map((round) => round[name])))];
+  });
+  process.stdout.write(`${settingOf(SIZE, ROUNDS)}; this checkout ÷ the other one: median (quartiles).\n\n`);
+  process.stdout.write(`${table(['', ...COLUMNS.map((name) => TITLES[name])], rows)}\n`);
+});

@@ -1,0 +1,67 @@
+import { rename } from 'node:fs/promises';
+import { join } from 'node:path';
+import pg from 'pg';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { lockFolder } from '../../src/platform/db/embedded/lock.ts';
+import { EmbeddedStartError, startEmbeddedServer } from '../../src/platform/db/embedded/server.ts';
+import { embeddedConnection } from '../../src/platform/db/server.ts';
+import { createLogger } from '../../src/platform/log.ts';
+import { temporaryFolder, until } from '../support/process.ts';
+import { launchServer, productionSettings, startServer } from '../support/server.ts';
+
+describe('a start on the embedded database', () => {
+  it('waits for an administration command that has the folder for a moment', async () => {
+    const dataDir = await temporaryFolder();
+    const held = lockFolder(dataDir);
+    const server = launchServer(dataDir);
+    await server.printed(/another process has the embedded database/);
+    held.release();
+    await server.printed(/listening/);
+  });
+
+  it('gives up on a folder that stays taken, in plain words', async () => {
+    const dataDir = await temporaryFolder();
+    await startServer(dataDir);
+    const { code, stderr } = await launchServer(dataDir).exited;
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/is in use by another process/);
+    expect(stderr).not.toMatch(/^ {4}at /m);
+  });
+
+  it('is tried once on a folder that cannot be opened, and says so in plain words', async () => {
+    const dataDir = await temporaryFolder();
+    const settings = productionSettings();
+    const server = await startServer(dataDir, settings);
+    server.kill('SIGTERM');
+    await server.exited;
+    await rename(join(dataDir, 'postgres/global/pg_control'), join(dataDir, 'pg_control'));
+    const { code, stdout, stderr } = await launchServer(dataDir, settings).exited;
+    expect(code).toBe(1);
+    expect(stderr).toContain(`The embedded database in "${dataDir}" does not start`);
+    expect(stderr).not.toMatch(/^ {4}at /m);
+    expect(stdout).not.toMatch(/starting it again/);
+  });
+});
+
+describe('an embedded database that ends and cannot start again', () => {
+  it('says at once that it is down, and serves again once it can', async () => {
+    const dataDir = await temporaryFolder();
+    const server = await startEmbeddedServer(dataDir, createLogger({ level: 'silent', pretty: false }));
+    onTestFinished(() => server.close());
+    const control = join(dataDir, 'postgres/global/pg_control');
+    await rename(control, join(dataDir, 'pg_control'));
+    await expect(server.restart('the folder is broken')).rejects.toThrow(EmbeddedStartError);
+    await expect(server.ready()).rejects.toThrow(EmbeddedStartError);
+    await rename(join(dataDir, 'pg_control'), control);
+    await until('its return', () =>
+      server.ready().then(
+        () => true,
+        () => false,
+      ),
+    );
+    const client = new pg.Client(embeddedConnection(server.address));
+    await client.connect();
+    expect((await client.query('SELECT 1 AS one')).rows).toEqual([{ one: 1 }]);
+    await client.end();
+  });
+});

@@ -1,0 +1,129 @@
+import type pg from 'pg';
+import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { type TestApp, useApp } from '../support/app.ts';
+import { CREATE_POST, type KeyedRequest, postsNamed, send, storedFor } from '../support/keyed.ts';
+import { pgbouncer } from '../support/pgbouncer.ts';
+import { instanceOnOwnPool } from '../support/second-instance.ts';
+
+/** The one statement of this mutation commits by itself; CREATE_POST takes a transaction, since it reads the author. */
+const CREATE_ALONE = 'mutation ($title: String!) { createPost(title: $title, body: "Body.") { id title } }';
+
+/** An instance whose pool goes through PgBouncer, and a look past it at what its statements do. */
+async function pooled(app: TestApp, settings: Partial<TestApp['config']> = {}) {
+  const { database } = app.config;
+  if (database.kind !== 'postgres') throw new Error('this needs PostgreSQL');
+  const url = await pgbouncer(database.url);
+  const instance = await instanceOnOwnPool(app, {
+    ...app.config,
+    ...settings,
+    database: { ...database, url },
+  });
+  const observer = await app.database.dedicatedClient();
+  onTestFinished(() => observer.end());
+  return { instance, observer };
+}
+
+async function lock(app: TestApp, mode: string): Promise<{ release(): Promise<void> }> {
+  const client = await app.database.dedicatedClient();
+  onTestFinished(() => client.end());
+  await client.query(`BEGIN; LOCK TABLE posts IN ${mode} MODE`);
+  return { release: async () => void (await client.query('ROLLBACK')) };
+}
+
+/** How many statements wait for a lock on posts. */
+async function waiting(observer: pg.Client): Promise<number> {
+  const { rows } = await observer.query(
+    "SELECT FROM pg_locks WHERE NOT granted AND relation = 'posts'::regclass",
+  );
+  return rows.length;
+}
+
+describe('Through a connection pooler in transaction mode', () => {
+  describe('a statement past its time', () => {
+    const app = useApp({ settings: { STATEMENT_TIMEOUT_MS: '1000', OPERATION_TIMEOUT_MS: '20000' } });
+    let account = { id: '', key: '' };
+    beforeAll(async () => {
+      account = await app.account();
+    });
+
+    it('of a query is 504 and is gone from the server, though the table is still held', async () => {
+      const { instance, observer } = await pooled(app);
+      const request = { query: '{ posts { id } }', key: account.key };
+      expect((await send(instance, request)).status).toBe(200);
+      const held = await lock(app, 'ACCESS EXCLUSIVE');
+      const answers = await Promise.all([1, 2, 3].map(() => send(instance, request)));
+      for (const answer of answers) expect(answer).toMatchObject({ status: 504, codes: ['TIMEOUT'] });
+      await expect.poll(() => waiting(observer)).toBe(0);
+      await held.release();
+      expect((await send(instance, request)).status).toBe(200);
+    });
+
+    it.each<[string, Partial<KeyedRequest>]>([
+      ['in one statement', { query: CREATE_ALONE }],
+      ['in a transaction', { query: CREATE_POST }],
+      ['with a key', { query: CREATE_POST, idempotencyKey: 'k' }],
+    ])('of a mutation is 504, is gone and has changed nothing: %s', async (way, request) => {
+      const { instance, observer } = await pooled(app);
+      const title = `never ${way} ${account.id}`;
+      const whole = { query: '', variables: { title }, key: account.key, ...request };
+      const held = await lock(app, 'SHARE ROW EXCLUSIVE');
+      const answer = await send(instance, whole);
+      expect(answer).toMatchObject({ status: 504, codes: ['TIMEOUT'] });
+      await expect.poll(() => waiting(observer)).toBe(0);
+      await held.release();
+      expect(await postsNamed(app, title)).toBe(0);
+      expect(await storedFor(app, account.id)).toBe(0);
+      // Nothing of it is left behind: the same again is done once.
+      expect((await send(instance, whole)).status).toBe(200);
+      expect(await postsNamed(app, title)).toBe(1);
+      await app.database.prisma.idempotencyKey.deleteMany();
+    });
+
+    it.each<[string, Partial<KeyedRequest>]>([
+      ['in one statement', { query: CREATE_ALONE }],
+      ['in a transaction', { query: CREATE_POST }],
+      ['with a key', { query: CREATE_POST, idempotencyKey: 'k' }],
+    ])('has no hold on a mutation that is let go in time: %s', async (way, request) => {
+      const { instance, observer } = await pooled(app, { statementTimeoutMs: 60_000 });
+      const title = `in time ${way} ${account.id}`;
+      const held = await lock(app, 'SHARE ROW EXCLUSIVE');
+      const answer = send(instance, { query: '', variables: { title }, key: account.key, ...request });
+      await expect.poll(() => waiting(observer)).toBe(1);
+      await held.release();
+      expect((await answer).status).toBe(200);
+      expect(await postsNamed(app, title)).toBe(1);
+    });
+  });
+
+  describe('an operation past its time', () => {
+    const app = useApp({ settings: { STATEMENT_TIMEOUT_MS: '60000', OPERATION_TIMEOUT_MS: '1000' } });
+    let account = { id: '', key: '' };
+    beforeAll(async () => {
+      account = await app.account();
+    });
+
+    it('is 504, and what it ran is cancelled though the table is still held', async () => {
+      const { instance, observer } = await pooled(app);
+      const request = { query: '{ posts { id } }', key: account.key };
+      expect((await send(instance, request)).status).toBe(200);
+      await lock(app, 'ACCESS EXCLUSIVE');
+      expect(await send(instance, request)).toMatchObject({ status: 504, codes: ['TIMEOUT'] });
+      await expect.poll(() => waiting(observer)).toBe(0);
+    });
+
+    it.each<[string, Partial<KeyedRequest>]>([
+      ['in one statement', { query: CREATE_ALONE }],
+      ['in a transaction', { query: CREATE_POST }],
+      ['with a key', { query: CREATE_POST, idempotencyKey: 'k' }],
+    ])('is 504 where it writes, and nothing is written then or later: %s', async (way, request) => {
+      const { instance, observer } = await pooled(app);
+      const title = `late ${way} ${account.id}`;
+      const held = await lock(app, 'SHARE ROW EXCLUSIVE');
+      const answer = await send(instance, { query: '', variables: { title }, key: account.key, ...request });
+      expect(answer).toMatchObject({ status: 504, codes: ['TIMEOUT'] });
+      await expect.poll(() => waiting(observer)).toBe(0);
+      await held.release();
+      expect(await postsNamed(app, title)).toBe(0);
+    });
+  });
+});

@@ -1,0 +1,106 @@
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { type TestApp, useApp } from '../support/app.ts';
+import { type Cut, cuttingProxy } from '../support/cutting-proxy.ts';
+import { CREATE_POST, postsNamed, type RawAnswer, send } from '../support/keyed.ts';
+import { instanceOnOwnPool } from '../support/second-instance.ts';
+import { stallingProxy } from '../support/stalling-proxy.ts';
+
+/** One statement, which commits by itself; CREATE_POST takes a transaction, since it reads the author. */
+const CREATE_ALONE = 'mutation ($title: String!) { createPost(title: $title, body: "Body.") { id title } }';
+
+function urlOf({ config: { database } }: TestApp): string {
+  if (database.kind !== 'postgres') throw new Error('this needs PostgreSQL');
+  return database.url;
+}
+
+function instanceThrough(app: TestApp, url: string) {
+  const { database } = app.config;
+  if (database.kind !== 'postgres') throw new Error('this needs PostgreSQL');
+  return instanceOnOwnPool(app, { ...app.config, database: { ...database, url } });
+}
+
+function expectUnknown(answer: RawAnswer): void {
+  expect(answer).toMatchObject({ status: 503, codes: ['SERVICE_UNAVAILABLE'] });
+  const [error] = JSON.parse(answer.text).errors;
+  expect(error.extensions).toEqual({ code: 'SERVICE_UNAVAILABLE', outcome: 'unknown' });
+  expect(error.message).toMatch(/may have been done/);
+}
+
+describe('A mutation whose connection is lost while the database commits (contract section 9)', () => {
+  const app = useApp();
+
+  it.each<[Cut, string, string, number]>([
+    ['before', 'a transaction', CREATE_POST, 0],
+    ['after', 'a transaction', CREATE_POST, 1],
+    ['before', 'one statement', CREATE_ALONE, 0],
+    ['after', 'one statement', CREATE_ALONE, 1],
+  ])('is 503 that says so (%s, %s)', async (where, way, query, posts) => {
+    const proxy = await cuttingProxy(urlOf(app));
+    const instance = await instanceThrough(app, proxy.url);
+    const { key, id } = await app.account();
+    const title = `cut ${where} ${way} ${id}`;
+    await send(instance, { query: '{ viewer { id } }', key });
+    proxy.cut(where, 1, query === CREATE_ALONE ? 'INSERT INTO posts' : undefined);
+    const answer = await send(instance, { query, variables: { title }, key });
+    expect(proxy.cuts).toBe(1);
+    expectUnknown(answer);
+    // A client that repeats by itself what it may not repeat without a key is not asked to.
+    expect(answer.headers.get('retry-after')).toBeNull();
+    expect(await postsNamed(app, title)).toBe(posts);
+  });
+
+  it.each<[Cut]>([['before'], ['after']])('is told by a retry with its key (%s)', async (where) => {
+    const proxy = await cuttingProxy(urlOf(app));
+    const instance = await instanceThrough(app, proxy.url);
+    const { key, id } = await app.account();
+    const title = `retried ${where} ${id}`;
+    const request = { query: CREATE_ALONE, variables: { title }, key, idempotencyKey: 'k' };
+    await send(instance, { query: '{ viewer { id } }', key });
+    proxy.cut(where, 1);
+    const answer = await send(instance, request);
+    expectUnknown(answer);
+    expect(answer.headers.get('retry-after')).toBe('1');
+    const again = await send(instance, request);
+    expect(again).toMatchObject({ status: 200, replayed: where === 'after' ? 'true' : null });
+    expect(await postsNamed(app, title)).toBe(1);
+  });
+});
+
+describe.each([
+  ['a statement', { STATEMENT_TIMEOUT_MS: '3000' }],
+  ['an operation', { OPERATION_TIMEOUT_MS: '3000' }],
+])('A mutation past the time of %s, on a connection that stays silent', (_, settings) => {
+  const app = useApp({ settings });
+
+  it.each([
+    ['is 503 that says it may have been done, where it is one statement', CREATE_ALONE, undefined],
+    ['is 504 or 503, and nothing was done, where it had not come to COMMIT', CREATE_POST, 'k'],
+  ])('%s', async (_title, query, idempotencyKey) => {
+    const proxy = await stallingProxy(urlOf(app));
+    const instance = await instanceThrough(app, proxy.url);
+    const { key, id } = await app.account();
+    const title = `silent ${id}`;
+    await send(instance, { query: '{ viewer { id } }', key });
+    const other = await app.database.dedicatedClient();
+    onTestFinished(() => other.end());
+    await other.query('BEGIN; LOCK TABLE posts IN SHARE ROW EXCLUSIVE MODE');
+    const answering = send(instance, {
+      query,
+      variables: { title },
+      key,
+      ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
+    });
+    const waits = "SELECT FROM pg_locks WHERE NOT granted AND relation = 'posts'::regclass";
+    await expect.poll(async () => (await other.query(waits)).rows.length, { interval: 10 }).toBe(1);
+    proxy.silence();
+    const answer = await answering;
+    if (query === CREATE_ALONE) expectUnknown(answer);
+    else {
+      expect([503, 504]).toContain(answer.status);
+      expect(answer.text).not.toMatch(/unknown/);
+    }
+    await expect.poll(async () => (await other.query(waits)).rows.length).toBe(0);
+    await other.query('ROLLBACK');
+    expect(await postsNamed(app, title)).toBe(0);
+  });
+});

@@ -1,0 +1,111 @@
+import type { GraphqlError, TestApp } from './app.ts';
+import { readEventStream } from './event-stream.ts';
+import type { Parsed } from './parsed.ts';
+
+export interface Asked {
+  readonly key: string;
+  readonly query: string;
+  readonly variables?: Readonly<Record<string, unknown>>;
+  readonly operationName?: string;
+  /** Further header fields. */
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** An answer, however it came. */
+export interface Told {
+  readonly status: number;
+  /** The JSON as it came: the body, or the data of the one event. */
+  readonly text: string;
+  readonly data: Parsed;
+  readonly errors: readonly GraphqlError[] | undefined;
+  readonly codes: readonly string[];
+  readonly extensions: Parsed;
+}
+
+/** One of the ways in which an operation reaches the service. */
+export interface Way {
+  readonly name: string;
+  readonly takesMutations: boolean;
+  ask(app: Pick<TestApp, 'fetch'>, asked: Asked): Promise<Told>;
+}
+
+function told(status: number, text: string): Told {
+  const { data, errors, extensions } = JSON.parse(text) as Told;
+  const codes = (errors ?? []).map((error) => error.extensions.code);
+  return { status, text, data, errors, codes, extensions };
+}
+
+const body = ({ query, variables, operationName }: Asked) =>
+  JSON.stringify({ query, variables, operationName });
+
+function address({ query, variables, operationName }: Asked): string {
+  const parameters = new URLSearchParams({ query });
+  if (variables !== undefined) parameters.set('variables', JSON.stringify(variables));
+  if (operationName !== undefined) parameters.set('operationName', operationName);
+  return `/graphql?${parameters}`;
+}
+
+const fields = ({ key, headers }: Asked) => ({ authorization: `Bearer ${key}`, ...headers });
+
+/** What an event stream of one result holds; what was refused before it opened is JSON. */
+async function streamed(response: Response): Promise<Told> {
+  if (!response.headers.get('content-type')?.startsWith('text/event-stream'))
+    return told(response.status, await response.text());
+  const stream = readEventStream(response);
+  const next = await stream.event();
+  const complete = await stream.event();
+  if (next?.event !== 'next' || complete?.event !== 'complete')
+    throw new Error(`expected "next" and "complete", got ${next?.raw} and ${complete?.raw}`);
+  return told(response.status, next.data ?? '');
+}
+
+const POST_HEADERS = { 'content-type': 'application/json' };
+const STREAM = { accept: 'text/event-stream' };
+
+/** POST the short way and through Yoga, GET, and Server-Sent Events over both. */
+export const WAYS: readonly Way[] = [
+  {
+    name: 'POST',
+    takesMutations: true,
+    async ask({ fetch }, asked) {
+      const headers = { ...POST_HEADERS, ...fields(asked) };
+      const response = await fetch('/graphql', { method: 'POST', headers, body: body(asked) });
+      return told(response.status, await response.text());
+    },
+  },
+  {
+    name: 'POST from a browser page',
+    takesMutations: true,
+    async ask({ fetch }, asked) {
+      const headers = { ...POST_HEADERS, origin: 'http://127.0.0.1:4000', ...fields(asked) };
+      const response = await fetch('/graphql', { method: 'POST', headers, body: body(asked) });
+      return told(response.status, await response.text());
+    },
+  },
+  {
+    name: 'GET',
+    takesMutations: false,
+    async ask({ fetch }, asked) {
+      const headers = { accept: 'application/json', ...fields(asked) };
+      const response = await fetch(address(asked), { headers });
+      return told(response.status, await response.text());
+    },
+  },
+  {
+    name: 'SSE over POST',
+    takesMutations: true,
+    async ask({ fetch }, asked) {
+      const headers = { ...POST_HEADERS, ...STREAM, ...fields(asked) };
+      return streamed(await fetch('/graphql', { method: 'POST', headers, body: body(asked) }));
+    },
+  },
+  {
+    name: 'SSE over GET',
+    takesMutations: false,
+    async ask({ fetch }, asked) {
+      return streamed(await fetch(address(asked), { headers: { ...STREAM, ...fields(asked) } }));
+    },
+  },
+];
+
+export const WRITING_WAYS: readonly Way[] = WAYS.filter(({ takesMutations }) => takesMutations);
