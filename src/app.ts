@@ -124,7 +124,7 @@ export function createApp({
   const credentials = createCredentials({ config, database, clock, log, ownTokens: authority.ownTokens });
   const passwords = createPasswords(
     createGate(PASSWORD_HASHES.atATime, PASSWORD_HASHES.waiting),
-    rateLimiter,
+    rateLimiter.logins,
   );
   const login = createLogin({ database, passwords, clock });
   const checkOrigin = createOriginCheck(config);
@@ -173,7 +173,13 @@ export function createApp({
       ignoredOn: (pathname) => pathname === LOGIN_PATH || isOAuthPath(pathname),
       log,
     }),
-    useRateLimit({ limiter: rateLimiter, policy: config.rateLimit, metrics, log }),
+    useRateLimit({
+      limiter: rateLimiter,
+      policy: config.rateLimit,
+      accountFactor: config.accountLimitFactor,
+      metrics,
+      log,
+    }),
     useLogin({ login, maxBodyBytes: config.maxBodyBytes, log }),
     useLogout({
       endSession: (id, userId) => revokeSession(database.prisma, id, userId),

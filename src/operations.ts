@@ -61,7 +61,11 @@ export function createOperations(options: OperationsOptions): Operations {
   const limits = config.operationLimits;
   const gate = createGate(config.maxConcurrentOperations, config.maxQueuedOperations);
   const halfOpen = createHalfOpenWatch({ log, onEnd: streamMetrics.cutOff });
-  const streams = createStreamLimit(config.maxStreams, halfOpen);
+  const streams = createStreamLimit({
+    maximum: config.maxStreams,
+    accountFactor: config.accountLimitFactor,
+    halfOpen,
+  });
   metrics.gauge('graphql_operations_running', 'Operations that run right now.', () => gate.inside);
   metrics.gauge('graphql_operations_waiting', 'Operations that wait for others to end.', () => gate.waiting);
   metrics.gauge(

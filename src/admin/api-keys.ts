@@ -1,8 +1,9 @@
 import type { Command } from 'commander';
 import { findAccount } from '../auth/account/store.ts';
-import { createApiKey, revokeApiKey } from '../auth/api-key/store.ts';
+import { createApiKeyWithinLimit, revokeApiKey } from '../auth/api-key/store.ts';
 import { type Scope, scopesOfRole } from '../auth/scopes.ts';
 import type { PrismaClient } from '../generated/prisma/client.ts';
+import type { Database } from '../platform/db/database.ts';
 import { isUuid } from '../platform/uuid.ts';
 import { burstOption, parseCredentialName, parseExpiry, parseScopes, perSecondOption } from './options.ts';
 import { AdminError } from './output.ts';
@@ -17,16 +18,25 @@ interface CreateOptions {
   readonly perSecond?: number;
 }
 
-async function create(prisma: PrismaClient, options: CreateOptions) {
+async function create(database: Database, options: CreateOptions) {
   const { user, name, scopes, expires, burst, perSecond } = options;
-  const { id, role, disabledAt } = await findAccount(prisma, user);
+  const { id, role, disabledAt } = await findAccount(database.prisma, user);
   if (disabledAt !== null) throw new AdminError(`The account "${user}" is disabled: its keys are all dead.`);
   const held = scopesOfRole(role);
   const beyond = scopes.filter((scope) => !held.includes(scope));
   // A key never has more than its account (contract section 3): better said now than found out by its first user.
   if (beyond.length > 0)
     throw new AdminError(`The account "${user}" is a ${role} and cannot hold ${beyond.join(', ')}.`);
-  return createApiKey(prisma, { userId: id, name, scopes, expiresAt: expires, burst, perSecond });
+  const work = database.unitOfWork();
+  try {
+    const wanted = { userId: id, name, scopes, expiresAt: expires, burst, perSecond };
+    const made = await createApiKeyWithinLimit(work, wanted);
+    await work.commit();
+    return made;
+  } catch (error) {
+    await work.rollback();
+    throw error;
+  }
 }
 
 async function list(prisma: PrismaClient) {
@@ -66,7 +76,7 @@ export function addApiKeyCommands(program: Command, run: RunCommand): void {
     .option('--expires <time>', 'ISO 8601; without it, valid until revoked', parseExpiry)
     .addOption(burstOption())
     .addOption(perSecondOption())
-    .action((options: CreateOptions) => run(({ database }) => create(database.prisma, options)));
+    .action((options: CreateOptions) => run(({ database }) => create(database, options)));
 
   apiKey
     .command('list')

@@ -1,5 +1,6 @@
 import { CommanderError } from 'commander';
 import { AccountError } from '../auth/account/store.ts';
+import { KeyLimitError } from '../auth/api-key/store.ts';
 import { ClientError } from '../auth/oauth/clients.ts';
 import { ConfigError } from '../platform/config.ts';
 import { FolderInUseError } from '../platform/db/embedded/lock.ts';
@@ -25,6 +26,7 @@ const PLAIN = [
   ConfigError,
   EmbeddedStartError,
   FolderInUseError,
+  KeyLimitError,
   MigrationError,
 ];
 

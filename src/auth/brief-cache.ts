@@ -14,7 +14,7 @@ export function createBriefCache<T>(clock: Clock) {
     max: MAX_ENTRIES,
   });
   return (name: string, ask: () => Promise<T>): Promise<T> => {
-    const nowMs = clock.now();
+    const nowMs = clock.elapsedMs();
     const cached = cache.get(name);
     if (cached !== undefined && cached.untilMs > nowMs) return cached.found;
     const found = ask();

@@ -5,6 +5,7 @@ import type { Metrics } from '../platform/metrics.ts';
 import { addressKey } from './client-address.ts';
 import { errorResponse } from './error-response.ts';
 import type { RateLimiter } from './rate-limit/limiter.ts';
+import type { Bucket } from './rate-limit/store.ts';
 import type { BucketPolicy } from './rate-limit/token-bucket.ts';
 import { clientOf, type HttpPlugin, type RequestState } from './request-state.ts';
 
@@ -14,6 +15,8 @@ const LIMITED_PATHS = new Set(['/graphql', '/login', '/oauth/token']);
 export interface RateLimitOptions {
   readonly limiter: RateLimiter;
   readonly policy: BucketPolicy;
+  /** How many times the limits of one client all credentials of an account get together. */
+  readonly accountFactor: number;
   readonly metrics: Metrics;
   readonly log: Logger;
 }
@@ -22,14 +25,36 @@ export interface RateLimitOptions {
  * One token a request, whatever becomes of it, taken before anything of it is parsed. Comes after authentication, so
  * that all kinds of credentials count alike; bad ones count against the address twice, here and, on any path, as failures.
  */
-export function useRateLimit({ limiter, policy, metrics, log }: RateLimitOptions): HttpPlugin {
+export function useRateLimit({ limiter, policy, accountFactor, metrics, log }: RateLimitOptions): HttpPlugin {
   const refusals = metrics.counter('rate_limited_total', 'Requests refused with 429.', ['reason']);
+
+  /** What all credentials of an account get together, those in question having the limits `own` (contract section 5). */
+  const accountPolicy = (own: Partial<BucketPolicy>): BucketPolicy => ({
+    burst: accountFactor * Math.max(policy.burst, own.burst ?? 0),
+    perSecond: accountFactor * Math.max(policy.perSecond, own.perSecond ?? 0),
+  });
+  const usualAccountPolicy = accountPolicy({});
+
+  /** The bucket of the caller, and that of the account behind it. */
+  function bucketsOf(state: RequestState): [client: Bucket, account?: Bucket] {
+    const { caller } = state;
+    const name = clientOf(state);
+    if (caller === undefined || !isAuthenticated(caller)) return [{ name, policy }];
+    const { userId, rateLimit: own } = caller;
+    return own === undefined
+      ? [
+          { name, policy },
+          { name: userId, policy: usualAccountPolicy },
+        ]
+      : [
+          { name, policy: { ...policy, ...own } },
+          { name: userId, policy: accountPolicy(own) },
+        ];
+  }
 
   /** Takes a token of the caller. Returns what refuses the request where none is left. */
   async function takeToken(state: RequestState): Promise<ApiError | undefined> {
-    const own =
-      state.caller !== undefined && isAuthenticated(state.caller) ? state.caller.rateLimit : undefined;
-    const { headers, refusal } = await limiter.request(clientOf(state), { ...policy, ...own });
+    const { headers, refusal } = await limiter.request(...bucketsOf(state));
     Object.assign(state.responseHeaders, headers);
     if (refusal !== undefined) refusals.inc({ reason: 'requests' });
     return refusal;
@@ -40,7 +65,7 @@ export function useRateLimit({ limiter, policy, metrics, log }: RateLimitOptions
     if (!(authenticationError instanceof ApiError && authenticationError.code === 'UNAUTHENTICATED'))
       return authenticationError;
     try {
-      await limiter.failure(`address:${addressKey(clientAddress)}`);
+      await limiter.credentials.failure(`address:${addressKey(clientAddress)}`);
       return authenticationError;
     } catch (error) {
       refusals.inc({ reason: 'failures' });

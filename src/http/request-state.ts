@@ -101,6 +101,11 @@ export function clientOf({ caller, clientAddress }: RequestState): string {
     : `address:${addressKey(clientAddress)}`;
 }
 
+/** The account that a request counts for beside its client; undefined without credentials. */
+export function accountOf({ caller }: RequestState): string | undefined {
+  return caller !== undefined && isAuthenticated(caller) ? caller.userId : undefined;
+}
+
 const pathWithout = remember((address) => {
   const start = address.indexOf('/', address.indexOf('://') + 3);
   return start < 0 ? '/' : address.slice(start);

@@ -1,14 +1,30 @@
 import { ApiError } from '../graphql/errors.ts';
 import type { Connection, HalfOpenWatch } from './half-open.ts';
 
-/** Counts the open event streams of each client. */
+/** Whose stream it is, and over which connection where there is one. */
+export interface StreamOwner {
+  readonly client: string;
+  /** The account behind the client's credentials, whose clients share a limit. */
+  readonly account?: string | undefined;
+  readonly connection?: Connection | undefined;
+}
+
+/** Counts the open event streams of each client and each account. */
 export interface StreamLimit {
   /**
-   * Counts one more, over a connection where there is one. Rejects with RATE_LIMITED where the client has its most and
-   * none of them is over a dead connection. Returns what takes it off, once.
+   * Counts one more. Rejects with RATE_LIMITED where the client or its account has its most and none of those is over a
+   * dead connection. Returns what takes it off, once.
    */
-  open(client: string, connection?: Connection | undefined): Promise<() => void>;
+  open(owner: StreamOwner): Promise<() => void>;
   readonly total: number;
+}
+
+export interface StreamLimitOptions {
+  /** How many a client may have on this instance (contract section 5). */
+  readonly maximum: number;
+  /** How many times that all credentials of an account may have together (contract section 5). */
+  readonly accountFactor: number;
+  readonly halfOpen: HalfOpenWatch;
 }
 
 interface OpenStream {
@@ -16,41 +32,61 @@ interface OpenStream {
   close(): void;
 }
 
-/** At most `maximum` streams a client and instance (contract section 5). */
-export function createStreamLimit(maximum: number, halfOpen: HalfOpenWatch): StreamLimit {
-  const clients = new Map<string, Set<OpenStream>>();
+interface Bound {
+  readonly name: string;
+  readonly most: number;
+  readonly who: string;
+}
+
+export function createStreamLimit({ maximum, accountFactor, halfOpen }: StreamLimitOptions): StreamLimit {
+  /** By client and by account: their names are never the same. */
+  const owned = new Map<string, Set<OpenStream>>();
   let total = 0;
 
-  const isFull = (client: string) => (clients.get(client)?.size ?? 0) >= maximum;
+  const isFull = ({ name, most }: Bound) => (owned.get(name)?.size ?? 0) >= most;
+
+  function boundsOf({ client, account }: StreamOwner): Bound[] {
+    const own = { name: client, most: maximum, who: 'a client' };
+    if (account === undefined) return [own];
+    return [own, { name: account, most: maximum * accountFactor, who: 'an account' }];
+  }
 
   /** A client whose network fails again and again meets its own dead streams: those give way. */
-  async function endDead(client: string): Promise<void> {
-    const streams = [...(clients.get(client) ?? [])];
+  async function endDead(name: string): Promise<void> {
+    const streams = [...(owned.get(name) ?? [])];
     const ended = await halfOpen.endSilent(streams.flatMap(({ connection }) => connection ?? []));
     for (const stream of streams)
       if (stream.connection !== undefined && ended.includes(stream.connection)) stream.close();
   }
 
+  function remove(stream: OpenStream, name: string): boolean {
+    const streams = owned.get(name);
+    if (!streams?.delete(stream)) return false;
+    if (streams.size === 0) owned.delete(name);
+    return true;
+  }
+
   return {
-    async open(client, connection) {
-      if (isFull(client)) await endDead(client);
-      if (isFull(client)) {
-        throw new ApiError('RATE_LIMITED', `At most ${maximum} event streams may be open at a time.`, {
-          headers: { 'retry-after': '5' },
-        });
+    async open(owner) {
+      const bounds = boundsOf(owner);
+      for (const bound of bounds) if (isFull(bound)) await endDead(bound.name);
+      const full = bounds.find(isFull);
+      if (full !== undefined) {
+        const message = `At most ${full.most} event streams of ${full.who} may be open at a time.`;
+        throw new ApiError('RATE_LIMITED', message, { headers: { 'retry-after': '5' } });
       }
-      const streams = clients.get(client) ?? new Set();
+      const { client, account, connection } = owner;
       const leave = connection === undefined ? undefined : halfOpen.watch(connection);
       const stream: OpenStream = {
         connection,
         close() {
-          if (!streams.delete(stream)) return;
+          if (!remove(stream, client)) return;
+          if (account !== undefined) remove(stream, account);
           total -= 1;
           leave?.();
-          if (streams.size === 0 && clients.get(client) === streams) clients.delete(client);
         },
       };
-      clients.set(client, streams.add(stream));
+      for (const { name } of bounds) owned.set(name, (owned.get(name) ?? new Set()).add(stream));
       total += 1;
       return stream.close;
     },

@@ -6,7 +6,7 @@ import type { Queryable } from '../platform/db/statement.ts';
 import type { Logger } from '../platform/log.ts';
 import { type Gate, inTurn } from './gate.ts';
 import type { OperationContext } from './request-state.ts';
-import { clientOf } from './request-state.ts';
+import { accountOf, clientOf } from './request-state.ts';
 import { failuresOf, maskResult, type Runner, refusedResult } from './runner.ts';
 import type { StreamExpiry } from './stream-expiry.ts';
 import type { StreamLimit } from './stream-limit.ts';
@@ -163,7 +163,11 @@ export function createSubscriber({
     const { state } = context;
     let close: () => void;
     try {
-      close = await streams.open(clientOf(state), state.connection);
+      close = await streams.open({
+        client: clientOf(state),
+        account: accountOf(state),
+        connection: state.connection,
+      });
     } catch (error) {
       return refusedResult(error, context, log);
     }

@@ -78,6 +78,7 @@ const variables = z.object({
   REDIS_URL: redisUrl.optional(),
   RATE_LIMIT_BURST: integer(1, 1_000_000).default(100),
   RATE_LIMIT_PER_SECOND: decimal(0.001, 1_000_000).default(20),
+  ACCOUNT_LIMIT_FACTOR: integer(1, 1_000).default(4),
   FAILURE_BURST: integer(1, 1_000_000).default(10),
   FAILURE_REFILL_SECONDS: decimal(0.001, 86_400).default(30),
   MAX_DEPTH: integer(1, 100).default(10),
@@ -142,7 +143,9 @@ export interface Config {
   readonly metricsToken: string | undefined;
   readonly redisUrl: string | undefined;
   readonly rateLimit: { readonly burst: number; readonly perSecond: number };
-  /** Failed logins and failed credentials, for each address and each account. */
+  /** How many times the limits of one client all credentials of an account get together. */
+  readonly accountLimitFactor: number;
+  /** Failed logins and, apart from them, failed credentials, for each address and each account. */
   readonly failureLimit: { readonly burst: number; readonly perSecond: number };
   readonly operationLimits: {
     readonly maxDepth: number;
@@ -250,6 +253,7 @@ export function loadConfig(environment: NodeJS.ProcessEnv): Config {
     metricsToken: v.METRICS_TOKEN,
     redisUrl: v.REDIS_URL,
     rateLimit: { burst: v.RATE_LIMIT_BURST, perSecond: v.RATE_LIMIT_PER_SECOND },
+    accountLimitFactor: v.ACCOUNT_LIMIT_FACTOR,
     failureLimit: { burst: v.FAILURE_BURST, perSecond: 1 / v.FAILURE_REFILL_SECONDS },
     operationLimits: {
       maxDepth: v.MAX_DEPTH,

@@ -5,6 +5,7 @@ import { SCOPES } from '../../src/auth/scopes.ts';
 import { type Answer, useApp } from '../support/app.ts';
 import { createPost } from '../support/content.ts';
 import { dataOf, expectForbidden, expectRefused } from '../support/refusal.ts';
+import { clockOf } from '../support/stepped-clock.ts';
 
 /** Revocations hold everywhere within a second (contract section 3): the clock of this service goes when it is told to. */
 const SECOND_MS = 1_000;
@@ -12,7 +13,7 @@ const SECOND_MS = 1_000;
 function adjustableClock() {
   let aheadMs = 0;
   return {
-    now: () => Date.now() + aheadMs,
+    ...clockOf(() => Date.now() + aheadMs),
     advance: (ms: number) => {
       aheadMs += ms;
     },

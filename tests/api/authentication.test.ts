@@ -2,6 +2,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { generateApiKey } from '../../src/auth/api-key/format.ts';
 import { createApiKey, revokeApiKey } from '../../src/auth/api-key/store.ts';
 import { useApp } from '../support/app.ts';
+import { clockOf } from '../support/stepped-clock.ts';
 import { UNTHROTTLED } from '../support/unthrottled.ts';
 
 const QUERY = '{ viewer { id } }';
@@ -24,7 +25,7 @@ async function expectUnauthenticated(response: Response) {
 
 describe('API keys', () => {
   const time = { now: Date.now() };
-  const app = useApp({ settings: LIMITS, clock: { now: () => time.now } });
+  const app = useApp({ settings: LIMITS, clock: clockOf(() => time.now) });
   let account = { id: '', key: '' };
   beforeAll(async () => {
     account = await app.account();

@@ -2,12 +2,16 @@ import { describe, expect, it } from 'vitest';
 import { useApp } from '../support/app.ts';
 import { createPost } from '../support/content.ts';
 import { CREATE_POST, postsNamed, send, storedFor } from '../support/keyed.ts';
+import { clockOf } from '../support/stepped-clock.ts';
 
 describe('An Idempotency-Key under which nothing was executed', () => {
-  const clock = { ms: Date.now(), now: () => clock.ms };
-  const app = useApp({ clock, settings: { RATE_LIMIT_BURST: '1', RATE_LIMIT_PER_SECOND: '1' } });
+  const time = { ms: Date.now() };
+  const app = useApp({
+    clock: clockOf(() => time.ms),
+    settings: { RATE_LIMIT_BURST: '1', RATE_LIMIT_PER_SECOND: '1' },
+  });
   const refill = () => {
-    clock.ms += 2_000;
+    time.ms += 2_000;
   };
 
   it.each([

@@ -3,30 +3,34 @@ import { pruneResponses } from '../../src/http/idempotency/store.ts';
 import { useApp } from '../support/app.ts';
 import { CREATE_POST, postsNamed, send, storedFor } from '../support/keyed.ts';
 import { visitor } from '../support/session.ts';
+import { clockOf } from '../support/stepped-clock.ts';
 
 /** What it did is in the statistics before it is asked for them. */
 const ONE_CONNECTION = { DATABASE_POOL_SIZE: '1' };
 const HOUR_MS = 3_600_000;
 
 describe('A stored response', () => {
-  const clock = { aheadMs: 0, now: () => Date.now() + clock.aheadMs };
-  const app = useApp({ clock, settings: { IDEMPOTENCY_RETENTION_HOURS: '24' } });
+  const time = { aheadMs: 0 };
+  const app = useApp({
+    clock: clockOf(() => Date.now() + time.aheadMs),
+    settings: { IDEMPOTENCY_RETENTION_HOURS: '24' },
+  });
 
   it('is kept for the retention and not longer: after it the key is new', async () => {
     const { key, id } = await app.account();
     const title = `expiring ${id}`;
     const request = { query: CREATE_POST, variables: { title }, key, idempotencyKey: 'k' };
     const first = await send(app, request);
-    clock.aheadMs += 23 * HOUR_MS;
+    time.aheadMs += 23 * HOUR_MS;
     expect(await send(app, request)).toMatchObject({ text: first.text, replayed: 'true' });
-    clock.aheadMs += 2 * HOUR_MS;
+    time.aheadMs += 2 * HOUR_MS;
     const other = { ...request, variables: { title: `${title}, again` } };
     const second = await send(app, other);
     expect(second).toMatchObject({ status: 200, replayed: null });
     expect(await storedFor(app, id)).toBe(1);
     expect(await postsNamed(app, title)).toBe(1);
     // What is stored now was stored by the database's clock, so today's retention counts from there.
-    clock.aheadMs = 0;
+    time.aheadMs = 0;
     expect(await send(app, other)).toMatchObject({ text: second.text, replayed: 'true' });
   });
 

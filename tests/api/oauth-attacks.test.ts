@@ -14,10 +14,11 @@ import {
   type TestClient,
 } from '../support/oauth.ts';
 import { PASSWORD, person } from '../support/session.ts';
+import { clockOf } from '../support/stepped-clock.ts';
 
 /** A clock that can be put forward: what is cached for less than a second is out of date then. */
 let aheadMs = 0;
-const app = useApp({ clock: { now: () => Date.now() + aheadMs } });
+const app = useApp({ clock: clockOf(() => Date.now() + aheadMs) });
 const aSecondLater = () => {
   aheadMs += 1_000;
 };

@@ -17,10 +17,11 @@ import {
 import { dataOf } from '../support/refusal.ts';
 import { secondInstance } from '../support/second-instance.ts';
 import { freshCookie, gqlAs, PASSWORD, person } from '../support/session.ts';
+import { clockOf } from '../support/stepped-clock.ts';
 
 /** A clock that can be put forward: what is cached for less than a second is out of date then. */
 let aheadMs = 0;
-const clock = { now: () => Date.now() + aheadMs };
+const clock = clockOf(() => Date.now() + aheadMs);
 const app = useApp({ clock, settings: { CREDENTIAL_RECHECK_MS: '50' } });
 const aSecondLater = () => {
   aheadMs += 1_000;

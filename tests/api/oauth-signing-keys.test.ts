@@ -13,6 +13,7 @@ import { secretKeyOf } from '../../src/platform/secret-key.ts';
 import { type TestApp, useApp } from '../support/app.ts';
 import { askToken, type Fetching, oauthClient, statusWith, type TestClient } from '../support/oauth.ts';
 import { secondInstance } from '../support/second-instance.ts';
+import { clockOf } from '../support/stepped-clock.ts';
 
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
@@ -20,7 +21,7 @@ const MINUTE = 60 * SECOND;
 /** The service, a client, and a clock of its own that can be put forward. */
 function useKeys() {
   let aheadMs = 0;
-  const clock = { now: () => Date.now() + aheadMs };
+  const clock = clockOf(() => Date.now() + aheadMs);
   const app = useApp({ clock });
   return {
     app,

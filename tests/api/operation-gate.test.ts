@@ -3,6 +3,7 @@ import { type Account, useApp } from '../support/app.ts';
 import { holdTable } from '../support/blocked.ts';
 import { readMetric } from '../support/metrics.ts';
 import { dataOf, expectRefused } from '../support/refusal.ts';
+import { clockOf } from '../support/stepped-clock.ts';
 
 const QUERY = '{ posts { id } }';
 
@@ -15,7 +16,7 @@ describe('operations at a time', () => {
       OPERATION_TIMEOUT_MS: '30000',
     },
     // The look-up of the key is done once: a held table then holds up operations alone.
-    clock: { now: () => 1_800_000_000_000 },
+    clock: clockOf(() => 1_800_000_000_000),
   });
   let account: Account;
   beforeAll(async () => {

@@ -12,11 +12,12 @@ import { readEventStream } from '../support/event-stream.ts';
 import { dataOf } from '../support/refusal.ts';
 import { secondInstance } from '../support/second-instance.ts';
 import { type Visitor, visitor } from '../support/session.ts';
+import { clockOf } from '../support/stepped-clock.ts';
 import { JWT_SECRET, signToken } from '../support/tokens.ts';
 
 /** A clock that can be put forward: what is cached for less than a second is out of date then. */
 let aheadMs = 0;
-const clock = { now: () => Date.now() + aheadMs };
+const clock = clockOf(() => Date.now() + aheadMs);
 const aSecondLater = () => {
   aheadMs += 1_000;
 };

@@ -6,11 +6,12 @@ import { newId } from '../../src/platform/uuid.ts';
 import { ORIGIN, useApp } from '../support/app.ts';
 import { dataOf } from '../support/refusal.ts';
 import { freshCookie, gqlAs, visitor } from '../support/session.ts';
+import { clockOf } from '../support/stepped-clock.ts';
 
 const DAY_MS = 86_400_000;
 const START_MS = Date.UTC(2031, 0, 1);
 let nowMs = START_MS;
-const app = useApp({ settings: { CORS_ORIGINS: 'https://app.example.com' }, clock: { now: () => nowMs } });
+const app = useApp({ settings: { CORS_ORIGINS: 'https://app.example.com' }, clock: clockOf(() => nowMs) });
 const VIEWER = '{ viewer { id } }';
 const CREATE = 'mutation { createPost(title: "T", body: "B") { id } }';
 

@@ -3,6 +3,7 @@ import { type Account, useApp } from '../support/app.ts';
 import { past, seedComments, seedPosts } from '../support/content.ts';
 import { dataOf } from '../support/refusal.ts';
 import { useCountedDatabase } from '../support/statement-count.ts';
+import { clockOf } from '../support/stepped-clock.ts';
 
 const POSTS = 100;
 const AUTHORS = 10;
@@ -11,7 +12,7 @@ describe('The number of SQL statements of a request', () => {
   // Held still, the clock keeps the credential cached: what is counted is the request's own work.
   const now = Date.now();
   const counted = useCountedDatabase();
-  const app = useApp({ settings: counted.settings, clock: { now: () => now } });
+  const app = useApp({ settings: counted.settings, clock: clockOf(() => now) });
   let reader: Account;
 
   beforeAll(async () => {

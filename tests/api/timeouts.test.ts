@@ -4,6 +4,7 @@ import { holdTable, makeCommentsSlow, SLOW_BODY } from '../support/blocked.ts';
 import { createPost } from '../support/content.ts';
 import { readMetric } from '../support/metrics.ts';
 import { dataOf, expectRefused } from '../support/refusal.ts';
+import { clockOf } from '../support/stepped-clock.ts';
 
 const CREATE_AND_COMMENT = `mutation ($postId: ID!, $title: String!) {
   createPost(title: $title, body: "b") { id }
@@ -100,7 +101,7 @@ describe('the time of an operation', () => {
   const app = useApp({
     settings: { OPERATION_TIMEOUT_MS: '2500', STATEMENT_TIMEOUT_MS: '8000', MAX_CONCURRENT_OPERATIONS: '1' },
     // The look-up of the key is done once: held tables then hold up operations alone.
-    clock: { now: () => 1_800_000_000_000 },
+    clock: clockOf(() => 1_800_000_000_000),
   });
   let account: Account;
   beforeAll(async () => {

@@ -50,3 +50,39 @@ describe('the admin command beside a server', () => {
     expect((await admin(['token', 'revoke', ''], dataDir)).code).toBe(1);
   });
 });
+
+describe('api-key create', () => {
+  it('makes 100 keys that are neither revoked nor expired for an account, and exits 1 at the next', async () => {
+    const dataDir = await temporaryFolder();
+    const server = await startServer(dataDir);
+    const user = ['user', 'create', '--name', 'Eve', '--email', EMAIL, '--password', PASSWORD];
+    await admin(user, dataDir);
+    const login = await fetch(`${server.origin}/login`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ email: EMAIL, password: PASSWORD }),
+    });
+    const cookie = login.headers.getSetCookie()[0]?.split(';')[0] ?? '';
+    const create = ['api-key', 'create', '--user', EMAIL, '--name', 'k', '--scopes', 'posts:read'];
+    const first = await admin(create, dataDir);
+    expect(first.code).toBe(0);
+    for (const count of [30, 30, 30, 9]) {
+      const fields = Array.from(
+        { length: count },
+        (_, i) => `k${i}: createApiKey(name: "k", scopes: ["posts:read"]) { key }`,
+      );
+      const response = await fetch(`${server.origin}/graphql`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', cookie },
+        body: JSON.stringify({ query: `mutation { ${fields.join(' ')} }` }),
+      });
+      expect(await response.json()).not.toHaveProperty('errors');
+    }
+    const refused = await admin(create, dataDir);
+    expect(refused.code).toBe(1);
+    expect(refused.stderr).toMatch(/at most 100/);
+    expect(refused.stdout).toBe('');
+    expect((await admin(['api-key', 'revoke', first.json.id], dataDir)).code).toBe(0);
+    expect((await admin(create, dataDir)).code).toBe(0);
+  });
+});

@@ -5,6 +5,7 @@ import { holdTable, makeCommentsSlow, SLOW_BODY } from '../support/blocked.ts';
 import { createPost } from '../support/content.ts';
 import { readMetric } from '../support/metrics.ts';
 import { dataOf, expectRefused } from '../support/refusal.ts';
+import { clockOf } from '../support/stepped-clock.ts';
 
 const QUERY = '{ posts { id } }';
 
@@ -51,7 +52,7 @@ describe('a statement past its time', () => {
 describe('a statement of an operation past its time', () => {
   const app = useApp({
     settings: { OPERATION_TIMEOUT_MS: '1000', STATEMENT_TIMEOUT_MS: '60000', DATABASE_POOL_SIZE: '2' },
-    clock: { now: () => 1_800_000_000_000 },
+    clock: clockOf(() => 1_800_000_000_000),
   });
   let account: Account;
   beforeAll(async () => {

@@ -17,6 +17,7 @@ import {
 } from '../support/oauth.ts';
 import { instanceOnOwnPool } from '../support/second-instance.ts';
 import { PASSWORD, person } from '../support/session.ts';
+import { clockOf } from '../support/stepped-clock.ts';
 
 describe('OAuth at two instances on one PostgreSQL', () => {
   const app = useApp();
@@ -102,7 +103,7 @@ describe('OAuth at two instances on one PostgreSQL', () => {
 /** The first key is made when it is needed: on an empty database by all who start at once. */
 describe('two instances that begin at the same moment', () => {
   let aheadMs = 0;
-  const clock = { now: () => Date.now() + aheadMs };
+  const clock = clockOf(() => Date.now() + aheadMs);
   const app = useApp({ clock });
 
   it('share a key soon, and refuse no token before, nor while keys take over under load', async () => {

@@ -4,8 +4,18 @@ import type { BucketPolicy } from '../../src/http/rate-limit/token-bucket.ts';
 /** A client that asks or gives back after a while. */
 export interface Step {
   readonly afterMs: number;
+  /** Which of the clients that share a bucket. */
+  readonly client: number;
   readonly kind: 'take' | 'give-back';
 }
+
+/** Each client's own policy, and that of the bucket that they share. */
+export interface Sharing {
+  readonly own: readonly BucketPolicy[];
+  readonly shared: BucketPolicy;
+}
+
+const CLIENTS = 3;
 
 export const policies: fc.Arbitrary<BucketPolicy> = fc.record({
   burst: fc.integer({ min: 1, max: 200 }),
@@ -15,16 +25,26 @@ export const policies: fc.Arbitrary<BucketPolicy> = fc.record({
   ),
 });
 
+/** Small bursts: the shared bucket and those of the clients run dry in turn. */
+const smallPolicies = policies.map(({ burst, perSecond }) => ({ burst: 1 + (burst % 12), perSecond }));
+
+export const sharings: fc.Arbitrary<Sharing> = fc.record({
+  own: fc.array(smallPolicies, { minLength: CLIENTS, maxLength: CLIENTS }),
+  shared: smallPolicies,
+});
+
 export function steps(maxWaitMs: number): fc.Arbitrary<Step[]> {
   return fc.array(
     fc.record({
-      afterMs: fc.oneof(fc.constant(0), fc.integer({ min: 0, max: maxWaitMs })),
+      afterMs: fc.oneof({ arbitrary: fc.constant(0), weight: 9 }, fc.integer({ min: 0, max: maxWaitMs })),
+      client: fc.nat({ max: CLIENTS - 1 }),
       kind: fc.oneof(
         { arbitrary: fc.constant<Step['kind']>('take'), weight: 9 },
         fc.constant<Step['kind']>('give-back'),
       ),
     }),
-    { minLength: 1, maxLength: 120 },
+    // Else fast-check prefers short sequences, which empty no bucket.
+    { minLength: 1, maxLength: 120, size: 'max' },
   );
 }
 
@@ -49,9 +69,15 @@ export class BucketModel {
   }
 
   take(): boolean {
-    if (this.#units < BucketModel.#TOKEN) return false;
+    return takeAll([this]);
+  }
+
+  get holdsToken(): boolean {
+    return this.#units >= BucketModel.#TOKEN;
+  }
+
+  remove(): void {
     this.#units -= BucketModel.#TOKEN;
-    return true;
   }
 
   giveBack(): void {
@@ -62,4 +88,11 @@ export class BucketModel {
   get tokens(): number {
     return this.#units / BucketModel.#TOKEN;
   }
+}
+
+/** Takes a token from each of the buckets, or from none of them. */
+export function takeAll(buckets: readonly BucketModel[]): boolean {
+  const allowed = buckets.every(({ holdsToken }) => holdsToken);
+  if (allowed) for (const bucket of buckets) bucket.remove();
+  return allowed;
 }

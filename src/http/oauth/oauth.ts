@@ -52,7 +52,7 @@ export function createOAuth(options: OAuthOptions): HttpPlugin {
     issuer,
     ownTokens,
     revokeToken: (token) => revokeToken(database.prisma, token),
-    failure: ({ clientAddress }) => limiter.failure(`address:${addressKey(clientAddress)}`),
+    failure: ({ clientAddress }) => limiter.credentials.failure(`address:${addressKey(clientAddress)}`),
   });
   const signIns = createSignIns({
     sessions: options.sessions,

@@ -48,7 +48,8 @@ export function useOAuth(options: OAuthPluginOptions): HttpPlugin {
 
   /** Each sign-in begins with a row in the database, for anybody who asks: an address gets so many. */
   async function limitPages({ clientAddress }: RequestState): Promise<void> {
-    const { refusal } = await limiter.request(`pages of address:${addressKey(clientAddress)}`, policy);
+    const name = `pages of address:${addressKey(clientAddress)}`;
+    const { refusal } = await limiter.request({ name, policy });
     if (refusal !== undefined) throw refusal;
   }
 

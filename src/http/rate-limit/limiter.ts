@@ -1,6 +1,6 @@
 import { ApiError } from '../../graphql/errors.ts';
 import type { Clock } from '../../platform/clock.ts';
-import type { BucketStore } from './store.ts';
+import type { Bucket, BucketStore } from './store.ts';
 import type { BucketPolicy, Taken } from './token-bucket.ts';
 
 const seconds = (ms: number) => Math.ceil(ms / 1000);
@@ -14,8 +14,7 @@ export function rateLimited(message: string, retryAfterMs: number): ApiError {
 
 /** The bucket's state as headers: the source's, and those of draft-ietf-httpapi-ratelimit-headers-10. */
 export function rateLimitHeaders(
-  { remaining, fullAfterMs }: Taken,
-  { burst, perSecond }: BucketPolicy,
+  { remaining, fullAfterMs, policy: { burst, perSecond } }: Taken,
   nowMs: number,
 ): Record<string, string> {
   return {
@@ -27,39 +26,58 @@ export function rateLimitHeaders(
   };
 }
 
-/** Counts the requests of clients and the failures of those who guess. */
-export interface RateLimiter {
-  /** Takes a client's token. Returns the headers to answer with; `refusal` where the bucket was empty. */
-  request(
-    client: string,
-    policy: BucketPolicy,
-  ): Promise<{ headers: Record<string, string>; refusal: ApiError | undefined }>;
-  /** Counts a failure under a name. Throws RATE_LIMITED where there were too many. */
+/** Counts those who guess, by name: an address, an account. */
+export interface Failures {
+  /** Counts a failure. Throws RATE_LIMITED where there were too many. */
   failure(name: string): Promise<void>;
   /** Takes a failure back that was counted before it was known to be none. */
   forgive(name: string): Promise<void>;
 }
 
+/** Counts the requests of clients and the failures of those who guess. */
+export interface RateLimiter {
+  /**
+   * Takes a token of a client and of its account, or of neither. Returns the headers to answer with, which tell of the
+   * emptier bucket; `refusal` where one was empty.
+   */
+  request(
+    client: Bucket,
+    account?: Bucket,
+  ): Promise<{ headers: Record<string, string>; refusal: ApiError | undefined }>;
+  /** Failed logins: passwords can be guessed. */
+  readonly logins: Failures;
+  /** Failed keys, tokens and secrets, which any web page can have a browser send: they must not lock a login out. */
+  readonly credentials: Failures;
+}
+
 export interface RateLimiterOptions {
   readonly store: BucketStore;
   readonly clock: Clock;
-  /** The bucket of failures under one name. */
+  /** The bucket of failures of one kind under one name. */
   readonly failures: BucketPolicy;
 }
 
 export function createRateLimiter({ store, clock, failures }: RateLimiterOptions): RateLimiter {
+  const failuresOf = (kind: string): Failures => {
+    const bucketOf = (name: string): Bucket => ({ name: `failure:${kind}:${name}`, policy: failures });
+    return {
+      async failure(name) {
+        const { allowed, retryAfterMs } = await store.take(bucketOf(name));
+        if (!allowed) throw rateLimited('Too many failed attempts: wait for Retry-After.', retryAfterMs);
+      },
+      forgive: (name) => store.giveBack(bucketOf(name)),
+    };
+  };
   return {
-    async request(client, policy) {
-      const taken = await store.take(`client:${client}`, policy);
-      const refusal = taken.allowed
-        ? undefined
-        : rateLimited('Too many requests: wait for Retry-After.', taken.retryAfterMs);
-      return { headers: rateLimitHeaders(taken, policy, clock.now()), refusal };
+    async request(client, account) {
+      const taken = await store.take(client, account);
+      const headers = rateLimitHeaders(taken, clock.now());
+      if (taken.allowed) return { headers, refusal: undefined };
+      const whose = taken.policy === account?.policy ? ' with the credentials of this account together' : '';
+      const message = `Too many requests${whose}: wait for Retry-After.`;
+      return { headers, refusal: rateLimited(message, taken.retryAfterMs) };
     },
-    async failure(name) {
-      const { allowed, retryAfterMs } = await store.take(`failure:${name}`, failures);
-      if (!allowed) throw rateLimited('Too many failed attempts: wait for Retry-After.', retryAfterMs);
-    },
-    forgive: (name) => store.giveBack(`failure:${name}`, failures),
+    logins: failuresOf('login'),
+    credentials: failuresOf('credential'),
   };
 }

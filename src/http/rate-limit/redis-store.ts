@@ -1,9 +1,9 @@
-import { Redis } from 'ioredis';
+import { type ClientContext, Redis, type Result } from 'ioredis';
 import type { Clock } from '../../platform/clock.ts';
 import type { Logger } from '../../platform/log.ts';
 import type { Metrics } from '../../platform/metrics.ts';
-import { type BucketStore, memoryBuckets } from './store.ts';
-import { type BucketPolicy, describe, type Taken } from './token-bucket.ts';
+import { type Bucket, type BucketStore, memoryBuckets } from './store.ts';
+import { describe, type Taken } from './token-bucket.ts';
 
 /** Redis may take this long before the request goes on without it. */
 const COMMAND_TIMEOUT_MS = 100;
@@ -14,24 +14,51 @@ const PREFIX = 'content-graph:bucket:';
 
 /**
  * token-bucket.ts as one atomic script on Redis' own clock, so that all instances share one bucket exactly. Numbers
- * go back as text: Redis cuts Lua's to integers. The key ends when the bucket is full, which is what no key means.
- * KEYS[1] bucket; ARGV burst, tokens a second, tokens to take (1) or give back (-1).
+ * go back as text: Redis cuts Lua's to integers. A key ends when its bucket is full, which is what no key means. A
+ * bucket that is stamped ahead of the clock, which was set back or is another server's now, refills from now on.
+ * KEYS buckets; ARGV tokens to take from each (1) or give back (-1), then burst and tokens a second of each.
  */
 const SCRIPT = `
-local burst, rate, n = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
+local n = tonumber(ARGV[1])
 local time = redis.call('TIME')
 local now = tonumber(time[1]) * 1000 + tonumber(time[2]) / 1000
-local bucket = redis.call('HMGET', KEYS[1], 'tokens', 'at')
-local at = tonumber(bucket[2]) or now
-local tokens = math.min(burst, (tonumber(bucket[1]) or burst) + math.max(0, now - at) * rate / 1000)
-local allowed = tokens >= n
-if allowed then tokens = math.min(burst, tokens - n) end
-redis.call('HSET', KEYS[1], 'tokens', string.format('%.9f', tokens), 'at', string.format('%.3f', math.max(now, at)))
-redis.call('PEXPIRE', KEYS[1], math.ceil((burst - tokens) / rate * 1000) + 1000)
-return { allowed and 1 or 0, string.format('%.9f', tokens) }`;
+local missing, ahead, allowed = {}, {}, true
+for i, key in ipairs(KEYS) do
+  local burst, rate = tonumber(ARGV[2 * i]), tonumber(ARGV[2 * i + 1])
+  local bucket = redis.call('HMGET', key, 'missing', 'at')
+  local at = tonumber(bucket[2]) or now
+  missing[i] = math.max(0, (tonumber(bucket[1]) or 0) - math.max(0, now - at) * rate / 1000)
+  ahead[i] = at > now
+  allowed = allowed and (n < 0 or burst - missing[i] >= n)
+end
+local result = { allowed and 1 or 0 }
+for i, key in ipairs(KEYS) do
+  if allowed then missing[i] = math.max(0, missing[i] + n) end
+  result[i + 1] = string.format('%.9f', missing[i])
+  if allowed or ahead[i] then
+    redis.call('HSET', key, 'missing', result[i + 1], 'at', string.format('%.3f', now))
+    redis.call('PEXPIRE', key, math.ceil(missing[i] / tonumber(ARGV[2 * i + 1]) * 1000) + 1000)
+  end
+end
+return result`;
 
-interface Scripted {
-  tokenBucket(key: string, burst: number, perSecond: number, tokens: number): Promise<[number, string]>;
+declare module 'ioredis' {
+  interface RedisCommander<Context extends ClientContext> {
+    tokenBucket(
+      keyCount: number,
+      ...keysAndArguments: readonly (string | number)[]
+    ): Result<[allowed: number, ...missing: string[]], Context>;
+  }
+}
+
+/**
+ * The names of the keys. In a cluster a script's keys must live on one server, which the part in braces decides: that
+ * of the bucket that many share.
+ */
+function keysOf(own: Bucket, shared: Bucket | undefined): string[] {
+  return shared === undefined
+    ? [PREFIX + own.name]
+    : [`${PREFIX}{${shared.name}}:${own.name}`, `${PREFIX}{${shared.name}}`];
 }
 
 /** Rejects where the answer is not there in time. One that came in while this process was busy is in time. */
@@ -56,7 +83,7 @@ export interface RedisBucketsOptions {
  * so once in its log and all the while in its metrics, and comes back to Redis by itself.
  */
 export function redisBuckets({ url, clock, log, metrics }: RedisBucketsOptions): BucketStore {
-  const own = memoryBuckets(clock);
+  const memory = memoryBuckets(clock);
   const redis = new Redis(url, {
     connectTimeout: 2_000,
     // A connection that has gone silent is given up: TCP itself would try for a quarter of an hour.
@@ -64,8 +91,7 @@ export function redisBuckets({ url, clock, log, metrics }: RedisBucketsOptions):
     maxRetriesPerRequest: 0,
     retryStrategy: (attempt) => Math.min(attempt * 100, BACK_OFF_MS),
   });
-  redis.defineCommand('tokenBucket', { numberOfKeys: 1, lua: SCRIPT });
-  const scripted = redis as unknown as Scripted;
+  redis.defineCommand('tokenBucket', { lua: SCRIPT });
   let down = false;
   let retryAtMs = 0;
   metrics.gauge(
@@ -82,14 +108,14 @@ export function redisBuckets({ url, clock, log, metrics }: RedisBucketsOptions):
   }
   redis.on('error', failed);
 
-  async function run(
-    name: string,
-    { burst, perSecond }: BucketPolicy,
-    tokens: number,
-  ): Promise<[number, string] | undefined> {
+  /** What the script answers; undefined where Redis does not. */
+  async function run(tokens: number, own: Bucket, shared?: Bucket) {
     if (down && (performance.now() < retryAtMs || redis.status !== 'ready')) return undefined;
+    const keys = keysOf(own, shared);
+    const policies = shared === undefined ? [own.policy] : [own.policy, shared.policy];
+    const limits = policies.flatMap(({ burst, perSecond }) => [burst, perSecond]);
     try {
-      const result = await inTime(scripted.tokenBucket(PREFIX + name, burst, perSecond, tokens));
+      const result = await inTime(redis.tokenBucket(keys.length, ...keys, tokens, ...limits));
       if (down) log.info('Redis answers again: rate limits are shared');
       down = false;
       return result;
@@ -100,14 +126,18 @@ export function redisBuckets({ url, clock, log, metrics }: RedisBucketsOptions):
   }
 
   return {
-    async take(name, policy): Promise<Taken> {
-      const result = await run(name, policy, 1);
-      return result === undefined
-        ? own.take(name, policy)
-        : describe(result[0] === 1, Number(result[1]), policy);
+    async take(own, shared): Promise<Taken> {
+      const result = await run(1, own, shared);
+      if (result === undefined) return memory.take(own, shared);
+      const [allowed, first, second] = result;
+      return describe(
+        allowed === 1,
+        { policy: own.policy, missing: Number(first) },
+        shared && { policy: shared.policy, missing: Number(second) },
+      );
     },
-    async giveBack(name, policy) {
-      if ((await run(name, policy, -1)) === undefined) await own.giveBack(name, policy);
+    async giveBack(bucket) {
+      if ((await run(-1, bucket)) === undefined) await memory.giveBack(bucket);
     },
     async close() {
       redis.disconnect();

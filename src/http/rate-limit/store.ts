@@ -1,13 +1,26 @@
 import { LRUCache } from 'lru-cache';
 import type { Clock } from '../../platform/clock.ts';
-import { type BucketPolicy, type BucketState, giveBack, type Taken, take } from './token-bucket.ts';
+import {
+  type BucketPolicy,
+  type BucketState,
+  describe,
+  holdsToken,
+  levelAt,
+  type Taken,
+} from './token-bucket.ts';
+
+/** A bucket by its name. */
+export interface Bucket {
+  readonly name: string;
+  readonly policy: BucketPolicy;
+}
 
 /** Where buckets are kept, by name. */
 export interface BucketStore {
-  /** Takes a token from the bucket, if there is one. */
-  take(name: string, policy: BucketPolicy): Promise<Taken> | Taken;
-  /** Puts a token back into the bucket. */
-  giveBack(name: string, policy: BucketPolicy): Promise<void>;
+  /** Takes a token from the bucket, and from the one that it shares with others; from neither where one has none. */
+  take(own: Bucket, shared?: Bucket): Promise<Taken> | Taken;
+  /** Puts a token back into the bucket, for work that turned out not to count. */
+  giveBack(bucket: Bucket): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -17,15 +30,42 @@ const MAX_BUCKETS = 100_000;
 /** Buckets of this process alone. */
 export function memoryBuckets(clock: Clock): BucketStore {
   const buckets = new LRUCache<string, BucketState>({ max: MAX_BUCKETS });
-  return {
-    take(name, policy) {
-      const { state, taken } = take(buckets.get(name), clock.now(), policy);
+
+  function stateOf(name: string, nowMs: number): BucketState {
+    let state = buckets.get(name);
+    if (state === undefined) {
+      state = { missing: 0, atMs: nowMs };
       buckets.set(name, state);
-      return taken;
+    }
+    return state;
+  }
+
+  function set(state: BucketState, missing: number, nowMs: number): void {
+    state.missing = missing;
+    state.atMs = nowMs;
+  }
+
+  return {
+    take(own, shared) {
+      const nowMs = clock.elapsedMs();
+      const ownState = stateOf(own.name, nowMs);
+      const sharedState = shared && stateOf(shared.name, nowMs);
+      const first = levelAt(ownState, nowMs, own.policy);
+      const second = shared && levelAt(sharedState, nowMs, shared.policy);
+      const allowed = holdsToken(first) && (second === undefined || holdsToken(second));
+      if (!allowed) return describe(false, first, second);
+      first.missing += 1;
+      set(ownState, first.missing, nowMs);
+      if (second !== undefined && sharedState !== undefined) {
+        second.missing += 1;
+        set(sharedState, second.missing, nowMs);
+      }
+      return describe(true, first, second);
     },
-    async giveBack(name, policy) {
-      const state = buckets.get(name);
-      if (state !== undefined) buckets.set(name, giveBack(state, clock.now(), policy));
+    async giveBack({ name, policy }) {
+      const nowMs = clock.elapsedMs();
+      const state = stateOf(name, nowMs);
+      set(state, Math.max(0, levelAt(state, nowMs, policy).missing - 1), nowMs);
     },
     close: async () => undefined,
   };

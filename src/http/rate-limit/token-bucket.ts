@@ -6,59 +6,64 @@ export interface BucketPolicy {
   readonly perSecond: number;
 }
 
-/** A bucket at one moment. */
+/**
+ * A bucket at one moment, as what is missing from it. A full one misses nothing, whatever its policy: it needs no state,
+ * and credentials with limits of their own can share the bucket of their account without emptying it for each other.
+ */
 export interface BucketState {
-  readonly tokens: number;
-  readonly atMs: number;
+  missing: number;
+  atMs: number;
+}
+
+/** A bucket as a request finds it, or leaves it. */
+export interface Level {
+  readonly policy: BucketPolicy;
+  missing: number;
 }
 
 /** What became of a request for a token. */
 export interface Taken {
   readonly allowed: boolean;
+  /** The policy of the bucket that is told of: the emptier one, where there are two. */
+  readonly policy: BucketPolicy;
   /** Whole tokens left. */
   readonly remaining: number;
-  /** Until the next token is there; 0 where the request was allowed. */
+  /** Until the next token is there, in each bucket; 0 where the request was allowed. */
   readonly retryAfterMs: number;
   /** Until the bucket is full again. */
   readonly fullAfterMs: number;
 }
 
-/** The tokens at `nowMs`, refilled continuously. A clock that goes back takes nothing away. */
-function refilled(state: BucketState | undefined, nowMs: number, { burst, perSecond }: BucketPolicy): number {
-  if (state === undefined) return burst;
+/**
+ * The bucket at `nowMs`, refilled continuously. One from the future has been stamped by a clock that was set back
+ * since: it refills from now on.
+ */
+export function levelAt(state: BucketState | undefined, nowMs: number, policy: BucketPolicy): Level {
+  if (state === undefined) return { policy, missing: 0 };
   const elapsedMs = Math.max(0, nowMs - state.atMs);
-  return Math.min(burst, state.tokens + (elapsedMs * perSecond) / 1000);
+  return { policy, missing: Math.max(0, state.missing - (elapsedMs * policy.perSecond) / 1000) };
 }
 
-/** Describes a bucket that holds `tokens` after a token was taken, or could not be. */
-export function describe(allowed: boolean, tokens: number, { burst, perSecond }: BucketPolicy): Taken {
+const tokensIn = ({ policy, missing }: Level) => policy.burst - missing;
+
+/** Whether there is a whole token in the bucket. */
+export function holdsToken(level: Level): boolean {
+  return tokensIn(level) >= 1;
+}
+
+function retryAfterMs(level: Level): number {
+  return Math.max(0, ((1 - tokensIn(level)) / level.policy.perSecond) * 1000);
+}
+
+/** Describes the bucket, or the two, after a token was taken from each, or from none. */
+export function describe(allowed: boolean, first: Level, second: Level = first): Taken {
+  const emptier = tokensIn(second) < tokensIn(first) ? second : first;
+  const { policy, missing } = emptier;
   return {
     allowed,
-    remaining: Math.floor(tokens),
-    retryAfterMs: allowed ? 0 : ((1 - tokens) / perSecond) * 1000,
-    fullAfterMs: ((burst - tokens) / perSecond) * 1000,
-  };
-}
-
-/** Takes one token if there is one. A pure function: undefined is a bucket that nobody has touched, a full one. */
-export function take(
-  state: BucketState | undefined,
-  nowMs: number,
-  policy: BucketPolicy,
-): { state: BucketState; taken: Taken } {
-  const tokens = refilled(state, nowMs, policy);
-  const allowed = tokens >= 1;
-  const left = allowed ? tokens - 1 : tokens;
-  return {
-    state: { tokens: left, atMs: Math.max(nowMs, state?.atMs ?? nowMs) },
-    taken: describe(allowed, left, policy),
-  };
-}
-
-/** Puts a token back, for work that turned out not to count. */
-export function giveBack(state: BucketState, nowMs: number, policy: BucketPolicy): BucketState {
-  return {
-    tokens: Math.min(policy.burst, refilled(state, nowMs, policy) + 1),
-    atMs: Math.max(nowMs, state.atMs),
+    policy,
+    remaining: Math.max(0, Math.floor(tokensIn(emptier))),
+    retryAfterMs: allowed ? 0 : Math.max(retryAfterMs(first), retryAfterMs(second)),
+    fullAfterMs: (missing / policy.perSecond) * 1000,
   };
 }

@@ -20,7 +20,8 @@ builder.mutationFields((t) => ({
   createApiKey: t.field({
     account: true,
     type: CreatedApiKey,
-    description: 'Makes an API key for the viewer’s account. Needs a session; otherwise FORBIDDEN.',
+    description:
+      'Makes an API key for the viewer’s account, which may have 100 that are neither revoked nor expired: the next is BAD_USER_INPUT. Needs a session; otherwise FORBIDDEN.',
     args: {
       name: t.arg.string({ required: true, description: 'What it is for, 1 to 100 characters.' }),
       scopes: t.arg.stringList({

@@ -1,9 +1,9 @@
-import { createApiKey, revokeApiKey } from '../../auth/api-key/store.ts';
+import { createApiKeyWithinLimit, KeyLimitError, revokeApiKey } from '../../auth/api-key/store.ts';
 import { revokeOAuthGrant } from '../../auth/oauth/grants.ts';
 import { accountFailures, type Passwords } from '../../auth/password-check.ts';
 import type { Principal } from '../../auth/principal.ts';
 import { revokeSession, revokeSessionsOf } from '../../auth/session/store.ts';
-import { badInput } from '../../graphql/errors.ts';
+import { ApiError, badInput } from '../../graphql/errors.ts';
 import { statement } from '../../platform/db/statement.ts';
 import type { UnitOfWork } from '../../platform/db/unit-of-work.ts';
 import { checkExpiry, checkKeyName, checkNewPassword, checkScopes } from './rules.ts';
@@ -27,10 +27,11 @@ export async function makeApiKey(
     scopes: checkScopes(scopes, principal),
     expiresAt: checkExpiry(expiresAt, Date.now()),
   };
-  return work.withPrisma(async (prisma) => {
-    const { id, key } = await createApiKey(prisma, wanted);
-    return { key, apiKey: await prisma.apiKey.findUniqueOrThrow({ where: { id } }) };
+  const { id, key } = await createApiKeyWithinLimit(work, wanted).catch((error: unknown) => {
+    throw error instanceof KeyLimitError ? new ApiError('BAD_USER_INPUT', error.message) : error;
   });
+  const apiKey = await work.withPrisma((prisma) => prisma.apiKey.findUniqueOrThrow({ where: { id } }));
+  return { key, apiKey };
 }
 
 /** Ends a key of the caller's account. False where it has no such key (any more). */

@@ -138,12 +138,13 @@ describe('a watched connection', () => {
 describe('a client at its number of streams', () => {
   it('gets another one in place of those that do not answer', async () => {
     const { watch } = make();
-    const limit = createStreamLimit(2, watch);
+    const limit = createStreamLimit({ maximum: 2, accountFactor: 1, halfOpen: watch });
+    const open = (client: string, connection: Socket) => limit.open({ client, connection });
     const [one, two, three] = [new Socket(1), new Socket(2), new Socket(3)];
-    await limit.open('client', one);
-    const close = await limit.open('client', two);
+    await open('client', one);
+    const close = await open('client', two);
     failed.set(1, 2);
-    await limit.open('client', three);
+    await open('client', three);
     expect([one.ended, two.ended, three.ended, limit.total]).toEqual([true, false, false, 2]);
     close();
     close();
@@ -152,27 +153,29 @@ describe('a client at its number of streams', () => {
 
   it('is refused where all of them answer, and loses none of another client', async () => {
     const { watch } = make();
-    const limit = createStreamLimit(1, watch);
+    const limit = createStreamLimit({ maximum: 1, accountFactor: 1, halfOpen: watch });
+    const open = (client: string, connection: Socket) => limit.open({ client, connection });
     const [own, other] = [new Socket(1), new Socket(2)];
-    await limit.open('client', own);
-    await limit.open('other', other);
+    await open('client', own);
+    await open('other', other);
     failed = new Map([
       [1, 1],
       [2, 9],
     ]);
-    await expect(limit.open('client', new Socket(3))).rejects.toThrow(ApiError);
+    await expect(open('client', new Socket(3))).rejects.toThrow(ApiError);
     expect([own.ended, other.ended, limit.total]).toEqual([false, false, 2]);
   });
 
   it('makes one look a second, however often it asks', async () => {
     const { watch } = make();
-    const limit = createStreamLimit(1, watch);
-    await limit.open('client', new Socket(1));
-    const asked = Array.from({ length: 50 }, () => limit.open('client', new Socket(2)));
+    const limit = createStreamLimit({ maximum: 1, accountFactor: 1, halfOpen: watch });
+    const open = (client: string, connection: Socket) => limit.open({ client, connection });
+    await open('client', new Socket(1));
+    const asked = Array.from({ length: 50 }, () => open('client', new Socket(2)));
     expect((await Promise.allSettled(asked)).map(({ status }) => status)).not.toContain('fulfilled');
     expect(looks).toBe(1);
     await vi.advanceTimersByTimeAsync(1_001);
-    await expect(limit.open('client', new Socket(2))).rejects.toThrow(ApiError);
+    await expect(open('client', new Socket(2))).rejects.toThrow(ApiError);
     expect(looks).toBe(2);
   });
 });

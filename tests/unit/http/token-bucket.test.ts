@@ -1,81 +1,160 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type BucketState, giveBack, take } from '../../../src/http/rate-limit/token-bucket.ts';
-import { BucketModel, policies, steps } from '../../support/bucket-model.ts';
+import { type Bucket, memoryBuckets } from '../../../src/http/rate-limit/store.ts';
+import type { BucketPolicy, Taken } from '../../../src/http/rate-limit/token-bucket.ts';
+import { BucketModel, policies, sharings, steps, takeAll } from '../../support/bucket-model.ts';
+import { steppedClock } from '../../support/stepped-clock.ts';
 
-const START_MS = 1_800_000_000_000;
 /** What two ways of adding fractions may differ by. */
 const EPSILON = 1e-6;
+const isAHairFrom = (tokens: number, whole: number) => Math.abs(tokens - whole) < EPSILON;
+
+const clock = steppedClock();
+const store = memoryBuckets(clock);
+/** Buckets of one process answer at once. */
+const take = (own: Bucket, shared?: Bucket) => store.take(own, shared) as Taken;
+let names = 0;
+/** A bucket that nobody has touched. */
+function newBucket(policy: BucketPolicy): Bucket {
+  names += 1;
+  return { name: `bucket ${names}`, policy };
+}
+
+/** Takes from the models what was taken. A hair from a whole token both answers are right. */
+function follow({ allowed }: Taken, models: readonly BucketModel[], hair: boolean): void {
+  if (!hair) expect(allowed).toBe(takeAll(models));
+  else if (allowed) for (const model of models) model.remove();
+}
+
+function expectRemaining({ remaining }: Taken, tokens: number): void {
+  expect(Math.abs(remaining - Math.floor(tokens))).toBeLessThanOrEqual(
+    isAHairFrom(tokens, Math.round(tokens)) ? 1 : 0,
+  );
+}
 
 describe('the token bucket', () => {
-  it('allows and holds what the model does, whatever comes when', () => {
-    fc.assert(
-      fc.property(policies, steps(5_000), (policy, sequence) => {
+  it('allows and holds what the model does, whatever comes when', async () => {
+    let refused = 0;
+    await fc.assert(
+      fc.asyncProperty(policies, steps(5_000), async (policy, sequence) => {
         const model = new BucketModel(policy);
-        let state: BucketState | undefined;
-        let nowMs = START_MS;
+        const bucket = newBucket(policy);
         for (const { afterMs, kind } of sequence) {
-          nowMs += afterMs;
+          clock.advance(afterMs);
           model.pass(afterMs);
           if (kind === 'give-back') {
             model.giveBack();
-            if (state !== undefined) state = giveBack(state, nowMs, policy);
+            await store.giveBack(bucket);
             continue;
           }
-          // Where the model is a hair from a whole token both answers are right, and the sequence says no more.
-          if (Math.abs(model.tokens - 1) < EPSILON) return;
-          const result = take(state, nowMs, policy);
-          state = result.state;
-          expect(result.taken.allowed).toBe(model.take());
-          expect(state.tokens).toBeCloseTo(model.tokens, 5);
-          expect(Math.abs(result.taken.remaining - Math.floor(model.tokens))).toBeLessThanOrEqual(
-            Math.abs(model.tokens - Math.round(model.tokens)) < EPSILON ? 1 : 0,
-          );
+          const hair = isAHairFrom(model.tokens, 1);
+          const taken = take(bucket);
+          follow(taken, [model], hair);
+          if (!taken.allowed) refused += 1;
+          expectRemaining(taken, model.tokens);
         }
       }),
       { numRuns: 500 },
     );
+    expect(refused).toBeGreaterThan(500);
   });
 
   it('says truly when the next token is there and when it is full', () => {
     fc.assert(
       fc.property(policies, fc.integer({ min: 1, max: 300 }), (policy, takes) => {
-        let state: BucketState | undefined;
-        let last = take(state, START_MS, policy);
-        for (let i = 0; i < takes; i += 1) {
-          last = take(state, START_MS, policy);
-          state = last.state;
-        }
-        const { allowed, retryAfterMs, fullAfterMs } = last.taken;
-        const again = (afterMs: number) => take(state, START_MS + afterMs, policy);
+        const afterWaiting = (waitMs: number) => {
+          const bucket = newBucket(policy);
+          let last = take(bucket);
+          for (let i = 0; i < takes; i += 1) last = take(bucket);
+          clock.advance(waitMs);
+          return { last, next: take(bucket) };
+        };
+        const { allowed, retryAfterMs, fullAfterMs } = afterWaiting(0).last;
         expect(retryAfterMs > 0).toBe(!allowed);
         if (!allowed) {
-          expect(again(Math.ceil(retryAfterMs)).taken.allowed).toBe(true);
-          expect(again(Math.max(0, Math.floor(retryAfterMs) - 1)).taken.allowed).toBe(false);
+          expect(afterWaiting(Math.ceil(retryAfterMs)).next.allowed).toBe(true);
+          expect(afterWaiting(Math.max(0, Math.floor(retryAfterMs) - 1)).next.allowed).toBe(false);
         }
-        expect(again(Math.ceil(fullAfterMs)).state.tokens).toBeCloseTo(policy.burst - 1, 6);
+        expectRemaining(afterWaiting(Math.ceil(fullAfterMs)).next, policy.burst - 1);
       }),
     );
   });
 
-  it('never holds more than its burst nor less than nothing, and gets nothing from a clock that goes back', () => {
-    const anyTimes = fc.array(fc.integer({ min: -10_000, max: 10_000 }), { maxLength: 100 });
-    fc.assert(
-      fc.property(policies, anyTimes, (policy, times) => {
-        let state: BucketState | undefined;
-        let latest = START_MS;
-        let allowed = 0;
-        for (const offset of times) {
-          const result = take(state, START_MS + offset, policy);
-          latest = Math.max(latest, START_MS + offset);
-          state = result.state;
-          if (result.taken.allowed) allowed += 1;
-          expect(state.tokens).toBeGreaterThanOrEqual(0);
-          expect(state.tokens).toBeLessThanOrEqual(policy.burst);
+  it('refills by the time that passes, wherever the time of day is set to', () => {
+    const policy = { burst: 10, perSecond: 2 };
+    for (const adjustedMs of [-86_400_000, -1, 1, 86_400_000]) {
+      const bucket = newBucket(policy);
+      for (let i = 0; i < 10; i += 1) expect(take(bucket).allowed).toBe(true);
+      clock.adjust(adjustedMs);
+      expect(take(bucket)).toMatchObject({ allowed: false, retryAfterMs: 500 });
+      clock.advance(500);
+      expect(take(bucket).allowed).toBe(true);
+    }
+  });
+});
+
+describe('a bucket of one client and one that several share', () => {
+  it('give a token both or neither, as the models do, and tell of the emptier', async () => {
+    let refusedByShared = 0;
+    let refusedByOwn = 0;
+    await fc.assert(
+      fc.asyncProperty(sharings, steps(2_000), async ({ own, shared }, sequence) => {
+        const models = own.map((policy) => new BucketModel(policy));
+        const sharedModel = new BucketModel(shared);
+        const clients = own.map(newBucket);
+        const common = newBucket(shared);
+        for (const { afterMs, client, kind } of sequence) {
+          const bucket = clients[client] ?? common;
+          const model = models[client] ?? sharedModel;
+          clock.advance(afterMs);
+          for (const each of [...models, sharedModel]) each.pass(afterMs);
+          if (kind === 'give-back') {
+            model.giveBack();
+            await store.giveBack(bucket);
+            continue;
+          }
+          const both = [model, sharedModel];
+          const hair = both.some(({ tokens }) => isAHairFrom(tokens, 1));
+          const ownIsEmpty = model.tokens < 1;
+          const taken = take(bucket, common);
+          follow(taken, both, hair);
+          if (!taken.allowed && ownIsEmpty) refusedByOwn += 1;
+          else if (!taken.allowed) refusedByShared += 1;
+          expectRemaining(taken, Math.min(model.tokens, sharedModel.tokens));
+          if (Math.abs(model.tokens - sharedModel.tokens) > EPSILON)
+            expect(taken.policy).toBe(model.tokens < sharedModel.tokens ? bucket.policy : shared);
         }
-        const elapsedMs = latest - (START_MS + Math.min(0, ...times));
-        expect(allowed).toBeLessThanOrEqual(policy.burst + (elapsedMs * policy.perSecond) / 1000 + EPSILON);
+      }),
+      { numRuns: 500 },
+    );
+    expect(Math.min(refusedByOwn, refusedByShared)).toBeGreaterThan(500);
+  });
+
+  it('are waited for until each has a token', () => {
+    fc.assert(
+      fc.property(sharings, fc.integer({ min: 1, max: 40 }), ({ own: [policy], shared }, takes) => {
+        const afterWaiting = (waitMs: number) => {
+          const buckets = [newBucket(policy ?? shared), newBucket(shared)] as const;
+          let last = take(...buckets);
+          for (let i = 0; i < takes; i += 1) last = take(...buckets);
+          clock.advance(waitMs);
+          return { last, next: take(...buckets) };
+        };
+        const { allowed, retryAfterMs } = afterWaiting(0).last;
+        if (allowed) return;
+        expect(afterWaiting(Math.ceil(retryAfterMs)).next.allowed).toBe(true);
+        expect(afterWaiting(Math.max(0, Math.floor(retryAfterMs) - 1)).next.allowed).toBe(false);
       }),
     );
+  });
+
+  it('are not emptied for a client with greater limits by one with lesser ones', () => {
+    const great = newBucket({ burst: 1_000, perSecond: 0.001 });
+    const small = newBucket({ burst: 10, perSecond: 0.001 });
+    const { name } = newBucket(great.policy);
+    const allowedOf = (own: Bucket) => take(own, { name, policy: own.policy }).allowed;
+    for (let i = 0; i < 5; i += 1) expect(allowedOf(small)).toBe(true);
+    for (let i = 0; i < 995; i += 1) expect(allowedOf(great)).toBe(true);
+    expect(allowedOf(great)).toBe(false);
   });
 });
