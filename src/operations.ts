@@ -5,10 +5,12 @@ import type { Anonymous, Caller } from './auth/principal.ts';
 import type { PostFeed } from './events/feed.ts';
 import type { Context } from './graphql/context.ts';
 import { createAccountCheck } from './http/account-check.ts';
+import { createAskedFields } from './http/asked-fields.ts';
 import { createDocuments } from './http/document.ts';
 import { createGate, type Gate } from './http/gate.ts';
 import { createHalfOpenWatch } from './http/half-open.ts';
 import { createIdempotentRunner } from './http/idempotency/idempotent-runner.ts';
+import { createReplayCheck } from './http/idempotency/replay-check.ts';
 import { createOperationCheck, type OperationCheck } from './http/operation.ts';
 import { createOperationLimiter } from './http/operation-limits/cost.ts';
 import type { OperationContext } from './http/request-state.ts';
@@ -59,6 +61,7 @@ export function createOperations(options: OperationsOptions): Operations {
   const { config, database, log, clock, metrics, schema, anonymous, lookAhead, passwords, feed } = options;
   const { eventGate, streamMetrics, checkOrigin, stillValid, shutdown, onCommit } = options;
   const limits = config.operationLimits;
+  const askedFields = createAskedFields(schema);
   const gate = createGate(config.maxConcurrentOperations, config.maxQueuedOperations);
   const halfOpen = createHalfOpenWatch({ log, onEnd: streamMetrics.cutOff });
   const streams = createStreamLimit({
@@ -93,7 +96,7 @@ export function createOperations(options: OperationsOptions): Operations {
     check: createOperationCheck({
       documents: createDocuments({ schema, introspection: config.introspection, limits }),
       limiter: createOperationLimiter(schema, limits),
-      needsAccount: createAccountCheck(schema, anonymous),
+      needsAccount: createAccountCheck(askedFields, anonymous),
       checkOrigin,
     }),
     contextOf(initial) {
@@ -115,6 +118,7 @@ export function createOperations(options: OperationsOptions): Operations {
       log,
       retentionMs: config.idempotencyRetentionMs,
       limits,
+      replayCheck: createReplayCheck(askedFields),
     }),
     subscribe: createSubscriber({ runner, eventGate, streams, metrics: streamMetrics, untilExpiry, log }),
   };

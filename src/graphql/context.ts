@@ -1,9 +1,10 @@
 import type { Passwords } from '../auth/password-check.ts';
 import { type Caller, isAuthenticated, type Principal } from '../auth/principal.ts';
+import type { Scope } from '../auth/scopes.ts';
 import type { FeedEvent } from '../events/feed.ts';
 import type { Queryable } from '../platform/db/statement.ts';
 import type { UnitOfWork } from '../platform/db/unit-of-work.ts';
-import { forbidden, unauthenticated } from './errors.ts';
+import { unauthenticated } from './errors.ts';
 
 /** What every resolver gets. A new one is made for each operation and, in a subscription, for each event. */
 export interface Context {
@@ -15,6 +16,8 @@ export interface Context {
   readonly db: Queryable;
   /** The transaction of the mutation that runs; undefined in a query or subscription. */
   readonly unitOfWork: UnitOfWork | undefined;
+  /** Where a resolver notes the scopes that it has shown rows of others by; undefined where nobody asks. */
+  readonly notedScopes?: Set<Scope> | undefined;
   /** For whoever has to check or hash one: there is a limit to guessing and to how much is done at a time. */
   readonly passwords: Passwords;
   /** The events that this subscriber has still to get; the place is fixed when the promise resolves. */
@@ -25,13 +28,6 @@ export interface Context {
 export function unitOfWorkOf({ unitOfWork }: Context): UnitOfWork {
   if (unitOfWork === undefined) throw new Error('there is no unit of work outside a mutation');
   return unitOfWork;
-}
-
-/** The same for what only a person may do who has logged in (contract section 3). Throws FORBIDDEN to other credentials. */
-export function sessionOf(context: Context): Principal {
-  const principal = principalOf(context);
-  if (principal.kind === 'session') return principal;
-  throw forbidden('This is for a session: log in at /login.');
 }
 
 /** The account that acts. Throws UNAUTHENTICATED where there is none. */

@@ -13,9 +13,8 @@ import {
   Kind,
   type OperationDefinitionNode,
 } from 'graphql';
-import type { Scope } from '../auth/scopes.ts';
 import type { Context } from './context.ts';
-import { requireScope } from './scope-plugin.ts';
+import { guardsOf, requireGuards } from './scope-plugin.ts';
 
 /** Writes with one statement, and returns the row as it is then. */
 export type OneStatement = (args: Record<string, unknown>, context: Context) => Promise<object>;
@@ -107,8 +106,7 @@ export async function runOneStatement(
   } catch {
     return undefined;
   }
-  const { scope } = field.extensions as { scope?: Scope };
-  if (scope !== undefined) requireScope(context.caller, scope);
+  requireGuards(context.caller, guardsOf(field));
   const row = (await write(args, context)) as Record<string, unknown>;
   // Not by assignment: a client may call a member "__proto__".
   const payload = Object.fromEntries(

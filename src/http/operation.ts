@@ -111,7 +111,7 @@ export function createOperationCheck({
       const cost = limiter.costOf(document, operation, variables);
       if (request.headers.get('x-query-cost') === '1') state.cost = cost;
       limiter.check(cost);
-      if (state.caller?.kind === 'anonymous' && needsAccount(document, operation, variables))
+      if (state.caller?.kind === 'anonymous' && needsAccount({ document, operation, variables }))
         throw credentialsMissing();
       return document;
     },

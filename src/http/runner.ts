@@ -88,7 +88,8 @@ function located(error: unknown, operation: OperationDefinitionNode | undefined)
   return locatedError(error, field, [field.alias?.value ?? field.name.value]);
 }
 
-function operationOf({ document, operationName }: ExecutionArgs): OperationDefinitionNode | undefined {
+/** The operation of a valid document that is to run. */
+export function operationOf({ document, operationName }: ExecutionArgs): OperationDefinitionNode | undefined {
   return document.definitions.find(
     (node): node is OperationDefinitionNode =>
       node.kind === Kind.OPERATION_DEFINITION &&

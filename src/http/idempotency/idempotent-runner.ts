@@ -1,17 +1,27 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ExecutionArgs, ExecutionResult } from 'graphql';
 import { isAuthenticated } from '../../auth/principal.ts';
+import type { Scope } from '../../auth/scopes.ts';
 import { ApiError } from '../../graphql/errors.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Database } from '../../platform/db/database.ts';
 import type { Logger } from '../../platform/log.ts';
+import type { AskedOperation } from '../asked-fields.ts';
 import type { OperationContext } from '../request-state.ts';
 import { type CostCeilings, fixedResult, statusOf, stringifyResult, withCost } from '../result.ts';
-import { type Runner, refusedResult } from '../runner.ts';
+import { operationOf, type Runner, refusedResult } from '../runner.ts';
 import { fingerprint } from './fingerprint.ts';
 import { parseIdempotencyKey } from './key.ts';
+import type { ReplayCheck } from './replay-check.ts';
 import type { KeyOwner } from './seal.ts';
-import { findResponse, type StoredResponse, storeResponse, storeResponseAlone, tryLockKey } from './store.ts';
+import {
+  type Disclosure,
+  findResponse,
+  type StoredResponse,
+  storeResponse,
+  storeResponseAlone,
+  tryLockKey,
+} from './store.ts';
 
 export interface IdempotencyOptions {
   readonly runner: Runner;
@@ -21,12 +31,23 @@ export interface IdempotencyOptions {
   /** How long a response is kept. */
   readonly retentionMs: number;
   readonly limits: CostCeilings;
+  readonly replayCheck: ReplayCheck;
 }
 
+const NOTHING_SHOWN: Disclosure = { sessionId: null, scopes: [] };
 /** A duplicate waits for the first so long (contract section 6). */
 const WAIT_LIMIT_MS = 5_000;
 /** How often one waiter an instance asks whether another instance has finished. It holds no connection in between. */
 const POLL_MS = 50;
+
+/** A mutation with a key, and what makes two of them the same. */
+interface KeyedMutation {
+  readonly args: ExecutionArgs;
+  readonly context: OperationContext;
+  readonly owner: KeyOwner;
+  readonly print: Buffer;
+  readonly asked: AskedOperation;
+}
 
 interface Attempt {
   /** Undefined where the mutation did not run. */
@@ -48,79 +69,82 @@ export function createIdempotentRunner({
   log,
   retentionMs,
   limits,
+  replayCheck,
 }: IdempotencyOptions): (args: ExecutionArgs) => Promise<ExecutionResult> {
   /** The mutations that run in this process, by key: what each has stored once it is done. */
   const running = new Map<string, Promise<StoredResponse | undefined>>();
 
   const since = () => new Date(clock.now() - retentionMs);
 
-  function replay(stored: StoredResponse, print: Buffer, context: OperationContext): ExecutionResult {
-    if (!stored.fingerprint.equals(print)) {
-      const error = new ApiError(
+  /** The stored response. Throws IDEMPOTENCY_KEY_REUSED, and FORBIDDEN where it is not for this caller. */
+  function replay(stored: StoredResponse, keyed: KeyedMutation): ExecutionResult {
+    const { print, context, asked } = keyed;
+    if (!stored.fingerprint.equals(print))
+      throw new ApiError(
         'IDEMPOTENCY_KEY_REUSED',
         'This Idempotency-Key was used for another mutation or other variables.',
       );
-      return refusedResult(error, context, log);
-    }
+    replayCheck.require(asked, context.caller, stored);
     context.state.responseHeaders['idempotency-replayed'] = 'true';
     return fixedResult({}, stored);
   }
 
-  function inProgress(context: OperationContext): ExecutionResult {
-    const error = new ApiError(
+  function inProgress(): ApiError {
+    return new ApiError(
       'IDEMPOTENCY_IN_PROGRESS',
       'The first request with this Idempotency-Key still runs. Try again.',
       { headers: { 'retry-after': '1' } },
     );
-    return refusedResult(error, context, log);
   }
 
   /** One try: the mutation with its response, or the response that was there, or nothing where the key is taken. */
-  async function attempt(args: ExecutionArgs, owner: KeyOwner, print: Buffer): Promise<Attempt> {
+  async function attempt({ args, context, owner, print, asked }: KeyedMutation): Promise<Attempt> {
     let found: StoredResponse | undefined;
     let made: { readonly response: StoredResponse; readonly result: ExecutionResult } | undefined;
-    const make = (executed: ExecutionResult) => {
-      const answer = withCost(executed, (args.contextValue as OperationContext).state, limits);
+    const notedScopes = new Set<Scope>();
+    const make = (executed: ExecutionResult, disclosure: Disclosure) => {
+      const answer = withCost(executed, context.state, limits);
       const response = {
+        ...disclosure,
         fingerprint: print,
         status: statusOf(answer, 'application/json'),
         body: stringifyResult(answer),
       };
       return { response, result: fixedResult(answer, response) };
     };
-    const result = await runner.runMutation(args, {
-      async before(work) {
-        if (!(await tryLockKey(work, owner))) return false;
-        // Whoever had the key until now may have stored a response.
-        found = await findResponse(work, owner, since());
-        return found === undefined;
+    const result = await runner.runMutation(
+      { ...args, contextValue: { ...context, notedScopes } },
+      {
+        async before(work) {
+          if (!(await tryLockKey(work, owner))) return false;
+          // Whoever had the key until now may have stored a response.
+          found = await findResponse(work, owner, since());
+          return found === undefined;
+        },
+        async after(work, executed) {
+          made = make(executed, replayCheck.disclosureOf(asked, context.caller, notedScopes));
+          await storeResponse(work, owner, made.response, since());
+          return made.result;
+        },
+        async undone(executed) {
+          // Without an entry for data nothing was executed: variables that don't fit are refused before that.
+          if (executed.data === undefined) return executed;
+          made = make(executed, NOTHING_SHOWN);
+          // The lock ended with the transaction. Where somebody was faster, the key is theirs.
+          return (await storeResponseAlone(database, owner, made.response, since()))
+            ? made.result
+            : undefined;
+        },
       },
-      async after(work, executed) {
-        made = make(executed);
-        await storeResponse(work, owner, made.response, since());
-        return made.result;
-      },
-      async undone(executed) {
-        // Without an entry for data nothing was executed: variables that don't fit are refused before that.
-        if (executed.data === undefined) return executed;
-        made = make(executed);
-        // The lock ended with the transaction. Where somebody was faster, the key is theirs.
-        return (await storeResponseAlone(database, owner, made.response, since())) ? made.result : undefined;
-      },
-    });
+    );
     // Any other result is of a failure, also of one to commit: nothing is stored then.
     return { result, stored: result !== undefined && result === made?.result ? made.response : found };
   }
 
   /** Runs the mutation once the key is free everywhere, at most until the deadline. */
-  async function runFirst(
-    args: ExecutionArgs,
-    owner: KeyOwner,
-    print: Buffer,
-    deadlineMs: number,
-  ): Promise<Attempt> {
+  async function runFirst(keyed: KeyedMutation, deadlineMs: number): Promise<Attempt> {
     for (;;) {
-      const tried = await attempt(args, owner, print);
+      const tried = await attempt(keyed);
       const taken = tried.result === undefined && tried.stored === undefined;
       if (!taken || performance.now() + POLL_MS > deadlineMs) return tried;
       await delay(POLL_MS);
@@ -138,34 +162,26 @@ export function createIdempotentRunner({
     return done;
   }
 
-  async function runKeyed(
-    args: ExecutionArgs,
-    owner: KeyOwner,
-    context: OperationContext,
-  ): Promise<ExecutionResult> {
+  async function runKeyed(keyed: KeyedMutation): Promise<ExecutionResult> {
+    const { owner } = keyed;
     const name = `${owner.userId}/${owner.key}`;
-    const print = fingerprint(
-      owner.key,
-      args.document,
-      context.state.operationName,
-      context.params.variables,
-    );
     const deadlineMs = performance.now() + WAIT_LIMIT_MS;
     for (let first = running.get(name); first !== undefined; first = running.get(name)) {
-      if (!(await waitFor(first, deadlineMs))) return inProgress(context);
+      if (!(await waitFor(first, deadlineMs))) throw inProgress();
       const stored = await first;
-      if (stored !== undefined) return replay(stored, print, context);
+      if (stored !== undefined) return replay(stored, keyed);
     }
     const { promise, resolve } = Promise.withResolvers<StoredResponse | undefined>();
     running.set(name, promise);
     let stored: StoredResponse | undefined;
     try {
       stored = await findResponse(database, owner, since());
-      if (stored !== undefined) return replay(stored, print, context);
-      const first = await runFirst(args, owner, print, deadlineMs);
+      if (stored !== undefined) return replay(stored, keyed);
+      const first = await runFirst(keyed, deadlineMs);
       stored = first.stored;
       if (first.result !== undefined) return first.result;
-      return stored === undefined ? inProgress(context) : replay(stored, print, context);
+      if (stored === undefined) throw inProgress();
+      return replay(stored, keyed);
     } finally {
       running.delete(name);
       resolve(stored);
@@ -174,14 +190,22 @@ export function createIdempotentRunner({
 
   return async (args) => {
     const context = args.contextValue as OperationContext;
-    const header = context.request.headers.get('idempotency-key');
-    const { caller } = context;
-    if (header === null || context.state.operationKind !== 'mutation') return runner.run(args);
+    const { caller, request, state, params } = context;
+    const header = request.headers.get('idempotency-key');
+    if (header === null || state.operationKind !== 'mutation') return runner.run(args);
     try {
       const key = parseIdempotencyKey(header);
+      const operation = operationOf(args);
       // Keys belong to accounts; without one there is nothing that a mutation can do.
-      if (!isAuthenticated(caller)) return await runner.run(args);
-      return await runKeyed(args, { userId: caller.userId, key }, context);
+      if (!isAuthenticated(caller) || operation === undefined) return await runner.run(args);
+      const { document } = args;
+      return await runKeyed({
+        args,
+        context,
+        owner: { userId: caller.userId, key },
+        print: fingerprint(key, document, state.operationName, params.variables),
+        asked: { document, operation, variables: params.variables ?? {} },
+      });
     } catch (error) {
       return refusedResult(error, context, log);
     }

@@ -2,14 +2,22 @@ import { DatabaseError } from '../../platform/db/errors.ts';
 import { type Queryable, statement } from '../../platform/db/statement.ts';
 import { hashKey, type KeyOwner, seal, unseal } from './seal.ts';
 
+/** What decides who may be given a response again, besides what its mutation asks for. */
+export interface Disclosure {
+  /** The session that alone may be given it, since it holds a secret that is shown once. */
+  readonly sessionId: string | null;
+  /** The scopes that it shows rows of other accounts by; null where that is not known. */
+  readonly scopes: readonly string[] | null;
+}
+
 /** The first response under a key, and of which mutation it is. */
-export interface StoredResponse {
+export interface StoredResponse extends Disclosure {
   readonly fingerprint: Buffer;
   readonly status: number;
   readonly body: string;
 }
 
-interface Row {
+interface Row extends Disclosure {
   readonly fingerprint: Buffer;
   readonly status: number;
   readonly body: Buffer;
@@ -17,27 +25,27 @@ interface Row {
 
 const FIND = statement<Row>(
   'idempotency_find',
-  'SELECT fingerprint, status, body FROM idempotency_keys WHERE user_id = $1 AND key_hash = $2 AND created_at > $3::timestamptz',
+  'SELECT fingerprint, status, body, session_id AS "sessionId", scopes FROM idempotency_keys WHERE user_id = $1 AND key_hash = $2 AND created_at > $3::timestamptz',
 );
 
+const INSERT = `INSERT INTO idempotency_keys AS kept (user_id, key_hash, fingerprint, status, body, session_id, scopes)`;
+const VALUES = '$1::uuid, $2::bytea, $3::bytea, $4::smallint, $5::bytea, $6::uuid, $7::text[]';
 /** A response past its time may still be there: it gives way. One within its time never does. */
+const OR_REPLACE = `ON CONFLICT (user_id, key_hash) DO UPDATE
+  SET fingerprint = excluded.fingerprint, status = excluded.status, body = excluded.body,
+    session_id = excluded.session_id, scopes = excluded.scopes, created_at = excluded.created_at
+  WHERE kept.created_at <= $8::timestamptz RETURNING status`;
+
 const STORE = statement<{ status: number }>(
   'idempotency_store',
-  `INSERT INTO idempotency_keys AS kept (user_id, key_hash, fingerprint, status, body) VALUES ($1, $2, $3, $4, $5)
-   ON CONFLICT (user_id, key_hash) DO UPDATE SET fingerprint = excluded.fingerprint, status = excluded.status, body = excluded.body, created_at = excluded.created_at
-     WHERE kept.created_at <= $6::timestamptz
-   RETURNING status`,
+  `${INSERT} VALUES (${VALUES}) ${OR_REPLACE}`,
 );
 
 /** The same with nothing else to commit: the lock is taken in passing, and nothing is stored where another has it. */
 const STORE_ALONE = statement<{ status: number }>(
   'idempotency_store_alone',
-  `WITH key AS MATERIALIZED (SELECT pg_try_advisory_xact_lock(hashtextextended($7, 20261121)) AS locked)
-   INSERT INTO idempotency_keys AS kept (user_id, key_hash, fingerprint, status, body)
-     SELECT $1::uuid, $2::bytea, $3::bytea, $4::smallint, $5::bytea FROM key WHERE locked
-   ON CONFLICT (user_id, key_hash) DO UPDATE SET fingerprint = excluded.fingerprint, status = excluded.status, body = excluded.body, created_at = excluded.created_at
-     WHERE kept.created_at <= $6::timestamptz
-   RETURNING status`,
+  `WITH key AS MATERIALIZED (SELECT pg_try_advisory_xact_lock(hashtextextended($9, 20261121)) AS locked)
+   ${INSERT} SELECT ${VALUES} FROM key WHERE locked ${OR_REPLACE}`,
 );
 
 /** Taken before anything is written: a transaction that only waits or holds this keeps no events back. */
@@ -65,14 +73,11 @@ export async function findResponse(
   return row === undefined ? undefined : { ...row, body: unseal(owner, row.body) };
 }
 
-const valuesOf = (owner: KeyOwner, { fingerprint, status, body }: StoredResponse, since: Date) => [
-  owner.userId,
-  hashKey(owner),
-  fingerprint,
-  status,
-  seal(owner, body),
-  since,
-];
+const valuesOf = (
+  owner: KeyOwner,
+  { fingerprint, status, body, sessionId, scopes }: StoredResponse,
+  since: Date,
+) => [owner.userId, hashKey(owner), fingerprint, status, seal(owner, body), sessionId, scopes, since];
 
 const lockName = ({ userId, key }: KeyOwner) => `${userId}/${key}`;
 

@@ -1,5 +1,5 @@
 import { builder } from '../../graphql/builder.ts';
-import { type Context, sessionOf } from '../../graphql/context.ts';
+import { type Context, principalOf } from '../../graphql/context.ts';
 import { forbidden } from '../../graphql/errors.ts';
 import { type Statement, statement } from '../../platform/db/statement.ts';
 import { User } from '../user/type.ts';
@@ -30,7 +30,7 @@ const GRANTS = statement<OAuthGrantRow>(
 
 /** The viewer's own id, where it is the viewer's list that is asked for. Throws FORBIDDEN. */
 function own(user: { readonly id: string }, context: Context): string {
-  if (sessionOf(context).userId === user.id) return user.id;
+  if (principalOf(context).userId === user.id) return user.id;
   throw forbidden('An account is its owner’s own business.');
 }
 
@@ -46,7 +46,7 @@ async function ofAccounts<Row extends { readonly userId: string }>(
 
 builder.objectFields(User, (t) => ({
   apiKeys: t.loadableList({
-    account: true,
+    session: true,
     type: ApiKey,
     description:
       'The API keys of the account that are not revoked, the newest first, at most 100. For the viewer’s own account in a session; otherwise FORBIDDEN.',
@@ -54,7 +54,7 @@ builder.objectFields(User, (t) => ({
     load: (ids: string[], context: Context) => ofAccounts(KEYS, ids, context),
   }),
   sessions: t.loadableList({
-    account: true,
+    session: true,
     type: Session,
     description:
       'The sessions of the account that have not ended, the one used last first, at most 100. For the viewer’s own account in a session; otherwise FORBIDDEN.',
@@ -62,7 +62,7 @@ builder.objectFields(User, (t) => ({
     load: (ids: string[], context: Context) => ofAccounts(SESSIONS, ids, context),
   }),
   oauthGrants: t.loadableList({
-    account: true,
+    session: true,
     type: OAuthGrant,
     description:
       'What the account has allowed OAuth clients, the newest first, at most 100. For the viewer’s own account in a session; otherwise FORBIDDEN.',

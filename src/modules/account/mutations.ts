@@ -1,5 +1,5 @@
 import { builder } from '../../graphql/builder.ts';
-import { sessionOf, unitOfWorkOf } from '../../graphql/context.ts';
+import { principalOf, unitOfWorkOf } from '../../graphql/context.ts';
 import { parseId } from '../../graphql/input.ts';
 import { changePassword, endApiKey, endGrant, endSession, makeApiKey } from './service.ts';
 import { ApiKey, type ApiKeyRow } from './type.ts';
@@ -10,6 +10,7 @@ const CreatedApiKey = builder
     description: 'A key that has just been made.',
     fields: (t) => ({
       key: t.exposeString('key', {
+        secret: true,
         description: 'The key itself. It is shown this once: only a hash of it is kept.',
       }),
       apiKey: t.expose('apiKey', { type: ApiKey, description: 'What is kept of the key.' }),
@@ -18,7 +19,7 @@ const CreatedApiKey = builder
 
 builder.mutationFields((t) => ({
   createApiKey: t.field({
-    account: true,
+    session: true,
     type: CreatedApiKey,
     description:
       'Makes an API key for the viewer’s account, which may have 100 that are neither revoked nor expired: the next is BAD_USER_INPUT. Needs a session; otherwise FORBIDDEN.',
@@ -35,42 +36,42 @@ builder.mutationFields((t) => ({
       }),
     },
     resolve: (_root, args, context) => {
-      const principal = sessionOf(context);
+      const principal = principalOf(context);
       return makeApiKey(unitOfWorkOf(context), principal, args);
     },
   }),
   revokeApiKey: t.boolean({
-    account: true,
+    session: true,
     description:
       'Ends an API key of the viewer’s account for good. True where it was there, false where it was not (any more). Needs a session; otherwise FORBIDDEN.',
     args: { id: t.arg.id({ required: true, description: 'The id of the key, not the key itself.' }) },
     resolve: (_root, { id }, context) => {
-      const principal = sessionOf(context);
+      const principal = principalOf(context);
       return endApiKey(unitOfWorkOf(context), principal, parseId(id));
     },
   }),
   revokeSession: t.boolean({
-    account: true,
+    session: true,
     description:
       'Ends a session of the viewer’s account, this one included. True where it was there, false where it was not (any more). Needs a session; otherwise FORBIDDEN.',
     args: { id: t.arg.id({ required: true, description: 'The id of the session.' }) },
     resolve: (_root, { id }, context) => {
-      const principal = sessionOf(context);
+      const principal = principalOf(context);
       return endSession(unitOfWorkOf(context), principal, parseId(id));
     },
   }),
   revokeGrant: t.boolean({
-    account: true,
+    session: true,
     description:
       'Takes back what the viewer’s account has allowed an OAuth client, with every token that the client holds for it. True where it was there, false where it was not (any more). Needs a session; otherwise FORBIDDEN.',
     args: { id: t.arg.id({ required: true, description: 'The id of the grant.' }) },
     resolve: (_root, { id }, context) => {
-      const principal = sessionOf(context);
+      const principal = principalOf(context);
       return endGrant(unitOfWorkOf(context), principal, parseId(id));
     },
   }),
   changePassword: t.boolean({
-    account: true,
+    session: true,
     description:
       'Changes the password of the viewer’s account and ends its other sessions. True, always: a wrong current password is BAD_USER_INPUT and counts as a failed login. Needs a session; otherwise FORBIDDEN.',
     args: {
@@ -78,7 +79,7 @@ builder.mutationFields((t) => ({
       newPassword: t.arg.string({ required: true, description: '12 to 200 characters.' }),
     },
     resolve: async (_root, { currentPassword, newPassword }, context) => {
-      const principal = sessionOf(context);
+      const principal = principalOf(context);
       const { passwords } = context;
       await changePassword(unitOfWorkOf(context), passwords, principal, currentPassword, newPassword);
       return true;

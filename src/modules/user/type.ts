@@ -18,9 +18,13 @@ export const userEntity: Entity<UserRow> = {
   source: { from: 'users t', createdAt: 't.created_at', id: 't.id' },
 };
 
+const EMAIL_SCOPE = 'users:email';
+
 /** One's own e-mail needs no scope; anybody else's needs `users:email` (contract section 3). */
 function mayReadEmail(context: Context, user: UserRow): boolean {
-  return context.caller.scopes.has('users:email') || principalOf(context).userId === user.id;
+  if (principalOf(context).userId === user.id) return true;
+  context.notedScopes?.add(EMAIL_SCOPE);
+  return context.caller.scopes.has(EMAIL_SCOPE);
 }
 
 export const User = builder.loadableObject('User', {
@@ -35,7 +39,7 @@ export const User = builder.loadableObject('User', {
       description: 'The name shown with what the user writes, 1 to 100 characters.',
     }),
     email: t.string({
-      account: true,
+      scopeForOthers: EMAIL_SCOPE,
       columns: ['id', 'email'],
       description:
         'The e-mail address, unique without regard to case. Visible on one’s own account, and with the scope `users:email`; otherwise FORBIDDEN.',
