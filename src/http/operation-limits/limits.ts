@@ -55,6 +55,9 @@ export function maxFields({ maxTokens }: OperationLimits): number {
   return 2 * maxTokens;
 }
 
+/** Contract section 9. Names come back in answers and errors, as often as there are rows. */
+const MAX_NAME_LENGTH = 100;
+
 /**
  * Brackets inside one another, in a text: depth makes braces, and so do arguments, inline fragments and introspection,
  * which do not count as depth. The parser's recursion is no cheaper to undo than to do.
@@ -88,10 +91,17 @@ function checkSpreads(
 
 /** Checks a text before it is parsed. Throws GRAPHQL_PARSE_FAILED, DEPTH_LIMIT, COMPLEXITY_LIMIT, GRAPHQL_VALIDATION_FAILED. */
 export function checkText(text: string, figures: TextFigures, limits: OperationLimits): void {
-  const { tokens, aliases, directives, nesting, overlaps } = figures;
+  const { tokens, aliases, directives, longestName, nesting, overlaps } = figures;
   const { maxTokens, maxAliases, maxDirectives } = limits;
   if (tokens > maxTokens)
     throw exceeded('GRAPHQL_PARSE_FAILED', 'The number of tokens is at least', tokens, maxTokens);
+  if (longestName > MAX_NAME_LENGTH)
+    throw exceeded(
+      'COMPLEXITY_LIMIT',
+      'The number of characters of the longest name is',
+      longestName,
+      MAX_NAME_LENGTH,
+    );
   if (aliases > maxAliases)
     throw exceeded('COMPLEXITY_LIMIT', 'The number of aliases is', aliases, maxAliases);
   if (directives > maxDirectives)

@@ -6,6 +6,8 @@ export interface TextFigures {
   readonly tokens: number;
   readonly aliases: number;
   readonly directives: number;
+  /** How many characters the longest name has, of whatever it is the name. */
+  readonly longestName: number;
   /** How many brackets of any kind stand inside one another. */
   readonly nesting: number;
   /** Pairs of fields with one response name, and of fragments, in one selection, as far as the text alone shows them. */
@@ -82,6 +84,7 @@ export function scanText(text: string, maxTokens: number): TextFigures {
   let tokens = 0;
   let aliases = 0;
   let directives = 0;
+  let longestName = 0;
   let nesting = 0;
   let depth = 0;
   let parentheses = 0;
@@ -117,6 +120,7 @@ export function scanText(text: string, maxTokens: number): TextFigures {
       const start = at;
       if (kind === NAME || kind === NUMBER) {
         at = endOfWord(text, at, kind);
+        if (kind === NAME && at - start > longestName) longestName = at - start;
         if (parentheses === 0) selections.name(text.slice(start, at));
       } else if (kind === QUOTE) at = endOfString(text, at);
       else if (kind === DOT) {
@@ -130,5 +134,5 @@ export function scanText(text: string, maxTokens: number): TextFigures {
     }
   }
   const { overlaps, outlines } = selections;
-  return { tokens, aliases, directives, nesting, overlaps, outlines };
+  return { tokens, aliases, directives, longestName, nesting, overlaps, outlines };
 }
