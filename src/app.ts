@@ -24,6 +24,7 @@ import { createOAuth } from './http/oauth/oauth.ts';
 import { isOAuthPath } from './http/oauth/paths.ts';
 import { useOAuthErrors } from './http/oauth/plugin.ts';
 import { useOperation } from './http/operation.ts';
+import { PendingResponses } from './http/pending-responses.ts';
 import { PlainResponse } from './http/plain-http.ts';
 import { createRateLimiter } from './http/rate-limit/limiter.ts';
 import { redisBuckets } from './http/rate-limit/redis-store.ts';
@@ -32,8 +33,8 @@ import { useRateLimit } from './http/rate-limit.ts';
 import { createReadiness } from './http/readiness.ts';
 import { useRequestId } from './http/request-id.ts';
 import {
+  type Arrival,
   type HttpPlugin,
-  type NewRequest,
   newRequestState,
   type OperationContext,
   type ServerContext,
@@ -58,6 +59,8 @@ import { createMetrics } from './platform/metrics.ts';
 import { buildSchema } from './schema.ts';
 
 const ENDPOINT = '/graphql';
+/** Contract section 9: one operation holds at most that many times an answer in memory. */
+const MAX_HELD_ANSWERS = 4;
 /** Contract section 5: each hash takes 19 MiB and a core for tens of milliseconds. The line is a second long. */
 const PASSWORD_HASHES = { atATime: 2, waiting: 32 };
 
@@ -85,10 +88,12 @@ export interface AppOptions {
 export interface App {
   /** Answers a request of the Fetch API. */
   fetch(request: Request): Promise<Response>;
+  /** What answers hold until their sockets have taken them. */
+  readonly pending: PendingResponses;
   /** The short way for plain JSON POSTs from a socket. */
   readonly front: SocketFront;
   /** The same with what the socket knows: who is at its other end, and what was wrong with the request already. */
-  handle(request: Request, arrival: Omit<NewRequest, 'nowMs'>): Promise<Response>;
+  handle(request: Request, arrival: Arrival): Promise<Response>;
   /** Says where it is reached, which a free port decides. PUBLIC_URL says better. */
   listensAt(origin: string): void;
   /** Turns `/health/ready` to 503; everything else goes on. */
@@ -128,6 +133,13 @@ export function createApp({
   );
   const login = createLogin({ database, passwords, clock });
   const checkOrigin = createOriginCheck(config);
+  const pending = new PendingResponses(
+    {
+      maxBytes: config.maxPendingResponseBytes,
+      maxReceivedBytes: MAX_HELD_ANSWERS * config.maxResponseBytes,
+    },
+    metrics,
+  );
   const readiness = createReadiness(database);
   const streamMetrics = createStreamMetrics(metrics);
   const notifications = connectNotifications({ database, log, onWake: feed.wake });
@@ -146,6 +158,7 @@ export function createApp({
     feed,
     eventGate,
     streamMetrics,
+    pending,
     checkOrigin,
     stillValid: credentials.stillValid,
     shutdown: shutdown.signal,
@@ -222,25 +235,31 @@ export function createApp({
   const engine = createEngine({ schema, ...operations });
   const front = createFront({ engine, plugins, respond, path: ENDPOINT, log });
 
+  const arrived = (arrival: Arrival = {}) =>
+    newRequestState({ nowMs: clock.now(), ...arrival, hold: arrival.hold ?? pending.hold() });
+
   return {
+    pending,
     async fetch(request) {
-      const state = newRequestState({ nowMs: clock.now() });
+      const state = arrived();
       const fields = Object.fromEntries(request.headers);
       const { pathname, search } = new URL(request.url);
-      if (!front.takes(request.method, pathname + search, fields))
-        return yoga.handleRequest(request, { state });
-      const response = await front.answer(fields, new Uint8Array(await request.arrayBuffer()), state);
-      return response instanceof PlainResponse
-        ? new Response(response.text, { status: response.status, headers: [...response.headers] })
-        : response;
+      try {
+        if (!front.takes(request.method, pathname + search, fields))
+          return await yoga.handleRequest(request, { state });
+        const response = await front.answer(fields, new Uint8Array(await request.arrayBuffer()), state);
+        return response instanceof PlainResponse
+          ? new Response(response.text, { status: response.status, headers: [...response.headers] })
+          : response;
+      } finally {
+        state.hold.release();
+      }
     },
     front: {
       takes: front.takes,
-      answer: async (fields, body, arrival) =>
-        front.answer(fields, body, newRequestState({ nowMs: clock.now(), ...arrival })),
+      answer: async (fields, body, arrival) => front.answer(fields, body, arrived(arrival)),
     },
-    handle: async (request, arrival) =>
-      yoga.handleRequest(request, { state: newRequestState({ nowMs: clock.now(), ...arrival }) }),
+    handle: async (request, arrival) => yoga.handleRequest(request, { state: arrived(arrival) }),
     listensAt(listening) {
       origin = config.publicUrl ?? listening;
     },

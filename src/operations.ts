@@ -5,6 +5,7 @@ import type { Anonymous, Caller } from './auth/principal.ts';
 import type { PostFeed } from './events/feed.ts';
 import type { Context } from './graphql/context.ts';
 import { createAccountCheck } from './http/account-check.ts';
+import { createAnswerBounds } from './http/answer-bounds.ts';
 import { createAskedFields } from './http/asked-fields.ts';
 import { createDocuments } from './http/document.ts';
 import { createGate, type Gate } from './http/gate.ts';
@@ -13,6 +14,7 @@ import { createIdempotentRunner } from './http/idempotency/idempotent-runner.ts'
 import { createReplayCheck } from './http/idempotency/replay-check.ts';
 import { createOperationCheck, type OperationCheck } from './http/operation.ts';
 import { createOperationLimiter } from './http/operation-limits/cost.ts';
+import type { PendingResponses } from './http/pending-responses.ts';
 import type { OperationContext } from './http/request-state.ts';
 import { createRunner } from './http/runner.ts';
 import type { OriginCheck } from './http/same-origin.ts';
@@ -40,6 +42,7 @@ export interface OperationsOptions {
   /** What reads for event streams, and executes events, passes it. */
   readonly eventGate: Gate;
   readonly streamMetrics: StreamMetrics;
+  readonly pending: PendingResponses;
   readonly checkOrigin: OriginCheck;
   readonly stillValid: Credentials['stillValid'];
   /** Ends the event streams. */
@@ -59,7 +62,8 @@ export interface Operations {
 /** Makes what runs operations, within the limits that the settings give. */
 export function createOperations(options: OperationsOptions): Operations {
   const { config, database, log, clock, metrics, schema, anonymous, lookAhead, passwords, feed } = options;
-  const { eventGate, streamMetrics, checkOrigin, stillValid, shutdown, onCommit } = options;
+  const { eventGate, streamMetrics, pending, checkOrigin, stillValid, shutdown, onCommit } = options;
+  const { maxResponseBytes } = config;
   const limits = config.operationLimits;
   const askedFields = createAskedFields(schema);
   const gate = createGate(config.maxConcurrentOperations, config.maxQueuedOperations);
@@ -84,6 +88,7 @@ export function createOperations(options: OperationsOptions): Operations {
     gate,
     eventGate,
     timeoutMs: config.operationTimeoutMs,
+    bounds: createAnswerBounds({ pending, maxResponseBytes, limits }),
     onCommit,
   });
   const untilExpiry = createStreamExpiry({
@@ -106,6 +111,7 @@ export function createOperations(options: OperationsOptions): Operations {
         caller: caller as Caller,
         db: database,
         lookAhead,
+        maxResponseBytes,
         unitOfWork: undefined,
         passwords,
         events: () => openEvents(feed, initial, shutdown),

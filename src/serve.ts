@@ -74,6 +74,7 @@ export async function startService(
     const server = createNodeServer({
       handle: app.handle,
       front: app.front,
+      pending: app.pending,
       maxBodyBytes: config.maxBodyBytes,
       timeoutMs: config.requestTimeoutMs,
       onCutOff: app.onCutOff,

@@ -12,6 +12,8 @@ export interface Context {
   readonly caller: Caller;
   /** Whether root fields read their whole selection at once; the loaders do it otherwise. */
   readonly lookAhead: boolean;
+  /** What an answer may have. */
+  readonly maxResponseBytes: number;
   /** Where to read: the pool or, in a mutation, its unit of work. */
   readonly db: Queryable;
   /** The transaction of the mutation that runs; undefined in a query or subscription. */

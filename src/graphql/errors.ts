@@ -54,6 +54,18 @@ export class ApiError extends Error {
   }
 }
 
+/** What is past a ceiling, with the figure and the ceiling. `what` goes on to the figure. */
+export function exceeded(
+  code: 'DEPTH_LIMIT' | 'COMPLEXITY_LIMIT' | 'GRAPHQL_PARSE_FAILED',
+  what: string,
+  value: number,
+  maximum: number,
+): ApiError {
+  return new ApiError(code, `${what} ${value}, more than the ${maximum} that are taken.`, {
+    details: { value, maximum },
+  });
+}
+
 /** An argument with a value that the service does not take. `problem` goes on from the argument's name. */
 export function badInput(argument: string, problem: string): ApiError {
   return new ApiError('BAD_USER_INPUT', `Argument "${argument}" ${problem}`, { argument });

@@ -14,6 +14,7 @@ import {
   type OperationDefinitionNode,
 } from 'graphql';
 import type { Context } from './context.ts';
+import { maxJsonBytes } from './max-json-bytes.ts';
 import { guardsOf, requireGuards } from './scope-plugin.ts';
 
 /** Writes with one statement, and returns the row as it is then. */
@@ -21,7 +22,12 @@ export type OneStatement = (args: Record<string, unknown>, context: Context) => 
 
 /** A member of the payload: a column of the row, or the name of its type. */
 type Member =
-  | { readonly name: string; readonly property: string; readonly type: GraphQLLeafType }
+  | {
+      readonly name: string;
+      readonly property: string;
+      readonly type: GraphQLLeafType;
+      readonly maxBytes: number;
+    }
   | { readonly name: string; readonly typename: string };
 
 interface Plan {
@@ -31,6 +37,9 @@ interface Plan {
   readonly write: OneStatement;
   readonly members: readonly Member[];
 }
+
+/** Quotes, colon, comma, brackets. */
+const PUNCTUATION = 10;
 
 const plans = new WeakMap<OperationDefinitionNode, Plan | 'declined'>();
 
@@ -51,8 +60,8 @@ function planMembers(type: unknown, node: FieldNode): Member[] | undefined {
       const field = type.getFields()[selection.name.value];
       const property = field?.extensions.pothosExposedField;
       const leaf = field && getNullableType(field.type);
-      if (typeof property !== 'string' || !isLeafType(leaf)) return undefined;
-      members.set(name, { name, property, type: leaf });
+      if (field === undefined || typeof property !== 'string' || !isLeafType(leaf)) return undefined;
+      members.set(name, { name, property, type: leaf, maxBytes: maxJsonBytes(field) });
     }
   }
   return [...members.values()];
@@ -84,6 +93,17 @@ function planOf(schema: GraphQLSchema, operation: OperationDefinitionNode): Plan
  */
 export function isOneStatement(schema: GraphQLSchema, operation: OperationDefinitionNode): boolean {
   return planOf(schema, operation) !== undefined;
+}
+
+/** The bytes that the `data` of such a mutation has at most: once it is known, the statement has committed. */
+export function oneStatementSize(schema: GraphQLSchema, operation: OperationDefinitionNode): number {
+  const plan = planOf(schema, operation);
+  if (plan === undefined) return 0;
+  const sizes = plan.members.map((member) => {
+    const value = 'typename' in member ? member.typename.length : member.maxBytes;
+    return member.name.length + value + PUNCTUATION;
+  });
+  return sizes.reduce((sum, bytes) => sum + bytes, plan.name.length + PUNCTUATION);
 }
 
 /**

@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { type StreamSending, sendStream } from './node-stream.ts';
+import { type Hold, UNCOUNTED_BYTES } from './pending-responses.ts';
 import { PlainResponse } from './plain-http.ts';
 import { atEndOfTurn } from './turn.ts';
 
@@ -9,29 +10,78 @@ export interface SendOptions {
   /** The connection cannot be used again: what was not read of the request would be taken for the next one. */
   readonly close: boolean;
   readonly streams: StreamSending;
+  /** What the answer holds until it is sent. */
+  readonly hold: Hold;
 }
 
-/** What a client does not read waits in this process: one that takes nothing for so long is not waited for. */
-function cutOffWhenStalled(outgoing: ServerResponse, limitMs: number): void {
-  if (outgoing.writableFinished || (outgoing.socket?.writableLength ?? 0) === 0) return;
-  // Node counts every byte taken as a sign of life, and sets its own limit again once all are.
-  outgoing.setTimeout(limitMs, () => outgoing.destroy());
+/** What a client does not read waits in this process: for whoever takes too little of it, it waits no longer. */
+function waitForReader(
+  outgoing: ServerResponse,
+  { hold, streams: { drainLimitMs: windowMs } }: SendOptions,
+  remaining: () => number,
+): void {
+  const end = hold.waitFor({
+    remaining,
+    windowMs,
+    cutOff() {
+      end();
+      outgoing.destroy();
+    },
+  });
+  outgoing.once('close', end);
+}
+
+/** Writes a body that the kernel may not take at once, part by part: what is left tells how fast its reader is. */
+function endInParts(outgoing: ServerResponse, body: Buffer, options: SendOptions): void {
+  let sent = 0;
+  const write = () => {
+    while (sent < body.length && !outgoing.destroyed) {
+      const part = body.subarray(sent, sent + UNCOUNTED_BYTES);
+      sent += part.length;
+      if (sent === body.length) outgoing.end(part);
+      else if (!outgoing.write(part)) return void outgoing.once('drain', write);
+    }
+  };
+  write();
+  if (outgoing.destroyed || outgoing.writableFinished) {
+    options.hold.release();
+    return;
+  }
+  options.hold.resize(body.length);
+  waitForReader(outgoing, options, () => body.length - sent + outgoing.writableLength);
+}
+
+/** Ends an answer, and sees to it that it does not wait for ever where its reader does not take it. */
+function end(
+  outgoing: ServerResponse,
+  body: string | Buffer,
+  length: number,
+  encoding: BufferEncoding,
+  options: SendOptions,
+): void {
+  if (length > UNCOUNTED_BYTES) {
+    endInParts(outgoing, typeof body === 'string' ? Buffer.from(body, encoding) : body, options);
+    return;
+  }
+  outgoing.end(body, encoding);
+  const waiting = outgoing.writableFinished ? 0 : outgoing.writableLength;
+  options.hold.resize(waiting);
+  if (waiting > 0) waitForReader(outgoing, options, () => outgoing.writableLength);
 }
 
 function sendPlain(
   { status, headers, text }: PlainResponse,
   outgoing: ServerResponse,
-  { close, streams }: SendOptions,
+  options: SendOptions,
 ): void {
   const length = Buffer.byteLength(text);
   const fields = ['content-length', String(length)];
-  if (close) fields.push('connection', 'close');
+  if (options.close) fields.push('connection', 'close');
   for (const [name, value] of headers) fields.push(name, value);
   // Names and values in turn: Node writes them as they are, without keeping a table of them first.
   outgoing.writeHead(status, fields);
   // As many bytes as characters: all of it is ASCII, which Node writes faster under this name.
-  outgoing.end(text, length === text.length ? 'latin1' : 'utf8');
-  cutOffWhenStalled(outgoing, streams.drainLimitMs);
+  end(outgoing, text, length, length === text.length ? 'latin1' : 'utf8', options);
 }
 
 /** Writes a response to the socket, an event stream as it comes. */
@@ -42,9 +92,13 @@ export async function sendResponse(
 ): Promise<void> {
   if (response instanceof PlainResponse)
     return atEndOfTurn(() => {
-      if (!outgoing.destroyed) sendPlain(response, outgoing, options);
+      if (outgoing.destroyed) options.hold.release();
+      else sendPlain(response, outgoing, options);
     });
-  if (outgoing.destroyed) return void (await response.body?.cancel());
+  if (outgoing.destroyed) {
+    options.hold.release();
+    return void (await response.body?.cancel());
+  }
   outgoing.statusCode = response.status;
   response.headers.forEach((value, name) => {
     if (name !== 'set-cookie') outgoing.setHeader(name, value);
@@ -53,9 +107,8 @@ export async function sendResponse(
   if (cookies.length > 0) outgoing.setHeader('set-cookie', cookies);
   if (options.close) outgoing.setHeader('connection', 'close');
   if (response.headers.get('content-type')?.startsWith('text/event-stream') && response.body !== null)
-    return sendStream(response.body, outgoing, options.streams);
+    return sendStream(response.body, outgoing, options.streams, options.hold);
   const body = Buffer.from(await response.arrayBuffer());
   if (response.status !== 204 && response.status !== 304) outgoing.setHeader('content-length', body.length);
-  outgoing.end(options.head ? undefined : body);
-  cutOffWhenStalled(outgoing, options.streams.drainLimitMs);
+  end(outgoing, options.head ? Buffer.alloc(0) : body, options.head ? 0 : body.length, 'utf8', options);
 }

@@ -8,22 +8,21 @@ import type { Front } from './front.ts';
 import { receiveBody } from './node-body.ts';
 import { sendResponse } from './node-response.ts';
 import { DRAIN_LIMIT_MS } from './node-stream.ts';
+import type { Hold, PendingResponses } from './pending-responses.ts';
 import type { HeaderFields, PlainResponse } from './plain-http.ts';
-import type { NewRequest } from './request-state.ts';
+import type { Arrival } from './request-state.ts';
 
 /** The short way, from a socket. */
 export interface SocketFront {
   takes: Front['takes'];
-  answer(
-    fields: HeaderFields,
-    body: Uint8Array,
-    arrival: Omit<NewRequest, 'nowMs'>,
-  ): Promise<PlainResponse | Response>;
+  answer(fields: HeaderFields, body: Uint8Array, arrival: Arrival): Promise<PlainResponse | Response>;
 }
 
 export interface NodeServerOptions {
-  readonly handle: (request: globalThis.Request, arrival: Omit<NewRequest, 'nowMs'>) => Promise<Response>;
+  readonly handle: (request: globalThis.Request, arrival: Arrival) => Promise<Response>;
   readonly front?: SocketFront;
+  /** Counts what answers hold until they are read. */
+  readonly pending: PendingResponses;
   readonly maxBodyBytes: number;
   /** Headers and body of a request must be in by then. */
   readonly timeoutMs?: number;
@@ -56,13 +55,14 @@ function targetOf({ url = '/', httpVersion, headers }: IncomingMessage): string 
 export function createNodeServer({
   handle,
   front,
+  pending,
   maxBodyBytes,
   timeoutMs = REQUEST_TIMEOUT_MS,
   drainLimitMs = DRAIN_LIMIT_MS,
   log,
   onCutOff = () => undefined,
 }: NodeServerOptions): Server {
-  async function respond(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
+  async function respond(incoming: IncomingMessage, outgoing: ServerResponse, hold: Hold): Promise<void> {
     const hasBody = incoming.method !== 'GET' && incoming.method !== 'HEAD';
     const { bytes, refusal } = hasBody
       ? await receiveBody(incoming, maxBodyBytes)
@@ -71,13 +71,17 @@ export function createNodeServer({
     // It was too late and has been answered so: what the client was told has failed must not happen after all. And a
     // client that has left has no address that its limits could go by.
     if (!incoming.socket.writable || peerAddress === undefined) return void outgoing.destroy();
-    const streams = { drainLimitMs, onCutOff };
-    const sending = { head: incoming.method === 'HEAD', close: refusal !== undefined, streams };
+    const sending = {
+      head: incoming.method === 'HEAD',
+      close: refusal !== undefined,
+      streams: { drainLimitMs, onCutOff },
+      hold,
+    };
     if (
       incoming.headers.host !== undefined &&
       front?.takes(incoming.method, incoming.url, incoming.headers)
     ) {
-      const response = await front.answer(incoming.headers, bytes ?? NO_BODY, { peerAddress, refusal });
+      const response = await front.answer(incoming.headers, bytes ?? NO_BODY, { peerAddress, refusal, hold });
       return sendResponse(response, outgoing, sending);
     }
     const target = targetOf(incoming);
@@ -95,12 +99,15 @@ export function createNodeServer({
       peerAddress,
       refusal: refusal ?? badTarget,
       connection: incoming.socket,
+      hold,
     });
     return sendResponse(response, outgoing, sending);
   }
 
   function take(incoming: IncomingMessage, outgoing: ServerResponse): void {
-    respond(incoming, outgoing).catch((error: unknown) => {
+    const hold = pending.hold();
+    respond(incoming, outgoing, hold).catch((error: unknown) => {
+      hold.release();
       if (!outgoing.headersSent && !outgoing.destroyed && !incoming.destroyed) {
         const requestId = randomUUID();
         log.error({ requestId, err: error }, 'a request could not be answered');

@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http';
+import { type Hold, UNCOUNTED_BYTES } from './pending-responses.ts';
 
 /** So much may wait for a reader in this process. */
 export const MAX_BUFFERED_BYTES = 1024 * 1024;
@@ -9,6 +10,32 @@ export interface StreamSending {
   readonly drainLimitMs: number;
   /** Called where the reader was too slow. */
   readonly onCutOff: () => void;
+}
+
+/** Counts what waits for a stream's reader, and has the reader cut off where others need the room. Returns what counts anew. */
+function countWaiting(outgoing: ServerResponse, hold: Hold, cutOff: () => void): () => void {
+  let end: (() => void) | undefined;
+  const done = () => {
+    end?.();
+    end = undefined;
+  };
+  outgoing.on('drain', done);
+  outgoing.once('close', done);
+  return () => {
+    const bytes = outgoing.writableLength;
+    if (bytes <= UNCOUNTED_BYTES) {
+      done();
+      return;
+    }
+    hold.resize(bytes);
+    end ??= hold.waitFor({
+      remaining: () => outgoing.writableLength,
+      cutOff() {
+        done();
+        cutOff();
+      },
+    });
+  };
 }
 
 /** Resolves with false where the reader has not caught up in time. */
@@ -35,17 +62,23 @@ export async function sendStream(
   stream: ReadableStream<Uint8Array>,
   outgoing: ServerResponse,
   { drainLimitMs, onCutOff }: StreamSending,
+  hold: Hold,
 ): Promise<void> {
   const reader = stream.getReader();
   outgoing.once('close', () => void reader.cancel().catch(() => undefined));
   outgoing.flushHeaders();
+  const cutOff = () => {
+    onCutOff();
+    outgoing.destroy();
+  };
+  const count = countWaiting(outgoing, hold, cutOff);
   for (;;) {
     const { done, value } = await reader.read();
     if (done || outgoing.destroyed) break;
     outgoing.write(value);
+    count();
     if (outgoing.writableLength <= MAX_BUFFERED_BYTES || (await drained(outgoing, drainLimitMs))) continue;
-    onCutOff();
-    outgoing.destroy();
+    cutOff();
     return;
   }
   outgoing.end();

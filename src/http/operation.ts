@@ -1,5 +1,6 @@
 import {
   type DocumentNode,
+  type ExecutionArgs,
   type FragmentDefinitionNode,
   GraphQLError,
   getOperationAST,
@@ -69,6 +70,15 @@ export interface OperationOptions {
   readonly limiter: OperationLimiter;
   readonly checkOrigin: OriginCheck;
   readonly needsAccount: AccountCheck;
+}
+
+/** The operation that runs, of a document that was admitted; undefined where no name fits. */
+export function operationOf({ document, operationName }: ExecutionArgs): OperationDefinitionNode | undefined {
+  return document.definitions.find(
+    (node): node is OperationDefinitionNode =>
+      node.kind === Kind.OPERATION_DEFINITION &&
+      (operationName == null || node.name?.value === operationName),
+  );
 }
 
 /** What there is to decide about an operation before anything of it runs. */

@@ -7,6 +7,7 @@ import { remember } from '../platform/remember.ts';
 import { addressKey, normaliseAddress } from './client-address.ts';
 import type { Connection } from './half-open.ts';
 import type { OperationCost } from './operation-limits/limits.ts';
+import type { Hold } from './pending-responses.ts';
 
 /** What is known of one HTTP request, filled in by the plugins in the order in which they run. */
 export interface RequestState {
@@ -36,6 +37,8 @@ export interface RequestState {
   readonly stop: AbortController;
   /** Where the event stream of this request starts; undefined where it is none. */
   eventStart?: FeedStart;
+  /** What the answer holds of this process' memory. */
+  readonly hold: Hold;
   /** What the operation costs, where the client wants to know. */
   cost?: OperationCost;
   /** For the log: the kind and the name of the operation, and the codes of its errors. */
@@ -59,7 +62,11 @@ export interface NewRequest {
   readonly peerAddress?: string | undefined;
   readonly refusal?: ApiError | undefined;
   readonly connection?: Connection | undefined;
+  readonly hold: Hold;
 }
+
+/** What a server knows of a request when it comes; without a socket, nobody waits for the answer to be read. */
+export type Arrival = Omit<NewRequest, 'nowMs' | 'hold'> & { readonly hold?: Hold };
 
 class ArrivedRequest implements RequestState {
   requestId = '';
@@ -73,14 +80,16 @@ class ArrivedRequest implements RequestState {
   readonly refusal: ApiError | undefined;
   readonly connection: Connection | undefined;
   oauth = false;
+  readonly hold: Hold;
   #stop: AbortController | undefined;
 
-  constructor({ nowMs, peerAddress = '127.0.0.1', refusal, connection }: NewRequest) {
+  constructor({ nowMs, peerAddress = '127.0.0.1', refusal, connection, hold }: NewRequest) {
     this.startedAtMs = nowMs;
     this.peerAddress = normaliseAddress(peerAddress);
     this.clientAddress = this.peerAddress;
     this.refusal = refusal;
     this.connection = connection;
+    this.hold = hold;
   }
 
   /** Few requests open a stream. */
@@ -104,6 +113,11 @@ export function clientOf({ caller, clientAddress }: RequestState): string {
 /** The account that a request counts for beside its client; undefined without credentials. */
 export function accountOf({ caller }: RequestState): string | undefined {
   return caller !== undefined && isAuthenticated(caller) ? caller.userId : undefined;
+}
+
+/** Whose memory an answer takes: the account's, whichever of its credentials ask, or the address'. */
+export function holderOf(state: RequestState): string {
+  return accountOf(state) ?? clientOf(state);
 }
 
 const pathWithout = remember((address) => {

@@ -2,7 +2,7 @@ import type { ExecutionResult, GraphQLError } from 'graphql';
 import { maskError, publicError } from '../graphql/mask-error.ts';
 import type { Logger } from '../platform/log.ts';
 import { negotiate } from './accept.ts';
-import type { HttpPlugin, RequestState } from './request-state.ts';
+import { type HttpPlugin, holderOf, type RequestState } from './request-state.ts';
 import { type CostCeilings, statusOf, stringifyResult, withCost } from './result.ts';
 import { eventStream } from './sse.ts';
 
@@ -52,7 +52,8 @@ export function createResponder({ log, limits }: ResponseOptions): Responder {
   return (given, request, state, Response) => {
     const mediaType = negotiate(request.headers.get('accept')) ?? 'application/json';
     const stream = (results: AsyncIterable<ExecutionResult>) => {
-      const { eventStart, stop } = state;
+      const { eventStart, stop, hold } = state;
+      hold.countFor(holderOf(state));
       const toText = (result: ExecutionResult) => stringifyResult(withCost(result, state, limits));
       return eventStream(results, { stop, startId: eventStart?.eventId, toText });
     };

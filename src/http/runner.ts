@@ -18,8 +18,11 @@ import { DatabaseError } from '../platform/db/errors.ts';
 import type { UnitOfWork } from '../platform/db/unit-of-work.ts';
 import { createDeadline } from '../platform/deadline.ts';
 import type { Logger } from '../platform/log.ts';
+import type { AnswerBounds } from './answer-bounds.ts';
 import type { Gate } from './gate.ts';
-import type { OperationContext } from './request-state.ts';
+import { operationOf } from './operation.ts';
+import type { Hold } from './pending-responses.ts';
+import { holderOf, type OperationContext } from './request-state.ts';
 import { fixedResult } from './result.ts';
 
 export interface RunnerOptions {
@@ -29,6 +32,7 @@ export interface RunnerOptions {
   /** Events pass one of their own: a thousand subscribers must not hold up a query. */
   readonly eventGate: Gate;
   readonly timeoutMs: number;
+  readonly bounds: AnswerBounds;
   /** Called after every commit. */
   readonly onCommit: () => void;
 }
@@ -88,25 +92,25 @@ function located(error: unknown, operation: OperationDefinitionNode | undefined)
   return locatedError(error, field, [field.alias?.value ?? field.name.value]);
 }
 
-/** The operation of a valid document that is to run. */
-export function operationOf({ document, operationName }: ExecutionArgs): OperationDefinitionNode | undefined {
-  return document.definitions.find(
-    (node): node is OperationDefinitionNode =>
-      node.kind === Kind.OPERATION_DEFINITION &&
-      (operationName == null || node.name?.value === operationName),
-  );
-}
-
 /**
  * So many operations run at a time, each for so long: what takes longer is answered with TIMEOUT, its statements are
  * cancelled and its writes undone.
  */
-export function createRunner({ database, log, gate, eventGate, timeoutMs, onCommit }: RunnerOptions): Runner {
+export function createRunner({
+  database,
+  log,
+  gate,
+  eventGate,
+  timeoutMs,
+  bounds,
+  onCommit,
+}: RunnerOptions): Runner {
   const deadline = createDeadline(timeoutMs);
 
   async function executeQuery(
     args: ExecutionArgs,
     cancellation: Cancellation,
+    hold: Hold,
     operation?: OperationDefinitionNode,
   ): Promise<ExecutionResult> {
     const given = args.contextValue as OperationContext;
@@ -114,11 +118,20 @@ export function createRunner({ database, log, gate, eventGate, timeoutMs, onComm
     try {
       const plain = operation !== undefined && given.lookAhead && given.state.cost === undefined;
       const data = plain ? await answerWhole(args, operation, context) : undefined;
-      if (data !== undefined) return fixedResult({}, { status: 200, body: `{"data":${data}}` });
+      if (data !== undefined)
+        return bounds.checked(fixedResult({}, { status: 200, body: `{"data":${data}}` }), given.state, hold);
     } catch (error) {
-      return refusedResult(located(error, operation), context, log);
+      // A refusal is of no field.
+      const refusal = hold.refusal ?? (error instanceof ApiError ? error : undefined);
+      return refusedResult(refusal ?? located(error, operation), context, log);
     }
-    return maskResult(await execute({ ...args, contextValue: context }), context, log);
+    try {
+      if (operation !== undefined) bounds.checkIntrospection(args, operation);
+      const result = maskResult(await execute({ ...args, contextValue: context }), context, log);
+      return bounds.checked(result, given.state, hold);
+    } catch (error) {
+      return refusedResult(error, context, log);
+    }
   }
 
   /** The result of a mutation of one statement; undefined where it takes an execution after all. */
@@ -146,6 +159,7 @@ export function createRunner({ database, log, gate, eventGate, timeoutMs, onComm
     oneStatement?: OperationDefinitionNode,
   ): Promise<ExecutionResult | undefined | 'again'> {
     const context: Context = { ...(args.contextValue as Context), db: work, unitOfWork: work };
+    const { state } = context as OperationContext;
     try {
       if (steps !== undefined && !(await steps.before(work))) {
         await work.rollback();
@@ -159,6 +173,8 @@ export function createRunner({ database, log, gate, eventGate, timeoutMs, onComm
         return 'again';
       }
       const result = maskResult(raw, context, log);
+      // What has committed by itself was known to be small before.
+      if (!work.committed) bounds.checked(result, state, state.hold);
       const failures = failuresOf(result);
       // From here on it is too late to call it off: what is answered is what was committed.
       if (failures.length > 0 || !(cancellation.close() || work.committed)) {
@@ -191,7 +207,10 @@ export function createRunner({ database, log, gate, eventGate, timeoutMs, onComm
     steps?: MutationSteps,
   ): Promise<ExecutionResult | undefined> {
     const oneStatement =
-      steps === undefined && operation !== undefined && isOneStatement(args.schema, operation);
+      steps === undefined &&
+      operation !== undefined &&
+      isOneStatement(args.schema, operation) &&
+      bounds.fitsOneStatement(args, operation);
     for (let retries = MAX_RETRIES; ; retries -= 1) {
       const work = database.unitOfWork({ oneStatement }, cancellation);
       const outcome = await attemptMutation(
@@ -209,12 +228,14 @@ export function createRunner({ database, log, gate, eventGate, timeoutMs, onComm
   /** Runs within the time of an operation. What is still under way then goes on until it notices, unheard. */
   function timed<T extends ExecutionResult | undefined>(
     context: Context,
+    hold: Hold,
     run: (cancellation: Cancellation) => Promise<T>,
   ): Promise<T | ExecutionResult> {
-    const cancellation = new Cancellation();
+    const cancellation = new Cancellation(hold);
     return new Promise<T | ExecutionResult>((resolve, reject) => {
       const inTime = deadline.set(() => {
         if (!cancellation.cancel() || cancellation.undecided) return;
+        hold.abandon();
         const error = new ApiError(
           'TIMEOUT',
           `The operation took longer than ${timeoutMs} ms and was cancelled.`,
@@ -230,14 +251,17 @@ export function createRunner({ database, log, gate, eventGate, timeoutMs, onComm
     { contextValue }: ExecutionArgs,
     run: (cancellation: Cancellation) => Promise<T>,
   ): Promise<T | ExecutionResult> {
-    const context = contextValue as Context;
-    return timed(context, async (cancellation) => {
+    const context = contextValue as OperationContext;
+    const { hold } = context.state;
+    return timed(context, hold, async (cancellation) => {
       try {
+        hold.begin(holderOf(context.state));
         await gate.enter(cancellation);
       } catch (error) {
         return refusedResult(error, context, log);
       }
-      return run(cancellation).finally(() => gate.leave());
+      const result = await run(cancellation).finally(() => gate.leave());
+      return hold.refusal === undefined ? result : refusedResult(hold.refusal, context, log);
     });
   }
 
@@ -245,7 +269,9 @@ export function createRunner({ database, log, gate, eventGate, timeoutMs, onComm
     async run(args) {
       const operation = operationOf(args);
       if (operation?.operation !== 'mutation')
-        return admitted(args, (cancellation) => executeQuery(args, cancellation, operation));
+        return admitted(args, (cancellation) =>
+          executeQuery(args, cancellation, (args.contextValue as OperationContext).state.hold, operation),
+        );
       return (await admitted(args, (cancellation) => executeMutation(args, operation, cancellation))) ?? {};
     },
     runMutation(args, steps) {
@@ -255,15 +281,20 @@ export function createRunner({ database, log, gate, eventGate, timeoutMs, onComm
       const context = args.contextValue as OperationContext;
       // However long the line is, nobody is refused or late for it: time counts once there is a place.
       await eventGate.enter();
-      return timed(context, async (cancellation) => {
-        try {
-          // Nobody waits for it any more.
-          if (context.state.stop.signal.aborted) return {};
-          return await executeQuery({ ...args, rootValue: event }, cancellation);
-        } finally {
-          eventGate.leave();
-        }
-      });
+      const hold = bounds.hold();
+      try {
+        // Nobody waits for it any more.
+        if (context.state.stop.signal.aborted) return {};
+        hold.begin(holderOf(context.state));
+        return await timed(context, hold, (cancellation) =>
+          executeQuery({ ...args, rootValue: event }, cancellation, hold),
+        );
+      } catch (error) {
+        return refusedResult(error, context, log);
+      } finally {
+        hold.release();
+        eventGate.leave();
+      }
     },
   };
 }

@@ -88,6 +88,8 @@ const variables = z.object({
   MAX_ROOT_FIELDS: integer(1, 10_000).default(50),
   MAX_DIRECTIVES: integer(0, 10_000).default(50),
   MAX_FIELD_PAIRS: integer(0, 1_000_000).default(1_000),
+  MAX_RESPONSE_BYTES: integer(10_000, 268_435_456).default(8_388_608),
+  MAX_PENDING_RESPONSE_BYTES: integer(100_000, 1_000_000_000_000).default(268_435_456),
   MAX_STREAMS: integer(1, 100_000).default(10),
   MAX_BODY_BYTES: integer(1_000, 100_000_000).default(262_144),
   MAX_CONCURRENT_OPERATIONS: integer(1, 100_000).default(64),
@@ -156,6 +158,10 @@ export interface Config {
     readonly maxDirectives: number;
     readonly maxFieldPairs: number;
   };
+  /** The body of an answer, an event, or a stored answer, before compression. */
+  readonly maxResponseBytes: number;
+  /** Answers that are being built or not yet read, all together. */
+  readonly maxPendingResponseBytes: number;
   readonly maxStreams: number;
   readonly maxBodyBytes: number;
   readonly maxConcurrentOperations: number;
@@ -264,6 +270,8 @@ export function loadConfig(environment: NodeJS.ProcessEnv): Config {
       maxDirectives: v.MAX_DIRECTIVES,
       maxFieldPairs: v.MAX_FIELD_PAIRS,
     },
+    maxResponseBytes: v.MAX_RESPONSE_BYTES,
+    maxPendingResponseBytes: v.MAX_PENDING_RESPONSE_BYTES,
     maxStreams: v.MAX_STREAMS,
     maxBodyBytes: v.MAX_BODY_BYTES,
     maxConcurrentOperations: v.MAX_CONCURRENT_OPERATIONS,

@@ -144,7 +144,13 @@ describe('a thousand idle connections', () => {
 });
 
 describe('a client that does not read its answer', () => {
-  const app = useApp({ settings: { STATEMENT_TIMEOUT_MS: '60000', OPERATION_TIMEOUT_MS: '60000' } });
+  const app = useApp({
+    settings: {
+      STATEMENT_TIMEOUT_MS: '60000',
+      OPERATION_TIMEOUT_MS: '60000',
+      MAX_RESPONSE_BYTES: '33554432',
+    },
+  });
   const impatient = useSocket(app, { drainLimitMs: 300 });
   /** Past what the buffers of the kernel take at both ends of a connection. */
   const POSTS = 100;

@@ -28,9 +28,9 @@ export function useSocket(app: TestApp, options: Partial<NodeServerOptions> = {}
       pretty: false,
       destination: { write: (line) => void app.logged.push(line) },
     });
-    const { handle, onCutOff } = app.app;
+    const { handle, pending, onCutOff } = app.app;
     const { maxBodyBytes } = app.config;
-    server = createNodeServer({ handle, maxBodyBytes, onCutOff, log, ...options });
+    server = createNodeServer({ handle, pending, maxBodyBytes, onCutOff, log, ...options });
     server.listen(0, '127.0.0.1');
     await once(server, 'listening');
     bound.port = (server.address() as AddressInfo).port;

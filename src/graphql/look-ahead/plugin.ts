@@ -2,6 +2,7 @@ import SchemaBuilder, { BasePlugin, type PothosOutputFieldConfig, type SchemaTyp
 import type { GraphQLFieldResolver } from 'graphql';
 import type { Context } from '../context.ts';
 import { aheadKey, type Edge } from './edge.ts';
+import '../max-json-bytes.ts';
 import { readAhead } from './read-ahead.ts';
 
 declare global {
@@ -23,9 +24,13 @@ type Resolver<C extends object> = GraphQLFieldResolver<unknown, C, object>;
 /** The field option `edge`: at the root it reads the whole selection, below it returns what was read. */
 class LookAheadPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
   override onOutputFieldConfig(config: PothosOutputFieldConfig<Types>): PothosOutputFieldConfig<Types> {
-    const { edge, columns } = config.pothosOptions as { edge?: Edge; columns?: readonly string[] };
-    if (edge === undefined && columns === undefined) return config;
-    return { ...config, extensions: { ...config.extensions, edge, columns } };
+    const { edge, columns, maxCharacters } = config.pothosOptions as {
+      edge?: Edge;
+      columns?: readonly string[];
+      maxCharacters?: number;
+    };
+    if (edge === undefined && columns === undefined && maxCharacters === undefined) return config;
+    return { ...config, extensions: { ...config.extensions, edge, columns, maxCharacters } };
   }
 
   override wrapResolve(

@@ -1,5 +1,5 @@
 import { GraphQLError, Source } from 'graphql';
-import { ApiError } from '../../graphql/errors.ts';
+import { exceeded } from '../../graphql/errors.ts';
 import type { TextFigures } from './scan.ts';
 import { spreadOut } from './spreads.ts';
 import type { Survey } from './survey.ts';
@@ -20,17 +20,6 @@ export interface OperationLimits {
 export interface OperationCost {
   readonly complexity: number;
   readonly depth: number;
-}
-
-function exceeded(
-  code: 'DEPTH_LIMIT' | 'COMPLEXITY_LIMIT' | 'GRAPHQL_PARSE_FAILED',
-  what: string,
-  value: number,
-  maximum: number,
-): ApiError {
-  return new ApiError(code, `${what} ${value}, more than the ${maximum} that are taken.`, {
-    details: { value, maximum },
-  });
 }
 
 function checkDepth(depth: number, maxDepth: number): void {

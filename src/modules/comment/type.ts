@@ -30,6 +30,7 @@ export const Comment = builder.loadableObject('Comment', {
   fields: (t) => ({
     id: t.exposeID('id', { description: 'A UUIDv7 that never changes.' }),
     body: t.exposeString('body', {
+      maxCharacters: 5_000,
       description: 'The text, 1 to 5,000 characters, exactly as it was written.',
     }),
     author: t.field({

@@ -65,9 +65,11 @@ export const Post = builder.loadableObject('Post', {
   fields: (t) => ({
     id: t.exposeID('id', { description: 'A UUIDv7 that never changes.' }),
     title: t.exposeString('title', {
+      maxCharacters: 200,
       description: '1 to 200 characters, with something other than white space among them.',
     }),
     body: t.exposeString('body', {
+      maxCharacters: 50_000,
       description: 'The text, 1 to 50,000 characters, exactly as it was written.',
     }),
     author: t.field({
@@ -85,6 +87,8 @@ export const Post = builder.loadableObject('Post', {
     }),
     tags: t.loadableList({
       type: 'String',
+      // At most ten of at most 50, with quotes and comma.
+      maxCharacters: 10 * (50 + 1),
       edge: { kind: 'values', sql: tagsSql },
       description: 'The tags of the post, at most ten, in the order they were given in.',
       resolve: (post) => post.id,

@@ -36,6 +36,7 @@ export const User = builder.loadableObject('User', {
   fields: (t) => ({
     id: t.exposeID('id', { description: 'A UUIDv7 that never changes.' }),
     name: t.exposeString('name', {
+      maxCharacters: 100,
       description: 'The name shown with what the user writes, 1 to 100 characters.',
     }),
     email: t.string({

@@ -1,9 +1,31 @@
+/** Counts what the database sends for some work: whether that goes on, begins nothing more, or is stopped at once. */
+export interface ReceivedMeter {
+  receive(bytes: number): 'go on' | 'begin nothing more' | 'stop';
+}
+
 /** Says that work is not wanted any more. Lighter than an AbortController, since every operation makes one. */
 export class Cancellation {
   readonly #listeners = new Set<() => void>();
   #cancelled = false;
   #closed = false;
   #undecided = false;
+  readonly #meter: ReceivedMeter | undefined;
+
+  constructor(meter?: ReceivedMeter) {
+    this.#meter = meter;
+  }
+
+  /**
+   * Counts what the database has sent for the work. False where it is too much: nothing of it is to be taken any more.
+   * What is committed, or may be, is taken whatever it is.
+   */
+  receive(bytes: number): boolean {
+    if (this.#meter === undefined || this.#closed || this.#undecided) return true;
+    const verdict = this.#meter.receive(bytes);
+    // The statement that runs is let end: it has sent what is counted, and to cancel it takes another connection.
+    if (verdict !== 'go on') this.#cancelled = true;
+    return verdict !== 'stop';
+  }
 
   get cancelled(): boolean {
     return this.#cancelled;

@@ -57,6 +57,28 @@ function textOf(config: unknown): string | undefined {
   return typeof config === 'string' ? config : (config as { text?: string }).text;
 }
 
+/** What the answer to a statement may have that nobody counts: a row of 2^29 characters would end the process. */
+const MAX_UNCOUNTED_BYTES = 268_435_456;
+
+/**
+ * Counts what comes in on a connection before pg gathers it. What is past the bound of the loan, or of a statement on
+ * nobody's behalf, ends the connection: the rest of a row could not be refused otherwise. Returns what begins anew.
+ */
+function boundReceived(client: pg.ClientBase): () => void {
+  if (!(client instanceof pg.Client)) throw new Error('a connection of another kind than pg’s own');
+  const { stream } = client.connection;
+  let uncounted = 0;
+  stream.prependListener('data', ({ length }: Buffer) => {
+    const loan = loans.get(client);
+    uncounted += length;
+    const taken = loan === undefined ? uncounted <= MAX_UNCOUNTED_BYTES : loan.receive(length);
+    if (!taken) stream.destroy(new Error('the database has sent more than can be held'));
+  });
+  return () => {
+    uncounted = 0;
+  };
+}
+
 type Callback = (error: unknown, result?: unknown) => void;
 
 /**
@@ -65,6 +87,7 @@ type Callback = (error: unknown, result?: unknown) => void;
  */
 export function limitStatements(client: pg.ClientBase, control: StatementControl): void {
   const query = client.query.bind(client) as (...args: unknown[]) => unknown;
+  const countAnew = boundReceived(client);
 
   /** Watches what is about to run. `done` is called with its outcome, the error told in our own words. */
   function watch(cancellation: Cancellation | undefined, done: Callback): Callback {
@@ -103,6 +126,7 @@ export function limitStatements(client: pg.ClientBase, control: StatementControl
       process.nextTick(done, statementCancelled());
       return;
     }
+    countAnew();
     const watched = watch(loan, done);
     if (config instanceof NamedQuery) {
       config.callback = watched;

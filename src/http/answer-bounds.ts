@@ -1,0 +1,47 @@
+import type { ExecutionArgs, ExecutionResult, OperationDefinitionNode } from 'graphql';
+import { publicError } from '../graphql/mask-error.ts';
+import { oneStatementSize } from '../graphql/one-statement.ts';
+import { introspectionSize } from './operation-limits/introspection-size.ts';
+import type { Hold, PendingResponses } from './pending-responses.ts';
+import type { RequestState } from './request-state.ts';
+import { type CostCeilings, checkedSize, tooLarge, withCost } from './result.ts';
+
+export interface AnswerBoundsOptions {
+  readonly pending: PendingResponses;
+  readonly maxResponseBytes: number;
+  readonly limits: CostCeilings;
+}
+
+/** How large answers may be, before they are built and once they are (contract section 9, bounds on size). */
+export interface AnswerBounds {
+  /** What an answer holds that is none of a request's own, such as an event's. */
+  hold(): Hold;
+  /** Throws COMPLEXITY_LIMIT where what is asked of the schema is too large: graphql-js answers it in one go. */
+  checkIntrospection(args: ExecutionArgs, operation: OperationDefinitionNode): void;
+  /** Whether a mutation that commits by itself has a small answer for sure. */
+  fitsOneStatement(args: ExecutionArgs, operation: OperationDefinitionNode): boolean;
+  /**
+   * The result, its answer counted for as long as that waits. Throws COMPLEXITY_LIMIT where it, or what was read for it, is too large,
+   * and RATE_LIMITED or SERVICE_UNAVAILABLE where others hold too much.
+   */
+  checked(result: ExecutionResult, state: RequestState, hold: Hold): ExecutionResult;
+}
+
+export function createAnswerBounds({ pending, maxResponseBytes, limits }: AnswerBoundsOptions): AnswerBounds {
+  return {
+    hold: () => pending.hold(),
+    checkIntrospection(args, operation) {
+      const bytes = introspectionSize(args, operation);
+      if (bytes > maxResponseBytes) throw tooLarge(bytes, maxResponseBytes);
+    },
+    fitsOneStatement: ({ schema }, operation) => oneStatementSize(schema, operation) <= maxResponseBytes,
+    checked(result, state, hold) {
+      if (hold.refusal !== undefined) throw hold.refusal;
+      // What a field refused as too large is no answer without that field.
+      const refused = result.errors?.find((error) => publicError(error).code === 'COMPLEXITY_LIMIT');
+      if (refused !== undefined) throw refused;
+      hold.reserve(checkedSize(withCost(result, state, limits), maxResponseBytes));
+      return result;
+    },
+  };
+}

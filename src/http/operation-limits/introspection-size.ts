@@ -1,0 +1,122 @@
+import {
+  type ExecutionArgs,
+  type FieldNode,
+  type FragmentDefinitionNode,
+  type GraphQLField,
+  type GraphQLObjectType,
+  type GraphQLOutputType,
+  type GraphQLResolveInfo,
+  getArgumentValues,
+  getVariableValues,
+  isLeafType,
+  isListType,
+  isNonNullType,
+  isObjectType,
+  Kind,
+  type OperationDefinitionNode,
+  SchemaMetaFieldDef,
+  type SelectionSetNode,
+  TypeMetaFieldDef,
+} from 'graphql';
+import { collectFields } from '../../graphql/look-ahead/collect.ts';
+
+const META_FIELDS = new Map<string, GraphQLField<unknown, unknown>>(
+  [SchemaMetaFieldDef, TypeMetaFieldDef].map((field) => [field.name, field]),
+);
+/** Brackets, or quotes around a name, its colon and its comma. */
+const BRACKETS = 2;
+const NAME = 4;
+
+/** Adds up what introspection answers with, each selection on each element of the schema once, however often it is asked. */
+class IntrospectionSum {
+  readonly #args: ExecutionArgs;
+  readonly #fragments: Readonly<Record<string, FragmentDefinitionNode>>;
+  readonly #variableValues: Record<string, unknown>;
+  readonly #known = new Map<string, Map<unknown, number>>();
+  readonly #selections = new Map<SelectionSetNode, number>();
+
+  constructor(args: ExecutionArgs, operation: OperationDefinitionNode) {
+    this.#args = args;
+    this.#fragments = Object.fromEntries(
+      args.document.definitions.flatMap((node) =>
+        node.kind === Kind.FRAGMENT_DEFINITION ? [[node.name.value, node] as const] : [],
+      ),
+    );
+    const { variableDefinitions = [] } = operation;
+    const given = getVariableValues(args.schema, variableDefinitions, args.variableValues ?? {});
+    this.#variableValues = given.coerced ?? {};
+  }
+
+  /** The fields that selections ask of a type, by name in the answer. */
+  fields(type: GraphQLObjectType, sets: readonly SelectionSetNode[]): Map<string, FieldNode[]> {
+    return collectFields({ fragments: this.#fragments, variableValues: this.#variableValues }, type, sets);
+  }
+
+  field(field: GraphQLField<unknown, unknown>, source: unknown, nodes: readonly FieldNode[]): number {
+    const [node] = nodes;
+    if (node === undefined) return 0;
+    const args = getArgumentValues(field, node, this.#variableValues);
+    const info = { schema: this.#args.schema } as GraphQLResolveInfo;
+    const value: unknown = field.resolve?.(source, args, undefined, info);
+    return this.#value(field.type, value, nodes);
+  }
+
+  #value(type: GraphQLOutputType, value: unknown, nodes: readonly FieldNode[]): number {
+    if (value == null) return 'null'.length;
+    if (isNonNullType(type)) return this.#value(type.ofType, value, nodes);
+    if (isListType(type)) {
+      let bytes = BRACKETS;
+      for (const item of value as Iterable<unknown>) bytes += this.#value(type.ofType, item, nodes) + 1;
+      return bytes;
+    }
+    if (isObjectType(type)) return this.#object(type, value, nodes);
+    return isLeafType(type) ? Buffer.byteLength(JSON.stringify(type.serialize(value))) : 0;
+  }
+
+  #object(type: GraphQLObjectType, source: unknown, nodes: readonly FieldNode[]): number {
+    const sets = nodes.flatMap(({ selectionSet }) => selectionSet ?? []);
+    const key = sets.map((set) => this.#numberOf(set)).join();
+    const known = this.#known.get(key) ?? new Map<unknown, number>();
+    this.#known.set(key, known);
+    let bytes = known.get(source);
+    if (bytes !== undefined) return bytes;
+    bytes = BRACKETS;
+    for (const [name, selected] of this.fields(type, sets)) {
+      const field = type.getFields()[selected[0]?.name.value ?? ''];
+      bytes += name.length + NAME;
+      bytes += field === undefined ? type.name.length + BRACKETS : this.field(field, source, selected);
+    }
+    known.set(source, bytes);
+    return bytes;
+  }
+
+  #numberOf(set: SelectionSetNode): number {
+    const number = this.#selections.get(set) ?? this.#selections.size;
+    this.#selections.set(set, number);
+    return number;
+  }
+}
+
+/** Whether a selection has `__schema` or `__type` at its root, fragments aside. */
+function mayIntrospect({ selections }: SelectionSetNode): boolean {
+  return selections.some((selection) =>
+    selection.kind === Kind.FIELD ? META_FIELDS.has(selection.name.value) : true,
+  );
+}
+
+/**
+ * The bytes of what `__schema` and `__type` answer with. They are run by graphql-js in one go that nothing can stop, so
+ * it is known before: each selection is added up once for each element of the schema, which lists in lists and aliases
+ * cannot multiply.
+ */
+export function introspectionSize(args: ExecutionArgs, operation: OperationDefinitionNode): number {
+  const query = args.schema.getQueryType();
+  if (operation.operation !== 'query' || query == null || !mayIntrospect(operation.selectionSet)) return 0;
+  const sum = new IntrospectionSum(args, operation);
+  let bytes = 0;
+  for (const [name, nodes] of sum.fields(query, [operation.selectionSet])) {
+    const field = META_FIELDS.get(nodes[0]?.name.value ?? '');
+    if (field !== undefined) bytes += name.length + NAME + sum.field(field, undefined, nodes);
+  }
+  return bytes;
+}
