@@ -21,6 +21,8 @@ export interface RecordPayload {
 const AUTHORIZATION_LEFT_SECONDS = 3_600;
 /** A code that was used is remembered for as long as the refresh tokens that came of it last: used again, it ends them. */
 const USED_CODE_SECONDS = 30 * 86_400;
+/** Sign-ins under way that came from one address: each is a few kilobytes for an hour. */
+const MAX_OF_AN_ORIGIN = 100;
 /** Stands for the id where the payload repeats it. */
 const ID_MARK = '{id}';
 
@@ -39,6 +41,18 @@ const UPSERT = statement<never>(
   'oauth_record_upsert',
   `INSERT INTO oauth_records (model, hash, payload, family, expires_at) VALUES ($1, $2, $3::json, $4, $5)
    ON CONFLICT (model, hash) DO UPDATE SET payload = excluded.payload, expires_at = excluded.expires_at`,
+);
+/** Those that a new one leaves no room for, but for what somebody else is removing. */
+const INSERT_FROM = statement<never>(
+  'oauth_record_insert_from',
+  `WITH removed AS (
+     DELETE FROM oauth_records WHERE model = $1 AND hash IN (
+       SELECT hash FROM oauth_records WHERE model = $1 AND hash IN (
+         SELECT hash FROM oauth_records WHERE model = $1 AND family = $4 ORDER BY expires_at DESC OFFSET $6
+       ) FOR UPDATE SKIP LOCKED
+     )
+   )
+   INSERT INTO oauth_records (model, hash, payload, family, expires_at) VALUES ($1, $2, $3::json, $4, $5)`,
 );
 const UPDATE = statement<{ one: number }>(
   'oauth_record_update',
@@ -79,6 +93,8 @@ const END_FAMILY_OF = statement<never>(
 export interface Records {
   find(id: string): Promise<RecordPayload | undefined>;
   upsert(id: string, payload: RecordPayload, expiresInSeconds: number): Promise<void>;
+  /** Stores what anybody may have stored. Of one origin the newest 100 are kept, or so many as were made at once. */
+  insertFrom(origin: string, id: string, payload: RecordPayload, expiresInSeconds: number): Promise<void>;
   /** Changes what is there. False where it is gone. */
   update(id: string, payload: RecordPayload, expiresInSeconds: number): Promise<boolean>;
   /** False where somebody was there before: then all that came of it is ended. */
@@ -140,6 +156,11 @@ export function createRecords(db: Queryable, clock: Clock, model: string): Recor
         grantId === undefined ? null : hashId(grantId),
         later(expiresInSeconds),
       ]);
+    },
+    async insertFrom(origin, id, payload, expiresInSeconds) {
+      const until = later(expiresInSeconds);
+      const values = [model, hashId(id), withoutId(payload, id), hashId(origin), until, MAX_OF_AN_ORIGIN - 1];
+      await db.query(INSERT_FROM, values);
     },
     async update(id, payload, expiresInSeconds) {
       const values = [model, hashId(id), withoutId(payload, id), later(expiresInSeconds)];

@@ -4,6 +4,7 @@ import { createRecords } from '../../auth/oauth/records.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Queryable } from '../../platform/db/statement.ts';
 import { isUuid } from '../../platform/uuid.ts';
+import { ADDRESS } from './authorization-parameters.ts';
 import { clientMetadata } from './client-metadata.ts';
 import type { Library } from './library.ts';
 
@@ -46,8 +47,9 @@ export function createAdapterFactory(options: AdapterOptions): (model: string) =
       ...forgotten,
       async upsert(id, payload, expiresIn = 0) {
         // What came of a sign-in is added to it while it lasts: written anew, it could be gone to its end again.
-        if (model !== 'Interaction' || payload.result === undefined)
-          await records.upsert(id, payload, expiresIn);
+        if (model !== 'Interaction') await records.upsert(id, payload, expiresIn);
+        else if (payload.result === undefined)
+          await records.insertFrom(String(payload.params?.[ADDRESS]), id, payload, expiresIn);
         else if (!(await records.update(id, payload, expiresIn))) throw ended();
       },
       find: (id) => records.find(id) as Promise<AdapterPayload | undefined>,

@@ -3,12 +3,12 @@ import type { IncomingMessage } from 'node:http';
 import type { KoaContextWithOIDC, default as Provider } from 'oidc-provider';
 import type { Logger } from '../../platform/log.ts';
 import type { RequestState } from '../request-state.ts';
+import { RESUME_COOKIE } from './authorization-parameters.ts';
 import { nameClientErrors } from './client-errors.ts';
 import { isPublic } from './client-metadata.ts';
 import { createExchange, type Exchange } from './exchange.ts';
 import { FORM_TYPE } from './form.ts';
 import { oauthErrorResponse, oauthRefusal } from './oauth-error.ts';
-import { RESUME_COOKIE } from './provider.ts';
 
 export interface Call {
   readonly request: Request;

@@ -1,6 +1,6 @@
 import { audienceOf } from '../../auth/oauth/access-token.ts';
 import { badRequest, bodyTooLarge } from '../json-body.ts';
-import { RESOURCE } from './provider.ts';
+import { RESOURCE } from './authorization-parameters.ts';
 
 /** No request of OAuth has more to say; the library takes no more either. */
 const MAX_FORM_BYTES = 50_000;

@@ -12,6 +12,7 @@ import { addressKey } from '../client-address.ts';
 import { badRequest } from '../json-body.ts';
 import type { RequestState } from '../request-state.ts';
 import type { OriginCheck } from '../same-origin.ts';
+import { BROWSER, RESOURCE } from './authorization-parameters.ts';
 import { browserOf } from './browser-cookie.ts';
 import type { LibraryCalls } from './call.ts';
 import { canBeImpersonated, scopesOf } from './client-metadata.ts';
@@ -22,7 +23,6 @@ import { consentPage } from './pages/consent-page.ts';
 import { loginPage } from './pages/login-page.ts';
 import { pausePage } from './pages/pause-page.ts';
 import { OAUTH_ROUTES, type OAuthRoute } from './paths.ts';
-import { BROWSER, RESOURCE } from './provider.ts';
 import type { SignIns } from './sign-ins.ts';
 
 export interface InteractionOptions {

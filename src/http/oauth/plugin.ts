@@ -1,4 +1,5 @@
 import type { default as Provider } from 'oidc-provider';
+import { hashId } from '../../auth/oauth/access-token.ts';
 import type { KeyRing } from '../../auth/oauth/key-ring.ts';
 import { ApiError } from '../../graphql/errors.ts';
 import type { Logger } from '../../platform/log.ts';
@@ -8,6 +9,7 @@ import { badRequest } from '../json-body.ts';
 import type { RateLimiter } from '../rate-limit/limiter.ts';
 import type { BucketPolicy } from '../rate-limit/token-bucket.ts';
 import type { HttpPlugin, RequestState } from '../request-state.ts';
+import { ADDRESS, BROWSER } from './authorization-parameters.ts';
 import { knownBrowser } from './browser-cookie.ts';
 import type { LibraryCalls } from './call.ts';
 import { metadataOf } from './discovery.ts';
@@ -18,7 +20,6 @@ import { oauthErrorResponse, oauthRefusal } from './oauth-error.ts';
 import { pageResponse } from './page-response.ts';
 import { errorPage } from './pages/error-page.ts';
 import { isOAuthPage, isOAuthPath, OAUTH_ROUTES, type OAuthRoute, oauthRouteOf } from './paths.ts';
-import { BROWSER } from './provider.ts';
 import type { ProviderSource } from './provider-source.ts';
 
 export interface OAuthPluginOptions {
@@ -58,6 +59,7 @@ export function useOAuth(options: OAuthPluginOptions): HttpPlugin {
     const query = withoutOwnResource(searchParams, issuer());
     const browser = knownBrowser(request);
     query.set(BROWSER, browser.hash);
+    query.set(ADDRESS, Buffer.from(hashId(addressKey(state.clientAddress))).toString('base64url'));
     const { response } = await calls.call(provider, { request, state, target: `${pathname}?${query}` });
     if (browser.setCookie !== undefined) response.headers.append('set-cookie', browser.setCookie);
     return response;

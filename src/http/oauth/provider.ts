@@ -8,17 +8,11 @@ import { SCOPES } from '../../auth/scopes.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Queryable } from '../../platform/db/statement.ts';
 import { createAdapterFactory } from './adapter.ts';
+import { ADDRESS, BROWSER, checkSizes, RESOURCE, RESUME_COOKIE } from './authorization-parameters.ts';
 import { OWNER_ROLE, scopesOf } from './client-metadata.ts';
 import type { Library } from './library.ts';
 import { OAUTH_ROUTES } from './paths.ts';
 import { interactionPolicyOf } from './policy.ts';
-
-/** The one resource that tokens are for, by a name that stays when the service moves. */
-export const RESOURCE = 'urn:content-graph-api';
-/** The library's cookies, which no browser gets: what it is to know of one it is told with the request. */
-export const RESUME_COOKIE = 'resume';
-/** A parameter of our own: the hash of the browser that an authorization was begun in. */
-export const BROWSER = 'browser';
 
 const MINUTE = 60;
 const DAY = 86_400;
@@ -83,7 +77,7 @@ function configure(options: ProviderOptions): Configuration {
     clientAuthMethods: [...CLIENT_AUTHENTICATION],
     clientDefaults: { id_token_signed_response_alg: 'ES256' },
     enabledJWA: { idTokenSigningAlgValues: ['ES256'] },
-    extraParams: [BROWSER],
+    extraParams: { [BROWSER]: (ctx) => checkSizes(ctx, library), [ADDRESS]: null },
     extraClientMetadata: { properties: [OWNER_ROLE] },
     pkce: { required: () => true },
     allowOmittingSingleRegisteredRedirectUri: false,
