@@ -4,6 +4,7 @@ import { FolderInUseError } from './platform/db/embedded/lock.ts';
 import { EmbeddedStartError } from './platform/db/embedded/server.ts';
 import { MigrationError } from './platform/db/migrate.ts';
 import { createLogger } from './platform/log.ts';
+import { withoutUserInformation } from './platform/redact.ts';
 import { startService } from './serve.ts';
 
 /** Mistakes of whoever starts the service: said in plain words, without a stack. */
@@ -38,6 +39,7 @@ async function main(): Promise<void> {
 try {
   await main();
 } catch (error) {
-  process.stderr.write(`${isPlain(error) ? error.message : (error as Error).stack}\n`);
+  const said = isPlain(error) ? error.message : String((error as Error).stack);
+  process.stderr.write(`${withoutUserInformation(said)}\n`);
   process.exit(1);
 }

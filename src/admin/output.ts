@@ -7,6 +7,7 @@ import { FolderInUseError } from '../platform/db/embedded/lock.ts';
 import { EmbeddedStartError } from '../platform/db/embedded/server.ts';
 import { toDatabaseError } from '../platform/db/errors.ts';
 import { MigrationError } from '../platform/db/migrate.ts';
+import { withoutUserInformation } from '../platform/redact.ts';
 
 /** A command that cannot do what it was asked. The message is for whoever typed it. */
 export class AdminError extends Error {
@@ -46,7 +47,7 @@ function describe(error: unknown): string {
 export function report(error: unknown): number {
   // The parser has said it all by the time it throws.
   if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage;
-  process.stderr.write(`${describe(error)}\n`);
+  process.stderr.write(`${withoutUserInformation(describe(error))}\n`);
   return EXIT.failed;
 }
 

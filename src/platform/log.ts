@@ -1,5 +1,6 @@
-import { type DestinationStream, type Logger, pino } from 'pino';
+import { type DestinationStream, type Logger, pino, stdSerializers } from 'pino';
 import { build as pretty } from 'pino-pretty';
+import { withoutUserInformation } from './redact.ts';
 
 export type { Logger };
 
@@ -12,6 +13,9 @@ const SECRETS: ReadonlySet<string> = new Set([
   'key',
   'secret',
   'headers',
+  // Of a command that failed, such as the one that a connection begins with.
+  'args',
+  'parameters',
 ]);
 
 function isPlain(value: unknown): value is Record<string, unknown> {
@@ -33,6 +37,13 @@ function withoutSecrets(fields: Record<string, unknown>, depth = 1): Record<stri
     kept[name] = depth > 0 && isPlain(value) ? withoutSecrets(value, depth - 1) : value;
   }
   return kept;
+}
+
+/** An error as it is logged: what it names beside message and stack may hold what it was about. */
+function serialised(error: unknown): unknown {
+  if (!(error instanceof Error)) return error;
+  const { raw: _raw, ...own } = stdSerializers.err(error);
+  return withoutSecrets({ ...own });
 }
 
 let second = -1;
@@ -68,6 +79,8 @@ export function createLogger({ level, pretty: readable, destination }: LogOption
     base: null,
     timestamp: isoTime,
     formatters: { log: (fields: Record<string, unknown>) => withoutSecrets(fields) },
+    serializers: { err: serialised },
+    hooks: { streamWrite: withoutUserInformation },
   };
   if (destination !== undefined) return pino(options, destination);
   if (!readable) {

@@ -55,11 +55,14 @@ export const redisUrl = z
     error: 'must be a Redis address such as redis://host:6379',
   });
 
-export const httpUrl = z
-  .string()
-  .refine((value) => URL.canParse(value) && /^https?:$/.test(new URL(value).protocol), {
-    error: 'must be an address such as https://login.example.com/jwks',
-  });
+/** An address that is asked without a name and a password: what is not there cannot be told on. */
+export const httpUrl = z.string().refine(
+  (value) => {
+    const { protocol = '', username, password } = URL.parse(value) ?? {};
+    return /^https?:$/.test(protocol) && username === '' && password === '';
+  },
+  { error: 'must be an address such as https://login.example.com/jwks, without a user name or a password' },
+);
 
 /** RFC 7518 section 3.2: a key for HS256 has 256 bits at least. */
 export const secret = z

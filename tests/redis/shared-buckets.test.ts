@@ -56,6 +56,16 @@ function instance(settings: Record<string, string>) {
 const LOST = /Redis does not answer/;
 const BACK = /Redis answers again/;
 
+describe('a Redis that refuses the password', () => {
+  it('is logged without it', async () => {
+    const { hostname, port } = new URL(REDIS_URL);
+    const password = 'hunter2-of-this-test';
+    const refused = instance({ REDIS_URL: `redis://nobody:${password}@${hostname}:${port || '6379'}` });
+    await expect.poll(() => refused.said(/WRONGPASS/), WAIT).toBeGreaterThan(0);
+    expect(refused.said(new RegExp(password))).toBe(0);
+  });
+});
+
 describe('two instances on one Redis', () => {
   it('share one bucket: 1,000 requests get burst + refill × t, one more or less; another client notices nothing', async () => {
     const settings = { REDIS_URL, RATE_LIMIT_BURST: '200', RATE_LIMIT_PER_SECOND: '2' };

@@ -67,6 +67,25 @@ describe('JWT_JWKS_URL', () => {
     for (const url of ['https://login.example.com/jwks', 'http://127.0.0.1:8080/jwks'])
       expect(problemsOf({ ...PRODUCTION, JWT_JWKS_URL: url })).toEqual([]);
   });
+
+  it('names no user and no password, and what is wrong with it does not repeat them', () => {
+    for (const address of [
+      'ann:hunter2@login.example.com',
+      'ann@login.example.com',
+      ':hunter2@login.example.com',
+    ]) {
+      const problems = problemsOf({ JWT_JWKS_URL: `https://${address}/jwks` });
+      expect(problems).toHaveLength(1);
+      expect(problems[0]).toMatch(/^JWT_JWKS_URL must be .* without a user name/);
+      expect(problems[0]).not.toMatch(/hunter2|ann/);
+    }
+  });
+});
+
+describe.each(['PUBLIC_URL', 'CORS_ORIGINS'])('%s', (name) => {
+  it('names no user and no password', () => {
+    expect(problemsOf({ [name]: 'https://ann:hunter2@api.example.com' })).toHaveLength(1);
+  });
 });
 
 describe('CREDENTIAL_RECHECK_MS', () => {
