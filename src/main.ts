@@ -1,5 +1,6 @@
 import { banner } from './demo/banner.ts';
 import { ConfigError, loadProcessConfig } from './platform/config.ts';
+import { UnsafeFolderError } from './platform/db/embedded/folder.ts';
 import { FolderInUseError } from './platform/db/embedded/lock.ts';
 import { EmbeddedStartError } from './platform/db/embedded/server.ts';
 import { MigrationError } from './platform/db/migrate.ts';
@@ -13,12 +14,15 @@ function isPlain(error: unknown): error is Error {
     error instanceof ConfigError ||
     error instanceof FolderInUseError ||
     error instanceof EmbeddedStartError ||
+    error instanceof UnsafeFolderError ||
     error instanceof MigrationError ||
     (error as { code?: unknown })?.code === 'EADDRINUSE'
   );
 }
 
 async function main(): Promise<void> {
+  // Before any thread starts: all that is written here is for the service's own user.
+  process.umask(0o077);
   const config = loadProcessConfig();
   const development = config.environment === 'development';
   const log = createLogger({ level: config.logLevel, pretty: development });

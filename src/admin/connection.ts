@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Config } from '../platform/config.ts';
 import { connectDatabase, type Database, openDatabase } from '../platform/db/database.ts';
-import { type EmbeddedAddress, publishedAddress } from '../platform/db/embedded/address.ts';
+import { type EmbeddedAddress, isServed, publishedAddress } from '../platform/db/embedded/address.ts';
 import { FolderInUseError } from '../platform/db/embedded/lock.ts';
 import { startEmbeddedServer } from '../platform/db/embedded/server.ts';
 import { DatabaseError } from '../platform/db/errors.ts';
@@ -55,7 +55,10 @@ function embeddedServer(
 
 async function openOwnDatabase({ config, log }: OpenOptions): Promise<Database> {
   if (config.database.kind === 'postgres') return openDatabase({ config, log, namedStatements: false });
-  const server = await startEmbeddedServer(config.database.dataDir, log, { shared: false });
+  const server = await startEmbeddedServer(config.database.dataDir, log, {
+    shared: false,
+    strict: config.environment === 'production',
+  });
   return connectDatabase('embedded', embeddedServer(server.address, server), log);
 }
 
@@ -84,10 +87,11 @@ interface NotYet {
   readonly serves: boolean;
 }
 
-/** Connects to the embedded database that another process serves, once that one has migrated it. */
+/** Connects to the embedded database that another process serves, once that one has migrated it. Throws UnsafeFolderError. */
 async function openBeside({ config, log }: OpenOptions): Promise<Opened | NotYet> {
   const address = publishedAddress(config.dataDir);
-  if (address === undefined) return { reason: 'It takes no connections yet.', serves: false };
+  if (address === undefined || !isServed(address))
+    return { reason: 'It takes no connections yet.', serves: false };
   const elsewhere = { ready: async () => undefined, close: async () => undefined };
   const database = connectDatabase('embedded', embeddedServer(address, elsewhere), log);
   try {

@@ -9,6 +9,9 @@ import { EXIT, printResult, report } from './output.ts';
 import { createProgram } from './program.ts';
 import type { RunCommand } from './run-command.ts';
 
+// Before any thread starts: all that is written here is for the user who runs it.
+process.umask(0o077);
+
 const run: RunCommand = async (work, { migrates } = { migrates: false }) => {
   const config = loadProcessConfig();
   const log = createLogger({ level: 'error', pretty: false, destination: process.stderr });

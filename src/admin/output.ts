@@ -3,6 +3,7 @@ import { AccountError } from '../auth/account/store.ts';
 import { KeyLimitError } from '../auth/api-key/store.ts';
 import { ClientError } from '../auth/oauth/clients.ts';
 import { ConfigError } from '../platform/config.ts';
+import { UnsafeFolderError } from '../platform/db/embedded/folder.ts';
 import { FolderInUseError } from '../platform/db/embedded/lock.ts';
 import { EmbeddedStartError } from '../platform/db/embedded/server.ts';
 import { toDatabaseError } from '../platform/db/errors.ts';
@@ -29,6 +30,7 @@ const PLAIN = [
   FolderInUseError,
   KeyLimitError,
   MigrationError,
+  UnsafeFolderError,
 ];
 
 /** What went wrong, in plain words; with a stack only where nobody foresaw it. */

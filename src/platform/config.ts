@@ -45,7 +45,7 @@ const variables = z.object({
   DATABASE_URL: databaseUrl.optional(),
   DIRECT_DATABASE_URL: databaseUrl.optional(),
   DATABASE_POOL_SIZE: integer(1, 1000).default(10),
-  DATA_DIR: z.string().default('.data'),
+  DATA_DIR: z.string().optional(),
   HOST: z.string().default('127.0.0.1'),
   PORT: integer(0, 65_535).default(4000),
   PUBLIC_URL: z
@@ -187,6 +187,10 @@ function isWeak(secret: string): boolean {
 
 function productionProblems(v: z.infer<typeof variables>): string[] {
   const problems: string[] = [];
+  if (v.DATABASE_URL === undefined && v.DATA_DIR === undefined)
+    problems.push(
+      'DATABASE_URL is required in production: the PostgreSQL to use. Setting DATA_DIR instead chooses the embedded database, in a folder that is backed up.',
+    );
   if (v.SECRET_KEY === undefined)
     problems.push(
       'SECRET_KEY is required in production: at least 32 random bytes, for example from "openssl rand -base64 48".',
@@ -225,18 +229,19 @@ export function loadConfig(environment: NodeJS.ProcessEnv): Config {
   ].filter((problem) => ![...broken].some((name) => problem.includes(name)));
   const problems = [...issues.map(({ path, message }) => `${path.join('.')} ${message}.`), ...together];
   if (problems.length > 0) throw new ConfigError(problems);
+  const dataDir = v.DATA_DIR ?? '.data';
   return {
     environment: v.NODE_ENV,
     database:
       v.DATABASE_URL === undefined
-        ? { kind: 'embedded', dataDir: v.DATA_DIR }
+        ? { kind: 'embedded', dataDir }
         : {
             kind: 'postgres',
             url: v.DATABASE_URL,
             directUrl: v.DIRECT_DATABASE_URL ?? v.DATABASE_URL,
             poolSize: v.DATABASE_POOL_SIZE,
           },
-    dataDir: v.DATA_DIR,
+    dataDir,
     host: v.HOST,
     port: v.PORT,
     publicUrl: v.PUBLIC_URL,

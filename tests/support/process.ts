@@ -113,12 +113,17 @@ export function runScript(
   settings: Settings,
   root: string = ROOT,
 ): Process {
-  const child = spawn(NODE, [join(root, script), ...args], {
+  return runProgram([NODE, join(root, script), ...args], settings);
+}
+
+/** Runs a program in a folder without a `.env`. */
+export function runProgram([program = '', ...args]: readonly string[], settings: Settings): Process {
+  const child = spawn(program, args, {
     cwd: tmpdir(),
     env: environment(settings),
     stdio: ['ignore', 'pipe', 'pipe'],
   });
-  return follow(child, `${script} ${args.slice(0, 2).join(' ')}`);
+  return follow(child, [program, ...args].join(' '));
 }
 
 /** Runs a line as a person would who pastes it into a terminal at the root of the project. */

@@ -3,6 +3,7 @@ import type { Config } from '../config.ts';
 import { createDeadline } from '../deadline.ts';
 import type { Logger } from '../log.ts';
 import { cancelStatement } from './cancel-statement.ts';
+import type { EmbeddedAddress } from './embedded/address.ts';
 import { startEmbeddedServer } from './embedded/server.ts';
 import type { StatementControl } from './limited-client.ts';
 
@@ -36,9 +37,13 @@ const ANSWER_MS = 2_000;
 /** An administration command may have the embedded folder as the service starts; it is done within seconds. */
 const FOLDER_PATIENCE_MS = 10_000;
 
+/** What an operator has to know of the embedded database (contract section 9). */
+const DURABILITY =
+  'the embedded database keeps what it has answered through the death of the process and, on a disk that keeps what it has flushed, through a loss of power; it does not survive the loss of the disk, so keep copies of DATA_DIR';
+
 /** How `pg` reaches an embedded server. */
-export function embeddedConnection({ host, port }: { host: string; port: number }): ClientConfig {
-  return { host, port, user: 'postgres', password: '', database: 'postgres', ssl: false };
+export function embeddedConnection({ host, port, password = '' }: EmbeddedAddress): ClientConfig {
+  return { host, port, user: 'postgres', password, database: 'postgres', ssl: false };
 }
 
 function postgresServer(
@@ -74,7 +79,7 @@ function postgresServer(
   };
 }
 
-/** The server that the settings name, started where it is embedded. Throws FolderInUseError, EmbeddedStartError. */
+/** The server that the settings name, started where it is embedded. Throws UnsafeFolderError, FolderInUseError, EmbeddedStartError. */
 export async function openServer({
   config,
   log,
@@ -83,7 +88,11 @@ export async function openServer({
   const statementLimitMs = config.statementTimeoutMs;
   if (config.database.kind === 'postgres')
     return postgresServer(config.database, statementLimitMs, namedStatements);
-  const server = await startEmbeddedServer(config.database.dataDir, log, { patienceMs: FOLDER_PATIENCE_MS });
+  const server = await startEmbeddedServer(config.database.dataDir, log, {
+    patienceMs: FOLDER_PATIENCE_MS,
+    strict: config.environment === 'production',
+  });
+  log.info({ dataDir: config.database.dataDir }, DURABILITY);
   const connection = embeddedConnection(server.address);
   return {
     connection,

@@ -5,6 +5,7 @@ import { ConfigError, isLoopbackHost, loadConfig, SETTING_NAMES } from '../../..
 const SECRET = 'k3JxQm8vZr1TnPd5Wy7LbC0hGfS2aUeI';
 const PRODUCTION = {
   NODE_ENV: 'production',
+  DATA_DIR: '/srv/data',
   SECRET_KEY: SECRET,
   PUBLIC_URL: 'https://api.example.com',
 } as const;
@@ -106,6 +107,7 @@ describe('loadConfig', () => {
 
   it('names what production lacks together with what is wrong', () => {
     expect(namesOf({ NODE_ENV: 'production', PORT: 'x' }).sort()).toEqual([
+      'DATABASE_URL',
       'PORT',
       'PUBLIC_URL',
       'SECRET_KEY',
@@ -121,6 +123,15 @@ describe('loadConfig', () => {
     ['a public address without TLS', { ...PRODUCTION, PUBLIC_URL: 'http://api.example.com' }, 'PUBLIC_URL'],
   ])('refuses production with %s', (_what, environment, name) => {
     expect(namesOf(environment)).toEqual([name]);
+  });
+
+  it('has the embedded database in production only where DATA_DIR is set on purpose', () => {
+    const { DATA_DIR, ...without } = PRODUCTION;
+    expect(namesOf(without)).toEqual(['DATABASE_URL']);
+    expect(namesOf({ ...without, DATA_DIR: '' })).toEqual(['DATABASE_URL']);
+    expect(loadConfig({ ...without, DATA_DIR }).database).toEqual({ kind: 'embedded', dataDir: DATA_DIR });
+    expect(loadConfig({ ...without, DATABASE_URL: 'postgres://db/c' }).database.kind).toBe('postgres');
+    expect(namesOf({ ...without, DATABASE_URL: 'mysql://db/c' })).toEqual(['DATABASE_URL']);
   });
 
   it('says no secret in its message', () => {

@@ -17,7 +17,12 @@ const pem = (key: { export(options: { type: 'spki'; format: 'pem' }): string | B
 const rsa = generateKeyPairSync('rsa', { modulusLength: 2048 });
 const ec = generateKeyPairSync('ec', { namedCurve: 'P-256' });
 const LONG = 'k3JxQm8vZr1TnPd5Wy7LbC0hGfS2aUeI';
-const PRODUCTION = { NODE_ENV: 'production', SECRET_KEY: LONG, PUBLIC_URL: 'https://api.example.com' };
+const PRODUCTION = {
+  NODE_ENV: 'production',
+  DATA_DIR: '/srv/data',
+  SECRET_KEY: LONG,
+  PUBLIC_URL: 'https://api.example.com',
+};
 
 describe('JWT_PUBLIC_KEY', () => {
   it.each([

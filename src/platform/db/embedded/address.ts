@@ -1,18 +1,34 @@
-import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { randomBytes } from 'node:crypto';
+import {
+  existsSync,
+  lstatSync,
+  mkdtempSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  rmdirSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
+import { z } from 'zod';
+import { isOpen, isOwn, UnsafeFolderError } from './folder.ts';
 
-/** Where the embedded server listens, as `pg` takes it: a folder with the socket in it, or a loopback host. */
-export interface EmbeddedAddress {
-  readonly host: string;
-  readonly port: number;
-}
+const embeddedAddress = z.object({ host: z.string(), port: z.number(), password: z.string().optional() });
+
+/**
+ * Where the embedded server listens, as `pg` takes it: a folder with the socket in it, or a loopback host. The modes
+ * of the folder keep others from the socket; on loopback, which anybody reaches, a password does.
+ */
+export type EmbeddedAddress = Readonly<z.infer<typeof embeddedAddress>>;
 
 const PORT = 5432;
 /** sun_path holds 104 bytes on macOS and 108 on Linux. */
 const MAX_SOCKET_PATH_BYTES = 100;
+const SOCKET_FOLDER = 'content-graph-';
+const PASSWORD_BYTES = 24;
 
 /** The socket's name, as libpq expects it in the folder: `psql -h DATA_DIR` finds it. */
 export function socketPath(address: EmbeddedAddress): string | undefined {
@@ -27,16 +43,20 @@ async function freePort(): Promise<number> {
   return typeof bound === 'object' && bound !== null ? bound.port : PORT;
 }
 
-/** Picks the address for a folder: a socket inside it, one in the temporary folder where its path is too long, or loopback TCP on Windows. */
+/**
+ * Picks the address for a folder: a socket inside it or, where its path is too long, in a new temporary folder whose
+ * name nobody can foresee; loopback with a password on Windows.
+ */
 export async function chooseAddress(dataDir: string): Promise<EmbeddedAddress> {
-  if (process.platform === 'win32') return { host: '127.0.0.1', port: await freePort() };
-  const folder = resolve(dataDir);
-  const address = { host: folder, port: PORT };
+  if (process.platform === 'win32')
+    return {
+      host: '127.0.0.1',
+      port: await freePort(),
+      password: randomBytes(PASSWORD_BYTES).toString('base64url'),
+    };
+  const address = { host: realpathSync(dataDir), port: PORT };
   if (Buffer.byteLength(socketPath(address) ?? '') <= MAX_SOCKET_PATH_BYTES) return address;
-  const digest = createHash('sha256').update(folder).digest('hex').slice(0, 16);
-  const host = join(tmpdir(), `content-graph-${digest}`);
-  mkdirSync(host, { recursive: true, mode: 0o700 });
-  return { host, port: PORT };
+  return { host: mkdtempSync(join(realpathSync(tmpdir()), SOCKET_FOLDER)), port: PORT };
 }
 
 const file = (dataDir: string) => join(dataDir, 'address.json');
@@ -48,12 +68,38 @@ export function publishAddress(dataDir: string, address: EmbeddedAddress): void 
   renameSync(draft, file(dataDir));
 }
 
+/** The address that a server has published; undefined where there is none. One that was killed leaves its own behind. */
+export function publishedAddress(dataDir: string): EmbeddedAddress | undefined {
+  if (!existsSync(file(dataDir))) return undefined;
+  return embeddedAddress.parse(JSON.parse(readFileSync(file(dataDir), 'utf8')));
+}
+
 export function withdrawAddress(dataDir: string): void {
   rmSync(file(dataDir), { force: true });
 }
 
-/** The address that a server has published; undefined where there is none. One that was killed leaves its own behind. */
-export function publishedAddress(dataDir: string): EmbeddedAddress | undefined {
-  if (!existsSync(file(dataDir))) return undefined;
-  return JSON.parse(readFileSync(file(dataDir), 'utf8')) as EmbeddedAddress;
+/** Removes what an address has left in the file system, where nobody listens any more: the socket and its own folder. */
+export function discardAddress(dataDir: string, address: EmbeddedAddress): void {
+  const path = socketPath(address);
+  const stats = lstatSync(address.host, { throwIfNoEntry: false });
+  if (path === undefined || stats === undefined || !stats.isDirectory() || !isOwn(stats)) return;
+  rmSync(path, { force: true });
+  if (address.host !== realpathSync(dataDir)) rmdirSync(address.host);
+}
+
+/**
+ * Whether somebody listens there as far as the file system tells. Throws UnsafeFolderError where that may be another
+ * user: the socket and its folder have to be this user's own, the folder closed to others, and neither a link.
+ */
+export function isServed(address: EmbeddedAddress): boolean {
+  const path = socketPath(address);
+  if (path === undefined) return true;
+  const folder = lstatSync(address.host, { throwIfNoEntry: false });
+  const socket = lstatSync(path, { throwIfNoEntry: false });
+  if (folder === undefined || socket === undefined) return false;
+  if (!folder.isDirectory() || !isOwn(folder) || isOpen(folder) || !socket.isSocket() || !isOwn(socket))
+    throw new UnsafeFolderError(
+      `The socket "${path}" of the embedded database may be another user's: it or its folder is not yours alone.`,
+    );
+  return true;
 }

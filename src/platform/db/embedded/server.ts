@@ -4,11 +4,14 @@ import { Worker } from 'node:worker_threads';
 import type { Logger } from '../../log.ts';
 import {
   chooseAddress,
+  discardAddress,
   type EmbeddedAddress,
   publishAddress,
+  publishedAddress,
   socketPath,
   withdrawAddress,
 } from './address.ts';
+import { securePrivateFolder } from './folder.ts';
 import { takeFolder } from './lock.ts';
 import { type Running, type Supervisor, supervise } from './supervisor.ts';
 import type { EmbeddedWorkerData } from './worker.ts';
@@ -35,6 +38,8 @@ export interface EmbeddedServerOptions {
   readonly shared?: boolean;
   /** How long a folder that somebody else holds is waited for. */
   readonly patienceMs?: number;
+  /** Whether a folder that is open to other users is refused; otherwise it is closed to them. */
+  readonly strict?: boolean;
 }
 
 function startWorker(dataDir: string, address: EmbeddedAddress, log: Logger): Promise<Running> {
@@ -68,19 +73,26 @@ function startWorker(dataDir: string, address: EmbeddedAddress, log: Logger): Pr
   });
 }
 
+/** What a killed server has left behind names a socket that is about to be another's, or a folder that nobody needs. */
+function clearAddress(dataDir: string): void {
+  const left = publishedAddress(dataDir);
+  withdrawAddress(dataDir);
+  if (left !== undefined) discardAddress(dataDir, left);
+}
+
 /**
- * Starts the embedded server on `dataDir`, which it locks and creates if need be.
- * Throws FolderInUseError, EmbeddedStartError. A worker that dies later is started again.
+ * Starts the embedded server on `dataDir`, which it locks and creates if need be. Throws UnsafeFolderError,
+ * FolderInUseError, EmbeddedStartError. A worker that dies later is started again.
  */
 export async function startEmbeddedServer(
   dataDir: string,
   log: Logger,
-  { shared = true, patienceMs = 0 }: EmbeddedServerOptions = {},
+  { shared = true, patienceMs = 0, strict = false }: EmbeddedServerOptions = {},
 ): Promise<EmbeddedServer> {
+  securePrivateFolder(dataDir, { strict });
   const lock = await takeFolder(dataDir, patienceMs, log);
   try {
-    // What a killed server has left behind names a socket that is about to be another's.
-    withdrawAddress(dataDir);
+    clearAddress(dataDir);
     const address = await chooseAddress(dataDir);
     const supervisor = await supervise({ start: () => startWorker(dataDir, address, log), log });
     if (shared) publishAddress(dataDir, address);
@@ -90,6 +102,7 @@ export async function startEmbeddedServer(
       async close() {
         withdrawAddress(dataDir);
         await supervisor.close();
+        discardAddress(dataDir, address);
         lock.release();
       },
     };
