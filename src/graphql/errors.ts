@@ -66,6 +66,11 @@ export function exceeded(
   });
 }
 
+/** The refusal of an answer of so many bytes, or more (contract section 9). */
+export function answerTooLarge(bytes: number, maximum: number): ApiError {
+  return exceeded('COMPLEXITY_LIMIT', 'The bytes of the answer are at least', bytes, maximum);
+}
+
 /** An argument with a value that the service does not take. `problem` goes on from the argument's name. */
 export function badInput(argument: string, problem: string): ApiError {
   return new ApiError('BAD_USER_INPUT', `Argument "${argument}" ${problem}`, { argument });

@@ -1,4 +1,4 @@
-import { type GraphQLField, GraphQLString, getNullableType } from 'graphql';
+import { type GraphQLField, type GraphQLObjectType, GraphQLString, getNullableType } from 'graphql';
 
 /** A character takes that much in JSON at most: a control character is `\u0000`. */
 const MAX_BYTES_A_CHARACTER = 6;
@@ -20,4 +20,20 @@ export function maxJsonBytes({ type, extensions }: GraphQLField<unknown, unknown
   if (maxCharacters !== undefined) return MAX_BYTES_A_CHARACTER * maxCharacters + 2;
   const leaf = getNullableType(type);
   return leaf === GraphQLString ? Number.POSITIVE_INFINITY : MAX_SHORT_BYTES;
+}
+
+const known = new WeakMap<GraphQLObjectType, Map<string, number>>();
+
+/** The same for a property of the rows behind a type: the field that shows it, or is named like it, says so. */
+export function maxPropertyBytes(type: GraphQLObjectType, property: string): number {
+  let sizes = known.get(type);
+  if (sizes === undefined) {
+    sizes = new Map();
+    for (const field of Object.values(type.getFields())) {
+      const { pothosExposedField: shown = field.name } = field.extensions as { pothosExposedField?: string };
+      sizes.set(shown, maxJsonBytes(field));
+    }
+    known.set(type, sizes);
+  }
+  return sizes.get(property) ?? MAX_SHORT_BYTES;
 }

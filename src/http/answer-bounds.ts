@@ -1,10 +1,11 @@
 import type { ExecutionArgs, ExecutionResult, OperationDefinitionNode } from 'graphql';
+import { answerTooLarge } from '../graphql/errors.ts';
 import { publicError } from '../graphql/mask-error.ts';
 import { oneStatementSize } from '../graphql/one-statement.ts';
 import { introspectionSize } from './operation-limits/introspection-size.ts';
 import type { Hold, PendingResponses } from './pending-responses.ts';
 import type { RequestState } from './request-state.ts';
-import { type CostCeilings, checkedSize, tooLarge, withCost } from './result.ts';
+import { type CostCeilings, checkedSize, withCost } from './result.ts';
 
 export interface AnswerBoundsOptions {
   readonly pending: PendingResponses;
@@ -32,7 +33,7 @@ export function createAnswerBounds({ pending, maxResponseBytes, limits }: Answer
     hold: () => pending.hold(),
     checkIntrospection(args, operation) {
       const bytes = introspectionSize(args, operation);
-      if (bytes > maxResponseBytes) throw tooLarge(bytes, maxResponseBytes);
+      if (bytes > maxResponseBytes) throw answerTooLarge(bytes, maxResponseBytes);
     },
     fitsOneStatement: ({ schema }, operation) => oneStatementSize(schema, operation) <= maxResponseBytes,
     checked(result, state, hold) {

@@ -1,5 +1,5 @@
 import type { ExecutionResult } from 'graphql';
-import { type ApiError, exceeded } from '../graphql/errors.ts';
+import { answerTooLarge } from '../graphql/errors.ts';
 import { publicError } from '../graphql/mask-error.ts';
 import type { MediaType } from './accept.ts';
 import { jsonSize } from './json-size.ts';
@@ -43,16 +43,11 @@ export function fixedResult(result: ExecutionResult, response: FixedResponse): E
   return { ...result, [SETTLED]: response } as Settled;
 }
 
-/** The refusal of an answer of so many bytes, or more (contract section 9). */
-export function tooLarge(bytes: number, maximum: number): ApiError {
-  return exceeded('COMPLEXITY_LIMIT', 'The bytes of the answer are at least', bytes, maximum);
-}
-
 /** The bytes of a text in UTF-8, or as long as it surely fits, how long it is. Throws COMPLEXITY_LIMIT past `maximum`. */
 export function checkedLength(text: string, maximum: number): number {
   // A unit of UTF-16 has three bytes at most.
   const bytes = text.length <= maximum / 3 ? text.length : Buffer.byteLength(text);
-  if (bytes > maximum) throw tooLarge(bytes, maximum);
+  if (bytes > maximum) throw answerTooLarge(bytes, maximum);
   return bytes;
 }
 
@@ -62,7 +57,7 @@ export function checkedSize(result: ExecutionResult, maximum: number): number {
   if (settled !== undefined) return checkedLength(settled.body, maximum);
   const { errors, data, extensions } = result;
   const bytes = jsonSize({ errors, data, extensions }, maximum);
-  if (bytes > maximum) throw tooLarge(bytes, maximum);
+  if (bytes > maximum) throw answerTooLarge(bytes, maximum);
   return bytes;
 }
 

@@ -11,11 +11,13 @@ import { LRUCache } from 'lru-cache';
 import type { Scope } from '../../auth/scopes.ts';
 import type { Parameter } from '../../platform/db/statement.ts';
 import type { Context } from '../context.ts';
+import { answerTooLarge } from '../errors.ts';
 import type { Page } from '../pagination/arguments.ts';
 import { collectFields } from './collect.ts';
 import { choiceOf, conditionVariables } from './conditions.ts';
 import { isToMany, type RowEdge } from './edge.ts';
 import { type EdgePlan, planEdge } from './plan.ts';
+import { buildBoundedSql, mostBytes } from './size.ts';
 import { buildSql, pageParameters, resolvePages } from './statement.ts';
 import { cachedStatement, type JsonStatement, nextPlanId } from './statement-cache.ts';
 
@@ -103,6 +105,9 @@ function rowId(
   return edge.id(args, context);
 }
 
+/** What is around the `data` of an answer. */
+const ENVELOPE_BYTES = '{"data":}'.length;
+
 /** The statement of a plan and its parameters; undefined where an argument is refused or names nothing. */
 function prepare(
   { id: planId, roots }: WholePlan,
@@ -124,8 +129,13 @@ function prepare(
     for (const [list, page] of resolved.pages) pages.set(list, page);
     shape += `;${resolved.shape}`;
   }
-  const found = cachedStatement(planId, shape, `whole_${[...roots.values()][0]?.field.name}`, () =>
-    buildSql(roots, { pages, shape }, 'whole'),
+  const maxBytes = context.maxResponseBytes - ENVELOPE_BYTES;
+  const bounded = mostBytes(roots, { pages }, 'whole') > maxBytes;
+  const label = `whole_${[...roots.values()][0]?.field.name}`;
+  const found = cachedStatement(planId, bounded ? `${shape};bounded` : shape, label, () =>
+    bounded
+      ? buildBoundedSql(roots, { pages, shape }, 'whole', maxBytes)
+      : buildSql(roots, { pages, shape }, 'whole'),
   );
   return { statement: found, values };
 }
@@ -133,7 +143,8 @@ function prepare(
 /**
  * Answers a query with one statement that writes the `data` of the response itself: nothing is parsed, resolved or
  * printed on the way. Undefined where the operation has a field that needs a resolver, a scope that the caller lacks,
- * or an argument that is wrong: then it is executed, and its errors are what they always are. Throws DatabaseError.
+ * or an argument that is wrong: then it is executed, and its errors are what they always are. Throws DatabaseError,
+ * and COMPLEXITY_LIMIT where the answer is too large.
  */
 export async function answerWhole(
   args: ExecutionArgs,
@@ -162,5 +173,7 @@ export async function answerWhole(
   const prepared = prepare(plan, variables, context);
   if (prepared === undefined) return undefined;
   const [row] = await context.db.query(prepared.statement, prepared.values);
+  if (row?.data == null && row?.size !== undefined)
+    throw answerTooLarge(row.size + ENVELOPE_BYTES, context.maxResponseBytes);
   return row?.data ?? undefined;
 }

@@ -9,6 +9,7 @@ import {
   print,
   type SelectionSetNode,
 } from 'graphql';
+import { maxJsonBytes, maxPropertyBytes } from '../max-json-bytes.ts';
 import type { Entity } from '../read/entity.ts';
 import { collectFields } from './collect.ts';
 import { type Edge, isToMany } from './edge.ts';
@@ -18,6 +19,8 @@ export interface ObjectPlan {
   readonly entity: Entity<object>;
   /** Properties of the entity. */
   readonly columns: Set<string>;
+  /** The bytes that a property takes in JSON at most. */
+  readonly bytes: (property: string) => number;
   /** By response name. */
   readonly edges: Map<string, EdgePlan>;
   /** The members of the response, in its order, as far as the database can write them; undefined where it cannot. */
@@ -39,6 +42,8 @@ export interface EdgePlan {
   readonly edge: Edge;
   readonly field: GraphQLField<unknown, unknown>;
   readonly node: FieldNode;
+  /** The bytes that plain values take in JSON at most. */
+  readonly maxBytes: number;
   /** What is read of the rows at the other end; undefined where they are plain values. */
   readonly object: ObjectPlan | undefined;
 }
@@ -101,14 +106,15 @@ export function planEdge(
   if (edge === undefined || node === undefined) return undefined;
   const entity = entityOf(edge);
   const type = getNamedType(field.type);
-  if (entity === undefined) return { edge, field, node, object: undefined };
+  const maxBytes = maxJsonBytes(field);
+  if (entity === undefined) return { edge, field, node, maxBytes, object: undefined };
   if (!isObjectType(type)) return undefined;
   const sets = nodes.flatMap(({ selectionSet }) => selectionSet ?? []);
   const object =
     edge.kind === 'connection'
       ? planConnection(info, entity, type, sets)
       : planObject(info, entity, type, sets);
-  return object === undefined ? undefined : { edge, field, node, object };
+  return object === undefined ? undefined : { edge, field, node, maxBytes, object };
 }
 
 function planConnection(
@@ -142,7 +148,13 @@ function planObject(
   sets: readonly SelectionSetNode[],
 ): ObjectPlan {
   const known = Object.keys(entity.columns);
-  const plan: ObjectPlan = { entity, columns: new Set(['id']), edges: new Map(), members: [] };
+  const plan: ObjectPlan = {
+    entity,
+    columns: new Set(['id']),
+    bytes: (property) => maxPropertyBytes(type, property),
+    edges: new Map(),
+    members: [],
+  };
 
   /** A member of the response; undefined where the database cannot write it. */
   function planMember(name: string, nodes: readonly FieldNode[]): Member | undefined {

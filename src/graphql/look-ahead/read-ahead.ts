@@ -1,10 +1,12 @@
 import { type FieldNode, type GraphQLField, type GraphQLResolveInfo, getArgumentValues } from 'graphql';
 import { LRUCache } from 'lru-cache';
 import type { Context } from '../context.ts';
+import { exceeded } from '../errors.ts';
 import { choiceOf, conditionVariables } from './conditions.ts';
 import { decode } from './decode.ts';
 import { isToMany } from './edge.ts';
 import { type EdgePlan, planEdge } from './plan.ts';
+import { buildBoundedSql, mostBytes } from './size.ts';
 import { buildSql, pageParameters, resolvePages } from './statement.ts';
 import { cachedStatement, nextPlanId } from './statement-cache.ts';
 
@@ -20,6 +22,8 @@ interface FieldCache {
 }
 
 const MAX_PLANS = 16;
+/** What is read ahead has names of its own and a row more in each connection: about twice the answer at most. */
+const MAX_AHEAD_ANSWERS = 2;
 
 const caches = new WeakMap<FieldNode, FieldCache>();
 
@@ -63,10 +67,17 @@ export async function readAhead(
       ? edge.id(getArgumentValues(plan.field, plan.node, info.variableValues), context)
       : undefined;
   if (edge.kind === 'row' && id === undefined) return { value: null };
-  const found = cachedStatement(cached.id, pages.shape, `ahead_${info.fieldName}`, () =>
-    buildSql(new Map([[info.fieldName, plan]]), pages, 'ahead'),
+  const roots = new Map([[info.fieldName, plan]]);
+  const maxBytes = MAX_AHEAD_ANSWERS * context.maxResponseBytes;
+  const bounded = mostBytes(roots, pages, 'ahead') > maxBytes;
+  const { shape } = pages;
+  const label = `ahead_${info.fieldName}`;
+  const found = cachedStatement(cached.id, bounded ? `${shape};bounded` : shape, label, () =>
+    bounded ? buildBoundedSql(roots, pages, 'ahead', maxBytes) : buildSql(roots, pages, 'ahead'),
   );
   const [row] = await context.db.query(found, [...(id === undefined ? [] : [id]), ...pageParameters(pages)]);
+  if (row?.data == null && row?.size !== undefined && row.size > maxBytes)
+    throw exceeded('COMPLEXITY_LIMIT', 'The bytes that the operation reads are at least', row.size, maxBytes);
   const json: unknown = row?.data == null ? null : JSON.parse(row.data);
   return { value: decode(plan, json, pages.pages) };
 }

@@ -1,8 +1,14 @@
 import { LRUCache } from 'lru-cache';
 import { type Statement, statement } from '../../platform/db/statement.ts';
 
-/** What look-ahead reads: one JSON text. */
-export type JsonStatement = Statement<{ data: string | null }>;
+/** What look-ahead reads: one JSON text. A `data` of null with a size means that it is too large. */
+export interface JsonRow {
+  readonly data: string | null;
+  /** How large it is, or at least is where it is too large to be given; undefined where it surely is not. */
+  readonly size?: number;
+}
+
+export type JsonStatement = Statement<JsonRow>;
 
 /** One selection can make a text of 100 KB for each shape of its pages: what counts is how much they are together. */
 const MAX_CHARACTERS = 16_000_000;

@@ -17,7 +17,7 @@ export interface Pages {
 }
 
 /** Reads one row more than a connection shows, which tells whether there is a next page. */
-function rowsToRead({ edge }: EdgePlan, page: Page): Page {
+export function rowsToRead({ edge }: EdgePlan, page: Page): Page {
   return edge.kind === 'connection' ? { ...page, limit: page.limit + 1 } : page;
 }
 
@@ -53,14 +53,15 @@ export function pageParameters({ pages }: Pages): Parameter[] {
 }
 
 /** The properties that the JSON of a row, or what hangs on it, is made of. */
-function columnsOf({ entity, columns, edges }: ObjectPlan): string {
+export function columnsOf({ entity, columns, edges }: ObjectPlan): string {
   const needed = new Set(columns);
   for (const { edge } of edges.values()) if (edge.kind === 'one') needed.add(edge.key);
   const known: Readonly<Record<string, string>> = entity.columns;
   return [...needed].map((property) => `t.${known[property]} AS "${property}"`).join(', ');
 }
 
-const rowById = ({ source }: Entity<object>, id: string) => `FROM ${source.from} WHERE ${source.id} = ${id}`;
+export const rowById = ({ source }: Entity<object>, id: string) =>
+  `FROM ${source.from} WHERE ${source.id} = ${id}`;
 
 /** `ahead`: rows for resolvers, by property. `whole`: the response itself, by response name. */
 export type JsonForm = 'ahead' | 'whole';

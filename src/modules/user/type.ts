@@ -40,6 +40,7 @@ export const User = builder.loadableObject('User', {
       description: 'The name shown with what the user writes, 1 to 100 characters.',
     }),
     email: t.string({
+      maxCharacters: 254,
       scopeForOthers: EMAIL_SCOPE,
       columns: ['id', 'email'],
       description:
