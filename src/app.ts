@@ -53,6 +53,7 @@ import { createOperations } from './operations.ts';
 import { type Clock, systemClock } from './platform/clock.ts';
 import { type Config, ownOrigin } from './platform/config.ts';
 import type { Database } from './platform/db/database.ts';
+import { pendingMigrations } from './platform/db/migrate.ts';
 import { keepHouse } from './platform/housekeeping.ts';
 import type { Logger } from './platform/log.ts';
 import { createMetrics } from './platform/metrics.ts';
@@ -140,7 +141,11 @@ export function createApp({
     },
     metrics,
   );
-  const readiness = createReadiness(database);
+  const readiness = createReadiness({
+    pendingMigrations: () => pendingMigrations(database),
+    clock,
+    log,
+  });
   const streamMetrics = createStreamMetrics(metrics);
   const notifications = connectNotifications({ database, log, onWake: feed.wake });
   const house = keepHouse(choresOf(config, database, clock), log);
@@ -193,7 +198,7 @@ export function createApp({
       metrics,
       log,
     }),
-    useLogin({ login, maxBodyBytes: config.maxBodyBytes, log }),
+    useLogin({ login, maxBodyBytes: config.maxBodyBytes, checkOrigin, log }),
     useLogout({
       endSession: (id, userId) => revokeSession(database.prisma, id, userId),
       checkOrigin,

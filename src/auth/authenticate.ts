@@ -1,10 +1,15 @@
 import type { Principal } from './principal.ts';
-import { sessionCookie } from './session/cookie.ts';
+import { sessionCookies } from './session/cookie.ts';
 
 /** Where a credential was found. Only the one that counts is looked at (contract section 3). */
 export interface Presented {
   readonly place: 'authorization' | 'query' | 'cookie';
   readonly value: string;
+}
+
+/** What counts and cannot be looked at, with the reason for whoever sent it. */
+export interface Malformed {
+  readonly malformed: string;
 }
 
 /** A good credential. */
@@ -37,32 +42,42 @@ export type Authentication =
 
 const BEARER = /^Bearer +([^\s]+) *$/i;
 
+const NOT_BEARER: Malformed = {
+  malformed: 'The Authorization header is not of the form "Bearer <token>".',
+};
+const SEVERAL_KEYS: Malformed = { malformed: 'There is more than one api_key.' };
+const SEVERAL_COOKIES: Malformed = {
+  malformed: 'There is more than one session cookie: clear those of this site.',
+};
+
 /**
  * The credential that counts: the Authorization header, else the query parameter `api_key`, else the session cookie.
- * A header of another scheme than Bearer (RFC 6750 section 2.1) counts and is malformed.
+ * A header of another scheme than Bearer (RFC 6750 section 2.1) counts and is malformed. Several of a kind are as well:
+ * another reader of the request might take another one.
  */
 export function presentedCredential(
   headers: Headers,
-  apiKeyParameter: string | null,
-): Presented | 'malformed' | undefined {
+  apiKeys: readonly string[],
+): Presented | Malformed | undefined {
   const authorization = headers.get('authorization');
   if (authorization !== null) {
     const match = BEARER.exec(authorization);
-    return match?.[1] === undefined ? 'malformed' : { place: 'authorization', value: match[1] };
+    return match?.[1] === undefined ? NOT_BEARER : { place: 'authorization', value: match[1] };
   }
-  if (apiKeyParameter !== null) return { place: 'query', value: apiKeyParameter };
-  const cookie = sessionCookie(headers.get('cookie'));
-  return cookie === undefined ? undefined : { place: 'cookie', value: cookie };
+  const [apiKey, ...otherKeys] = apiKeys;
+  if (apiKey !== undefined) return otherKeys.length > 0 ? SEVERAL_KEYS : { place: 'query', value: apiKey };
+  const [cookie, ...otherCookies] = sessionCookies(headers.get('cookie'));
+  if (cookie === undefined) return undefined;
+  return otherCookies.length > 0 ? SEVERAL_COOKIES : { place: 'cookie', value: cookie };
 }
 
 /** Asks the resolvers in turn. A credential that none of them takes for its own is invalid, never anonymous. */
 export async function authenticate(
-  presented: Presented | 'malformed' | undefined,
+  presented: Presented | Malformed | undefined,
   resolvers: readonly CredentialResolver[],
 ): Promise<Authentication> {
   if (presented === undefined) return { outcome: 'none' };
-  if (presented === 'malformed')
-    return { outcome: 'invalid', reason: 'The Authorization header is not of the form "Bearer <token>".' };
+  if ('malformed' in presented) return { outcome: 'invalid', reason: presented.malformed };
   for (const resolver of resolvers) {
     const resolution = await resolver.resolve(presented);
     if (resolution.outcome !== 'not-mine') return resolution;

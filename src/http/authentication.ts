@@ -1,6 +1,7 @@
 import {
   authenticate,
   type CredentialResolver,
+  type Malformed,
   type Presented,
   presentedCredential,
 } from '../auth/authenticate.ts';
@@ -28,6 +29,7 @@ function challenge(reason: string): string {
   return `Bearer error="invalid_token", error_description="${reason.replaceAll(/["\\]/g, "'")}"`;
 }
 
+const NONE: readonly string[] = [];
 const PLAIN_HTTP = 'Credentials are taken over HTTPS only. Change these: others may have read them.';
 
 function keysUnavailable(cause: unknown): ApiError {
@@ -49,7 +51,8 @@ export function useAuthentication({
   ignoredOn,
   log,
 }: AuthenticationOptions): HttpPlugin {
-  async function identify(presented: Presented | 'malformed' | undefined, state: RequestState) {
+  async function identify(presented: Presented | Malformed | undefined, state: RequestState) {
+    if (presented !== undefined && 'place' in presented) state.credentialPlace = presented.place;
     const result = await authenticate(presented, resolvers);
     if (result.outcome === 'valid') {
       state.caller = result.principal;
@@ -60,15 +63,14 @@ export function useAuthentication({
         'www-authenticate': challenge(result.reason),
       });
       // A browser would go on sending it, and every time be counted as somebody who guesses.
-      if (typeof presented === 'object' && presented.place === 'cookie')
-        state.responseHeaders['set-cookie'] = CLEAR_SESSION_COOKIE;
+      if (state.credentialPlace === 'cookie') state.responseHeaders['set-cookie'] = CLEAR_SESSION_COOKIE;
     }
   }
 
   return {
     async onRequest({ request, url, serverContext: { state } }) {
-      const key = request.url.includes('api_key=') ? url.searchParams.get('api_key') : null;
-      const presented = presentedCredential(request.headers, key);
+      const apiKeys = request.url.includes('?') ? url.searchParams.getAll('api_key') : NONE;
+      const presented = presentedCredential(request.headers, apiKeys);
       if ((presented !== undefined || holdsCredentials(url.pathname)) && !isSecure(request, state)) {
         state.authenticationError = forbidden(PLAIN_HTTP);
         return;

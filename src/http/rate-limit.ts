@@ -10,7 +10,7 @@ import type { BucketPolicy } from './rate-limit/token-bucket.ts';
 import { clientOf, type HttpPlugin, type RequestState } from './request-state.ts';
 
 /** Requests to these take a token each (contract section 5). */
-const LIMITED_PATHS = new Set(['/graphql', '/login', '/oauth/token']);
+const LIMITED_PATHS = new Set(['/graphql', '/login', '/oauth/token', '/oauth/introspect', '/oauth/revoke']);
 
 export interface RateLimitOptions {
   readonly limiter: RateLimiter;
@@ -19,6 +19,11 @@ export interface RateLimitOptions {
   readonly accountFactor: number;
   readonly metrics: Metrics;
   readonly log: Logger;
+}
+
+/** Whether the credentials were looked at and are bad. */
+function hasFailed({ authenticationError }: RequestState): boolean {
+  return authenticationError instanceof ApiError && authenticationError.code === 'UNAUTHENTICATED';
 }
 
 /**
@@ -39,6 +44,8 @@ export function useRateLimit({ limiter, policy, accountFactor, metrics, log }: R
   function bucketsOf(state: RequestState): [client: Bucket, account?: Bucket] {
     const { caller } = state;
     const name = clientOf(state);
+    // Any web page can have a browser send bad keys: that must not spend what a login from the address needs.
+    if (hasFailed(state)) return [{ name: `failed ${name}`, policy }];
     if (caller === undefined || !isAuthenticated(caller)) return [{ name, policy }];
     const { userId, rateLimit: own } = caller;
     return own === undefined
@@ -61,9 +68,9 @@ export function useRateLimit({ limiter, policy, accountFactor, metrics, log }: R
   }
 
   /** Counts bad credentials, wherever they were tried. Returns what refuses the request: that, or too many of it. */
-  async function countFailure({ authenticationError, clientAddress }: RequestState): Promise<unknown> {
-    if (!(authenticationError instanceof ApiError && authenticationError.code === 'UNAUTHENTICATED'))
-      return authenticationError;
+  async function countFailure(state: RequestState): Promise<unknown> {
+    const { authenticationError, clientAddress } = state;
+    if (!hasFailed(state)) return authenticationError;
     try {
       await limiter.credentials.failure(`address:${addressKey(clientAddress)}`);
       return authenticationError;

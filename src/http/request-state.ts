@@ -1,4 +1,5 @@
 import type { YogaInitialContext, Plugin as YogaPlugin } from 'graphql-yoga';
+import type { Presented } from '../auth/authenticate.ts';
 import { type Caller, isAuthenticated } from '../auth/principal.ts';
 import type { FeedStart } from '../events/feed.ts';
 import type { Context } from '../graphql/context.ts';
@@ -21,6 +22,8 @@ export interface RequestState {
   forwarded: boolean;
   /** Undefined until authentication has run, and where it failed. */
   caller: Caller | undefined;
+  /** Where the credential was found that counts, good or bad. */
+  credentialPlace: Presented['place'] | undefined;
   /** Notes that the caller's credentials were used. */
   credentialUsed?: (() => void) | undefined;
   /** What was wrong with the credentials, or with looking them up. The request is refused with it once it is counted. */
@@ -75,6 +78,7 @@ class ArrivedRequest implements RequestState {
   clientAddress: string;
   forwarded = false;
   caller: Caller | undefined = undefined;
+  credentialPlace: Presented['place'] | undefined = undefined;
   authenticationError: unknown = undefined;
   readonly responseHeaders: Record<string, string> = {};
   readonly refusal: ApiError | undefined;

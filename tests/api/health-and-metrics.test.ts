@@ -2,6 +2,8 @@ import { describe, expect, it } from 'vitest';
 import packageJson from '../../package.json' with { type: 'json' };
 import { statement } from '../../src/platform/db/statement.ts';
 import { ORIGIN, useApp } from '../support/app.ts';
+import { useCountedDatabase } from '../support/statement-count.ts';
+import { steppedClock } from '../support/stepped-clock.ts';
 
 describe('/health', () => {
   const app = useApp();
@@ -34,8 +36,23 @@ describe('/health', () => {
   });
 });
 
+describe('probes of /health/ready, 200 at once', () => {
+  const counted = useCountedDatabase();
+  const app = useApp({ settings: counted.settings, clock: steppedClock() });
+
+  it('cost the database one look, and none for a second after that', async () => {
+    const probe = async () => (await app.fetch('/health/ready')).status;
+    expect(await probe()).toBe(200);
+    const before = counted.completed.length;
+    const statuses = await Promise.all(Array.from({ length: 200 }, probe));
+    expect(new Set(statuses)).toEqual(new Set([200]));
+    expect(counted.completed.slice(before)).toEqual([]);
+  });
+});
+
 describe('/health/ready', () => {
-  const app = useApp();
+  const clock = steppedClock();
+  const app = useApp({ clock });
 
   it('is 503 while a migration is pending, and while shutting down', async () => {
     const rename = (from: string, to: string) =>
@@ -43,6 +60,8 @@ describe('/health/ready', () => {
     await rename('_prisma_migrations', 'elsewhere');
     expect((await app.fetch('/health/ready')).status).toBe(503);
     await rename('elsewhere', '_prisma_migrations');
+    // An answer may be a second old.
+    clock.advance(1_000);
     expect((await app.fetch('/health/ready')).status).toBe(200);
     app.app.announceShutdown();
     const unready = await app.fetch('/health/ready');

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { disableAccount } from '../../src/auth/account/store.ts';
-import { useApp } from '../support/app.ts';
+import { ORIGIN, useApp } from '../support/app.ts';
 import { dataOf } from '../support/refusal.ts';
 import { cookieOf, gqlAs, login, PASSWORD, person, visitor } from '../support/session.ts';
 
@@ -124,6 +124,47 @@ describe('POST /login', () => {
     expect(new Set(statuses)).toEqual(new Set([200, 503]));
     for (const busy of all.filter(({ status }) => status === 503))
       expect(busy.headers.get('retry-after')).not.toBeNull();
+  });
+});
+
+describe('POST /login from a browser', () => {
+  const settings = {
+    CORS_ORIGINS: 'https://app.example.com',
+    FAILURE_BURST: '1',
+    FAILURE_REFILL_SECONDS: '3600',
+  };
+  const own = useApp({ settings });
+
+  it.each([
+    ['a page of another site', { origin: 'https://evil.example', 'sec-fetch-site': 'cross-site' }],
+    [
+      'a page of another origin of the site',
+      { origin: 'http://127.0.0.1:3000', 'sec-fetch-site': 'same-site' },
+    ],
+    ['a frame without an origin', { origin: 'null', 'sec-fetch-site': 'cross-site' }],
+    ['what says no origin', { 'sec-fetch-site': 'cross-site' }],
+    ['what says it is of the same site', { 'sec-fetch-site': 'same-site' }],
+    ['a browser without Fetch Metadata', { origin: 'https://evil.example' }],
+    ['an origin that looks like an allowed one', { origin: 'https://app.example.com.evil.example' }],
+  ])('is 403 from %s, before a password is looked at', async (_who, headers) => {
+    const { email } = await person(own);
+    for (const password of ['wrong', 'wrong', 'wrong', PASSWORD]) {
+      const response = await login(own, { email, password }, headers);
+      expect(response.headers.getSetCookie()).toEqual([]);
+      expect(await errorOf(response)).toMatchObject({ status: 403, code: 'FORBIDDEN' });
+    }
+    // None of it counted as a failure, and what comes from nobody's page is let in.
+    expect((await login(own, { email, password: PASSWORD })).status).toBe(200);
+  });
+
+  it.each([
+    ['the own pages', { origin: ORIGIN, 'sec-fetch-site': 'same-origin' }],
+    ['an allowed origin', { origin: 'https://app.example.com', 'sec-fetch-site': 'cross-site' }],
+    ['a person by hand', { 'sec-fetch-site': 'none' }],
+    ['no browser', {}],
+  ])('is let in from %s', async (_who, headers) => {
+    const { email } = await person(own);
+    expect((await login(own, { email, password: PASSWORD }, headers)).status).toBe(200);
   });
 });
 

@@ -2,13 +2,17 @@
 const NAME = 'session_id';
 const ATTRIBUTES = 'HttpOnly; Secure; SameSite=Strict; Path=/';
 
-/** The value of the session cookie in a Cookie header (RFC 6265 section 4.2.1); the first, where there are several. */
-export function sessionCookie(header: string | null): string | undefined {
+/**
+ * The values of the session cookies in a Cookie header (RFC 6265 section 4.2.1). Of several any may have been planted by
+ * a neighbouring host, whose cookies look no different (section 8.6): none of them can be believed.
+ */
+export function sessionCookies(header: string | null): readonly string[] {
+  const values: string[] = [];
   for (const pair of (header ?? '').split(';')) {
     const [name = '', ...value] = pair.split('=');
-    if (name.trim() === NAME) return value.join('=').trim();
+    if (name.trim() === NAME) values.push(value.join('=').trim());
   }
-  return undefined;
+  return values;
 }
 
 /** Sets the cookie for as long as the browser is open: the server knows when the session ends, not the cookie. */

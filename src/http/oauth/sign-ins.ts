@@ -1,7 +1,7 @@
 import type { Interaction } from 'oidc-provider';
 import type { CredentialResolver } from '../../auth/authenticate.ts';
 import type { Principal } from '../../auth/principal.ts';
-import { sessionCookie } from '../../auth/session/cookie.ts';
+import { sessionCookies } from '../../auth/session/cookie.ts';
 import type { Clock } from '../../platform/clock.ts';
 
 /** Who is signed in, as far as the pages of an authorization go. */
@@ -34,7 +34,10 @@ export function createSignIns({ sessions, endSession, clock }: SignInOptions): S
     return resolution.principal;
   }
 
-  const sessionOf = (request: Request) => principalOf(sessionCookie(request.headers.get('cookie')));
+  async function sessionOf(request: Request): Promise<Principal | undefined> {
+    const [cookie, ...others] = sessionCookies(request.headers.get('cookie'));
+    return others.length > 0 ? undefined : principalOf(cookie);
+  }
 
   return {
     sessionOf,

@@ -23,10 +23,7 @@ export function useHealth({ version, problem, log }: HealthOptions): HttpPlugin 
         return endResponse(errorResponse(refusal, state, log));
       }
       if (url.pathname === '/health/live') return endResponse(jsonResponse({ status: 'ok', version }));
-      const reason = await problem().catch((error: unknown) => {
-        log.warn({ err: error }, 'the database cannot be reached');
-        return 'the database cannot be reached';
-      });
+      const reason = await problem();
       return endResponse(
         reason === undefined
           ? jsonResponse({ status: 'ok' })

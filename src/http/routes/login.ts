@@ -1,19 +1,24 @@
 import { setSessionCookie } from '../../auth/session/cookie.ts';
 import type { Login } from '../../auth/session/login.ts';
-import { unauthenticated } from '../../graphql/errors.ts';
+import { forbidden, unauthenticated } from '../../graphql/errors.ts';
 import type { Logger } from '../../platform/log.ts';
 import { addressKey } from '../client-address.ts';
 import { errorResponse, jsonResponse } from '../error-response.ts';
 import { badRequest, isObject, readJsonBody } from '../json-body.ts';
 import type { HttpPlugin, RequestState } from '../request-state.ts';
+import type { OriginCheck } from '../same-origin.ts';
 
 export const LOGIN_PATH = '/login';
 
 export interface LoginRouteOptions {
   readonly login: Login;
   readonly maxBodyBytes: number;
+  readonly checkOrigin: OriginCheck;
   readonly log: Logger;
 }
+
+const FOREIGN_PAGE =
+  'A page of another site may not sign its visitor in, unless CORS_ORIGINS names its origin.';
 
 async function readCredentials(
   request: Request,
@@ -27,10 +32,15 @@ async function readCredentials(
   return { email, password };
 }
 
-/** `POST /login` (contract section 3). A session id that is sent along is never taken over: each login makes a new one. */
-export function useLogin({ login, maxBodyBytes, log }: LoginRouteOptions): HttpPlugin {
+/**
+ * `POST /login` (contract section 3). A page of another site may neither sign its visitor in as somebody else nor have
+ * passwords guessed from the visitor's address. A session id that is sent along is never taken over: each login makes a new
+ * one.
+ */
+export function useLogin({ login, maxBodyBytes, checkOrigin, log }: LoginRouteOptions): HttpPlugin {
   async function answer(request: Request, state: RequestState): Promise<Response> {
     if (request.method !== 'POST') throw badRequest('Logging in takes POST.', 405, { allow: 'POST' });
+    if (checkOrigin(request) !== undefined) throw forbidden(FOREIGN_PAGE);
     if (state.refusal !== undefined) throw state.refusal;
     const { email, password } = await readCredentials(request, maxBodyBytes);
     const loggedIn = await login({

@@ -1,4 +1,4 @@
-import { CLEAR_SESSION_COOKIE, sessionCookie } from '../../auth/session/cookie.ts';
+import { CLEAR_SESSION_COOKIE } from '../../auth/session/cookie.ts';
 import { ApiError, forbidden } from '../../graphql/errors.ts';
 import type { Logger } from '../../platform/log.ts';
 import { errorResponse } from '../error-response.ts';
@@ -22,8 +22,7 @@ export interface LogoutRouteOptions {
 export function useLogout({ endSession, checkOrigin, log }: LogoutRouteOptions): HttpPlugin {
   async function answer(request: Request, state: RequestState): Promise<Response> {
     if (request.method !== 'POST') throw badRequest('Logging out takes POST.', 405, { allow: 'POST' });
-    const byCookie =
-      !request.headers.has('authorization') && sessionCookie(request.headers.get('cookie')) !== undefined;
+    const byCookie = state.credentialPlace === 'cookie';
     const refusal = byCookie ? checkOrigin(request) : undefined;
     if (refusal !== undefined) throw refusal;
     const { authenticationError, caller } = state;

@@ -1,0 +1,90 @@
+import { describe, expect, it } from 'vitest';
+import { createReadiness } from '../../../src/http/readiness.ts';
+import { createLogger } from '../../../src/platform/log.ts';
+import { steppedClock } from '../../support/stepped-clock.ts';
+
+/** A probe that ends when it is told to. */
+function make() {
+  const logged: string[] = [];
+  const log = createLogger({
+    level: 'info',
+    pretty: false,
+    destination: { write: (line) => void logged.push(line) },
+  });
+  const clock = steppedClock();
+  const probes: PromiseWithResolvers<string[]>[] = [];
+  const pendingMigrations = () => {
+    const probe = Promise.withResolvers<string[]>();
+    probes.push(probe);
+    return probe.promise;
+  };
+  const readiness = createReadiness({ pendingMigrations, clock, log });
+  return { readiness, probes, clock, logged };
+}
+
+const many = (count: number, ask: () => Promise<string | undefined>) =>
+  Promise.all(Array.from({ length: count }, ask));
+
+describe('readiness', () => {
+  it('is asked of the database once for all who ask meanwhile', async () => {
+    const { readiness, probes } = make();
+    const answers = many(1_000, readiness.problem);
+    expect(probes).toHaveLength(1);
+    probes[0]?.resolve([]);
+    expect(new Set(await answers)).toEqual(new Set([undefined]));
+    expect(probes).toHaveLength(1);
+  });
+
+  it('is at most a second old, whatever the time of day is set to', async () => {
+    const { readiness, probes, clock } = make();
+    const first = readiness.problem();
+    probes[0]?.resolve(['20260101_some']);
+    expect(await first).toContain('20260101_some');
+    clock.adjust(-86_400_000);
+    clock.advance(999);
+    expect(await readiness.problem()).toContain('20260101_some');
+    expect(probes).toHaveLength(1);
+    clock.advance(1);
+    const second = readiness.problem();
+    expect(probes).toHaveLength(2);
+    probes[1]?.resolve([]);
+    expect(await second).toBeUndefined();
+  });
+
+  it('has one probe under way, also where that takes longer than its answer is good for', async () => {
+    const { readiness, probes, clock } = make();
+    const answers = [readiness.problem()];
+    for (let second = 0; second < 5; second += 1) {
+      clock.advance(1_000);
+      answers.push(readiness.problem());
+    }
+    expect(probes).toHaveLength(1);
+    probes[0]?.resolve([]);
+    expect(new Set(await Promise.all(answers))).toEqual(new Set([undefined]));
+    void readiness.problem();
+    expect(probes).toHaveLength(2);
+  });
+
+  it('says for a second that the database is gone, and logs it once', async () => {
+    const { readiness, probes, clock, logged } = make();
+    const answers = many(100, readiness.problem);
+    probes[0]?.reject(new Error('connect ECONNREFUSED'));
+    expect(new Set(await answers)).toEqual(new Set(['the database cannot be reached']));
+    expect(await readiness.problem()).toBe('the database cannot be reached');
+    expect(logged).toHaveLength(1);
+    clock.advance(1_000);
+    const later = readiness.problem();
+    probes[1]?.resolve([]);
+    expect(await later).toBeUndefined();
+  });
+
+  it('ends at once when the service is about to go', async () => {
+    const { readiness, probes } = make();
+    const asked = readiness.problem();
+    readiness.leave();
+    probes[0]?.resolve([]);
+    expect(await asked).toBe('shutting down');
+    expect(await readiness.problem()).toBe('shutting down');
+    expect(probes).toHaveLength(1);
+  });
+});
