@@ -1,4 +1,5 @@
 import { banner } from './demo/banner.ts';
+import { SeededError } from './demo/seed.ts';
 import { ConfigError, loadProcessConfig } from './platform/config.ts';
 import { UnsafeFolderError } from './platform/db/embedded/folder.ts';
 import { FolderInUseError } from './platform/db/embedded/lock.ts';
@@ -15,6 +16,7 @@ function isPlain(error: unknown): error is Error {
     error instanceof FolderInUseError ||
     error instanceof EmbeddedStartError ||
     error instanceof UnsafeFolderError ||
+    error instanceof SeededError ||
     error instanceof MigrationError ||
     (error as { code?: unknown })?.code === 'EADDRINUSE'
   );

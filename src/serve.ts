@@ -2,7 +2,7 @@ import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type App, type AppOptions, createApp } from './app.ts';
-import { type DemoCredentials, prepareDemo } from './demo/seed.ts';
+import { type DemoCredentials, prepareDemo, refuseSeeded } from './demo/seed.ts';
 import { createNodeServer } from './http/node-server.ts';
 import { atMost } from './platform/at-most.ts';
 import { type Config, isLoopbackHost, ownOrigin } from './platform/config.ts';
@@ -32,6 +32,7 @@ async function prepare(
     const applied = await migrate(database);
     if (applied.length > 0) log.info({ migrations: applied }, 'applied migrations');
   }
+  if (database.kind === 'embedded' && production) await refuseSeeded(database.prisma, config.dataDir);
   if (database.kind !== 'embedded' || config.environment !== 'development') return undefined;
   return prepareDemo(database.prisma, config.dataDir, Date.now());
 }

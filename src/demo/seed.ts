@@ -71,6 +71,11 @@ async function seedPosts(
   }
 }
 
+/** Leaves in the database itself what `refuseSeeded` finds, also in a copy of it. */
+async function markSeeded(prisma: PrismaClient): Promise<void> {
+  await prisma.demoSeed.createMany({ data: [{ id: 1 }], skipDuplicates: true });
+}
+
 async function isUsable(prisma: PrismaClient, apiKey: string): Promise<boolean> {
   const found = await prisma.apiKey.findFirst({
     where: { hash: hashApiKey(apiKey), revokedAt: null, user: { disabledAt: null } },
@@ -88,6 +93,21 @@ async function issueCredentials(
   return { apiKey: key, password };
 }
 
+/** Development has put its demo accounts into the database. */
+export class SeededError extends Error {
+  constructor(dataDir: string) {
+    super(
+      `The embedded database in "${dataDir}" was seeded by development: it holds demo accounts whose credentials were printed and written to a file. Production does not start on it: set DATA_DIR to another folder.`,
+    );
+    this.name = 'SeededError';
+  }
+}
+
+/** Throws SeededError where development has seeded the folder or, before it was copied or renamed, its database. */
+export async function refuseSeeded(prisma: PrismaClient, dataDir: string): Promise<void> {
+  if (existsSync(file(dataDir)) || (await prisma.demoSeed.count()) > 0) throw new SeededError(dataDir);
+}
+
 /**
  * The demo of a development start: seeded on an empty database, and its credentials, which are made anew where the
  * file was lost or its key has ended. Undefined where the database holds other accounts and no demo. A start that
@@ -99,15 +119,23 @@ export async function prepareDemo(
   nowMs: number,
 ): Promise<DemoCredentials | undefined> {
   const known = readCredentials(dataDir);
-  if (known !== undefined && (await isUsable(prisma, known.apiKey))) return known;
+  if (known !== undefined && (await isUsable(prisma, known.apiKey))) {
+    await markSeeded(prisma);
+    return known;
+  }
   const password = randomBytes(12).toString('base64url');
   const credentials = await prisma.$transaction(
     async (tx) => {
       const client = tx as PrismaClient;
+      // With what it marks, or not at all.
+      const issue = async (adaId: string) => {
+        await markSeeded(client);
+        return issueCredentials(client, password, adaId);
+      };
       if ((await client.user.count()) === 0) {
         const ids = await seedUsers(client, password);
         await seedPosts(client, ids, nowMs);
-        return issueCredentials(client, password, ids.get('Ada') ?? '');
+        return issue(ids.get('Ada') ?? '');
       }
       const emails = DEMO_USERS.map(({ email }) => emailKey(email));
       const ada = await client.user.findFirst({
@@ -119,7 +147,7 @@ export async function prepareDemo(
         where: { emailKey: { in: emails } },
         data: { passwordHash: await hashPassword(password) },
       });
-      return issueCredentials(client, password, ada.id);
+      return issue(ada.id);
     },
     { timeout: 60_000 },
   );
