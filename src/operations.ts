@@ -3,7 +3,7 @@ import type { Credentials } from './auth/credentials.ts';
 import type { Passwords } from './auth/password-check.ts';
 import type { Anonymous, Caller } from './auth/principal.ts';
 import type { PostFeed } from './events/feed.ts';
-import type { Context } from './graphql/context.ts';
+import type { AnswerPath, Context } from './graphql/context.ts';
 import { createAccountCheck } from './http/account-check.ts';
 import { createAnswerBounds } from './http/answer-bounds.ts';
 import { createAskedFields } from './http/asked-fields.ts';
@@ -82,6 +82,12 @@ export function createOperations(options: OperationsOptions): Operations {
   );
   metrics.gauge('event_executions_waiting', 'Those that wait for others to end.', () => eventGate.waiting);
   metrics.gauge('event_streams_open', 'Event streams that are open.', () => streams.total);
+  const paths = metrics.counter(
+    'graphql_paths_total',
+    'How often each way to an answer was taken: requests the short way, whole answers, mutations of one statement, root fields read ahead, root fields left to loaders.',
+    ['path'],
+  );
+  const onPath = (path: AnswerPath) => paths.inc({ path });
   const runner = createRunner({
     database,
     log,
@@ -112,6 +118,7 @@ export function createOperations(options: OperationsOptions): Operations {
         db: database,
         lookAhead,
         maxResponseBytes,
+        onPath,
         unitOfWork: undefined,
         passwords,
         events: () => openEvents(feed, initial, shutdown),

@@ -6,6 +6,13 @@ import type { Queryable } from '../platform/db/statement.ts';
 import type { UnitOfWork } from '../platform/db/unit-of-work.ts';
 import { unauthenticated } from './errors.ts';
 
+/**
+ * The ways that lead to an answer: `short_way` a request past Yoga's own HTTP handling, `whole_answer` a query that the
+ * database answers by itself, `one_statement` a mutation that is one statement, `look_ahead` a root field read with all
+ * that it selects, `loaders` one that is left to its resolver and to loaders.
+ */
+export type AnswerPath = 'short_way' | 'whole_answer' | 'one_statement' | 'look_ahead' | 'loaders';
+
 /** What every resolver gets. A new one is made for each operation and, in a subscription, for each event. */
 export interface Context {
   readonly requestId: string;
@@ -14,6 +21,8 @@ export interface Context {
   readonly lookAhead: boolean;
   /** What an answer may have. */
   readonly maxResponseBytes: number;
+  /** Called for each way that is taken. */
+  readonly onPath: (path: AnswerPath) => void;
   /** Where to read: the pool or, in a mutation, its unit of work. */
   readonly db: Queryable;
   /** The transaction of the mutation that runs; undefined in a query or subscription. */

@@ -127,6 +127,7 @@ export async function runOneStatement(
     return undefined;
   }
   requireGuards(context.caller, guardsOf(field));
+  context.onPath('one_statement');
   const row = (await write(args, context)) as Record<string, unknown>;
   // Not by assignment: a client may call a member "__proto__".
   const payload = Object.fromEntries(

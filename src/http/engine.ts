@@ -28,10 +28,12 @@ export function createEngine({ schema, check, contextOf, execute }: EngineOption
     const document = check.admit(initial);
     const errors = check.validate(initial, document);
     if (errors.length > 0) return { errors };
+    const context = contextOf(initial);
+    context.onPath('short_way');
     return execute({
       schema,
       document,
-      contextValue: { ...initial, ...contextOf(initial) },
+      contextValue: { ...initial, ...context },
       variableValues: params.variables ?? null,
       operationName: params.operationName ?? null,
     });

@@ -20,7 +20,7 @@ export interface KnownData {
 
 export interface RandomQuery {
   readonly query: string;
-  readonly variables: Record<string, boolean>;
+  readonly variables: Record<string, unknown>;
 }
 
 /** Draws a whole number from 0 to `max`. */
@@ -40,6 +40,11 @@ function argumentText(draw: Draw, name: string, data: KnownData, strange: boolea
 /** The one field that a member is refused on other accounts. */
 const REFUSED = 'User.email';
 
+/** The members of a connection that both lead to its nodes: one name may stand for two things under them. */
+const NODE_FIELDS = new Set(['nodes', 'edges']);
+
+const isConnection = (type: { readonly name: string }) => type.name.endsWith('Connection');
+
 /**
  * Writes a random operation over the query type: aliases, arguments, fragments, @skip and @include, connections. It has
  * one fault at most: which of two errors comes first is nobody's promise.
@@ -50,6 +55,10 @@ class Writer {
   readonly #data: KnownData;
   readonly #skippedFields: ReadonlySet<string>;
   readonly #fragments: string[] = [];
+  /** Without them the database can write the whole answer. */
+  readonly #connections: boolean;
+  readonly #definitions: string[] = [];
+  readonly #variables: Record<string, unknown> = {};
   #names = 0;
   #faulty = false;
 
@@ -58,6 +67,7 @@ class Writer {
     this.#schema = schema;
     this.#data = data;
     this.#skippedFields = skippedFields;
+    this.#connections = draw(6) < 3;
   }
 
   #name(prefix: string): string {
@@ -70,6 +80,34 @@ class Writer {
     if (this.#faulty || this.#draw(odds) !== 0) return false;
     this.#faulty = true;
     return true;
+  }
+
+  /** A new variable of a type, with a value unless it is absent, as it stands in the document. */
+  #variable(type: string, value: unknown, standard?: string): string {
+    const name = this.#name('v');
+    this.#definitions.push(`$${name}: ${type}${standard === undefined ? '' : ` = ${standard}`}`);
+    if (value !== undefined) this.#variables[name] = value;
+    return `$${name}`;
+  }
+
+  /** The size of a list: a number, a variable, null, or a default. */
+  #size(): string {
+    const size = this.#draw(4);
+    const form = this.#draw(7);
+    if (form === 0) return this.#variable('Int', size);
+    if (form === 1) return this.#variable('Int', pick(this.#draw, [null, undefined, size]), '2');
+    return form === 2 ? 'null' : String(size);
+  }
+
+  /** Whether a part is left in, or left out, by a literal or a variable; null for one is a fault. */
+  #condition(): string {
+    const directive = pick(this.#draw, ['skip', 'include']);
+    const value = this.#draw(1) === 0;
+    const form = this.#draw(3);
+    if (form === 0) return ` @${directive}(if: ${value})`;
+    if (form === 1) return ` @${directive}(if: ${this.#variable('Boolean', undefined, String(value))})`;
+    if (this.#fault(12)) return ` @${directive}(if: ${this.#variable('Boolean', null, String(value))})`;
+    return ` @${directive}(if: ${this.#variable('Boolean!', value)})`;
   }
 
   /** Leaves out what does not go together, but for a fault. */
@@ -86,21 +124,24 @@ class Writer {
     const list =
       field.args.some(({ name }) => name === 'limit') &&
       !given.some(({ name }) => name === 'limit' || name === 'first');
-    const texts = given.map(
-      ({ name }) => `${name}: ${argumentText(this.#draw, name, this.#data, this.#fault(25))}`,
-    );
-    if (list) texts.push(`limit: ${this.#draw(3)}`);
+    const texts = given.map(({ name }) => {
+      const strange = this.#fault(40);
+      if ((name === 'limit' || name === 'first') && !strange) return `${name}: ${this.#size()}`;
+      return `${name}: ${argumentText(this.#draw, name, this.#data, strange)}`;
+    });
+    if (list) texts.push(`limit: ${this.#size()}`);
     return texts.length === 0 ? '' : `(${texts.join(', ')})`;
   }
 
-  #field(field: GraphQLField<unknown, unknown>, depth: number): string {
+  /** With `from`, the names below go on from there: they are those of another branch then. */
+  #field(field: GraphQLField<unknown, unknown>, depth: number, from?: number): string {
     const type = getNamedType(field.type);
     const alias = this.#draw(3) === 0 ? `${this.#name('a')}: ` : '';
-    const condition =
-      this.#draw(9) === 0
-        ? ` ${pick(this.#draw, ['@skip(if: $yes)', '@skip(if: $no)', '@include(if: $yes)', '@include(if: $no)'])}`
-        : '';
+    const condition = this.#draw(9) === 0 ? this.#condition() : '';
+    const names = this.#names;
+    this.#names = from ?? names;
     const below = isObjectType(type) ? ` ${this.selections(type, depth - 1)}` : '';
+    this.#names = Math.max(names, this.#names);
     // Without an alias two fields of one name with other arguments would not be a valid document.
     const name =
       field.args.length > 0 && alias === '' ? `${this.#name('b')}: ${field.name}` : `${alias}${field.name}`;
@@ -113,13 +154,21 @@ class Writer {
       const coordinate = `${type.name}.${field.name}`;
       if (this.#skippedFields.has(coordinate)) return false;
       if (coordinate === REFUSED && !this.#fault(8)) return false;
+      if (isConnection(named) && !this.#connections) return false;
       return isLeafType(named) || depth > 0;
     });
     if (fields.length === 0) return '{ __typename }';
     const parts: string[] = [];
     const count = 1 + this.#draw(3);
-    for (let i = 0; i < count; i += 1) parts.push(this.#field(pick(this.#draw, fields), depth));
-    if (this.#draw(5) === 0) parts.push('__typename');
+    const from = this.#names;
+    const branches = new Set<string>();
+    for (let i = 0; i < count; i += 1) {
+      const field = pick(this.#draw, fields);
+      const isBranch = isConnection(type) && NODE_FIELDS.has(field.name) && !branches.has(field.name);
+      branches.add(field.name);
+      parts.push(this.#field(field, depth, isBranch ? from : undefined));
+    }
+    if (this.#draw(type === this.#schema.getQueryType() ? 15 : 5) === 0) parts.push('__typename');
     if (this.#draw(6) === 0)
       parts.push(`... on ${type.name} { ${this.#field(pick(this.#draw, fields), depth)} }`);
     if (this.#draw(8) === 0) {
@@ -132,11 +181,16 @@ class Writer {
     return `{ ${parts.join(' ')} }`;
   }
 
-  operation(): string {
+  operation(): RandomQuery {
     const query = this.#schema.getQueryType();
     if (query == null) throw new Error('the schema has no query type');
     const body = this.selections(query, 3);
-    return `query ($yes: Boolean!, $no: Boolean!) { used: __typename @include(if: $yes) @skip(if: $no) ...Root } fragment Root on Query ${body} ${this.#fragments.join(' ')}`;
+    const definitions = this.#definitions.length === 0 ? '' : ` (${this.#definitions.join(', ')})`;
+    const text =
+      this.#draw(1) === 0
+        ? `query${definitions} ${body}`
+        : `query${definitions} { ...Root } fragment Root on Query ${body}`;
+    return { query: `${text} ${this.#fragments.join(' ')}`, variables: this.#variables };
   }
 }
 
@@ -148,7 +202,34 @@ export function randomQueries(
 ): fc.Arbitrary<RandomQuery> {
   return fc.infiniteStream(fc.nat({ max: 0x7fffffff })).map((stream) => {
     const draw: Draw = (max) => (stream.next().value as number) % (max + 1);
-    const query = new Writer(draw, schema, data, skippedFields).operation();
-    return { query, variables: { yes: true, no: false } };
+    return new Writer(draw, schema, data, skippedFields).operation();
   });
+}
+
+/** What the payload of a mutation shows of a post without reading any further. */
+const PAYLOAD = ['id', 'title', 'body', 'commentCount', 'createdAt', '__typename'];
+
+/** Random mutations that are one statement, now and then with an argument that is refused. */
+export function randomPosts(data: KnownData): fc.Arbitrary<RandomQuery> {
+  const text = fc.constantFrom('t', 'Über "quotes"\\\n', '🐧\u2028', '\u0001');
+  const member = fc.tuple(fc.constantFrom('', '__proto__: ', 'toJSON: ', 'a: '), fc.constantFrom(...PAYLOAD));
+  return fc
+    .record({
+      root: fc.constantFrom('', '__proto__: ', 'post: '),
+      title: fc.oneof(
+        { weight: 9, arbitrary: text },
+        { weight: 1, arbitrary: fc.constantFrom('', ' ', null) },
+      ),
+      tags: fc.option(fc.uniqueArray(fc.constantFrom(...data.tags))),
+      // One field a name, or the document would not be valid.
+      members: fc.uniqueArray(member, {
+        minLength: 1,
+        maxLength: 6,
+        selector: ([alias, name]) => alias || name,
+      }),
+    })
+    .map(({ root, title, tags, members }) => ({
+      query: `mutation ($title: String = "default", $tags: [String!]) { ${root}createPost(title: $title, body: "b", tags: $tags) { ${members.map((parts) => parts.join('')).join(' ')} } }`,
+      variables: { title, tags },
+    }));
 }

@@ -172,6 +172,7 @@ export async function answerWhole(
     return undefined;
   const prepared = prepare(plan, variables, context);
   if (prepared === undefined) return undefined;
+  context.onPath('whole_answer');
   const [row] = await context.db.query(prepared.statement, prepared.values);
   if (row?.data == null && row?.size !== undefined)
     throw answerTooLarge(row.size + ENVELOPE_BYTES, context.maxResponseBytes);

@@ -46,6 +46,7 @@ function readingAhead<C extends object>(resolve: Resolver<C>): Resolver<C> {
   return async (parent, args, context, info) => {
     const ours = context as unknown as Context;
     const ahead = ours.lookAhead ? await readAhead(ours, info) : undefined;
+    ours.onPath(ahead === undefined ? 'loaders' : 'look_ahead');
     return ahead === undefined ? resolve(parent, args, context, info) : ahead.value;
   };
 }

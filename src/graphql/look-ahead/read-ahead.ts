@@ -1,4 +1,10 @@
-import { type FieldNode, type GraphQLField, type GraphQLResolveInfo, getArgumentValues } from 'graphql';
+import {
+  type FieldNode,
+  type GraphQLField,
+  type GraphQLResolveInfo,
+  getArgumentValues,
+  type OperationDefinitionNode,
+} from 'graphql';
 import { LRUCache } from 'lru-cache';
 import type { Context } from '../context.ts';
 import { exceeded } from '../errors.ts';
@@ -25,15 +31,21 @@ const MAX_PLANS = 16;
 /** What is read ahead has names of its own and a row more in each connection: about twice the answer at most. */
 const MAX_AHEAD_ANSWERS = 2;
 
-const caches = new WeakMap<FieldNode, FieldCache>();
+/** By operation too: one fragment may stand in several, which merge its fields with others of their own. */
+const caches = new WeakMap<OperationDefinitionNode, Map<FieldNode, FieldCache>>();
 
 function planOf(field: GraphQLField<unknown, unknown>, info: GraphQLResolveInfo): CachedPlan | undefined {
   const [node] = info.fieldNodes;
   if (node === undefined) return undefined;
-  let cache = caches.get(node);
+  let fields = caches.get(info.operation);
+  if (fields === undefined) {
+    fields = new Map();
+    caches.set(info.operation, fields);
+  }
+  let cache = fields.get(node);
   if (cache === undefined) {
     cache = { conditions: conditionVariables(info), plans: new LRUCache({ max: MAX_PLANS }) };
-    caches.set(node, cache);
+    fields.set(node, cache);
   }
   const key = choiceOf(cache.conditions, info.variableValues);
   if (key === undefined) return undefined;
