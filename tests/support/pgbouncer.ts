@@ -51,14 +51,17 @@ max_client_conn = 200
 `;
 }
 
+/** Has something done when whoever asked is through. */
+type Afterwards = (end: () => Promise<void>) => void;
+
 /**
  * PgBouncer in transaction mode, as it is set up by default, before the PostgreSQL at `url` for as long as the test
- * runs. Returns the address of the same database through it.
+ * runs, or until what `afterwards` was given is called. Returns the address of the same database through it.
  */
-export async function pgbouncer(url: string): Promise<string> {
+export async function pgbouncer(url: string, afterwards: Afterwards = onTestFinished): Promise<string> {
   const target = new URL(url);
   const folder = await mkdtemp(join(tmpdir(), 'content-graph-pgbouncer-'));
-  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  afterwards(() => rm(folder, { recursive: true, force: true }));
   await chmod(folder, 0o755);
   const file = join(folder, 'pgbouncer.ini');
   const identity = process.getuid?.() === 0 ? { uid: NOBODY, gid: NOBODY } : {};
@@ -80,7 +83,7 @@ export async function pgbouncer(url: string): Promise<string> {
     });
     // Somebody else may have taken the port meanwhile.
     if (!(await Promise.race([takesConnections(port, child), ended.then(() => false)]))) continue;
-    onTestFinished(async () => {
+    afterwards(async () => {
       child.kill('SIGKILL');
       await ended;
     });
