@@ -132,7 +132,7 @@ export function createApp({
     createGate(PASSWORD_HASHES.atATime, PASSWORD_HASHES.waiting),
     rateLimiter.logins,
   );
-  const login = createLogin({ database, passwords, clock });
+  const login = createLogin({ database, passwords });
   const checkOrigin = createOriginCheck(config);
   const pending = new PendingResponses(
     {
@@ -148,7 +148,7 @@ export function createApp({
   });
   const streamMetrics = createStreamMetrics(metrics);
   const notifications = connectNotifications({ database, log, onWake: feed.wake });
-  const house = keepHouse(choresOf(config, database, clock), log);
+  const house = keepHouse(choresOf(config, database), log);
   const anonymous = anonymousCaller(config);
   const operations = createOperations({
     config,
@@ -213,7 +213,6 @@ export function createApp({
       limiter: rateLimiter,
       policy: config.rateLimit,
       database,
-      clock,
       log,
     }),
     useGraphqlParams({ path: ENDPOINT, maxBodyBytes: config.maxBodyBytes, log }),

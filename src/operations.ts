@@ -127,7 +127,6 @@ export function createOperations(options: OperationsOptions): Operations {
     execute: createIdempotentRunner({
       runner,
       database,
-      clock,
       log,
       retentionMs: config.idempotencyRetentionMs,
       limits,

@@ -17,7 +17,7 @@ const sealerOf = (config: Config) => createSealer(secretKeyOf(config), SIGNING_K
 
 async function list(database: Database, config: Config) {
   const keys = await listSigningKeys(database, sealerOf(config));
-  const signer = signerOf(keys, Date.now());
+  const signer = signerOf(keys);
   return keys.map(({ id, createdAt, signsFrom, usable }) => ({
     id,
     createdAt,
@@ -39,7 +39,7 @@ export function addSigningKeyCommands(program: Command, run: RunCommand): void {
   key
     .command('rotate')
     .description('has a new key take over in ten seconds; tokens of the old one stay good until they expire')
-    .action(() => run(({ database, config }) => rotateSigningKey(database, sealerOf(config), new Date())));
+    .action(() => run(({ database, config }) => rotateSigningKey(database, sealerOf(config))));
 
   key
     .command('list')

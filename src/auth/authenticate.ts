@@ -31,7 +31,7 @@ export interface CredentialResolver {
   readonly kind: Principal['kind'];
   /** Throws DatabaseError, and KeysUnavailableError where the keys to check a token with cannot be had. */
   resolve(presented: Presented): Promise<Resolution>;
-  /** Whether the credentials behind a principal of this kind still hold, apart from its `expiresAtMs`. Throws DatabaseError. */
+  /** Whether the credentials behind a principal of this kind still hold, apart from a token's own expiry. Throws DatabaseError. */
   stillValid(principal: Principal): Promise<boolean>;
 }
 
@@ -91,7 +91,10 @@ export async function stillValid(
   resolvers: readonly CredentialResolver[],
   nowMs: number,
 ): Promise<boolean> {
-  if (principal.expiresAtMs !== undefined && principal.expiresAtMs <= nowMs) return false;
-  const resolver = resolvers.find(({ kind }) => kind === principal.kind);
+  // Of what is stored, the database says when it ends. A token's own claim is all that there is.
+  const { kind, expiresAtMs } = principal;
+  const byClaim = kind === 'jwt' || kind === 'oauth';
+  if (byClaim && expiresAtMs !== undefined && expiresAtMs <= nowMs) return false;
+  const resolver = resolvers.find((known) => known.kind === kind);
   return resolver === undefined ? false : resolver.stillValid(principal);
 }

@@ -6,11 +6,11 @@ const BATCH = 1_000;
 
 /**
  * Drops the oldest events and remembers the last dropped position in the same transaction: whoever comes back with an
- * id before it is told so, rather than given a history with a hole. $1 is the age limit, $2 the batch.
+ * id before it is told so, rather than given a history with a hole. $1 is the age limit in milliseconds, $2 the batch.
  */
 const PRUNE = statement<{ dropped: number }>(
   'events_prune',
-  `WITH old AS (SELECT xid, id FROM events WHERE created_at < $1::timestamptz ORDER BY xid, id LIMIT $2),
+  `WITH old AS (SELECT xid, id FROM events WHERE created_at < now() - $1::float8 * interval '1 millisecond' ORDER BY xid, id LIMIT $2),
      dropped AS (DELETE FROM events USING old WHERE events.xid = old.xid AND events.id = old.id RETURNING events.xid, events.id),
      newest AS (SELECT xid, id FROM dropped ORDER BY xid DESC, id DESC LIMIT 1),
      marked AS (UPDATE event_log SET pruned_xid = newest.xid, pruned_id = newest.id FROM newest
@@ -18,11 +18,11 @@ const PRUNE = statement<{ dropped: number }>(
    SELECT count(*)::int AS dropped FROM dropped`,
 );
 
-/** Drops the events older than the limit, batch by batch. Returns how many. Throws DatabaseError. */
-export async function pruneEvents(database: Database, before: Date): Promise<number> {
+/** Drops the events older than that by the database's clock, batch by batch. Returns how many. Throws DatabaseError. */
+export async function pruneEvents(database: Database, olderThanMs: number): Promise<number> {
   let total = 0;
   for (;;) {
-    const [row] = await database.query(PRUNE, [before, BATCH]);
+    const [row] = await database.query(PRUNE, [olderThanMs, BATCH]);
     const dropped = row?.dropped ?? 0;
     total += dropped;
     if (dropped < BATCH) return total;

@@ -30,7 +30,9 @@ function watch(
   let stopped = false;
   const schedule = () => {
     const untilExpiryMs = (principal.expiresAtMs ?? Number.POSITIVE_INFINITY) - now();
-    timer = setTimeout(() => void check(), Math.max(1, Math.min(recheckMs, untilExpiryMs))).unref();
+    // A clock that is ahead sees it in the past while it holds.
+    const waitMs = untilExpiryMs > 0 ? Math.min(recheckMs, untilExpiryMs) : recheckMs;
+    timer = setTimeout(() => void check(), Math.max(1, waitMs)).unref();
   };
   const check = async () => {
     const holds = await stillValid(principal).catch((error: unknown) => {

@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
+import { age } from '../support/aged.ts';
 import { useApp } from '../support/app.ts';
 import {
   askToken,
@@ -64,7 +65,7 @@ describe('a code', () => {
   it('that is used again after its minute ends what it gave all the same', async () => {
     const got = await authorize();
     const { body } = await exchangeCode(app, client, got);
-    aheadMs += 61_000;
+    await age(app, 'oauth_records', 61_000);
     expect((await exchangeCode(app, client, got)).body.error).toBe('invalid_grant');
     aSecondLater();
     expect(await statusWith(app, body.access_token)).toBe(401);
@@ -110,7 +111,7 @@ describe('a code', () => {
 
   it('is good for 60 seconds', async () => {
     const got = await authorize();
-    aheadMs += 61_000;
+    await age(app, 'oauth_records', 61_000);
     expect((await exchangeCode(app, client, got)).body.error).toBe('invalid_grant');
   });
 });

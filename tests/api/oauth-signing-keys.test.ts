@@ -10,6 +10,7 @@ import {
 } from '../../src/auth/oauth/signing-keys.ts';
 import { createSealer } from '../../src/platform/sealing.ts';
 import { secretKeyOf } from '../../src/platform/secret-key.ts';
+import { age } from '../support/aged.ts';
 import { type TestApp, useApp } from '../support/app.ts';
 import { askToken, type Fetching, oauthClient, statusWith, type TestClient } from '../support/oauth.ts';
 import { secondInstance } from '../support/second-instance.ts';
@@ -26,16 +27,13 @@ function useKeys() {
   return {
     app,
     clock,
-    advance: (ms: number) => {
+    /** Lets time pass, for the service and for the database. */
+    async advance(ms: number) {
       aheadMs += ms;
+      await age(app, 'oauth_signing_keys', ms);
     },
     sealer: () => createSealer(secretKeyOf(app.config), SIGNING_KEYS),
-    rotate: () =>
-      rotateSigningKey(
-        app.database,
-        createSealer(secretKeyOf(app.config), SIGNING_KEYS),
-        new Date(clock.now()),
-      ),
+    rotate: () => rotateSigningKey(app.database, createSealer(secretKeyOf(app.config), SIGNING_KEYS)),
     client: async () => oauthClient(app, { owner: await app.account(), grants: ['client_credentials'] }),
   };
 }
@@ -59,16 +57,18 @@ describe('a signing key that takes over', () => {
     const client = await newClient();
     const before = await tokenFrom(app, client);
     const { id } = await rotate();
-    advance(SECOND);
+    await advance(SECOND);
     expect(await published(app)).toEqual([kidOf(before), id]);
     expect(kidOf(await tokenFrom(app, client))).toBe(kidOf(before));
-    advance(10 * SECOND);
+    await advance(10 * SECOND);
     const after = await tokenFrom(app, client);
     expect(kidOf(after)).toBe(id);
     for (const token of [before, after]) expect(await statusWith(app, token)).toBe(200);
-    expect(await dropOldSigningKeys(app.database, new Date(clock.now() + 14 * MINUTE), true)).toBe(0);
-    expect(await dropOldSigningKeys(app.database, new Date(clock.now() + 18 * MINUTE), true)).toBe(1);
-    advance(SECOND);
+    await age(app, 'oauth_signing_keys', 14 * MINUTE);
+    expect(await dropOldSigningKeys(app.database, true)).toBe(0);
+    await age(app, 'oauth_signing_keys', 4 * MINUTE);
+    expect(await dropOldSigningKeys(app.database, true)).toBe(1);
+    await advance(SECOND);
     expect(await published(app)).toEqual([id]);
   });
 
@@ -87,7 +87,7 @@ describe('a signing key that takes over', () => {
           asked.flatMap((token) => instances.map((instance) => statusWith(instance, token))),
         )),
       );
-      advance(SECOND);
+      await advance(SECOND);
     }
     expect(new Set(tokens.map(kidOf)).size).toBe(3);
     expect(new Set(statuses)).toEqual(new Set([200]));
@@ -108,10 +108,9 @@ describe('the signing keys', () => {
   it('made by two at the same moment are both good', async () => {
     const client = await newClient();
     const token = await tokenFrom(app, client);
-    const now = new Date(clock.now());
-    const { id } = await createSigningKey(app.database, sealer(), now, now);
+    const { id } = await createSigningKey(app.database, sealer(), 0);
     const other = secondInstance(app, { clock });
-    advance(SECOND);
+    await advance(SECOND);
     expect(kidOf(await tokenFrom(other, client))).toBe(id);
     for (const on of [app, other]) expect(await statusWith(on, token)).toBe(200);
     expect(await statusWith(app, await tokenFrom(other, client))).toBe(200);
@@ -137,7 +136,7 @@ describe('the signing keys', () => {
     expect(await statusWith(app, token)).toBe(200);
     expect(await dropSigningKey(app.database, kidOf(token) ?? '')).toBe(true);
     expect(await dropSigningKey(app.database, kidOf(token) ?? '')).toBe(false);
-    advance(MINUTE);
+    await advance(MINUTE);
     expect(await statusWith(app, token)).toBe(401);
     expect(await statusWith(app, await tokenFrom(app, client))).toBe(200);
   });
@@ -147,14 +146,16 @@ describe('the signing keys', () => {
     const changed = secondInstance(app, { clock, config });
     const client = await newClient();
     const before = kidOf(await tokenFrom(app, client)) ?? '';
-    advance(SECOND);
+    await advance(SECOND);
     const after = kidOf(await tokenFrom(changed, client)) ?? '';
     const left = async () => (await listSigningKeys(app.database, sealer())).map(({ id }) => id);
-    const later = (minutes: number) => new Date(clock.now() + minutes * MINUTE);
-    await dropOldSigningKeys(app.database, later(60 * 23), true);
-    await dropOldSigningKeys(app.database, later(60 * 24 * 29), false);
+    const hour = 60 * MINUTE;
+    await age(app, 'oauth_signing_keys', 23 * hour);
+    await dropOldSigningKeys(app.database, true);
+    await age(app, 'oauth_signing_keys', 28 * 24 * hour);
+    await dropOldSigningKeys(app.database, false);
     expect(await left()).toEqual(expect.arrayContaining([before, after]));
-    await dropOldSigningKeys(app.database, later(60 * 25), true);
+    await dropOldSigningKeys(app.database, true);
     expect(await left()).not.toContain(before);
     expect(await left()).toContain(after);
   });

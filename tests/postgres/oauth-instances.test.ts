@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { rotateSigningKey, SIGNING_KEYS } from '../../src/auth/oauth/signing-keys.ts';
 import { createSealer } from '../../src/platform/sealing.ts';
 import { secretKeyOf } from '../../src/platform/secret-key.ts';
+import { age } from '../support/aged.ts';
 import { useApp } from '../support/app.ts';
 import {
   askToken,
@@ -88,7 +89,8 @@ describe('OAuth at two instances on one PostgreSQL', () => {
       (await askToken(on, client, { grant_type: 'client_credentials' })).body.access_token;
     const before = await token(one);
     // As if it had been published ten seconds ago.
-    const { id } = await rotateSigningKey(app.database, sealer, new Date(Date.now() - 10_000));
+    const { id } = await rotateSigningKey(app.database, sealer);
+    await age(app, 'oauth_signing_keys', 10_000);
     const kids = async (on: typeof two) =>
       ((await (await on.fetch('/oauth/jwks')).json()) as { keys: { kid: string }[] }).keys.map(
         ({ kid }) => kid,
@@ -131,9 +133,10 @@ describe('two instances that begin at the same moment', () => {
     aheadMs += 1_000;
     expect((await load()).size).toBe(1);
     for (let second = 0; second < 30; second += 1) {
-      if (second === 3 || second === 8) await rotateSigningKey(app.database, sealer, new Date(clock.now()));
+      if (second === 3 || second === 8) await rotateSigningKey(app.database, sealer);
       await load();
       aheadMs += 1_000;
+      await age(app, 'oauth_signing_keys', 1_000);
     }
     const kids = new Set(kept.map((token) => decodeProtectedHeader(token).kid));
     expect(kids.size).toBe(made.size + 2);

@@ -3,7 +3,7 @@ import { type Queryable, statement } from '../../platform/db/statement.ts';
 import type { Logger } from '../../platform/log.ts';
 import type { CredentialResolver, Resolution } from '../authenticate.ts';
 import { createBriefCache } from '../brief-cache.ts';
-import { createLastUse } from '../last-use.ts';
+import { createLastUse, FRESH } from '../last-use.ts';
 import type { Principal } from '../principal.ts';
 import { effectiveScopes, type Role } from '../scopes.ts';
 import { hashApiKey, isWellFormedApiKey, looksLikeApiKey } from './format.ts';
@@ -14,14 +14,20 @@ interface KeyRow {
   readonly role: Role;
   readonly scopes: string[];
   readonly expiresAt: Date | null;
-  readonly lastUsedAt: Date | null;
+  /** Until it expires, by the database's clock. */
+  readonly leftMs: number | null;
+  /** Whether it was used so short a time ago that this need not be noted again. */
+  readonly fresh: boolean;
+  /** Revoked, expired by the database's clock, or with its account disabled. */
   readonly ended: boolean;
   readonly burst: number | null;
   readonly perSecond: number | null;
 }
 
-const SELECT = `SELECT k.id, k.user_id AS "userId", u.role, k.scopes, k.expires_at AS "expiresAt", k.last_used_at AS "lastUsedAt",
-     (k.revoked_at IS NOT NULL OR u.disabled_at IS NOT NULL) AS "ended",
+const SELECT = `SELECT k.id, k.user_id AS "userId", u.role, k.scopes, k.expires_at AS "expiresAt",
+     (extract(epoch FROM k.expires_at - now()) * 1000)::float8 AS "leftMs",
+     coalesce(k.last_used_at > now() - ${FRESH}, false) AS "fresh",
+     (k.revoked_at IS NOT NULL OR u.disabled_at IS NOT NULL OR coalesce(k.expires_at <= now(), false)) AS "ended",
      k.burst, k.per_second AS "perSecond"
    FROM api_keys k JOIN users u ON u.id = k.user_id`;
 const FIND_KEY = statement<KeyRow>('api_key_by_hash', `${SELECT} WHERE k.hash = $1`);
@@ -29,13 +35,15 @@ const FIND_KEY_BY_ID = statement<KeyRow>('api_key_by_id', `${SELECT} WHERE k.id 
 
 const TOUCH_KEY = statement<never>(
   'api_key_touch',
-  'UPDATE api_keys SET last_used_at = $2 WHERE id = $1 AND (last_used_at IS NULL OR last_used_at < $2)',
+  'UPDATE api_keys SET last_used_at = now() WHERE id = $1 AND (last_used_at IS NULL OR last_used_at < now())',
 );
 
 /** A key as it was found, and who it makes the caller. */
 interface KnownKey {
   readonly row: KeyRow;
   readonly principal: Principal;
+  /** When it expires, in elapsed time. */
+  readonly endsMs: number;
 }
 
 const UNKNOWN: Resolution = { outcome: 'invalid', reason: 'The API key is unknown, revoked or expired.' };
@@ -53,31 +61,28 @@ export function apiKeyResolver({ database, clock, log }: ApiKeyResolverOptions):
     clock,
     log,
     what: 'an API key',
-    store: (id, at) => database.query(TOUCH_KEY, [id, at]),
+    store: (id) => database.query(TOUCH_KEY, [id]),
   });
 
   async function ask(key: string): Promise<KnownKey | undefined> {
+    const askedMs = clock.elapsedMs();
     const [row] = await database.query(FIND_KEY, [hashApiKey(key)]);
-    return row && { row, principal: principalOf(row) };
+    return row && { row, principal: principalOf(row), endsMs: askedMs + (row.leftMs ?? Infinity) };
   }
-
-  const holds = (row: KeyRow | undefined, nowMs: number): row is KeyRow =>
-    row !== undefined && !row.ended && (row.expiresAt === null || row.expiresAt.getTime() > nowMs);
 
   return {
     kind: 'api-key',
     async resolve({ place, value }) {
       if (place === 'cookie' || !looksLikeApiKey(value)) return { outcome: 'not-mine' };
       if (!isWellFormedApiKey(value)) return { outcome: 'invalid', reason: 'The API key is malformed.' };
-      const nowMs = clock.now();
       const found = await known(value, () => ask(value));
-      if (found === undefined || !holds(found.row, nowMs)) return UNKNOWN;
+      if (found === undefined || found.row.ended || found.endsMs <= clock.elapsedMs()) return UNKNOWN;
       const { row, principal } = found;
-      return { outcome: 'valid', principal, used: () => noteUse(row.id, row.lastUsedAt) };
+      return { outcome: 'valid', principal, used: () => noteUse(row.id, row.fresh) };
     },
     async stillValid({ credentialId }) {
       const [row] = await database.query(FIND_KEY_BY_ID, [credentialId ?? null]);
-      return holds(row, clock.now());
+      return row !== undefined && !row.ended;
     },
   };
 }

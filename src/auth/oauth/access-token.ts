@@ -4,6 +4,7 @@ import type { Clock } from '../../platform/clock.ts';
 import { type Queryable, statement } from '../../platform/db/statement.ts';
 import { isUuid } from '../../platform/uuid.ts';
 import { looksLikeJwt, type VerifyOptions, verifyJwt } from '../jwt/verify.ts';
+import { FRESH } from '../last-use.ts';
 import type { Role } from '../scopes.ts';
 import type { KeyRing } from './key-ring.ts';
 
@@ -39,7 +40,8 @@ export interface Standing {
   readonly accountId: string;
   readonly role: Role;
   readonly grantId: string | null;
-  readonly lastUsedAt: Date | null;
+  /** Whether the grant was used so short a time ago that this need not be noted again. */
+  readonly fresh: boolean;
   readonly burst: number | null;
   readonly perSecond: number | null;
   readonly ended: boolean;
@@ -49,7 +51,7 @@ export interface Standing {
 const STANDING = statement<Standing>(
   'oauth_standing',
   `SELECT COALESCE(u.id, o.id) AS "accountId", COALESCE(u.role, o.role) AS role, g.id AS "grantId",
-     g.last_used_at AS "lastUsedAt", c.burst, c.per_second AS "perSecond",
+     coalesce(g.last_used_at > now() - ${FRESH}, false) AS "fresh", c.burst, c.per_second AS "perSecond",
      (o.disabled_at IS NOT NULL OR u.disabled_at IS NOT NULL OR ($2::uuid IS NOT NULL AND (u.id IS NULL OR g.id IS NULL))
        OR EXISTS (SELECT FROM revoked_tokens t WHERE t.jti = $4)) AS "ended"
    FROM oauth_clients c JOIN users o ON o.id = c.owner_id

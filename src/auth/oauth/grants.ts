@@ -14,8 +14,8 @@ const FIND = statement<Allowed>(
 /** What was allowed before stays allowed. A client that is gone meanwhile gets nothing. */
 const ALLOW = statement<never>(
   'oauth_grant_allow',
-  `INSERT INTO oauth_grants (id, user_id, client_id, scopes, created_at) 
-   SELECT $1, $2, c.id, $4::text[], $5 FROM oauth_clients c WHERE c.id = $3
+  `INSERT INTO oauth_grants (id, user_id, client_id, scopes, created_at)
+   SELECT $1, $2, c.id, $4::text[], now() FROM oauth_clients c WHERE c.id = $3
    FOR KEY SHARE OF c
    ON CONFLICT (user_id, client_id) DO UPDATE
    SET scopes = ARRAY(SELECT s FROM unnest(oauth_grants.scopes || excluded.scopes) WITH ORDINALITY AS a (s, place)
@@ -35,8 +35,8 @@ export async function isAllowed(db: Queryable, { userId, clientId, scopes }: Con
 }
 
 /** Remembers that the user allows the client the scopes. Throws DatabaseError. */
-export async function allow(db: Queryable, { userId, clientId, scopes }: Consent, now: Date): Promise<void> {
-  await db.query(ALLOW, [newId(), userId, clientId, scopes, now]);
+export async function allow(db: Queryable, { userId, clientId, scopes }: Consent): Promise<void> {
+  await db.query(ALLOW, [newId(), userId, clientId, scopes]);
 }
 
 /** Takes back what a user has allowed a client, with every token that came of it. False where there is no such grant. */

@@ -46,7 +46,7 @@ export function createKeyRing({ database, sealer, clock, log }: KeyRingOptions):
   /** Those who ask at once share one look. */
   function read(): Promise<Known> {
     reading ??= (async () => {
-      const atMs = clock.now();
+      const atMs = clock.elapsedMs();
       const keys = await listSigningKeys(database, sealer());
       const byKid = new Map(
         keys.map(
@@ -70,8 +70,7 @@ export function createKeyRing({ database, sealer, clock, log }: KeyRingOptions):
   /** Makes a key that signs at once. Those who miss one at the same time share it. */
   function make(): Promise<Known> {
     making ??= (async () => {
-      const now = new Date(clock.now());
-      await createSigningKey(database, sealer(), now, now);
+      await createSigningKey(database, sealer(), 0);
       return readAnew();
     })().finally(() => {
       making = undefined;
@@ -80,7 +79,7 @@ export function createKeyRing({ database, sealer, clock, log }: KeyRingOptions):
   }
 
   const noOlderThan = async (ms: number): Promise<Known> =>
-    known !== undefined && clock.now() - known.atMs < ms ? known : read();
+    known !== undefined && clock.elapsedMs() - known.atMs < ms ? known : read();
 
   async function publicKey(kid: string): Promise<KeyObject | undefined> {
     const { byKid } = await noOlderThan(MAX_AGE_TO_VERIFY_MS);
@@ -90,11 +89,11 @@ export function createKeyRing({ database, sealer, clock, log }: KeyRingOptions):
 
   async function signer(): Promise<SigningKey> {
     const { keys } = await noOlderThan(MAX_AGE_MS);
-    let found = signerOf(keys, clock.now());
+    let found = signerOf(keys);
     if (found === undefined) {
       if (keys.length > 0)
         log.warn('the signing keys are encrypted under another SECRET_KEY: a new one takes over');
-      found = signerOf((await make()).keys, clock.now());
+      found = signerOf((await make()).keys);
     }
     if (found === undefined) throw new Error('a signing key that was made is not there');
     return found;

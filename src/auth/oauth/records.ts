@@ -1,4 +1,3 @@
-import type { Clock } from '../../platform/clock.ts';
 import { type Queryable, statement } from '../../platform/db/statement.ts';
 import { hashId } from './access-token.ts';
 
@@ -29,17 +28,22 @@ const ID_MARK = '{id}';
 interface Row {
   readonly payload: RecordPayload;
   readonly consumedAt: Date | null;
-  readonly expiresAt: Date;
+  /** Until it expires, by the database's clock. */
+  readonly secondsLeft: number;
 }
 
-const COLUMNS = 'payload, consumed_at AS "consumedAt", expires_at AS "expiresAt"';
+/** So many seconds from now, by the database's clock. */
+const after = (seconds: string) => `now() + ${seconds}::float8 * interval '1 second'`;
+
+const COLUMNS =
+  'payload, consumed_at AS "consumedAt", extract(epoch FROM expires_at - now())::float8 AS "secondsLeft"';
 const FIND = statement<Row>(
   'oauth_record',
-  `SELECT ${COLUMNS} FROM oauth_records WHERE model = $1 AND hash = $2 AND expires_at > $3`,
+  `SELECT ${COLUMNS} FROM oauth_records WHERE model = $1 AND hash = $2 AND expires_at > now()`,
 );
 const UPSERT = statement<never>(
   'oauth_record_upsert',
-  `INSERT INTO oauth_records (model, hash, payload, family, expires_at) VALUES ($1, $2, $3::json, $4, $5)
+  `INSERT INTO oauth_records (model, hash, payload, family, expires_at) VALUES ($1, $2, $3::json, $4, ${after('$5')})
    ON CONFLICT (model, hash) DO UPDATE SET payload = excluded.payload, expires_at = excluded.expires_at`,
 );
 /** Those that a new one leaves no room for, but for what somebody else is removing. */
@@ -52,27 +56,27 @@ const INSERT_FROM = statement<never>(
        ) FOR UPDATE SKIP LOCKED
      )
    )
-   INSERT INTO oauth_records (model, hash, payload, family, expires_at) VALUES ($1, $2, $3::json, $4, $5)`,
+   INSERT INTO oauth_records (model, hash, payload, family, expires_at) VALUES ($1, $2, $3::json, $4, ${after('$5')})`,
 );
 const UPDATE = statement<{ one: number }>(
   'oauth_record_update',
-  `UPDATE oauth_records SET payload = $3::json, expires_at = $4 WHERE model = $1 AND hash = $2 RETURNING 1 AS one`,
+  `UPDATE oauth_records SET payload = $3::json, expires_at = ${after('$4')} WHERE model = $1 AND hash = $2 RETURNING 1 AS one`,
 );
 /** An authorization hangs on what the user has allowed: where that is gone meanwhile, nothing is stored. */
 const UPSERT_AUTHORIZATION = statement<never>(
   'oauth_authorization_upsert',
   `INSERT INTO oauth_records (model, hash, payload, grant_id, expires_at)
-   SELECT 'Grant', $1, $2::json, g.id, $5 FROM oauth_grants g WHERE g.user_id = $3 AND g.client_id = $4
+   SELECT 'Grant', $1, $2::json, g.id, ${after('$5')} FROM oauth_grants g WHERE g.user_id = $3 AND g.client_id = $4
    FOR KEY SHARE OF g
    ON CONFLICT (model, hash) DO UPDATE SET payload = excluded.payload`,
 );
 const PROLONG_AUTHORIZATION = statement<never>(
   'oauth_authorization_prolong',
-  `UPDATE oauth_records SET expires_at = GREATEST(expires_at, $2) WHERE model = 'Grant' AND hash = $1`,
+  `UPDATE oauth_records SET expires_at = GREATEST(expires_at, ${after('$2')}) WHERE model = 'Grant' AND hash = $1`,
 );
 const CONSUME = statement<{ one: number }>(
   'oauth_record_consume',
-  `UPDATE oauth_records SET consumed_at = $3, expires_at = GREATEST(expires_at, $4) WHERE model = $1 AND hash = $2 AND consumed_at IS NULL
+  `UPDATE oauth_records SET consumed_at = now(), expires_at = GREATEST(expires_at, ${after('$3')}) WHERE model = $1 AND hash = $2 AND consumed_at IS NULL
    RETURNING 1 AS one`,
 );
 const DESTROY = statement<{ one: number }>(
@@ -114,61 +118,60 @@ function withoutId(payload: RecordPayload, id: string): string {
   });
 }
 
-function withId({ payload, consumedAt, expiresAt }: Row, id: string): RecordPayload {
-  const seconds = (date: Date) => Math.floor(date.getTime() / 1000);
+/** `exp` is by the clock of this instance, which the library compares it with, whatever that clock shows. */
+function withId(model: string, { payload, consumedAt, secondsLeft }: Row, id: string): RecordPayload {
   const { returnTo } = payload;
+  const exp = Math.floor(Date.now() / 1000 + secondsLeft);
   return {
     ...payload,
     jti: id,
+    ...(payload.exp === undefined || model === 'Grant' ? {} : { exp }),
     ...(returnTo === undefined ? {} : { returnTo: returnTo.replaceAll(ID_MARK, id) }),
     // Of an expired code the library would not see that it was used.
-    ...(consumedAt === null ? {} : { consumed: seconds(consumedAt), exp: seconds(expiresAt) }),
+    ...(consumedAt === null ? {} : { consumed: Math.floor(consumedAt.getTime() / 1000), exp }),
   };
 }
 
-export function createRecords(db: Queryable, clock: Clock, model: string): Records {
-  const now = () => new Date(clock.now());
-  const later = (seconds: number) => new Date(clock.now() + seconds * 1000);
-
+export function createRecords(db: Queryable, model: string): Records {
   return {
     async find(id) {
-      const [row] = await db.query(FIND, [model, hashId(id), now()]);
-      return row && withId(row, id);
+      const [row] = await db.query(FIND, [model, hashId(id)]);
+      return row && withId(model, row, id);
     },
     async upsert(id, payload, expiresInSeconds) {
       const body = withoutId(payload, id);
       const { accountId = null, clientId = null, grantId } = payload;
       if (model === 'Grant') {
-        const until = later(AUTHORIZATION_LEFT_SECONDS);
-        await db.query(UPSERT_AUTHORIZATION, [hashId(id), body, accountId, clientId, until]);
+        const values = [hashId(id), body, accountId, clientId, AUTHORIZATION_LEFT_SECONDS];
+        await db.query(UPSERT_AUTHORIZATION, values);
         return;
       }
       // First the authorization: where this dies in between it lasts a little too long, and nothing hangs in the air.
       if (model === 'RefreshToken' && grantId !== undefined)
         await db.query(PROLONG_AUTHORIZATION, [
           hashId(grantId),
-          later(expiresInSeconds + AUTHORIZATION_LEFT_SECONDS),
+          expiresInSeconds + AUTHORIZATION_LEFT_SECONDS,
         ]);
       await db.query(UPSERT, [
         model,
         hashId(id),
         body,
         grantId === undefined ? null : hashId(grantId),
-        later(expiresInSeconds),
+        expiresInSeconds,
       ]);
     },
     async insertFrom(origin, id, payload, expiresInSeconds) {
-      const until = later(expiresInSeconds);
-      const values = [model, hashId(id), withoutId(payload, id), hashId(origin), until, MAX_OF_AN_ORIGIN - 1];
+      const body = withoutId(payload, id);
+      const values = [model, hashId(id), body, hashId(origin), expiresInSeconds, MAX_OF_AN_ORIGIN - 1];
       await db.query(INSERT_FROM, values);
     },
     async update(id, payload, expiresInSeconds) {
-      const values = [model, hashId(id), withoutId(payload, id), later(expiresInSeconds)];
+      const values = [model, hashId(id), withoutId(payload, id), expiresInSeconds];
       return (await db.query(UPDATE, values)).length > 0;
     },
     async consume(id) {
-      const until = model === 'AuthorizationCode' ? later(USED_CODE_SECONDS) : now();
-      const mine = (await db.query(CONSUME, [model, hashId(id), now(), until])).length > 0;
+      const keptSeconds = model === 'AuthorizationCode' ? USED_CODE_SECONDS : 0;
+      const mine = (await db.query(CONSUME, [model, hashId(id), keptSeconds])).length > 0;
       if (!mine) await db.query(END_FAMILY_OF, [model, hashId(id)]);
       return mine;
     },

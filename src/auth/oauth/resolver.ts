@@ -10,7 +10,7 @@ import type { AccessToken, OwnTokens, Standing } from './access-token.ts';
 
 const TOUCH_GRANT = statement<never>(
   'oauth_grant_touch',
-  'UPDATE oauth_grants SET last_used_at = $2 WHERE id = $1 AND (last_used_at IS NULL OR last_used_at < $2)',
+  'UPDATE oauth_grants SET last_used_at = now() WHERE id = $1 AND (last_used_at IS NULL OR last_used_at < now())',
 );
 
 export interface OAuthResolverOptions {
@@ -48,7 +48,7 @@ export function oauthResolver({ ownTokens, database, clock, log }: OAuthResolver
     clock,
     log,
     what: 'an OAuth grant',
-    store: (id, at) => database.query(TOUCH_GRANT, [id, at]),
+    store: (id) => database.query(TOUCH_GRANT, [id]),
   });
 
   return {
@@ -61,10 +61,10 @@ export function oauthResolver({ ownTokens, database, clock, log }: OAuthResolver
       const name = nameOf(token);
       const standing = await known(name, () => ownTokens.standing(token));
       if (standing === undefined || standing.ended) return ENDED;
-      const { accountId, role, grantId, lastUsedAt } = standing;
+      const { accountId, role, grantId, fresh } = standing;
       return {
         outcome: 'valid',
-        ...(grantId === null ? {} : { used: () => noteUse(grantId, lastUsedAt) }),
+        ...(grantId === null ? {} : { used: () => noteUse(grantId, fresh) }),
         principal: {
           kind: 'oauth',
           userId: accountId,

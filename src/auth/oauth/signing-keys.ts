@@ -24,6 +24,8 @@ interface KeyRow {
   readonly sealedBy: string;
   readonly createdAt: Date;
   readonly signsFrom: Date;
+  /** Whether that has come, by the database's clock. */
+  readonly started: boolean;
 }
 
 /** A key pair as it is stored. */
@@ -37,13 +39,13 @@ export interface SigningKey extends Omit<KeyRow, 'privateKey'> {
 const LIST = statement<KeyRow>(
   'oauth_keys',
   `SELECT id, public_jwk AS "publicJwk", private_key AS "privateKey", sealed_by AS "sealedBy",
-     created_at AS "createdAt", signs_from AS "signsFrom"
+     created_at AS "createdAt", signs_from AS "signsFrom", signs_from <= now() AS "started"
    FROM oauth_signing_keys ORDER BY signs_from, id`,
 );
-const INSERT = statement<never>(
+const INSERT = statement<{ signsFrom: Date }>(
   'oauth_key_insert',
   `INSERT INTO oauth_signing_keys (id, public_jwk, private_key, sealed_by, created_at, signs_from)
-   VALUES ($1, $2::jsonb, $3, $4, $5, $6)`,
+   VALUES ($1, $2::jsonb, $3, $4, now(), now() + $5::float8 * interval '1 millisecond') RETURNING signs_from AS "signsFrom"`,
 );
 const DROP = statement<{ id: string }>(
   'oauth_key_drop',
@@ -53,7 +55,8 @@ const PRUNE = statement<{ id: string }>(
   'oauth_keys_prune',
   `DELETE FROM oauth_signing_keys k WHERE EXISTS (
      SELECT FROM oauth_signing_keys n WHERE n.signs_from > k.signs_from
-       AND n.signs_from <= CASE WHEN n.sealed_by = k.sealed_by THEN $1::timestamptz ELSE $2::timestamptz END
+       AND n.signs_from <= CASE WHEN n.sealed_by = k.sealed_by THEN now() - $1::float8 * interval '1 millisecond'
+         ELSE now() - $2::float8 * interval '1 millisecond' END
    ) RETURNING id`,
 );
 
@@ -70,32 +73,31 @@ export async function listSigningKeys(db: Queryable, sealer: Sealer): Promise<Si
   return (await db.query(LIST, [])).map((row) => asKey(row, sealer));
 }
 
-/** Makes a key that signs from the time given. */
-export async function createSigningKey(db: Queryable, sealer: Sealer, now: Date, signsFrom: Date) {
+/** Makes a key that signs from so many milliseconds from now on. */
+export async function createSigningKey(db: Queryable, sealer: Sealer, signsInMs: number) {
   const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const publicJwk = publicKey.export({ format: 'jwk' }) as JWK;
   const id = await calculateJwkThumbprint(publicJwk);
   const sealed = sealer.seal(privateKey.export({ format: 'der', type: 'pkcs8' }), id);
-  await db.query(INSERT, [id, JSON.stringify(publicJwk), sealed, sealer.name, now, signsFrom]);
-  return { id, signsFrom };
+  const [row] = await db.query(INSERT, [id, JSON.stringify(publicJwk), sealed, sealer.name, signsInMs]);
+  return { id, signsFrom: row?.signsFrom };
 }
 
 /** Has a new key take over, once everybody has had time to learn of it. Every token stays good. */
-export function rotateSigningKey(db: Queryable, sealer: Sealer, now: Date) {
-  return createSigningKey(db, sealer, now, new Date(now.getTime() + PUBLISH_AHEAD_MS));
+export function rotateSigningKey(db: Queryable, sealer: Sealer) {
+  return createSigningKey(db, sealer, PUBLISH_AHEAD_MS);
 }
 
 /** The key that signs now: of those we can use the newest whose time has come. */
-export function signerOf(keys: readonly SigningKey[], nowMs: number): SigningKey | undefined {
+export function signerOf(keys: readonly SigningKey[]): SigningKey | undefined {
   const usable = keys.filter(({ usable }) => usable);
-  return usable.findLast(({ signsFrom }) => signsFrom.getTime() <= nowMs) ?? usable[0];
+  return usable.findLast(({ started }) => started) ?? usable[0];
 }
 
 /** Removes keys that no live token is signed with. How many. Throws DatabaseError. */
-export async function dropOldSigningKeys(db: Queryable, now: Date, production: boolean): Promise<number> {
-  const before = (ms: number) => new Date(now.getTime() - ms);
+export async function dropOldSigningKeys(db: Queryable, production: boolean): Promise<number> {
   const foreignMs = production ? KEEP_FOREIGN_MS.production : KEEP_FOREIGN_MS.otherwise;
-  return (await db.query(PRUNE, [before(KEEP_MS), before(foreignMs)])).length;
+  return (await db.query(PRUNE, [KEEP_MS, foreignMs])).length;
 }
 
 /** Removes a key, and with it every token that it signed. False where there is none of that id. Throws DatabaseError. */

@@ -1,4 +1,3 @@
-import type { Clock } from '../../platform/clock.ts';
 import { type Queryable, statement } from '../../platform/db/statement.ts';
 import { emailKey } from '../account/store.ts';
 import { accountFailures, type Passwords } from '../password-check.ts';
@@ -39,11 +38,10 @@ const unstorable = (text: string) => text.includes('\0') || !text.isWellFormed()
 export interface LoginOptions {
   readonly database: Queryable;
   readonly passwords: Passwords;
-  readonly clock: Clock;
 }
 
 /** Signs in with e-mail and password, with the same work whatever is wrong. Throws DatabaseError and what an attempt throws. */
-export function createLogin({ database, passwords, clock }: LoginOptions): Login {
+export function createLogin({ database, passwords }: LoginOptions): Login {
   return async ({ email, password, origin, userAgent }) =>
     passwords.attempt([origin, accountFailures(email)], async () => {
       const key = emailKey(email);
@@ -56,7 +54,6 @@ export function createLogin({ database, passwords, clock }: LoginOptions): Login
         userId: id,
         passwordHash,
         userAgent,
-        nowMs: clock.now(),
       });
       return session && { ...session, user: { id, name, email: account.email } };
     });

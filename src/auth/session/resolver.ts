@@ -2,32 +2,33 @@ import type { Clock } from '../../platform/clock.ts';
 import { type Queryable, statement } from '../../platform/db/statement.ts';
 import type { Logger } from '../../platform/log.ts';
 import type { CredentialResolver, Resolution } from '../authenticate.ts';
-import { createLastUse } from '../last-use.ts';
+import { createLastUse, FRESH } from '../last-use.ts';
 import { userClientId } from '../principal.ts';
 import { type Role, scopesOfRole } from '../scopes.ts';
 import { hashSessionId, isWellFormedSessionId } from './session-id.ts';
-import { IDLE_MS } from './store.ts';
+import { IDLE_END } from './store.ts';
 
 interface SessionRow {
   readonly id: string;
   readonly userId: string;
   readonly role: Role;
-  readonly lastSeenAt: Date;
-  readonly expiresAt: Date;
   readonly absoluteExpiresAt: Date;
-  readonly disabled: boolean;
+  /** Whether it was used so short a time ago that this need not be noted again. */
+  readonly fresh: boolean;
+  /** Expired by the database's clock, or with its account disabled. */
+  readonly ended: boolean;
 }
 
-const SELECT = `SELECT s.id, s.user_id AS "userId", u.role, s.last_seen_at AS "lastSeenAt", s.expires_at AS "expiresAt",
-    s.absolute_expires_at AS "absoluteExpiresAt", u.disabled_at IS NOT NULL AS "disabled"
+const SELECT = `SELECT s.id, s.user_id AS "userId", u.role, s.absolute_expires_at AS "absoluteExpiresAt",
+    s.last_seen_at > now() - ${FRESH} AS "fresh", (s.expires_at <= now() OR u.disabled_at IS NOT NULL) AS "ended"
   FROM sessions s JOIN users u ON u.id = s.user_id`;
 const FIND_BY_HASH = statement<SessionRow>('session_by_hash', `${SELECT} WHERE s.hash = $1`);
 const FIND_BY_ID = statement<SessionRow>('session_by_id', `${SELECT} WHERE s.id = $1`);
 
 const TOUCH = statement<never>(
   'session_touch',
-  `UPDATE sessions SET last_seen_at = $2, expires_at = LEAST($3::timestamptz, absolute_expires_at)
-   WHERE id = $1 AND last_seen_at < $2 AND expires_at > $2`,
+  `UPDATE sessions SET last_seen_at = now(), expires_at = LEAST(${IDLE_END}, absolute_expires_at)
+   WHERE id = $1 AND last_seen_at < now() AND expires_at > now()`,
 );
 
 const UNKNOWN: Resolution = { outcome: 'invalid', reason: 'The session is unknown, ended or expired.' };
@@ -47,23 +48,19 @@ export function sessionResolver({ database, clock, log }: SessionResolverOptions
     clock,
     log,
     what: 'a session',
-    store: (id, at) => database.query(TOUCH, [id, at, new Date(at.getTime() + IDLE_MS)]),
+    store: (id) => database.query(TOUCH, [id]),
   });
-
-  const holds = (row: SessionRow | undefined, nowMs: number): row is SessionRow =>
-    row !== undefined && !row.disabled && row.expiresAt.getTime() > nowMs;
 
   return {
     kind: 'session',
     async resolve({ place, value }) {
       if (place !== 'cookie') return { outcome: 'not-mine' };
       if (!isWellFormedSessionId(value)) return UNKNOWN;
-      const nowMs = clock.now();
       const [row] = await database.query(FIND_BY_HASH, [hashSessionId(value)]);
-      if (!holds(row, nowMs)) return UNKNOWN;
+      if (row === undefined || row.ended) return UNKNOWN;
       return {
         outcome: 'valid',
-        used: () => noteUse(row.id, row.lastSeenAt),
+        used: () => noteUse(row.id, row.fresh),
         principal: {
           kind: 'session',
           userId: row.userId,
@@ -78,7 +75,7 @@ export function sessionResolver({ database, clock, log }: SessionResolverOptions
     },
     async stillValid({ credentialId }) {
       const [row] = await database.query(FIND_BY_ID, [credentialId ?? null]);
-      return holds(row, clock.now());
+      return row !== undefined && !row.ended;
     },
   };
 }

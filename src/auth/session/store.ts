@@ -3,10 +3,9 @@ import { type Queryable, statement } from '../../platform/db/statement.ts';
 import { newId } from '../../platform/uuid.ts';
 import { generateSessionId, hashSessionId } from './session-id.ts';
 
-const DAY_MS = 86_400_000;
-/** Contract section 3: idle 7 days, absolute 30. */
-export const IDLE_MS = 7 * DAY_MS;
-const ABSOLUTE_MS = 30 * DAY_MS;
+/** Contract section 3: idle 7 days, absolute 30. Both by the database's clock, as SQL. */
+export const IDLE_END = "now() + interval '7 days'";
+const ABSOLUTE_END = "now() + interval '30 days'";
 const MAX_USER_AGENT_LENGTH = 200;
 
 export interface NewSession {
@@ -14,18 +13,17 @@ export interface NewSession {
   /** The stored hash that the password was checked against. */
   readonly passwordHash: string;
   readonly userAgent: string | null;
-  readonly nowMs: number;
 }
 
 /**
  * A password that is changed between its check and here lets no session in: the lock makes one of the two wait, and
  * whoever changes the password ends the sessions that came before.
  */
-const INSERT_SESSION = statement<{ id: string }>(
+const INSERT_SESSION = statement<{ expiresAt: Date }>(
   'session_insert',
   `INSERT INTO sessions (id, user_id, hash, user_agent, created_at, last_seen_at, expires_at, absolute_expires_at)
-   SELECT $1, u.id, $3, $4, $5, $5, $6, $7 FROM users u
-   WHERE u.id = $2 AND u.password_hash = $8 AND u.disabled_at IS NULL FOR SHARE OF u RETURNING id`,
+   SELECT $1, u.id, $3, $4, now(), now(), ${IDLE_END}, ${ABSOLUTE_END} FROM users u
+   WHERE u.id = $2 AND u.password_hash = $5 AND u.disabled_at IS NULL FOR SHARE OF u RETURNING absolute_expires_at AS "expiresAt"`,
 );
 
 /** The id for the cookie, which is nowhere else, and when the session ends at the latest. */
@@ -37,21 +35,17 @@ export interface OpenedSession {
 /** Opens a session. Undefined where the password has been changed or the account disabled meanwhile. Throws DatabaseError. */
 export async function openSession(
   db: Queryable,
-  { userId, passwordHash, userAgent, nowMs }: NewSession,
+  { userId, passwordHash, userAgent }: NewSession,
 ): Promise<OpenedSession | undefined> {
   const sessionId = generateSessionId();
-  const expiresAt = new Date(nowMs + ABSOLUTE_MS);
-  const rows = await db.query(INSERT_SESSION, [
+  const [opened] = await db.query(INSERT_SESSION, [
     newId(),
     userId,
     hashSessionId(sessionId),
     userAgent === null ? null : userAgent.slice(0, MAX_USER_AGENT_LENGTH),
-    new Date(nowMs),
-    new Date(nowMs + IDLE_MS),
-    expiresAt,
     passwordHash,
   ]);
-  return rows.length === 0 ? undefined : { sessionId, expiresAt };
+  return opened && { sessionId, ...opened };
 }
 
 /** Ends a session of an account. False where it has no such session (any more). */

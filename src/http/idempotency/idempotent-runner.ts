@@ -3,7 +3,6 @@ import type { ExecutionArgs, ExecutionResult } from 'graphql';
 import { isAuthenticated } from '../../auth/principal.ts';
 import type { Scope } from '../../auth/scopes.ts';
 import { ApiError } from '../../graphql/errors.ts';
-import type { Clock } from '../../platform/clock.ts';
 import type { Database } from '../../platform/db/database.ts';
 import type { Logger } from '../../platform/log.ts';
 import type { AskedOperation } from '../asked-fields.ts';
@@ -27,7 +26,6 @@ import {
 export interface IdempotencyOptions {
   readonly runner: Runner;
   readonly database: Database;
-  readonly clock: Clock;
   readonly log: Logger;
   /** How long a response is kept. */
   readonly retentionMs: number;
@@ -66,7 +64,6 @@ interface Attempt {
 export function createIdempotentRunner({
   runner,
   database,
-  clock,
   log,
   retentionMs,
   limits,
@@ -74,8 +71,6 @@ export function createIdempotentRunner({
 }: IdempotencyOptions): (args: ExecutionArgs) => Promise<ExecutionResult> {
   /** The mutations that run in this process, by key: what each has stored once it is done. */
   const running = new Map<string, Promise<StoredResponse | undefined>>();
-
-  const since = () => new Date(clock.now() - retentionMs);
 
   /** The stored response. Throws IDEMPOTENCY_KEY_REUSED, and FORBIDDEN where it is not for this caller. */
   function replay(stored: StoredResponse, keyed: KeyedMutation): ExecutionResult {
@@ -119,12 +114,12 @@ export function createIdempotentRunner({
         async before(work) {
           if (!(await tryLockKey(work, owner))) return false;
           // Whoever had the key until now may have stored a response.
-          found = await findResponse(work, owner, since());
+          found = await findResponse(work, owner, retentionMs);
           return found === undefined;
         },
         async after(work, executed) {
           made = make(executed, replayCheck.disclosureOf(asked, context.caller, notedScopes));
-          await storeResponse(work, owner, made.response, since());
+          await storeResponse(work, owner, made.response, retentionMs);
           return made.result;
         },
         async undone(executed) {
@@ -132,7 +127,7 @@ export function createIdempotentRunner({
           if (executed.data === undefined) return executed;
           made = make(executed, NOTHING_SHOWN);
           // The lock ended with the transaction. Where somebody was faster, the key is theirs.
-          return (await storeResponseAlone(database, owner, made.response, since()))
+          return (await storeResponseAlone(database, owner, made.response, retentionMs))
             ? made.result
             : undefined;
         },
@@ -176,7 +171,7 @@ export function createIdempotentRunner({
     running.set(name, promise);
     let stored: StoredResponse | undefined;
     try {
-      stored = await findResponse(database, owner, since());
+      stored = await findResponse(database, owner, retentionMs);
       if (stored !== undefined) return replay(stored, keyed);
       const first = await runFirst(keyed, deadlineMs);
       stored = first.stored;

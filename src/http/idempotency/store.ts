@@ -23,9 +23,12 @@ interface Row extends Disclosure {
   readonly body: Buffer;
 }
 
+/** So many milliseconds ago, by the database's clock, which dates the rows. */
+const ago = (ms: string) => `now() - ${ms}::float8 * interval '1 millisecond'`;
+
 const FIND = statement<Row>(
   'idempotency_find',
-  'SELECT fingerprint, status, body, session_id AS "sessionId", scopes FROM idempotency_keys WHERE user_id = $1 AND key_hash = $2 AND created_at > $3::timestamptz',
+  `SELECT fingerprint, status, body, session_id AS "sessionId", scopes FROM idempotency_keys WHERE user_id = $1 AND key_hash = $2 AND created_at > ${ago('$3')}`,
 );
 
 const INSERT = `INSERT INTO idempotency_keys AS kept (user_id, key_hash, fingerprint, status, body, session_id, scopes)`;
@@ -34,7 +37,7 @@ const VALUES = '$1::uuid, $2::bytea, $3::bytea, $4::smallint, $5::bytea, $6::uui
 const OR_REPLACE = `ON CONFLICT (user_id, key_hash) DO UPDATE
   SET fingerprint = excluded.fingerprint, status = excluded.status, body = excluded.body,
     session_id = excluded.session_id, scopes = excluded.scopes, created_at = excluded.created_at
-  WHERE kept.created_at <= $8::timestamptz RETURNING status`;
+  WHERE kept.created_at <= ${ago('$8')} RETURNING status`;
 
 const STORE = statement<{ status: number }>(
   'idempotency_store',
@@ -56,56 +59,56 @@ const TRY_LOCK = statement<{ locked: boolean }>(
 
 const PRUNE = statement<{ dropped: number }>(
   'idempotency_prune',
-  `WITH old AS (SELECT user_id, key_hash FROM idempotency_keys WHERE created_at < $1::timestamptz LIMIT $2),
-     dropped AS (DELETE FROM idempotency_keys k USING old WHERE k.user_id = old.user_id AND k.key_hash = old.key_hash AND k.created_at < $1::timestamptz RETURNING 1)
+  `WITH old AS (SELECT user_id, key_hash FROM idempotency_keys WHERE created_at < ${ago('$1')} LIMIT $2),
+     dropped AS (DELETE FROM idempotency_keys k USING old WHERE k.user_id = old.user_id AND k.key_hash = old.key_hash AND k.created_at < ${ago('$1')} RETURNING 1)
    SELECT count(*)::int AS dropped FROM dropped`,
 );
 
 const BATCH = 500;
 
-/** The response stored after `since`; undefined where there is none. One indexed read. */
+/** The response stored within the retention; undefined where there is none. One indexed read. */
 export async function findResponse(
   db: Queryable,
   owner: KeyOwner,
-  since: Date,
+  retentionMs: number,
 ): Promise<StoredResponse | undefined> {
-  const [row] = await db.query(FIND, [owner.userId, hashKey(owner), since]);
+  const [row] = await db.query(FIND, [owner.userId, hashKey(owner), retentionMs]);
   return row === undefined ? undefined : { ...row, body: unseal(owner, row.body) };
 }
 
 const valuesOf = (
   owner: KeyOwner,
   { fingerprint, status, body, sessionId, scopes }: StoredResponse,
-  since: Date,
-) => [owner.userId, hashKey(owner), fingerprint, status, seal(owner, body), sessionId, scopes, since];
+  retentionMs: number,
+) => [owner.userId, hashKey(owner), fingerprint, status, seal(owner, body), sessionId, scopes, retentionMs];
 
 const lockName = ({ userId, key }: KeyOwner) => `${userId}/${key}`;
 
 /**
- * Stores the response in the transaction of the mutation. Throws DatabaseError, also where there is one after `since`:
+ * Stores the response in the transaction of the mutation. Throws DatabaseError, also where there is one already:
  * the lock keeps that from happening, and the primary key does where two versions of the service lock differently.
  */
 export async function storeResponse(
   db: Queryable,
   owner: KeyOwner,
   response: StoredResponse,
-  since: Date,
+  retentionMs: number,
 ): Promise<void> {
-  const stored = await db.query(STORE, valuesOf(owner, response, since));
+  const stored = await db.query(STORE, valuesOf(owner, response, retentionMs));
   if (stored.length === 0) throw new DatabaseError('conflict', new Error('the key has a response already'));
 }
 
 /**
  * Stores the response to a mutation that is undone, in a statement of its own. False where another one has the key by
- * now, or a response after `since`: then it is the other that counts, and this one never happened.
+ * now, or a response already: then it is the other that counts, and this one never happened.
  */
 export async function storeResponseAlone(
   db: Queryable,
   owner: KeyOwner,
   response: StoredResponse,
-  since: Date,
+  retentionMs: number,
 ): Promise<boolean> {
-  const stored = await db.query(STORE_ALONE, [...valuesOf(owner, response, since), lockName(owner)]);
+  const stored = await db.query(STORE_ALONE, [...valuesOf(owner, response, retentionMs), lockName(owner)]);
   return stored.length > 0;
 }
 
@@ -115,11 +118,11 @@ export async function tryLockKey(db: Queryable, owner: KeyOwner): Promise<boolea
   return row?.locked ?? false;
 }
 
-/** Drops the responses older than `before`, batch by batch. Returns how many. */
-export async function pruneResponses(db: Queryable, before: Date): Promise<number> {
+/** Drops the responses older than the retention, batch by batch. Returns how many. */
+export async function pruneResponses(db: Queryable, retentionMs: number): Promise<number> {
   let total = 0;
   for (;;) {
-    const [row] = await db.query(PRUNE, [before, BATCH]);
+    const [row] = await db.query(PRUNE, [retentionMs, BATCH]);
     const dropped = row?.dropped ?? 0;
     total += dropped;
     if (dropped < BATCH) return total;

@@ -1,7 +1,6 @@
 import type { Adapter, AdapterPayload } from 'oidc-provider';
 import { findOAuthClient } from '../../auth/oauth/clients.ts';
 import { createRecords } from '../../auth/oauth/records.ts';
-import type { Clock } from '../../platform/clock.ts';
 import type { Queryable } from '../../platform/db/statement.ts';
 import { isUuid } from '../../platform/uuid.ts';
 import { ADDRESS } from './authorization-parameters.ts';
@@ -11,7 +10,6 @@ import type { Library } from './library.ts';
 export interface AdapterOptions {
   readonly library: Library;
   readonly database: Queryable;
-  readonly clock: Clock;
 }
 
 /** Clients have a table of their own and are made by the administrator, never here. */
@@ -37,12 +35,12 @@ const forgotten: Adapter = {
 
 /** Where the library keeps what it has to remember. Everything throws DatabaseError. */
 export function createAdapterFactory(options: AdapterOptions): (model: string) => Adapter {
-  const { library, database, clock } = options;
+  const { library, database } = options;
   const ended = () => new library.errors.SessionNotFound('the sign-in has ended');
   return (model) => {
     if (model === 'Session') return forgotten;
     if (model === 'Client') return { ...forgotten, ...clientAdapter(options) };
-    const records = createRecords(database, clock, model);
+    const records = createRecords(database, model);
     return {
       ...forgotten,
       async upsert(id, payload, expiresIn = 0) {

@@ -5,7 +5,6 @@ import { type Scope, scopesOfRole } from '../../auth/scopes.ts';
 import { setSessionCookie } from '../../auth/session/cookie.ts';
 import type { Login } from '../../auth/session/login.ts';
 import { ApiError } from '../../graphql/errors.ts';
-import type { Clock } from '../../platform/clock.ts';
 import type { Queryable } from '../../platform/db/statement.ts';
 import type { Logger } from '../../platform/log.ts';
 import { addressKey } from '../client-address.ts';
@@ -31,7 +30,6 @@ export interface InteractionOptions {
   readonly login: Login;
   readonly signIns: SignIns;
   readonly checkOrigin: OriginCheck;
-  readonly clock: Clock;
   readonly log: Logger;
 }
 
@@ -79,7 +77,7 @@ const prompts = ({ params }: Interaction, name: string) => text(params.prompt).s
 
 /** The pages between an application that asks and the answer that it gets: who is it, and what do they allow. */
 export function createInteractions(options: InteractionOptions) {
-  const { calls, database, login, signIns, checkOrigin, clock, log } = options;
+  const { calls, database, login, signIns, checkOrigin, log } = options;
 
   /** Throws BAD_REQUEST where there is none, or it belongs to another browser. */
   async function underWay(arrived: PageRequest): Promise<UnderWay> {
@@ -96,7 +94,7 @@ export function createInteractions(options: InteractionOptions) {
       redirectUri: text(interaction.params.redirect_uri),
       async finish(result) {
         interaction.result = result;
-        await interaction.save(interaction.exp - Math.floor(clock.now() / 1000)).catch(sayExpired);
+        await interaction.persist().catch(sayExpired);
         // Where the browser is, by whatever name it knows us: its cookies are there.
         return redirect(pathOf('resume', uid));
       },
@@ -226,7 +224,7 @@ export function createInteractions(options: InteractionOptions) {
     const { account } = signedIn;
     const scopes = scopesFor(context, account);
     const consent = { userId: account.id, clientId: client.clientId, scopes };
-    await allow(database, consent, new Date(clock.now()));
+    await allow(database, consent);
     return authorize(context, signedIn, scopes);
   }
 

@@ -3,7 +3,6 @@ import { revokeToken } from '../../auth/jwt/blocklist.ts';
 import type { Authority } from '../../auth/oauth/authority.ts';
 import type { Login } from '../../auth/session/login.ts';
 import { revokeSession } from '../../auth/session/store.ts';
-import type { Clock } from '../../platform/clock.ts';
 import type { Database } from '../../platform/db/database.ts';
 import type { Logger } from '../../platform/log.ts';
 import { addressKey } from '../client-address.ts';
@@ -30,20 +29,18 @@ export interface OAuthOptions {
   readonly limiter: RateLimiter;
   readonly policy: BucketPolicy;
   readonly database: Database;
-  readonly clock: Clock;
   readonly log: Logger;
 }
 
 /** Wires what OAuth's routes are made of. */
 export function createOAuth(options: OAuthOptions): HttpPlugin {
-  const { issuer, authority, limiter, database, clock, log } = options;
+  const { issuer, authority, limiter, database, log } = options;
   const { keys, ownTokens } = authority;
   const calls = createLibraryCalls(issuer, log);
   const provider = createProviderSource({
     issuer,
     keys,
     database,
-    clock,
     renderError: createErrorRenderer(calls, log),
     onCreated: calls.watch,
   });
@@ -57,9 +54,8 @@ export function createOAuth(options: OAuthOptions): HttpPlugin {
   const signIns = createSignIns({
     sessions: options.sessions,
     endSession: (id, userId) => revokeSession(database.prisma, id, userId),
-    clock,
   });
   const { login, checkOrigin, policy } = options;
-  const interactions = createInteractions({ calls, database, login, signIns, checkOrigin, clock, log });
+  const interactions = createInteractions({ calls, database, login, signIns, checkOrigin, log });
   return useOAuth({ provider, issuer, keys, calls, endpoints, interactions, limiter, policy, log });
 }

@@ -1,6 +1,5 @@
 import type { default as Provider } from 'oidc-provider';
 import type { KeyRing } from '../../auth/oauth/key-ring.ts';
-import type { Clock } from '../../platform/clock.ts';
 import type { Queryable } from '../../platform/db/statement.ts';
 import { type Library, loadLibrary } from './library.ts';
 import { createProvider, type ProviderOptions } from './provider.ts';
@@ -9,7 +8,6 @@ export interface ProviderSourceOptions {
   readonly issuer: () => string;
   readonly keys: KeyRing;
   readonly database: Queryable;
-  readonly clock: Clock;
   readonly renderError: ProviderOptions['renderError'];
   /** Called for each one that is made. */
   readonly onCreated: (provider: Provider) => void;

@@ -5,7 +5,6 @@ import { matchesClientSecret } from '../../auth/oauth/client-secret.ts';
 import { GRANTS } from '../../auth/oauth/clients.ts';
 import { ACCESS_TOKEN_SECONDS, type SigningKey } from '../../auth/oauth/signing-keys.ts';
 import { SCOPES } from '../../auth/scopes.ts';
-import type { Clock } from '../../platform/clock.ts';
 import type { Queryable } from '../../platform/db/statement.ts';
 import { createAdapterFactory } from './adapter.ts';
 import { ADDRESS, BROWSER, checkSizes, RESOURCE, RESUME_COOKIE } from './authorization-parameters.ts';
@@ -34,7 +33,6 @@ export interface ProviderOptions {
   readonly issuer: string;
   readonly signer: SigningKey;
   readonly database: Queryable;
-  readonly clock: Clock;
   readonly renderError: NonNullable<Configuration['renderError']>;
 }
 

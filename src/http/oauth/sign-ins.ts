@@ -2,7 +2,6 @@ import type { Interaction } from 'oidc-provider';
 import type { CredentialResolver } from '../../auth/authenticate.ts';
 import type { Principal } from '../../auth/principal.ts';
 import { sessionCookies } from '../../auth/session/cookie.ts';
-import type { Clock } from '../../platform/clock.ts';
 
 /** Who is signed in, as far as the pages of an authorization go. */
 export interface SignIns {
@@ -17,7 +16,6 @@ export interface SignIns {
 export interface SignInOptions {
   readonly sessions: CredentialResolver;
   readonly endSession: (id: string, userId: string) => Promise<unknown>;
-  readonly clock: Clock;
 }
 
 /** Under this name an unfinished authorization knows who has signed in. */
@@ -25,7 +23,7 @@ interface Remembered {
   readonly signedIn?: string;
 }
 
-export function createSignIns({ sessions, endSession, clock }: SignInOptions): SignIns {
+export function createSignIns({ sessions, endSession }: SignInOptions): SignIns {
   async function principalOf(cookie: string | undefined): Promise<Principal | undefined> {
     if (cookie === undefined) return undefined;
     const resolution = await sessions.resolve({ place: 'cookie', value: cookie });
@@ -46,7 +44,7 @@ export function createSignIns({ sessions, endSession, clock }: SignInOptions): S
       const [before, opened] = await Promise.all([sessionOf(request), principalOf(sessionId)]);
       if (opened === undefined) return;
       interaction.result = { signedIn: opened.credentialId };
-      await interaction.save(interaction.exp - Math.floor(clock.now() / 1000));
+      await interaction.persist();
       if (before?.credentialId !== undefined) await endSession(before.credentialId, before.userId);
     },
   };

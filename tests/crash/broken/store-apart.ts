@@ -22,17 +22,17 @@ let pool: Queryable | undefined;
 export function findResponse(
   db: Queryable,
   owner: KeyOwner,
-  since: Date,
+  retentionMs: number,
 ): Promise<StoredResponse | undefined> {
   if (!(db instanceof UnitOfWork)) pool = db;
-  return find(db, owner, since);
+  return find(db, owner, retentionMs);
 }
 
 export async function storeResponse(
   db: Queryable,
   owner: KeyOwner,
   stored: StoredResponse,
-  since: Date,
+  retentionMs: number,
 ): Promise<void> {
   if (!(db instanceof UnitOfWork)) throw new Error('a response is stored with its mutation');
   const commit = db.commit.bind(db);
@@ -40,7 +40,7 @@ export async function storeResponse(
     await commit();
     // Whether it gets there is nobody's concern: that is what is wrong with it.
     void delay(LATER_MS)
-      .then(() => pool && store(pool, owner, stored, since))
+      .then(() => pool && store(pool, owner, stored, retentionMs))
       .catch(() => undefined);
   };
 }

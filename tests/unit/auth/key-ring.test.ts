@@ -17,10 +17,10 @@ function keyTable() {
   const database: Queryable = {
     async query<R>({ text }: Statement<R>, values: readonly Parameter[]) {
       if (text.startsWith('INSERT')) {
-        const [id, publicJwk, privateKey, sealedBy, createdAt, signsFrom] = values;
+        const [id, publicJwk, privateKey, sealedBy, signsInMs] = values;
         rows.push({
           id: String(id),
-          ...{ publicJwk: JSON.parse(String(publicJwk)), privateKey, sealedBy, createdAt, signsFrom },
+          ...{ publicJwk: JSON.parse(String(publicJwk)), privateKey, sealedBy, started: signsInMs === 0 },
         });
         return [];
       }
