@@ -14,6 +14,8 @@ const VERSION = 1;
 const HEAD_BYTES = 1 + 8 + 8 + 8;
 const RUN_BYTES = 8 + 4;
 const CHECK_BYTES = 2;
+/** Numbers of events are JavaScript numbers. */
+const MAX_NUMBER = BigInt(Number.MAX_SAFE_INTEGER);
 
 function check(bytes: Uint8Array): number {
   return crc32(bytes.subarray(0, bytes.length - CHECK_BYTES)) & 0xffff;
@@ -35,7 +37,10 @@ export function encodeEventId({ generation, xid, id, early }: EventPlace): strin
   return bytes.toString('base64url');
 }
 
-/** The place that an event id of ours stands for; undefined for any other string. */
+/**
+ * The place that an event id of ours stands for; undefined for any other string. The checksum finds mistakes and keeps
+ * nobody from making an id up: whatever it holds has to be a place that the log could have.
+ */
 export function decodeEventId(eventId: string): EventPlace | undefined {
   const bytes = Buffer.from(eventId, 'base64url');
   const runs = (bytes.length - HEAD_BYTES - CHECK_BYTES) / RUN_BYTES;
@@ -43,14 +48,13 @@ export function decodeEventId(eventId: string): EventPlace | undefined {
   if (bytes.toString('base64url') !== eventId || bytes[0] !== VERSION) return undefined;
   if (bytes.readUInt16BE(bytes.length - CHECK_BYTES) !== check(bytes)) return undefined;
   const id = bytes.readBigUInt64BE(17);
-  if (id > BigInt(Number.MAX_SAFE_INTEGER)) return undefined;
-  return {
-    generation: bytes.toString('hex', 1, 9),
-    xid: bytes.readBigUInt64BE(9),
-    id: Number(id),
-    early: Array.from({ length: runs }, (_, index): Run => {
-      const offset = HEAD_BYTES + index * RUN_BYTES;
-      return [Number(bytes.readBigUInt64BE(offset)), bytes.readUInt32BE(offset + 8)];
-    }),
-  };
+  if (id > MAX_NUMBER) return undefined;
+  const early: Run[] = [];
+  for (let offset = HEAD_BYTES; offset < bytes.length - CHECK_BYTES; offset += RUN_BYTES) {
+    const first = bytes.readBigUInt64BE(offset);
+    const count = bytes.readUInt32BE(offset + 8);
+    if (count === 0 || first + BigInt(count) > MAX_NUMBER) return undefined;
+    early.push([Number(first), count]);
+  }
+  return { generation: bytes.toString('hex', 1, 9), xid: bytes.readBigUInt64BE(9), id: Number(id), early };
 }

@@ -14,9 +14,14 @@ function opening(id: string | undefined): Uint8Array {
   return encoder.encode(`retry: ${RETRY_MS}\n${id === undefined ? '' : `id: ${id}\n`}\n`);
 }
 
+/** A line break ends a field (HTML section 9.2.6). In JSON it is white space between tokens, or it is escaped. */
+function onOneLine(json: string): string {
+  return json.includes('\n') || json.includes('\r') ? json.replaceAll(/[\r\n]+/g, '') : json;
+}
+
 function nextFrame(result: ExecutionResult, text: string): Uint8Array {
   const id = eventIdOf(result);
-  return encoder.encode(`${id === undefined ? '' : `id: ${id}\n`}event: next\ndata: ${text}\n\n`);
+  return encoder.encode(`${id === undefined ? '' : `id: ${id}\n`}event: next\ndata: ${onOneLine(text)}\n\n`);
 }
 
 export interface EventStreamOptions {
@@ -24,7 +29,7 @@ export interface EventStreamOptions {
   readonly stop: AbortController;
   /** The id of the position that the stream starts at. */
   readonly startId: string | undefined;
-  /** A result as the JSON that goes out, on one line. */
+  /** A result as the JSON that goes out. */
   readonly toText: (result: ExecutionResult) => string;
   /** A comment goes out as often as that. */
   readonly keepAliveMs?: number;

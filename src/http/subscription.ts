@@ -1,6 +1,6 @@
 import { createSourceEventStream, type ExecutionArgs, type ExecutionResult } from 'graphql';
 import type { FeedEvent, FeedStart, PostFeed } from '../events/feed.ts';
-import { ApiError } from '../graphql/errors.ts';
+import { ApiError, type ErrorCode } from '../graphql/errors.ts';
 import { publicError } from '../graphql/mask-error.ts';
 import type { Queryable } from '../platform/db/statement.ts';
 import type { Logger } from '../platform/log.ts';
@@ -15,7 +15,14 @@ import type { StreamMetrics } from './stream-metrics.ts';
 /** What a subscription's source yields: the event, and whatever its resolver needs of it. */
 interface SourceEvent {
   readonly delivery: FeedEvent;
+  /** The same event as it is now; undefined where what it is about is gone. */
+  refresh(): Promise<SourceEvent | undefined>;
 }
+
+/** What an execution can come to where something was deleted between two of its statements. */
+const MAY_BE_GONE: ReadonlySet<ErrorCode> = new Set(['NOT_FOUND', 'INTERNAL_SERVER_ERROR']);
+/** So often an event is executed anew because of that. */
+const MAX_REFRESHES = 3;
 
 export type Subscriber = (args: ExecutionArgs) => Promise<ExecutionResult | AsyncIterable<ExecutionResult>>;
 
@@ -114,12 +121,29 @@ export function createSubscriber({
     return { ...args, contextValue: { ...context, db: waiting } };
   }
 
+  /**
+   * The result of an event. An execution is several statements, between which others delete what it reads: then it is
+   * done again on the post as it is now. Undefined where the post is gone: then there is no event.
+   */
+  async function resultOf(args: ExecutionArgs, event: SourceEvent): Promise<ExecutionResult | undefined> {
+    let result = await runner.runEvent(args, event);
+    let current: SourceEvent | undefined = event;
+    for (let left = MAX_REFRESHES; left > 0; left -= 1) {
+      if (!result.errors?.some((error) => MAY_BE_GONE.has(publicError(error).code))) break;
+      current = await current.refresh();
+      if (current === undefined) return undefined;
+      result = await runner.runEvent(args, current);
+    }
+    return result;
+  }
+
   async function* eachEvent(
     source: AsyncIterable<SourceEvent>,
     args: ExecutionArgs,
   ): AsyncGenerator<ExecutionResult> {
     for await (const item of source) {
-      const result = await runner.runEvent(args, item);
+      const result = await resultOf(args, item);
+      if (result === undefined) continue;
       // What passes, such as a lost database: the stream breaks off, and the client gets this event when it comes back.
       // A bug would meet it again and again: that event goes out as an error, and those after it still arrive.
       const passing = failuresOf(result).find((error) => publicError(error).code !== 'INTERNAL_SERVER_ERROR');

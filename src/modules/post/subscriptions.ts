@@ -2,7 +2,7 @@ import type { FeedEvent } from '../../events/feed.ts';
 import type { LogEvent } from '../../events/log.ts';
 import { builder } from '../../graphql/builder.ts';
 import type { Context } from '../../graphql/context.ts';
-import { readByIds } from '../../graphql/read/read.ts';
+import { readById, readByIds } from '../../graphql/read/read.ts';
 import type { Queryable } from '../../platform/db/statement.ts';
 import { Post, type PostRow, postEntity } from './type.ts';
 
@@ -32,6 +32,19 @@ function readPosts(deliveries: readonly FeedEvent[], db: Queryable): Promise<(Po
 export interface PostCreated {
   readonly delivery: FeedEvent;
   readonly post: PostRow;
+  /** The same event with its post read anew; undefined where that is gone. Throws DatabaseError. */
+  refresh(): Promise<PostCreated | undefined>;
+}
+
+function postCreated(delivery: FeedEvent, post: PostRow, db: Queryable): PostCreated {
+  return {
+    delivery,
+    post,
+    async refresh() {
+      const now = await readById(db, postEntity, post.id);
+      return now === undefined ? undefined : postCreated(delivery, now, db);
+    },
+  };
 }
 
 /** A post that was read longer ago is read again before it goes out: it may be changed or deleted. */
@@ -53,7 +66,7 @@ async function* postsCreated(
         if (done > 0 && performance.now() - readAt > FRESH_MS) break;
         const delivery = rest[done];
         done += 1;
-        if (post !== undefined && delivery !== undefined) yield { delivery, post };
+        if (post !== undefined && delivery !== undefined) yield postCreated(delivery, post, db);
       }
       rest = rest.slice(done);
       // A slow subscriber has no more read for it than it takes while that is fresh.

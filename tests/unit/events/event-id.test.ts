@@ -10,7 +10,13 @@ const place = fc.record({
     .map((bytes) => Buffer.from(bytes).toString('hex')),
   xid: fc.bigInt({ min: 0n, max: 2n ** 64n - 1n }),
   id: number,
-  early: fc.array(fc.tuple(number, fc.integer({ min: 1, max: 2 ** 32 - 1 })), { maxLength: 5 }),
+  early: fc.array(
+    fc.tuple(
+      fc.integer({ min: 0, max: Number.MAX_SAFE_INTEGER - 2 ** 32 }),
+      fc.integer({ min: 1, max: 2 ** 32 - 1 }),
+    ),
+    { maxLength: 5 },
+  ),
 });
 
 describe('event ids', () => {

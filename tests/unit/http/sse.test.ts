@@ -1,67 +1,50 @@
-import type { ExecutionResult } from 'graphql';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
 import { eventStream } from '../../../src/http/sse.ts';
 import { readEventStream } from '../../support/event-stream.ts';
 
-async function* silent(): AsyncGenerator<ExecutionResult> {
-  await new Promise(() => undefined);
-}
-
-describe('eventStream', () => {
-  beforeEach(() => void vi.useFakeTimers());
-  afterEach(() => void vi.useRealTimers());
-
-  const open = (keepAliveMs?: number) => {
-    const stop = new AbortController();
-    const toText = (result: ExecutionResult) => JSON.stringify(result);
-    const options = {
-      stop,
-      startId: undefined,
-      toText,
-      ...(keepAliveMs === undefined ? {} : { keepAliveMs }),
+/** JSON with white space between its tokens, as any source may write it. */
+const loose = fc
+  .tuple(fc.jsonValue(), fc.array(fc.constantFrom('\n', '\r', '\r\n', ' ', '\t', '\n\n', '')))
+  .map(([value, spaces]) => {
+    let at = 0;
+    const space = () => {
+      at += 1;
+      return spaces[at % Math.max(1, spaces.length)] ?? '';
     };
-    return { stop, response: eventStream(silent(), options) };
-  };
-  /** Reads without waiting: the text of all that has been written. */
-  function collect(response: Response): { readonly text: string } {
-    const read = { text: '' };
-    void response.body?.pipeThrough(new TextDecoderStream()).pipeTo(
-      new WritableStream({
-        write(chunk) {
-          read.text += chunk;
-        },
+    const write = (part: unknown): string => {
+      if (Array.isArray(part)) return `[${space()}${part.map(write).join(`,${space()}`)}${space()}]`;
+      if (typeof part !== 'object' || part === null) return JSON.stringify(part);
+      const members = Object.entries(part).map(
+        ([name, member]) => `${JSON.stringify(name)}${space()}:${space()}${write(member)}`,
+      );
+      return `{${space()}${members.join(`${space()},`)}${space()}}`;
+    };
+    return { value, text: `${space()}${write(value)}${space()}` };
+  });
+
+describe('an event', () => {
+  it('is one block with one line of data, whatever white space its JSON has', async () => {
+    await fc.assert(
+      fc.asyncProperty(loose, async ({ value, text }) => {
+        async function* results() {
+          yield {};
+        }
+        const response = eventStream(results(), {
+          stop: new AbortController(),
+          startId: undefined,
+          toText: () => text,
+        });
+        const wire = await response.clone().text();
+        expect(wire).not.toContain('\r');
+        expect(wire.split('\n').filter((line) => line.startsWith('data: '))).toHaveLength(1);
+        const stream = readEventStream(response);
+        await stream.block();
+        const event = await stream.block();
+        expect(JSON.parse(event?.data ?? '')).toEqual(JSON.parse(JSON.stringify(value)));
+        expect(await stream.block()).toMatchObject({ event: 'complete' });
+        expect(await stream.block()).toBeUndefined();
       }),
     );
-    return read;
-  }
-
-  it('writes a comment in every 15 seconds in which nothing happens', async () => {
-    const read = collect(open().response);
-    await vi.advanceTimersByTimeAsync(0);
-    for (let round = 0; round < 5; round += 1) {
-      const before = read.text.length;
-      await vi.advanceTimersByTimeAsync(15_000);
-      expect(read.text.slice(before)).toMatch(/^(:\n\n)+$/);
-    }
-  });
-
-  it('writes no comment to a reader that takes nothing', async () => {
-    const { response } = open();
-    await vi.advanceTimersByTimeAsync(600_000);
-    const read = collect(response);
-    await vi.advanceTimersByTimeAsync(0);
-    expect(read.text.match(/:\n\n/g) ?? []).toHaveLength(0);
-  });
-
-  it('leaves no timer behind, whoever ends the stream', async () => {
-    const { stop } = open();
-    const { response } = open(5_000);
-    expect(vi.getTimerCount()).toBe(2);
-    stop.abort();
-    const stream = readEventStream(response);
-    expect(await stream.block()).toMatchObject({ retry: expect.any(String) });
-    void stream.close();
-    await vi.advanceTimersByTimeAsync(0);
-    expect(vi.getTimerCount()).toBe(0);
   });
 });
