@@ -49,6 +49,7 @@ import { useMetricsRoute } from './http/routes/metrics.ts';
 import { createOriginCheck } from './http/same-origin.ts';
 import { createStreamMetrics } from './http/stream-metrics.ts';
 import { createTransport } from './http/transport.ts';
+import { useWellFormed } from './http/well-formed.ts';
 import { createOperations } from './operations.ts';
 import { type Clock, systemClock } from './platform/clock.ts';
 import { type Config, ownOrigin } from './platform/config.ts';
@@ -178,8 +179,9 @@ export function createApp({
     useRequestId(),
     transport.useTransport(),
     useOAuthErrors(),
-    useResponseHeaders(),
+    useResponseHeaders({ variesByOrigin: config.corsOrigins.length > 0 }),
     useAccessLog({ clock, log, metrics }),
+    useWellFormed(log),
     useDeprecationReport(metrics),
     useHealth({ version: packageJson.version, problem: readiness.problem, log }),
     useMetricsRoute({ metrics, token: config.metricsToken, isSecure: transport.isSecure, log }),
@@ -230,7 +232,8 @@ export function createApp({
     multipart: false,
     maxRequestBodySize: false,
     parserAndValidationCache: false,
-    healthCheckEndpoint: '/health/live/yoga',
+    // Yoga answers any address that ends so, and can only be told another end: no request line holds this one.
+    healthCheckEndpoint: '\n',
     cors: corsFor(config.corsOrigins),
     context: (initial) => operations.contextOf(initial as unknown as OperationContext),
     plugins,

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type App, type AppOptions, createApp } from './app.ts';
 import { type DemoCredentials, prepareDemo, refuseSeeded } from './demo/seed.ts';
-import { createNodeServer } from './http/node-server.ts';
+import { createNodeServer, type NodeServerOptions } from './http/node-server.ts';
 import { atMost } from './platform/at-most.ts';
 import { type Config, isLoopbackHost, ownOrigin } from './platform/config.ts';
 import { type Database, openDatabase } from './platform/db/database.ts';
@@ -35,6 +35,20 @@ async function prepare(
   if (database.kind === 'embedded' && production) await refuseSeeded(database.prisma, config.dataDir);
   if (database.kind !== 'embedded' || config.environment !== 'development') return undefined;
   return prepareDemo(database.prisma, config.dataDir, Date.now());
+}
+
+/** How an app is served over sockets. */
+export function nodeServerOptions(app: App, config: Config, log: Logger): NodeServerOptions {
+  return {
+    handle: app.handle,
+    front: app.front,
+    pending: app.pending,
+    maxBodyBytes: config.maxBodyBytes,
+    maxBufferedBodyBytes: config.maxBufferedBodyBytes,
+    timeoutMs: config.requestTimeoutMs,
+    onCutOff: app.onCutOff,
+    log,
+  };
 }
 
 async function listen(server: Server, { host, port }: Config, log: Logger): Promise<string> {
@@ -72,15 +86,7 @@ export async function startService(
     const demo = await prepare(config, database, log);
     const demoKey = isLoopbackHost(config.host) ? demo?.apiKey : undefined;
     const app = createApp({ ...options, config, database, log, demoKey });
-    const server = createNodeServer({
-      handle: app.handle,
-      front: app.front,
-      pending: app.pending,
-      maxBodyBytes: config.maxBodyBytes,
-      timeoutMs: config.requestTimeoutMs,
-      onCutOff: app.onCutOff,
-      log,
-    });
+    const server = createNodeServer(nodeServerOptions(app, config, log));
     const origin = await listen(server, config, log);
     app.listensAt(origin);
     let stopping: Promise<void> | undefined;

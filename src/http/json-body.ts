@@ -39,6 +39,14 @@ function checkContentType(header: string | null): void {
   }
 }
 
+/** A body is taken as it is (contract section 9): what a decoder would make of it has no limit of its own. */
+export function checkContentEncoding(headers: Pick<Headers, 'has'>): void {
+  if (headers.has('content-encoding'))
+    throw badRequest('The body must come without a Content-Encoding.', 415, {
+      'accept-encoding': 'identity',
+    });
+}
+
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
 function decode(bytes: ArrayBuffer | Uint8Array): string {
@@ -53,6 +61,7 @@ function decode(bytes: ArrayBuffer | Uint8Array): string {
 
 /** The body of a request, which must be JSON of at most so many bytes. Throws BAD_REQUEST. */
 export async function readJsonBody(request: Request, maxBodyBytes: number): Promise<unknown> {
+  checkContentEncoding(request.headers);
   checkContentType(request.headers.get('content-type'));
   if (Number(request.headers.get('content-length') ?? 0) > maxBodyBytes) throw bodyTooLarge(maxBodyBytes);
   const bytes = await request.arrayBuffer();

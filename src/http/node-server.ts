@@ -1,15 +1,16 @@
 import { randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { Request } from '@whatwg-node/fetch';
-import { ApiError } from '../graphql/errors.ts';
 import type { Logger } from '../platform/log.ts';
+import { BodyBudget } from './body-budget.ts';
 import { answerClientError } from './client-error.ts';
 import type { Front } from './front.ts';
-import { receiveBody } from './node-body.ts';
+import { type ReceivedBody, receiveBody } from './node-body.ts';
 import { sendResponse } from './node-response.ts';
 import { DRAIN_LIMIT_MS } from './node-stream.ts';
 import type { Hold, PendingResponses } from './pending-responses.ts';
 import type { HeaderFields, PlainResponse } from './plain-http.ts';
+import { addressOf, badAddress, namesHost } from './request-head.ts';
 import type { Arrival } from './request-state.ts';
 
 /** The short way, from a socket. */
@@ -24,6 +25,8 @@ export interface NodeServerOptions {
   /** Counts what answers hold until they are read. */
   readonly pending: PendingResponses;
   readonly maxBodyBytes: number;
+  /** What all bodies may hold together that are not answered yet. */
+  readonly maxBufferedBodyBytes: number;
   /** Headers and body of a request must be in by then. */
   readonly timeoutMs?: number;
   /** A client that reads nothing of its answer for so long is cut off, as is an event stream's reader that lags behind. */
@@ -38,15 +41,7 @@ const TIMEOUT_CHECK_INTERVAL_MS = 500;
 const MAX_HEADER_BYTES = 16_384;
 const KEEP_ALIVE_TIMEOUT_MS = 65_000;
 const NO_BODY = new Uint8Array();
-const HOST = /^[\w.\-[\]:]+$/;
-
-/** The address asked for, as a URL; undefined where the request line or the Host header make none. */
-function targetOf({ url = '/', httpVersion, headers }: IncomingMessage): string | undefined {
-  // HTTP/1.0 knows no Host; later versions demand it (RFC 9112 section 3.2).
-  const host = headers.host ?? (httpVersion === '1.0' ? 'localhost' : '');
-  const target = url.startsWith('/') ? `http://${host}${url}` : url;
-  return HOST.test(host) && URL.canParse(target) ? target : undefined;
-}
+const NOTHING_RECEIVED: ReceivedBody = { bytes: undefined, refusal: undefined, heldBytes: 0 };
 
 /**
  * Node's HTTP server in front of the service. It takes a request in whole, within its limits of size and time, before
@@ -57,51 +52,51 @@ export function createNodeServer({
   front,
   pending,
   maxBodyBytes,
+  maxBufferedBodyBytes,
   timeoutMs = REQUEST_TIMEOUT_MS,
   drainLimitMs = DRAIN_LIMIT_MS,
   log,
   onCutOff = () => undefined,
 }: NodeServerOptions): Server {
+  const budget = new BodyBudget(maxBufferedBodyBytes);
+
   async function respond(incoming: IncomingMessage, outgoing: ServerResponse, hold: Hold): Promise<void> {
-    const hasBody = incoming.method !== 'GET' && incoming.method !== 'HEAD';
-    const { bytes, refusal } = hasBody
-      ? await receiveBody(incoming, maxBodyBytes)
-      : { bytes: undefined, refusal: undefined };
-    const peerAddress = incoming.socket.remoteAddress;
-    // It was too late and has been answered so: what the client was told has failed must not happen after all. And a
-    // client that has left has no address that its limits could go by.
-    if (!incoming.socket.writable || peerAddress === undefined) return void outgoing.destroy();
-    const sending = {
-      head: incoming.method === 'HEAD',
-      close: refusal !== undefined,
-      streams: { drainLimitMs, onCutOff },
-      hold,
-    };
-    if (
-      incoming.headers.host !== undefined &&
-      front?.takes(incoming.method, incoming.url, incoming.headers)
-    ) {
-      const response = await front.answer(incoming.headers, bytes ?? NO_BODY, { peerAddress, refusal, hold });
+    const { method = 'GET', url, headers } = incoming;
+    const named = namesHost(incoming);
+    const short = named && headers.host !== undefined && front?.takes(method, url, headers) === true;
+    const address = named && !short ? addressOf(incoming) : undefined;
+    const malformed = short || address !== undefined ? undefined : badAddress();
+    const hasBody = malformed === undefined && method !== 'GET' && method !== 'HEAD';
+    const { bytes, refusal, heldBytes } = hasBody
+      ? await receiveBody(incoming, { maxBytes: maxBodyBytes, budget })
+      : NOTHING_RECEIVED;
+    try {
+      const { socket } = incoming;
+      const peerAddress = socket.remoteAddress;
+      // It was too late and has been answered so: what the client was told has failed must not happen after all. And a
+      // client that has left has no address that its limits could go by.
+      if (!socket.writable || peerAddress === undefined) return void outgoing.destroy();
+      const streams = { drainLimitMs, onCutOff };
+      const close = refusal !== undefined || malformed !== undefined;
+      const sending = { head: method === 'HEAD', close, streams, hold };
+      if (front !== undefined && short) {
+        const response = await front.answer(headers, bytes ?? NO_BODY, { peerAddress, refusal, hold });
+        return sendResponse(response, outgoing, sending);
+      }
+      const gone = new AbortController();
+      outgoing.on('close', () => gone.abort());
+      const request = new Request(address ?? 'http://localhost/', {
+        // What is refused for its form is refused alike, preflights too.
+        method: malformed === undefined ? method : 'GET',
+        headers: headers as Record<string, string>,
+        signal: gone.signal,
+        ...(bytes === undefined || bytes.length === 0 ? {} : { body: bytes }),
+      });
+      const response = await handle(request, { peerAddress, refusal, malformed, connection: socket, hold });
       return sendResponse(response, outgoing, sending);
+    } finally {
+      budget.release(heldBytes);
     }
-    const target = targetOf(incoming);
-    const gone = new AbortController();
-    outgoing.on('close', () => gone.abort());
-    const request = new Request(target ?? 'http://localhost/', {
-      method: incoming.method ?? 'GET',
-      headers: incoming.headers as Record<string, string>,
-      signal: gone.signal,
-      ...(bytes === undefined || bytes.length === 0 ? {} : { body: bytes }),
-    });
-    const badTarget =
-      target === undefined ? new ApiError('BAD_REQUEST', 'The request names no address.') : undefined;
-    const response = await handle(request, {
-      peerAddress,
-      refusal: refusal ?? badTarget,
-      connection: incoming.socket,
-      hold,
-    });
-    return sendResponse(response, outgoing, sending);
   }
 
   function take(incoming: IncomingMessage, outgoing: ServerResponse): void {

@@ -32,6 +32,8 @@ export interface RequestState {
   readonly responseHeaders: Record<string, string>;
   /** What was wrong with the request before it was whole, such as a body past its limit: it is refused with that. */
   readonly refusal: ApiError | undefined;
+  /** Why the request has no address that routes could go by: it is refused with that before any of them sees it. */
+  readonly malformed: ApiError | undefined;
   /** What the answer goes out on; undefined for a call of `app.fetch`. */
   readonly connection: Connection | undefined;
   /** Refusals are written as OAuth has them (RFC 6749 section 5.2), and not in the form of all other routes. */
@@ -64,6 +66,7 @@ export interface NewRequest {
   readonly nowMs: number;
   readonly peerAddress?: string | undefined;
   readonly refusal?: ApiError | undefined;
+  readonly malformed?: ApiError | undefined;
   readonly connection?: Connection | undefined;
   readonly hold: Hold;
 }
@@ -82,16 +85,18 @@ class ArrivedRequest implements RequestState {
   authenticationError: unknown = undefined;
   readonly responseHeaders: Record<string, string> = {};
   readonly refusal: ApiError | undefined;
+  readonly malformed: ApiError | undefined;
   readonly connection: Connection | undefined;
   oauth = false;
   readonly hold: Hold;
   #stop: AbortController | undefined;
 
-  constructor({ nowMs, peerAddress = '127.0.0.1', refusal, connection, hold }: NewRequest) {
+  constructor({ nowMs, peerAddress = '127.0.0.1', refusal, malformed, connection, hold }: NewRequest) {
     this.startedAtMs = nowMs;
     this.peerAddress = normaliseAddress(peerAddress);
     this.clientAddress = this.peerAddress;
     this.refusal = refusal;
+    this.malformed = malformed;
     this.connection = connection;
     this.hold = hold;
   }

@@ -92,6 +92,7 @@ const variables = z.object({
   MAX_PENDING_RESPONSE_BYTES: integer(100_000, 1_000_000_000_000).default(268_435_456),
   MAX_STREAMS: integer(1, 100_000).default(10),
   MAX_BODY_BYTES: integer(1_000, 100_000_000).default(262_144),
+  MAX_BUFFERED_BODY_BYTES: integer(1_000, 10_000_000_000).default(67_108_864),
   MAX_CONCURRENT_OPERATIONS: integer(1, 100_000).default(64),
   MAX_QUEUED_OPERATIONS: integer(0, 100_000).default(256),
   REQUEST_TIMEOUT_MS: integer(100, 600_000).default(10_000),
@@ -164,6 +165,8 @@ export interface Config {
   readonly maxPendingResponseBytes: number;
   readonly maxStreams: number;
   readonly maxBodyBytes: number;
+  /** Of all requests together that are not answered yet. */
+  readonly maxBufferedBodyBytes: number;
   readonly maxConcurrentOperations: number;
   readonly maxQueuedOperations: number;
   readonly requestTimeoutMs: number;
@@ -226,6 +229,9 @@ export function loadConfig(environment: NodeJS.ProcessEnv): Config {
     ...(v.DIRECT_DATABASE_URL !== undefined && v.DATABASE_URL === undefined
       ? ['DIRECT_DATABASE_URL goes with DATABASE_URL, which is not set.']
       : []),
+    ...(v.MAX_BUFFERED_BODY_BYTES < v.MAX_BODY_BYTES
+      ? ['MAX_BUFFERED_BODY_BYTES must be at least MAX_BODY_BYTES: one body has to fit.']
+      : []),
   ].filter((problem) => ![...broken].some((name) => problem.includes(name)));
   const problems = [...issues.map(({ path, message }) => `${path.join('.')} ${message}.`), ...together];
   if (problems.length > 0) throw new ConfigError(problems);
@@ -279,6 +285,7 @@ export function loadConfig(environment: NodeJS.ProcessEnv): Config {
     maxPendingResponseBytes: v.MAX_PENDING_RESPONSE_BYTES,
     maxStreams: v.MAX_STREAMS,
     maxBodyBytes: v.MAX_BODY_BYTES,
+    maxBufferedBodyBytes: v.MAX_BUFFERED_BODY_BYTES,
     maxConcurrentOperations: v.MAX_CONCURRENT_OPERATIONS,
     maxQueuedOperations: v.MAX_QUEUED_OPERATIONS,
     requestTimeoutMs: v.REQUEST_TIMEOUT_MS,

@@ -25,4 +25,9 @@ describe('GraphQL over HTTP: the audits of graphql-http', () => {
   it.each(audits)('$id $name', async ({ fn }) => {
     expect(await fn()).toMatchObject({ status: 'ok' });
   });
+
+  it('have met both ways in', () => {
+    expect(socket.shortAnswers).toBeGreaterThan(25);
+    expect(socket.shortAnswers).toBeLessThan(100);
+  });
 });

@@ -86,6 +86,32 @@ describe('CORS_ORIGINS', () => {
     expect(corsHeaders((await app.fetch('/graphql', preflight(origin))).headers)).toEqual([]);
   });
 
+  it('says to caches that answers differ by origin, whoever asks, on every route', async () => {
+    const names = (headers: Headers) =>
+      (headers.get('vary') ?? '')
+        .toLowerCase()
+        .split(/,\s*/)
+        .filter((name) => name === 'origin');
+    const body = JSON.stringify({ query: '{ viewer { id } }' });
+    const requests: [string, RequestInit][] = [
+      ['/graphql?query={viewer{id}}', {}],
+      ['/graphql', { method: 'POST', body, headers: { 'content-type': 'application/json', authorization } }],
+      ['/graphql', { method: 'POST' }],
+      ['/login', { method: 'POST' }],
+      ['/health/live', {}],
+      ['/oauth/jwks', {}],
+      ['/nowhere', {}],
+    ];
+    for (const [path, init] of requests)
+      for (const origin of [undefined, NAMED, ...OTHERS]) {
+        const headers = { ...(init.headers as object), ...(origin === undefined ? {} : { origin }) };
+        const answer = await app.fetch(path, { ...init, headers });
+        expect([path, origin, names(answer.headers)]).toEqual([path, origin, ['origin']]);
+      }
+    for (const origin of [NAMED, ...OTHERS])
+      expect(names((await app.fetch('/graphql', preflight(origin))).headers)).toEqual(['origin']);
+  });
+
   it('gives a request without an origin no CORS header', async () => {
     expect(corsHeaders((await call({})).headers)).toEqual([]);
   });

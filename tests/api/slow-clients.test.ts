@@ -187,3 +187,70 @@ describe('a client that does not read its answer', () => {
     expect(data.viewer.posts).toHaveLength(POSTS);
   }, 120_000);
 });
+
+describe('bodies that arrive at the same time', () => {
+  const crowded = useSocket(app, { maxBufferedBodyBytes: 400_000, timeoutMs: 60_000 });
+  const query = '{"query":"{ __typename }"}';
+  /** Sends a head and so much of a body, and ends its half once the other end has. */
+  async function begin(head: readonly string[], body: string | Uint8Array) {
+    const { connection, received, closed } = await dial(crowded);
+    connection.once('end', () => connection.end());
+    connection.write([...REQUEST, 'connection: close', ...head, '', ''].join('\r\n'));
+    connection.write(body);
+    return { connection, received, closed };
+  }
+  const quick = (key: string, body = query) =>
+    crowded.fetch('/graphql', {
+      method: 'POST',
+      body,
+      headers: { 'content-type': 'application/json', authorization: `Bearer ${key}` },
+    });
+
+  it('hold no more than so much together: those that take the longest give way with 503, and the rest go on', async () => {
+    const { key } = await app.account();
+    const fields = [`authorization: Bearer ${key}`, 'content-length: 100000'];
+    const slow = [];
+    // Each lacks its end. Five do not fit.
+    for (let n = 0; n < 8; n += 1) slow.push(await begin(fields, ' '.repeat(100_000 - query.length)));
+    const oldest = slow[0];
+    await oldest?.closed;
+    const { statusLine, head, body } = parseAnswer(oldest?.received.text ?? '');
+    expect(statusLine).toBe('HTTP/1.1 503 Service Unavailable');
+    expect(head).toMatch(/^retry-after: 1$/m);
+    expect(head).toMatch(/^connection: close$/m);
+    expect(body).toEqual({
+      errors: [{ message: expect.any(String), extensions: { code: 'SERVICE_UNAVAILABLE' } }],
+    });
+    expect((await quick(key)).status).toBe(200);
+    const last = slow.at(-1);
+    last?.connection.write(query);
+    await last?.closed;
+    expect(parseAnswer(last?.received.text ?? '')).toMatchObject({ body: { data: { __typename: 'Query' } } });
+  });
+
+  it('leave their room to others whatever becomes of them', async () => {
+    const { key } = await app.account();
+    const padded = (bytes: number) => query + ' '.repeat(bytes - query.length);
+    for (let n = 0; n < 10; n += 1) {
+      const gone = await begin(['content-length: 200000'], padded(199_000));
+      gone.connection.destroy();
+      expect((await quick(key, padded(200_000))).status).toBe(200);
+      expect((await quick(key, padded(300_000))).status).toBe(413);
+      expect((await quick('none', padded(200_000))).status).toBe(401);
+    }
+  });
+
+  it('are put together right, however small the pieces', async () => {
+    const { key } = await app.account();
+    const text = JSON.stringify({ query: '# 𝔹€ß\n{ __typename }'.padEnd(5_000, ' ') });
+    const chunks = [...Buffer.from(text)].map((byte) =>
+      Buffer.concat([Buffer.from('1\r\n'), Buffer.from([byte]), Buffer.from('\r\n')]),
+    );
+    const { received, closed } = await begin(
+      [`authorization: Bearer ${key}`, 'transfer-encoding: chunked'],
+      Buffer.concat([...chunks, Buffer.from('0\r\n\r\n')]),
+    );
+    await closed;
+    expect(parseAnswer(received.text).body).toEqual({ data: { __typename: 'Query' } });
+  });
+});

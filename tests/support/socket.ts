@@ -2,8 +2,9 @@ import { once } from 'node:events';
 import type { Server } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
 import { afterAll, beforeAll } from 'vitest';
-import { createNodeServer, type NodeServerOptions } from '../../src/http/node-server.ts';
+import { createNodeServer, type NodeServerOptions, type SocketFront } from '../../src/http/node-server.ts';
 import { createLogger } from '../../src/platform/log.ts';
+import { nodeServerOptions } from '../../src/serve.ts';
 import type { TestApp } from './app.ts';
 
 /** A service on a real socket of this machine. */
@@ -13,24 +14,33 @@ export interface Socket {
   fetch(path: string, init?: RequestInit): Promise<Response>;
   /** Sends bytes as they are and returns all that comes back until the service closes the connection. */
   send(...parts: readonly string[]): Promise<string>;
+  /** How many requests the JSON fast path has answered so far, and not Yoga's HTTP handling. */
+  readonly shortAnswers: number;
   /** How many connections the service has open. */
   connections(): Promise<number>;
 }
 
-/** Has the service of a `useApp` listen during the tests of the file or the `describe`. Read it inside tests only. */
+/** Has the service of a `useApp` listen, as it does in production, during the tests of the file or the `describe`. Read it inside tests only. */
 export function useSocket(app: TestApp, options: Partial<NodeServerOptions> = {}): Socket {
   const bound = { port: 0 };
   const origin = () => `http://127.0.0.1:${bound.port}`;
   let server: Server;
+  let shortAnswers = 0;
   beforeAll(async () => {
     const log = createLogger({
       level: 'debug',
       pretty: false,
       destination: { write: (line) => void app.logged.push(line) },
     });
-    const { handle, pending, onCutOff } = app.app;
-    const { maxBodyBytes } = app.config;
-    server = createNodeServer({ handle, pending, maxBodyBytes, onCutOff, log, ...options });
+    const serving = nodeServerOptions(app.app, app.config, log);
+    const front: SocketFront = {
+      takes: app.app.front.takes,
+      answer(...request) {
+        shortAnswers += 1;
+        return app.app.front.answer(...request);
+      },
+    };
+    server = createNodeServer({ ...serving, front, ...options });
     server.listen(0, '127.0.0.1');
     await once(server, 'listening');
     bound.port = (server.address() as AddressInfo).port;
@@ -42,6 +52,9 @@ export function useSocket(app: TestApp, options: Partial<NodeServerOptions> = {}
   return {
     get origin() {
       return origin();
+    },
+    get shortAnswers() {
+      return shortAnswers;
     },
     fetch: (path, init) => fetch(new URL(path, origin()), init),
     connections: () =>

@@ -1,5 +1,5 @@
 import { timingSafeEqual } from 'node:crypto';
-import { type ApiError, forbidden, unauthenticated } from '../../graphql/errors.ts';
+import { ApiError, forbidden, unauthenticated } from '../../graphql/errors.ts';
 import { isLoopbackHost } from '../../platform/config.ts';
 import type { Logger } from '../../platform/log.ts';
 import type { Metrics } from '../../platform/metrics.ts';
@@ -48,6 +48,13 @@ export function useMetricsRoute({
   return {
     async onRequest({ request, url, serverContext: { state }, endResponse }) {
       if (url.pathname !== '/metrics') return undefined;
+      if (request.method !== 'GET' && request.method !== 'HEAD') {
+        const wrongMethod = new ApiError('BAD_REQUEST', 'Metrics are asked for with GET.', {
+          status: 405,
+          headers: { allow: 'GET, HEAD' },
+        });
+        return endResponse(errorResponse(wrongMethod, state, log));
+      }
       const refusal = refusalOf(request, state);
       if (refusal !== undefined) return endResponse(errorResponse(refusal, state, log));
       return endResponse(

@@ -1,0 +1,50 @@
+import type { IncomingMessage } from 'node:http';
+import { ApiError } from '../graphql/errors.ts';
+import { remember } from '../platform/remember.ts';
+
+/** Needlessly encoded characters (RFC 3986 section 2.3: unreserved ones), and a percent sign that encodes nothing. */
+const NOT_NORMAL =
+  /%(?:2[dDeE]|3[0-9]|[46][1-9a-fA-F]|[57][0-9aA]|5[fF]|7[eE]|(?![0-9a-fA-F][0-9a-fA-F]))|\/\//;
+const HOST = /^(?:\[[\da-f:.]+\]|[\w.-]+)(?::\d{1,5})?$/i;
+
+const isHost = remember((host) => HOST.test(host) && URL.canParse(`http://${host}/`));
+
+/** Whether there is one Host at most: Node keeps the first of several, a proxy in front perhaps the last. */
+function hasOneHost(rawHeaders: readonly string[]): boolean {
+  let hosts = 0;
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const name = rawHeaders[index] ?? '';
+    if (name.length === 4 && name.toLowerCase() === 'host') hosts += 1;
+  }
+  return hosts <= 1;
+}
+
+/** Whether the request names the host as it must (RFC 9112 section 3.2): HTTP/1.0 knows none. */
+export function namesHost({ httpVersion, headers: { host }, rawHeaders }: IncomingMessage): boolean {
+  if (!hasOneHost(rawHeaders)) return false;
+  return host === undefined ? httpVersion === '1.0' : isHost(host);
+}
+
+/**
+ * The address asked for, as a URL; undefined where the target is not a path in normal form (contract section 9). Routes
+ * go by the path as a URL has it, while proxies, logs and caches may go by the path as it came: there is one way to
+ * write each.
+ */
+export function addressOf({
+  url = '',
+  headers: { host = 'localhost' },
+}: IncomingMessage): string | undefined {
+  const address = `http://${host}${url}`;
+  const end = url.indexOf('?');
+  const path = end < 0 ? url : url.slice(0, end);
+  if (!path.startsWith('/') || NOT_NORMAL.test(path) || !URL.canParse(address)) return undefined;
+  // Dot segments, backslashes, spaces, a fragment: whatever a URL writes in another way.
+  return new URL(address).pathname === path ? address : undefined;
+}
+
+export function badAddress(): ApiError {
+  return new ApiError(
+    'BAD_REQUEST',
+    'The request must name one host, and a path in normal form: "/", without ".", ".." or empty segments, encoding only what needs it.',
+  );
+}
