@@ -1,7 +1,9 @@
 import { createHash } from 'node:crypto';
-import { chmod, mkdir, readdir, stat } from 'node:fs/promises';
+import { chmod, mkdir, readdir, stat, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { publishAddress } from '../../src/platform/db/embedded/address.ts';
+import { lockFolder } from '../../src/platform/db/embedded/lock.ts';
 import { type OtherUser, otherUser } from '../support/other-user.ts';
 import { ROOT, runProgram, type Settings, temporaryFolder, until } from '../support/process.ts';
 import { admin, launchServer, productionSettings, startServer } from '../support/server.ts';
@@ -127,10 +129,33 @@ describe('another user of the machine reads nothing, changes nothing and listens
   });
 });
 
-describe('a DATA_DIR that others can read or write', () => {
-  it.each([0o755, 0o770, 0o711, 0o702])('is refused by production in plain words (mode %o)', async (mode) => {
+describe('an administration command', () => {
+  it('speaks to no socket that may be another user’s, whatever address it finds', async () => {
+    const { tmp } = await sharedMachine();
+    const other = await otherUser();
+    const planted = join(tmp, 'planted');
+    await other.attack('make', planted);
+    const listener = other.start('listen', planted);
+    await listener.printed(/waiting/);
     const dataDir = await temporaryFolder();
-    await chmod(dataDir, mode);
+    const held = lockFolder(dataDir);
+    onTestFinished(() => held.release());
+    const link = join(dataDir, 'link');
+    await symlink(planted, link);
+    for (const host of [planted, link]) {
+      publishAddress(dataDir, { host, port: 5432 });
+      const { code, stderr } = await admin(EVE, dataDir);
+      expect(code).toBe(1);
+      expect(stderr).toMatch(/may be another user's/);
+    }
+    expect(listener.stdout).not.toMatch(/connected/);
+  });
+});
+
+describe('a DATA_DIR that others can read or write', () => {
+  it.each(['755', '770', '711', '702'])('is refused by production in plain words (mode %s)', async (mode) => {
+    const dataDir = await temporaryFolder();
+    await chmod(dataDir, Number.parseInt(mode, 8));
     const { code, stderr } = await launchServer(dataDir, productionSettings()).exited;
     expect(code).toBe(1);
     expect(stderr).toContain(`DATA_DIR "${dataDir}" is open to other users`);

@@ -1,6 +1,7 @@
 /**
  * What another user of the machine tries, given a command and paths; prints JSON.
  * `make PATH…` makes folders that anybody may write to. `attack PATH…` tries everything on what is under the paths.
+ * `listen PATH…` listens in each folder where the database's socket would be, and prints a line for whoever connects.
  * `take PATH…` puts a listener in the place of each socket and prints a line for whoever connects.
  */
 import fs from 'node:fs';
@@ -78,6 +79,11 @@ if (command === 'make') {
     }
   }
   process.stdout.write(`${JSON.stringify(result)}\n`, () => process.exit());
+} else if (command === 'listen') {
+  for (const root of roots) {
+    const file = path.join(root, '.s.PGSQL.5432');
+    if (await listen(file, () => say(`connected ${file}`))) say('waiting');
+  }
 } else if (command === 'take') {
   process.umask(0);
   for (const root of roots)
