@@ -67,6 +67,13 @@ describe('NODE_ENV=production', () => {
     expect(stderr).toMatch(/PUBLIC_URL must be https/);
   });
 
+  it('refuses to start where neither DATABASE_URL nor DATA_DIR is set', async () => {
+    const { code, stdout, stderr } = await launchServer('', productionSettings()).exited;
+    expect(code).toBe(1);
+    expect(stdout).toBe('');
+    expect(stderr).toMatch(/DATABASE_URL is required in production/);
+  });
+
   it('seeds nothing, prints no credentials, and has introspection and GraphiQL off', async () => {
     const dataDir = await temporaryFolder();
     const settings = productionSettings();
