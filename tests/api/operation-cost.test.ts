@@ -104,6 +104,31 @@ describe('complexity and depth', () => {
       4,
     ],
     ['and by 20', '{ postsConnection { nodes { id } } }', 1 + 20 * 2, 3],
+    ['a tenth of what is skipped is added', '{ posts(limit: 3, offset: 1000) { id } }', 1 + 100 + 3, 2],
+    [
+      'and rounded up',
+      '{ posts(limit: 3, offset: 11) { id } users(limit: 1, offset: 1) { id } }',
+      3 + 3 + 2 + 1,
+      2,
+    ],
+    [
+      'an offset of 0 or null adds nothing',
+      '{ a: posts(offset: 0) { id } b: posts(offset: null) { id } }',
+      42,
+      2,
+    ],
+    [
+      'also for each of the lists around it',
+      '{ posts(limit: 4) { comments(limit: 2, offset: 95) { id } } }',
+      1 + 4 * (1 + 10 + 2),
+      3,
+    ],
+    [
+      'and once where what is under it is nothing',
+      '{ posts(limit: 5, offset: 10) { comments(limit: 0, offset: 10) { id } } }',
+      1 + 1 + 5 * (1 + 1),
+      3,
+    ],
     ['an alias counts again', '{ a: viewer { id } b: viewer { id } }', 4, 2],
     ['and so does a field that is repeated', '{ viewer { id id } }', 3, 2],
     [
@@ -131,6 +156,40 @@ describe('complexity and depth', () => {
     expect(await costOf('query ($n: Int) { postsConnection(first: $n) { nodes { id } } }', { n: 9 })).toEqual(
       [19, 3],
     );
+  });
+
+  it.each([
+    [2_000_000_000, 1 + 1_000],
+    [10_001, 1 + 1_000],
+    [-5, 1],
+  ])(
+    'an offset of %i counts as the nearest that is taken: the field refuses it by name',
+    async (offset, complexity) => {
+      const { extensions, errors } = await app.gql(`{ posts(limit: 0, offset: ${offset}) { id } }`, {
+        key: account.key,
+        headers: { 'x-query-cost': '1' },
+      });
+      expect(errors?.[0]?.extensions).toEqual({ code: 'BAD_USER_INPUT', argument: 'offset' });
+      expect(extensions?.cost).toMatchObject({ complexity });
+    },
+  );
+
+  it('an offset counts with the value of its variable too', async () => {
+    const query = 'query ($n: Int = 20) { posts(limit: 1, offset: $n) { id } }';
+    expect(await costOf(query)).toEqual([1 + 2 + 1, 2]);
+    expect(await costOf(query, { n: 10_000 })).toEqual([1 + 1_000 + 1, 2]);
+    expect(await costOf(query, { n: null })).toEqual([2, 2]);
+    expect(await costOf(query)).toEqual([1 + 2 + 1, 2]);
+    const { status, errors } = await app.gql(
+      'query ($n: Int) { users(limit: 10) { posts(limit: 2) { comments(limit: 1, offset: $n) { id } } } }',
+      { key: account.key, variables: { n: 10_000 } },
+    );
+    expect(status).toBe(400);
+    expect(errors?.[0]?.extensions).toEqual({
+      code: 'COMPLEXITY_LIMIT',
+      value: 1 + 10 * (1 + 2 * (1 + 1_000 + 1)),
+      maximum: 5_000,
+    });
   });
 
   it('variables switch branches on and off', async () => {

@@ -30,6 +30,29 @@ describe('Query.posts(tag:)', () => {
     expect(part.postsConnection.pageInfo.hasNextPage).toBe(true);
   });
 
+  it('skips `offset` of the posts with the tag, in their order', async () => {
+    const { id: authorId, key } = await app.account();
+    const dates = Array.from({ length: 30 }, (_, index) => past((index * 7) % 10));
+    await seedPosts(
+      app,
+      dates.map((createdAt, index) => ({
+        authorId,
+        createdAt,
+        tags: index % 5 === 0 ? ['between'] : ['first', 'skipped'],
+      })),
+    );
+    const page = async (limit: number, offset: number) => {
+      const { posts } = dataOf(await app.gql(query, { key, variables: { tag: 'skipped', limit, offset } }));
+      return posts.map((post: { id: string }) => post.id);
+    };
+    const all = await page(100, 0);
+    expect(all).toHaveLength(24);
+    for (const limit of [1, 5, 7, 100])
+      for (let offset = 1; offset <= 25; offset += 1)
+        expect(await page(limit, offset)).toEqual(all.slice(offset, offset + limit));
+    expect(await page(100, 10_000)).toEqual([]);
+  });
+
   it('compares letter for letter, whatever the letters are', async () => {
     const { key } = await app.account();
     const tags = ['Case', 'case', ' case', '%', '_', '’"\\', '👩‍🚀', 'e\u0301', 'é'];

@@ -24,18 +24,28 @@ export const connectionArguments = (arg: ArgumentBuilder) => ({
   after: arg.string({ description: 'A cursor: only items after it are returned. Null is the beginning.' }),
 });
 
+/** So many items that are passed over cost as much as one field of an item that is read. */
+const SKIPPED_A_POINT = 10;
+
+const within = (value: number, max: number) => Math.min(Math.max(value, 0), max);
+
 /**
- * The cost of a field whose selection is read once an item (contract section 5). Sizes out of range count as the
+ * The cost of a field whose selection is read once an item (contract sections 5 and 9). Sizes out of range count as the
  * nearest allowed one: the resolver refuses them by name.
  */
 export function listCost({
   limit,
   first,
+  offset,
 }: {
   limit?: number | null | undefined;
   first?: number | null | undefined;
+  offset?: number | null | undefined;
 }) {
-  return { field: 1, multiplier: Math.min(Math.max(limit ?? first ?? DEFAULT_LIMIT, 0), MAX_LIMIT) };
+  return {
+    field: 1 + Math.ceil(within(offset ?? 0, MAX_OFFSET) / SKIPPED_A_POINT),
+    multiplier: within(limit ?? first ?? DEFAULT_LIMIT, MAX_LIMIT),
+  };
 }
 
 /** Inside a connection the items were counted already, by the connection's own field. */

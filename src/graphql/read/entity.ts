@@ -11,8 +11,12 @@ export interface Entity<Row extends object> {
   /** Row property → column of the table. */
   readonly columns: Readonly<Record<keyof Row & string, string>>;
   readonly source: Source;
-  /** The rows that carry a tag, in the same order and from one index; `tag` is the column to compare. */
-  readonly byTag?: Source & { readonly tag: string };
+  /** The rows that carry a tag, in the same order and from one index: of `keys` alone, where they need not be read. */
+  readonly byTag?: Source & {
+    readonly keys: string;
+    /** The column to compare. */
+    readonly tag: string;
+  };
 }
 
 /** A list that the schema offers: all rows of an entity or, with `parent`, those that belong to a parent row. */

@@ -39,7 +39,8 @@ export function pageClauses<Row extends object>(
 ): string {
   let next = first;
   const parameter = () => `$${next++}`;
-  const source = page.tag === undefined ? edge.entity.source : edge.entity.byTag;
+  const { byTag, source: all } = edge.entity;
+  const source = page.tag === undefined ? { ...all, keys: all.from } : byTag;
   if (source === undefined) throw new Error(`${edge.name} cannot be read by tag`);
   const { compare, direction } = STEPS[page.createdAfter === undefined ? edge.order : 'oldest-first'];
   const limit = WRITTEN_SIZES.has(page.limit) ? page.limit : parameter();
@@ -51,13 +52,13 @@ export function pageClauses<Row extends object>(
       `(${source.createdAt}, ${source.id}) ${compare} (${parameter()}::timestamptz, ${parameter()}::uuid)`,
     );
   if (page.createdAfter !== undefined) conditions.push(`${source.createdAt} > ${parameter()}::timestamptz`);
-  if (page.tag !== undefined) conditions.push(`${edge.entity.byTag?.tag} = ${parameter()}`);
+  if (page.tag !== undefined) conditions.push(`${byTag?.tag} = ${parameter()}`);
   const where = conditions.length === 0 ? '' : ` WHERE ${conditions.join(' AND ')}`;
   const order = `ORDER BY ${source.createdAt} ${direction}, ${source.id} ${direction}`;
-  const rows = `FROM ${source.from}${where} ${order} LIMIT ${limit}${offset}`;
-  if (offset === '' || page.tag !== undefined) return rows;
+  const cut = `${where} ${order} LIMIT ${limit}${offset}`;
+  if (offset === '') return `FROM ${source.from}${cut}`;
   // What is passed over is counted in the index alone, and only the rows asked for are read.
-  return `FROM ${source.from} WHERE ${source.id} IN (SELECT ${source.id} ${rows}) ${order}`;
+  return `FROM (SELECT ${source.id} AS id, ${source.createdAt} AS at FROM ${source.keys}${cut}) AS s JOIN ${all.from} ON ${all.id} = s.id ORDER BY s.at ${direction}, s.id ${direction}`;
 }
 
 /** The parameters of `pageClauses`, in its order. */

@@ -17,8 +17,8 @@ import {
   type ValueNode,
 } from 'graphql';
 
-/** Arguments that multiply what is under a list. */
-const SIZE_ARGUMENTS = new Set(['limit', 'first']);
+/** Arguments that multiply what is under a list, or add to what it costs. */
+export const SIZE_ARGUMENTS: ReadonlySet<string> = new Set(['limit', 'first', 'offset']);
 
 type Variables = Readonly<Record<string, unknown>>;
 

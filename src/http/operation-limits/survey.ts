@@ -12,9 +12,10 @@ import {
   ValidationContext,
 } from 'graphql';
 import { countOverlaps, type Overlaps } from './overlaps.ts';
+import { SIZE_ARGUMENTS } from './prune.ts';
 
 /** Arguments whose variables decide what an operation costs: the sizes of lists, and what `@skip`s. */
-const SIZING_ARGUMENTS = new Set(['limit', 'first', 'if']);
+const SIZING_ARGUMENTS = new Set([...SIZE_ARGUMENTS, 'if']);
 
 /** What is worth knowing of a document once, whichever of its operations runs. */
 export interface Survey extends Overlaps {

@@ -29,6 +29,7 @@ export const postEntity: Entity<PostRow> = {
   source: { from: 'posts t', createdAt: 't.created_at', id: 't.id' },
   byTag: {
     from: 'tags g JOIN posts t ON t.id = g.post_id',
+    keys: 'tags g',
     createdAt: 'g.created_at',
     id: 'g.post_id',
     tag: 'g.name',
