@@ -130,6 +130,7 @@ export function createOperations(options: OperationsOptions): Operations {
       log,
       retentionMs: config.idempotencyRetentionMs,
       limits,
+      maxResponseBytes,
       replayCheck: createReplayCheck(askedFields),
     }),
     subscribe: createSubscriber({ runner, eventGate, streams, metrics: streamMetrics, untilExpiry, log }),

@@ -2,8 +2,6 @@
 const EXTRA_BYTES_A_UNIT = 5;
 const BRACKETS = 2;
 const QUOTES = 2;
-/** The colon behind a name and the comma behind a value. */
-const SEPARATORS = 2;
 
 function isObject(value: unknown): value is object {
   return typeof value === 'object' && value !== null;
@@ -45,7 +43,7 @@ class Sum {
   }
 
   #addItems(items: readonly unknown[]): void {
-    this.bytes += BRACKETS + items.length;
+    this.bytes += BRACKETS + Math.max(0, items.length - 1);
     for (const item of items) {
       if (this.bytes > this.#maximum) return;
       this.add(item ?? null);
@@ -54,20 +52,24 @@ class Sum {
 
   #addMembers(object: object): void {
     this.bytes += BRACKETS;
+    let commas = -1;
     for (const [name, value] of Object.entries(object)) {
       if (this.bytes > this.#maximum) return;
       if (value === undefined) continue;
-      this.bytes += SEPARATORS;
+      commas += 1;
+      // The colon.
+      this.bytes += 1;
       this.#addText(name);
       this.add(value);
     }
+    this.bytes += Math.max(0, commas);
   }
 }
 
 /**
  * About how many bytes a value has as JSON in UTF-8, without making the text: one of 2^29 characters cannot be made, and
- * one nearly as long blocks everything else. It is above `maximum` only where the text is, but for a comma an object
- * and list, and is then told of the beginning alone. Most answers are far below: what their texts have at most is
+ * one nearly as long blocks everything else. It is above `maximum` exactly where the text is, and is then told of
+ * the beginning alone. Most answers are far below: what their texts have at most is
  * enough then, and none is looked at.
  */
 export function jsonSize(value: unknown, maximum: number): number {

@@ -7,8 +7,15 @@ import type { Database } from '../../platform/db/database.ts';
 import type { Logger } from '../../platform/log.ts';
 import type { AskedOperation } from '../asked-fields.ts';
 import { operationOf } from '../operation.ts';
-import type { OperationContext } from '../request-state.ts';
-import { type CostCeilings, fixedResult, statusOf, stringifyResult, withCost } from '../result.ts';
+import { holderOf, type OperationContext } from '../request-state.ts';
+import {
+  type CostCeilings,
+  checkedLength,
+  fixedResult,
+  statusOf,
+  stringifyResult,
+  withCost,
+} from '../result.ts';
 import { type Runner, refusedResult } from '../runner.ts';
 import { fingerprint } from './fingerprint.ts';
 import { parseIdempotencyKey } from './key.ts';
@@ -30,6 +37,7 @@ export interface IdempotencyOptions {
   /** How long a response is kept. */
   readonly retentionMs: number;
   readonly limits: CostCeilings;
+  readonly maxResponseBytes: number;
   readonly replayCheck: ReplayCheck;
 }
 
@@ -67,6 +75,7 @@ export function createIdempotentRunner({
   log,
   retentionMs,
   limits,
+  maxResponseBytes,
   replayCheck,
 }: IdempotencyOptions): (args: ExecutionArgs) => Promise<ExecutionResult> {
   /** The mutations that run in this process, by key: what each has stored once it is done. */
@@ -81,6 +90,9 @@ export function createIdempotentRunner({
         'This Idempotency-Key was used for another mutation or other variables.',
       );
     replayCheck.require(asked, context.caller, stored);
+    const { hold } = context.state;
+    hold.begin(holderOf(context.state));
+    hold.reserve(checkedLength(stored.body, maxResponseBytes));
     context.state.responseHeaders['idempotency-replayed'] = 'true';
     return fixedResult({}, stored);
   }
@@ -114,7 +126,7 @@ export function createIdempotentRunner({
         async before(work) {
           if (!(await tryLockKey(work, owner))) return false;
           // Whoever had the key until now may have stored a response.
-          found = await findResponse(work, owner, retentionMs);
+          found = await findResponse(work, owner, retentionMs, maxResponseBytes);
           return found === undefined;
         },
         async after(work, executed) {
@@ -171,7 +183,7 @@ export function createIdempotentRunner({
     running.set(name, promise);
     let stored: StoredResponse | undefined;
     try {
-      stored = await findResponse(database, owner, retentionMs);
+      stored = await findResponse(database, owner, retentionMs, maxResponseBytes);
       if (stored !== undefined) return replay(stored, keyed);
       const first = await runFirst(keyed, deadlineMs);
       stored = first.stored;

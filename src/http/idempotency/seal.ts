@@ -9,6 +9,8 @@ export interface KeyOwner {
 const ALGORITHM = 'aes-256-gcm';
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
+/** What a sealed response has more than the response. */
+export const SEAL_BYTES = NONCE_BYTES + TAG_BYTES;
 
 function secretOf({ userId, key }: KeyOwner): Uint8Array {
   return new Uint8Array(hkdfSync('sha256', key, userId, 'idempotency response', 32));

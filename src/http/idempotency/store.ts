@@ -1,6 +1,7 @@
+import { answerTooLarge } from '../../graphql/errors.ts';
 import { DatabaseError } from '../../platform/db/errors.ts';
 import { type Queryable, statement } from '../../platform/db/statement.ts';
-import { hashKey, type KeyOwner, seal, unseal } from './seal.ts';
+import { hashKey, type KeyOwner, SEAL_BYTES, seal, unseal } from './seal.ts';
 
 /** What decides who may be given a response again, besides what its mutation asks for. */
 export interface Disclosure {
@@ -20,7 +21,9 @@ export interface StoredResponse extends Disclosure {
 interface Row extends Disclosure {
   readonly fingerprint: Buffer;
   readonly status: number;
-  readonly body: Buffer;
+  /** Null where it is larger than may be. */
+  readonly body: Buffer | null;
+  readonly size: number;
 }
 
 /** So many milliseconds ago, by the database's clock, which dates the rows. */
@@ -28,7 +31,9 @@ const ago = (ms: string) => `now() - ${ms}::float8 * interval '1 millisecond'`;
 
 const FIND = statement<Row>(
   'idempotency_find',
-  `SELECT fingerprint, status, body, session_id AS "sessionId", scopes FROM idempotency_keys WHERE user_id = $1 AND key_hash = $2 AND created_at > ${ago('$3')}`,
+  `SELECT fingerprint, status, CASE WHEN octet_length(body) <= $4::int THEN body END AS body,
+     octet_length(body) AS size, session_id AS "sessionId", scopes
+   FROM idempotency_keys WHERE user_id = $1 AND key_hash = $2 AND created_at > ${ago('$3')}`,
 );
 
 const INSERT = `INSERT INTO idempotency_keys AS kept (user_id, key_hash, fingerprint, status, body, session_id, scopes)`;
@@ -66,14 +71,22 @@ const PRUNE = statement<{ dropped: number }>(
 
 const BATCH = 500;
 
-/** The response stored within the retention; undefined where there is none. One indexed read. */
+/**
+ * The response stored within the retention; undefined where there is none. One indexed read. Throws COMPLEXITY_LIMIT where it
+ * is larger than `maxBytes`, since that was more: it stays stored.
+ */
 export async function findResponse(
   db: Queryable,
   owner: KeyOwner,
   retentionMs: number,
+  maxBytes: number,
 ): Promise<StoredResponse | undefined> {
-  const [row] = await db.query(FIND, [owner.userId, hashKey(owner), retentionMs]);
-  return row === undefined ? undefined : { ...row, body: unseal(owner, row.body) };
+  const values = [owner.userId, hashKey(owner), retentionMs, maxBytes + SEAL_BYTES];
+  const [row] = await db.query(FIND, values);
+  if (row === undefined) return undefined;
+  const { body, size, ...rest } = row;
+  if (body === null) throw answerTooLarge(size - SEAL_BYTES, maxBytes);
+  return { ...rest, body: unseal(owner, body) };
 }
 
 const valuesOf = (

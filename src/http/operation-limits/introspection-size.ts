@@ -65,9 +65,11 @@ class IntrospectionSum {
     if (value == null) return 'null'.length;
     if (isNonNullType(type)) return this.#value(type.ofType, value, nodes);
     if (isListType(type)) {
-      let bytes = BRACKETS;
-      for (const item of value as Iterable<unknown>) bytes += this.#value(type.ofType, item, nodes) + 1;
-      return bytes;
+      const items = [...(value as Iterable<unknown>)];
+      return items.reduce<number>(
+        (bytes, item) => bytes + this.#value(type.ofType, item, nodes),
+        BRACKETS + Math.max(0, items.length - 1),
+      );
     }
     if (isObjectType(type)) return this.#object(type, value, nodes);
     return isLeafType(type) ? Buffer.byteLength(JSON.stringify(type.serialize(value))) : 0;
@@ -80,7 +82,8 @@ class IntrospectionSum {
     this.#known.set(key, known);
     let bytes = known.get(source);
     if (bytes !== undefined) return bytes;
-    bytes = BRACKETS;
+    // Each name has a comma but one.
+    bytes = BRACKETS - 1;
     for (const [name, selected] of this.fields(type, sets)) {
       const field = type.getFields()[selected[0]?.name.value ?? ''];
       bytes += name.length + NAME;
@@ -113,7 +116,7 @@ export function introspectionSize(args: ExecutionArgs, operation: OperationDefin
   const query = args.schema.getQueryType();
   if (operation.operation !== 'query' || query == null || !mayIntrospect(operation.selectionSet)) return 0;
   const sum = new IntrospectionSum(args, operation);
-  let bytes = 0;
+  let bytes = BRACKETS - 1;
   for (const [name, nodes] of sum.fields(query, [operation.selectionSet])) {
     const field = META_FIELDS.get(nodes[0]?.name.value ?? '');
     if (field !== undefined) bytes += name.length + NAME + sum.field(field, undefined, nodes);

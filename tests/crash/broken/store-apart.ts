@@ -23,9 +23,10 @@ export function findResponse(
   db: Queryable,
   owner: KeyOwner,
   retentionMs: number,
+  maxBytes: number,
 ): Promise<StoredResponse | undefined> {
   if (!(db instanceof UnitOfWork)) pool = db;
-  return find(db, owner, retentionMs);
+  return find(db, owner, retentionMs, maxBytes);
 }
 
 export async function storeResponse(
