@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { useApp } from '../support/app.ts';
 import { PASSWORD, person } from '../support/session.ts';
@@ -196,5 +198,35 @@ describe('a body with a Content-Encoding', () => {
       body: QUERY,
     });
     expect(response.status).toBe(401);
+  });
+});
+
+describe('the address of a client', () => {
+  const limited = useApp({ settings: { RATE_LIMIT_BURST: '3', RATE_LIMIT_PER_SECOND: '0.001' } });
+  const limitedSocket = useSocket(limited);
+
+  /** All of 127.0.0.0/8 is this machine: each address is a client of its own. */
+  async function from(localAddress: string, target: string): Promise<number> {
+    const port = Number(new URL(limitedSocket.origin).port);
+    const connection = connect({ port, host: '127.0.0.1', localAddress });
+    let answer = '';
+    connection.setEncoding('utf8').on('data', (text: string) => {
+      answer += text;
+    });
+    const head = ['host: localhost', 'connection: close', 'content-type: application/json'];
+    connection.write(
+      `POST ${target} HTTP/1.1\r\n${head.join('\r\n')}\r\ncontent-length: ${QUERY.length}\r\n\r\n${QUERY}`,
+    );
+    await once(connection, 'close');
+    return Number(answer.split(' ')[1]);
+  }
+
+  it('is that of its socket on every way in: one that is refused refuses no other', async () => {
+    for (const target of ['/graphql', '/graphql?x']) {
+      const [one, other] = target === '/graphql' ? ['127.0.0.2', '127.0.0.3'] : ['127.0.0.4', '127.0.0.5'];
+      for (const status of [200, 200, 200, 429]) expect(await from(one, target)).toBe(status);
+      expect(await from(other, target)).toBe(200);
+    }
+    expect(limitedSocket.shortAnswers).toBe(5);
   });
 });

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { eventStream } from '../../../src/http/sse.ts';
 import { readEventStream } from '../../support/event-stream.ts';
 
@@ -46,5 +46,32 @@ describe('an event', () => {
         expect(await stream.block()).toBeUndefined();
       }),
     );
+  });
+});
+
+describe('a stream on which nothing happens', () => {
+  it('gets a comment at least every 15 seconds, and none once it has ended', async () => {
+    vi.useFakeTimers();
+    try {
+      const stop = new AbortController();
+      async function* nothing() {
+        await new Promise(() => undefined);
+      }
+      const { body, headers } = eventStream(nothing(), { stop, startId: undefined, toText: String });
+      // nginx holds responses back by default.
+      expect(headers.get('x-accel-buffering')).toBe('no');
+      const reader = body?.pipeThrough(new TextDecoderStream()).getReader();
+      expect((await reader?.read())?.value).toMatch(/^retry: /);
+      for (let round = 0; round < 3; round += 1) {
+        const next = reader?.read();
+        await vi.advanceTimersByTimeAsync(15_000);
+        expect((await next)?.value).toMatch(/^(:\n\n)+$/);
+      }
+      expect(vi.getTimerCount()).toBe(1);
+      stop.abort();
+      expect(vi.getTimerCount()).toBe(0);
+    } finally {
+      vi.useRealTimers();
+    }
   });
 });
