@@ -6,6 +6,7 @@ import { newId } from '../../src/platform/uuid.ts';
 import { type TestApp, useApp } from '../support/app.ts';
 import { createPost } from '../support/content.ts';
 import { CREATE_POST, postsNamed, send, storedFor } from '../support/keyed.ts';
+import { dataOf } from '../support/refusal.ts';
 import { secondInstance } from '../support/second-instance.ts';
 import { freshCookie, visitor } from '../support/session.ts';
 import { clockOf } from '../support/stepped-clock.ts';
@@ -110,5 +111,21 @@ describe('Beside instances whose clocks are 25 hours ahead and 25 hours behind (
     expect(await counts()).toEqual(before);
     const resumed = await subscribe(app, { key: account.key, header: startId });
     expect(titlesOf(await resumed.until('kept'))).toEqual(['kept']);
+  });
+  it('posts and comments have the date of the database', async () => {
+    // What stands in the column by default is the database's clock; the other one here is that of the machine.
+    const date = new Date(Date.UTC(2001, 1, 3)).toISOString();
+    for (const table of ['posts', 'comments'])
+      await app.database.prisma.$executeRawUnsafe(
+        `ALTER TABLE ${table} ALTER created_at SET DEFAULT '${date}'`,
+      );
+    const { key } = account;
+    const post = 'mutation { createPost(title: "T", body: "B", tags: ["t"]) { id createdAt } }';
+    const { id, createdAt } = dataOf(await app.gql(post, { key })).createPost;
+    expect(createdAt).toBe(date);
+    const comment = 'mutation ($id: ID!) { createComment(postId: $id, body: "B") { createdAt } }';
+    expect(dataOf(await app.gql(comment, { key, variables: { id } })).createComment).toEqual({
+      createdAt: date,
+    });
   });
 });

@@ -12,6 +12,12 @@ const BODY = { min: 1, max: 5_000 };
 /** Keeps the post from being deleted until the unit of work ends. */
 const HOLD_POST = statement<{ id: string }>('post_hold', 'SELECT id FROM posts WHERE id = $1 FOR KEY SHARE');
 
+/** Dated by the database: Prisma's client would take the clock of this machine. */
+const INSERT_COMMENT = statement<Pick<CommentRow, 'createdAt'>>(
+  'comment_insert',
+  `INSERT INTO comments (id, body, post_id, author_id) VALUES ($1, $2, $3, $4) RETURNING created_at AS "createdAt"`,
+);
+
 /** Locks the post and not the comment: the order that deleting a post takes its locks in, so that the two cannot deadlock. */
 const LOCK_POST_OF_COMMENT = statement<{ id: string; authorId: string; postAuthorId: string }>(
   'comment_lock_post',
@@ -29,9 +35,10 @@ export async function createComment(
   checkText('body', body, BODY);
   const post = postId === undefined ? undefined : (await work.query(HOLD_POST, [postId]))[0];
   if (post === undefined) throw notFound('post');
-  return work.withPrisma((prisma) =>
-    prisma.comment.create({ data: { id: newId(), body, postId: post.id, authorId: principal.userId } }),
-  );
+  const comment = { id: newId(), body, postId: post.id, authorId: principal.userId };
+  const [made] = await work.query(INSERT_COMMENT, [comment.id, body, post.id, principal.userId]);
+  if (made === undefined) throw new Error('the inserted comment was not returned');
+  return { ...comment, ...made };
 }
 
 /** Deletes a comment. False where there is no such comment (any more). Throws FORBIDDEN, DatabaseError. */
