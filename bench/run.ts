@@ -13,6 +13,7 @@ const COMMANDS: Readonly<Record<string, string>> = {
   latency: 'p99 against p50 at half the saturation rate, a minute each',
   abuse: '100 clients with the most expensive query, slow clients, idle connections',
   probes: 'what hostile requests cost before they are refused',
+  prices: 'database time a point of complexity, over 200 random queries',
   'login-timing': 'whether the time of a refused login tells if there is an account',
   profile: 'where the time goes under one workload (profile W0 … W4)',
 };

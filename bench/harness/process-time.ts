@@ -1,21 +1,16 @@
-import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import type pg from 'pg';
 
-const TICKS_PER_SECOND = Number(execFileSync('getconf', ['CLK_TCK']).toString());
-
-/** CPU time of a process of this machine, in milliseconds; undefined where there is no such process. */
+/** CPU time of a process of one thread on this machine, in milliseconds; undefined where there is no such process. */
 function cpuMs(pid: number): number | undefined {
-  let stat: string;
   try {
-    stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    // Nanoseconds first (Documentation/scheduler/sched-stats.rst); proc(5)'s `stat` has hundredths of a second.
+    const [spent] = readFileSync(`/proc/${pid}/schedstat`, 'utf8').split(' ');
+    return Number(spent) / 1_000_000;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
     throw error;
   }
-  // proc(5): the name in field 2 may hold spaces; utime and stime are fields 14 and 15.
-  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-  return ((Number(fields[11]) + Number(fields[12])) * 1000) / TICKS_PER_SECOND;
 }
 
 /** CPU time by backend of one server's connections. */

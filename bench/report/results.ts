@@ -9,6 +9,7 @@ const SECTIONS = [
   'Latency at half the saturation rate',
   'Abuse',
   'Probes',
+  'Prices',
 ] as const;
 
 export type Section = (typeof SECTIONS)[number];
