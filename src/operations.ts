@@ -59,6 +59,10 @@ export interface Operations {
   readonly subscribe: Subscriber;
 }
 
+/** So many transactions of mutations at a time: half of the database's connections, so that reads always have the others. */
+const writePlaces = ({ database }: Config) =>
+  database.kind === 'postgres' ? Math.max(1, Math.floor(database.poolSize / 2)) : 1;
+
 /** Makes what runs operations, within the limits that the settings give. */
 export function createOperations(options: OperationsOptions): Operations {
   const { config, database, log, clock, metrics, schema, anonymous, lookAhead, passwords, feed } = options;
@@ -67,6 +71,7 @@ export function createOperations(options: OperationsOptions): Operations {
   const limits = config.operationLimits;
   const askedFields = createAskedFields(schema);
   const gate = createGate(config.maxConcurrentOperations, config.maxQueuedOperations);
+  const writeGate = createGate(writePlaces(config), config.maxQueuedOperations);
   const halfOpen = createHalfOpenWatch({ log, onEnd: streamMetrics.cutOff });
   const streams = createStreamLimit({
     maximum: config.maxStreams,
@@ -74,6 +79,16 @@ export function createOperations(options: OperationsOptions): Operations {
     halfOpen,
   });
   metrics.gauge('graphql_operations_running', 'Operations that run right now.', () => gate.inside);
+  metrics.gauge(
+    'graphql_transactions_running',
+    'Transactions of mutations that run right now.',
+    () => writeGate.inside,
+  );
+  metrics.gauge(
+    'graphql_transactions_waiting',
+    'Mutations that wait for others to end theirs.',
+    () => writeGate.waiting,
+  );
   metrics.gauge('graphql_operations_waiting', 'Operations that wait for others to end.', () => gate.waiting);
   metrics.gauge(
     'event_executions_running',
@@ -93,7 +108,9 @@ export function createOperations(options: OperationsOptions): Operations {
     log,
     gate,
     eventGate,
+    writeGate,
     timeoutMs: config.operationTimeoutMs,
+    lockWaitMs: config.statementTimeoutMs,
     bounds: createAnswerBounds({ pending, maxResponseBytes, limits }),
     onCommit,
   });

@@ -41,7 +41,7 @@ function translate(origin: unknown, { requestId, log }: MaskOptions): ApiError {
   if (origin instanceof ApiError) return origin;
   if (origin instanceof DatabaseError && origin.kind !== 'other') {
     log.warn({ requestId, err: origin }, 'the database did not answer as it should');
-    if (origin.kind === 'timeout')
+    if (origin.kind === 'timeout' || origin.kind === 'locked')
       return new ApiError('TIMEOUT', 'The operation took too long and was cancelled.');
     // Without Retry-After: whoever sends it again by themselves, and without a key, may do it twice.
     if (origin.kind === 'unknown')

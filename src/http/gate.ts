@@ -27,6 +27,24 @@ export function inTurn(gate: Gate): InTurn {
   };
 }
 
+/** Passes the gates one after the other, or none. Returns what leaves them all. Throws what refuses it. */
+export async function enterAll(gates: readonly Gate[], cancellation: Cancellation): Promise<() => void> {
+  const passed: Gate[] = [];
+  const leave = () => {
+    for (const gate of passed) gate.leave();
+  };
+  try {
+    for (const gate of gates) {
+      await gate.enter(cancellation);
+      passed.push(gate);
+    }
+    return leave;
+  } catch (error) {
+    leave();
+    throw error;
+  }
+}
+
 export function createGate(maxInside: number, maxWaiting: number): Gate {
   let inside = 0;
   const line: (() => void)[] = [];

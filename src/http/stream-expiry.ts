@@ -2,8 +2,8 @@ import type { ExecutionResult } from 'graphql';
 import { isAuthenticated, type Principal } from '../auth/principal.ts';
 import { unauthenticated } from '../graphql/errors.ts';
 import type { Logger } from '../platform/log.ts';
+import { refusedResult } from './masked-result.ts';
 import type { OperationContext } from './request-state.ts';
-import { refusedResult } from './runner.ts';
 
 export interface StreamExpiryOptions {
   /** Whether the credentials still hold. A rejection is no answer: they are asked again. */

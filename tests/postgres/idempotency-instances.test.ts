@@ -17,12 +17,13 @@ import { subscribe, titlesOf } from '../support/subscriber.ts';
 const DUPLICATES = 50;
 /** The first field waits where api_keys is locked, before it has written anything; the second makes the post. */
 const BLOCKED =
-  'mutation ($title: String!) { createApiKey(name: "held", scopes: ["posts:read"]) { key } createPost(title: $title, body: "b") { id } }';
+  'mutation ($title: String!) { revokeApiKey(id: "00000000-0000-7000-8000-000000000000") createPost(title: $title, body: "b") { id } }';
 
 describe('Identical keyed mutations at two instances', () => {
   const app = useApp({
     settings: {
-      DATABASE_POOL_SIZE: '2',
+      // Half of them are for transactions: one is held up, and one is for all the others.
+      DATABASE_POOL_SIZE: '4',
       STATEMENT_TIMEOUT_MS: '30000',
       OPERATION_TIMEOUT_MS: '30000',
     },
@@ -34,7 +35,7 @@ describe('Identical keyed mutations at two instances', () => {
     return client;
   }
 
-  /** Keeps API keys from being made until it is let go. A table lock owns no transaction id: it holds no events back. */
+  /** Keeps API keys from being ended until it is let go. A table lock owns no transaction id: it holds no events back. */
   async function holdUp() {
     const client = await connect();
     await client.query('BEGIN');
@@ -52,7 +53,8 @@ describe('Identical keyed mutations at two instances', () => {
             },
             { timeout: 10_000 },
           )
-          .toBe(1),
+          // The note of a key's last use may wait as well.
+          .toBeGreaterThan(0),
       letGo: () => client.query('COMMIT'),
     };
   }

@@ -50,7 +50,7 @@ export class KeyLimitError extends Error {
 }
 
 /** Whoever else makes a key for the account waits until this transaction ends, and then counts what it has made. */
-const LOCK_ACCOUNT = statement<{ id: string }>(
+export const LOCK_ACCOUNT = statement<{ id: string }>(
   'api_keys_lock',
   'SELECT id FROM users WHERE id = $1 FOR NO KEY UPDATE',
 );

@@ -6,6 +6,7 @@ import { ApiError } from '../../graphql/errors.ts';
 import type { Database } from '../../platform/db/database.ts';
 import type { Logger } from '../../platform/log.ts';
 import type { AskedOperation } from '../asked-fields.ts';
+import { refusedResult } from '../masked-result.ts';
 import { operationOf } from '../operation.ts';
 import { holderOf, type OperationContext } from '../request-state.ts';
 import {
@@ -16,7 +17,7 @@ import {
   stringifyResult,
   withCost,
 } from '../result.ts';
-import { type Runner, refusedResult } from '../runner.ts';
+import type { Runner } from '../runner.ts';
 import { fingerprint } from './fingerprint.ts';
 import { parseIdempotencyKey } from './key.ts';
 import type { ReplayCheck } from './replay-check.ts';

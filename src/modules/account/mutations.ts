@@ -1,6 +1,7 @@
 import { builder } from '../../graphql/builder.ts';
 import { principalOf, unitOfWorkOf } from '../../graphql/context.ts';
 import { parseId } from '../../graphql/input.ts';
+import { ownAccount } from './locks.ts';
 import { changePassword, endApiKey, endGrant, endSession, makeApiKey } from './service.ts';
 import { ApiKey, type ApiKeyRow } from './type.ts';
 
@@ -20,6 +21,7 @@ const CreatedApiKey = builder
 builder.mutationFields((t) => ({
   createApiKey: t.field({
     session: true,
+    locks: ownAccount,
     type: CreatedApiKey,
     description:
       'Makes an API key for the viewer’s account, which may have 100 that are neither revoked nor expired: the next is BAD_USER_INPUT. Needs a session; otherwise FORBIDDEN.',
@@ -42,6 +44,7 @@ builder.mutationFields((t) => ({
   }),
   revokeApiKey: t.boolean({
     session: true,
+    locks: ownAccount,
     description:
       'Ends an API key of the viewer’s account for good. True where it was there, false where it was not (any more). Needs a session; otherwise FORBIDDEN.',
     args: { id: t.arg.id({ required: true, description: 'The id of the key, not the key itself.' }) },
@@ -52,6 +55,7 @@ builder.mutationFields((t) => ({
   }),
   revokeSession: t.boolean({
     session: true,
+    locks: ownAccount,
     description:
       'Ends a session of the viewer’s account, this one included. True where it was there, false where it was not (any more). Needs a session; otherwise FORBIDDEN.',
     args: { id: t.arg.id({ required: true, description: 'The id of the session.' }) },
@@ -62,6 +66,7 @@ builder.mutationFields((t) => ({
   }),
   revokeGrant: t.boolean({
     session: true,
+    locks: ownAccount,
     description:
       'Takes back what the viewer’s account has allowed an OAuth client, with every token that the client holds for it. True where it was there, false where it was not (any more). Needs a session; otherwise FORBIDDEN.',
     args: { id: t.arg.id({ required: true, description: 'The id of the grant.' }) },
@@ -72,6 +77,7 @@ builder.mutationFields((t) => ({
   }),
   changePassword: t.boolean({
     session: true,
+    locks: ownAccount,
     description:
       'Changes the password of the viewer’s account and ends its other sessions. True, always: a wrong current password is BAD_USER_INPUT and counts as a failed login. Needs a session; otherwise FORBIDDEN.',
     args: {

@@ -1,6 +1,7 @@
 import { builder } from '../../graphql/builder.ts';
 import { principalOf, unitOfWorkOf } from '../../graphql/context.ts';
 import { parseId } from '../../graphql/input.ts';
+import { postOfComment, postToChange } from '../post/locks.ts';
 import { createComment, deleteComment } from './service.ts';
 import { Comment } from './type.ts';
 
@@ -8,6 +9,7 @@ builder.mutationFields((t) => ({
   createComment: t.field({
     type: Comment,
     scope: 'comments:write',
+    locks: ({ postId }) => [postToChange(parseId(String(postId)))],
     description:
       'Comments on a post. NOT_FOUND where there is no such post. Needs the scope `comments:write`.',
     args: {
@@ -19,6 +21,7 @@ builder.mutationFields((t) => ({
   }),
   deleteComment: t.boolean({
     scope: 'comments:write',
+    locks: ({ id }) => [postOfComment(parseId(String(id)))],
     description:
       'Deletes a comment. For its author, the post’s author and admins. True where it was there, false where it was not (any more). Needs the scope `comments:write`.',
     args: { id: t.arg.id({ required: true, description: 'The comment’s id.' }) },

@@ -9,8 +9,14 @@ import type { CommentRow } from './type.ts';
 
 const BODY = { min: 1, max: 5_000 };
 
-/** Keeps the post from being deleted until the unit of work ends. */
-const HOLD_POST = statement<{ id: string }>('post_hold', 'SELECT id FROM posts WHERE id = $1 FOR KEY SHARE');
+/**
+ * Keeps the post until the unit of work ends, with the lock that counting its comments takes of it anyway. A weaker one
+ * would be shared by all who comment, and they would never let pass who wants to delete it.
+ */
+const HOLD_POST = statement<{ id: string }>(
+  'post_hold',
+  'SELECT id FROM posts WHERE id = $1 FOR NO KEY UPDATE',
+);
 
 /** Dated by the database: Prisma's client would take the clock of this machine. */
 const INSERT_COMMENT = statement<Pick<CommentRow, 'createdAt'>>(

@@ -1,6 +1,7 @@
 import { builder } from '../../graphql/builder.ts';
 import { type Context, principalOf, unitOfWorkOf } from '../../graphql/context.ts';
 import { parseId } from '../../graphql/input.ts';
+import { postToChange, postToDelete } from './locks.ts';
 import { createPost, deletePost, updatePost } from './service.ts';
 import { Post, type PostRow } from './type.ts';
 
@@ -35,6 +36,7 @@ builder.mutationFields((t) => ({
   updatePost: t.field({
     type: Post,
     scope: 'posts:write',
+    locks: ({ id }) => [postToChange(parseId(String(id)))],
     description:
       'Changes what is given of a post; absent and null leave it as it is. For its author and for admins. NOT_FOUND where there is no such post. Needs the scope `posts:write`.',
     args: {
@@ -52,6 +54,7 @@ builder.mutationFields((t) => ({
   }),
   deletePost: t.boolean({
     scope: 'posts:write',
+    locks: ({ id }) => [postToDelete(parseId(String(id)))],
     description:
       'Deletes a post and its comments. For its author and for admins. True where it was there, false where it was not (any more). Needs the scope `posts:write`.',
     args: { id: t.arg.id({ required: true, description: 'The post’s id.' }) },

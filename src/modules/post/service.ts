@@ -2,7 +2,7 @@ import type { Principal } from '../../auth/principal.ts';
 import { APPEND_EVENT } from '../../events/log.ts';
 import { forbidden, notFound } from '../../graphql/errors.ts';
 import { selectList } from '../../graphql/read/entity.ts';
-import { statement } from '../../platform/db/statement.ts';
+import { type Statement, statement } from '../../platform/db/statement.ts';
 import type { UnitOfWork } from '../../platform/db/unit-of-work.ts';
 import { newId } from '../../platform/uuid.ts';
 import { mayChangePost } from './policy.ts';
@@ -31,11 +31,14 @@ const INSERT_TAGGED_POST = statement<Made>(
    SELECT "commentCount", "createdAt" FROM post`,
 );
 
-/** Locks the post until the unit of work ends, so that what was checked still holds when it is written. */
-const LOCK_POST = statement<PostRow>(
-  'post_lock',
-  `SELECT ${selectList(postEntity)} FROM posts t WHERE t.id = $1 FOR UPDATE`,
-);
+/**
+ * Locks the post until the unit of work ends, so that what was checked still holds when it is written: as strongly as
+ * the write does by itself, and no more. References to a post that is changed may be made meanwhile.
+ */
+const lockPost = (strength: string): Statement<PostRow> =>
+  statement('post_lock', `SELECT ${selectList(postEntity)} FROM posts t WHERE t.id = $1 ${strength}`);
+const LOCK_TO_CHANGE = lockPost('FOR NO KEY UPDATE');
+const LOCK_TO_DELETE = lockPost('FOR UPDATE');
 
 export interface NewPost {
   readonly title: string;
@@ -77,7 +80,7 @@ export async function updatePost(
   if (title !== undefined) checkTitle(title);
   if (body !== undefined) checkBody(body);
   const tags = changes.tags === undefined ? undefined : checkTags(changes.tags);
-  const post = id === undefined ? undefined : (await work.query(LOCK_POST, [id]))[0];
+  const post = id === undefined ? undefined : (await work.query(LOCK_TO_CHANGE, [id]))[0];
   if (post === undefined) throw notFound('post');
   if (!mayChangePost(principal, post)) throw forbidden('Only the author and admins may change a post.');
   const { createdAt } = post;
@@ -106,7 +109,7 @@ export async function deletePost(
   principal: Principal,
   id: string | undefined,
 ): Promise<boolean> {
-  const post = id === undefined ? undefined : (await work.query(LOCK_POST, [id]))[0];
+  const post = id === undefined ? undefined : (await work.query(LOCK_TO_DELETE, [id]))[0];
   if (post === undefined) return false;
   if (!mayChangePost(principal, post)) throw forbidden('Only the author and admins may delete a post.');
   await work.withPrisma((prisma) => prisma.post.delete({ where: { id: post.id }, select: { id: true } }));

@@ -147,6 +147,12 @@ export function connectDatabase(kind: Database['kind'], server: DatabaseServer, 
       get prisma() {
         return prismaOn(client);
       },
+      begin(lockLimitMs) {
+        const begin = server.begin ?? 'BEGIN';
+        return lockLimitMs === undefined || kind === 'embedded'
+          ? begin
+          : `${begin}; SET LOCAL lock_timeout = ${lockLimitMs}`;
+      },
       query: (statement, values) => run(client, statement, values),
       queryAlone: (statement, values) => run(client, statement, values, server.alone),
       release: (error) => giveBack(client, error),

@@ -4,7 +4,7 @@ import pg from 'pg';
  * What went wrong with the database, as far as a caller can act on it. `unknown`: the connection was lost while
  * something was committed, which may be done or not. After any other nothing was changed.
  */
-export type DatabaseErrorKind = 'unavailable' | 'timeout' | 'conflict' | 'unknown' | 'other';
+export type DatabaseErrorKind = 'unavailable' | 'timeout' | 'locked' | 'conflict' | 'unknown' | 'other';
 
 /** The only error that leaves the database layer. The cause is for the log, never for a client. */
 export class DatabaseError extends Error {
@@ -18,7 +18,8 @@ export class DatabaseError extends Error {
 
 /** SQLSTATE codes and classes (PostgreSQL appendix A) and Node's socket errors. */
 const KINDS: readonly [RegExp, DatabaseErrorKind][] = [
-  [/^57014$|^55P03$/, 'timeout'],
+  [/^57014$/, 'timeout'],
+  [/^55P03$/, 'locked'],
   [/^40001$|^40P01$/, 'conflict'],
   [/^08|^57P0|^53|^25006$|^28|^3D000$/, 'unavailable'],
   [/^E(CONN|PIPE|HOSTUNREACH|NETUNREACH|TIMEDOUT|NOENT|AI_AGAIN|NOTFOUND)/, 'unavailable'],

@@ -8,6 +8,8 @@ import type { Parameter, Queryable, Statement } from './statement.ts';
 export interface Connection extends Queryable {
   readonly client: PoolClient;
   readonly prisma: PrismaClient;
+  /** What opens a transaction, with its limits; with one on how long it waits for each lock, in milliseconds. */
+  begin(lockLimitMs?: number): string;
   /** A statement outside of a transaction, which commits by itself. */
   queryAlone<Row>(statement: Statement<Row>, values: readonly Parameter[]): Promise<Row[]>;
   release(error?: Error): void;
@@ -16,6 +18,8 @@ export interface Connection extends Queryable {
 export interface UnitOfWorkOptions {
   /** Whether there is one statement and no more: it then commits by itself, without the trips of BEGIN and COMMIT. */
   readonly oneStatement?: boolean;
+  /** How long a statement waits for a lock; as long as it may run where absent. The embedded database has no such limit. */
+  readonly lockLimitMs?: number;
 }
 
 /**
@@ -26,6 +30,7 @@ export interface UnitOfWorkOptions {
 export class UnitOfWork implements Queryable {
   readonly #connect: () => Promise<Connection>;
   readonly #oneStatement: boolean;
+  readonly #lockLimitMs: number | undefined;
   readonly #cancellation: Cancellation | undefined;
   #connection: Promise<Connection> | undefined;
   /** Settles when the connection is free for the next statement. */
@@ -35,11 +40,12 @@ export class UnitOfWork implements Queryable {
 
   constructor(
     connect: () => Promise<Connection>,
-    { oneStatement = false }: UnitOfWorkOptions,
+    { oneStatement = false, lockLimitMs }: UnitOfWorkOptions,
     cancellation?: Cancellation,
   ) {
     this.#connect = connect;
     this.#oneStatement = oneStatement;
+    this.#lockLimitMs = lockLimitMs;
     this.#cancellation = cancellation;
   }
 
@@ -47,7 +53,7 @@ export class UnitOfWork implements Queryable {
     if (this.#ended) throw new Error('the unit of work has ended');
     this.#connection ??= this.#connect().then(async (connection) => {
       try {
-        await connection.client.query('BEGIN');
+        await connection.client.query(connection.begin(this.#lockLimitMs));
         return connection;
       } catch (error) {
         connection.release(error as Error);

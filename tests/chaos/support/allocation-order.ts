@@ -18,8 +18,8 @@ const CHANGES: Readonly<Record<string, readonly Change[]>> = {
   '/src/platform/db/unit-of-work.ts': [
     ['  #ended = false;', `  #ended = false;\n  #number = ${NUMBER_THEN};`],
     [
-      `await connection.client.query('BEGIN');`,
-      `await connection.client.query('BEGIN');
+      `await connection.client.query(connection.begin(this.#lockLimitMs));`,
+      `await connection.client.query(connection.begin(this.#lockLimitMs));
        await connection.client.query("SELECT set_config('chaos.number', '" + this.#number + "', true)");`,
     ],
   ],

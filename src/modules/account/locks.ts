@@ -1,0 +1,14 @@
+import { LOCK_ACCOUNT } from '../../auth/api-key/store.ts';
+import { principalOf } from '../../graphql/context.ts';
+import type { LockKind, NamedRow } from '../../graphql/row-locks.ts';
+
+/** Keys, sessions and grants that one operation ends are ended under the lock of their account. */
+const ACCOUNT: LockKind = {
+  rank: 2,
+  async take(work, _rows, context) {
+    await work.query(LOCK_ACCOUNT, [principalOf(context).userId]);
+  },
+};
+
+/** The lock of the caller's own account. */
+export const ownAccount = (): readonly NamedRow[] => [{ kind: ACCOUNT, id: 'own' }];

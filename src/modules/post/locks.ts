@@ -1,0 +1,35 @@
+import type { LockKind, NamedRow } from '../../graphql/row-locks.ts';
+import { type Statement, statement } from '../../platform/db/statement.ts';
+
+const COMMENT = 'comment';
+
+/** Sorted first and locked then, one after the other. A comment stands for its post, which never changes. */
+const lockPosts = (strength: string): Statement<{ id: string }> =>
+  statement(
+    'posts_lock',
+    `SELECT id FROM posts WHERE id = ANY(ARRAY(
+       SELECT unnest($1::uuid[]) UNION SELECT post_id FROM comments WHERE id = ANY($2::uuid[])))
+     ORDER BY id ${strength}`,
+  );
+const TO_CHANGE = lockPosts('FOR NO KEY UPDATE');
+const TO_DELETE = lockPosts('FOR UPDATE');
+
+/**
+ * All that is written below a post is written under the lock of the post: its columns, tags, comments and their count.
+ * The strongest lock that any of them needs is taken of all: none is made stronger later.
+ */
+const POSTS: LockKind = {
+  rank: 1,
+  async take(work, rows) {
+    const idsOf = (kind: string | undefined) =>
+      rows.flatMap(({ id, below }) => (id === undefined || below !== kind ? [] : [id]));
+    const lock = rows.some(({ deleted }) => deleted) ? TO_DELETE : TO_CHANGE;
+    await work.query(lock, [idsOf(undefined), idsOf(COMMENT)]);
+  },
+};
+
+/** The lock of a post that is about to be changed, or to have its comments changed. */
+export const postToChange = (id: string | undefined): NamedRow => ({ kind: POSTS, id });
+export const postToDelete = (id: string | undefined): NamedRow => ({ kind: POSTS, id, deleted: true });
+/** The lock of the post that a comment is on. */
+export const postOfComment = (id: string | undefined): NamedRow => ({ kind: POSTS, id, below: COMMENT });
