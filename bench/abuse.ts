@@ -26,7 +26,7 @@ async function onEmbedded(cleanup: AsyncDisposableStack): Promise<Abused> {
   const folder = await mkdtemp(join(tmpdir(), 'content-graph-abuse-'));
   cleanup.defer(() => rm(folder, { recursive: true, force: true }));
   const settings = { DATA_DIR: folder };
-  const { keys } = await prepare({ settings, size: EMBEDDED_SIZE, keys: CLIENTS, limited: true });
+  const { keys } = await prepare({ settings, size: EMBEDDED_SIZE, keys: CLIENTS + 1, limited: true });
   const server = await startServer({ file: PRODUCT.file, env: { ...productionSettings(), ...settings } });
   cleanup.defer(() => server.stop());
   return { server, keys };
@@ -44,13 +44,13 @@ async function abuse(title: string, abused: Abused): Promise<string> {
 }
 
 await withCleanup(async (cleanup) => {
-  const workspace = await openWorkspace(cleanup, { size: POSTGRES_SIZE, keys: CLIENTS, limited: true });
+  const workspace = await openWorkspace(cleanup, { size: POSTGRES_SIZE, keys: CLIENTS + 1, limited: true });
   const { server } = await startContestant(cleanup, workspace, PRODUCT);
   const parts = [
     await abuse('PostgreSQL', { server, keys: workspace.keys }),
     await abuse('Embedded database', await onEmbedded(cleanup)),
     versions(workspace.postgresVersion, workspace.postgresSettings),
   ];
-  const about = `Default settings, an account and a key for each of the ${CLIENTS} clients, each sending its next request as soon as the last is answered, for ${DURATION_MS / 1000} s.`;
+  const about = `Default settings, an account and a key for each of the ${CLIENTS} clients, each sending its next request as soon as the last is answered, and one more account for an ordinary client, for ${DURATION_MS / 1000} s.`;
   publish('Abuse', [about, ...parts].join('\n\n'), quick);
 });
