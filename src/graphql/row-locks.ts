@@ -48,7 +48,7 @@ function namedRows(info: Info): NamedRow[] {
 
 /**
  * Locks what the root fields of a mutation name, before the first of them runs: in the order of their ids and not of the
- * document, so that two operations never wait for each other (decision 13). A field alone takes its one lock itself.
+ * document, so that two operations never wait for each other (decision 14). A field alone takes its one lock itself.
  */
 export async function takeRowLocks(work: UnitOfWork, info: Info, context: Context): Promise<void> {
   if (hasOneField(info)) return;
