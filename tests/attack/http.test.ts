@@ -130,10 +130,44 @@ describe.each(WAYS)('credentials are those of one request, by %s (RFC 9112 secti
   });
 });
 
+describe.each(WAYS)('a path has one spelling, by %s (contract section 9)', (way) => {
+  it.each([
+    '/./graphql',
+    '/%2e/graphql',
+    '/x/../login',
+    '/health/../metrics',
+    '//graphql',
+    '/%67raphql',
+    '/oauth/./token',
+  ])('%s is not taken for another one', async (path) => {
+    const answer = await send(way, head(`GET ${path} HTTP/1.1`, AS_ADA, 'Connection: close'));
+    expect(statusesIn(answer)).toEqual([400]);
+    expect(answer).not.toContain(ada.email);
+  });
+});
+
+it.each(['gzip', 'identity, br', 'x'])(
+  'a body that is encoded (%s) is not taken for what it is not (contract section 9)',
+  async (coding) => {
+    const response = await service.fetch('/graphql', {
+      method: 'POST',
+      headers: {
+        authorization: `Bearer ${ada.key}`,
+        'content-type': 'application/json',
+        'content-encoding': coding,
+      },
+      body: QUERY,
+    });
+    expect(response.status).toBe(415);
+  },
+);
+
 describe.each(WAYS)('the host that a client names, by %s', (way) => {
   it('is there (RFC 9112 section 3.2)', async () => {
     const none = 'GET /health/live HTTP/1.1\r\nConnection: close\r\n\r\n';
     expect(statusesIn(await send(way, none))).toEqual([400]);
+    const twice = head('GET /health/live HTTP/1.1', 'Host: evil.example', 'Connection: close');
+    expect(statusesIn(await send(way, twice))).toEqual([400]);
     const markup = none.replace('\r\n', '\r\nHost: "><x>\r\n');
     expect(statusesIn(await send(way, markup))).toEqual([400]);
   });
