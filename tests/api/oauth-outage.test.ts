@@ -81,7 +81,7 @@ describe('while the database is down', () => {
     ['fails in a way of its own', new Error('a secret of the inside'), 500],
   ])('which %s, an authorization ends on a page, and the log has it in full', async (_how, error, status) => {
     const client = await oauthClient(app, { owner: await app.account() });
-    const instance = failing(error, 'oauth_record_upsert');
+    const instance = failing(error, 'oauth_record_insert_from');
     instance.fail();
     const { challenge } = PKCE();
     for (const response_mode of ['query', 'form_post']) {
