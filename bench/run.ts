@@ -14,6 +14,7 @@ const COMMANDS: Readonly<Record<string, string>> = {
   abuse: '100 clients with the most expensive query, slow clients, idle connections',
   probes: 'what hostile requests cost before they are refused',
   prices: 'database time a point of complexity, over 200 random queries',
+  anonymous: 'what floods of requests without credentials do to a client with a key',
   'login-timing': 'whether the time of a refused login tells if there is an account',
   profile: 'where the time goes under one workload (profile W0 … W4)',
 };

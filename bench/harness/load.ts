@@ -16,6 +16,8 @@ export interface LoadOptions {
   readonly requests: readonly Buffer[];
   readonly connections: number;
   readonly durationMs: number;
+  /** Looks at each answer; what it throws ends the run. By default anything but data does. */
+  readonly check?: (status: number, body: Buffer) => void;
 }
 
 const ERRORS = Buffer.from('"errors"');
@@ -45,7 +47,7 @@ function summary(latencies: number[], elapsedMs: number): Load {
 }
 
 /** A figure of refusals would look splendid: anything but data ends the run. */
-function check(status: number, body: Buffer): void {
+function checkData(status: number, body: Buffer): void {
   if (status === 200 && !body.includes(ERRORS)) return;
   throw new Error(`answered with ${status}: ${body.toString('utf8', 0, 500)}`);
 }
@@ -55,7 +57,13 @@ function openAll(count: number, port: number, onError: (error: Error) => void): 
 }
 
 /** Each connection sends its next request when the last one is answered: what the server can do at most. */
-export async function closedLoop({ port, requests, connections, durationMs }: LoadOptions): Promise<Load> {
+export async function closedLoop({
+  port,
+  requests,
+  connections,
+  durationMs,
+  check = checkData,
+}: LoadOptions): Promise<Load> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   const opened = await openAll(connections, port, reject);
   const latencies: number[] = [];
@@ -103,6 +111,7 @@ export async function openLoop({
   connections,
   durationMs,
   perSecond,
+  check = checkData,
 }: LoadOptions & { readonly perSecond: number }): Promise<Load> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   const opened = await openAll(connections, port, reject);

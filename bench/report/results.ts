@@ -10,6 +10,7 @@ const SECTIONS = [
   'Abuse',
   'Probes',
   'Prices',
+  'Anonymous floods',
 ] as const;
 
 export type Section = (typeof SECTIONS)[number];

@@ -65,11 +65,20 @@ export function useOAuth(options: OAuthPluginOptions): HttpPlugin {
     return response;
   }
 
+  /** The same for everybody, and dear to ask the library for. */
+  const metadata = new WeakMap<Provider, Record<string, unknown>>();
+
   async function discover(provider: Provider, request: Request, state: RequestState): Promise<Response> {
-    const plain = new Request(request.url);
-    const target = OAUTH_ROUTES.discovery.path;
-    const { response } = await calls.call(provider, { request: plain, state, target });
-    return jsonResponse(metadataOf((await response.json()) as Record<string, unknown>));
+    let known = metadata.get(provider);
+    if (known === undefined) {
+      const plain = new Request(request.url);
+      const target = OAUTH_ROUTES.discovery.path;
+      const { response } = await calls.call(provider, { request: plain, state, target });
+      if (!response.ok) return response;
+      known = metadataOf((await response.json()) as Record<string, unknown>);
+      metadata.set(provider, known);
+    }
+    return jsonResponse(known);
   }
 
   async function answer(route: OAuthRoute, uid: string, request: Request, state: RequestState) {

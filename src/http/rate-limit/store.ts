@@ -28,8 +28,8 @@ export interface BucketStore {
 const MAX_BUCKETS = 100_000;
 
 /** Buckets of this process alone. */
-export function memoryBuckets(clock: Clock): BucketStore {
-  const buckets = new LRUCache<string, BucketState>({ max: MAX_BUCKETS });
+export function memoryBuckets(clock: Pick<Clock, 'elapsedMs'>, max = MAX_BUCKETS): BucketStore {
+  const buckets = new LRUCache<string, BucketState>({ max });
 
   function stateOf(name: string, nowMs: number): BucketState {
     let state = buckets.get(name);

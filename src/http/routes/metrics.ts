@@ -1,10 +1,12 @@
 import { timingSafeEqual } from 'node:crypto';
 import { ApiError, forbidden, unauthenticated } from '../../graphql/errors.ts';
+import { systemClock } from '../../platform/clock.ts';
 import { isLoopbackHost } from '../../platform/config.ts';
 import type { Logger } from '../../platform/log.ts';
 import type { Metrics } from '../../platform/metrics.ts';
 import { errorResponse } from '../error-response.ts';
 import type { HttpPlugin, RequestState } from '../request-state.ts';
+import { sharedText } from '../shared-text.ts';
 
 export interface MetricsRouteOptions {
   readonly metrics: Metrics;
@@ -33,6 +35,9 @@ export function useMetricsRoute({
   isSecure,
   log,
 }: MetricsRouteOptions): HttpPlugin {
+  // Milliseconds a time: the figures of the process are read from the operating system.
+  const text = sharedText(() => registry.metrics(), systemClock);
+
   /** Why the request gets no metrics; undefined where it does. */
   function refusalOf(request: Request, state: RequestState): ApiError | undefined {
     if (isLocal(state)) return undefined;
@@ -57,9 +62,7 @@ export function useMetricsRoute({
       }
       const refusal = refusalOf(request, state);
       if (refusal !== undefined) return endResponse(errorResponse(refusal, state, log));
-      return endResponse(
-        new Response(await registry.metrics(), { headers: { 'content-type': registry.contentType } }),
-      );
+      return endResponse(new Response(await text(), { headers: { 'content-type': registry.contentType } }));
     },
   };
 }

@@ -1,0 +1,117 @@
+/**
+ * What floods of requests without credentials do to a client that has some: 3,000 a second to each route that answers
+ * anybody, beside a keyed query at a fixed rate. The query alone is measured before each, since the machine is not
+ * always the same.
+ */
+import { setPriority } from 'node:os';
+import { ANONYMOUS, type AnonymousRequest } from './anonymous/requests.ts';
+import { PRODUCT, startContestant } from './contestants.ts';
+import { openWorkspace } from './data/workspace.ts';
+import { withCleanup } from './harness/cleanup.ts';
+import { postRequest } from './harness/connection.ts';
+import { closedLoop, type Load, median, openLoop } from './harness/load.ts';
+import { figure, table } from './report/markdown.ts';
+import { progress, publish } from './report/results.ts';
+import { versions } from './report/versions.ts';
+
+const quick = process.argv.includes('--quick');
+const SIZE = { users: 1_000, posts: 20_000 };
+const FLOOD_PER_SECOND = 3_000;
+const FLOOD_CONNECTIONS = 64;
+const KEYED_PER_SECOND = 200;
+const KEYED_CONNECTIONS = 16;
+const KEYED_QUERY = '{ posts(limit: 20) { id title author { name } } }';
+const WARM_UP_MS = quick ? 1_000 : 5_000;
+const ALONE_MS = quick ? 1_000 : 3_000;
+const BESIDE_MS = quick ? 2_000 : 5_000;
+const MAX_RATIO = 10;
+const FIRST = -15;
+
+/** How often each status was answered. */
+class Statuses {
+  readonly #counts = new Map<number, number>();
+  readonly add = (status: number): void => {
+    this.#counts.set(status, (this.#counts.get(status) ?? 0) + 1);
+  };
+
+  of(status: number): number {
+    return this.#counts.get(status) ?? 0;
+  }
+
+  toString(): string {
+    const entries = [...this.#counts].toSorted(([a], [b]) => a - b);
+    return entries.map(([status, count]) => `${status}: ${count}`).join(', ');
+  }
+}
+
+interface Beside {
+  readonly keyed: Load;
+  readonly keyedStatuses: Statuses;
+  readonly flood: Load;
+  readonly floodStatuses: Statuses;
+}
+
+await withCleanup(async (cleanup) => {
+  progress('loading');
+  const workspace = await openWorkspace(cleanup, { size: SIZE });
+  const { server } = await startContestant(cleanup, workspace, PRODUCT);
+  // What the generator is late with, because it got no processor, would be told of the server.
+  if (process.getuid?.() === 0) setPriority(FIRST);
+  const { port } = server;
+  const [key = ''] = workspace.keys;
+  const requests = [postRequest('/graphql', { query: KEYED_QUERY }, { authorization: `Bearer ${key}` })];
+  const query = { port, requests, connections: KEYED_CONNECTIONS, perSecond: KEYED_PER_SECOND };
+
+  async function beside({ bytes }: AnonymousRequest): Promise<Beside> {
+    const keyedStatuses = new Statuses();
+    const floodStatuses = new Statuses();
+    const [keyed, flood] = await Promise.all([
+      openLoop({ ...query, durationMs: BESIDE_MS, check: keyedStatuses.add }),
+      openLoop({
+        port,
+        requests: [bytes],
+        connections: FLOOD_CONNECTIONS,
+        perSecond: FLOOD_PER_SECOND,
+        durationMs: BESIDE_MS,
+        check: floodStatuses.add,
+      }),
+    ]);
+    return { keyed, keyedStatuses, flood, floodStatuses };
+  }
+
+  await closedLoop({ ...query, durationMs: WARM_UP_MS });
+  for (const { bytes } of ANONYMOUS)
+    await openLoop({ ...query, requests: [bytes], durationMs: WARM_UP_MS / 10, check: () => undefined });
+
+  const alone: Load[] = [];
+  const measured: (Beside & { readonly name: string })[] = [];
+  for (const request of ANONYMOUS) {
+    alone.push(await openLoop({ ...query, durationMs: ALONE_MS }));
+    measured.push({ name: request.name, ...(await beside(request)) });
+    const { keyed, keyedStatuses, floodStatuses } = measured.at(-1) as Beside;
+    progress(`${request.name}: p99 ${figure(keyed.p99Ms)} ms; ${keyedStatuses}; ${floodStatuses}`);
+  }
+
+  const p99Alone = median(alone.map(({ p99Ms }) => p99Ms));
+  const rows = measured.map(({ name, keyed, keyedStatuses, flood, floodStatuses }) => {
+    const ratio = keyed.p99Ms / p99Alone;
+    return [
+      name,
+      flood.perSecond.toFixed(0),
+      `${floodStatuses}`,
+      figure(keyed.p50Ms),
+      figure(keyed.p99Ms),
+      `${figure(ratio)}${ratio <= MAX_RATIO ? '' : ' (!)'}`,
+      `${keyedStatuses}${keyedStatuses.of(503) === 0 ? '' : ' (!)'}`,
+    ];
+  });
+  const text = [
+    `\`${KEYED_QUERY}\` with a key at ${KEYED_PER_SECOND} a second, beside ${FLOOD_PER_SECOND} requests a second without credentials from the same address, ${BESIDE_MS / 1000} s each. Alone, before each of them: p50 ${figure(median(alone.map(({ p50Ms }) => p50Ms)))} ms, p99 ${figure(p99Alone)} ms (medians). Aim: p99 at most ${MAX_RATIO} times that, and no 503; beyond it, (!).`,
+    table(
+      ['flood', 'a second', 'answered with', 'p50, ms', 'p99, ms', 'p99 ÷ alone', 'the query’s answers'],
+      rows,
+    ),
+    versions(workspace.postgresVersion, workspace.postgresSettings),
+  ].join('\n\n');
+  publish('Anonymous floods', text, quick);
+});
