@@ -254,7 +254,11 @@ export function createApp({
       try {
         if (!front.takes(request.method, pathname + search, fields))
           return await yoga.handleRequest(request, { state });
-        const response = await front.answer(fields, new Uint8Array(await request.arrayBuffer()), state);
+        const body = new Uint8Array(await request.arrayBuffer());
+        const response = await front.answer(
+          { method: request.method, target: pathname + search, fields, body },
+          state,
+        );
         return response instanceof PlainResponse
           ? new Response(response.text, { status: response.status, headers: [...response.headers] })
           : response;
@@ -264,7 +268,7 @@ export function createApp({
     },
     front: {
       takes: front.takes,
-      answer: async (fields, body, arrival) => front.answer(fields, body, arrived(arrival)),
+      answer: async (plain, arrival) => front.answer(plain, arrived(arrival)),
     },
     handle: async (request, arrival) => yoga.handleRequest(request, { state: arrived(arrival) }),
     listensAt(listening) {

@@ -15,12 +15,28 @@ export interface FrontOptions {
   readonly log: Logger;
 }
 
-/** The short way for the request that nearly all are: a JSON POST that wants JSON, from no browser page elsewhere. */
+/** A request as Node's parser gives it, with its body. */
+export interface PlainArrival {
+  readonly method: string;
+  /** Path and query. */
+  readonly target: string;
+  readonly fields: HeaderFields;
+  readonly body: Uint8Array;
+}
+
+/**
+ * The short way for the requests that nearly all are, from no browser page elsewhere: a JSON POST that wants JSON, and
+ * whatever is not GraphQL, so that floods of it are cheap.
+ */
 export interface Front {
   /** Whether a request can go the short way. The rest goes through Yoga's own HTTP handling. */
   takes(method: string | undefined, target: string | undefined, fields: HeaderFields): boolean;
-  answer(fields: HeaderFields, body: Uint8Array, state: RequestState): Promise<PlainResponse | Response>;
+  answer(arrival: PlainArrival, state: RequestState): Promise<PlainResponse | Response>;
 }
+
+/** A path of plain segments, and whatever query: what it says is what any reader of it takes it for. */
+const PLAIN_TARGET = /^(?:\/\.?[\w-]+(?:\.[\w-]+)*)+(?:\?[\x21\x24-\x7e]*)?$/;
+const PLAIN_METHODS = new Set<string | undefined>(['GET', 'POST']);
 
 type Hook<Name extends 'onRequest' | 'onRequestParse' | 'onResponse'> = NonNullable<HttpPlugin[Name]>;
 type Payload<Name extends 'onRequest' | 'onRequestParse' | 'onResponse'> = Parameters<Hook<Name>>[0];
@@ -42,10 +58,19 @@ export function createFront({ engine, plugins, respond, path, log }: FrontOption
   const onRequestParse = hooksOf(plugins, 'onRequestParse');
   const onResponse = hooksOf(plugins, 'onResponse');
   const { href, pathname, searchParams } = new URL(path, 'http://localhost');
-  /** What plugins look at of the address, which is always the same: the getters of a URL compute. */
-  const url = { href, pathname, searchParams };
+  /** What plugins look at of an address. That of GraphQL is always the same: the getters of a URL compute. */
+  const graphqlUrl = { href, pathname, searchParams };
+  const urlOf = (target: string) => (target === path ? graphqlUrl : new URL(target, href));
 
-  async function handle(request: Request, serverContext: ServerContext): Promise<PlainResponse | Response> {
+  function isGraphql(target: string): boolean {
+    return target.startsWith(path) && (target.length === path.length || target[path.length] === '?');
+  }
+
+  async function handle(
+    request: Request,
+    url: Pick<URL, 'href' | 'pathname' | 'searchParams'>,
+    serverContext: ServerContext,
+  ): Promise<PlainResponse | Response> {
     let ended: Response | undefined;
     const endResponse = (response: Response) => {
       ended = response;
@@ -56,10 +81,14 @@ export function createFront({ engine, plugins, respond, path, log }: FrontOption
       if (waiting !== undefined) await waiting;
       if (ended !== undefined) return ended;
     }
-    return respond(await run(request, serverContext), request, serverContext.state, PlainResponse);
+    return respond(await run(request, url, serverContext), request, serverContext.state, PlainResponse);
   }
 
-  async function run(request: Request, serverContext: ServerContext): Promise<ExecutionResult> {
+  async function run(
+    request: Request,
+    url: Pick<URL, 'href' | 'pathname' | 'searchParams'>,
+    serverContext: ServerContext,
+  ): Promise<ExecutionResult> {
     let parse: Parameters<Payload<'onRequestParse'>['setRequestParser']>[0] | undefined;
     const setRequestParser = (parser: typeof parse) => {
       parse = parser;
@@ -81,18 +110,20 @@ export function createFront({ engine, plugins, respond, path, log }: FrontOption
   }
 
   return {
-    takes: (method, target, fields) =>
-      method === 'POST' &&
-      target === path &&
-      fields.origin === undefined &&
-      // The engine here knows no subscriptions.
-      negotiate(String(fields.accept ?? '')) !== 'text/event-stream',
-    async answer(fields, body, state) {
-      const request = new PlainRequest(href, fields, body) as unknown as Request;
+    takes(method, target, fields) {
+      if (target === undefined || fields.origin !== undefined) return false;
+      if (target === path)
+        // The engine here knows no subscriptions.
+        return method === 'POST' && negotiate(String(fields.accept ?? '')) !== 'text/event-stream';
+      return PLAIN_METHODS.has(method) && !isGraphql(target) && PLAIN_TARGET.test(target);
+    },
+    async answer({ method, target, fields, body }, state) {
+      const url = urlOf(target);
+      const request = new PlainRequest(method, url.href, fields, body) as unknown as Request;
       const serverContext = { state };
       let response: PlainResponse | Response;
       try {
-        response = await handle(request, serverContext);
+        response = await handle(request, url, serverContext);
       } catch (error) {
         response = errorResponse(error, state, log);
       }

@@ -4,19 +4,19 @@ import { Request } from '@whatwg-node/fetch';
 import type { Logger } from '../platform/log.ts';
 import { BodyBudget } from './body-budget.ts';
 import { answerClientError } from './client-error.ts';
-import type { Front } from './front.ts';
+import type { Front, PlainArrival } from './front.ts';
 import { type ReceivedBody, receiveBody } from './node-body.ts';
 import { sendResponse } from './node-response.ts';
 import { DRAIN_LIMIT_MS } from './node-stream.ts';
 import type { Hold, PendingResponses } from './pending-responses.ts';
-import type { HeaderFields, PlainResponse } from './plain-http.ts';
+import type { PlainResponse } from './plain-http.ts';
 import { addressOf, badAddress, namesHost } from './request-head.ts';
 import type { Arrival } from './request-state.ts';
 
 /** The short way, from a socket. */
 export interface SocketFront {
   takes: Front['takes'];
-  answer(fields: HeaderFields, body: Uint8Array, arrival: Arrival): Promise<PlainResponse | Response>;
+  answer(plain: PlainArrival, arrival: Arrival): Promise<PlainResponse | Response>;
 }
 
 export interface NodeServerOptions {
@@ -80,7 +80,8 @@ export function createNodeServer({
       const close = refusal !== undefined || malformed !== undefined;
       const sending = { head: method === 'HEAD', close, streams, hold };
       if (front !== undefined && short) {
-        const response = await front.answer(headers, bytes ?? NO_BODY, { peerAddress, refusal, hold });
+        const plain = { method, target: url ?? '/', fields: headers, body: bytes ?? NO_BODY };
+        const response = await front.answer(plain, { peerAddress, refusal, hold });
         return sendResponse(response, outgoing, sending);
       }
       const gone = new AbortController();

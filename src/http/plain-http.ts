@@ -1,6 +1,6 @@
 /**
- * Requests and responses as far as the plugins look at them. A JSON POST needs no more of the Fetch API than this, and
- * the real classes cost as much as the rest of such a request.
+ * Requests and responses as far as the plugins look at them. Most requests need no more of the Fetch API than this, and
+ * the real classes cost as much as the rest of a short query.
  */
 
 /** Header fields by lower-case name, as Node's parser gives them. */
@@ -28,14 +28,15 @@ class RequestHeaders {
   }
 }
 
-/** A POST whose body is in. */
+/** A request whose body is in. */
 export class PlainRequest {
-  readonly method = 'POST';
+  readonly method: string;
   readonly url: string;
   readonly headers: RequestHeaders;
   readonly #body: Uint8Array;
 
-  constructor(url: string, fields: HeaderFields, body: Uint8Array) {
+  constructor(method: string, url: string, fields: HeaderFields, body: Uint8Array) {
+    this.method = method;
     this.url = url;
     this.headers = new RequestHeaders(fields);
     this.#body = body;

@@ -1,0 +1,45 @@
+import { describe, expect, it } from 'vitest';
+import { useApp } from '../support/app.ts';
+
+const app = useApp();
+const takes = (method: string, target: string, fields: Record<string, string> = {}) =>
+  app.app.front.takes(method, target, fields);
+
+describe('the short way, which keeps floods of what anybody may send cheap', () => {
+  it.each([
+    ['POST', '/graphql'],
+    ['GET', '/health/live'],
+    ['GET', '/health/ready?x=1'],
+    ['GET', '/metrics'],
+    ['GET', '/.well-known/oauth-authorization-server'],
+    ['GET', '/oauth/authorize?client_id=a&state=%20'],
+    ['POST', '/oauth/token'],
+    ['POST', '/login'],
+    ['GET', '/favicon.ico?api_key=x'],
+    ['GET', '/nowhere/at/all'],
+    ['GET', '/graphql-of-another-kind'],
+  ])('is taken by %s %s', (method, target) => {
+    expect(takes(method, target)).toBe(true);
+  });
+
+  it.each([
+    ['GET', '/graphql?query={__typename}'],
+    ['POST', '/graphql?x'],
+    ['OPTIONS', '/login'],
+    ['HEAD', '/health/live'],
+    ['GET', '//elsewhere.example/'],
+    ['GET', '/./metrics'],
+    ['GET', '/health/../metrics'],
+    ['GET', '/%6detrics'],
+    ['GET', '/metrics/'],
+    ['GET', '/metrics?a#b'],
+    ['GET', 'http://elsewhere.example/metrics'],
+    ['GET', '/'],
+  ])('is not taken by %s %s', (method, target) => {
+    expect(takes(method, target)).toBe(false);
+  });
+
+  it('is not taken by what pages of other origins send', () => {
+    expect(takes('POST', '/login', { origin: 'https://elsewhere.example' })).toBe(false);
+  });
+});
