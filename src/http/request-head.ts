@@ -25,6 +25,17 @@ export function namesHost({ httpVersion, headers: { host }, rawHeaders }: Incomi
   return host === undefined ? httpVersion === '1.0' : isHost(host);
 }
 
+const ABSOLUTE_FORM = /^https?:\/\/([^/?#]*)(\/.*)$/i;
+
+/**
+ * The target as a path, also of an absolute one, which every server accepts (RFC 9112 section 3.2.2). One that names
+ * another host than the Host header is left as it is, and is no path: a proxy in front may have gone by either.
+ */
+function originForm(url: string, host: string): string {
+  const [, authority, path] = ABSOLUTE_FORM.exec(url) ?? [];
+  return path !== undefined && authority?.toLowerCase() === host.toLowerCase() ? path : url;
+}
+
 /**
  * The address asked for, as a URL; undefined where the target is not a path in normal form (contract section 9). Routes
  * go by the path as a URL has it, while proxies, logs and caches may go by the path as it came: there is one way to
@@ -34,9 +45,10 @@ export function addressOf({
   url = '',
   headers: { host = 'localhost' },
 }: IncomingMessage): string | undefined {
-  const address = `http://${host}${url}`;
-  const end = url.indexOf('?');
-  const path = end < 0 ? url : url.slice(0, end);
+  const target = originForm(url, host);
+  const address = `http://${host}${target}`;
+  const end = target.indexOf('?');
+  const path = end < 0 ? target : target.slice(0, end);
   if (!path.startsWith('/') || NOT_NORMAL.test(path) || !URL.canParse(address)) return undefined;
   // Dot segments, backslashes, spaces, a fragment: whatever a URL writes in another way.
   return new URL(address).pathname === path ? address : undefined;

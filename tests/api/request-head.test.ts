@@ -67,7 +67,9 @@ describe('a path that is not in normal form', () => {
     '/health\\live',
     '\\graphql',
     'graphql',
-    'http://localhost/graphql',
+    'http://localhost/x/../graphql',
+    'http://localhost//graphql',
+    'http://localhost',
     'http://evil.example/metrics',
     'https:/graphql',
     '/gra%phql',
@@ -103,6 +105,13 @@ describe('a path that is not in normal form', () => {
       const { status, body } = await send({ target: `/graphql?query=${query}${more}` });
       expect([more, status, JSON.parse(body)]).toEqual([more, 200, { data: { __typename: 'Query' } }]);
     }
+  });
+
+  it('may be written with the host before it, as every server accepts it', async () => {
+    const { status, body } = await send({ method: 'POST', target: 'http://localhost/graphql', body: QUERY });
+    expect([status, JSON.parse(body)]).toEqual([200, { data: { __typename: 'Query' } }]);
+    const { status: found } = await send({ target: 'HTTP://LOCALHOST/health/live?x=1' });
+    expect(found).toBe(200);
   });
 
   it('is not one that merely leads nowhere', async () => {
