@@ -61,7 +61,7 @@ import { createMetrics } from './platform/metrics.ts';
 import { buildSchema } from './schema.ts';
 
 const ENDPOINT = '/graphql';
-/** Contract section 9: one operation holds at most that many times an answer in memory. */
+/** Contract section 5: one operation holds at most that many times an answer in memory. */
 const MAX_HELD_ANSWERS = 4;
 /** Contract section 5: each hash takes 19 MiB and a core for tens of milliseconds. The line is a second long. */
 const PASSWORD_HASHES = { atATime: 2, waiting: 32 };

@@ -7,11 +7,11 @@ import type { UnitOfWork } from '../platform/db/unit-of-work.ts';
 import { unauthenticated } from './errors.ts';
 
 /**
- * The ways that lead to an answer: `short_way` a request past Yoga's own HTTP handling, `whole_answer` a query that the
+ * The ways that lead to an answer: `fast_path` a request past Yoga's own HTTP handling, `whole_answer` a query that the
  * database answers by itself, `one_statement` a mutation that is one statement, `look_ahead` a root field read with all
  * that it selects, `loaders` one that is left to its resolver and to loaders.
  */
-export type AnswerPath = 'short_way' | 'whole_answer' | 'one_statement' | 'look_ahead' | 'loaders';
+export type AnswerPath = 'fast_path' | 'whole_answer' | 'one_statement' | 'look_ahead' | 'loaders';
 
 /** What every resolver gets. A new one is made for each operation and, in a subscription, for each event. */
 export interface Context {

@@ -66,7 +66,7 @@ export function exceeded(
   });
 }
 
-/** The refusal of an answer of so many bytes, or more (contract section 9). */
+/** The refusal of an answer of so many bytes, or more (contract section 5). */
 export function answerTooLarge(bytes: number, maximum: number): ApiError {
   return exceeded('COMPLEXITY_LIMIT', 'The bytes of the answer are at least', bytes, maximum);
 }

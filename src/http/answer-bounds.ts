@@ -13,7 +13,7 @@ export interface AnswerBoundsOptions {
   readonly limits: CostCeilings;
 }
 
-/** How large answers may be, before they are built and once they are (contract section 9, bounds on size). */
+/** How large answers may be, before they are built and once they are (contract section 5). */
 export interface AnswerBounds {
   /** What an answer holds that is none of a request's own, such as an event's. */
   hold(): Hold;

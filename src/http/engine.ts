@@ -29,7 +29,7 @@ export function createEngine({ schema, check, contextOf, execute }: EngineOption
     const errors = check.validate(initial, document);
     if (errors.length > 0) return { errors };
     const context = contextOf(initial);
-    context.onPath('short_way');
+    context.onPath('fast_path');
     return execute({
       schema,
       document,

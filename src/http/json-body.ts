@@ -39,7 +39,7 @@ function checkContentType(header: string | null): void {
   }
 }
 
-/** A body is taken as it is (contract section 9): what a decoder would make of it has no limit of its own. */
+/** A body is taken as it is (contract section 2): what a decoder would make of it has no limit of its own. */
 export function checkContentEncoding(headers: Pick<Headers, 'has'>): void {
   if (headers.has('content-encoding'))
     throw badRequest('The body must come without a Content-Encoding.', 415, {

@@ -111,7 +111,7 @@ function tooMuchRead(value: number, maximum: number): ApiError {
 
 /**
  * The answers that are being built or wait for their readers: what all of them hold together and each account's part
- * of it are bounded, and readers that are too slow are cut off (contract section 9).
+ * of it are bounded, and readers that are too slow are cut off (contract section 5).
  */
 export class PendingResponses {
   readonly maxReceivedBytes: number;

@@ -37,7 +37,7 @@ function originForm(url: string, host: string): string {
 }
 
 /**
- * The address asked for, as a URL; undefined where the target is not a path in normal form (contract section 9). Routes
+ * The address asked for, as a URL; undefined where the target is not a path in normal form (contract section 2). Routes
  * go by the path as a URL has it, while proxies, logs and caches may go by the path as it came: there is one way to
  * write each.
  */

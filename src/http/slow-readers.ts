@@ -1,4 +1,4 @@
-/** A reader of a waiting answer takes that much in the time it is given, or it is cut off (contract section 9). */
+/** A reader of a waiting answer takes that much in the time it is given, or it is cut off (contract section 5). */
 const LEAST_TAKEN_BYTES = 262_144;
 const CHECK_INTERVAL_MS = 250;
 /** A reader that was slower than that, for as long at least, makes room for others where there is none. */

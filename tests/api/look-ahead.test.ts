@@ -172,7 +172,7 @@ describe('look-ahead', () => {
       // The comparison means something only where most of the queries return data.
       expect(data200).toBeGreaterThan(QUERIES / 3);
       for (const each of [paths, sized])
-        each.expectAtLeast(LEAST, ['short_way', 'whole_answer', 'look_ahead']);
+        each.expectAtLeast(LEAST, ['fast_path', 'whole_answer', 'look_ahead']);
       slow.expectAtLeast(LEAST, ['loaders']);
       expect([...slow.taken.keys()]).toEqual(['loaders']);
     },
@@ -200,7 +200,7 @@ describe('look-ahead', () => {
         }),
         { numRuns: MUTATIONS },
       );
-      paths.expectAtLeast(LEAST, ['short_way', 'one_statement']);
+      paths.expectAtLeast(LEAST, ['fast_path', 'one_statement']);
       expect([...slow.taken.keys()]).toEqual([]);
     },
     RUNS * 1_000,

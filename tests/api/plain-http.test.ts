@@ -118,7 +118,7 @@ describe('Strict-Transport-Security', () => {
   });
 });
 
-/** Contract section 9: nobody but the peers of TRUST_PROXY says where a request comes from, or that it is local. */
+/** Contract section 2: nobody but the peers of TRUST_PROXY says where a request comes from, or that it is local. */
 describe('a request that a proxy on this machine passes on', () => {
   const forgetful = useApp({
     settings: {

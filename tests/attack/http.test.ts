@@ -130,7 +130,7 @@ describe.each(WAYS)('credentials are those of one request, by %s (RFC 9112 secti
   });
 });
 
-describe.each(WAYS)('a path has one spelling, by %s (contract section 9)', (way) => {
+describe.each(WAYS)('a path has one spelling, by %s (contract section 2)', (way) => {
   it.each([
     '/./graphql',
     '/%2e/graphql',
@@ -147,7 +147,7 @@ describe.each(WAYS)('a path has one spelling, by %s (contract section 9)', (way)
 });
 
 it.each(['gzip', 'identity, br', 'x'])(
-  'a body that is encoded (%s) is not taken for what it is not (contract section 9)',
+  'a body that is encoded (%s) is not taken for what it is not (contract section 2)',
   async (coding) => {
     const response = await service.fetch('/graphql', {
       method: 'POST',

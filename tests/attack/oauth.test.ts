@@ -75,7 +75,7 @@ describe('an authorization request is refused', () => {
       'invalid_target',
     ],
     ['without anybody being asked', 'contract section 3', { prompt: 'none' }, 'login_required'],
-    ['with kilobytes of state', 'contract section 9', { state: 'x'.repeat(2_500) }, 'invalid_request'],
+    ['with kilobytes of state', 'contract section 5', { state: 'x'.repeat(2_500) }, 'invalid_request'],
   ])('%s (%s)', async (_attack, _rule, extra, error) => {
     expect(await ledTo(authorizeUrl(client, { challenge, extra }))).toEqual({ to: REDIRECT_URI, error });
   });

@@ -44,7 +44,7 @@ export function maxFields({ maxTokens }: OperationLimits): number {
   return 2 * maxTokens;
 }
 
-/** Contract section 9. Names come back in answers and errors, as often as there are rows. */
+/** Contract section 5. Names come back in answers and errors, as often as there are rows. */
 const MAX_NAME_LENGTH = 100;
 
 /**

@@ -37,7 +37,7 @@ const ANSWER_MS = 2_000;
 /** An administration command may have the embedded folder as the service starts; it is done within seconds. */
 const FOLDER_PATIENCE_MS = 10_000;
 
-/** What an operator has to know of the embedded database (contract section 9). */
+/** What an operator has to know of the embedded database (contract section 8). */
 const DURABILITY =
   'the embedded database keeps what it has answered through the death of the process and, on a disk that keeps what it has flushed, through a loss of power; it does not survive the loss of the disk, so keep copies of DATA_DIR';
 
