@@ -10,7 +10,7 @@ import { sendResponse } from './node-response.ts';
 import { DRAIN_LIMIT_MS } from './node-stream.ts';
 import type { Hold, PendingResponses } from './pending-responses.ts';
 import type { PlainResponse } from './plain-http.ts';
-import { addressOf, badAddress, namesHost } from './request-head.ts';
+import { addressOf, badAddress, fieldsOf, namesHost } from './request-head.ts';
 import type { Arrival } from './request-state.ts';
 
 /** The short way, from a socket. */
@@ -61,7 +61,8 @@ export function createNodeServer({
   const budget = new BodyBudget(maxBufferedBodyBytes);
 
   async function respond(incoming: IncomingMessage, outgoing: ServerResponse, hold: Hold): Promise<void> {
-    const { method = 'GET', url, headers } = incoming;
+    const { method = 'GET', url } = incoming;
+    const headers = fieldsOf(incoming);
     const named = namesHost(incoming);
     const short = named && headers.host !== undefined && front?.takes(method, url, headers) === true;
     const address = named && !short ? addressOf(incoming) : undefined;

@@ -1,4 +1,4 @@
-import type { IncomingMessage } from 'node:http';
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { ApiError } from '../graphql/errors.ts';
 import { remember } from '../platform/remember.ts';
 
@@ -9,20 +9,32 @@ const HOST = /^(?:\[[\da-f:.]+\]|[\w.-]+)(?::\d{1,5})?$/i;
 
 const isHost = remember((host) => HOST.test(host) && URL.canParse(`http://${host}/`));
 
-/** Whether there is one Host at most: Node keeps the first of several, a proxy in front perhaps the last. */
-function hasOneHost(rawHeaders: readonly string[]): boolean {
-  let hosts = 0;
+/** How often a header field comes: Node keeps the first of several, a proxy in front perhaps the last. */
+function occurrences(rawHeaders: readonly string[], lowerCaseName: string): number {
+  let found = 0;
   for (let index = 0; index < rawHeaders.length; index += 2) {
     const name = rawHeaders[index] ?? '';
-    if (name.length === 4 && name.toLowerCase() === 'host') hosts += 1;
+    if (name.length === lowerCaseName.length && name.toLowerCase() === lowerCaseName) found += 1;
   }
-  return hosts <= 1;
+  return found;
 }
 
 /** Whether the request names the host as it must (RFC 9112 section 3.2): HTTP/1.0 knows none. */
 export function namesHost({ httpVersion, headers: { host }, rawHeaders }: IncomingMessage): boolean {
-  if (!hasOneHost(rawHeaders)) return false;
+  if (occurrences(rawHeaders, 'host') > 1) return false;
   return host === undefined ? httpVersion === '1.0' : isHost(host);
+}
+
+/**
+ * The header fields as Node gives them, but for several Authorization fields: they are joined, as any reader of a list
+ * may (RFC 9110 section 5.3), which makes none of them count (contract section 3).
+ */
+export function fieldsOf({ headers, rawHeaders }: IncomingMessage): IncomingHttpHeaders {
+  if (headers.authorization === undefined || occurrences(rawHeaders, 'authorization') === 1) return headers;
+  const values = rawHeaders.filter(
+    (_, index) => rawHeaders[index - 1]?.toLowerCase() === 'authorization' && index % 2 === 1,
+  );
+  return { ...headers, authorization: values.join(', ') };
 }
 
 const ABSOLUTE_FORM = /^https?:\/\/([^/?#]*)(\/.*)$/i;

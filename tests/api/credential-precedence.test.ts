@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { useApp } from '../support/app.ts';
 import { gqlAs, visitor } from '../support/session.ts';
+import { useSocket } from '../support/socket.ts';
 
 const app = useApp();
 const VIEWER = '{ viewer { id } }';
@@ -49,6 +50,30 @@ describe('two session cookies', () => {
     const cookie = 'session_id=a; session_id=b';
     expect((await app.gql(VIEWER, { key, headers: { cookie } })).status).toBe(200);
     expect((await app.fetch(`/graphql?${QUERY}&api_key=${key}`, { headers: { cookie } })).status).toBe(200);
+  });
+});
+
+describe('two Authorization headers', () => {
+  const socket = useSocket(app);
+
+  it.each([
+    ['the good one first', (good: string) => [good, 'Bearer x']],
+    ['the good one last', (good: string) => ['Bearer x', good]],
+    ['two good ones', (good: string) => [good, good]],
+    ['one of them empty', (good: string) => [good, '']],
+  ])('are 401 on every way in, %s', async (_which, both) => {
+    const { key, cookie } = await visitor(app);
+    const [first, second] = both(`Bearer ${key}`);
+    const body = JSON.stringify({ query: VIEWER });
+    for (const more of [`cookie: ${cookie}`, 'origin: http://localhost']) {
+      const head = ['POST /graphql HTTP/1.1', 'host: localhost', `authorization: ${first}`, more];
+      head.push(`Authorization: ${second}`, 'content-type: application/json', 'connection: close');
+      const answer = await socket.send(
+        `${head.join('\r\n')}\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
+      );
+      expect(answer).toMatch(/^HTTP\/1\.1 401 /);
+      expect(answer).not.toContain('"data"');
+    }
   });
 });
 
