@@ -99,6 +99,9 @@ describe('an account whose answers nobody reads', () => {
     const again = await socket.fetch('/graphql', post(hoarder.key, LARGE));
     expect(again.status).toBe(200);
     await again.arrayBuffer();
+    const retried = await socket.fetch('/graphql', post(hoarder.key, MUTATION, headers));
+    expect([retried.status, retried.headers.get('idempotency-replayed')]).toEqual([200, null]);
+    await retried.arrayBuffer();
   }, 120_000);
 });
 
