@@ -108,8 +108,8 @@ export function createMutationExecutor(options: MutationOptions): MutationExecut
         await work.rollback();
         return { errors: failures };
       }
-      // Contract section 9: where `data` is null nothing was changed.
-      if (result.data == null) {
+      // Contract section 9: where `data` is null nothing was changed. One statement has its data as text.
+      if (result.data == null && !work.committed) {
         await work.rollback();
         return steps === undefined ? result : await steps.undone(result);
       }
