@@ -15,6 +15,7 @@ const COMMANDS: Readonly<Record<string, string>> = {
   probes: 'what hostile requests cost before they are refused',
   prices: 'database time a point of complexity, over 200 random queries',
   anonymous: 'what floods of requests without credentials do to a client with a key',
+  locks: 'mutations that lock posts in opposite orders, beside the query of another account',
   'login-timing': 'whether the time of a refused login tells if there is an account',
   profile: 'where the time goes under one workload (profile W0 … W4)',
 };

@@ -144,7 +144,8 @@ export async function openLoop({
     nextMs = Math.max(nextMs, nowMs - MAX_LATE_MS);
     for (; nextMs <= nowMs && nextMs < endMs; nextMs += intervalMs) {
       asked += 1;
-      const connection = free.pop();
+      // In turn: one that is idle for long would be closed.
+      const connection = free.shift();
       if (connection === undefined) waiting.push(nowMs);
       else send(connection, nowMs);
     }

@@ -11,6 +11,7 @@ const SECTIONS = [
   'Probes',
   'Prices',
   'Anonymous floods',
+  'Opposite orders',
 ] as const;
 
 export type Section = (typeof SECTIONS)[number];
