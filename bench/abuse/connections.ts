@@ -3,7 +3,7 @@ import { postRequest } from '../harness/connection.ts';
 import { openLoop } from '../harness/load.ts';
 import { residentBytes } from '../harness/process-time.ts';
 import { figure, megabytes, table } from '../report/markdown.ts';
-import type { Abused } from './siege.ts';
+import type { Abused } from './prices.ts';
 
 const IDLE = 1_000;
 const SLOW = 200;
@@ -11,7 +11,7 @@ const BYTE_INTERVAL_MS = 250;
 /** Longer than the service gives a request to arrive. */
 const WATCH_MS = 15_000;
 /** What an ordinary client asks, well within the limits of its keys: as fast as it can would not be. */
-const PER_SECOND = 500;
+const PER_SECOND = 200;
 const QUERY = '{ posts(limit: 5) { id title } }';
 const SLOW_REQUEST =
   'POST /graphql HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/json\r\ncontent-length: 60000\r\n\r\n{';

@@ -2,99 +2,49 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Connection, postRequest } from '../harness/connection.ts';
 import { closedLoop, once, quantile } from '../harness/load.ts';
 import { residentBytes } from '../harness/process-time.ts';
-import type { ServerProcess } from '../harness/server-process.ts';
 import { figure, megabytes, table } from '../report/markdown.ts';
+import { type Accepted, requestsFor } from './candidates.ts';
+import type { Abused } from './prices.ts';
 
-/** A service, and a key for each of its clients. */
-export interface Abused {
-  readonly server: ServerProcess;
-  readonly keys: readonly string[];
-}
-
-/** A query just below the ceilings of the default settings. */
-export interface Costly {
-  readonly name: string;
-  readonly query: string;
-}
-
-const repeat = (count: number, part: (index: number) => string) =>
-  Array.from({ length: count }, (_, i) => part(i)).join(' ');
-
-const CANDIDATES: readonly Costly[] = [
-  {
-    name: 'wide lists in a list, with bodies',
-    query: '{ posts(limit: 100) { body author { posts(limit: 23) { title body } } } }',
-  },
-  {
-    name: 'short lists in lists, five deep',
-    query:
-      '{ posts(limit: 17) { body author { posts(limit: 16) { body author { posts(limit: 3) { body author { name } } } } } } }',
-  },
-  {
-    name: 'four pages at the greatest offset',
-    query: `{ ${repeat(4, (i) => `a${i}: posts(limit: 80, offset: ${10_000 - i}) { id title body }`)} }`,
-  },
-  {
-    name: 'an answer near the greatest size',
-    query: `{ posts(limit: 100) { ${repeat(10, (i) => `b${i}: body`)} } }`,
-  },
-  {
-    name: 'the same, executed',
-    query: `{ viewer { email } posts(limit: 100) { ${repeat(10, (i) => `b${i}: body`)} } }`,
-  },
-  {
-    name: 'connections in a list',
-    query:
-      '{ posts(limit: 48) { author { postsConnection(first: 20) { edges { cursor node { title body } } } } } }',
-  },
-];
 const ORDINARY_INTERVAL_MS = 200;
 const ORDINARY_SHARE = 0.95;
 const MAX_MEMORY_BYTES = 1024 ** 3;
-const TRIES = 5;
 const SAMPLE_INTERVAL_MS = 250;
 const HEALTH_INTERVAL_MS = 100;
 const CHEAP = '{ posts(limit: 5) { id title } }';
 const CHEAP_MS = 3_000;
-const CALM_MS = 2_000;
+const CUT_OFF = 'cut off';
+const HEALTH = Buffer.from('GET /health/live HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n');
 
-const requestFor = (query: string, key = '') =>
-  postRequest('/graphql', { query }, { authorization: `Bearer ${key}` });
+const cheapRequest = (key = '') =>
+  postRequest('/graphql', { query: CHEAP }, { authorization: `Bearer ${key}` });
 
-/** The candidate that takes the service longest, of those that it does not refuse. */
-export async function mostExpensive({ server, keys }: Abused): Promise<Costly & { ms: number }> {
-  let worst: (Costly & { ms: number }) | undefined;
-  for (const candidate of CANDIDATES) {
-    const times: number[] = [];
-    for (let i = 0; i < TRIES; i += 1) {
-      const startMs = performance.now();
-      const { status, text } = await once(server.port, requestFor(candidate.query, keys[i % keys.length]));
-      if (status === 400 && text.includes('COMPLEXITY_LIMIT')) break;
-      if (status !== 200) throw new Error(`"${candidate.name}" failed: ${text.slice(0, 300)}`);
-      times.push(performance.now() - startMs);
-    }
-    // What the limits refuse is no attack.
-    if (times.length < TRIES) continue;
-    const ms = Math.min(...times);
-    if (worst === undefined || ms > worst.ms) worst = { ...candidate, ms };
-  }
-  if (worst === undefined) throw new Error('there is no candidate');
-  return worst;
+export interface SiegeOptions {
+  readonly clients: number;
+  readonly durationMs: number;
 }
 
 /** Answers by status, of clients that go on whatever they are answered until the time is over. */
-async function attack({ server, keys }: Abused, query: string, clients: number, durationMs: number) {
-  const statuses = new Map<number, number>();
+async function attack(
+  { server, keys }: Abused,
+  accepted: Accepted,
+  { clients, durationMs }: SiegeOptions,
+): Promise<ReadonlyMap<string, number>> {
+  const answers = new Map<string, number>();
+  const count = (answer: string) => answers.set(answer, (answers.get(answer) ?? 0) + 1);
   const endMs = performance.now() + durationMs;
   await Promise.all(
     Array.from({ length: clients }, async (_, index) => {
-      const request = requestFor(query, keys[index % keys.length]);
+      const next = requestsFor(accepted, keys[index % keys.length] ?? '');
       while (performance.now() < endMs) {
         const { promise, resolve } = Promise.withResolvers<void>();
-        const connection = await Connection.open(server.port, () => resolve());
+        const connection = await Connection.open(server.port, () => {
+          count(CUT_OFF);
+          resolve();
+        });
         const again = () =>
-          connection.send(request, (status) => {
-            statuses.set(status, (statuses.get(status) ?? 0) + 1);
+          connection.send(next(), (status) => {
+            count(String(status));
             // A client that is refused comes back at once, on a new turn of the loop.
             if (performance.now() < endMs) setImmediate(again);
             else resolve();
@@ -105,7 +55,7 @@ async function attack({ server, keys }: Abused, query: string, clients: number, 
       }
     }),
   );
-  return statuses;
+  return answers;
 }
 
 /** Calls something again and again until it is told to stop. */
@@ -125,89 +75,114 @@ function every(intervalMs: number, action: () => Promise<void> | void) {
 
 /** An ordinary client, of an account of its own: how many of its requests are answered with what they asked for. */
 function ordinaryClient({ server, keys }: Abused) {
-  const request = requestFor(CHEAP, keys.at(-1));
-  let asked = 0;
-  let answered = 0;
+  const request = cheapRequest(keys.at(-1));
+  const times: number[] = [];
+  const refused = new Map<string, number>();
+  const refuse = (answer: string) => void refused.set(answer, (refused.get(answer) ?? 0) + 1);
+  const answers: Promise<void>[] = [];
   const stop = every(ORDINARY_INTERVAL_MS, () => {
-    asked += 1;
+    const startMs = performance.now();
     // The next one goes out in its turn, whether this one is answered by then or not.
-    once(server.port, request).then(
+    const answer = once(server.port, request).then(
       ({ status }) => {
-        if (status === 200) answered += 1;
+        if (status === 200) times.push(performance.now() - startMs);
+        else refuse(String(status));
       },
-      () => undefined,
+      () => refuse(CUT_OFF),
     );
+    answers.push(answer);
   });
   return {
     async stop() {
       await stop();
-      await delay(CALM_MS);
-      return { asked, answered };
+      await Promise.all(answers);
+      return { asked: answers.length, refused, sorted: times.toSorted((a, b) => a - b) };
+    },
+  };
+}
+
+/** Whether the process says that it lives, and how soon. */
+function healthWatch({ server }: Abused) {
+  const times: number[] = [];
+  let failed = 0;
+  const stop = every(HEALTH_INTERVAL_MS, async () => {
+    const startMs = performance.now();
+    const ok = await once(server.port, HEALTH).then(
+      ({ status }) => status === 200,
+      () => false,
+    );
+    times.push(performance.now() - startMs);
+    if (!ok) failed += 1;
+  });
+  return {
+    async stop() {
+      await stop();
+      return { failed, sorted: times.toSorted((a, b) => a - b) };
     },
   };
 }
 
 async function cheapP50({ server, keys }: Abused): Promise<number> {
-  const requests = keys.map((key) => requestFor(CHEAP, key));
+  const requests = keys.map((key) => cheapRequest(key));
   return (await closedLoop({ port: server.port, requests, connections: 1, durationMs: CHEAP_MS })).p50Ms;
 }
 
-/** Lets the clients loose, watches memory and health meanwhile, and reports. */
-export async function siege(
-  abused: Abused,
-  { name, query, ms }: Costly & { ms: number },
-  { clients, durationMs }: { readonly clients: number; readonly durationMs: number },
-): Promise<string> {
-  const { server } = abused;
+const thirds = (samples: readonly number[]) => {
+  const third = Math.ceil(samples.length / 3);
+  return [samples.slice(0, third), samples.slice(third, 2 * third), samples.slice(2 * third)];
+};
+
+const listed = (answers: ReadonlyMap<string, number>) =>
+  [...answers].map(([answer, count]) => `${answer}: ${count}`).join(', ');
+const marked = (text: string, ok: boolean) => (ok ? text : `${text} (!)`);
+const timesOf = (sorted: readonly number[]) =>
+  `p50 ${figure(quantile(sorted, 0.5))} ms, longest ${figure(quantile(sorted, 1))} ms`;
+
+/** Lets the clients loose, watches memory, health and an ordinary client meanwhile, and reports. */
+async function siege(abused: Abused, accepted: Accepted, options: SiegeOptions) {
+  const { pid } = abused.server;
   const before = await cheapP50(abused);
-  const memoryBefore = residentBytes(server.pid);
+  const memoryBefore = residentBytes(pid);
   const memory: number[] = [];
-  const health: number[] = [];
-  let unhealthy = 0;
-  const stopMemory = every(SAMPLE_INTERVAL_MS, () => void memory.push(residentBytes(server.pid)));
-  const stopHealth = every(HEALTH_INTERVAL_MS, async () => {
-    const startMs = performance.now();
-    const response = await fetch(`http://127.0.0.1:${server.port}/health/live`);
-    await response.arrayBuffer();
-    health.push(performance.now() - startMs);
-    if (response.status !== 200) unhealthy += 1;
-  });
+  const stopMemory = every(SAMPLE_INTERVAL_MS, () => void memory.push(residentBytes(pid)));
+  const health = healthWatch(abused);
   const ordinary = ordinaryClient(abused);
-  const statuses = await attack(abused, query, clients, durationMs);
+  const answers = await attack(abused, accepted, options);
   await stopMemory();
-  await stopHealth();
-  const { asked, answered } = await ordinary.stop();
+  const lived = await health.stop();
+  const { asked, refused, sorted } = await ordinary.stop();
   const after = await cheapP50(abused);
-  const third = Math.ceil(memory.length / 3);
-  const greatest = (part: readonly number[]) => megabytes(Math.max(...part));
-  const sorted = health.toSorted((a, b) => a - b);
+  const most = Math.max(...memory);
+  return {
+    answers: listed(answers),
+    'memory before': megabytes(memoryBefore),
+    'greatest in the first, second, last third': thirds(memory)
+      .map((part) => megabytes(Math.max(...part)))
+      .join(', '),
+    'greatest memory (at most 1 GiB)': marked(megabytes(most), most < MAX_MEMORY_BYTES),
+    'memory afterwards': megabytes(residentBytes(pid)),
+    'an ordinary client, 5 a second (at least 95 % answered)': marked(
+      `${figure((100 * sorted.length) / asked)} % of ${asked}; ${timesOf(sorted)}${refused.size === 0 ? '' : `; ${listed(refused)}`}`,
+      sorted.length >= ORDINARY_SHARE * asked,
+    ),
+    '/health/live (always 200)': marked(
+      `${lived.sorted.length} answers, ${lived.failed} of them not 200; ${timesOf(lived.sorted)}`,
+      lived.failed === 0,
+    ),
+    'a cheap query alone, p50': `${figure(before)} ms before, ${figure(after)} ms after`,
+  };
+}
+
+/** One siege after another, side by side in a table. */
+export async function sieges(
+  abused: Abused,
+  worst: readonly Accepted[],
+  options: SiegeOptions,
+): Promise<string> {
+  const columns: Record<string, string>[] = [];
+  for (const accepted of worst) columns.push(await siege(abused, accepted, options));
   return table(
-    ['what', 'figure'],
-    [
-      ['the query', `${name}: \`${query.length > 160 ? `${query.slice(0, 160)}…` : query}\``],
-      ['one alone', `${figure(ms)} ms`],
-      ['answers by status', [...statuses].map(([status, count]) => `${status}: ${count}`).join(', ')],
-      ['memory before', megabytes(memoryBefore)],
-      [
-        'greatest in the first, second, last third',
-        [memory.slice(0, third), memory.slice(third, 2 * third), memory.slice(2 * third)]
-          .map(greatest)
-          .join(', '),
-      ],
-      [
-        'an ordinary client at 5 requests a second',
-        `${figure((100 * answered) / asked)} % of ${asked} answered${answered < ORDINARY_SHARE * asked ? ': too few' : ''}`,
-      ],
-      [
-        'greatest memory',
-        `${megabytes(Math.max(...memory))}${Math.max(...memory) > MAX_MEMORY_BYTES ? ': too much' : ''}`,
-      ],
-      ['memory afterwards', megabytes(residentBytes(server.pid))],
-      [
-        '/health/live',
-        `${health.length} answers, ${unhealthy} of them not 200; p50 ${figure(quantile(sorted, 0.5))} ms, longest ${figure(quantile(sorted, 1))} ms`,
-      ],
-      ['a cheap query alone, p50', `${figure(before)} ms before, ${figure(after)} ms after`],
-    ],
+    ['what', ...worst.map(({ name }) => name)],
+    Object.keys(columns[0] ?? {}).map((name) => [name, ...columns.map((column) => column[name] ?? '')]),
   );
 }

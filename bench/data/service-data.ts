@@ -20,6 +20,8 @@ export interface PrepareOptions {
   readonly keys: number;
   /** Whether the keys have the limits that the settings give; otherwise they are raised out of the way. */
   readonly limited?: boolean;
+  /** Adds rows of a benchmark's own. */
+  readonly furnish?: (client: Client) => Promise<void>;
 }
 
 /** What a load generator has to know of the data. */
@@ -39,7 +41,13 @@ async function readers(client: Client): Promise<string[]> {
 }
 
 /** Brings an empty database to the service's schema by its own migrations, fills it, and makes API keys. */
-export async function prepare({ settings, size, keys, limited = false }: PrepareOptions): Promise<Prepared> {
+export async function prepare({
+  settings,
+  size,
+  keys,
+  limited = false,
+  furnish,
+}: PrepareOptions): Promise<Prepared> {
   const config = loadConfig(settings);
   const log = createLogger({ level: 'warn', pretty: false });
   const database = await openDatabase({ config, log, namedStatements: false });
@@ -49,6 +57,7 @@ export async function prepare({ settings, size, keys, limited = false }: Prepare
     try {
       await client.query('SET statement_timeout = 0');
       await load(client, size);
+      await furnish?.(client);
       // Those whom the service is held against have no id of their own making; their rows get one all the same.
       await client.query('ALTER TABLE posts ALTER id SET DEFAULT gen_random_uuid()');
       const readerIds = await readers(client);

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import pg from 'pg';
 import type { Size } from './content.ts';
 import { startPostgres } from './postgres.ts';
-import { type Prepared, prepare } from './service-data.ts';
+import { type Prepared, type PrepareOptions, prepare } from './service-data.ts';
 
 /** A database full of posts, and a connection that looks on. */
 export interface Workspace extends Prepared {
@@ -13,16 +13,15 @@ export interface Workspace extends Prepared {
   urlFor(applicationName: string): string;
 }
 
-export interface WorkspaceOptions {
+export interface WorkspaceOptions extends Pick<PrepareOptions, 'limited' | 'furnish'> {
   readonly size: Size;
   readonly keys?: number;
-  readonly limited?: boolean;
 }
 
 /** Makes a database of its own on a PostgreSQL; both are gone when `cleanup` is disposed of. */
 export async function openWorkspace(
   cleanup: AsyncDisposableStack,
-  { size, keys = 1, limited = false }: WorkspaceOptions,
+  { keys = 1, ...options }: WorkspaceOptions,
 ): Promise<Workspace> {
   const postgres = await startPostgres();
   cleanup.defer(() => postgres.stop());
@@ -34,7 +33,7 @@ export async function openWorkspace(
   cleanup.defer(async () => void (await maintenance.query(`DROP DATABASE ${name} WITH (FORCE)`)));
   const url = new URL(postgres.url);
   url.pathname = `/${name}`;
-  const prepared = await prepare({ settings: { DATABASE_URL: url.href }, size, keys, limited });
+  const prepared = await prepare({ ...options, settings: { DATABASE_URL: url.href }, keys });
   const admin = new pg.Client({ connectionString: url.href });
   await admin.connect();
   cleanup.defer(() => admin.end());

@@ -20,7 +20,8 @@ interface Head {
 export class Connection {
   readonly #socket: Socket;
   readonly #onError: (error: Error) => void;
-  #received: Buffer = Buffer.alloc(0);
+  #parts: Buffer[] = [];
+  #size = 0;
   #head: Head | undefined;
   #onResponse: OnResponse | undefined;
   #closed = false;
@@ -64,18 +65,24 @@ export class Connection {
   }
 
   #take(part: Buffer): void {
-    this.#received = this.#received.length === 0 ? part : Buffer.concat([this.#received, part]);
-    this.#head ??= readHead(this.#received);
+    this.#parts.push(part);
+    this.#size += part.length;
+    // Large answers come in many parts, which are put together once.
+    if (this.#head?.length !== undefined && this.#size < this.#head.bodyStart + this.#head.length) return;
+    const received = this.#parts.length === 1 ? part : Buffer.concat(this.#parts);
+    this.#parts = [received];
+    this.#head ??= readHead(received);
     if (this.#head === undefined) return;
     const { status, length, bodyStart } = this.#head;
     const body =
       length === undefined
-        ? readChunks(this.#received, bodyStart)
-        : this.#received.length >= bodyStart + length
-          ? this.#received.subarray(bodyStart, bodyStart + length)
+        ? readChunks(received, bodyStart)
+        : received.length >= bodyStart + length
+          ? received.subarray(bodyStart, bodyStart + length)
           : undefined;
     if (body === undefined) return;
-    this.#received = Buffer.alloc(0);
+    this.#parts = [];
+    this.#size = 0;
     this.#head = undefined;
     const onResponse = this.#onResponse;
     this.#onResponse = undefined;

@@ -1,11 +1,11 @@
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import type pg from 'pg';
 
-/** CPU time of a process of one thread on this machine, in milliseconds; undefined where there is no such process. */
-function cpuMs(pid: number): number | undefined {
+/** CPU time of a thread on this machine, in milliseconds, a process' first one by default; undefined where it has ended. */
+function cpuMs(pid: number, thread = pid): number | undefined {
   try {
     // Nanoseconds first (Documentation/scheduler/sched-stats.rst); proc(5)'s `stat` has hundredths of a second.
-    const [spent] = readFileSync(`/proc/${pid}/schedstat`, 'utf8').split(' ');
+    const [spent] = readFileSync(`/proc/${pid}/task/${thread}/schedstat`, 'utf8').split(' ');
     return Number(spent) / 1_000_000;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
@@ -13,7 +13,7 @@ function cpuMs(pid: number): number | undefined {
   }
 }
 
-/** CPU time by backend of one server's connections. */
+/** CPU time by backend of one server's connections, or by thread of one process. */
 export type BackendTimes = ReadonlyMap<number, number>;
 
 /** The backends that serve connections of this application name; empty where the database is on another machine. */
@@ -33,6 +33,22 @@ export async function backendTimes(admin: pg.Client, applicationName: string): P
 /** The CPU time between two looks; backends that came in between count from their start. */
 export function spentMs(before: BackendTimes, after: BackendTimes): number {
   return [...after].reduce((sum, [pid, time]) => sum + time - (before.get(pid) ?? 0), 0);
+}
+
+/** The threads of a process but the first: where the database is embedded, the busiest of them is the database. */
+export function workerTimes(pid: number): BackendTimes {
+  const threads = readdirSync(`/proc/${pid}/task`).map(Number);
+  return new Map(
+    threads.flatMap((thread) => {
+      const time = thread === pid ? undefined : cpuMs(pid, thread);
+      return time === undefined ? [] : [[thread, time]];
+    }),
+  );
+}
+
+/** The CPU time between two looks of the one that was the busiest. */
+export function busiestMs(before: BackendTimes, after: BackendTimes): number {
+  return Math.max(0, ...[...after].map(([thread, time]) => time - (before.get(thread) ?? 0)));
 }
 
 /** Resident memory of a process, in bytes. */
