@@ -35,6 +35,14 @@ describe('introspection, switched on', () => {
     });
   });
 
+  it('may nest lists twice, and not three times', async () => {
+    const nested = (levels: number) =>
+      `{ __schema { queryType ${'{ fields { type '.repeat(levels)}{ name }${' } }'.repeat(levels)} } }`;
+    expect(dataOf(await app.gql(nested(2)))).toBeTruthy();
+    const { key } = await app.account();
+    expectRefused(await app.gql(nested(3), { key }), { code: 'DEPTH_LIMIT', status: 400 });
+  });
+
   it('judges the operation that is named, not the others beside it', async () => {
     const query = 'query Look { __typename } query Read { viewer { id } }';
     expect(dataOf(await app.gql(query, { operationName: 'Look' }))).toEqual({ __typename: 'Query' });

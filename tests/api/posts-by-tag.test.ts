@@ -1,7 +1,10 @@
 import { describe, expect, it } from 'vitest';
+import type { Database } from '../../src/platform/db/database.ts';
+import { type Parameter, statement } from '../../src/platform/db/statement.ts';
 import { useApp } from '../support/app.ts';
 import { createPost, past, seedPosts } from '../support/content.ts';
 import { dataOf, expectBadInput } from '../support/refusal.ts';
+import { secondInstance } from '../support/second-instance.ts';
 
 describe('Query.posts(tag:)', () => {
   const app = useApp();
@@ -51,6 +54,36 @@ describe('Query.posts(tag:)', () => {
       for (let offset = 1; offset <= 25; offset += 1)
         expect(await page(limit, offset)).toEqual(all.slice(offset, offset + limit));
     expect(await page(100, 10_000)).toEqual([]);
+  });
+
+  it('passes over what `offset` skips without reading the posts', async () => {
+    const { key } = await app.account();
+    const read: { text: string; values: readonly Parameter[] }[] = [];
+    const watched: Database = {
+      ...app.database,
+      cancellable(cancellation) {
+        const inner = app.database.cancellable(cancellation);
+        return {
+          query(sql, values) {
+            read.push({ text: sql.text, values });
+            return inner.query(sql, values);
+          },
+        };
+      },
+    };
+    const instance = secondInstance(app, { database: watched });
+    const response = await instance.fetch('/graphql', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', authorization: `Bearer ${key}` },
+      body: JSON.stringify({ query: '{ posts(tag: "skipped", limit: 5, offset: 10) { title } }' }),
+    });
+    expect(await response.json()).toMatchObject({ data: { posts: expect.any(Array) } });
+    const [list] = read.filter(({ text }) => text.includes('OFFSET'));
+    const explain = statement<{ 'QUERY PLAN': unknown }>('explain', `EXPLAIN (FORMAT JSON) ${list?.text}`);
+    const [row] = await app.database.query(explain, list?.values ?? []);
+    const plan = JSON.stringify(row?.['QUERY PLAN']);
+    // Once, for the rows that are shown.
+    expect(plan.match(/"Relation Name":"posts"/g)).toHaveLength(1);
   });
 
   it('compares letter for letter, whatever the letters are', async () => {
