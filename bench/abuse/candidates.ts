@@ -44,8 +44,8 @@ const list = (name: string, operation: (size: number) => string, maxSize = MAX_L
 /** Operations that are dear in different ways: skipped rows, wide and deep lists, connections, large answers, writes. */
 export const CANDIDATES: readonly Candidate[] = [
   list('four pages at the greatest offset', (size) => pages(size, '')),
-  list('the same by a tag that most posts have', (size) => pages(size, `, tag: "${COMMON}"`)),
-  list('the same by a tag that few posts have', (size) => pages(size, `, tag: "${RARE}"`)),
+  list('four pages of a tag that most posts have', (size) => pages(size, `, tag: "${COMMON}"`)),
+  list('four pages of a tag that few posts have', (size) => pages(size, `, tag: "${RARE}"`)),
   list(
     'four pages of users at the greatest offset',
     (size) =>
@@ -56,7 +56,7 @@ export const CANDIDATES: readonly Candidate[] = [
     (size) => `{ posts(limit: 100) { body author { posts(limit: ${size}) { title body } } } }`,
   ),
   list(
-    'the same, executed',
+    'wide lists in a list, with bodies, executed',
     (size) =>
       `{ viewer { email } posts(limit: 100) { body author { posts(limit: ${size}) { title body } } } }`,
   ),
@@ -92,7 +92,11 @@ export const CANDIDATES: readonly Candidate[] = [
       `{ posts(limit: ${size}) { author { postsConnection(first: 1) { edges { node { commentsConnection(first: 1) { edges { node { author { name } } } pageInfo { hasNextPage } } } } pageInfo { hasNextPage } } } } }`,
   ),
   list('an answer of the greatest size', (size) => `{ ${copies(size)} }`, MAX_ALIASES),
-  list('the same, executed', (size) => `{ viewer { email } ${copies(size)} }`, MAX_ALIASES),
+  list(
+    'an answer of the greatest size, executed',
+    (size) => `{ viewer { email } ${copies(size)} }`,
+    MAX_ALIASES,
+  ),
   {
     name: 'keyed mutations of many fields',
     maxSize: MAX_ALIASES,
