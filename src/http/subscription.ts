@@ -5,7 +5,7 @@ import { publicError } from '../graphql/mask-error.ts';
 import type { Queryable } from '../platform/db/statement.ts';
 import type { Logger } from '../platform/log.ts';
 import { type Gate, inTurn } from './gate.ts';
-import { failuresOf, maskResult, refusedResult } from './masked-result.ts';
+import { maskResult, refusedResult } from './masked-result.ts';
 import type { OperationContext } from './request-state.ts';
 import { accountOf, clientOf } from './request-state.ts';
 import type { Runner } from './runner.ts';
@@ -22,6 +22,8 @@ interface SourceEvent {
 
 /** What an execution can come to where something was deleted between two of its statements. */
 const MAY_BE_GONE: ReadonlySet<ErrorCode> = new Set(['NOT_FOUND', 'INTERNAL_SERVER_ERROR']);
+/** What an execution can come to that passes: a lost database, or no room beside the other answers to the account. */
+const PASSING: ReadonlySet<ErrorCode> = new Set(['SERVICE_UNAVAILABLE', 'TIMEOUT', 'RATE_LIMITED']);
 /** So often an event is executed anew because of that. */
 const MAX_REFRESHES = 3;
 
@@ -145,9 +147,9 @@ export function createSubscriber({
     for await (const item of source) {
       const result = await resultOf(args, item);
       if (result === undefined) continue;
-      // What passes, such as a lost database: the stream breaks off, and the client gets this event when it comes back.
-      // A bug would meet it again and again: that event goes out as an error, and those after it still arrive.
-      const passing = failuresOf(result).find((error) => publicError(error).code !== 'INTERNAL_SERVER_ERROR');
+      // The stream breaks off, and the client gets this event when it comes back. A bug would meet it again and again:
+      // that event goes out as an error, and those after it still arrive.
+      const passing = result.errors?.find((error) => PASSING.has(publicError(error).code));
       if (passing !== undefined) throw new Error(`an event could not be executed: ${passing.message}`);
       const { event, eventId, replayed } = item.delivery;
       eventIds.set(result, eventId);
