@@ -70,8 +70,8 @@ export function createOperations(options: OperationsOptions): Operations {
   const { maxResponseBytes } = config;
   const limits = config.operationLimits;
   const askedFields = createAskedFields(schema);
-  const gate = createGate(config.maxConcurrentOperations, config.maxQueuedOperations);
-  const writeGate = createGate(writePlaces(config), config.maxQueuedOperations);
+  const gate = createGate(config.maxConcurrentOperations, config.maxQueuedOperations, database.recentUse);
+  const writeGate = createGate(writePlaces(config), config.maxQueuedOperations, database.recentUse);
   const halfOpen = createHalfOpenWatch({ log, onEnd: streamMetrics.cutOff });
   const streams = createStreamLimit({
     maximum: config.maxStreams,

@@ -1,5 +1,6 @@
 import { ApiError } from '../graphql/errors.ts';
 import type { Cancellation } from '../platform/db/cancellation.ts';
+import { RecentUse, type Waiting } from '../platform/db/recent-use.ts';
 
 /** Lets so many in at a time, has a few more wait in line, and sends the rest away. */
 export interface Gate {
@@ -45,9 +46,10 @@ export async function enterAll(gates: readonly Gate[], cancellation: Cancellatio
   }
 }
 
-export function createGate(maxInside: number, maxWaiting: number): Gate {
+/** Of those in line, whoever has used the database least of late goes in first. */
+export function createGate(maxInside: number, maxWaiting: number, use = new RecentUse()): Gate {
   let inside = 0;
-  const line: (() => void)[] = [];
+  const line: (Waiting & { readonly goIn: () => void })[] = [];
   return {
     async enter(cancellation) {
       if (inside < maxInside) {
@@ -61,21 +63,24 @@ export function createGate(maxInside: number, maxWaiting: number): Gate {
       }
       await new Promise<void>((resolve, reject) => {
         const stayed = cancellation?.onCancel(() => {
-          line.splice(line.indexOf(goIn), 1);
+          line.splice(line.indexOf(entry), 1);
           reject(new ApiError('TIMEOUT', 'The operation waited too long for others to end.'));
         });
-        const goIn = () => {
-          stayed?.();
-          resolve();
+        const entry = {
+          owner: cancellation?.owner,
+          goIn() {
+            stayed?.();
+            resolve();
+          },
         };
-        line.push(goIn);
+        line.push(entry);
       });
     },
     leave() {
-      const next = line.shift();
+      const next = use.takeNext(line);
       // The place goes straight to the next in line.
       if (next === undefined) inside -= 1;
-      else next();
+      else next.goIn();
     },
     get inside() {
       return inside;

@@ -67,11 +67,11 @@ export function createRunner(options: RunnerOptions): Runner {
 
   /** Runs within the time of an operation. What is still under way then goes on until it notices, unheard. */
   function timed<T extends ExecutionResult | undefined>(
-    context: Context,
+    context: OperationContext,
     hold: Hold,
     run: (cancellation: Cancellation) => Promise<T>,
   ): Promise<T | ExecutionResult> {
-    const cancellation = new Cancellation(hold);
+    const cancellation = new Cancellation(hold, holderOf(context.state));
     return new Promise<T | ExecutionResult>((resolve, reject) => {
       const inTime = deadline.set(() => {
         if (!cancellation.cancel() || cancellation.undecided) return;

@@ -10,9 +10,12 @@ export class Cancellation {
   #closed = false;
   #undecided = false;
   readonly #meter: ReceivedMeter | undefined;
+  /** Whose work it is, as far as turns go: an account or, without one, an address. */
+  readonly owner: string | undefined;
 
-  constructor(meter?: ReceivedMeter) {
+  constructor(meter?: ReceivedMeter, owner?: string) {
     this.#meter = meter;
+    this.owner = owner;
   }
 
   /**

@@ -3,11 +3,13 @@ import pg from 'pg';
 import { PrismaClient } from '../../generated/prisma/client.ts';
 import type { Logger } from '../log.ts';
 import type { Cancellation } from './cancellation.ts';
+import { ConnectionLine, type Place } from './connection-line.ts';
 import { DatabaseError, isAbandoned, toDatabaseError } from './errors.ts';
 import { lendFor, limitStatements, statementCancelled } from './limited-client.ts';
 import { NamedQuery } from './named-query.ts';
 import { prismaOn } from './pinned-prisma.ts';
 import { PreparedBudget } from './prepared-statements.ts';
+import { RecentUse } from './recent-use.ts';
 import { type DatabaseServer, openServer, type ServerOptions } from './server.ts';
 import type { Parameter, Queryable, Statement } from './statement.ts';
 import { type Connection, UnitOfWork, type UnitOfWorkOptions } from './unit-of-work.ts';
@@ -17,6 +19,8 @@ export interface Database extends Queryable {
   readonly kind: 'embedded' | 'postgres';
   /** For the paths where speed does not matter: credentials, administration. Never inside a unit of work. */
   readonly prisma: PrismaClient;
+  /** How much each account has had of the connections lately. */
+  readonly recentUse: RecentUse;
   /** The same pool for work that can be called off: what runs is then cancelled, and nothing more is begun. */
   cancellable(cancellation: Cancellation): Queryable;
   /** A transaction that opens with its first statement. */
@@ -65,6 +69,9 @@ export function connectDatabase(kind: Database['kind'], server: DatabaseServer, 
   pool.on('error', (error) => log.warn({ err: toDatabaseError(error) }, 'an idle database connection broke'));
   pool.on('connect', (client) => client.on('error', () => undefined));
   const prisma = new PrismaClient({ adapter: new PrismaPg(pool) });
+  const recentUse = new RecentUse();
+  const line = new ConnectionLine(server.poolSize, recentUse);
+  const places = new WeakMap<pg.PoolClient, Place>();
   const budget = server.named ? new PreparedBudget(server.poolSize) : undefined;
 
   async function serverReady(): Promise<void> {
@@ -75,24 +82,40 @@ export function connectDatabase(kind: Database['kind'], server: DatabaseServer, 
     }
   }
 
-  async function lend(cancellation?: Cancellation): Promise<pg.PoolClient> {
-    if (kind === 'embedded') await serverReady();
-    let client: pg.PoolClient;
+  async function connectClient(): Promise<pg.PoolClient> {
     try {
-      client = await pool.connect();
+      return await pool.connect();
     } catch (error) {
-      // A server that restarts refuses whoever waits in line at that moment.
+      // A server that restarts refuses whoever connects at that moment.
       if (kind !== 'embedded') throw toDatabaseError(error);
       await serverReady();
-      client = await pool.connect().catch((again: unknown) => Promise.reject(toDatabaseError(again)));
+      return pool.connect().catch((again: unknown) => Promise.reject(toDatabaseError(again)));
     }
-    lendFor(client, cancellation);
-    return client;
+  }
+
+  async function lend(cancellation?: Cancellation): Promise<pg.PoolClient> {
+    if (kind === 'embedded') await serverReady();
+    const place = line.enter(cancellation?.owner) ?? (await line.wait(cancellation));
+    try {
+      const client = await connectClient();
+      places.set(client, place);
+      lendFor(client, cancellation);
+      return client;
+    } catch (error) {
+      const reason = toDatabaseError(error);
+      line.refuseAll(reason);
+      line.leave(place);
+      throw reason;
+    }
   }
 
   function giveBack(client: pg.PoolClient, error?: Error): void {
     lendFor(client, undefined);
     client.release(error);
+    const place = places.get(client);
+    if (place === undefined) return;
+    places.delete(client);
+    line.leave(place);
   }
 
   function run<Row>(
@@ -162,6 +185,7 @@ export function connectDatabase(kind: Database['kind'], server: DatabaseServer, 
   return {
     kind,
     prisma,
+    recentUse,
     query: (statement, values) => query(statement, values),
     cancellable: (cancellation) => ({ query: (statement, values) => read(statement, values, cancellation) }),
     unitOfWork: (options = {}, cancellation) =>

@@ -1,0 +1,73 @@
+import type { Cancellation } from './cancellation.ts';
+import { DatabaseError } from './errors.ts';
+import type { RecentUse, Waiting } from './recent-use.ts';
+
+/** A place among those who may have a connection. */
+export interface Place {
+  readonly owner: string | undefined;
+  readonly sinceMs: number;
+}
+
+interface InLine extends Waiting {
+  readonly goIn: (place: Place) => void;
+  readonly refuse: (error: DatabaseError) => void;
+}
+
+/**
+ * The line for the connections of a pool. A pool's own line serves in the order of arrival, and gives up after the time
+ * that a connection may take to open: behind the heavy reads of many accounts, a cheap one of another would be refused.
+ * Here whoever has used connections least of late goes first, and waits as long as the operation may take.
+ */
+export class ConnectionLine {
+  readonly #use: RecentUse;
+  readonly #line: InLine[] = [];
+  #free: number;
+
+  constructor(connections: number, use: RecentUse) {
+    this.#free = connections;
+    this.#use = use;
+  }
+
+  /** A place where there is one at once. */
+  enter(owner: string | undefined): Place | undefined {
+    if (this.#free === 0) return undefined;
+    this.#free -= 1;
+    return { owner, sinceMs: performance.now() };
+  }
+
+  /** Waits for a place. Throws DatabaseError: `timeout` where the work is called off, or what `refuseAll` was given. */
+  wait(cancellation: Cancellation | undefined): Promise<Place> {
+    return new Promise((resolve, reject) => {
+      const calledOff = cancellation?.onCancel(() => {
+        this.#line.splice(this.#line.indexOf(entry), 1);
+        reject(new DatabaseError('timeout', new Error('called off while it waited for a connection')));
+      });
+      const entry: InLine = {
+        owner: cancellation?.owner,
+        goIn(place) {
+          calledOff?.();
+          resolve(place);
+        },
+        refuse(error) {
+          calledOff?.();
+          reject(error);
+        },
+      };
+      this.#line.push(entry);
+    });
+  }
+
+  /** Gives a place back, straight to the next in line. */
+  leave({ owner, sinceMs }: Place): void {
+    const nowMs = performance.now();
+    if (owner !== undefined) this.#use.add(owner, nowMs - sinceMs);
+    const next = this.#use.takeNext(this.#line);
+    if (next === undefined) this.#free += 1;
+    else next.goIn({ owner: next.owner, sinceMs: nowMs });
+  }
+
+  /** Sends all away who wait: there is no server to connect to. */
+  refuseAll(error: DatabaseError): void {
+    for (const { refuse } of this.#line.splice(0)) refuse(error);
+  }
+}
