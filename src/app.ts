@@ -184,7 +184,7 @@ export function createApp({
     useWellFormed(log),
     useDeprecationReport(metrics),
     useHealth({ version: packageJson.version, problem: readiness.problem, log }),
-    useMetricsRoute({ metrics, token: config.metricsToken, isSecure: transport.isSecure, log }),
+    useMetricsRoute({ metrics, token: config.metricsToken, isSecure: transport.isSecure, clock, log }),
     ...(config.graphiql ? [useGraphiqlPage({ path: ENDPOINT, endpoint: ENDPOINT, demoKey })] : []),
     useAuthentication({
       resolvers: credentials.resolvers,

@@ -77,7 +77,10 @@ class Paths {
 }
 
 describe('look-ahead', () => {
-  const app = useApp();
+  // `/metrics` is written anew ten times a second at most: a second passes whenever anybody looks.
+  let seconds = 0;
+  const clock = { now: () => Date.now(), elapsedMs: () => 1_000 * (seconds += 1) };
+  const app = useApp({ clock });
   let loaders: App;
   let measured: App;
   let reader: Account;
@@ -85,10 +88,10 @@ describe('look-ahead', () => {
 
   beforeAll(async () => {
     const log = createLogger({ level: 'silent', pretty: false });
-    loaders = createApp({ config: app.config, database: app.database, log, lookAhead: false });
+    loaders = createApp({ config: app.config, database: app.database, log, clock, lookAhead: false });
     // So little that nearly all that these queries may answer has to be measured, and so much that it fits.
     const config = { ...app.config, maxResponseBytes: 50_000 };
-    measured = createApp({ config, database: app.database, log });
+    measured = createApp({ config, database: app.database, log, clock });
     const writers = [
       await app.account({ name: 'Ada' }),
       await app.account({ name: 'Linus "the\\kernel"\u2028 🐧' }),

@@ -1,6 +1,6 @@
 import { timingSafeEqual } from 'node:crypto';
 import { ApiError, forbidden, unauthenticated } from '../../graphql/errors.ts';
-import { systemClock } from '../../platform/clock.ts';
+import type { Clock } from '../../platform/clock.ts';
 import { isLoopbackHost } from '../../platform/config.ts';
 import type { Logger } from '../../platform/log.ts';
 import type { Metrics } from '../../platform/metrics.ts';
@@ -13,6 +13,7 @@ export interface MetricsRouteOptions {
   readonly token: string | undefined;
   /** Whether a token that came this way could not be read by others. */
   readonly isSecure: (request: Request, state: RequestState) => boolean;
+  readonly clock: Clock;
   readonly log: Logger;
 }
 
@@ -33,10 +34,11 @@ export function useMetricsRoute({
   metrics: { registry },
   token,
   isSecure,
+  clock,
   log,
 }: MetricsRouteOptions): HttpPlugin {
   // Milliseconds a time: the figures of the process are read from the operating system.
-  const text = sharedText(() => registry.metrics(), systemClock);
+  const text = sharedText(() => registry.metrics(), clock);
 
   /** Why the request gets no metrics; undefined where it does. */
   function refusalOf(request: Request, state: RequestState): ApiError | undefined {

@@ -1,0 +1,42 @@
+import type pg from 'pg';
+import { describe, expect, it } from 'vitest';
+import { useApp } from '../support/app.ts';
+import { createPost } from '../support/content.ts';
+import { readMetric } from '../support/metrics.ts';
+import { dataOf } from '../support/refusal.ts';
+
+describe('A client whose requests hold all connections', () => {
+  const app = useApp({ settings: { DATABASE_POOL_SIZE: '2' } });
+  const QUERY = '{ posts(limit: 1) { title } }';
+  const MANY = 12;
+
+  const waiting = async (client: pg.Client) => {
+    const { rows } = await client.query<{ count: number }>(
+      `SELECT count(*)::int FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
+    );
+    return rows[0]?.count;
+  };
+
+  it('has the next one after those who have had less', async () => {
+    const [heavy, light] = await Promise.all([app.account(), app.account()]);
+    await createPost(app, heavy.key);
+    // What credentials need is at hand from here on.
+    for (const { key } of [heavy, light]) dataOf(await app.gql(QUERY, { key }));
+    const blocker = await app.database.dedicatedClient();
+    try {
+      await blocker.query('BEGIN; LOCK TABLE posts IN ACCESS EXCLUSIVE MODE');
+      const order: string[] = [];
+      const ask = (name: string, key: string) => app.gql(QUERY, { key }).then(() => order.push(name));
+      const answers = Array.from({ length: MANY }, () => ask('heavy', heavy.key));
+      await expect.poll(() => waiting(blocker)).toBe(2);
+      answers.push(ask('light', light.key));
+      await expect.poll(() => readMetric(app, 'graphql_operations_running')).toBe(MANY + 1);
+      await blocker.query('COMMIT');
+      await Promise.all(answers);
+      // Two were under way, and another may have begun at the same moment.
+      expect(order.indexOf('light')).toBeLessThan(MANY / 2);
+    } finally {
+      await blocker.end();
+    }
+  });
+});
