@@ -79,7 +79,11 @@ class Paths {
 describe('look-ahead', () => {
   // `/metrics` is written anew ten times a second at most: a second passes whenever anybody looks.
   let seconds = 0;
-  const clock = { now: () => Date.now(), elapsedMs: () => 1_000 * (seconds += 1) };
+  const elapsedMs = () => {
+    seconds += 1;
+    return 1_000 * seconds;
+  };
+  const clock = { now: () => Date.now(), elapsedMs };
   const app = useApp({ clock });
   let loaders: App;
   let measured: App;
