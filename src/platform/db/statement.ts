@@ -28,8 +28,12 @@ export interface Queryable {
   query<Row>(statement: Statement<Row>, values: readonly Parameter[]): Promise<Row[]>;
 }
 
-/** A statement from its text. PostgreSQL cuts names at 63 bytes. */
+/** PostgreSQL cuts names at 63 bytes. Clients write texts: no two of theirs may come to one name, so 132 bits of it. */
+const LABEL_LENGTH = 40;
+const DIGEST_LENGTH = 22;
+
+/** A statement from its text. */
 export function statement<Row>(label: string, text: string): Statement<Row> {
-  const digest = createHash('sha256').update(text).digest('base64url').slice(0, 12);
-  return { name: `${label.slice(0, 48)}_${digest}`, text };
+  const digest = createHash('sha256').update(text).digest('base64url').slice(0, DIGEST_LENGTH);
+  return { name: `${label.slice(0, LABEL_LENGTH)}_${digest}`, text };
 }
