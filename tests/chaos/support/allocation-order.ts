@@ -10,7 +10,9 @@ type Change = readonly [from: string, to: string];
 /** Milliseconds since 2026 and 18 random bits: unique enough, and below 2^53. */
 const NUMBER_NOW =
   '(extract(epoch FROM clock_timestamp()) * 1000 - 1767225600000)::bigint * 262144 + floor(random() * 262144)::bigint';
-const NUMBER_THEN = '(Date.now() - 1767225600000) * 262144 + Math.floor(Math.random() * 262144)';
+/** As if it was taken when the request came: the transaction then waited for its turn, some longer than others. */
+const NUMBER_THEN =
+  '(Date.now() - Math.floor(Math.random() * 100) - 1767225600000) * 262144 + Math.floor(Math.random() * 262144)';
 /** The text of a template's `${HORIZON}`. */
 const HORIZON = `$${'{HORIZON}'}`;
 
