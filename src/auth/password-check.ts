@@ -4,7 +4,7 @@ import { hashPassword, unmatchableHash, verifyPassword } from './password.ts';
 
 /** Lets so much work in at a time. `enter` throws where too much waits already; every pass ends with `leave`. */
 export interface WorkGate {
-  enter(): Promise<void>;
+  enter(): Promise<void> | undefined;
   leave(): void;
 }
 

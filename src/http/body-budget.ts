@@ -50,6 +50,7 @@ export class BodyBudget {
   }
 
   #makeRoom(): boolean {
+    if (this.#heldBytes <= this.#maxBytes) return true;
     for (const body of this.#arriving.keys()) {
       if (this.#heldBytes <= this.#maxBytes) break;
       this.#giveUp(body);

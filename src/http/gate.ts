@@ -5,10 +5,10 @@ import { RecentUse, type Waiting } from '../platform/db/recent-use.ts';
 /** Lets so many in at a time, has a few more wait in line, and sends the rest away. */
 export interface Gate {
   /**
-   * Resolves when there is room; every pass ends with `leave`. Throws SERVICE_UNAVAILABLE where the line is full, and
-   * TIMEOUT where the work is called off while it waits.
+   * Resolves when there is room, undefined where there is at once; every pass ends with `leave`. Throws
+   * SERVICE_UNAVAILABLE where the line is full, and rejects with TIMEOUT where the work is called off while it waits.
    */
-  enter(cancellation?: Cancellation): Promise<void>;
+  enter(cancellation?: Cancellation): Promise<void> | undefined;
   leave(): void;
   readonly inside: number;
   readonly waiting: number;
@@ -28,40 +28,22 @@ export function inTurn(gate: Gate): InTurn {
   };
 }
 
-/** Passes the gates one after the other, or none. Returns what leaves them all. Throws what refuses it. */
-export async function enterAll(gates: readonly Gate[], cancellation: Cancellation): Promise<() => void> {
-  const passed: Gate[] = [];
-  const leave = () => {
-    for (const gate of passed) gate.leave();
-  };
-  try {
-    for (const gate of gates) {
-      await gate.enter(cancellation);
-      passed.push(gate);
-    }
-    return leave;
-  } catch (error) {
-    leave();
-    throw error;
-  }
-}
-
 /** Of those in line, whoever has used the database least of late goes in first. */
 export function createGate(maxInside: number, maxWaiting: number, use = new RecentUse()): Gate {
   let inside = 0;
   const line: (Waiting & { readonly goIn: () => void })[] = [];
   return {
-    async enter(cancellation) {
+    enter(cancellation) {
       if (inside < maxInside) {
         inside += 1;
-        return;
+        return undefined;
       }
       if (line.length >= maxWaiting) {
         throw new ApiError('SERVICE_UNAVAILABLE', 'The service is busy. Try again.', {
           headers: { 'retry-after': '1' },
         });
       }
-      await new Promise<void>((resolve, reject) => {
+      return new Promise<void>((resolve, reject) => {
         const stayed = cancellation?.onCancel(() => {
           line.splice(line.indexOf(entry), 1);
           reject(new ApiError('TIMEOUT', 'The operation waited too long for others to end.'));

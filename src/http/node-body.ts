@@ -19,6 +19,7 @@ export interface ReceiveOptions {
 }
 
 const FIRST_CAPACITY = 1024;
+const NOTHING = Buffer.alloc(0);
 
 function noRoom(): ApiError {
   return new ApiError('SERVICE_UNAVAILABLE', 'The service is taking in too much at once. Try again.', {
@@ -41,7 +42,7 @@ export function receiveBody(
   return new Promise((resolve, reject) => {
     const expected = Number.isNaN(announced) ? maxBytes : announced;
     let whole: Buffer<ArrayBuffer> | undefined;
-    let collected = Buffer.alloc(0);
+    let collected = NOTHING;
     let length = 0;
     let ended = false;
     const refuse = (refusal: ApiError) => {

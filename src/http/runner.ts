@@ -65,13 +65,22 @@ export function createRunner(options: RunnerOptions): Runner {
     }
   }
 
-  /** Runs within the time of an operation. What is still under way then goes on until it notices, unheard. */
-  function timed<T extends ExecutionResult | undefined>(
+  /**
+   * Runs within the time of an operation, and within what answers may hold. What is still under way when its time is
+   * over goes on until it notices, unheard.
+   */
+  function bounded<T extends ExecutionResult | undefined>(
     context: OperationContext,
     hold: Hold,
     run: (cancellation: Cancellation) => Promise<T>,
   ): Promise<T | ExecutionResult> {
-    const cancellation = new Cancellation(hold, holderOf(context.state));
+    const holder = holderOf(context.state);
+    try {
+      hold.begin(holder);
+    } catch (error) {
+      return Promise.resolve(refusedResult(error, context, log));
+    }
+    const cancellation = new Cancellation(hold, holder);
     return new Promise<T | ExecutionResult>((resolve, reject) => {
       const inTime = deadline.set(() => {
         if (!cancellation.cancel() || cancellation.undecided) return;
@@ -82,42 +91,41 @@ export function createRunner(options: RunnerOptions): Runner {
         );
         resolve(refusedResult(error, context, log));
       });
-      run(cancellation).finally(inTime).then(resolve, reject);
+      run(cancellation).then(
+        (result) => {
+          inTime();
+          resolve(hold.refusal === undefined ? result : refusedResult(hold.refusal, context, log));
+        },
+        (error: unknown) => {
+          inTime();
+          reject(error);
+        },
+      );
     });
   }
 
-  /** Runs within its time, and within what answers may hold. */
-  async function bounded<T extends ExecutionResult | undefined>(
-    { contextValue }: ExecutionArgs,
-    run: (cancellation: Cancellation) => Promise<T>,
-  ): Promise<T | ExecutionResult> {
-    const context = contextValue as OperationContext;
-    const { hold } = context.state;
-    return timed(context, hold, async (cancellation) => {
-      try {
-        hold.begin(holderOf(context.state));
-      } catch (error) {
-        return refusedResult(error, context, log);
-      }
-      const result = await run(cancellation);
-      return hold.refusal === undefined ? result : refusedResult(hold.refusal, context, log);
-    });
-  }
-
-  function mutate(args: ExecutionArgs, steps?: MutationSteps): Promise<ExecutionResult | undefined> {
-    return bounded(args, (cancellation) => executeMutation(args, operationOf(args), cancellation, steps));
+  function mutate(
+    args: ExecutionArgs,
+    operation: OperationDefinitionNode | undefined,
+    steps?: MutationSteps,
+  ): Promise<ExecutionResult | undefined> {
+    const context = args.contextValue as OperationContext;
+    return bounded(context, context.state.hold, (cancellation) =>
+      executeMutation(args, operation, cancellation, steps),
+    );
   }
 
   return {
     async run(args) {
       const operation = operationOf(args);
-      if (operation?.operation === 'mutation') return (await mutate(args)) ?? {};
-      const { hold } = (args.contextValue as OperationContext).state;
-      return bounded(args, (cancellation) =>
+      if (operation?.operation === 'mutation') return (await mutate(args, operation)) ?? {};
+      const context = args.contextValue as OperationContext;
+      const { hold } = context.state;
+      return bounded(context, hold, (cancellation) =>
         admitted(args, log, [gate], cancellation, () => executeQuery(args, cancellation, hold, operation)),
       );
     },
-    runMutation: mutate,
+    runMutation: (args, steps) => mutate(args, operationOf(args), steps),
     async runEvent(args, event) {
       const context = args.contextValue as OperationContext;
       // However long the line is, nobody is refused or late for it: time counts once there is a place.
@@ -126,8 +134,7 @@ export function createRunner(options: RunnerOptions): Runner {
       try {
         // Nobody waits for it any more.
         if (context.state.stop.signal.aborted) return {};
-        hold.begin(holderOf(context.state));
-        return await timed(context, hold, (cancellation) =>
+        return await bounded(context, hold, (cancellation) =>
           executeQuery({ ...args, rootValue: event }, cancellation, hold),
         );
       } catch (error) {

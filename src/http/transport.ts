@@ -22,9 +22,8 @@ export interface Transport {
 const HSTS = 'max-age=31536000';
 
 /** Whether the name is one that proxies write (RFC 7239 and what was there before it). */
-const isForwarding = remember(
-  (name) => name.startsWith('x-forwarded') || name === 'forwarded' || name === 'x-real-ip',
-);
+const isForwarding = (name: string) =>
+  name.startsWith('x-forwarded') || name === 'forwarded' || name === 'x-real-ip';
 
 /** Whether a proxy has passed the request on, or the client says so. */
 function isForwarded(headers: Headers): boolean {

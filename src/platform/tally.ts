@@ -35,8 +35,8 @@ function byLabels<L extends string, Kept>(labelNames: readonly L[], make: () => 
   const kept = new Map<string, { readonly labels: Labels<L>; readonly kept: Kept }>();
   return {
     of(labels: Labels<L>): Kept {
-      let key = '';
-      for (const name of labelNames) key += `${labels[name]}\n`;
+      let key = labelNames.length === 0 ? '' : `${labels[labelNames[0] as L]}`;
+      for (let index = 1; index < labelNames.length; index += 1) key += `\n${labels[labelNames[index] as L]}`;
       let found = kept.get(key);
       if (found === undefined) {
         found = { labels: { ...labels }, kept: make() };

@@ -18,8 +18,16 @@ import { choiceOf, conditionVariables } from './conditions.ts';
 import { isToMany, type RowEdge } from './edge.ts';
 import { type EdgePlan, planEdge } from './plan.ts';
 import { buildBoundedSql, mostBytes } from './size.ts';
-import { buildSql, pageParameters, resolvePages } from './statement.ts';
+import { buildSql, type Pages, pageParameters, resolvePages } from './statement.ts';
 import { cachedStatement, type JsonStatement, nextPlanId } from './statement-cache.ts';
+
+/** What the arguments of a request make of a plan. */
+interface Arguments {
+  readonly pages: Pages;
+  /** Whether the answer may be too large, so that its statement measures it. */
+  readonly bounded: boolean;
+  readonly values: readonly Parameter[];
+}
 
 /** An operation that the database can answer by itself. */
 interface WholePlan {
@@ -27,6 +35,10 @@ interface WholePlan {
   readonly roots: ReadonlyMap<string, EdgePlan>;
   /** What the fields of the operation need; without any of these they are refused one by one, by their resolvers. */
   readonly scopes: readonly Scope[];
+  /** Whether all requests have the same arguments: no variables, and no row that may depend on the caller. */
+  readonly alike: boolean;
+  /** The arguments, where all requests have the same. */
+  known: Arguments | undefined;
 }
 
 interface OperationCache {
@@ -85,7 +97,9 @@ function planOperation(
     for (const scope of needed) scopes.add(scope);
   }
   if (roots.size === 0) return 'declined';
-  return { id: nextPlanId(), roots, scopes: [...scopes] };
+  const { variableDefinitions = [] } = operation;
+  const alike = variableDefinitions.length === 0 && [...roots.values()].every(({ edge }) => isToMany(edge));
+  return { id: nextPlanId(), roots, scopes: [...scopes], alike, known: undefined };
 }
 
 /** The id that the arguments of a root row name; undefined where they name nothing or are refused. */
@@ -108,12 +122,8 @@ function rowId(
 /** What is around the `data` of an answer. */
 const ENVELOPE_BYTES = '{"data":}'.length;
 
-/** The statement of a plan and its parameters; undefined where an argument is refused or names nothing. */
-function prepare(
-  { id: planId, roots }: WholePlan,
-  variables: Variables,
-  context: Context,
-): { statement: JsonStatement; values: Parameter[] } | undefined {
+/** The arguments of a request; undefined where one is refused or names nothing. */
+function argumentsOf({ roots }: WholePlan, variables: Variables, context: Context): Arguments | undefined {
   const pages = new Map<EdgePlan, Page>();
   const values: Parameter[] = [];
   let shape = '';
@@ -129,15 +139,24 @@ function prepare(
     for (const [list, page] of resolved.pages) pages.set(list, page);
     shape += `;${resolved.shape}`;
   }
-  const maxBytes = context.maxResponseBytes - ENVELOPE_BYTES;
-  const bounded = mostBytes(roots, { pages }, 'whole') > maxBytes;
-  const label = `whole_${[...roots.values()][0]?.field.name}`;
-  const found = cachedStatement(planId, bounded ? `${shape};bounded` : shape, label, () =>
-    bounded
-      ? buildBoundedSql(roots, { pages, shape }, 'whole', maxBytes)
-      : buildSql(roots, { pages, shape }, 'whole'),
+  const bounded = mostBytes(roots, { pages }, 'whole') > context.maxResponseBytes - ENVELOPE_BYTES;
+  return { pages: { pages, shape: bounded ? `${shape};bounded` : shape }, bounded, values };
+}
+
+function statementOf(
+  { id, roots }: WholePlan,
+  { pages, bounded }: Arguments,
+  { maxResponseBytes }: Context,
+): JsonStatement {
+  return cachedStatement(
+    id,
+    pages.shape,
+    () => `whole_${[...roots.values()][0]?.field.name}`,
+    () =>
+      bounded
+        ? buildBoundedSql(roots, pages, 'whole', maxResponseBytes - ENVELOPE_BYTES)
+        : buildSql(roots, pages, 'whole'),
   );
-  return { statement: found, values };
 }
 
 /**
@@ -155,12 +174,11 @@ export async function answerWhole(
   const { schema } = args;
   const cache = cacheOf(args, operation);
   const { variableDefinitions = [] } = operation;
-  const given =
+  const { coerced: variables } =
     variableDefinitions.length === 0
       ? { coerced: {} }
       : getVariableValues(schema, variableDefinitions, args.variableValues ?? {});
-  if (given.coerced === undefined) return undefined;
-  const variables = given.coerced;
+  if (variables === undefined) return undefined;
   const key = choiceOf(cache.conditions, variables);
   if (key === undefined) return undefined;
   let plan = cache.plans.get(key);
@@ -170,10 +188,11 @@ export async function answerWhole(
   }
   if (plan === 'declined' || !plan.scopes.every((scope) => context.caller.scopes.has(scope)))
     return undefined;
-  const prepared = prepare(plan, variables, context);
-  if (prepared === undefined) return undefined;
+  const given = plan.known ?? argumentsOf(plan, variables, context);
+  if (given === undefined) return undefined;
+  if (plan.alike) plan.known = given;
   context.onPath('whole_answer');
-  const [row] = await context.db.query(prepared.statement, prepared.values);
+  const [row] = await context.db.query(statementOf(plan, given, context), given.values);
   if (row?.data == null && row?.size !== undefined)
     throw answerTooLarge(row.size + ENVELOPE_BYTES, context.maxResponseBytes);
   return row?.data ?? undefined;

@@ -83,9 +83,11 @@ export async function readAhead(
   const maxBytes = MAX_AHEAD_ANSWERS * context.maxResponseBytes;
   const bounded = mostBytes(roots, pages, 'ahead') > maxBytes;
   const { shape } = pages;
-  const label = `ahead_${info.fieldName}`;
-  const found = cachedStatement(cached.id, bounded ? `${shape};bounded` : shape, label, () =>
-    bounded ? buildBoundedSql(roots, pages, 'ahead', maxBytes) : buildSql(roots, pages, 'ahead'),
+  const found = cachedStatement(
+    cached.id,
+    bounded ? `${shape};bounded` : shape,
+    () => `ahead_${info.fieldName}`,
+    () => (bounded ? buildBoundedSql(roots, pages, 'ahead', maxBytes) : buildSql(roots, pages, 'ahead')),
   );
   const [row] = await context.db.query(found, [...(id === undefined ? [] : [id]), ...pageParameters(pages)]);
   if (row?.data == null && row?.size !== undefined && row.size > maxBytes)

@@ -30,13 +30,13 @@ export function nextPlanId(): number {
 export function cachedStatement(
   planId: number,
   shape: string,
-  label: string,
+  label: () => string,
   build: () => string,
 ): JsonStatement {
   const key = `${planId}${shape}`;
   let found = statements.get(key);
   if (found === undefined) {
-    found = statement(label, build());
+    found = statement(label(), build());
     statements.set(key, found);
   }
   return found;

@@ -5,7 +5,8 @@ export interface ReceivedMeter {
 
 /** Says that work is not wanted any more. Lighter than an AbortController, since every operation makes one. */
 export class Cancellation {
-  readonly #listeners = new Set<() => void>();
+  /** The only one, as nearly always, or all of them. */
+  #listeners: (() => void) | Set<() => void> | undefined;
   #cancelled = false;
   #closed = false;
   #undecided = false;
@@ -38,8 +39,10 @@ export class Cancellation {
   cancel(): boolean {
     if (this.#cancelled || this.#closed) return false;
     this.#cancelled = true;
-    for (const listener of this.#listeners) listener();
-    this.#listeners.clear();
+    const listeners = this.#listeners;
+    this.#listeners = undefined;
+    if (typeof listeners === 'function') listeners();
+    else for (const listener of listeners ?? []) listener();
     return true;
   }
 
@@ -63,7 +66,12 @@ export class Cancellation {
 
   /** Calls `listener` when the work is cancelled. Returns what takes it off again. */
   onCancel(listener: () => void): () => void {
-    this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
+    if (this.#listeners === undefined) this.#listeners = listener;
+    else if (typeof this.#listeners === 'function') this.#listeners = new Set([this.#listeners, listener]);
+    else this.#listeners.add(listener);
+    return () => {
+      if (this.#listeners === listener) this.#listeners = undefined;
+      else if (typeof this.#listeners === 'object') this.#listeners.delete(listener);
+    };
   }
 }

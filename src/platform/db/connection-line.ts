@@ -8,8 +8,15 @@ export interface Place {
   readonly sinceMs: number;
 }
 
-interface InLine extends Waiting {
-  readonly goIn: (place: Place) => void;
+/** A place that was waited for, with the connection of whoever had it before. */
+export interface Turn<Connection> {
+  readonly place: Place;
+  /** Undefined where it broke, or was never opened. */
+  readonly connection: Connection | undefined;
+}
+
+interface InLine<Connection> extends Waiting {
+  readonly goIn: (turn: Turn<Connection>) => void;
   readonly refuse: (error: DatabaseError) => void;
 }
 
@@ -18,9 +25,9 @@ interface InLine extends Waiting {
  * that a connection may take to open: behind the heavy reads of many accounts, a cheap one of another would be refused.
  * Here whoever has used connections least of late goes first, and waits as long as the operation may take.
  */
-export class ConnectionLine {
+export class ConnectionLine<Connection> {
   readonly #use: RecentUse;
-  readonly #line: InLine[] = [];
+  readonly #line: InLine<Connection>[] = [];
   #free: number;
 
   constructor(connections: number, use: RecentUse) {
@@ -36,17 +43,17 @@ export class ConnectionLine {
   }
 
   /** Waits for a place. Throws DatabaseError: `timeout` where the work is called off, or what `refuseAll` was given. */
-  wait(cancellation: Cancellation | undefined): Promise<Place> {
+  wait(cancellation: Cancellation | undefined): Promise<Turn<Connection>> {
     return new Promise((resolve, reject) => {
       const calledOff = cancellation?.onCancel(() => {
         this.#line.splice(this.#line.indexOf(entry), 1);
         reject(new DatabaseError('timeout', new Error('called off while it waited for a connection')));
       });
-      const entry: InLine = {
+      const entry: InLine<Connection> = {
         owner: cancellation?.owner,
-        goIn(place) {
+        goIn(turn) {
           calledOff?.();
-          resolve(place);
+          resolve(turn);
         },
         refuse(error) {
           calledOff?.();
@@ -57,13 +64,20 @@ export class ConnectionLine {
     });
   }
 
-  /** Gives a place back, straight to the next in line. */
-  leave({ owner, sinceMs }: Place): void {
+  /**
+   * Gives a place back, straight to the next in line, and a connection with it: to go through the pool costs a turn of
+   * the event loop and two timers. Returns whether somebody has taken them.
+   */
+  leave({ owner, sinceMs }: Place, connection?: Connection): boolean {
     const nowMs = performance.now();
     if (owner !== undefined) this.#use.add(owner, nowMs - sinceMs);
     const next = this.#use.takeNext(this.#line);
-    if (next === undefined) this.#free += 1;
-    else next.goIn({ owner: next.owner, sinceMs: nowMs });
+    if (next === undefined) {
+      this.#free += 1;
+      return false;
+    }
+    next.goIn({ place: { owner: next.owner, sinceMs: nowMs }, connection });
+    return true;
   }
 
   /** Sends all away who wait: there is no server to connect to. */

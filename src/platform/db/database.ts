@@ -1,9 +1,10 @@
+import { Socket } from 'node:net';
 import { PrismaPg } from '@prisma/adapter-pg';
 import pg from 'pg';
 import { PrismaClient } from '../../generated/prisma/client.ts';
 import type { Logger } from '../log.ts';
 import type { Cancellation } from './cancellation.ts';
-import { ConnectionLine, type Place } from './connection-line.ts';
+import { ConnectionLine, type Place, type Turn } from './connection-line.ts';
 import { DatabaseError, isAbandoned, toDatabaseError } from './errors.ts';
 import { lendFor, limitStatements, statementCancelled } from './limited-client.ts';
 import { NamedQuery } from './named-query.ts';
@@ -33,6 +34,12 @@ export interface Database extends Queryable {
   close(): Promise<void>;
 }
 
+/** A connection of the pool, and the place in the line that it is lent for. */
+interface Loan {
+  readonly client: pg.PoolClient;
+  readonly place: Place;
+}
+
 const CONNECT_TIMEOUT_MS = 5_000;
 const IDLE_TIMEOUT_MS = 30_000;
 /** A peer that is gone is noticed on connections that rest, too, and not only after the two hours of TCP's default. */
@@ -44,6 +51,11 @@ const KEEP_ALIVE = { keepAlive: true, keepAliveInitialDelayMillis: 10_000 };
  */
 async function forgetStatements(client: pg.ClientBase): Promise<void> {
   await client.query('DEALLOCATE ALL');
+}
+
+/** Whether a connection can be used on: one that is about to end, or is broken, is the pool's to replace. */
+function isOpen({ connection }: pg.PoolClient): boolean {
+  return connection.stream instanceof Socket && connection.stream.readyState === 'open';
 }
 
 /** Opens the database that the settings name. Throws what opening an embedded folder throws. */
@@ -70,8 +82,7 @@ export function connectDatabase(kind: Database['kind'], server: DatabaseServer, 
   pool.on('connect', (client) => client.on('error', () => undefined));
   const prisma = new PrismaClient({ adapter: new PrismaPg(pool) });
   const recentUse = new RecentUse();
-  const line = new ConnectionLine(server.poolSize, recentUse);
-  const places = new WeakMap<pg.PoolClient, Place>();
+  const line = new ConnectionLine<pg.PoolClient>(server.poolSize, recentUse);
   const budget = server.named ? new PreparedBudget(server.poolSize) : undefined;
 
   async function serverReady(): Promise<void> {
@@ -93,14 +104,15 @@ export function connectDatabase(kind: Database['kind'], server: DatabaseServer, 
     }
   }
 
-  async function lend(cancellation?: Cancellation): Promise<pg.PoolClient> {
+  async function lend(cancellation?: Cancellation): Promise<Loan> {
     if (kind === 'embedded') await serverReady();
-    const place = line.enter(cancellation?.owner) ?? (await line.wait(cancellation));
+    const free = line.enter(cancellation?.owner);
+    const { place, connection }: Turn<pg.PoolClient> =
+      free === undefined ? await line.wait(cancellation) : { place: free, connection: undefined };
     try {
-      const client = await connectClient();
-      places.set(client, place);
+      const client = connection ?? (await connectClient());
       lendFor(client, cancellation);
-      return client;
+      return { client, place };
     } catch (error) {
       const reason = toDatabaseError(error);
       line.refuseAll(reason);
@@ -109,13 +121,13 @@ export function connectDatabase(kind: Database['kind'], server: DatabaseServer, 
     }
   }
 
-  function giveBack(client: pg.PoolClient, error?: Error): void {
+  function giveBack({ client, place }: Loan, error?: Error): void {
     lendFor(client, undefined);
+    // Those who wait at the pool itself, as Prisma's client does, come first: they would wait for ever otherwise.
+    const handsOver = error === undefined && pool.waitingCount === 0 && isOpen(client);
+    if (handsOver && line.leave(place, client)) return;
     client.release(error);
-    const place = places.get(client);
-    if (place === undefined) return;
-    places.delete(client);
-    line.leave(place);
+    if (!handsOver) line.leave(place);
   }
 
   function run<Row>(
@@ -131,40 +143,29 @@ export function connectDatabase(kind: Database['kind'], server: DatabaseServer, 
     });
   }
 
+  /** With a cancellation it is a statement that changes nothing: past its time it is that, whatever became of it. */
   async function query<Row>(
     statement: Statement<Row>,
     values: readonly Parameter[],
     cancellation?: Cancellation,
   ): Promise<Row[]> {
     if (cancellation?.cancelled) throw toDatabaseError(statementCancelled());
-    const client = await lend(cancellation);
+    const loan = await lend(cancellation);
     let broken: Error | undefined;
     try {
-      return await run(client, statement, values, server.alone);
+      return await run(loan.client, statement, values, server.alone);
     } catch (error) {
       if (error instanceof DatabaseError && error.kind === 'unavailable') broken = error;
-      throw error;
+      throw cancellation !== undefined && isAbandoned(error) ? new DatabaseError('timeout', error) : error;
     } finally {
-      giveBack(client, broken);
-    }
-  }
-
-  /** A statement that changes nothing: past its time it is that, whatever became of the connection. */
-  async function read<Row>(
-    statement: Statement<Row>,
-    values: readonly Parameter[],
-    cancellation: Cancellation,
-  ): Promise<Row[]> {
-    try {
-      return await query(statement, values, cancellation);
-    } catch (error) {
-      throw isAbandoned(error) ? new DatabaseError('timeout', error) : error;
+      giveBack(loan, broken);
     }
   }
 
   async function connect(cancellation?: Cancellation): Promise<Connection> {
     if (cancellation?.cancelled) throw toDatabaseError(statementCancelled());
-    const client = await lend(cancellation);
+    const loan = await lend(cancellation);
+    const { client } = loan;
     return {
       client,
       get prisma() {
@@ -178,7 +179,7 @@ export function connectDatabase(kind: Database['kind'], server: DatabaseServer, 
       },
       query: (statement, values) => run(client, statement, values),
       queryAlone: (statement, values) => run(client, statement, values, server.alone),
-      release: (error) => giveBack(client, error),
+      release: (error) => giveBack(loan, error),
     };
   }
 
@@ -187,7 +188,7 @@ export function connectDatabase(kind: Database['kind'], server: DatabaseServer, 
     prisma,
     recentUse,
     query: (statement, values) => query(statement, values),
-    cancellable: (cancellation) => ({ query: (statement, values) => read(statement, values, cancellation) }),
+    cancellable: (cancellation) => ({ query: (statement, values) => query(statement, values, cancellation) }),
     unitOfWork: (options = {}, cancellation) =>
       new UnitOfWork(() => connect(cancellation), options, cancellation),
     async dedicatedClient({ limited = false } = {}) {

@@ -23,12 +23,17 @@ export interface StatementControl {
 }
 
 /** On whose behalf a connection is lent right now. */
-const loans = new WeakMap<pg.ClientBase, Cancellation>();
+interface Lending {
+  to: Cancellation | undefined;
+}
 
-/** Ties what runs on the connection to a cancellation, until the next call. */
+const lendings = new WeakMap<pg.ClientBase, Lending>();
+
+/** Ties what runs on a limited connection to a cancellation, until the next call. */
 export function lendFor(client: pg.ClientBase, cancellation: Cancellation | undefined): void {
-  if (cancellation === undefined) loans.delete(client);
-  else loans.set(client, cancellation);
+  const lending = lendings.get(client);
+  if (lending === undefined) throw new Error('the statements of the connection are not limited');
+  lending.to = cancellation;
 }
 
 const QUERY_CANCELED = '57014';
@@ -64,15 +69,20 @@ const MAX_UNCOUNTED_BYTES = 268_435_456;
  * Counts what comes in on a connection before pg gathers it. What is past the bound of the loan, or of a statement on
  * nobody's behalf, ends the connection: the rest of a row could not be refused otherwise. Returns what begins anew.
  */
-function boundReceived(client: pg.ClientBase): () => void {
+function boundReceived(client: pg.ClientBase, lending: Lending): () => void {
   if (!(client instanceof pg.Client)) throw new Error('a connection of another kind than pg’s own');
   const { stream } = client.connection;
   let uncounted = 0;
-  stream.prependListener('data', ({ length }: Buffer) => {
-    const loan = loans.get(client);
-    uncounted += length;
-    const taken = loan === undefined ? uncounted <= MAX_UNCOUNTED_BYTES : loan.receive(length);
+  // In place of pg's own listener, which it calls: two of them cost more than what is done here.
+  const [parse, ...others] = stream.listeners('data');
+  if (parse === undefined || others.length > 0)
+    throw new Error('pg listens to its connections in another way');
+  stream.removeAllListeners('data').on('data', (chunk: Buffer) => {
+    const { to } = lending;
+    uncounted += chunk.length;
+    const taken = to === undefined ? uncounted <= MAX_UNCOUNTED_BYTES : to.receive(chunk.length);
     if (!taken) stream.destroy(new Error('the database has sent more than can be held'));
+    parse(chunk);
   });
   return () => {
     uncounted = 0;
@@ -87,7 +97,9 @@ type Callback = (error: unknown, result?: unknown) => void;
  */
 export function limitStatements(client: pg.ClientBase, control: StatementControl): void {
   const query = client.query.bind(client) as (...args: unknown[]) => unknown;
-  const countAnew = boundReceived(client);
+  const lending: Lending = { to: undefined };
+  lendings.set(client, lending);
+  const countAnew = boundReceived(client, lending);
 
   /** Watches what is about to run. `done` is called with its outcome, the error told in our own words. */
   function watch(cancellation: Cancellation | undefined, done: Callback): Callback {
@@ -140,8 +152,8 @@ export function limitStatements(client: pg.ClientBase, control: StatementControl
 
   function limited(...args: unknown[]): unknown {
     const [config] = args;
-    const loan = textOf(config)?.startsWith('ROLLBACK') ? undefined : loans.get(client);
-    if (config instanceof NamedQuery) return start(args, loan, config.callback as Callback);
+    if (config instanceof NamedQuery) return start(args, lending.to, config.callback as Callback);
+    const loan = textOf(config)?.startsWith('ROLLBACK') ? undefined : lending.to;
     const callback = args.findIndex((argument) => typeof argument === 'function');
     if (callback >= 0) return start(args.slice(0, callback), loan, args[callback] as Callback);
     return new Promise((resolve, reject) =>

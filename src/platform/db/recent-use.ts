@@ -12,7 +12,7 @@ export interface Waiting {
 
 /** How long each owner has kept connections of late, so that whoever has used least has the next turn. */
 export class RecentUse {
-  readonly #uses = new LRUCache<string, { readonly ms: number; readonly atMs: number }>({ max: MAX_OWNERS });
+  readonly #uses = new LRUCache<string, { ms: number; atMs: number }>({ max: MAX_OWNERS });
 
   /** Milliseconds, of which ever fewer count as time passes. */
   of(owner: string | undefined, nowMs = performance.now()): number {
@@ -22,20 +22,29 @@ export class RecentUse {
 
   add(owner: string, ms: number): void {
     const atMs = performance.now();
-    this.#uses.set(owner, { ms: this.of(owner, atMs) + ms, atMs });
+    const use = this.#uses.get(owner);
+    if (use === undefined) {
+      this.#uses.set(owner, { ms, atMs });
+      return;
+    }
+    use.ms = use.ms * 0.5 ** ((atMs - use.atMs) / HALF_LIFE_MS) + ms;
+    use.atMs = atMs;
   }
 
   /** Takes the one out of the line whose turn it is: whose owner has used least and, of equals, who came first. */
   takeNext<T extends Waiting>(line: T[]): T | undefined {
+    if (line.length <= 1) return line.pop();
     const nowMs = performance.now();
     let at = 0;
-    let least = Number.POSITIVE_INFINITY;
-    for (let index = 0; index < line.length && line.length > 1 && least > 0; index += 1) {
-      const ms = this.of(line[index]?.owner, nowMs);
+    let least = this.of(line[0]?.owner, nowMs);
+    for (let index = 1; index < line.length && least > 0; index += 1) {
+      const owner = line[index]?.owner;
+      if (owner === line[at]?.owner) continue;
+      const ms = this.of(owner, nowMs);
       if (ms >= least) continue;
       at = index;
       least = ms;
     }
-    return line.splice(at, 1)[0];
+    return at === 0 ? line.shift() : line.splice(at, 1)[0];
   }
 }

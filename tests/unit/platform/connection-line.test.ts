@@ -10,14 +10,14 @@ describe('The line for the connections of a pool', () => {
   /** A line of one connection, which is taken, and the order in which others get it. */
   function fullLine() {
     const use = new RecentUse();
-    const line = new ConnectionLine(1, use);
+    const line = new ConnectionLine<string>(1, use);
     const first = line.enter('first') as Place;
     const order: string[] = [];
     const wait = (owner: string, name = owner) => {
       const cancellation = new Cancellation(undefined, owner);
-      const done = line.wait(cancellation).then((place) => {
-        order.push(name);
-        line.leave(place);
+      const done = line.wait(cancellation).then(({ place, connection }) => {
+        order.push(connection === undefined ? name : `${name} on ${connection}`);
+        line.leave(place, connection);
       });
       return { cancellation, done };
     };
@@ -46,6 +46,15 @@ describe('The line for the connections of a pool', () => {
     line.leave({ ...first, sinceMs: first.sinceMs - HEAVY_MS });
     expect(use.of('first')).toBeGreaterThan(HEAVY_MS / 2);
     expect(use.of('first', performance.now() + 2 * HEAVY_MS)).toBeLessThan(1);
+  });
+
+  it('hands the connection on with the place', async () => {
+    const { line, first, order, wait } = fullLine();
+    const waiting = [wait('one'), wait('two')];
+    expect(line.leave(first, 'the connection')).toBe(true);
+    await Promise.all(waiting.map(({ done }) => done));
+    expect(order).toEqual(['one on the connection', 'two on the connection']);
+    expect(line.leave(line.enter('three') as Place, 'the connection')).toBe(false);
   });
 
   it('lets go of work that is called off, and gives its turn to the next', async () => {
