@@ -4,6 +4,7 @@ import { useApp } from '../support/app.ts';
 import { createPost } from '../support/content.ts';
 import { readMetric } from '../support/metrics.ts';
 import { dataOf } from '../support/refusal.ts';
+import { visitor } from '../support/session.ts';
 
 describe('A client whose requests hold all connections', () => {
   const app = useApp({ settings: { DATABASE_POOL_SIZE: '2' } });
@@ -38,5 +39,19 @@ describe('A client whose requests hold all connections', () => {
     } finally {
       await blocker.end();
     }
+  });
+
+  it('does not keep them from what is not in the same line, such as the end of a session', async () => {
+    const { key } = await app.account();
+    const { cookie } = await visitor(app);
+    let ended = false;
+    const ask = async (): Promise<void> => {
+      while (!ended) dataOf(await app.gql(QUERY, { key }));
+    };
+    const asking = Array.from({ length: MANY }, ask);
+    const { status } = await app.fetch('/logout', { method: 'POST', headers: { cookie } });
+    ended = true;
+    await Promise.all(asking);
+    expect(status).toBe(204);
   });
 });
