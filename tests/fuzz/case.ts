@@ -22,26 +22,54 @@ export interface Case {
   readonly caller: CallerName;
 }
 
-/** What an error must say: its code, and where execution came to it, its path. */
+/** What an error must say: its code, where execution came to it its path, and for a wrong argument which it is. */
 export interface ExpectedError {
   readonly code: string;
   readonly path: readonly (string | number)[] | undefined;
+  readonly argument?: string;
 }
 
-/** What stands in an expected answer for what only the service can know: an id or an instant that it has just made. */
+/** A place that errors null. Of all errors below it exactly one is told, whichever comes first. */
+export interface NulledPlace {
+  readonly oneOf: readonly ExpectedError[];
+  /** Where the answer has no data, an error elsewhere may have ended execution before it came to this one. */
+  readonly optional: boolean;
+}
+
+/** What stands in an expected answer for what only the service can know: an id, an instant or a cursor that it has just made. */
 export const MADE = Symbol('made by the service');
 
-/** What the contract says must come back for a case. */
-export interface Verdict {
-  /** Undefined where the answer has no `data` entry. Members are in the order in which they must come. */
+/** The status for `Accept: application/graphql-response+json`, and for `application/json`. */
+export interface Statuses {
+  readonly response: number;
+  readonly json: number;
+}
+
+/** What must come where the operation is executed. */
+export interface ExpectedAnswer {
+  /** Members are in the order in which they must come. Null where an error has taken all of it. */
   readonly data: unknown;
-  /** In any order. Where one of several may come first and end the rest, each alternative stands in `oneOf`. */
-  readonly errors: readonly ExpectedError[];
-  /** Where the request is refused before it is executed, any one of these codes is right. */
-  readonly oneOf: readonly string[] | undefined;
-  /** The status for `application/graphql-response+json`, and for `application/json`. */
-  readonly status: { readonly response: number; readonly json: number };
-  /** What the operation costs; undefined where it is not validated so far. */
+  /** In any order; there are no others. */
+  readonly errors: readonly NulledPlace[];
+  readonly status: Statuses;
+}
+
+/** A refusal before execution: no `data`, and one or more errors, all with this code. */
+export interface ExpectedRefusal {
+  readonly code: string;
+  readonly status: Statuses;
+}
+
+/**
+ * What the contract says must come back for a case: the answer, or one of the refusals. Where the contract says exactly
+ * one thing, one of the two is empty. A subscription that may open has neither: over an event stream it opens, and
+ * elsewhere it is BAD_REQUEST with 406, which also may come instead of a refusal.
+ */
+export interface Verdict {
+  readonly answer: ExpectedAnswer | undefined;
+  readonly refusals: readonly ExpectedRefusal[];
+  /** What the operation costs; undefined where it is not valid, or only introspects. */
   readonly cost: { readonly complexity: number; readonly depth: number } | undefined;
+  /** Undefined where the document does not say which operation is meant. */
   readonly kind: 'query' | 'mutation' | 'subscription' | undefined;
 }
