@@ -25,7 +25,7 @@ import { isOAuthPath } from './http/oauth/paths.ts';
 import { useOAuthErrors } from './http/oauth/plugin.ts';
 import { useOperation } from './http/operation.ts';
 import { PendingResponses } from './http/pending-responses.ts';
-import { PlainResponse } from './http/plain-http.ts';
+import { asResponse } from './http/plain-http.ts';
 import { createRateLimiter } from './http/rate-limit/limiter.ts';
 import { redisBuckets } from './http/rate-limit/redis-store.ts';
 import { memoryBuckets } from './http/rate-limit/store.ts';
@@ -34,6 +34,7 @@ import { createReadiness } from './http/readiness.ts';
 import { useRequestId } from './http/request-id.ts';
 import {
   type Arrival,
+  forYoga,
   type HttpPlugin,
   newRequestState,
   type OperationContext,
@@ -236,7 +237,7 @@ export function createApp({
     healthCheckEndpoint: '\n',
     cors: corsFor(config.corsOrigins),
     context: (initial) => operations.contextOf(initial as unknown as OperationContext),
-    plugins,
+    plugins: plugins.map(forYoga),
   });
 
   const engine = createEngine({ schema, ...operations });
@@ -259,9 +260,7 @@ export function createApp({
           { method: request.method, target: pathname + search, fields, body },
           state,
         );
-        return response instanceof PlainResponse
-          ? new Response(response.text, { status: response.status, headers: [...response.headers] })
-          : response;
+        return asResponse(response);
       } finally {
         state.hold.release();
       }

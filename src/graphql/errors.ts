@@ -45,7 +45,11 @@ export class ApiError extends Error {
     message: string,
     { argument, status, headers = {}, details = {}, cause }: ApiErrorOptions = {},
   ) {
+    // Where it was made tells nobody anything, and to note that is most of the price of a refusal.
+    const { stackTraceLimit } = Error;
+    Error.stackTraceLimit = 0;
     super(message, cause === undefined ? undefined : { cause });
+    Error.stackTraceLimit = stackTraceLimit;
     this.name = 'ApiError';
     this.code = code;
     this.status = status ?? ERROR_STATUS[code];

@@ -121,6 +121,23 @@ function publish(
   return result;
 }
 
+export interface PublicRefusal extends Pick<PublicError, 'code' | 'status' | 'headers'> {
+  readonly message: string;
+  /** The entry in `errors`. */
+  readonly entry: object;
+}
+
+/** The same of an error outside of an execution, where nearly none has a place in a document to tell of. */
+export function publicRefusal(error: unknown, options: MaskOptions): PublicRefusal {
+  if (error instanceof GraphQLError) {
+    const entry = maskError(error, options);
+    const { code, status, headers } = publicError(entry);
+    return { message: entry.message, entry, code, status, headers };
+  }
+  const { message, extensions, code, status, headers } = translate(error, options);
+  return { message, entry: { message, extensions }, code, status, headers };
+}
+
 /** Code, status and headers of a masked error. */
 export function publicError(error: GraphQLError): PublicError {
   return masked.get(error) ?? { code: 'INTERNAL_SERVER_ERROR', status: 500, negotiable: false, headers: {} };

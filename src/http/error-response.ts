@@ -1,6 +1,6 @@
-import type { GraphQLError } from 'graphql';
-import { type MaskOptions, maskError, publicError } from '../graphql/mask-error.ts';
+import { type MaskOptions, publicRefusal } from '../graphql/mask-error.ts';
 import { oauthErrorResponse, oauthRefusal } from './oauth/oauth-error.ts';
+import { PlainResponse } from './plain-http.ts';
 import type { RequestState } from './request-state.ts';
 
 /** A refusal outside an execution, in the shape of all routes but OAuth's: `{"errors":[…]}` and the status of the code. */
@@ -9,12 +9,11 @@ export function errorResponse(
   state: RequestState,
   log: MaskOptions['log'],
   contentType = 'application/json',
-): Response {
+): PlainResponse {
   if (state.oauth) return oauthErrorResponse(oauthRefusal(error, state, log));
-  const masked: GraphQLError = maskError(error, { requestId: state.requestId, log });
-  const { code, status, headers } = publicError(masked);
+  const { entry, code, status, headers } = publicRefusal(error, { requestId: state.requestId, log });
   state.errorCodes = [code];
-  return new Response(JSON.stringify({ errors: [masked] }), {
+  return new PlainResponse(JSON.stringify({ errors: [entry] }), {
     status,
     headers: { 'content-type': `${contentType}; charset=utf-8`, ...headers },
   });
@@ -24,8 +23,8 @@ export function jsonResponse(
   value: unknown,
   status = 200,
   headers: Readonly<Record<string, string>> = {},
-): Response {
-  return new Response(JSON.stringify(value), {
+): PlainResponse {
+  return new PlainResponse(JSON.stringify(value), {
     status,
     headers: { 'content-type': 'application/json; charset=utf-8', ...headers },
   });

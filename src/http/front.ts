@@ -3,7 +3,7 @@ import type { Logger } from '../platform/log.ts';
 import { negotiate } from './accept.ts';
 import type { Engine } from './engine.ts';
 import { errorResponse } from './error-response.ts';
-import { type HeaderFields, PlainRequest, PlainResponse } from './plain-http.ts';
+import { type HeaderFields, type HttpResponse, PlainRequest, PlainResponse } from './plain-http.ts';
 import type { HttpPlugin, RequestState, ServerContext } from './request-state.ts';
 import type { Responder } from './respond.ts';
 
@@ -31,7 +31,7 @@ export interface PlainArrival {
 export interface Front {
   /** Whether a request can go the short way. The rest goes through Yoga's own HTTP handling. */
   takes(method: string | undefined, target: string | undefined, fields: HeaderFields): boolean;
-  answer(arrival: PlainArrival, state: RequestState): Promise<PlainResponse | Response>;
+  answer(arrival: PlainArrival, state: RequestState): Promise<HttpResponse>;
 }
 
 /** A path of plain segments, and whatever query: what it says is what any reader of it takes it for. */
@@ -70,12 +70,12 @@ export function createFront({ engine, plugins, respond, path, log }: FrontOption
     request: Request,
     url: Pick<URL, 'href' | 'pathname' | 'searchParams'>,
     serverContext: ServerContext,
-  ): Promise<PlainResponse | Response> {
-    let ended: Response | undefined;
-    const endResponse = (response: Response) => {
+  ): Promise<HttpResponse> {
+    let ended: HttpResponse | undefined;
+    const endResponse = (response: HttpResponse) => {
       ended = response;
     };
-    const arrival = { request, url, serverContext, endResponse } as unknown as Payload<'onRequest'>;
+    const arrival = { request, url, serverContext, endResponse } as Payload<'onRequest'>;
     for (const hook of onRequest) {
       const waiting = hook(arrival);
       if (waiting !== undefined) await waiting;
@@ -112,16 +112,16 @@ export function createFront({ engine, plugins, respond, path, log }: FrontOption
   return {
     takes(method, target, fields) {
       if (target === undefined || fields.origin !== undefined) return false;
-      if (target === path)
-        // The engine here knows no subscriptions.
-        return method === 'POST' && negotiate(String(fields.accept ?? '')) !== 'text/event-stream';
-      return PLAIN_METHODS.has(method) && !isGraphql(target) && PLAIN_TARGET.test(target);
+      if (target !== path && !PLAIN_TARGET.test(target)) return false;
+      if (!isGraphql(target)) return PLAIN_METHODS.has(method);
+      // The engine here knows no subscriptions.
+      return method === 'POST' && negotiate(String(fields.accept ?? '')) !== 'text/event-stream';
     },
     async answer({ method, target, fields, body }, state) {
       const url = urlOf(target);
       const request = new PlainRequest(method, url.href, fields, body) as unknown as Request;
       const serverContext = { state };
-      let response: PlainResponse | Response;
+      let response: HttpResponse;
       try {
         response = await handle(request, url, serverContext);
       } catch (error) {

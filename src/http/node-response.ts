@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { type StreamSending, sendStream } from './node-stream.ts';
 import { type Hold, UNCOUNTED_BYTES } from './pending-responses.ts';
-import { PlainResponse } from './plain-http.ts';
+import { type HttpResponse, PlainResponse } from './plain-http.ts';
 import { atEndOfTurn } from './turn.ts';
 
 export interface SendOptions {
@@ -86,7 +86,7 @@ function sendPlain(
 
 /** Writes a response to the socket, an event stream as it comes. */
 export async function sendResponse(
-  response: Response | PlainResponse,
+  response: HttpResponse,
   outgoing: ServerResponse,
   options: SendOptions,
 ): Promise<void> {

@@ -9,14 +9,14 @@ import { type ReceivedBody, receiveBody } from './node-body.ts';
 import { sendResponse } from './node-response.ts';
 import { DRAIN_LIMIT_MS } from './node-stream.ts';
 import type { Hold, PendingResponses } from './pending-responses.ts';
-import type { PlainResponse } from './plain-http.ts';
+import type { HttpResponse } from './plain-http.ts';
 import { addressOf, badAddress, fieldsOf, namesHost } from './request-head.ts';
 import type { Arrival } from './request-state.ts';
 
 /** The short way, from a socket. */
 export interface SocketFront {
   takes: Front['takes'];
-  answer(plain: PlainArrival, arrival: Arrival): Promise<PlainResponse | Response>;
+  answer(plain: PlainArrival, arrival: Arrival): Promise<HttpResponse>;
 }
 
 export interface NodeServerOptions {

@@ -65,4 +65,16 @@ export class PlainResponse {
     this.headers = new Map();
     for (const name in headers) this.headers.set(name, headers[name] as string);
   }
+
+  /** The same for whoever needs one of the Fetch API. */
+  toResponse(): Response {
+    return new Response(this.text, { status: this.status, headers: [...this.headers] });
+  }
+}
+
+/** What a route or a refusal answers with: plain, or of the Fetch API where it has no text or is a library's. */
+export type HttpResponse = PlainResponse | Response;
+
+export function asResponse(response: HttpResponse): Response {
+  return response instanceof PlainResponse ? response.toResponse() : response;
 }

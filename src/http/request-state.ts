@@ -9,6 +9,7 @@ import { addressKey, normaliseAddress } from './client-address.ts';
 import type { Connection } from './half-open.ts';
 import type { OperationCost } from './operation-limits/limits.ts';
 import type { Hold } from './pending-responses.ts';
+import { asResponse, type HttpResponse } from './plain-http.ts';
 
 /** What is known of one HTTP request, filled in by the plugins in the order in which they run. */
 export interface RequestState {
@@ -59,7 +60,34 @@ export interface ServerContext {
   readonly state: RequestState;
 }
 
-export type HttpPlugin = YogaPlugin<Context, ServerContext>;
+type YogaHooks = YogaPlugin<Context, ServerContext>;
+type YogaRequest = Parameters<NonNullable<YogaHooks['onRequest']>>[0];
+
+/** A request on its way in, which a plugin may end. */
+export interface ArrivingRequest extends Pick<YogaRequest, 'request' | 'url' | 'serverContext'> {
+  endResponse(response: HttpResponse): void;
+}
+
+/** What meets a request, by whichever way it comes. */
+export type HttpPlugin = Omit<YogaHooks, 'onRequest'> & {
+  onRequest?(arriving: ArrivingRequest): Promise<void> | void;
+};
+
+/** The plugin as Yoga takes one: it knows responses of the Fetch API alone. */
+export function forYoga({ onRequest, ...hooks }: HttpPlugin): YogaHooks {
+  if (onRequest === undefined) return hooks;
+  return {
+    ...hooks,
+    onRequest: ({ request, url, serverContext, endResponse }) =>
+      onRequest({
+        request,
+        url,
+        serverContext,
+        endResponse: (response) => endResponse(asResponse(response)),
+      }),
+  };
+}
+
 export type OperationContext = YogaInitialContext & ServerContext & Context;
 
 export interface NewRequest {

@@ -120,7 +120,7 @@ export function createLibraryCalls(issuer: () => string, log: Logger): LibraryCa
       // A page that tells of a failure has been made by us.
       if (failure !== undefined && !headers.get('content-type')?.startsWith('text/html'))
         return {
-          response: oauthErrorResponse(oauthRefusal(failure, call.state, log)),
+          response: oauthErrorResponse(oauthRefusal(failure, call.state, log)).toResponse(),
           client,
           failure,
         };

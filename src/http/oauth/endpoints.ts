@@ -4,6 +4,7 @@ import type { RevokedToken } from '../../auth/jwt/blocklist.ts';
 import { looksLikeJwt } from '../../auth/jwt/verify.ts';
 import type { AccessToken, OwnTokens } from '../../auth/oauth/access-token.ts';
 import { jsonResponse } from '../error-response.ts';
+import type { HttpResponse } from '../plain-http.ts';
 import type { RequestState } from '../request-state.ts';
 import type { Called, LibraryCalls } from './call.ts';
 import { basicChallenge } from './client-errors.ts';
@@ -28,9 +29,9 @@ export interface EndpointRequest {
 
 /** The endpoints that clients call: RFC 6749 section 3.2, RFC 7009, RFC 7662. */
 export interface Endpoints {
-  token(arrived: EndpointRequest): Promise<Response>;
-  revoke(arrived: EndpointRequest): Promise<Response>;
-  introspect(arrived: EndpointRequest): Promise<Response>;
+  token(arrived: EndpointRequest): Promise<HttpResponse>;
+  revoke(arrived: EndpointRequest): Promise<HttpResponse>;
+  introspect(arrived: EndpointRequest): Promise<HttpResponse>;
 }
 
 /** RFC 8707 section 2. */

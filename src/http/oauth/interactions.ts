@@ -9,6 +9,7 @@ import type { Queryable } from '../../platform/db/statement.ts';
 import type { Logger } from '../../platform/log.ts';
 import { addressKey } from '../client-address.ts';
 import { badRequest } from '../json-body.ts';
+import type { HttpResponse } from '../plain-http.ts';
 import type { RequestState } from '../request-state.ts';
 import type { OriginCheck } from '../same-origin.ts';
 import { BROWSER, RESOURCE } from './authorization-parameters.ts';
@@ -47,7 +48,7 @@ interface UnderWay extends PageRequest {
   readonly client: Client;
   readonly redirectUri: string;
   /** Ends it: sends the user back to the client with what came of it. */
-  finish(result: InteractionResults): Promise<Response>;
+  finish(result: InteractionResults): Promise<HttpResponse>;
 }
 
 /** In the address of the page: what the user has asked for, or that the page was reached from one of our own. */
@@ -125,7 +126,7 @@ export function createInteractions(options: InteractionOptions) {
     );
   }
 
-  function showConsent(context: UnderWay, account: ActiveAccount, scopes: readonly Scope[]): Response {
+  function showConsent(context: UnderWay, account: ActiveAccount, scopes: readonly Scope[]): HttpResponse {
     const { uid, client, redirectUri } = context;
     const { protocol, host } = new URL(redirectUri);
     const page = consentPage({
@@ -163,7 +164,7 @@ export function createInteractions(options: InteractionOptions) {
     return account && { account, session };
   }
 
-  async function show(context: UnderWay): Promise<Response> {
+  async function show(context: UnderWay): Promise<HttpResponse> {
     const { request, interaction, client, uid, finish } = context;
     const { searchParams } = new URL(request.url);
     if (searchParams.has(OTHER_ACCOUNT)) return showLogin(context);
@@ -187,7 +188,7 @@ export function createInteractions(options: InteractionOptions) {
     return showConsent(context, account, scopes);
   }
 
-  async function signIn(context: UnderWay): Promise<Response> {
+  async function signIn(context: UnderWay): Promise<HttpResponse> {
     const { request, state, interaction, uid } = context;
     const form = await readForm(request);
     const email = form.get('email') ?? '';
@@ -215,7 +216,7 @@ export function createInteractions(options: InteractionOptions) {
     }
   }
 
-  async function confirm(context: UnderWay): Promise<Response> {
+  async function confirm(context: UnderWay): Promise<HttpResponse> {
     const { request, client, uid } = context;
     const shown = (await readForm(request)).get('account');
     const signedIn = await signedInWith(context);
@@ -229,7 +230,7 @@ export function createInteractions(options: InteractionOptions) {
   }
 
   /** Back to the client with what came of it, for the browser alone that it came of. */
-  async function resume(context: UnderWay): Promise<Response> {
+  async function resume(context: UnderWay): Promise<HttpResponse> {
     const { provider, request, state, uid, interaction } = context;
     const { session } = (interaction.result ?? {}) as Finished;
     if (session !== undefined && (await signIns.sessionOf(request))?.credentialId !== session)
@@ -246,7 +247,7 @@ export function createInteractions(options: InteractionOptions) {
   return async (
     route: 'resume' | 'interaction' | 'login' | 'allow' | 'cancel',
     arrived: PageRequest,
-  ): Promise<Response> => {
+  ): Promise<HttpResponse> => {
     if (route === 'interaction') return show(await underWay(arrived));
     if (route === 'resume') return resume(await underWay(arrived));
     const refusal = checkOrigin(arrived.request);

@@ -1,5 +1,6 @@
 import type { ErrorCode } from '../../graphql/errors.ts';
-import { type MaskOptions, maskError, publicError } from '../../graphql/mask-error.ts';
+import { type MaskOptions, publicRefusal } from '../../graphql/mask-error.ts';
+import { PlainResponse } from '../plain-http.ts';
 import type { RequestState } from '../request-state.ts';
 
 /** The service's own codes as the errors of OAuth (RFC 6749 sections 4.1.2.1 and 5.2). */
@@ -20,17 +21,16 @@ export interface OAuthRefusal {
 
 /** An error as OAuth tells it. What is internal is logged in full and told as nothing. */
 export function oauthRefusal(error: unknown, state: RequestState, log: MaskOptions['log']): OAuthRefusal {
-  const masked = maskError(error, { requestId: state.requestId, log });
-  const { code, status, headers } = publicError(masked);
+  const { code, status, headers, message } = publicRefusal(error, { requestId: state.requestId, log });
   state.errorCodes = [code];
   // RFC 6749 section 5.2: no quotes, no backslashes, ASCII.
-  const description = masked.message.replaceAll(/["\\]/g, "'").replaceAll(/[^\x20-\x7e]/g, '?');
+  const description = message.replaceAll(/["\\]/g, "'").replaceAll(/[^\x20-\x7e]/g, '?');
   return { status, headers, error: OAUTH_CODES[code] ?? 'invalid_request', description };
 }
 
 /** The same as the response of an endpoint that programs call: RFC 6749's form. */
-export function oauthErrorResponse({ status, headers, error, description }: OAuthRefusal): Response {
-  return new Response(JSON.stringify({ error, error_description: description }), {
+export function oauthErrorResponse({ status, headers, error, description }: OAuthRefusal): PlainResponse {
+  return new PlainResponse(JSON.stringify({ error, error_description: description }), {
     status,
     headers: { 'content-type': 'application/json; charset=utf-8', ...headers },
   });

@@ -1,3 +1,4 @@
+import { PlainResponse } from '../plain-http.ts';
 import { STYLE_HASH } from './pages/layout.ts';
 
 export interface PageOptions {
@@ -45,5 +46,5 @@ export function pageHeaders(redirectUri?: string): Record<string, string> {
 }
 
 export function pageResponse(text: string, { status = 200, headers = {}, redirectUri }: PageOptions = {}) {
-  return new Response(text, { status, headers: { ...pageHeaders(redirectUri), ...headers } });
+  return new PlainResponse(text, { status, headers: { ...pageHeaders(redirectUri), ...headers } });
 }

@@ -6,6 +6,7 @@ import type { Logger } from '../../platform/log.ts';
 import { addressKey } from '../client-address.ts';
 import { jsonResponse } from '../error-response.ts';
 import { badRequest } from '../json-body.ts';
+import type { HttpResponse } from '../plain-http.ts';
 import type { RateLimiter } from '../rate-limit/limiter.ts';
 import type { BucketPolicy } from '../rate-limit/token-bucket.ts';
 import type { HttpPlugin, RequestState } from '../request-state.ts';
@@ -54,7 +55,7 @@ export function useOAuth(options: OAuthPluginOptions): HttpPlugin {
     if (refusal !== undefined) throw refusal;
   }
 
-  async function authorize(provider: Provider, request: Request, state: RequestState): Promise<Response> {
+  async function authorize(provider: Provider, request: Request, state: RequestState): Promise<HttpResponse> {
     const { pathname, searchParams } = new URL(request.url);
     const query = withoutOwnResource(searchParams, issuer());
     const browser = knownBrowser(request);
@@ -68,7 +69,7 @@ export function useOAuth(options: OAuthPluginOptions): HttpPlugin {
   /** The same for everybody, and dear to ask the library for. */
   const metadata = new WeakMap<Provider, Record<string, unknown>>();
 
-  async function discover(provider: Provider, request: Request, state: RequestState): Promise<Response> {
+  async function discover(provider: Provider, request: Request, state: RequestState): Promise<HttpResponse> {
     let known = metadata.get(provider);
     if (known === undefined) {
       const plain = new Request(request.url);
@@ -103,7 +104,7 @@ export function useOAuth(options: OAuthPluginOptions): HttpPlugin {
     }
   }
 
-  async function dispatch(url: URL, request: Request, state: RequestState): Promise<Response> {
+  async function dispatch(url: URL, request: Request, state: RequestState): Promise<HttpResponse> {
     const { route, uid } = oauthRouteOf(url.pathname);
     if (route === undefined)
       throw new ApiError('NOT_FOUND', 'There is nothing at this address.', { status: 404 });
@@ -115,7 +116,7 @@ export function useOAuth(options: OAuthPluginOptions): HttpPlugin {
     return answer(route, uid, request, state);
   }
 
-  function refuse(error: unknown, url: URL, state: RequestState): Response {
+  function refuse(error: unknown, url: URL, state: RequestState): HttpResponse {
     const refusal = oauthRefusal(error, state, log);
     if (!isOAuthPage(url.pathname)) return oauthErrorResponse(refusal);
     const { status, headers, description } = refusal;

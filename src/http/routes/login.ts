@@ -5,6 +5,7 @@ import type { Logger } from '../../platform/log.ts';
 import { addressKey } from '../client-address.ts';
 import { errorResponse, jsonResponse } from '../error-response.ts';
 import { badRequest, isObject, readJsonBody } from '../json-body.ts';
+import type { HttpResponse } from '../plain-http.ts';
 import type { HttpPlugin, RequestState } from '../request-state.ts';
 import type { OriginCheck } from '../same-origin.ts';
 
@@ -38,7 +39,7 @@ async function readCredentials(
  * one.
  */
 export function useLogin({ login, maxBodyBytes, checkOrigin, log }: LoginRouteOptions): HttpPlugin {
-  async function answer(request: Request, state: RequestState): Promise<Response> {
+  async function answer(request: Request, state: RequestState): Promise<HttpResponse> {
     if (request.method !== 'POST') throw badRequest('Logging in takes POST.', 405, { allow: 'POST' });
     if (checkOrigin(request) !== undefined) throw forbidden(FOREIGN_PAGE);
     if (state.refusal !== undefined) throw state.refusal;

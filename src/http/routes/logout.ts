@@ -3,6 +3,7 @@ import { ApiError, forbidden } from '../../graphql/errors.ts';
 import type { Logger } from '../../platform/log.ts';
 import { errorResponse } from '../error-response.ts';
 import { badRequest } from '../json-body.ts';
+import type { HttpResponse } from '../plain-http.ts';
 import type { HttpPlugin, RequestState } from '../request-state.ts';
 import type { OriginCheck } from '../same-origin.ts';
 
@@ -20,7 +21,7 @@ export interface LogoutRouteOptions {
  * there is none (any more) nothing is left to do, which is as good.
  */
 export function useLogout({ endSession, checkOrigin, log }: LogoutRouteOptions): HttpPlugin {
-  async function answer(request: Request, state: RequestState): Promise<Response> {
+  async function answer(request: Request, state: RequestState): Promise<HttpResponse> {
     if (request.method !== 'POST') throw badRequest('Logging out takes POST.', 405, { allow: 'POST' });
     const byCookie = state.credentialPlace === 'cookie';
     const refusal = byCookie ? checkOrigin(request) : undefined;

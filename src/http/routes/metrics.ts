@@ -5,6 +5,7 @@ import { isLoopbackHost } from '../../platform/config.ts';
 import type { Logger } from '../../platform/log.ts';
 import type { Metrics } from '../../platform/metrics.ts';
 import { errorResponse } from '../error-response.ts';
+import { PlainResponse } from '../plain-http.ts';
 import type { HttpPlugin, RequestState } from '../request-state.ts';
 import { sharedText } from '../shared-text.ts';
 
@@ -64,7 +65,9 @@ export function useMetricsRoute({
       }
       const refusal = refusalOf(request, state);
       if (refusal !== undefined) return endResponse(errorResponse(refusal, state, log));
-      return endResponse(new Response(await text(), { headers: { 'content-type': registry.contentType } }));
+      return endResponse(
+        new PlainResponse(await text(), { headers: { 'content-type': registry.contentType } }),
+      );
     },
   };
 }
