@@ -241,7 +241,14 @@ export function createApp({
   });
 
   const engine = createEngine({ schema, ...operations });
-  const front = createFront({ engine, plugins, respond, path: ENDPOINT, log });
+  const front = createFront({
+    engine,
+    plugins,
+    respond,
+    path: ENDPOINT,
+    corsOrigins: config.corsOrigins,
+    log,
+  });
 
   const arrived = (arrival: Arrival = {}) =>
     newRequestState({ nowMs: clock.now(), ...arrival, hold: arrival.hold ?? pending.hold() });

@@ -12,6 +12,8 @@ export interface FrontOptions {
   readonly plugins: readonly HttpPlugin[];
   readonly respond: Responder;
   readonly path: string;
+  /** Origins that get CORS headers, which are Yoga's to give. */
+  readonly corsOrigins: readonly string[];
   readonly log: Logger;
 }
 
@@ -26,7 +28,7 @@ export interface PlainArrival {
 
 /**
  * The short way for the requests that nearly all are, from no browser page elsewhere: a JSON POST that wants JSON, and
- * whatever is not GraphQL, so that floods of it are cheap.
+ * whatever is not GraphQL, or is refused to a page elsewhere, so that floods of it are cheap.
  */
 export interface Front {
   /** Whether a request can go the short way. The rest goes through Yoga's own HTTP handling. */
@@ -53,7 +55,7 @@ function hooksOf<Name extends 'onRequest' | 'onRequestParse' | 'onResponse'>(
  * response around them: two thirds of what Yoga costs for a short query. The plugins decide; nothing is decided here.
  * What a hook returns is awaited only where there is something to wait for.
  */
-export function createFront({ engine, plugins, respond, path, log }: FrontOptions): Front {
+export function createFront({ engine, plugins, respond, path, corsOrigins, log }: FrontOptions): Front {
   const onRequest = hooksOf(plugins, 'onRequest');
   const onRequestParse = hooksOf(plugins, 'onRequestParse');
   const onResponse = hooksOf(plugins, 'onResponse');
@@ -111,8 +113,9 @@ export function createFront({ engine, plugins, respond, path, log }: FrontOption
 
   return {
     takes(method, target, fields) {
-      if (target === undefined || fields.origin !== undefined) return false;
-      if (target !== path && !PLAIN_TARGET.test(target)) return false;
+      if (target === undefined || (target !== path && !PLAIN_TARGET.test(target))) return false;
+      if (method === 'OPTIONS') return !corsOrigins.includes(String(fields.origin));
+      if (fields.origin !== undefined) return false;
       if (!isGraphql(target)) return PLAIN_METHODS.has(method);
       // The engine here knows no subscriptions.
       return method === 'POST' && negotiate(String(fields.accept ?? '')) !== 'text/event-stream';
@@ -123,7 +126,11 @@ export function createFront({ engine, plugins, respond, path, log }: FrontOption
       const serverContext = { state };
       let response: HttpResponse;
       try {
-        response = await handle(request, url, serverContext);
+        // A preflight says nothing but its headers, and here it gets none.
+        response =
+          method === 'OPTIONS'
+            ? new PlainResponse('', { status: 204 })
+            : await handle(request, url, serverContext);
       } catch (error) {
         response = errorResponse(error, state, log);
       }

@@ -68,7 +68,10 @@ export class PlainResponse {
 
   /** The same for whoever needs one of the Fetch API. */
   toResponse(): Response {
-    return new Response(this.text, { status: this.status, headers: [...this.headers] });
+    return new Response(this.text === '' ? null : this.text, {
+      status: this.status,
+      headers: [...this.headers],
+    });
   }
 }
 
