@@ -11,16 +11,13 @@ const STEPS = {
 } as const;
 
 /**
- * Sizes that stand in the text, those of connections with the row that tells of a next page. PostgreSQL can keep a plan
- * only where it knows how few rows are wanted: with the size as a parameter it plans anew each time, which takes as
- * long as reading the rows. Not all sizes: each text is a statement that every connection prepares.
+ * What of a page changes the text of its statement; the rest is parameters. The size does: PostgreSQL can keep a plan
+ * only where it knows how few rows are wanted. With the size as a parameter it plans anew each time, which takes as long
+ * as reading the rows.
  */
-const WRITTEN_SIZES = new Set([1, 2, 5, 6, 10, 11, 20, 21, 50, 51, 100, 101]);
-
-/** What of a page changes the text of its statement; the rest is parameters. */
 export function pageShape(page: Page): string {
   return [
-    WRITTEN_SIZES.has(page.limit) && `limit${page.limit}`,
+    `limit${page.limit}`,
     page.offset > 0 && 'offset',
     page.after && 'after',
     page.createdAfter && 'since',
@@ -43,8 +40,8 @@ export function pageClauses<Row extends object>(
   const source = page.tag === undefined ? { ...all, keys: all.from } : byTag;
   if (source === undefined) throw new Error(`${edge.name} cannot be read by tag`);
   const { compare, direction } = STEPS[page.createdAfter === undefined ? edge.order : 'oldest-first'];
-  const limit = WRITTEN_SIZES.has(page.limit) ? page.limit : parameter();
-  const offset = page.offset > 0 ? ` OFFSET ${parameter()}` : '';
+  // In a query of its own it is as unknown to a plan for one value as to a plan for all: the latter is kept.
+  const offset = page.offset > 0 ? ` OFFSET (SELECT ${parameter()}::bigint)` : '';
   const conditions: string[] = [];
   if (parentKey !== undefined) conditions.push(`t.${edge.parent} = ${parentKey}`);
   if (page.after !== undefined)
@@ -55,7 +52,7 @@ export function pageClauses<Row extends object>(
   if (page.tag !== undefined) conditions.push(`${byTag?.tag} = ${parameter()}`);
   const where = conditions.length === 0 ? '' : ` WHERE ${conditions.join(' AND ')}`;
   const order = `ORDER BY ${source.createdAt} ${direction}, ${source.id} ${direction}`;
-  const cut = `${where} ${order} LIMIT ${limit}${offset}`;
+  const cut = `${where} ${order} LIMIT ${page.limit}${offset}`;
   if (offset === '') return `FROM ${source.from}${cut}`;
   // What is passed over is counted in the index alone, and only the rows asked for are read.
   return `FROM (SELECT ${source.id} AS id, ${source.createdAt} AS at FROM ${source.keys}${cut}) AS s JOIN ${all.from} ON ${all.id} = s.id ORDER BY s.at ${direction}, s.id ${direction}`;
@@ -63,8 +60,7 @@ export function pageClauses<Row extends object>(
 
 /** The parameters of `pageClauses`, in its order. */
 export function pageValues(page: Page): Parameter[] {
-  const values: Parameter[] = WRITTEN_SIZES.has(page.limit) ? [] : [page.limit];
-  if (page.offset > 0) values.push(page.offset);
+  const values: Parameter[] = page.offset > 0 ? [page.offset] : [];
   if (page.after !== undefined) values.push(page.after.createdAt, page.after.id);
   if (page.createdAfter !== undefined) values.push(page.createdAfter);
   if (page.tag !== undefined) values.push(page.tag);
