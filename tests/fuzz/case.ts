@@ -36,7 +36,7 @@ export interface NulledPlace {
   readonly optional: boolean;
 }
 
-/** What stands in an expected answer for what only the service can know: an id, an instant or a cursor that it has just made. */
+/** What stands in an expected answer for a string, or null, that only the service can know, such as an id that it has just made. */
 export const MADE = Symbol('made by the service');
 
 /** The status for `Accept: application/graphql-response+json`, and for `application/json`. */
@@ -45,13 +45,12 @@ export interface Statuses {
   readonly json: number;
 }
 
-/** What must come where the operation is executed. */
+/** What must come where the operation is executed: with 403 exactly where `data` is null and each error told is FORBIDDEN, else with 200. */
 export interface ExpectedAnswer {
   /** Members are in the order in which they must come. Null where an error has taken all of it. */
   readonly data: unknown;
   /** In any order; there are no others. */
   readonly errors: readonly NulledPlace[];
-  readonly status: Statuses;
 }
 
 /** A refusal before execution: no `data`, and one or more errors, all with this code. */

@@ -1,0 +1,219 @@
+import type { CallerName, Case } from '../case.ts';
+import type { World } from '../world.ts';
+
+/** A case by hand: the document with `$1` and so on for what of the world it names. */
+export interface Written {
+  readonly document: string;
+  readonly caller?: CallerName;
+  readonly variables?: Readonly<Record<string, unknown>>;
+  readonly operationName?: string;
+}
+
+const repeat = (count: number, part: (index: number) => string) =>
+  Array.from({ length: count }, (_, index) => part(index)).join(' ');
+const only = (name: string, value: unknown) => Object.fromEntries([[name, value]]);
+
+const NAMES: Written[] = [
+  { document: '{ r1o: posts(limit: 2) { r1o: title id } }' },
+  { document: '{ __proto__: posts(limit: 2) { constructor: title __proto__: author { toString: name } } }' },
+  { document: 'query ($constructor: Int) { posts(limit: $constructor) { id } }' },
+  {
+    document: 'query ($__proto__: Int = 2) { posts(limit: $__proto__) { id } }',
+    variables: only('__proto__', 1),
+  },
+  { document: 'query ($toString: Int!) { posts(limit: $toString) { id } }' },
+  { document: `{ ${'n'.repeat(100)}: viewer { id } }` },
+  { document: `{ ${'n'.repeat(101)}: viewer { id } }` },
+  { document: `{ ${'n'.repeat(10_000)}: viewer { id } }` },
+  { document: `{ viewer { ${'n'.repeat(10_000)} } }` },
+  { document: `{ viewer { ${'a'.repeat(99)}1: id ${'a'.repeat(99)}2: name } }` },
+  { document: '{ postsConnection(first: 3) { nodes { x: title } edges { cursor node { x: body } } } }' },
+  {
+    document: '{ postsConnection(first: 3) { nodes { x: author { y: name } } edges { node { x: tags } } } }',
+  },
+  {
+    document: '{ viewer { id ...F } viewer { ... on User { name id } } } fragment F on User { createdAt id }',
+  },
+  { document: '{ posts(limit: 1) { id } posts(limit: 1) { title tags } }' },
+  { document: '{ posts(limit: 1) { id } posts(limit: 2) { title } }' },
+];
+
+const READING: Written[] = [
+  {
+    document:
+      '{ posts { id title body tags commentCount createdAt author { id name createdAt } __typename } }',
+  },
+  {
+    document:
+      '{ posts(limit: 100, offset: 3) { id comments(limit: 2, offset: 1) { id body author { name } } } }',
+  },
+  { document: '{ posts(createdAfter: "$instant", limit: 5) { id createdAt } }' },
+  { document: '{ posts(createdAfter: "2020-01-01T05:30:00.0149+05:30") { id } }' },
+  { document: '{ posts(createdAfter: "2020-01-01") { id } }' },
+  { document: '{ posts(createdAfter: "2020-01-01T00:00:00Z", offset: 0) { id } }' },
+  { document: 'query ($t: String) { posts(tag: $t) { id tags } }', variables: { t: 'y "z"' } },
+  { document: 'query ($t: String) { posts(tag: $t) { id tags } }', variables: { t: '\ud800' } },
+  { document: '{ posts(tag: "\\u0000") { id } post(id: "\\u0000") { id } }' },
+  {
+    document:
+      '{ postsConnection(first: 4, after: "$cursor") { nodes { id } pageInfo { hasNextPage hasPreviousPage startCursor endCursor } } }',
+  },
+  {
+    document:
+      '{ usersConnection(limit: 2, after: "$cursor") { edges { cursor node { id } } pageInfo { endCursor } } }',
+  },
+  { document: '{ postsConnection(after: "nonsense") { nodes { id } } viewer { id } }' },
+  { document: '{ postsConnection(first: 0) { edges { cursor } pageInfo { hasNextPage startCursor } } }' },
+  { document: '{ postsConnection(first: 1, limit: 1) { nodes { id } } }' },
+  { document: '{ posts(limit: 101) { id } users(limit: -1) { id } }' },
+  { document: '{ a: post(id: "$post") { comments(limit: 101) { id } } b: post(id: "$post") { title } }' },
+  {
+    document:
+      '{ post(id: "$post") { commentsConnection(first: 2) { nodes { id post { id } } edges { cursor } } } }',
+  },
+  { document: '{ a: post(id: 5) { id } b: post(id: "$user") { id } c: user(id: "$user") { id name } }' },
+  { document: 'query ($id: ID = "x") { post(id: $id) { id } viewer { id } }', variables: { id: null } },
+  { document: 'query ($id: ID!) { post(id: $id) { id } }', variables: { id: '$POST' } },
+];
+
+const CALLERS: Written[] = [
+  { document: '{ users(limit: 3) { name email } }' },
+  { document: '{ users(limit: 3) { name email } }', caller: 'admin' },
+  { document: '{ viewer { email } user(id: "$user") { name email } }', caller: 'other-member' },
+  { document: '{ viewer { id } posts(limit: 1) { id } }', caller: 'read-only-key' },
+  { document: '{ user(id: "$user") { id } posts(limit: 1) { id } }', caller: 'read-only-key' },
+  { document: '{ posts(limit: 101) { id } }', caller: 'write-only-key' },
+  { document: '{ post(id: "$post") { id } user(id: "$user") { id } }', caller: 'write-only-key' },
+  { document: '{ viewer { posts { id } } }', caller: 'nobody' },
+  { document: '{ __typename __type(name: "Post") { name kind } }', caller: 'nobody' },
+  { document: '{ __typename nothing }', caller: 'nobody' },
+  { document: '{ __typename', caller: 'nobody' },
+  { document: '{ __typename }', caller: 'stranger' },
+  { document: '{ viewer { apiKeys { id } } }' },
+  {
+    document:
+      '{ viewer { apiKeys { name scopes prefix expiresAt lastUsedAt } sessions { id current userAgent } oauthGrants { id } } }',
+    caller: 'session',
+  },
+  { document: 'subscription { postCreated { id } }', caller: 'write-only-key' },
+  { document: 'subscription { postCreated { id } }' },
+];
+
+const CONDITIONS: Written[] = [
+  {
+    document: 'query ($a: Boolean!) { viewer { id @skip(if: $a) name @include(if: $a) } }',
+    variables: { a: true },
+  },
+  {
+    document: 'query ($a: Boolean = true) { viewer { id @skip(if: $a) } posts @skip(if: $a) { id } }',
+    variables: { a: null },
+  },
+  {
+    document: 'query ($a: Boolean = true) { posts(limit: 2) { id author @skip(if: $a) { name } } }',
+    variables: { a: null },
+  },
+  {
+    document: 'query ($a: Boolean!) { ... @include(if: $a) { viewer { id } } __typename }',
+    variables: { a: false },
+  },
+  { document: 'query ($a: Boolean!) { viewer { id } }', variables: { a: 'true' } },
+  { document: 'query ($n: Int) { posts(limit: $n) { id } }', variables: { n: '1' } },
+  { document: 'query ($n: Int) { posts(limit: $n) { id } }', variables: { n: 1, constructor: {} } },
+  { document: 'query ($n: Int $n: Int) { posts(limit: $n) { id } }', variables: { n: 1 } },
+  { document: 'query A { viewer { id } } query B { posts(limit: 1) { id } }', operationName: 'B' },
+  { document: 'query A { viewer { id } } query B { posts(limit: 1) { id } }' },
+  { document: 'query A { viewer { id } }', operationName: 'constructor' },
+];
+
+const LIMITS: Written[] = [
+  { document: `{ viewer { ${'posts(limit: 1) { author { '.repeat(4)}id${' } }'.repeat(4)} } }` },
+  { document: `{ viewer { ${'posts(limit: 1) { author { '.repeat(4)}posts { id }${' } }'.repeat(4)} } }` },
+  { document: '{ users(limit: 100) { posts(limit: 48) { id } } posts(limit: 98) { id } }' },
+  { document: '{ users(limit: 100) { posts(limit: 48) { id } } posts(limit: 98) { id } __typename }' },
+  {
+    document: 'query ($n: Int = 100) { users(limit: $n) { posts(limit: $n) { id } } }',
+    variables: { n: null },
+  },
+  { document: '{ posts(limit: 4) { comments(limit: 2, offset: 95) { id } } }' },
+  { document: `{ ${repeat(30, (index) => `a${index}: __typename`)} }` },
+  { document: `{ ${repeat(31, (index) => `a${index}: __typename`)} }` },
+  { document: `{ posts(limit: 1) { ${repeat(60, () => 'id')} } }` },
+  { document: `{ __typename ${repeat(51, () => '@skip(if: false)')} }` },
+  { document: `{ ${repeat(999, () => 'id')} }` },
+  { document: '{ __schema { queryType { fields { type { fields { type { fields { name } } } } } } } }' },
+  { document: '{ __schema { queryType { name } types { name } } }' },
+  { document: '{ viewer { id nothing(a: 1) } }' },
+  { document: '{ viewer { id' },
+  { document: '{ viewer }' },
+  { document: '{ ...A } fragment A on Query { ...B } fragment B on Query { ...A }' },
+];
+
+const WRITING: Written[] = [
+  {
+    document:
+      'mutation { createPost(title: "a\\n\\u2028\\u{1F427}", body: """block\n  text""", tags: ["b", "a"]) { id title body tags createdAt commentCount author { name } } }',
+  },
+  {
+    document:
+      'mutation { a: createPost(title: "t", body: "b") { id author { posts(limit: 2) { id title } } } }',
+  },
+  { document: 'mutation { createPost(title: " ", body: "", tags: ["a", "a"]) { id } }' },
+  { document: 'mutation { createPost(title: "t", body: "b") { id } }', caller: 'read-only-key' },
+  {
+    document: 'mutation { createPost(title: "t", body: "b") { id author { email posts { id } } } }',
+    caller: 'write-only-key',
+  },
+  {
+    document:
+      'mutation { a: updatePost(id: "$post", title: "one") { title } b: updatePost(id: "$post", tags: ["n"]) { title tags } }',
+  },
+  {
+    document:
+      'mutation { a: createComment(postId: "$post", body: "c") { post { commentCount comments(limit: 100) { id body } } } b: deletePost(id: "$post") c: deletePost(id: "$post") d: createComment(postId: "$post", body: "c") { id } }',
+  },
+  {
+    document:
+      'mutation { a: updatePost(id: "$post") { id } b: deletePost(id: "nothing") c: updatePost(id: "nothing") { id } d: updatePost(id: "x", title: "") { id } }',
+  },
+  { document: 'mutation { updatePost(id: "$post", title: "not mine") { id } }', caller: 'other-member' },
+  { document: 'mutation { updatePost(id: "$post", title: "an admin’s") { id title } }', caller: 'admin' },
+  {
+    document:
+      'mutation { deleteComment(id: "nothing") createApiKey(name: "k", scopes: ["posts:read"]) { key } }',
+  },
+  {
+    document:
+      'mutation { createApiKey(name: "k", scopes: ["posts:read"]) { key apiKey { id name prefix scopes expiresAt lastUsedAt } } revokeApiKey(id: "x") revokeSession(id: "x") revokeGrant(id: "x") }',
+    caller: 'session',
+  },
+  { document: 'mutation { createApiKey(name: " ", scopes: ["users:email"]) { key } }', caller: 'session' },
+  {
+    document: 'mutation { changePassword(currentPassword: "wrong", newPassword: "short") }',
+    caller: 'session',
+  },
+  { document: 'mutation { __typename }', caller: 'nobody' },
+];
+
+export const WRITTEN: readonly Written[] = [
+  ...NAMES,
+  ...READING,
+  ...CALLERS,
+  ...CONDITIONS,
+  ...LIMITS,
+  ...WRITING,
+];
+
+/** The case with what it names put in. */
+export function caseOf(
+  { known }: World,
+  { document, caller = 'member', variables, operationName }: Written,
+): Case {
+  const [, , , , postId = ''] = known.postIds;
+  const filled = document
+    .replaceAll('$post', postId)
+    .replaceAll('$user', known.userIds[0] ?? '')
+    .replaceAll('$cursor', known.cursors[10] ?? '')
+    .replaceAll('$instant', known.instants[0] ?? '');
+  const given = variables?.id === '$POST' ? { id: postId.toUpperCase() } : variables;
+  return { document: filled, variables: given, operationName, caller };
+}

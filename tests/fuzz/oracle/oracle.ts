@@ -1,0 +1,134 @@
+import { getVariableValues, MaxIntrospectionDepthRule, specifiedRules, validate } from 'graphql';
+import type { Case, ExpectedAnswer, ExpectedRefusal, Verdict } from '../case.ts';
+import type { World } from '../world.ts';
+import { executed, SCHEMA, type ToExecute } from './execution.ts';
+import { type Measured, measure, passed, rootFields } from './limits.ts';
+import { operationOf, ownNames, readText } from './text.ts';
+
+const always = (code: string, status: number): ExpectedRefusal => ({
+  code,
+  status: { response: status, json: status },
+});
+/** GraphQL over HTTP, section 6.4: the older media type is always 200. */
+const byMediaType = (code: string): ExpectedRefusal => ({ code, status: { response: 400, json: 200 } });
+
+const UNAUTHENTICATED = always('UNAUTHENTICATED', 401);
+const TOO_MANY_TOKENS = always('GRAPHQL_PARSE_FAILED', 400);
+const NOT_PARSED = byMediaType('GRAPHQL_PARSE_FAILED');
+const NOT_VALID = byMediaType('GRAPHQL_VALIDATION_FAILED');
+const WRONG_VARIABLES = byMediaType('BAD_USER_INPUT');
+const limit = (code: string) => always(code, 400);
+
+const MAX_ANSWER_BYTES = 8 * 1024 * 1024;
+
+/** What is known so far of why a request is refused. */
+class Findings {
+  readonly refusals: ExpectedRefusal[] = [];
+  /** Whether one of them must come. */
+  refused = false;
+
+  must(...refusals: readonly ExpectedRefusal[]): void {
+    this.refused = true;
+    this.may(...refusals);
+  }
+
+  may(...refusals: readonly ExpectedRefusal[]): void {
+    this.refusals.push(...refusals);
+  }
+
+  verdict(kind: Verdict['kind'], cost?: Verdict['cost'], answer?: ExpectedAnswer): Verdict {
+    return { kind, cost, refusals: this.refusals, answer: this.refused ? undefined : answer };
+  }
+}
+
+/** The first thing looked at: without credentials nobody learns more than the schema tells. */
+const isIntrospection = (asked: ToExecute) =>
+  rootFields(asked).every(({ name }) => ['__typename', '__schema', '__type'].includes(name.value));
+
+function validity(findings: Findings, asked: ToExecute): void {
+  const errors = validate(SCHEMA, asked.document, specifiedRules);
+  if (errors.length === 0) return;
+  const tooDeep = validate(SCHEMA, asked.document, [MaxIntrospectionDepthRule]).length;
+  if (tooDeep > 0) findings.must(limit('DEPTH_LIMIT'));
+  if (tooDeep < errors.length) findings.must(NOT_VALID);
+}
+
+function limits(findings: Findings, measured: Measured): void {
+  const { surely, perhaps } = passed(measured);
+  findings.may(...[...perhaps].map(limit));
+  if (surely.size > 0) findings.refused = true;
+}
+
+function costOf({ complexity, depth }: Measured): Verdict['cost'] {
+  if (complexity[0] !== complexity[1] || depth[0] !== depth[1]) return undefined;
+  return { complexity: complexity[0], depth: depth[0] };
+}
+
+const bytesOf = (answer: ExpectedAnswer) =>
+  Buffer.byteLength(
+    JSON.stringify(answer.data, (_, value: unknown) => (typeof value === 'symbol' ? '' : value)),
+  );
+
+/** What the contract says must come back for a case, when the world is as its snapshot. */
+export function judge(world: World, test: Case): Verdict {
+  const findings = new Findings();
+  if (test.caller === 'stranger') {
+    findings.must(UNAUTHENTICATED);
+    return findings.verdict(undefined);
+  }
+  const anonymous = test.caller === 'nobody';
+  const { document, tooManyTokens, tooLongName, deep } = readText(test.document);
+  const operation = document && operationOf(document, test.operationName);
+  if (anonymous) findings.may(UNAUTHENTICATED);
+  if (tooManyTokens) findings.must(TOO_MANY_TOKENS);
+  if (tooLongName) findings.must(limit('COMPLEXITY_LIMIT'));
+  if (document === undefined) {
+    findings.must(NOT_PARSED);
+    if (deep) findings.may(limit('DEPTH_LIMIT'));
+    return anonymous ? only(UNAUTHENTICATED) : findings.verdict(undefined);
+  }
+  if (operation === undefined) {
+    findings.must(NOT_VALID, WRONG_VARIABLES, always('BAD_REQUEST', 400));
+    if (deep) findings.may(limit('DEPTH_LIMIT'));
+    return findings.verdict(undefined);
+  }
+  const kind = operation.operation;
+  const inputs = ownNames(JSON.parse(JSON.stringify(test.variables ?? {})) as Record<string, unknown>);
+  const given = getVariableValues(SCHEMA, operation.variableDefinitions ?? [], inputs);
+  const caller = world.callers[test.caller];
+  const asked: ToExecute = {
+    schema: SCHEMA,
+    document,
+    operation,
+    variables: given.coerced ?? inputs,
+    inputs,
+    caller,
+    world,
+  };
+  if (anonymous && !isIntrospection(asked)) return only(UNAUTHENTICATED, kind);
+  validity(findings, asked);
+  const valid = !findings.refused;
+  if (!valid && deep) findings.may(limit('DEPTH_LIMIT'));
+  const measured = measure(asked);
+  limits(findings, measured);
+  if (given.errors !== undefined) findings.must(WRONG_VARIABLES);
+  const cost = valid && given.errors === undefined ? costOf(measured) : undefined;
+  if (kind === 'subscription') {
+    if (caller?.scopes.has('posts:read') !== true) findings.must(always('FORBIDDEN', 403));
+    return findings.verdict(kind, cost);
+  }
+  if (findings.refused) return findings.verdict(kind, cost);
+  const answer = executed(asked);
+  if (bytesOf(answer) > MAX_ANSWER_BYTES) findings.must(limit('COMPLEXITY_LIMIT'));
+  return withoutCredentials(findings, anonymous).verdict(kind, cost, answer);
+}
+
+/** A document that only introspects needs no credentials where nothing is wrong with it. */
+function withoutCredentials(findings: Findings, anonymous: boolean): Findings {
+  if (anonymous) findings.refusals.splice(findings.refusals.indexOf(UNAUTHENTICATED), 1);
+  return findings;
+}
+
+function only(refusal: ExpectedRefusal, kind?: Verdict['kind']): Verdict {
+  return { kind, cost: undefined, refusals: [refusal], answer: undefined };
+}

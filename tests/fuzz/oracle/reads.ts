@@ -1,0 +1,162 @@
+import type { CommentRow, KeyRow, PostRow, SessionRow, UserRow } from '../snapshot.ts';
+import { connection, type PageArguments, sizeFaults, slice } from './pages.ts';
+import { needEmail, needScope, needSession } from './permissions.ts';
+import type { Context, Resolvers } from './schema.ts';
+import { byAge, MADE_TEXT, named, type State, shownId, shownInstant } from './state.ts';
+import { badInput, refuse, textFaults } from './wrong.ts';
+
+type Args<T = unknown> = PageArguments & T;
+const newestFirst = <Row extends PostRow | KeyRow>(rows: readonly Row[]) => [...rows].sort(byAge).reverse();
+
+function userOf({ users }: State, id: string): UserRow {
+  const user = users.find((row) => row.id === id);
+  if (user === undefined) throw new Error('a row without its author');
+  return user;
+}
+
+function tagged(posts: readonly PostRow[], tag: string | null | undefined): readonly PostRow[] {
+  return tag == null ? posts : posts.filter(({ tags }) => tags.includes(tag));
+}
+
+type PostsArguments = Args<{ createdAfter?: number | null; tag?: string | null }>;
+
+function posts(_: never, args: PostsArguments, context: Context): readonly PostRow[] {
+  needScope(context, 'posts:read');
+  const both = args.createdAfter != null && args.offset != null;
+  const conflict = both ? [badInput('offset'), badInput('createdAfter')] : [];
+  refuse([...sizeFaults(args), ...textFaults('tag', args.tag, {}), ...conflict]);
+  const rows = newestFirst(tagged(context.state.posts, args.tag));
+  const { createdAfter } = args;
+  if (createdAfter == null) return slice(rows, args);
+  return slice(
+    rows.reverse().filter((row) => row.createdAt > createdAfter),
+    args,
+  );
+}
+
+function postsConnection(_: never, args: PostsArguments, context: Context) {
+  needScope(context, 'posts:read');
+  const rows = newestFirst(tagged(context.state.posts, args.tag));
+  return connection(rows, args, context, {
+    descending: true,
+    faults: textFaults('tag', args.tag, {}),
+  });
+}
+
+const byAuthor = ({ state }: Context, { id }: UserRow) =>
+  newestFirst(state.posts.filter(({ authorId }) => authorId === id));
+
+const commentsOn = ({ state }: Context, { id }: PostRow) =>
+  state.comments.filter(({ postId }) => postId === id).sort(byAge);
+
+/** Fields that every type has. */
+const PLACE = {
+  id: ({ id }: { id: string }) => shownId(id),
+  createdAt: ({ createdAt }: { createdAt: number }) => shownInstant(createdAt),
+};
+
+const onType = (type: string, fields: Readonly<Record<string, unknown>>) =>
+  Object.fromEntries(Object.entries(fields).map(([field, resolve]) => [`${type}.${field}`, resolve]));
+
+const Query = {
+  post(_: never, { id }: { id: string }, context: Context) {
+    needScope(context, 'posts:read');
+    return named(context.state.posts, id);
+  },
+  posts,
+  postsConnection,
+  user(_: never, { id }: { id: string }, context: Context) {
+    needScope(context, 'users:read');
+    return named(context.state.users, id);
+  },
+  users(_: never, args: Args, context: Context) {
+    needScope(context, 'users:read');
+    refuse(sizeFaults(args));
+    return slice(context.state.users, args);
+  },
+  usersConnection(_: never, args: Args, context: Context) {
+    needScope(context, 'users:read');
+    return connection(context.state.users, args, context, {});
+  },
+  viewer(_: never, __: unknown, context: Context) {
+    needScope(context, 'users:read');
+    return userOf(context.state, context.caller?.userId ?? '');
+  },
+};
+
+const User = {
+  ...PLACE,
+  email(user: UserRow, _: unknown, context: Context) {
+    needEmail(context, user.id);
+    return user.email;
+  },
+  posts(user: UserRow, args: Args, context: Context) {
+    needScope(context, 'posts:read');
+    refuse(sizeFaults(args));
+    return slice(byAuthor(context, user), args);
+  },
+  postsConnection(user: UserRow, args: Args, context: Context) {
+    needScope(context, 'posts:read');
+    return connection(byAuthor(context, user), args, context, { descending: true });
+  },
+  apiKeys(user: UserRow, _: unknown, context: Context) {
+    needSession(context, user.id);
+    const own = context.state.keys.filter(({ userId }) => userId === user.id);
+    return newestFirst(own).slice(0, 100);
+  },
+  sessions(user: UserRow, _: unknown, context: Context) {
+    needSession(context, user.id);
+    const own = context.state.sessions.filter(({ userId }) => userId === user.id);
+    return own.sort((a, b) => b.lastSeenAt - a.lastSeenAt).slice(0, 100);
+  },
+  oauthGrants(user: UserRow, _: unknown, context: Context) {
+    needSession(context, user.id);
+    return [];
+  },
+};
+
+const Post = {
+  ...PLACE,
+  author: ({ authorId }: PostRow, _: unknown, { state }: Context) => userOf(state, authorId),
+  commentCount: (post: PostRow, _: unknown, context: Context) => commentsOn(context, post).length,
+  comments(post: PostRow, args: Args, context: Context) {
+    needScope(context, 'posts:read');
+    refuse(sizeFaults(args));
+    return slice(commentsOn(context, post), args);
+  },
+  commentsConnection(post: PostRow, args: Args, context: Context) {
+    needScope(context, 'posts:read');
+    return connection(commentsOn(context, post), args, context, {});
+  },
+};
+
+const Comment = {
+  ...PLACE,
+  author: ({ authorId }: CommentRow, _: unknown, { state }: Context) => userOf(state, authorId),
+  post({ postId }: CommentRow, _: unknown, context: Context) {
+    needScope(context, 'posts:read');
+    return context.state.posts.find(({ id }) => id === postId);
+  },
+};
+
+/** When something was last used, and what follows from it, changes while it is asked for. */
+const ApiKey = {
+  ...PLACE,
+  expiresAt: ({ expiresAt }: KeyRow) => (expiresAt === null ? null : shownInstant(expiresAt)),
+  lastUsedAt: () => MADE_TEXT,
+};
+
+const Session = {
+  ...PLACE,
+  current: ({ id }: SessionRow, _: unknown, { caller }: Context) => id === caller?.sessionId,
+  expiresAt: () => MADE_TEXT,
+  lastSeenAt: () => MADE_TEXT,
+};
+
+/** What the contract says that reading gives, field by field. */
+export const READS = Object.assign(
+  {},
+  ...Object.entries({ Query, User, Post, Comment, ApiKey, Session }).map(([type, fields]) =>
+    onType(type, fields),
+  ),
+) as Resolvers;

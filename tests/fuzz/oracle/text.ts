@@ -1,0 +1,77 @@
+import {
+  type DocumentNode,
+  GraphQLError,
+  Kind,
+  Lexer,
+  type OperationDefinitionNode,
+  parse,
+  Source,
+  TokenKind,
+  visit,
+} from 'graphql';
+import { MAX_NAME, MAX_TOKENS } from './limits.ts';
+
+/** What a document is before it means anything. */
+export interface ReadText {
+  /** Undefined where it is no document. */
+  readonly document: DocumentNode | undefined;
+  readonly tooManyTokens: boolean;
+  readonly tooLongName: boolean;
+  /** Brackets in brackets, deeper than an operation may be. */
+  readonly deep: boolean;
+}
+
+const MAX_BRACKETS = 10;
+const OPENING: readonly string[] = [TokenKind.BRACE_L, TokenKind.BRACKET_L, TokenKind.PAREN_L];
+const CLOSING: readonly string[] = [TokenKind.BRACE_R, TokenKind.BRACKET_R, TokenKind.PAREN_R];
+
+/** Variables are told from what every object of JavaScript has by their first letter. */
+const OWN = 'v_';
+
+export const ownNames = (inputs: Readonly<Record<string, unknown>>): Record<string, unknown> =>
+  Object.fromEntries(Object.entries(inputs).map(([name, value]) => [`${OWN}${name}`, value]));
+
+function tokensOf(text: string) {
+  const lexer = new Lexer(new Source(text));
+  let [tokens, depth, deepest, longest] = [0, 0, 0, 0];
+  try {
+    for (let token = lexer.advance(); token.kind !== TokenKind.EOF; token = lexer.advance()) {
+      tokens += 1;
+      if (OPENING.includes(token.kind)) depth += 1;
+      if (CLOSING.includes(token.kind)) depth -= 1;
+      deepest = Math.max(deepest, depth);
+      if (token.kind === TokenKind.NAME) longest = Math.max(longest, token.value.length);
+    }
+  } catch (error) {
+    if (!(error instanceof GraphQLError)) throw error;
+  }
+  return {
+    tooManyTokens: tokens > MAX_TOKENS,
+    tooLongName: longest > MAX_NAME,
+    deep: deepest > MAX_BRACKETS,
+  };
+}
+
+function parsed(text: string): DocumentNode | undefined {
+  try {
+    const document = parse(text, { noLocation: true });
+    return visit(document, {
+      Variable: (node) => ({ ...node, name: { ...node.name, value: `${OWN}${node.name.value}` } }),
+    });
+  } catch (error) {
+    if (error instanceof GraphQLError) return undefined;
+    throw error;
+  }
+}
+
+export const readText = (text: string): ReadText => ({ document: parsed(text), ...tokensOf(text) });
+
+/** The operation that is meant; undefined where the request leaves it open, or names one that is not there. */
+export function operationOf(
+  document: DocumentNode,
+  name: string | undefined,
+): OperationDefinitionNode | undefined {
+  const operations = document.definitions.filter((node) => node.kind === Kind.OPERATION_DEFINITION);
+  if (name === undefined) return operations.length === 1 ? operations[0] : undefined;
+  return operations.find((node) => node.name?.value === name);
+}

@@ -1,0 +1,146 @@
+import { createApiKey } from '../../src/auth/api-key/store.ts';
+import { type Role, type Scope, scopesOfRole } from '../../src/auth/scopes.ts';
+import { statement } from '../../src/platform/db/statement.ts';
+import type { Account, TestApp } from '../support/app.ts';
+import { visitor as makeVisitor, PASSWORD } from '../support/session.ts';
+import type { CallerName } from './case.ts';
+import { disable, HOSTILE_TAGS, HOSTILE_TEXTS, seedContent } from './hostile-content.ts';
+import { type RunSql, readSnapshot, type Snapshot } from './snapshot.ts';
+
+/** Who a caller is, as far as the contract cares. */
+export interface Caller {
+  readonly userId: string;
+  readonly role: Role;
+  readonly scopes: ReadonlySet<string>;
+  /** The id of the session that asks; undefined for a key. */
+  readonly sessionId: string | undefined;
+}
+
+/** What of the data a generator may name. */
+export interface Known {
+  readonly userIds: readonly string[];
+  readonly postIds: readonly string[];
+  readonly commentIds: readonly string[];
+  /** Cursors of every list of the schema. */
+  readonly cursors: readonly string[];
+  readonly tags: readonly string[];
+  readonly instants: readonly string[];
+}
+
+/** The data that cases are asked about, and who asks. */
+export interface World {
+  readonly known: Known;
+  /** Undefined for `nobody`, who has no credentials, and for `stranger`, whose credentials are bad. */
+  readonly callers: Readonly<Record<CallerName, Caller | undefined>>;
+  readonly headersOf: (caller: CallerName) => Record<string, string>;
+  /** What the tables held when it was last read. */
+  readonly snapshot: Snapshot;
+  /** The cursor of each row that was there at the start, by the row's id. */
+  readonly cursors: ReadonlyMap<string, string>;
+  /** What each of these cursors stands for, also when the row is gone. */
+  readonly places: ReadonlyMap<string, { readonly id: string; readonly createdAt: number }>;
+  /** The password of the caller `session`. */
+  readonly password: string;
+  /** Reads the snapshot anew. */
+  refresh(): Promise<void>;
+}
+
+interface Edges {
+  readonly edges: readonly { readonly cursor: string; readonly node: { readonly id: string } }[];
+}
+
+const PAGE = '(first: 100) { edges { cursor node { id } } }';
+
+/** Asks the service for the cursor of each row: what is in one is the service's secret. */
+async function readCursors(app: TestApp, key: string, postIds: readonly string[]) {
+  const lists: Edges[] = [];
+  const { data } = await app.gql(`{ users: usersConnection${PAGE} posts: postsConnection${PAGE} }`, { key });
+  lists.push(data.users, data.posts);
+  for (const id of postIds) {
+    const answer = await app.gql(`query ($id: ID!) { post(id: $id) { list: commentsConnection${PAGE} } }`, {
+      key,
+      variables: { id },
+    });
+    lists.push(answer.data.post.list);
+  }
+  return new Map(lists.flatMap(({ edges }) => edges.map(({ cursor, node }) => [node.id, cursor] as const)));
+}
+
+async function addKey(app: TestApp, { id }: Account, scopes: readonly Scope[]): Promise<string> {
+  return (await createApiKey(app.database.prisma, { userId: id, name: 'another "key"', scopes })).key;
+}
+
+function callerOf(
+  { id }: Pick<Account, 'id'>,
+  role: Role,
+  scopes: readonly string[],
+  sessionId?: string,
+): Caller {
+  return { userId: id, role, scopes: new Set(scopes), sessionId };
+}
+
+/** Makes the accounts and the content, and reads them. The service must be the only one that writes meanwhile. */
+export async function createWorld(app: TestApp): Promise<World> {
+  const member = await app.account({ name: 'Ada' });
+  const other = await app.account({ name: HOSTILE_TEXTS[1] ?? '' });
+  const admin = await app.account({ name: HOSTILE_TEXTS[4] ?? '', role: 'admin' });
+  const readerScopes = ['posts:read', 'users:read'] as const;
+  const reader = await app.account({ name: HOSTILE_TEXTS[5] ?? '', scopes: readerScopes });
+  const visitor = await makeVisitor(app, { name: 'n'.repeat(100) });
+  const ended = await app.account({ name: 'line\nbreak' });
+  const content = await seedContent(app, [member, other, admin, visitor, ended]);
+  await disable(app, ended);
+  const readOnly = await addKey(app, member, ['posts:read']);
+  const writeOnly = await addKey(app, member, ['posts:write', 'comments:write']);
+
+  const run: RunSql = async (text) => app.database.query(statement('fuzz', text), []);
+  let snapshot = await readSnapshot(run);
+  const sessionId = snapshot.sessions.find(({ userId }) => userId === visitor.id)?.id;
+  const cursors = await readCursors(app, admin.key, content.postIds);
+  const rows = [...snapshot.users, ...snapshot.posts, ...snapshot.comments];
+  const places = new Map(rows.map(({ id, createdAt }) => [cursors.get(id) ?? '', { id, createdAt }]));
+
+  const bearer = (key: string) => ({ authorization: `Bearer ${key}` });
+  const headers: Record<CallerName, Record<string, string>> = {
+    reader: bearer(reader.key),
+    member: bearer(member.key),
+    'other-member': bearer(other.key),
+    admin: bearer(admin.key),
+    'read-only-key': bearer(readOnly),
+    'write-only-key': bearer(writeOnly),
+    session: { cookie: visitor.cookie },
+    nobody: {},
+    stranger: bearer('not a key'),
+  };
+  return {
+    known: {
+      userIds: [member, other, admin, reader, visitor, ended].map(({ id }) => id),
+      postIds: content.postIds,
+      commentIds: content.commentIds,
+      cursors: [...cursors.values()],
+      tags: [...HOSTILE_TAGS, 'none'],
+      instants: content.instants,
+    },
+    callers: {
+      reader: callerOf(reader, 'member', readerScopes),
+      member: callerOf(member, 'member', scopesOfRole('member')),
+      'other-member': callerOf(other, 'member', scopesOfRole('member')),
+      admin: callerOf(admin, 'admin', scopesOfRole('admin')),
+      'read-only-key': callerOf(member, 'member', ['posts:read']),
+      'write-only-key': callerOf(member, 'member', ['posts:write', 'comments:write']),
+      session: callerOf(visitor, 'member', scopesOfRole('member'), sessionId),
+      nobody: undefined,
+      stranger: undefined,
+    },
+    headersOf: (caller) => headers[caller],
+    get snapshot() {
+      return snapshot;
+    },
+    cursors,
+    places,
+    password: PASSWORD,
+    async refresh() {
+      snapshot = await readSnapshot(run);
+    },
+  };
+}
