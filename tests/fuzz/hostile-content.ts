@@ -62,7 +62,7 @@ export async function seedContent(app: TestApp, authors: readonly Account[]): Pr
   }));
   const postIds = await seedPosts(app, posts);
   const comments = postIds.slice(0, 9).flatMap((postId, index) =>
-    Array.from({ length: index === 4 ? 23 : index % 4 }, (_, place) => ({
+    Array.from({ length: index === 5 ? 23 : index % 4 }, (_, place) => ({
       postId,
       authorId: nth(authors, place).id,
       createdAt: past(1_000 + Math.floor(place / 2)),

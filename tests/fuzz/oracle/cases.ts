@@ -208,7 +208,7 @@ export function caseOf(
   { known }: World,
   { document, caller = 'member', variables, operationName }: Written,
 ): Case {
-  const [, , , , postId = ''] = known.postIds;
+  const postId = known.postIds[5] ?? '';
   const filled = document
     .replaceAll('$post', postId)
     .replaceAll('$user', known.userIds[0] ?? '')

@@ -77,7 +77,7 @@ export function measure(asked: Asked): Measured {
     complexity: upTo(...complexity),
     aliases: upTo(
       aliases,
-      aliased(fields).length + written.filter(({ alias }) => alias !== undefined).length,
+      Math.max(aliased(fields).length, written.filter(({ alias }) => alias !== undefined).length),
     ),
     rootFields: upTo(new Set(roots.filter(({ left }) => !left).map(({ field }) => field)).size, roots.length),
     directives: upTo(
