@@ -1,4 +1,4 @@
-import type { GraphQLSchema } from 'graphql';
+import { GraphQLFloat, GraphQLSchema } from 'graphql';
 import { builder } from './graphql/builder.ts';
 import './modules/user/queries.ts';
 import './modules/account/edges.ts';
@@ -11,5 +11,7 @@ import './modules/comment/mutations.ts';
 
 /** The executable schema, from the types that the modules have registered. */
 export function buildSchema(): GraphQLSchema {
-  return builder.toSchema();
+  const { types, ...config } = builder.toSchema().toConfig();
+  // A built-in scalar that nothing refers to must not be told of (GraphQL, section 3.5).
+  return new GraphQLSchema({ ...config, types: types.filter(({ name }) => name !== GraphQLFloat.name) });
 }

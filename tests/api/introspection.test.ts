@@ -19,6 +19,13 @@ describe('introspection, switched on', () => {
     expect(dataOf(await app.gql(query))).toBeTruthy();
   });
 
+  it('tells of no built-in scalar that nothing refers to', async () => {
+    const { __schema } = dataOf(await app.gql('{ __schema { types { name } } }'));
+    const names = __schema.types.map(({ name }: { name: string }) => name);
+    expect(names).toEqual(expect.arrayContaining(['Boolean', 'ID', 'Int', 'String']));
+    expect(names).not.toContain('Float');
+  });
+
   it('answers the whole query of GraphiQL and of code generators', async () => {
     const answer = await app.gql(getIntrospectionQuery({ inputValueDeprecation: true, oneOf: true }));
     expect(dataOf(answer).__schema.queryType).toMatchObject({ name: 'Query' });
