@@ -68,13 +68,20 @@ function answerDiffers({ answer }: Verdict, told: ToldAnswer): string | undefine
   return difference(answer.data, told.data);
 }
 
-function isRefusedSo({ refusals }: Verdict, { status, accepted, data, errors = [] }: ToldAnswer): boolean {
+/** A subscription is refused by its field, which the error names then. */
+function isRefusedSo(
+  { refusals, kind }: Verdict,
+  { status, accepted, data, errors = [] }: ToldAnswer,
+): boolean {
   return refusals.some(
     (refusal) =>
       data == null &&
       errors.length > 0 &&
       refusal.status[accepted] === status &&
-      errors.every(({ extensions, path }) => extensions.code === refusal.code && path === undefined),
+      errors.every(
+        ({ extensions, path }) =>
+          extensions.code === refusal.code && (path === undefined || kind === 'subscription'),
+      ),
   );
 }
 

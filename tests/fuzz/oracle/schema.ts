@@ -8,6 +8,7 @@ import {
   isObjectType,
   isScalarType,
   Kind,
+  lexicographicSortSchema,
   parse,
   type TypeNode,
   visit,
@@ -79,5 +80,6 @@ export function buildOracleSchema(resolvers: Resolvers, lenient: boolean): Graph
     if (found === undefined) throw new Error(`the schema has no ${coordinate}`);
     found.resolve = resolve as GraphQLFieldResolver<unknown, Context>;
   }
-  return schema;
+  // In the order of the published schema, which is sorted.
+  return lexicographicSortSchema(schema);
 }
