@@ -8,7 +8,7 @@ import type { Clock } from '../../src/platform/clock.ts';
 import { type Config, loadConfig } from '../../src/platform/config.ts';
 import { type Database, openDatabase } from '../../src/platform/db/database.ts';
 import { createLogger } from '../../src/platform/log.ts';
-import { createTestDatabase } from './database.ts';
+import { createTestDatabase, type TestDatabase } from './database.ts';
 import type { Parsed } from './parsed.ts';
 
 export const ORIGIN = 'http://127.0.0.1:4000';
@@ -70,12 +70,11 @@ const UNLIMITED = { RATE_LIMIT_BURST: '1000000', RATE_LIMIT_PER_SECOND: '1000000
 
 let accounts = 0;
 
-async function start({
-  settings = {},
-  clock,
-  schema,
-}: TestAppOptions): Promise<TestApp & { stop(): Promise<void> }> {
-  const own = await createTestDatabase();
+/** Starts the service on a database, which goes with it. */
+export async function startApp(
+  own: TestDatabase,
+  { settings = {}, clock, schema }: TestAppOptions = {},
+): Promise<TestApp & { stop(): Promise<void> }> {
   const logged: string[] = [];
   const log = createLogger({
     level: 'debug',
@@ -131,7 +130,7 @@ export function useApp(options: TestAppOptions = {}): TestApp {
   const holder = {} as TestApp;
   let stop = async () => {};
   beforeAll(async () => {
-    const started = await start(options);
+    const started = await startApp(await createTestDatabase(), options);
     stop = started.stop;
     Object.assign(holder, started);
   });

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
 import { inject } from 'vitest';
+import type { Template } from './template.ts';
 
 /** A database of one's own, as the settings that name it. */
 export interface TestDatabase {
@@ -12,8 +13,7 @@ export interface TestDatabase {
 }
 
 /** Copies the migrated template: embedded, or on the server of DATABASE_URL where that is set. */
-export async function createTestDatabase(): Promise<TestDatabase> {
-  const template = inject('template');
+export async function createTestDatabase(template: Template = inject('template')): Promise<TestDatabase> {
   const dataDir = await mkdtemp(join(tmpdir(), 'content-graph-test-'));
   const dropFolder = () => rm(dataDir, { recursive: true, force: true });
   if (template.kind === 'embedded') {

@@ -1,0 +1,59 @@
+import { Agent, type IncomingHttpHeaders, type OutgoingHttpHeaders, request } from 'node:http';
+
+/** A response as it came. */
+export interface Reply {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly text: string;
+}
+
+export interface Sent {
+  readonly method: 'GET' | 'POST';
+  readonly path: string;
+  readonly headers: OutgoingHttpHeaders;
+  readonly body: string | undefined;
+  /** Whether to leave an event stream after its first block: it would go on for ever. */
+  readonly leaveStream: boolean;
+}
+
+export interface Client {
+  /** Throws where no whole response comes. */
+  send(sent: Sent): Promise<Reply>;
+  close(): void;
+}
+
+/** An operation has ten seconds, and a busy machine some patience. */
+const PATIENCE_MS = 30_000;
+
+/** Talks HTTP with a service that listens at an origin. */
+export function createClient(origin: string): Client {
+  const agent = new Agent({ keepAlive: true });
+  const { hostname, port } = new URL(origin);
+  return {
+    send: ({ method, path, headers, body, leaveStream }) =>
+      new Promise((resolve, reject) => {
+        const bytes = body === undefined ? undefined : Buffer.from(body);
+        const length = bytes === undefined ? {} : { 'content-length': bytes.length };
+        const signal = AbortSignal.timeout(PATIENCE_MS);
+        const sending = request(
+          { agent, hostname, port, method, path, headers: { ...headers, ...length }, signal },
+          (response) => {
+            let text = '';
+            const { statusCode: status = 0 } = response;
+            const isStream = response.headers['content-type']?.startsWith('text/event-stream') === true;
+            const finish = () => resolve({ status, headers: response.headers, text });
+            response.setEncoding('utf8').on('data', (part: string) => {
+              text += part;
+              if (!leaveStream || !isStream || !text.includes('\n\n')) return;
+              finish();
+              response.destroy();
+            });
+            response.on('end', finish).on('error', reject);
+          },
+        );
+        sending.on('error', reject);
+        sending.end(bytes);
+      }),
+    close: () => agent.destroy(),
+  };
+}

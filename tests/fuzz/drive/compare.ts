@@ -1,0 +1,143 @@
+import type { ExpectedAnswer, Statuses, Verdict } from '../case.ts';
+import type { Reply } from './client.ts';
+import { dataMismatch, errorsMismatch, shown } from './match.ts';
+import { isStream, type Reading, read } from './reading.ts';
+import type { Way } from './ways.ts';
+
+/** Something about an answer that is not as the contract says. */
+export interface Difference {
+  /** Small cases are looked for that differ in the same way. */
+  readonly kind: string;
+  readonly expected: string;
+  readonly got: string;
+}
+
+/** One of the things that may come back. */
+interface Outcome {
+  /** Undefined of an answer: it follows from the errors that are told. */
+  readonly status?: number;
+  readonly answer?: ExpectedAnswer;
+  /** Of a refusal. */
+  readonly code?: string;
+  readonly allow?: string;
+  /** An event stream that goes on. */
+  readonly opens?: boolean;
+}
+
+const STREAM = 'text/event-stream';
+
+const statusFor = (statuses: Statuses, { accept }: Way) =>
+  accept === undefined || accept === 'application/json' ? statuses.json : statuses.response;
+
+/** What the contract lets come back, this way. */
+function outcomesOf({ answer, refusals, kind }: Verdict, way: Way): readonly Outcome[] {
+  const refused = refusals.map(({ code, status }) => ({ code, status: statusFor(status, way) }));
+  if (kind === 'mutation' && way.method === 'GET')
+    return [{ status: 405, code: 'BAD_REQUEST', allow: 'POST' }, ...refused];
+  if (kind === 'subscription' && way.accept !== STREAM)
+    return [{ status: 406, code: 'BAD_REQUEST' }, ...refused];
+  if (kind === 'subscription' && refused.length === 0) return [{ status: 200, opens: true }];
+  return answer === undefined ? refused : [{ answer }, ...refused];
+}
+
+function answerDifference(expected: ExpectedAnswer, { data, errors }: Reading): Difference | undefined {
+  if (data === undefined)
+    return { kind: 'no data', expected: shown(expected.data), got: `a refusal: ${shown(errors)}` };
+  const inData = dataMismatch(expected.data, data);
+  if (inData !== undefined) return { kind: 'data', expected: shown(expected), got: inData };
+  const inErrors = errorsMismatch(expected.errors, errors);
+  return inErrors === undefined
+    ? undefined
+    : { kind: 'errors', expected: shown(expected.errors), got: inErrors };
+}
+
+/** Contract section 3: FORBIDDEN is the status where nothing else came back. */
+const statusOf = ({ data, errors }: Reading) =>
+  data === null && errors.every(({ code }) => code === 'FORBIDDEN') ? 403 : 200;
+
+function outcomeDifference(
+  outcome: Outcome,
+  reply: Reply,
+  reading: Reading | undefined,
+): Difference | undefined {
+  const { status, answer, code, allow, opens = false } = outcome;
+  const wanted = shown({ status, code, data: answer?.data });
+  if (reading === undefined || opens) {
+    const isOpen = reading === undefined && reply.status === 200;
+    return isOpen === opens ? undefined : { kind: 'stream', expected: wanted, got: shown(reply.text) };
+  }
+  if (code !== undefined) {
+    const isRefused = reading.data === undefined && reading.errors.every((error) => error.code === code);
+    if (!isRefused || reading.errors.length === 0)
+      return { kind: `not ${code}`, expected: wanted, got: shown(reply.text) };
+  }
+  const inAnswer = answer && answerDifference(answer, reading);
+  if (inAnswer !== undefined) return inAnswer;
+  const due = status ?? statusOf(reading);
+  if (reply.status !== due)
+    return { kind: 'status', expected: String(due), got: `${reply.status} ${shown(reply.text)}` };
+  if (allow === undefined || reply.headers.allow === allow) return undefined;
+  return { kind: 'Allow', expected: allow, got: shown(reply.headers.allow) };
+}
+
+/** The headers that each response of `/graphql` has, whatever it says. */
+function headerDifferences({ headers, status }: Reply, way: Way, requestId: string): Difference[] {
+  const opens = status === 200 && way.accept === STREAM;
+  const json = way.accept === undefined || way.accept === STREAM ? 'application/json' : way.accept;
+  const expected = new Map<string, RegExp>([
+    ['content-type', new RegExp(`^${(opens ? STREAM : json).replace('+', '\\+')}; charset=utf-8$`)],
+    ['cache-control', /^no-store$/],
+    ['x-request-id', new RegExp(`^${requestId}$`)],
+    ['x-ratelimit-limit', /^\d+$/],
+    ['x-ratelimit-remaining', /^\d+$/],
+    ['x-ratelimit-reset', /^\d+$/],
+    ['ratelimit', /./],
+    ['ratelimit-policy', /./],
+  ]);
+  if (status === 401) expected.set('www-authenticate', /./);
+  if (status === 409 || status === 429) expected.set('retry-after', /^[1-9]\d*$/);
+  return [...expected].flatMap(([name, pattern]) =>
+    pattern.test(String(headers[name] ?? ''))
+      ? []
+      : [{ kind: name, expected: String(pattern), got: shown(headers[name]) }],
+  );
+}
+
+/** What must stand in the answer where its cost was asked for. */
+function costDifference(
+  { cost }: Verdict,
+  way: Way,
+  { status }: Reply,
+  reading: Reading,
+): Difference | undefined {
+  if (!way.cost)
+    return reading.cost === undefined
+      ? undefined
+      : { kind: 'cost', expected: 'none', got: shown(reading.cost) };
+  if (cost === undefined || reading.data === undefined || status !== 200) return undefined;
+  const { complexity, depth } = cost;
+  const expected = { complexity, depth, maximumComplexity: 5_000, maximumDepth: 10 };
+  const same = JSON.stringify(reading.cost) === JSON.stringify(expected);
+  return same ? undefined : { kind: 'cost', expected: shown(expected), got: shown(reading.cost) };
+}
+
+/** What of a response is not as the verdict says. */
+export function compare(verdict: Verdict, way: Way, reply: Reply, requestId: string): readonly Difference[] {
+  const never = ['500', '502', '503', '504'].includes(String(reply.status));
+  if (never)
+    return [{ kind: 'server error', expected: 'no 5xx', got: `${reply.status} ${shown(reply.text)}` }];
+  const leaves = verdict.kind === 'subscription' && isStream(reply) && reply.status === 200;
+  let reading: Reading | undefined;
+  try {
+    reading = leaves ? undefined : read(reply);
+  } catch (error) {
+    return [{ kind: 'form', expected: 'compact JSON of GraphQL', got: `${error}: ${shown(reply.text)}` }];
+  }
+  if (leaves && !/^retry: \d+\nid: \S+\n\n/.test(reply.text))
+    return [{ kind: 'stream', expected: 'an opening with an id', got: shown(reply.text) }];
+  const outcomes = outcomesOf(verdict, way);
+  const found = outcomes.map((outcome) => outcomeDifference(outcome, reply, reading));
+  const differences = found.includes(undefined) ? [] : found.slice(0, 1);
+  const cost = reading && costDifference(verdict, way, reply, reading);
+  return [...differences, cost, ...headerDifferences(reply, way, requestId)].filter((it) => it !== undefined);
+}

@@ -1,0 +1,9 @@
+/** What of the data an operation can name. */
+export interface Known {
+  readonly userIds: readonly string[];
+  readonly postIds: readonly string[];
+  readonly commentIds: readonly string[];
+  readonly cursors: readonly string[];
+  readonly tags: readonly string[];
+  readonly instants: readonly string[];
+}

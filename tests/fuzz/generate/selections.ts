@@ -1,0 +1,153 @@
+import {
+  type GraphQLField,
+  type GraphQLObjectType,
+  getNamedType,
+  isLeafType,
+  isObjectType,
+  SchemaMetaFieldDef,
+  TypeMetaFieldDef,
+} from 'graphql';
+import { type Draft, type Entry, fits, merge, type Scope } from './draft.ts';
+import { oneIn, weighted } from './draw.ts';
+import { directives, fieldArguments } from './inputs.ts';
+
+type Field = GraphQLField<unknown, unknown>;
+
+const typeOf = (draft: Draft, field: Field): GraphQLObjectType | undefined => {
+  const named = draft.schema.getType(getNamedType(field.type).name);
+  return isObjectType(named) ? named : undefined;
+};
+
+/** The fields to choose from. At the end of the depth those that lead on are left out, where there are others. */
+function fieldsOf(draft: Draft, type: GraphQLObjectType, depth: number): readonly Field[] {
+  const all = Object.values(type.getFields());
+  const leaves = all.filter((field) => isLeafType(getNamedType(field.type)));
+  if (depth <= 0 || draft.room <= 0) return leaves;
+  const atRoot = type === draft.schema.getQueryType() && oneIn(draft.random, 25);
+  const branches = all.filter((field) => !leaves.includes(field));
+  if (atRoot) return [SchemaMetaFieldDef, TypeMetaFieldDef];
+  // As many of what leads on as of the rest, however few they are.
+  return branches.length > 0 && (leaves.length === 0 || oneIn(draft.random, 2)) ? branches : leaves;
+}
+
+/** Under which name a field is to come back. What stands there already may be merged with, seldom collides. */
+function responseName(draft: Draft, field: Field, scope: Scope): string {
+  const { random, names, manner } = draft;
+  if (oneIn(random, manner.alias)) {
+    for (let tries = 0; tries < 3; tries += 1) {
+      const name = names.any();
+      const there = scope.get(name);
+      if (there === undefined || there.field === field.name || draft.fault(6)) return name;
+    }
+    return names.fresh(scope);
+  }
+  const there = scope.get(field.name);
+  if (there === undefined || there.field === field.name || draft.fault(6)) return field.name;
+  return names.fresh(scope);
+}
+
+function entryOf(draft: Draft, field: Field, scope: Scope, name: string): Entry {
+  const there = scope.get(name);
+  if (there !== undefined && there.field === field.name && !draft.fault(15)) {
+    draft.use(there.uses);
+    return there;
+  }
+  const { written, uses } = draft.apart(() => fieldArguments(draft, field));
+  draft.use(uses);
+  const entry: Entry = { field: field.name, args: written, uses, below: new Map() };
+  if (there === undefined) scope.set(name, entry);
+  return entry;
+}
+
+function fieldText(draft: Draft, field: Field, scope: Scope, depth: number): string {
+  const { random } = draft;
+  draft.room -= 1;
+  const name = responseName(draft, field, scope);
+  const { args, below } = entryOf(draft, field, scope, name);
+  const alias = name === field.name && !oneIn(random, 12) ? '' : `${name}${random.pick([': ', ':', ' : '])}`;
+  const written = draft.fault(40) ? draft.names.any() : field.name;
+  const condition = directives(draft);
+  const type = typeOf(draft, field);
+  if (type === undefined) return `${alias}${written}${args}${condition}${draft.fault(60) ? ' { id }' : ''}`;
+  if (draft.fault(40)) return `${alias}${written}${args}${condition}`;
+  return `${alias}${written}${args}${condition} ${selectionSet(draft, type, below, depth - 1)}`;
+}
+
+/** What a fragment may be said to be on where it does not belong. */
+const WRONG_TYPES = [
+  'Query',
+  'User',
+  'Post',
+  'DateTime',
+  'String',
+  'None',
+  'PageInfo',
+  '__Type',
+  'constructor',
+];
+
+function inlineFragment(draft: Draft, type: GraphQLObjectType, scope: Scope, depth: number): string {
+  const { random } = draft;
+  const on = draft.fault(12) ? random.pick(WRONG_TYPES) : type.name;
+  const condition = oneIn(random, 4) ? '' : ` on ${on}`;
+  return `...${condition}${directives(draft)} ${selectionSet(draft, type, scope, depth)}`;
+}
+
+/** A spread of a fragment of the type that fits here: one there is, or a new one. Undefined where the new one does not fit. */
+function spread(draft: Draft, type: GraphQLObjectType, scope: Scope, depth: number): string | undefined {
+  const { random, fragments, names } = draft;
+  if (draft.fault(15)) return `...${names.fresh(fragments)}`;
+  if (draft.fault(15) && fragments.size > 0) return `...${random.pick([...fragments.keys()])}`;
+  const ready = [...fragments.values()].filter((it) => it.type === type.name && fits(scope, it.own));
+  if (ready.length > 0 && oneIn(random, 2)) {
+    const { name, own, uses } = random.pick(ready);
+    merge(scope, own);
+    draft.use(uses);
+    return `...${name}${directives(draft)}`;
+  }
+  const name = names.fresh(fragments);
+  const on = draft.fault(15) ? random.pick(WRONG_TYPES) : type.name;
+  const own: Scope = new Map();
+  // Its name is taken from now on, and one that is spread within itself makes a circle.
+  fragments.set(name, { name, type: 'none so far', own, uses: new Set(), text: '' });
+  const { written, uses } = draft.apart(() => {
+    const circle = draft.fault(20) ? ` ...${name}` : '';
+    return `${selectionSet(draft, type, own, depth).slice(0, -1)}${circle} }`;
+  });
+  fragments.delete(name);
+  const fitting = fits(scope, own);
+  if (!fitting && !draft.fault(10)) return undefined;
+  fragments.set(name, { name, type: type.name, own, uses, text: `fragment ${name} on ${on} ${written}` });
+  // One that is used nowhere.
+  if (draft.fault(12)) return undefined;
+  if (fitting) merge(scope, own);
+  draft.use(uses);
+  return `...${name}${directives(draft)}`;
+}
+
+type Part = 'field' | 'inline' | 'spread' | 'typename';
+
+/** A selection with its braces; `scope` is what stands at its place already, and learns what is added. */
+export function selectionSet(draft: Draft, type: GraphQLObjectType, scope: Scope, depth: number): string {
+  const { random, manner } = draft;
+  const parts: string[] = [];
+  const count = draft.room <= 0 ? 1 : 1 + random.below(manner.breadth);
+  const isSubscription = type === draft.schema.getSubscriptionType();
+  for (let at = 0; at < count; at += 1) {
+    const part = weighted<Part>(random, [
+      [manner.fragment * 2, 'field'],
+      [1, 'inline'],
+      [1, 'spread'],
+      [isSubscription ? 0 : 1, 'typename'],
+    ]);
+    const fields = fieldsOf(draft, type, depth);
+    if (part === 'typename' || fields.length === 0) parts.push(`__typename${directives(draft)}`);
+    else if (part === 'inline' && depth > -2)
+      parts.push(inlineFragment(draft, type, scope, depth - (at > 0 ? 0 : 1)));
+    else if (part === 'spread' && depth > -2)
+      parts.push(spread(draft, type, scope, depth - 1) ?? '__typename');
+    else parts.push(fieldText(draft, random.pick(fields), scope, depth));
+    if (isSubscription && !draft.fault(6)) break;
+  }
+  return `{ ${parts.join(random.pick([' ', ' ', ', ', '\n', ' # }\n']))} }`;
+}

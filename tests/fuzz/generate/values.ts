@@ -1,0 +1,147 @@
+import {
+  type GraphQLInputType,
+  isEnumType,
+  isInputObjectType,
+  isListType,
+  isNonNullType,
+  isScalarType,
+} from 'graphql';
+import type { Random } from '../../chaos/support/random.ts';
+import { oneIn, weighted } from './draw.ts';
+import type { Known } from './known.ts';
+import { randomText, stringLiteral } from './texts.ts';
+
+/** A word that stands in a document without quotation marks, as the value of an enum does. */
+export class Bare {
+  readonly word: string;
+
+  constructor(word: string) {
+    this.word = word;
+  }
+
+  toJSON(): string {
+    return this.word;
+  }
+}
+
+const STRANGE_INTS = [-1, 100, 101, 10_000, 10_001, 2 ** 31 - 1, 2 ** 31, -(2 ** 31) - 1, 1.5, 1e21, -0, 1e2];
+const STRANGE_IDS = [
+  '',
+  'no-uuid',
+  '0',
+  'NaN',
+  '__proto__',
+  '00000000-0000-0000-0000-000000000000',
+  'ffffffff-ffff-ffff-ffff-ffffffffffff',
+  '01890000-0000-7000-8000-000000000000',
+];
+const STRANGE_INSTANTS = [
+  '2001-01-01T00:00:00+02:00',
+  '2001-01-01T00:00:00.123456789Z',
+  '2001-01-01t00:00:00z',
+  '2001-01-01',
+  '2001-02-30T00:00:00Z',
+  '2001-01-01T24:00:00Z',
+  '2016-12-31T23:59:60Z',
+  '0000-01-01T00:00:00Z',
+  '9999-12-31T23:59:59.999Z',
+  '2100-01-01T00:00:00-23:59',
+  'now',
+  '',
+  0,
+];
+const SCOPES = ['posts:read', 'posts:write', 'comments:write', 'users:read', 'users:email', 'none:such'];
+
+function randomId(random: Random, { userIds, postIds, commentIds }: Known): unknown {
+  if (oneIn(random, 8)) return random.pick(STRANGE_IDS);
+  if (oneIn(random, 30)) return random.pick([random.below(100), 2 ** 53, 1.5, true]);
+  const id = random.pick([...userIds, ...postIds, ...postIds, ...commentIds, 'none']);
+  return oneIn(random, 10) ? id.toUpperCase() : id;
+}
+
+function randomString(random: Random, known: Known, name: string): string {
+  const { cursors, tags } = known;
+  if (name === 'after') {
+    const cursor = random.pick([...cursors, 'none']);
+    return weighted(random, [
+      [12, cursor],
+      [1, cursor.slice(0, -1)],
+      [1, `${cursor}=`],
+      [1, randomText(random)],
+    ]);
+  }
+  if (name.startsWith('tag')) return oneIn(random, 4) ? randomText(random) : random.pick([...tags, 'none']);
+  if (name === 'scopes') return random.pick(SCOPES);
+  if (name === 'name' && oneIn(random, 2)) return random.pick(['Post', 'Query', '__Type', 'Int', 'DateTime']);
+  return randomText(random);
+}
+
+function randomScalar(random: Random, type: string, name: string, known: Known): unknown {
+  if (type === 'Boolean') return oneIn(random, 2);
+  if (type === 'Int') return oneIn(random, 14) ? random.pick(STRANGE_INTS) : random.below(5);
+  if (type === 'Float') return random.pick([0, 1.5, -2.25, 1e300]);
+  if (type === 'ID') return randomId(random, known);
+  if (type === 'DateTime')
+    return random.pick<unknown>(
+      oneIn(random, 4) ? STRANGE_INSTANTS : [...known.instants, '2020-01-01T00:00:00.000Z'],
+    );
+  return randomString(random, known, name);
+}
+
+/** A value of a type, as JSON has it. Null only inside, where it may be: what is absent is the caller's to say. */
+export function randomValue(random: Random, type: GraphQLInputType, name: string, known: Known): unknown {
+  if (isNonNullType(type)) return randomValue(random, type.ofType, name, known);
+  if (isListType(type)) {
+    const { ofType } = type;
+    // One value stands for a list of it.
+    if (oneIn(random, 12)) return randomValue(random, ofType, name, known);
+    const length = oneIn(random, 30) ? random.pick([10, 11]) : random.below(4);
+    const item = (at: number) => (length > 9 ? `${name}${at}` : randomValue(random, ofType, name, known));
+    return Array.from({ length }, (_, at) => item(at));
+  }
+  if (isEnumType(type)) return new Bare(random.pick(type.getValues()).name);
+  if (isInputObjectType(type)) {
+    const fields = Object.values(type.getFields());
+    const given = fields.filter((field) => isNonNullType(field.type) || oneIn(random, 2));
+    return Object.fromEntries(
+      given.map((field) => [field.name, randomValue(random, field.type, field.name, known)]),
+    );
+  }
+  return randomScalar(random, isScalarType(type) ? type.name : 'String', name, known);
+}
+
+/** What fits no type, or hardly one. */
+export function strangeValue(random: Random): unknown {
+  const nested = (depth: number): unknown => {
+    if (depth === 0) return random.pick<unknown>([1, 'x', null, true]);
+    return oneIn(random, 2)
+      ? [nested(depth - 1)]
+      : { [random.pick(['a', '__proto__', 'id'])]: nested(depth - 1) };
+  };
+  return random.pick<() => unknown>([
+    () => nested(1 + random.below(3)),
+    () => nested(20),
+    () => random.pick(STRANGE_INTS),
+    () => '',
+    () => oneIn(random, 2),
+    () => new Bare(random.pick(['POSTS', 'constructor', 'x'])),
+    () => [],
+    () => ({}),
+    () => randomText(random),
+  ])();
+}
+
+/** A value as it stands in a document. */
+export function valueLiteral(random: Random, value: unknown): string {
+  if (value instanceof Bare) return value.word;
+  if (typeof value === 'string') return stringLiteral(random, value);
+  if (Array.isArray(value)) {
+    const items = value.map((item: unknown) => valueLiteral(random, item));
+    return `[${items.join(random.pick([', ', ' ', ',']))}]`;
+  }
+  if (typeof value === 'object' && value !== null) {
+    const members = Object.entries(value).map(([name, member]) => `${name}: ${valueLiteral(random, member)}`);
+    return `{${members.join(', ')}}`;
+  }
+  return Object.is(value, -0) ? '-0' : String(value).replace('e+', 'e');
+}
