@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
 import { onTestFinished } from 'vitest';
 
 /** Where the connection is lost: before the database gets to see what commits, or after it has answered it. */
@@ -12,6 +13,8 @@ export interface CuttingProxy {
   cut(where: Cut, times: number, statement?: string): void;
   /** Ends the next so many connections as an administrator does, in the very packet that says they are ready. */
   dismiss(times: number): void;
+  /** Keeps the next COMMIT from the database for so long. */
+  hold(ms: number): void;
   /** How many were cut or dismissed so far. */
   readonly cuts: number;
 }
@@ -37,6 +40,13 @@ const DISMISSAL = message(
 
 /** Starts one in front of the PostgreSQL at `url` for as long as the test runs. */
 export async function cuttingProxy(url: string): Promise<CuttingProxy> {
+  const proxy = await openCuttingProxy(url);
+  onTestFinished(proxy.close);
+  return proxy;
+}
+
+/** The same for as long as the caller keeps it. */
+export async function openCuttingProxy(url: string): Promise<CuttingProxy & { close(): Promise<void> }> {
   const target = new URL(url);
   const [host, port] = [target.hostname, Number(target.port || 5432)];
   const state = {
@@ -44,6 +54,7 @@ export async function cuttingProxy(url: string): Promise<CuttingProxy> {
     left: 0,
     dismissals: 0,
     cuts: 0,
+    holdMs: 0,
     sent: COMMIT,
     answered: COMMITTED,
   };
@@ -67,7 +78,14 @@ export async function cuttingProxy(url: string): Promise<CuttingProxy> {
       // What was cut off on purpose says so; the other end learns it from the close.
       socket.on('error', () => socket.destroy());
     }
-    client.on('data', (data: Buffer) => {
+    client.on('data', async (data: Buffer) => {
+      if (state.holdMs > 0 && data.includes(COMMIT)) {
+        const heldMs = state.holdMs;
+        state.holdMs = 0;
+        client.pause();
+        await delay(heldMs);
+        client.resume();
+      }
       if (state.left > 0 && data.includes(state.sent)) {
         state.left -= 1;
         if (state.where === 'before') return lose();
@@ -88,10 +106,6 @@ export async function cuttingProxy(url: string): Promise<CuttingProxy> {
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
-  onTestFinished(async () => {
-    for (const socket of sockets) socket.destroy();
-    await new Promise((resolve) => server.close(resolve));
-  });
   target.hostname = '127.0.0.1';
   target.port = String((server.address() as AddressInfo).port);
   return {
@@ -103,6 +117,13 @@ export async function cuttingProxy(url: string): Promise<CuttingProxy> {
     },
     dismiss(times) {
       state.dismissals = times;
+    },
+    hold(ms) {
+      state.holdMs = ms;
+    },
+    async close() {
+      for (const socket of sockets) socket.destroy();
+      await new Promise((resolve) => server.close(resolve));
     },
     get cuts() {
       return state.cuts;

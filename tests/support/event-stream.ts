@@ -42,6 +42,14 @@ export interface EventStream {
 
 /** Reads the body of a response as Server-Sent Events. It is cancelled when the test has finished. */
 export function readEventStream(response: Response): EventStream {
+  const stream = openEventStream(response);
+  // A stream that broke off has nothing left to cancel, and says so.
+  onTestFinished(() => stream.close().catch(() => undefined));
+  return stream;
+}
+
+/** The same for as long as the caller keeps it. */
+export function openEventStream(response: Response): EventStream {
   if (response.body === null) throw new Error('the response has no body');
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
   let buffer = '';
@@ -72,7 +80,5 @@ export function readEventStream(response: Response): EventStream {
     },
     close: () => reader.cancel(),
   };
-  // A stream that broke off has nothing left to cancel, and says so.
-  onTestFinished(() => stream.close().catch(() => undefined));
   return stream;
 }

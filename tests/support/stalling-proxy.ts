@@ -17,6 +17,13 @@ export interface StallingProxy {
 
 /** Starts one in front of the server at `url` for as long as the test runs. */
 export async function stallingProxy(url: string): Promise<StallingProxy> {
+  const proxy = await openStallingProxy(url);
+  onTestFinished(proxy.close);
+  return proxy;
+}
+
+/** The same for as long as the caller keeps it. */
+export async function openStallingProxy(url: string): Promise<StallingProxy & { close(): void }> {
   const target = new URL(url);
   const pairs = new Set<readonly [Socket, Socket]>();
   let state: 'open' | 'stalled' | 'cut' = 'open';
@@ -43,10 +50,6 @@ export async function stallingProxy(url: string): Promise<StallingProxy> {
   const destroy = () => {
     for (const [client] of pairs) client.destroy();
   };
-  onTestFinished(() => {
-    destroy();
-    server.close();
-  });
   const own = new URL(url);
   own.hostname = '127.0.0.1';
   own.port = String((server.address() as AddressInfo).port);
@@ -67,6 +70,10 @@ export async function stallingProxy(url: string): Promise<StallingProxy> {
     restore() {
       if (state === 'stalled') for (const pair of pairs) for (const socket of pair) socket.resume();
       state = 'open';
+    },
+    close() {
+      destroy();
+      server.close();
     },
   };
 }

@@ -1,0 +1,94 @@
+import { createAccount } from '../../../src/auth/account/store.ts';
+import { createApiKey } from '../../../src/auth/api-key/store.ts';
+import { hashPassword } from '../../../src/auth/password.ts';
+import type { Role, Scope } from '../../../src/auth/scopes.ts';
+import { openSession } from '../../../src/auth/session/store.ts';
+import { scopesOf } from './execute.ts';
+import type { Credential, Person, State } from './state.ts';
+import type { World } from './world.ts';
+
+export const PASSWORD = 'correct horse battery staple';
+const hashed = hashPassword(PASSWORD);
+let made = 0;
+
+/** Makes an account with a password. */
+async function makePerson({ database: { prisma } }: World, role: Role): Promise<Person> {
+  made += 1;
+  const email = `person${made}-${process.pid}-${Date.now()}@example.com`;
+  const { id } = await createAccount(prisma, { name: 'Person', email, role });
+  await prisma.user.update({ where: { id }, data: { passwordHash: await hashed }, select: { id: true } });
+  return { id, email, role };
+}
+
+/** Whom the credentials are for, which kind they are and what they may: the first ones are used most. */
+const CREDENTIALS: readonly [account: number, kind: Credential['kind'], scopes?: readonly Scope[]][] = [
+  [0, 'key', ['posts:read', 'posts:write', 'comments:write', 'users:read']],
+  [0, 'session'],
+  [0, 'key', ['posts:read']],
+  [0, 'key', ['posts:write']],
+  [0, 'key', ['posts:write', 'comments:write']],
+  [1, 'key', ['posts:read', 'posts:write', 'comments:write']],
+  [1, 'session'],
+  [2, 'key', ['posts:read', 'posts:write', 'comments:write', 'users:read', 'users:email']],
+  [2, 'key', ['posts:read', 'posts:write', 'comments:write']],
+  [2, 'session'],
+];
+
+/** The account that watches: its key is past all limits. */
+export interface Watcher {
+  readonly key: string;
+}
+
+/** New accounts with new credentials: sequences do not meet. */
+export async function makeCast(world: World): Promise<{ state: State; watcher: Watcher }> {
+  const { database } = world;
+  const people: Person[] = [];
+  for (const role of ['member', 'member', 'admin'] as const) people.push(await makePerson(world, role));
+  const credentials: Credential[] = [];
+  for (const [account, kind, scopes] of CREDENTIALS) {
+    const { id: userId, role } = people[account] as Person;
+    const held = scopes ?? scopesOf(role);
+    if (kind === 'key') {
+      const { id, key } = await createApiKey(database.prisma, { userId, name: 'k', scopes: held });
+      credentials.push({ kind, id, account, scopes: held, secret: key });
+    } else {
+      const opened = await openSession(database, { userId, passwordHash: await hashed, userAgent: null });
+      const [row] = await database.prisma.session.findMany({ where: { userId }, select: { id: true } });
+      if (opened === undefined || row === undefined) throw new Error('no session was opened');
+      const secret = `session_id=${opened.sessionId}`;
+      credentials.push({ kind, id: row.id, account, scopes: held, secret });
+    }
+  }
+  const { id: userId } = await makePerson(world, 'member');
+  const great = { burst: 1_000_000, perSecond: 1_000_000 };
+  const { key } = await createApiKey(database.prisma, {
+    userId,
+    name: 'k',
+    scopes: ['posts:read', 'posts:write', 'users:read'],
+    ...great,
+  });
+  const state: State = {
+    people,
+    posts: {},
+    postIds: [],
+    commentIds: [],
+    credentials,
+    stored: {},
+    announced: [],
+    buckets: {},
+    elapsedMs: 0,
+    unknowns: 0,
+  };
+  return { state, watcher: { key } };
+}
+
+/** How a credential is sent. */
+export function sentAs({ kind, secret }: Credential): { readonly key?: string; readonly cookie?: string } {
+  if (secret === undefined) throw new Error('a credential whose secret nobody has seen');
+  return kind === 'key' ? { key: secret } : { cookie: secret };
+}
+
+/** Those that can be used, the revoked ones among them. */
+export function usable({ credentials }: State): readonly Credential[] {
+  return credentials.filter(({ secret }) => secret !== undefined && !secret.startsWith('#'));
+}

@@ -1,0 +1,63 @@
+import { cookieOf, login } from '../../support/session.ts';
+import { PASSWORD, usable } from './cast.ts';
+import { scopesOf } from './execute.ts';
+import { bucketsOf, takes } from './limits.ts';
+import { copyOf, type State } from './state.ts';
+import { Violation } from './violation.ts';
+import type { World } from './world.ts';
+
+/** Logs somebody in once more. The states that explain what came of it. Throws Violation where none does. */
+export async function logIn(
+  { instances, database, limits }: World,
+  states: readonly State[],
+  instance: number,
+  account: number,
+  redisLost: boolean,
+): Promise<State[]> {
+  const [state] = states;
+  const person = state?.people[account];
+  const service = instances[instance];
+  if (state === undefined || person === undefined || service === undefined)
+    throw new Error('nobody is there');
+  const response = await login(service, { email: person.email, password: PASSWORD });
+  const after = states.flatMap((before) =>
+    [...takes(copyOf(before), limits, bucketsOf(limits, instance, 'address'), redisLost)]
+      .filter(({ allowed }) => response.status === (allowed ? 200 : 429))
+      .map((taken) => taken.state),
+  );
+  if (after.length === 0)
+    throw new Violation(`a login is answered with ${response.status}`, [await response.text()]);
+  if (response.status !== 200) return after;
+  const known = state.credentials.map(({ id }) => id);
+  const rows = await database.prisma.session.findMany({ where: { userId: person.id } });
+  const made = rows.find(({ id }) => !known.includes(id));
+  if (made === undefined) throw new Violation('a login makes no session', [await response.text()]);
+  const scopes = scopesOf(person.role);
+  for (const { credentials } of after)
+    credentials.push({ kind: 'session', id: made.id, account, scopes, secret: cookieOf(response) });
+  return after;
+}
+
+/** Ends a session as its browser does. */
+export async function logOut(
+  { instances }: World,
+  states: readonly State[],
+  instance: number,
+  reference: number,
+): Promise<void> {
+  const sessions = states
+    .slice(0, 1)
+    .flatMap((state) => usable(state).filter(({ kind }) => kind === 'session'));
+  const session = sessions[sessions.length - 1 - (reference % sessions.length)];
+  if (session?.secret === undefined) return;
+  const response = await instances[instance]?.fetch('/logout', {
+    method: 'POST',
+    headers: { cookie: session.secret },
+  });
+  if (session.endedMs === undefined && response?.status !== 204)
+    throw new Violation(`a logout is answered with ${response?.status}`, []);
+  for (const { credentials, elapsedMs } of states) {
+    const ended = credentials.find(({ id }) => id === session.id);
+    if (ended !== undefined) ended.endedMs ??= elapsedMs;
+  }
+}

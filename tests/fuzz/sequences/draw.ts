@@ -1,0 +1,180 @@
+import fc from 'fast-check';
+import {
+  type Asked,
+  type Fault,
+  type Field,
+  type Instance,
+  type Move,
+  NOTHING,
+  type Sending,
+} from './moves.ts';
+
+const reference = fc.oneof({ weight: 3, arbitrary: fc.nat({ max: 2 }) }, fc.nat({ max: NOTHING }));
+const by = fc.oneof(
+  { weight: 2, arbitrary: fc.constantFrom(0, 1, 5) },
+  { weight: 3, arbitrary: fc.nat({ max: 19 }) },
+);
+const instance = fc.constantFrom<Instance>(0, 1);
+const mostly = <T>(usual: T, ...others: readonly T[]) =>
+  fc.oneof({ weight: 9, arbitrary: fc.constant(usual) }, fc.constantFrom(...others));
+const title = mostly('T', 'é😀', '', ' ', 'x'.repeat(201));
+const tags = mostly<readonly string[]>(['a'], [], ['b', 'a'], ['a', 'a'], ['']);
+const scopes = fc.constantFrom<readonly string[]>(
+  ['posts:read', 'posts:write', 'comments:write', 'users:read'],
+  ['posts:read'],
+  ['posts:write'],
+  ['posts:read', 'users:email'],
+);
+
+export const field: fc.Arbitrary<Field> = fc.oneof(
+  {
+    weight: 5,
+    arbitrary: fc.record({
+      kind: fc.constant('createPost' as const),
+      title,
+      tags,
+      show: fc.constantFrom('plain', 'author', 'comments'),
+    }),
+  },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      kind: fc.constant('updatePost' as const),
+      post: reference,
+      title,
+      tags: fc.option(tags, { nil: undefined }),
+    }),
+  },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant('deletePost' as const), post: reference }) },
+  {
+    weight: 4,
+    arbitrary: fc.record({
+      kind: fc.constant('createComment' as const),
+      post: reference,
+      body: mostly('B', '', 'y'.repeat(5_001)),
+      show: fc.constantFrom('plain', 'count', 'email'),
+    }),
+  },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant('deleteComment' as const), comment: reference }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      kind: fc.constant('createApiKey' as const),
+      scopes,
+      show: fc.constantFrom('secret', 'plain'),
+    }),
+  },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('revokeApiKey' as const), key: reference }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('revokeSession' as const), session: reference }) },
+);
+
+const fresh: fc.Arbitrary<Asked> = fc.record({
+  fields: fc.oneof(
+    { weight: 3, arbitrary: fc.array(field, { minLength: 1, maxLength: 1 }) },
+    { weight: 2, arbitrary: fc.array(field, { minLength: 2, maxLength: 4 }) },
+  ),
+  slot: fc.option(fc.nat({ max: 40 }), { nil: undefined, freq: 4 }),
+});
+const again: fc.Arbitrary<Asked> = fc.record({
+  again: reference,
+  change: mostly<'none' | 'spaces' | 'variables'>('none', 'spaces', 'variables'),
+});
+const asked = fc.oneof({ weight: 3, arbitrary: fresh }, { weight: 2, arbitrary: again });
+const sending = fc.record({ instance, by, asked });
+
+/** One mutation from two or three places at once. */
+const twins = fc
+  .tuple(fresh, fc.array(fc.record({ instance, by }), { minLength: 2, maxLength: 3 }))
+  .map(([same, places]) => places.map((place) => ({ ...place, asked: same })));
+
+/** Two mutations that meet two posts in opposite orders. */
+const crossed = fc
+  .tuple(fc.array(field, { minLength: 2, maxLength: 3 }), by, by)
+  .map(([fields, one, other]) => [
+    { instance: 0 as const, by: one, asked: { fields, slot: undefined } },
+    { instance: 1 as const, by: other, asked: { fields: [...fields].reverse(), slot: undefined } },
+  ]);
+
+const sends: fc.Arbitrary<Sending[]> = fc.oneof(
+  { weight: 6, arbitrary: fc.array(sending, { minLength: 1, maxLength: 1 }) },
+  { weight: 3, arbitrary: fc.array(sending, { minLength: 2, maxLength: 3 }) },
+  { weight: 2, arbitrary: twins },
+  { weight: 1, arbitrary: crossed },
+);
+
+/** What may go wrong: nothing where there are no proxies. */
+export interface Weather {
+  readonly database: boolean;
+  readonly redis: boolean;
+}
+
+function faults({ database, redis }: Weather): fc.Arbitrary<Fault | undefined> {
+  const ms = fc.constantFrom(20, 100, 100, 300);
+  const kinds: Fault['kind'][] = [
+    ...(database
+      ? (['cut before COMMIT', 'cut after COMMIT', 'hold COMMIT', 'hold COMMIT', 'stall', 'drop'] as const)
+      : []),
+    ...(redis ? (['stall Redis', 'drop Redis'] as const) : []),
+  ];
+  if (kinds.length === 0) return fc.constant(undefined);
+  return fc.oneof(
+    { weight: 4, arbitrary: fc.constant(undefined) },
+    { weight: 1, arbitrary: fc.record({ kind: fc.constantFrom(...kinds), ms }) },
+  );
+}
+
+const shifted = fc.constantFrom(-48, -25, -1, 1, 25, 48);
+
+/** Sequences of up to `longest` moves. */
+export function sequences(weather: Weather, longest: number): fc.Arbitrary<Move[]> {
+  const move: fc.Arbitrary<Move> = fc.oneof(
+    {
+      weight: 12,
+      arbitrary: fc.record({ move: fc.constant('send' as const), sends, fault: faults(weather) }),
+    },
+    {
+      weight: 2,
+      arbitrary: fc.record({ move: fc.constant('read' as const), instance, by, post: reference }),
+    },
+    {
+      weight: 1,
+      arbitrary: fc.record({
+        move: fc.constant('burst' as const),
+        instance,
+        by,
+        count: fc.constantFrom(3, 20, 31, 40),
+      }),
+    },
+    {
+      weight: 1,
+      arbitrary: fc.record({
+        move: fc.constant('pass' as const),
+        ms: fc.constantFrom(100, 500, 1_000, 1_000, 7_000),
+      }),
+    },
+    {
+      weight: 1,
+      arbitrary: fc.record({ move: fc.constant('set clock' as const), instance, hours: shifted }),
+    },
+    {
+      weight: 1,
+      arbitrary: fc.record({ move: fc.constant('log in' as const), instance, account: fc.nat({ max: 2 }) }),
+    },
+    {
+      weight: 1,
+      arbitrary: fc.record({ move: fc.constant('log out' as const), instance, session: reference }),
+    },
+    {
+      weight: 3,
+      arbitrary: fc.record({
+        move: fc.constant('follow' as const),
+        instance,
+        by,
+        resumes: fc.option(reference, { nil: undefined, freq: 2 }),
+      }),
+    },
+    { weight: 1, arbitrary: fc.record({ move: fc.constant('cut stream' as const), stream: reference }) },
+  );
+  // Else fast-check prefers short sequences, in which little can go wrong.
+  return fc.array(move, { minLength: 1, maxLength: longest, size: 'max' });
+}

@@ -1,0 +1,92 @@
+/** Which of the two instances; the second is the one behind the proxies. */
+export type Instance = 0 | 1;
+
+/** A reference that names nothing. */
+export const NOTHING = 11;
+
+/** Numbers name what there is or was, 0 the newest. */
+export type Reference = number;
+
+/** A root field of a mutation before it is known what there is. */
+export type Field =
+  | {
+      readonly kind: 'createPost';
+      readonly title: string;
+      readonly tags: readonly string[];
+      readonly show: 'plain' | 'author' | 'comments';
+    }
+  | {
+      readonly kind: 'updatePost';
+      readonly post: Reference;
+      readonly title: string;
+      readonly tags: readonly string[] | undefined;
+    }
+  | { readonly kind: 'deletePost'; readonly post: Reference }
+  | {
+      readonly kind: 'createComment';
+      readonly post: Reference;
+      readonly body: string;
+      readonly show: 'plain' | 'count' | 'email';
+    }
+  | { readonly kind: 'deleteComment'; readonly comment: Reference }
+  | {
+      readonly kind: 'createApiKey';
+      readonly scopes: readonly string[];
+      readonly show: 'secret' | 'plain';
+    }
+  | { readonly kind: 'revokeApiKey'; readonly key: Reference }
+  | { readonly kind: 'revokeSession'; readonly session: Reference };
+
+/** A new mutation, with an Idempotency-Key of that number or none, or one from before under its key. */
+export type Asked =
+  | { readonly fields: readonly Field[]; readonly slot: number | undefined }
+  | { readonly again: Reference; readonly change: 'none' | 'spaces' | 'variables' };
+
+export interface Sending {
+  readonly instance: Instance;
+  /** Which credential; with `again`, mostly of the account that sent it first. */
+  readonly by: number;
+  readonly asked: Asked;
+}
+
+/** What goes wrong between the second instance and its servers while a move is under way. */
+export interface Fault {
+  readonly kind:
+    | 'cut before COMMIT'
+    | 'cut after COMMIT'
+    | 'hold COMMIT'
+    | 'stall'
+    | 'drop'
+    | 'stall Redis'
+    | 'drop Redis';
+  readonly ms: number;
+}
+
+export type Move =
+  | { readonly move: 'send'; readonly sends: readonly Sending[]; readonly fault: Fault | undefined }
+  | { readonly move: 'read'; readonly instance: Instance; readonly by: number; readonly post: Reference }
+  | { readonly move: 'burst'; readonly instance: Instance; readonly by: number; readonly count: number }
+  | { readonly move: 'pass'; readonly ms: number }
+  | { readonly move: 'set clock'; readonly instance: Instance; readonly hours: number }
+  | { readonly move: 'log in'; readonly instance: Instance; readonly account: number }
+  | { readonly move: 'log out'; readonly instance: Instance; readonly session: Reference }
+  | {
+      readonly move: 'follow';
+      readonly instance: Instance;
+      readonly by: number;
+      readonly resumes: Reference | undefined;
+    }
+  | { readonly move: 'cut stream'; readonly stream: Reference };
+
+function alone(by: number, field: Field): Move {
+  const asked = { slot: undefined, fields: [field] };
+  return { move: 'send', fault: undefined, sends: [{ instance: 0, by, asked }] };
+}
+
+/** What every sequence begins with: posts of two accounts, and a comment on the other's. */
+export const OPENING: readonly Move[] = [
+  alone(0, { kind: 'createPost', title: 'T', tags: ['a'], show: 'plain' }),
+  alone(5, { kind: 'createPost', title: 'T', tags: [], show: 'plain' }),
+  alone(0, { kind: 'createComment', post: 0, body: 'B', show: 'plain' }),
+  alone(0, { kind: 'createPost', title: 'T', tags: [], show: 'plain' }),
+];

@@ -1,0 +1,96 @@
+import fc from 'fast-check';
+import { sequences } from './draw.ts';
+import { type Move, OPENING } from './moves.ts';
+import { Play } from './play.ts';
+import { openWorld, type Place } from './world.ts';
+
+export interface SequencesOptions {
+  /** How long to go on; or `count`, how many sequences. */
+  readonly seconds?: number;
+  readonly count?: number;
+  /** The first sequence is that of this seed, the next one that of the seed after it. */
+  readonly seed: number;
+  /** Settings of a migrated database that nobody else uses; with REDIS_URL buckets are shared. */
+  readonly database: Place;
+  /** The most moves of a sequence. */
+  readonly longest?: number;
+}
+
+export interface SequencesReport {
+  /** How many sequences were played, and how many moves of each kind. */
+  readonly sequences: number;
+  readonly moves: Readonly<Record<string, number>>;
+  /** How many answers there were of each kind. */
+  readonly answers: Readonly<Record<string, number>>;
+  /** What broke the contract, with its seed and the smallest sequence that does; undefined where nothing did. */
+  readonly failure: string | undefined;
+}
+
+const LONGEST = 60;
+const SHRINK_MS = 60_000;
+
+/**
+ * Plays random sequences of moves on two instances, one sequence after the other, and compares all that comes back, and
+ * what the tables hold after each move, with a model of the contract. Ends at the first sequence that breaks it.
+ * Throws where the database cannot be opened.
+ */
+export async function runSequences({
+  seconds,
+  count,
+  seed,
+  database,
+  longest = LONGEST,
+}: SequencesOptions): Promise<SequencesReport> {
+  const world = await openWorld(database);
+  const moves: Record<string, number> = {};
+  const answers: Record<string, number> = {};
+  const countIn = (counts: Record<string, number>) => (what: string) => {
+    counts[what] = (counts[what] ?? 0) + 1;
+  };
+  const weather = { database: world.wire !== undefined, redis: world.redisWire !== undefined };
+  const endMs = performance.now() + (seconds ?? Number.POSITIVE_INFINITY) * 1_000;
+  const most = count ?? (seconds === undefined ? 1 : Number.POSITIVE_INFINITY);
+  let last: string[] = [];
+
+  async function play(sequence: readonly Move[]): Promise<void> {
+    const game = await Play.begin(world, countIn(answers));
+    try {
+      for (const move of [...OPENING, ...sequence]) {
+        countIn(moves)(move.move);
+        await game.make(move);
+      }
+      await game.end();
+    } finally {
+      await game.close();
+      last = [...world.logged];
+    }
+  }
+
+  try {
+    let played = 0;
+    for (; played < most && performance.now() < endMs; played += 1) {
+      const of = seed + played;
+      const details = await fc.check(fc.asyncProperty(sequences(weather, longest), play), {
+        seed: of,
+        numRuns: 1,
+        // fast-check leaves off shrinking then, and reports the smallest so far.
+        interruptAfterTimeLimit: SHRINK_MS,
+        markInterruptAsFailure: false,
+        unbiased: true,
+      });
+      if (!details.failed) continue;
+      const [sequence = []] = details.counterexample ?? [];
+      const failure = [
+        `seed ${of}: ${details.errorInstance instanceof Error ? details.errorInstance.message : String(details.errorInstance)}`,
+        `The sequence, after ${details.numShrinks} steps of shrinking:`,
+        ...sequence.map((move) => `  ${JSON.stringify(move)}`),
+        'The last lines of the log:',
+        ...last.slice(-5).map((line) => `  ${line.trim()}`),
+      ].join('\n');
+      return { sequences: played + 1, moves, answers, failure };
+    }
+    return { sequences: played, moves, answers, failure: undefined };
+  } finally {
+    await world.close();
+  }
+}
