@@ -2,7 +2,7 @@ import { cookieOf, login } from '../../support/session.ts';
 import { PASSWORD, usable } from './cast.ts';
 import { scopesOf } from './execute.ts';
 import { bucketsOf, takes } from './limits.ts';
-import { copyOf, type State } from './state.ts';
+import type { Credential, State } from './state.ts';
 import { Violation } from './violation.ts';
 import type { World } from './world.ts';
 
@@ -21,7 +21,7 @@ export async function logIn(
     throw new Error('nobody is there');
   const response = await login(service, { email: person.email, password: PASSWORD });
   const after = states.flatMap((before) =>
-    [...takes(copyOf(before), limits, bucketsOf(limits, instance, 'address'), redisLost)]
+    [...takes(before, limits, bucketsOf(limits, instance, 'address'), redisLost)]
       .filter(({ allowed }) => response.status === (allowed ? 200 : 429))
       .map((taken) => taken.state),
   );
@@ -33,31 +33,32 @@ export async function logIn(
   const made = rows.find(({ id }) => !known.includes(id));
   if (made === undefined) throw new Violation('a login makes no session', [await response.text()]);
   const scopes = scopesOf(person.role);
-  for (const { credentials } of after)
-    credentials.push({ kind: 'session', id: made.id, account, scopes, secret: cookieOf(response) });
-  return after;
+  const fresh: Credential = { kind: 'session', id: made.id, account, scopes, secret: cookieOf(response) };
+  return after.map((one) => ({ ...one, credentials: [...one.credentials, fresh] }));
 }
 
-/** Ends a session as its browser does. */
+/** Ends a session as its browser does. The states after it. Throws Violation where that is refused. */
 export async function logOut(
   { instances }: World,
   states: readonly State[],
   instance: number,
   reference: number,
-): Promise<void> {
+): Promise<readonly State[]> {
   const sessions = states
     .slice(0, 1)
     .flatMap((state) => usable(state).filter(({ kind }) => kind === 'session'));
   const session = sessions[sessions.length - 1 - (reference % sessions.length)];
-  if (session?.secret === undefined) return;
+  if (session?.secret === undefined) return states;
   const response = await instances[instance]?.fetch('/logout', {
     method: 'POST',
     headers: { cookie: session.secret },
   });
   if (session.endedMs === undefined && response?.status !== 204)
     throw new Violation(`a logout is answered with ${response?.status}`, []);
-  for (const { credentials, elapsedMs } of states) {
-    const ended = credentials.find(({ id }) => id === session.id);
-    if (ended !== undefined) ended.endedMs ??= elapsedMs;
-  }
+  return states.map((one) => ({
+    ...one,
+    credentials: one.credentials.map((credential) =>
+      credential.id === session.id ? { endedMs: one.elapsedMs, ...credential } : credential,
+    ),
+  }));
 }

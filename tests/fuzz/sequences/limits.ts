@@ -34,11 +34,21 @@ export function bucketsOf(
 }
 
 /** Buckets of an address are as full as the sequences before have left them: who shares them with those knows nothing. */
-const bucketIn = (state: State, limits: Limits, { name, full }: Asked): Bucket => {
+function bucketIn(state: State, limits: Limits, { name, full }: Asked): Bucket {
   const unsure = limits.shared && /failed|address/.test(name);
-  state.buckets[name] ??= { low: unsure ? 0 : full, high: full, taken: unsure ? full / TOKEN : 0 };
-  return state.buckets[name];
-};
+  return state.buckets[name] ?? { low: unsure ? 0 : full, high: full, taken: unsure ? full / TOKEN : 0 };
+}
+
+/** The same state, with these buckets changed. All else is shared between the two. */
+function withBuckets(
+  state: State,
+  limits: Limits,
+  asked: readonly Asked[],
+  change: (bucket: Bucket) => Bucket,
+): State {
+  const changed = asked.map((one) => [one.name, change(bucketIn(state, limits, one))]);
+  return { ...state, buckets: { ...state.buckets, ...Object.fromEntries(changed) } };
+}
 
 /**
  * What a request for a token may come to, each with the state after it. While Redis is lost an instance uses buckets of
@@ -52,32 +62,30 @@ export function* takes(
 ): Generator<{ readonly state: State; readonly allowed: boolean; readonly remaining: number | undefined }> {
   const holds = asked.map((one) => ({ one, bucket: bucketIn(before, limits, one) }));
   if (redisLost || holds.every(({ bucket }) => bucket.high >= TOKEN)) {
-    const state = structuredClone(before);
+    const state = withBuckets(before, limits, asked, ({ low, high, taken }) => ({
+      low: Math.max(low, TOKEN) - TOKEN,
+      high: Math.max(high, TOKEN) - TOKEN,
+      taken: taken + 1,
+    }));
     const after = asked.map((one) => bucketIn(state, limits, one));
-    for (const bucket of after) {
-      bucket.low = Math.max(bucket.low, TOKEN) - TOKEN;
-      bucket.high = Math.max(bucket.high, TOKEN) - TOKEN;
-      bucket.taken += 1;
-    }
     yield { state, allowed: true, remaining: remainingOf(after, redisLost) };
   }
   const mayBeEmpty = redisLost
     ? holds.some(({ one, bucket }) => bucket.taken * TOKEN >= one.full)
     : holds.some(({ bucket }) => bucket.low < TOKEN);
   if (mayBeEmpty) {
-    const state = structuredClone(before);
-    const buckets = asked.map((one) => bucketIn(state, limits, one));
-    yield { state, allowed: false, remaining: remainingOf(buckets, redisLost) };
+    const buckets = holds.map(({ bucket }) => bucket);
+    yield { state: { ...before }, allowed: false, remaining: remainingOf(buckets, redisLost) };
   }
 }
 
 /** A request that may have taken its tokens, or not: it failed, and nobody can tell where. */
-export function mayHaveTaken(state: State, limits: Limits, asked: readonly Asked[]): void {
-  for (const one of asked) {
-    const bucket = bucketIn(state, limits, one);
-    bucket.low = Math.max(0, bucket.low - TOKEN);
-    bucket.taken += 1;
-  }
+export function mayHaveTaken(state: State, limits: Limits, asked: readonly Asked[]): State {
+  return withBuckets(state, limits, asked, ({ low, high, taken }) => ({
+    low: Math.max(0, low - TOKEN),
+    high,
+    taken: taken + 1,
+  }));
 }
 
 /** What the header must say; undefined where it depends on the clock. */
@@ -87,12 +95,19 @@ function remainingOf(buckets: readonly Bucket[], redisLost: boolean): number | u
 }
 
 /** Time passes: for certain where the test's clock says so, at most so much where it is a real one. */
-export function refill(state: State, limits: Limits, ms: number, certain: boolean): void {
-  for (const [name, bucket] of Object.entries(state.buckets)) {
+export function refill(state: State, limits: Limits, ms: number, certain: boolean): State {
+  const filled = Object.entries(state.buckets).map(([name, { low, high, taken }]) => {
     const factor = name.includes('account') ? limits.accountFactor : 1;
     const full = limits.burst * TOKEN * factor;
     const tokens = ms * limits.perSecond * factor;
-    bucket.high = Math.min(full, bucket.high + tokens);
-    if (certain) bucket.low = Math.min(full, bucket.low + tokens);
-  }
+    return [
+      name,
+      {
+        low: certain ? Math.min(full, low + tokens) : low,
+        high: Math.min(full, high + tokens),
+        taken,
+      },
+    ];
+  });
+  return { ...state, buckets: Object.fromEntries(filled) };
 }

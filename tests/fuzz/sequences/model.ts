@@ -176,7 +176,7 @@ export function* explain(
   const remaining = Number(answer.headers.get('x-ratelimit-remaining') ?? Number.NaN);
   for (const standing of standings(state, circumstances, sent.credential)) {
     const asked = bucketsOf(limits, sent.instance, standing === 'ended' ? 'failed' : sent.credential);
-    for (const taken of takes(copyOf(state), limits, asked, redisLost)) {
+    for (const taken of takes(state, limits, asked, redisLost)) {
       if (alone && taken.remaining !== undefined && taken.remaining !== remaining) continue;
       if (!taken.allowed) {
         if (isRefusal(answer, 429, 'RATE_LIMITED')) yield taken.state;
@@ -186,8 +186,7 @@ export function* explain(
       else yield* answeredMutation(taken.state, sent, answer, move);
     }
     if (!storm || !isOutage(answer)) continue;
-    const nothing = copyOf(state);
-    mayHaveTaken(nothing, limits, asked);
+    const nothing = mayHaveTaken(state, limits, asked);
     yield nothing;
     // A stored answer is given out, not committed again.
     if (standing === 'valid' && isUnknown(answer)) {

@@ -31,7 +31,7 @@ export class Play {
   /** Mutations that were sent under a key, the oldest first. */
   readonly #keyed: (Posted & { readonly operation: Mutation })[] = [];
   /** Never empty. They agree on what the tables hold. */
-  #states: State[];
+  #states: readonly State[];
   #move = 0;
   #redisLost = false;
   #realMs = performance.now();
@@ -66,7 +66,8 @@ export class Play {
     this.#move += 1;
     if (this.#world.limits.shared) {
       const nowMs = performance.now();
-      for (const state of this.#states) refill(state, this.#world.limits, nowMs - this.#realMs + 1, false);
+      const ms = nowMs - this.#realMs + 1;
+      this.#states = this.#states.map((state) => refill(state, this.#world.limits, ms, false));
       this.#realMs = nowMs;
     }
     switch (move.move) {
@@ -83,10 +84,10 @@ export class Play {
         return;
       case 'pass':
         this.#world.pass(move.ms);
-        for (const state of this.#states) {
-          state.elapsedMs += move.ms;
-          if (!this.#world.limits.shared) refill(state, this.#world.limits, move.ms, true);
-        }
+        this.#states = this.#states.map((state) => {
+          const later = { ...state, elapsedMs: state.elapsedMs + move.ms };
+          return this.#world.limits.shared ? later : refill(later, this.#world.limits, move.ms, true);
+        });
         return;
       case 'set clock':
         return this.#world.setClock(move.instance, move.hours);
@@ -94,7 +95,8 @@ export class Play {
         this.#states = await logIn(this.#world, this.#states, move.instance, move.account, this.#redisLost);
         return;
       case 'log out':
-        return logOut(this.#world, this.#states, move.instance, move.session);
+        this.#states = await logOut(this.#world, this.#states, move.instance, move.session);
+        return;
       case 'follow': {
         const credential = this.#who(move.by);
         this.#states = await this.#streams.follow(
@@ -177,7 +179,7 @@ export class Play {
     const answer = await this.#post(posted);
     const states = this.#explained([posted], [answer], false);
     if (states.length === 0) throw this.#unexplained([posted], [answer]);
-    this.#states = states;
+    this.#states = distinct(states);
   }
 
   /** Keeps the states that explain the answers and what the tables hold now. */
@@ -192,8 +194,7 @@ export class Play {
       const what = verdict !== undefined && 'differs' in verdict ? verdict.differs : 'nothing to compare';
       throw new Violation(`the tables hold what the answers do not say: ${what}`, describe(posted, answers));
     }
-    const distinct = new Map(agreeing.map((state) => [JSON.stringify(state), state]));
-    this.#states = [...distinct.values()].slice(0, MOST_STATES);
+    this.#states = distinct(agreeing);
   }
 
   /** Every order in which the requests may have been done, as far as the answers allow it. */
@@ -237,4 +238,10 @@ export class Play {
       ...stored.map((text) => `before, under the key: ${text}`),
     ]);
   }
+}
+
+function distinct(states: readonly State[]): readonly State[] {
+  if (states.length < 2) return states;
+  const found = new Map(states.map((state) => [JSON.stringify(state), state]));
+  return [...found.values()].slice(0, MOST_STATES);
 }

@@ -58,9 +58,9 @@ export interface Stored {
 
 /** In thousandths of a token. Between the two is what is in it: they differ where only a real clock could tell. */
 export interface Bucket {
-  low: number;
-  high: number;
-  taken: number;
+  readonly low: number;
+  readonly high: number;
+  readonly taken: number;
 }
 
 /** All that the contract lets one know. Plain JSON, so that what might be can be tried on copies. */
@@ -75,8 +75,8 @@ export interface State {
   readonly stored: Record<string, Stored>;
   /** Posts that were announced, with the number of the move that made them. */
   readonly announced: { readonly id: string; readonly move: number }[];
-  readonly buckets: Record<string, Bucket>;
-  elapsedMs: number;
+  readonly buckets: Readonly<Record<string, Bucket>>;
+  readonly elapsedMs: number;
   /** How many # there have been. */
   unknowns: number;
 }
@@ -91,7 +91,7 @@ export function named(ids: readonly string[], reference: number): string {
 }
 
 export function copyOf(state: State): State {
-  return structuredClone(state);
+  return JSON.parse(JSON.stringify(state)) as State;
 }
 
 /** The state with what has become known in the place of its # strings, in values and in names. */

@@ -4,7 +4,7 @@ import { sentAs, type Watcher } from './cast.ts';
 import { Follower } from './follower.ts';
 import { bucketsOf, takes } from './limits.ts';
 import type { Move } from './moves.ts';
-import { type Credential, copyOf, type State } from './state.ts';
+import type { Credential, State } from './state.ts';
 import { Violation } from './violation.ts';
 import { MAX_STREAMS, type World } from './world.ts';
 
@@ -89,7 +89,7 @@ export class Streams {
     const standings = endedMs === undefined ? ['valid'] : lately ? ['valid', 'ended'] : ['ended'];
     for (const standing of standings) {
       const asked = bucketsOf(limits, instance, standing === 'ended' ? 'failed' : credential);
-      for (const taken of takes(copyOf(state), limits, asked, redisLost)) {
+      for (const taken of takes(state, limits, asked, redisLost)) {
         const permitted = credential.scopes.includes('posts:read') ? ('open' as const) : 403;
         const expected = standing === 'ended' ? 401 : permitted;
         yield { state: taken.state, expected: taken.allowed ? expected : 429 };
