@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { type Account, useApp } from '../support/app.ts';
 import { seedPosts } from '../support/content.ts';
-import { WAYS, WRITING_WAYS } from '../support/ways.ts';
+import { partOf, WAYS, WRITING_WAYS } from '../support/ways.ts';
 
 /** What every object of JavaScript has a member of, and GraphQL takes for a name. */
 const NAMES = Object.getOwnPropertyNames(Object.prototype);
@@ -32,24 +32,27 @@ describe('A variable is absent unless the client gives it, whatever its name', (
         ...(variables === undefined ? {} : { variables }),
       });
 
-    it.each(NAMES)('the complexity of one call with $%s is not that of another', async (name) => {
-      const list = `posts(limit: $${name}) { author { posts(limit: $${name}) { author { posts(limit: $${name}) { id } } } } }`;
-      const query = `query ($${name}: Int = 0) { ${list} }`;
-      const absent = await ask(query);
-      expect(absent.data).toEqual({ posts: [] });
-      expect(absent.extensions.cost.complexity).toBe(1);
-      // Null is no limit: 20 in each list.
-      const nothing = await ask(query, only(name, null));
-      expect(nothing.status).toBe(400);
-      expect(nothing.codes).toEqual(['COMPLEXITY_LIMIT']);
-      expect(nothing.extensions.cost.complexity).toBeGreaterThan(5_000);
-      const one = await ask(query, only(name, 1));
-      expect(one.data.posts).toHaveLength(1);
-      expect(one.extensions.cost.complexity).toBe(1 + (1 + 1 + (1 + 1 + 1)));
-      expect((await ask(query)).extensions.cost.complexity).toBe(1);
-    });
+    it.each(partOf(NAMES, way))(
+      'the complexity of one call with $%s is not that of another',
+      async (name) => {
+        const list = `posts(limit: $${name}) { author { posts(limit: $${name}) { author { posts(limit: $${name}) { id } } } } }`;
+        const query = `query ($${name}: Int = 0) { ${list} }`;
+        const absent = await ask(query);
+        expect(absent.data).toEqual({ posts: [] });
+        expect(absent.extensions.cost.complexity).toBe(1);
+        // Null is no limit: 20 in each list.
+        const nothing = await ask(query, only(name, null));
+        expect(nothing.status).toBe(400);
+        expect(nothing.codes).toEqual(['COMPLEXITY_LIMIT']);
+        expect(nothing.extensions.cost.complexity).toBeGreaterThan(5_000);
+        const one = await ask(query, only(name, 1));
+        expect(one.data.posts).toHaveLength(1);
+        expect(one.extensions.cost.complexity).toBe(1 + (1 + 1 + (1 + 1 + 1)));
+        expect((await ask(query)).extensions.cost.complexity).toBe(1);
+      },
+    );
 
-    it.each(NAMES)('nor is the depth, with $%s as what is skipped by', async (name) => {
+    it.each(partOf(NAMES, way))('nor is the depth, with $%s as what is skipped by', async (name) => {
       const below = `${'author { posts(limit: 1) { '.repeat(6)}id${' } }'.repeat(6)}`;
       const skipped = below.replace('author', () => `author @skip(if: $${name})`);
       const query = `query ($${name}: Boolean = true) { posts(limit: 1) { id ${skipped} } }`;
@@ -64,35 +67,41 @@ describe('A variable is absent unless the client gives it, whatever its name', (
       expect((await ask(query)).data.posts).toHaveLength(1);
     });
 
-    it.each(NAMES)('$%s without a default and without a value is no argument at all', async (name) => {
-      const { data, errors, extensions } = await ask(
-        `query ($${name}: Int) { list: posts(limit: $${name}) { id } page: postsConnection(first: $${name}) { nodes { id } } }`,
-      );
-      expect(errors).toBeUndefined();
-      expect(data.list).toHaveLength(20);
-      expect(data.page.nodes).toHaveLength(20);
-      expect(extensions.cost.complexity).toBe(1 + 20 + 1 + 20 * 2);
-    });
+    it.each(partOf(NAMES, way))(
+      '$%s without a default and without a value is no argument at all',
+      async (name) => {
+        const { data, errors, extensions } = await ask(
+          `query ($${name}: Int) { list: posts(limit: $${name}) { id } page: postsConnection(first: $${name}) { nodes { id } } }`,
+        );
+        expect(errors).toBeUndefined();
+        expect(data.list).toHaveLength(20);
+        expect(data.page.nodes).toHaveLength(20);
+        expect(extensions.cost.complexity).toBe(1 + 20 + 1 + 20 * 2);
+      },
+    );
 
-    it.each(NAMES)('a required $%s that is absent is refused', async (name) => {
+    it.each(partOf(NAMES, way))('a required $%s that is absent is refused', async (name) => {
       const { codes } = await ask(`query ($${name}: ID!) { post(id: $${name}) { id } }`);
       expect(codes).toEqual(['BAD_USER_INPUT']);
     });
 
-    it.each(NAMES)('a fragment, an operation and a response may be called %s too', async (name) => {
-      const query = `query ${name} { ${name}: viewer { ...${name} } } fragment ${name} on User { ${name}: id posts(limit: 1) { ${name}: title } }`;
-      const { data, errors } = await way.ask(app, {
-        key: account.key,
-        query: text(query, way.name),
-        operationName: name,
-      });
-      expect(errors).toBeUndefined();
-      expect(data).toEqual(
-        only(name, { ...only(name, account.id), posts: [only(name, expect.any(String))] }),
-      );
-      const unknown = await ask(`{ viewer { ...${name} } }`);
-      expect(unknown.codes).toEqual(['GRAPHQL_VALIDATION_FAILED']);
-    });
+    it.each(partOf(NAMES, way))(
+      'a fragment, an operation and a response may be called %s too',
+      async (name) => {
+        const query = `query ${name} { ${name}: viewer { ...${name} } } fragment ${name} on User { ${name}: id posts(limit: 1) { ${name}: title } }`;
+        const { data, errors } = await way.ask(app, {
+          key: account.key,
+          query: text(query, way.name),
+          operationName: name,
+        });
+        expect(errors).toBeUndefined();
+        expect(data).toEqual(
+          only(name, { ...only(name, account.id), posts: [only(name, expect.any(String))] }),
+        );
+        const unknown = await ask(`{ viewer { ...${name} } }`);
+        expect(unknown.codes).toEqual(['GRAPHQL_VALIDATION_FAILED']);
+      },
+    );
   });
 
   it.each(WRITING_WAYS)('by $name, in a mutation too, keyed or not', async (way) => {

@@ -8,7 +8,8 @@ import { startOwnPostgres } from './own-postgres.ts';
 import { restartedServer } from './restarted-server.ts';
 import { type Outcome, runRounds } from './rounds.ts';
 
-const KEYS = 500;
+/** CRASH_KEYS says how many: each dozen of them sees a crash. */
+const KEYS = Number(process.env.CRASH_KEYS ?? 500);
 /** Enough for a build that gets it wrong to be caught at it. */
 const BROKEN_KEYS = 150;
 

@@ -109,3 +109,11 @@ export const WAYS: readonly Way[] = [
 ];
 
 export const WRITING_WAYS: readonly Way[] = WAYS.filter(({ takesMutations }) => takesMutations);
+
+/**
+ * The items that one way gets where each of them goes one way: what goes by all ways is little and stands beside it,
+ * and the fuzzer mixes the two.
+ */
+export function partOf<T>(items: readonly T[], way: Way, ways: readonly Way[] = WAYS): T[] {
+  return items.filter((_, index) => index % ways.length === ways.indexOf(way));
+}
