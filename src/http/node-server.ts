@@ -40,6 +40,8 @@ const REQUEST_TIMEOUT_MS = 10_000;
 const TIMEOUT_CHECK_INTERVAL_MS = 500;
 const MAX_HEADER_BYTES = 16_384;
 const KEEP_ALIVE_TIMEOUT_MS = 65_000;
+/** Made once: as the default, an exception with its stack would be made for each request. */
+const CLIENT_GONE = new DOMException('The client has gone.', 'AbortError');
 const NO_BODY = new Uint8Array();
 const NOTHING_RECEIVED: ReceivedBody = { bytes: undefined, refusal: undefined, heldBytes: 0 };
 
@@ -86,7 +88,7 @@ export function createNodeServer({
         return sendResponse(response, outgoing, sending);
       }
       const gone = new AbortController();
-      outgoing.on('close', () => gone.abort());
+      outgoing.on('close', () => gone.abort(CLIENT_GONE));
       const request = new Request(address ?? 'http://localhost/', {
         // What is refused for its form is refused alike, preflights too.
         method: malformed === undefined ? method : 'GET',

@@ -26,7 +26,7 @@ export function namesHost({ httpVersion, headers: { host }, rawHeaders }: Incomi
 }
 
 /**
- * The header fields as Node gives them, but for several Authorization fields: they are joined, as any reader of a list
+ * The header fields as Node gives them, but for several Authorization fields: they are joined, as every reader of a list
  * may (RFC 9110 section 5.3), which makes none of them count (contract section 3).
  */
 export function fieldsOf({ headers, rawHeaders }: IncomingMessage): IncomingHttpHeaders {
