@@ -53,7 +53,7 @@ describe('What a backend of PostgreSQL keeps prepared', () => {
 
   it('is nothing so large that it would drive all else out', async () => {
     const fields = Array.from(
-      { length: 29 },
+      { length: 24 },
       (_, i) => `f${i}: author { posts(limit: 1) { author { posts(limit: 1) { id } } } }`,
     );
     const large = `{ large: posts(limit: 1) { ${fields.join(' ')} } }`;

@@ -13,6 +13,7 @@ import type { Parameter } from '../../platform/db/statement.ts';
 import type { Context } from '../context.ts';
 import { answerTooLarge } from '../errors.ts';
 import type { Page } from '../pagination/arguments.ts';
+import { isTooWide } from '../width.ts';
 import { collectFields } from './collect.ts';
 import { choiceOf, conditionVariables } from './conditions.ts';
 import { isToMany, type RowEdge } from './edge.ts';
@@ -84,7 +85,7 @@ function planOperation(
   variableValues: Record<string, unknown>,
 ): WholePlan | 'declined' {
   const query = schema.getQueryType();
-  if (query == null) return 'declined';
+  if (query == null || isTooWide(operation, fragments)) return 'declined';
   const info = { schema, fragments, variableValues };
   const roots = new Map<string, EdgePlan>();
   const scopes = new Set<Scope>();

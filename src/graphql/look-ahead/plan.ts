@@ -170,9 +170,14 @@ function planObject(
       return { name, kind: 'column', property, type: field.type };
     }
     const planned = planEdge(info, field, nodes);
-    if (planned === undefined) return undefined;
+    if (planned === undefined || isRepeated(planned)) return undefined;
     plan.edges.set(name, planned);
     return { name, kind: 'edge', plan: planned };
+  }
+
+  /** The same values under another name: a statement would read them again for each, a loader reads them once. */
+  function isRepeated({ edge, field }: EdgePlan): boolean {
+    return edge.kind === 'values' && [...plan.edges.values()].some((other) => other.field === field);
   }
 
   for (const [name, nodes] of collectFields(info, type, sets)) {

@@ -3,6 +3,8 @@ import type { GraphQLFieldResolver } from 'graphql';
 import type { Context } from '../context.ts';
 import { aheadKey, type Edge } from './edge.ts';
 import '../max-json-bytes.ts';
+import { readInRounds } from '../read/rounds.ts';
+import { isTooWide } from '../width.ts';
 import { readAhead } from './read-ahead.ts';
 
 declare global {
@@ -18,6 +20,8 @@ declare global {
     }
   }
 }
+
+const ROOTS: ReadonlySet<string> = new Set(['Query', 'Mutation', 'Subscription']);
 
 type Resolver<C extends object> = GraphQLFieldResolver<unknown, C, object>;
 
@@ -37,9 +41,18 @@ class LookAheadPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
     resolve: Resolver<Types['Context']>,
     config: PothosOutputFieldConfig<Types>,
   ): Resolver<Types['Context']> {
-    if ((config.pothosOptions as { edge?: Edge }).edge === undefined) return resolve;
-    return config.kind === 'Query' ? readingAhead(resolve) : readAlready(resolve);
+    const hasEdge = (config.pothosOptions as { edge?: Edge }).edge !== undefined;
+    if (ROOTS.has(config.kind)) return inRoundsWhereWide(hasEdge ? readingAhead(resolve) : resolve);
+    return hasEdge ? readAlready(resolve) : resolve;
   }
+}
+
+/** What is too wide for one statement is read level by level, with a few statements for each. */
+function inRoundsWhereWide<C extends object>(resolve: Resolver<C>): Resolver<C> {
+  return (parent, args, context, info) => {
+    if (isTooWide(info.operation, info.fragments)) readInRounds(context);
+    return resolve(parent, args, context, info);
+  };
 }
 
 function readingAhead<C extends object>(resolve: Resolver<C>): Resolver<C> {

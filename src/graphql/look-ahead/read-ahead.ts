@@ -8,6 +8,7 @@ import {
 import { LRUCache } from 'lru-cache';
 import type { Context } from '../context.ts';
 import { exceeded } from '../errors.ts';
+import { isTooWide } from '../width.ts';
 import { choiceOf, conditionVariables } from './conditions.ts';
 import { decode } from './decode.ts';
 import { isToMany } from './edge.ts';
@@ -36,7 +37,7 @@ const caches = new WeakMap<OperationDefinitionNode, Map<FieldNode, FieldCache>>(
 
 function planOf(field: GraphQLField<unknown, unknown>, info: GraphQLResolveInfo): CachedPlan | undefined {
   const [node] = info.fieldNodes;
-  if (node === undefined) return undefined;
+  if (node === undefined || isTooWide(info.operation, info.fragments)) return undefined;
   let fields = caches.get(info.operation);
   if (fields === undefined) {
     fields = new Map();

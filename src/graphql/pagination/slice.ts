@@ -1,6 +1,9 @@
+import type { GraphQLResolveInfo } from 'graphql';
 import type { Queryable } from '../../platform/db/statement.ts';
+import type { Context } from '../context.ts';
 import type { ListEdge } from '../read/entity.ts';
-import { readPage, readPages } from '../read/read.ts';
+import { loadPages } from '../read/loads.ts';
+import { readPage } from '../read/read.ts';
 import type { Page } from './arguments.ts';
 import type { Position } from './cursor.ts';
 
@@ -30,13 +33,14 @@ export async function readSlice<Row extends Position>(
   return slice(await readPage(db, edge, oneMore(page)), page);
 }
 
-/** The same slice for each of the parents. One statement. */
-export async function readSlices<Row extends Position>(
-  db: Queryable,
+/** What loaders read of a connection: the same slice for each of the parents, each at its parent's place. */
+export async function loadSlices<Row extends Position>(
+  context: Context,
   edge: ListEdge<Row>,
   parentIds: readonly string[],
   page: Page,
+  info: GraphQLResolveInfo,
 ): Promise<Slice<Row>[]> {
-  const lists = await readPages(db, edge, parentIds, oneMore(page));
+  const lists = await loadPages(context, edge, parentIds, oneMore(page), info);
   return lists.map((rows) => slice(rows, page));
 }

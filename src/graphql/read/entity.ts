@@ -11,6 +11,8 @@ export interface Entity<Row extends object> {
   /** Row property → column of the table. */
   readonly columns: Readonly<Record<keyof Row & string, string>>;
   readonly source: Source;
+  /** Properties that can be long. */
+  readonly texts?: readonly string[];
   /** The rows that carry a tag, in the same order and from one index: of `keys` alone, where they need not be read. */
   readonly byTag?: Source & {
     readonly keys: string;

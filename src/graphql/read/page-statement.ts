@@ -27,35 +27,57 @@ export function pageShape(page: Page): string {
     .join('_');
 }
 
-/** The WHERE, ORDER BY and LIMIT of a page. The parameters go in the order of `pageValues`, from `$first` on. */
+/** What a page is in SQL: values, or the columns that hold them. */
+interface PageTerms {
+  readonly parent?: string | undefined;
+  readonly limit: string;
+  readonly offset?: string | undefined;
+  /** A row of `createdAt` and `id`. */
+  readonly after?: string | undefined;
+  readonly createdAfter?: string | undefined;
+  readonly tag?: string | undefined;
+}
+
+/** The WHERE, ORDER BY and LIMIT of a page. */
+function clausesOf<Row extends object>(
+  edge: ListEdge<Row>,
+  { parent, limit, offset, after, createdAfter, tag }: PageTerms,
+): string {
+  const { byTag, source: all } = edge.entity;
+  const source = tag === undefined ? { ...all, keys: all.from } : byTag;
+  if (source === undefined) throw new Error(`${edge.name} cannot be read by tag`);
+  const { compare, direction } = STEPS[createdAfter === undefined ? edge.order : 'oldest-first'];
+  const conditions: string[] = [];
+  if (parent !== undefined) conditions.push(`t.${edge.parent} = ${parent}`);
+  if (after !== undefined) conditions.push(`(${source.createdAt}, ${source.id}) ${compare} ${after}`);
+  if (createdAfter !== undefined) conditions.push(`${source.createdAt} > ${createdAfter}`);
+  if (tag !== undefined) conditions.push(`${byTag?.tag} = ${tag}`);
+  const where = conditions.length === 0 ? '' : ` WHERE ${conditions.join(' AND ')}`;
+  const order = `ORDER BY ${source.createdAt} ${direction}, ${source.id} ${direction}`;
+  const cut = `${where} ${order} LIMIT ${limit}${offset === undefined ? '' : ` OFFSET ${offset}`}`;
+  if (offset === undefined) return `FROM ${source.from}${cut}`;
+  // What is passed over is counted in the index alone, and only the rows asked for are read.
+  return `FROM (SELECT ${source.id} AS id, ${source.createdAt} AS at FROM ${source.keys}${cut}) AS s JOIN ${all.from} ON ${all.id} = s.id ORDER BY s.at ${direction}, s.id ${direction}`;
+}
+
+/** The same with parameters, in the order of `pageValues`, from `$first` on. */
 export function pageClauses<Row extends object>(
   edge: ListEdge<Row>,
   page: Page,
-  parentKey: string | undefined,
+  parent: string | undefined,
   first: number,
 ): string {
   let next = first;
   const parameter = () => `$${next++}`;
-  const { byTag, source: all } = edge.entity;
-  const source = page.tag === undefined ? { ...all, keys: all.from } : byTag;
-  if (source === undefined) throw new Error(`${edge.name} cannot be read by tag`);
-  const { compare, direction } = STEPS[page.createdAfter === undefined ? edge.order : 'oldest-first'];
-  // In a query of its own it is as unknown to a plan for one value as to a plan for all: the latter is kept.
-  const offset = page.offset > 0 ? ` OFFSET (SELECT ${parameter()}::bigint)` : '';
-  const conditions: string[] = [];
-  if (parentKey !== undefined) conditions.push(`t.${edge.parent} = ${parentKey}`);
-  if (page.after !== undefined)
-    conditions.push(
-      `(${source.createdAt}, ${source.id}) ${compare} (${parameter()}::timestamptz, ${parameter()}::uuid)`,
-    );
-  if (page.createdAfter !== undefined) conditions.push(`${source.createdAt} > ${parameter()}::timestamptz`);
-  if (page.tag !== undefined) conditions.push(`${byTag?.tag} = ${parameter()}`);
-  const where = conditions.length === 0 ? '' : ` WHERE ${conditions.join(' AND ')}`;
-  const order = `ORDER BY ${source.createdAt} ${direction}, ${source.id} ${direction}`;
-  const cut = `${where} ${order} LIMIT ${page.limit}${offset}`;
-  if (offset === '') return `FROM ${source.from}${cut}`;
-  // What is passed over is counted in the index alone, and only the rows asked for are read.
-  return `FROM (SELECT ${source.id} AS id, ${source.createdAt} AS at FROM ${source.keys}${cut}) AS s JOIN ${all.from} ON ${all.id} = s.id ORDER BY s.at ${direction}, s.id ${direction}`;
+  return clausesOf(edge, {
+    parent,
+    limit: `${page.limit}`,
+    // In a query of its own it is as unknown to a plan for one value as to a plan for all: the latter is kept.
+    offset: page.offset > 0 ? `(SELECT ${parameter()}::bigint)` : undefined,
+    after: page.after && `(${parameter()}::timestamptz, ${parameter()}::uuid)`,
+    createdAfter: page.createdAfter && `${parameter()}::timestamptz`,
+    tag: page.tag === undefined ? undefined : parameter(),
+  });
 }
 
 /** The parameters of `pageClauses`, in its order. */
@@ -102,6 +124,40 @@ export function batchStatement<Row extends object>(
     const { direction } = STEPS[page.createdAfter === undefined ? edge.order : 'oldest-first'];
     return `SELECT k.id AS "${PARENT_KEY}", r.* FROM unnest($1::uuid[]) WITH ORDINALITY AS k(id, n)
 CROSS JOIN LATERAL (SELECT ${selectList(edge.entity)} ${pageClauses(edge, page, 'k.id', 2)}) AS r
+ORDER BY k.n, r."createdAt" ${direction}, r."id" ${direction}`;
+  });
+}
+
+/** The column that tells which of the pages asked for a row belongs to, counted from 1. */
+export const PAGE_NUMBER = '$page';
+
+/** Whether two pages can be read by one `pagesStatement`. */
+export function pagesShape({ offset, after }: Page): string {
+  return [offset > 0 && 'offset', after && 'after'].filter(Boolean).join('_');
+}
+
+/**
+ * Pages of one shape and of any sizes and places, each of a parent of its own, in one statement that PostgreSQL plans
+ * once. Parameters: ids of parents, sizes, offsets, and the two of the cursors, a value for each page.
+ */
+export function pagesStatement<Row extends object>(
+  edge: ListEdge<Row>,
+  page: Page,
+  columns: readonly string[],
+): Statement<Row & { [PAGE_NUMBER]: number }> {
+  return cached(edge, `pages_${pagesShape(page)}_${columns.join('_')}`, () => {
+    const { direction } = STEPS[edge.order];
+    const clauses = clausesOf(edge, {
+      parent: 'k.id',
+      limit: 'k.size',
+      offset: page.offset > 0 ? 'k.skipped' : undefined,
+      after: page.after && '(k.after_at, k.after_id)',
+    });
+    const known: Readonly<Record<string, string>> = edge.entity.columns;
+    const selected = columns.map((column) => `t.${known[column]} AS "${column}"`).join(', ');
+    return `SELECT k.n AS "${PAGE_NUMBER}", r.*
+FROM unnest($1::uuid[], $2::int[], $3::int[], $4::timestamptz[], $5::uuid[]) WITH ORDINALITY AS k(id, size, skipped, after_at, after_id, n)
+CROSS JOIN LATERAL (SELECT ${selected} ${clauses}) AS r
 ORDER BY k.n, r."createdAt" ${direction}, r."id" ${direction}`;
   });
 }

@@ -7,9 +7,9 @@ import {
   listCost,
   offsetArgument,
 } from '../../graphql/pagination/fields.ts';
-import { readSlices } from '../../graphql/pagination/slice.ts';
+import { loadSlices } from '../../graphql/pagination/slice.ts';
 import type { ListEdge } from '../../graphql/read/entity.ts';
-import { readPages } from '../../graphql/read/read.ts';
+import { loadPages } from '../../graphql/read/loads.ts';
 import { Post } from '../post/type.ts';
 import { Comment, type CommentRow, commentEntity } from './type.ts';
 
@@ -32,7 +32,8 @@ builder.objectFields(Post, (t) => ({
     description: 'The comments on the post, the oldest first. Needs the scope `posts:read`.',
     args: { limit: limitArgument(t.arg), offset: offsetArgument(t.arg) },
     resolve: (post) => post.id,
-    load: async (ids: string[], { db }, args) => readPages(db, commentsOfPost, ids, listPage(args)),
+    load: async (ids: string[], context, args, info) =>
+      loadPages(context, commentsOfPost, ids, listPage(args), info),
   }),
   commentsConnection: t.loadable({
     type: CommentConnection,
@@ -43,6 +44,7 @@ builder.objectFields(Post, (t) => ({
     description: 'The comments on the post page by page, the oldest first. Needs the scope `posts:read`.',
     args: connectionArguments(t.arg),
     resolve: (post) => post.id,
-    load: async (ids: string[], { db }, args) => readSlices(db, commentsOfPost, ids, connectionPage(args)),
+    load: async (ids: string[], context, args, info) =>
+      loadSlices(context, commentsOfPost, ids, connectionPage(args), info),
   }),
 }));

@@ -2,7 +2,7 @@ import { builder } from '../../graphql/builder.ts';
 import type { Context } from '../../graphql/context.ts';
 import { notFound } from '../../graphql/errors.ts';
 import type { Entity } from '../../graphql/read/entity.ts';
-import { readByIds } from '../../graphql/read/read.ts';
+import { loadByIds } from '../../graphql/read/loads.ts';
 import { Post, postEntity } from '../post/type.ts';
 import { User, userEntity } from '../user/type.ts';
 
@@ -19,12 +19,13 @@ export const commentEntity: Entity<CommentRow> = {
   name: 'comments',
   columns: { id: 'id', body: 'body', postId: 'post_id', authorId: 'author_id', createdAt: 'created_at' },
   source: { from: 'comments t', createdAt: 't.created_at', id: 't.id' },
+  texts: ['body'],
 };
 
 export const Comment = builder.loadableObject('Comment', {
   description: 'What a user says about a post.',
   load: async (ids: string[], context: Context): Promise<(CommentRow | Error)[]> => {
-    const rows = await readByIds(context.db, commentEntity, ids);
+    const rows = await loadByIds(context, commentEntity, ids);
     return rows.map((row) => row ?? notFound('comment'));
   },
   fields: (t) => ({

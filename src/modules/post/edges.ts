@@ -6,9 +6,9 @@ import {
   limitArgument,
   listCost,
 } from '../../graphql/pagination/fields.ts';
-import { readSlices } from '../../graphql/pagination/slice.ts';
+import { loadSlices } from '../../graphql/pagination/slice.ts';
 import type { ListEdge } from '../../graphql/read/entity.ts';
-import { readPages } from '../../graphql/read/read.ts';
+import { loadPages } from '../../graphql/read/loads.ts';
 import { User } from '../user/type.ts';
 import { Post, type PostRow, postEntity } from './type.ts';
 
@@ -31,7 +31,8 @@ builder.objectFields(User, (t) => ({
     description: 'The posts of the user, the newest first. Needs the scope `posts:read`.',
     args: { limit: limitArgument(t.arg) },
     resolve: (user) => user.id,
-    load: async (ids: string[], { db }, args) => readPages(db, postsOfUser, ids, listPage(args)),
+    load: async (ids: string[], context, args, info) =>
+      loadPages(context, postsOfUser, ids, listPage(args), info),
   }),
   postsConnection: t.loadable({
     type: PostConnection,
@@ -42,6 +43,7 @@ builder.objectFields(User, (t) => ({
     description: 'The posts of the user page by page, the newest first. Needs the scope `posts:read`.',
     args: connectionArguments(t.arg),
     resolve: (user) => user.id,
-    load: async (ids: string[], { db }, args) => readSlices(db, postsOfUser, ids, connectionPage(args)),
+    load: async (ids: string[], context, args, info) =>
+      loadSlices(context, postsOfUser, ids, connectionPage(args), info),
   }),
 }));

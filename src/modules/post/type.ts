@@ -2,7 +2,8 @@ import { builder } from '../../graphql/builder.ts';
 import type { Context } from '../../graphql/context.ts';
 import { notFound } from '../../graphql/errors.ts';
 import type { Entity } from '../../graphql/read/entity.ts';
-import { readByIds } from '../../graphql/read/read.ts';
+import { loadByIds } from '../../graphql/read/loads.ts';
+import { inRound } from '../../graphql/read/rounds.ts';
 import { statement } from '../../platform/db/statement.ts';
 import { User, userEntity } from '../user/type.ts';
 
@@ -27,6 +28,7 @@ export const postEntity: Entity<PostRow> = {
     createdAt: 'created_at',
   },
   source: { from: 'posts t', createdAt: 't.created_at', id: 't.id' },
+  texts: ['body'],
   byTag: {
     from: 'tags g JOIN posts t ON t.id = g.post_id',
     keys: 'tags g',
@@ -60,7 +62,7 @@ async function readTags({ db }: Context, postIds: readonly string[]): Promise<st
 export const Post = builder.loadableObject('Post', {
   description: 'Something a user wrote, for others to read and to comment on.',
   load: async (ids: string[], context: Context): Promise<(PostRow | Error)[]> => {
-    const rows = await readByIds(context.db, postEntity, ids);
+    const rows = await loadByIds(context, postEntity, ids);
     return rows.map((row) => row ?? notFound('post'));
   },
   fields: (t) => ({
@@ -93,7 +95,7 @@ export const Post = builder.loadableObject('Post', {
       edge: { kind: 'values', sql: tagsSql },
       description: 'The tags of the post, at most ten, in the order they were given in.',
       resolve: (post) => post.id,
-      load: (ids: string[], context) => readTags(context, ids),
+      load: (ids: string[], context) => inRound(context, TAGS_OF_POSTS, ids, (all) => readTags(context, all)),
     }),
   }),
 });

@@ -2,7 +2,7 @@ import { builder } from '../../graphql/builder.ts';
 import { type Context, principalOf } from '../../graphql/context.ts';
 import { forbidden, notFound } from '../../graphql/errors.ts';
 import type { Entity } from '../../graphql/read/entity.ts';
-import { readByIds } from '../../graphql/read/read.ts';
+import { loadByIds } from '../../graphql/read/loads.ts';
 
 /** An account as the schema shows it. */
 export interface UserRow {
@@ -30,7 +30,7 @@ function mayReadEmail(context: Context, user: UserRow): boolean {
 export const User = builder.loadableObject('User', {
   description: 'A person or a service that writes posts and comments.',
   load: async (ids: string[], context: Context): Promise<(UserRow | Error)[]> => {
-    const rows = await readByIds(context.db, userEntity, ids);
+    const rows = await loadByIds(context, userEntity, ids);
     return rows.map((row) => row ?? notFound('user'));
   },
   fields: (t) => ({

@@ -1,4 +1,5 @@
 import pg from 'pg';
+import { instantText } from './instant.ts';
 import {
   type Column,
   type Prepared,
@@ -37,21 +38,12 @@ function parserOf(oid: number): Column['parse'] {
   return oid === INT8 ? Number : (pg.types.getTypeParser(oid, 'text') as Column['parse']);
 }
 
-/** An instant as PostgreSQL reads it, in years that ISO 8601 signs as well. */
-function instant(date: Date): string {
-  const text = date.toISOString();
-  const year = date.getUTCFullYear();
-  if (year >= 1 && year <= 9999) return text;
-  const rest = text.slice(text.indexOf('-', 1));
-  return year < 1 ? `${String(1 - year).padStart(4, '0')}${rest} BC` : `${year}${rest}`;
-}
-
 const quoted = (text: string) => `"${text.replaceAll('\\', '\\\\').replaceAll('"', '\\"')}"`;
 
 /** A parameter in PostgreSQL's text format, bytes as they are. */
 function encode(value: Parameter): string | Buffer | null {
   if (value === null || typeof value === 'string') return value;
-  if (value instanceof Date) return instant(value);
+  if (value instanceof Date) return instantText(value);
   if (value instanceof Uint8Array) return Buffer.from(value.buffer, value.byteOffset, value.byteLength);
   if (typeof value === 'object')
     return `{${value.map((item) => (typeof item === 'string' ? quoted(item) : item)).join()}}`;

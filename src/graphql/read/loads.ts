@@ -1,0 +1,31 @@
+import type { GraphQLResolveInfo } from 'graphql';
+import type { Context } from '../context.ts';
+import type { Page } from '../pagination/arguments.ts';
+import { widthOf } from '../width.ts';
+import type { Entity, ListEdge } from './entity.ts';
+import { type PageKey, readKeys } from './pages.ts';
+import { readByIds, readPages } from './read.ts';
+import { inRound, readsInRounds } from './rounds.ts';
+
+/** What loaders read: the rows with the ids, each at its id's place; undefined where there is none. */
+export function loadByIds<Row extends { readonly id: string }>(
+  context: Context,
+  entity: Entity<Row>,
+  ids: readonly string[],
+): Promise<readonly (Row | undefined)[]> {
+  return inRound(context, entity, ids, (all) => readByIds(context.db, entity, all));
+}
+
+/** What loaders read of a list: the same page for each of the parents, each at its parent's place. */
+export function loadPages<Row extends object>(
+  context: Context,
+  edge: ListEdge<Row>,
+  parentIds: readonly string[],
+  page: Page,
+  { operation, fragments }: GraphQLResolveInfo,
+): Promise<readonly Row[][]> {
+  if (!readsInRounds(context)) return readPages(context.db, edge, parentIds, page);
+  const { names } = widthOf(operation, fragments);
+  const keys = parentIds.map((id): PageKey => ({ id, page, names }));
+  return inRound(context, edge, keys, (all) => readKeys(context.db, edge, all));
+}

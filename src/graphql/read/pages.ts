@@ -1,0 +1,56 @@
+import { instantText } from '../../platform/db/instant.ts';
+import type { Queryable } from '../../platform/db/statement.ts';
+import type { Page } from '../pagination/arguments.ts';
+import type { ListEdge } from './entity.ts';
+import { PAGE_NUMBER, pagesShape, pagesStatement } from './page-statement.ts';
+
+/** A page of one parent's. */
+export interface PageKey {
+  readonly id: string;
+  readonly page: Page;
+  /** The names of all fields of the operation: a long text that is not among them is not read. */
+  readonly names: ReadonlySet<string>;
+}
+
+function columnsFor<Row extends object>({ entity }: ListEdge<Row>, names: ReadonlySet<string>) {
+  return Object.keys(entity.columns).filter(
+    (column) => names.has(column) || !(entity.texts ?? []).includes(column),
+  );
+}
+
+/** Pages of one shape. One statement. */
+async function readShape<Row extends object>(
+  db: Queryable,
+  edge: ListEdge<Row>,
+  keys: readonly PageKey[],
+): Promise<Map<PageKey, Row[]>> {
+  const [first] = keys;
+  if (first === undefined) return new Map();
+  const pages = keys.map(({ page }) => page);
+  const after = pages.flatMap((page) => page.after ?? []);
+  const rows = await db.query(pagesStatement(edge, first.page, columnsFor(edge, first.names)), [
+    keys.map(({ id }) => id),
+    pages.map(({ limit }) => limit),
+    pages.map(({ offset }) => offset),
+    after.map(({ createdAt }) => instantText(createdAt)),
+    after.map(({ id }) => id),
+  ]);
+  const lists = new Map<PageKey, Row[]>(keys.map((key) => [key, []]));
+  for (const row of rows) {
+    const key = keys[row[PAGE_NUMBER] - 1];
+    if (key !== undefined) lists.get(key)?.push(row);
+  }
+  return lists;
+}
+
+/** Each page at its key's place: a few statements, however many pages there are and however they differ. */
+export async function readKeys<Row extends object>(
+  db: Queryable,
+  edge: ListEdge<Row>,
+  keys: readonly PageKey[],
+): Promise<Row[][]> {
+  const shapes = Map.groupBy(keys, ({ page }) => pagesShape(page));
+  const parts = await Promise.all([...shapes.values()].map((group) => readShape(db, edge, group)));
+  const lists = new Map(parts.flatMap((part) => [...part]));
+  return keys.map((key) => lists.get(key) ?? []);
+}
