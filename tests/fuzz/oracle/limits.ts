@@ -4,7 +4,14 @@ import { type Asked, Measure, type Range, SCHEMA_FIELDS, type Standing } from '.
 /** Contract section 5, the table. */
 export const MAX_TOKENS = 1_000;
 export const MAX_NAME = 100;
-const MAX = { depth: 10, complexity: 5_000, aliases: 30, rootFields: 50, directives: 50, pairs: 1_000 };
+export const MAX = {
+  depth: 10,
+  complexity: 5_000,
+  aliases: 30,
+  rootFields: 50,
+  directives: 50,
+  pairs: 1_000,
+};
 
 type Figure = keyof typeof MAX;
 export type Measured = Readonly<Record<Figure, Range>>;

@@ -77,19 +77,19 @@ export function judge(world: World, test: Case): Verdict {
     return findings.verdict(undefined);
   }
   const anonymous = test.caller === 'nobody';
-  const { document, tooManyTokens, tooLongName, deep } = readText(test.document);
+  const { document, tooManyTokens, tooLongName, perhaps } = readText(test.document);
   const operation = document && operationOf(document, test.operationName);
   if (anonymous) findings.may(UNAUTHENTICATED);
   if (tooManyTokens) findings.must(TOO_MANY_TOKENS);
   if (tooLongName) findings.must(limit('COMPLEXITY_LIMIT'));
   if (document === undefined) {
     findings.must(NOT_PARSED);
-    if (deep) findings.may(limit('DEPTH_LIMIT'));
+    findings.may(...perhaps.map(limit));
     return anonymous ? only(UNAUTHENTICATED) : findings.verdict(undefined);
   }
   if (operation === undefined) {
     findings.must(NOT_VALID, WRONG_VARIABLES, always('BAD_REQUEST', 400));
-    if (deep) findings.may(limit('DEPTH_LIMIT'));
+    findings.may(...perhaps.map(limit));
     return findings.verdict(undefined);
   }
   const kind = operation.operation;
@@ -108,7 +108,7 @@ export function judge(world: World, test: Case): Verdict {
   if (anonymous && !isIntrospection(asked)) return only(UNAUTHENTICATED, kind);
   validity(findings, asked);
   const valid = !findings.refused;
-  if (!valid && deep) findings.may(limit('DEPTH_LIMIT'));
+  if (!valid) findings.may(...perhaps.map(limit));
   const measured = measure(asked);
   limits(findings, measured);
   if (given.errors !== undefined) findings.must(WRONG_VARIABLES);

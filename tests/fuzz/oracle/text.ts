@@ -9,7 +9,7 @@ import {
   TokenKind,
   visit,
 } from 'graphql';
-import { MAX_NAME, MAX_TOKENS } from './limits.ts';
+import { MAX, MAX_NAME, MAX_TOKENS } from './limits.ts';
 
 /** What a document is before it means anything. */
 export interface ReadText {
@@ -17,11 +17,10 @@ export interface ReadText {
   readonly document: DocumentNode | undefined;
   readonly tooManyTokens: boolean;
   readonly tooLongName: boolean;
-  /** Brackets in brackets, deeper than an operation may be. */
-  readonly deep: boolean;
+  /** The limits that what cannot be parsed may be taken to go past. */
+  readonly perhaps: readonly string[];
 }
 
-const MAX_BRACKETS = 10;
 const OPENING: readonly string[] = [TokenKind.BRACE_L, TokenKind.BRACKET_L, TokenKind.PAREN_L];
 const CLOSING: readonly string[] = [TokenKind.BRACE_R, TokenKind.BRACKET_R, TokenKind.PAREN_R];
 
@@ -33,11 +32,13 @@ export const ownNames = (inputs: Readonly<Record<string, unknown>>): Record<stri
 
 function tokensOf(text: string) {
   const lexer = new Lexer(new Source(text));
-  let [tokens, depth, deepest, longest] = [0, 0, 0, 0];
+  let [tokens, depth, deepest, longest, colons, directives] = [0, 0, 0, 0, 0, 0];
   try {
     for (let token = lexer.advance(); token.kind !== TokenKind.EOF; token = lexer.advance()) {
       tokens += 1;
       if (OPENING.includes(token.kind)) depth += 1;
+      if (token.kind === TokenKind.COLON) colons += 1;
+      if (token.kind === TokenKind.AT) directives += 1;
       if (CLOSING.includes(token.kind)) depth -= 1;
       deepest = Math.max(deepest, depth);
       if (token.kind === TokenKind.NAME) longest = Math.max(longest, token.value.length);
@@ -45,11 +46,11 @@ function tokensOf(text: string) {
   } catch (error) {
     if (!(error instanceof GraphQLError)) throw error;
   }
-  return {
-    tooManyTokens: tokens > MAX_TOKENS,
-    tooLongName: longest > MAX_NAME,
-    deep: deepest > MAX_BRACKETS,
-  };
+  const perhaps = [
+    ...(deepest > MAX.depth ? ['DEPTH_LIMIT'] : []),
+    ...(colons > MAX.aliases || directives > MAX.directives ? ['COMPLEXITY_LIMIT'] : []),
+  ];
+  return { tooManyTokens: tokens > MAX_TOKENS, tooLongName: longest > MAX_NAME, perhaps };
 }
 
 function parsed(text: string): DocumentNode | undefined {
