@@ -1,4 +1,10 @@
-import { getVariableValues, MaxIntrospectionDepthRule, specifiedRules, validate } from 'graphql';
+import {
+  GraphQLError,
+  getVariableValues,
+  MaxIntrospectionDepthRule,
+  specifiedRules,
+  validate,
+} from 'graphql';
 import type { Case, ExpectedAnswer, ExpectedRefusal, Verdict } from '../case.ts';
 import type { World } from '../world.ts';
 import { executed, SCHEMA, type ToExecute } from './execution.ts';
@@ -45,8 +51,18 @@ class Findings {
 const isIntrospection = (asked: ToExecute) =>
   rootFields(asked).every(({ name }) => ['__typename', '__schema', '__type'].includes(name.value));
 
+/** What is wrong with the document. A rule of graphql-js throws where a subscription has conditions at its root. */
+function mistakes({ document }: ToExecute): readonly GraphQLError[] {
+  try {
+    return validate(SCHEMA, document, specifiedRules);
+  } catch (error) {
+    if (error instanceof GraphQLError) return [error];
+    throw error;
+  }
+}
+
 function validity(findings: Findings, asked: ToExecute): void {
-  const errors = validate(SCHEMA, asked.document, specifiedRules);
+  const errors = mistakes(asked);
   if (errors.length === 0) return;
   const tooDeep = validate(SCHEMA, asked.document, [MaxIntrospectionDepthRule]).length;
   if (tooDeep > 0) findings.must(limit('DEPTH_LIMIT'));
