@@ -38,6 +38,20 @@ function parseDocument(query: string, maxTokens: number): DocumentNode {
   }
 }
 
+/** The errors of a document. A rule of graphql-js throws where a condition at the root of a subscription cannot be known. */
+function mistakesIn(
+  ...[schema, document, rules, options]: Parameters<typeof validate>
+): readonly GraphQLError[] {
+  try {
+    return validate(schema, document, rules, options);
+  } catch (error) {
+    if (!(error instanceof GraphQLError)) throw error;
+    return [
+      new GraphQLError('The root of a subscription takes no condition.', { nodes: error.nodes ?? null }),
+    ];
+  }
+}
+
 /**
  * Parses documents and validates them, each text once while it stays in a bounded cache. Only what is valid gets in:
  * texts made up to be refused drive nothing out. Two steps, since whether a caller needs credentials shows between
@@ -64,7 +78,7 @@ export function createDocuments({ schema, introspection, limits }: DocumentsOpti
     validate(document: DocumentNode, query: string): readonly GraphQLError[] {
       if (isValid.has(document)) return [];
       const options = { maxErrors: MAX_ERRORS, hideSuggestions: !introspection };
-      const errors = withoutStacks(() => validate(schema, document, rules, options));
+      const errors = withoutStacks(() => mistakesIn(schema, document, rules, options));
       for (const { extensions } of errors) Object.assign(extensions, { code: 'GRAPHQL_VALIDATION_FAILED' });
       if (errors.length > 0) return errors;
       isValid.add(document);
