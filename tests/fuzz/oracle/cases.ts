@@ -53,6 +53,7 @@ const READING: Written[] = [
   { document: '{ posts(createdAfter: "2020-01-01T00:00:00Z", offset: 0) { id } }' },
   { document: 'query ($t: String) { posts(tag: $t) { id tags } }', variables: { t: 'y "z"' } },
   { document: 'query ($t: String) { posts(tag: $t) { id tags } }', variables: { t: '\ud800' } },
+  { document: '{ postsConnection(tag: "") { nodes { id } } }' },
   { document: '{ posts(tag: "\\u0000") { id } post(id: "\\u0000") { id } }' },
   {
     document:
@@ -116,6 +117,7 @@ const CONDITIONS: Written[] = [
     document: 'query ($a: Boolean!) { ... @include(if: $a) { viewer { id } } __typename }',
     variables: { a: false },
   },
+  { document: 'query ($a: Boolean!) { viewer @skip(if: $a) { id } }', variables: { a: true } },
   { document: 'query ($a: Boolean!) { viewer { id } }', variables: { a: 'true' } },
   { document: 'query ($n: Int) { posts(limit: $n) { id } }', variables: { n: '1' } },
   { document: 'query ($n: Int) { posts(limit: $n) { id } }', variables: { n: 1, constructor: {} } },
@@ -123,6 +125,12 @@ const CONDITIONS: Written[] = [
   { document: 'query A { viewer { id } } query B { posts(limit: 1) { id } }', operationName: 'B' },
   { document: 'query A { viewer { id } } query B { posts(limit: 1) { id } }' },
   { document: 'query A { viewer { id } }', operationName: 'constructor' },
+];
+
+const SUBSCRIBING: Written[] = [
+  { document: 'subscription ($v: Boolean!) { postCreated @skip(if: $v) { id } }', variables: { v: false } },
+  { document: 'subscription { postCreated { id } __typename }' },
+  { document: 'subscription { postCreated { nothing } }' },
 ];
 
 const LIMITS: Written[] = [
@@ -199,6 +207,7 @@ export const WRITTEN: readonly Written[] = [
   ...READING,
   ...CALLERS,
   ...CONDITIONS,
+  ...SUBSCRIBING,
   ...LIMITS,
   ...WRITING,
 ];

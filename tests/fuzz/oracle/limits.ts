@@ -78,7 +78,7 @@ export function measure(asked: Asked): Measured {
   const upTo = (least: number, most: number): Range => [least, endless ? Infinity : Math.max(least, most)];
   return {
     depth: upTo(
-      Math.max(1, ...kept.filter(({ field }) => !fromSchema.has(field)).map(({ depth }) => depth)),
+      Math.max(0, ...kept.filter(({ field }) => !fromSchema.has(field)).map(({ depth }) => depth)),
       0,
     ),
     complexity: upTo(...complexity),

@@ -18,13 +18,16 @@ function tagged(posts: readonly PostRow[], tag: string | null | undefined): read
   return tag == null ? posts : posts.filter(({ tags }) => tags.includes(tag));
 }
 
+/** Contract section 1: as long as a tag can be. */
+const TAG = { min: 1, max: 50 };
+
 type PostsArguments = Args<{ createdAfter?: number | null; tag?: string | null }>;
 
 function posts(_: never, args: PostsArguments, context: Context): readonly PostRow[] {
   needScope(context, 'posts:read');
   const both = args.createdAfter != null && args.offset != null;
   const conflict = both ? [badInput('offset'), badInput('createdAfter')] : [];
-  refuse([...sizeFaults(args), ...textFaults('tag', args.tag, {}), ...conflict]);
+  refuse([...sizeFaults(args), ...textFaults('tag', args.tag, TAG), ...conflict]);
   const rows = newestFirst(tagged(context.state.posts, args.tag));
   const { createdAfter } = args;
   if (createdAfter == null) return slice(rows, args);
@@ -39,7 +42,7 @@ function postsConnection(_: never, args: PostsArguments, context: Context) {
   const rows = newestFirst(tagged(context.state.posts, args.tag));
   return connection(rows, args, context, {
     descending: true,
-    faults: textFaults('tag', args.tag, {}),
+    faults: textFaults('tag', args.tag, TAG),
   });
 }
 
