@@ -2,12 +2,16 @@ import { describe, expect, it } from 'vitest';
 import { useApp } from '../support/app.ts';
 
 const app = useApp();
+const shared = useApp({ settings: { CORS_ORIGINS: 'https://app.example.com' } });
 const takes = (method: string, target: string, fields: Record<string, string> = {}) =>
   app.app.front.takes(method, target, fields);
 
 describe('the short way, which keeps floods of what anybody may send cheap', () => {
   it.each([
     ['POST', '/graphql'],
+    ['POST', '/graphql?api_key=x'],
+    ['OPTIONS', '/graphql'],
+    ['OPTIONS', '/login'],
     ['GET', '/health/live'],
     ['GET', '/health/ready?x=1'],
     ['GET', '/metrics'],
@@ -24,8 +28,8 @@ describe('the short way, which keeps floods of what anybody may send cheap', () 
 
   it.each([
     ['GET', '/graphql?query={__typename}'],
-    ['POST', '/graphql?x'],
-    ['OPTIONS', '/login'],
+    ['POST', '/graphql?"'],
+    ['OPTIONS', '/./login'],
     ['HEAD', '/health/live'],
     ['GET', '//elsewhere.example/'],
     ['GET', '/./metrics'],
@@ -39,7 +43,11 @@ describe('the short way, which keeps floods of what anybody may send cheap', () 
     expect(takes(method, target)).toBe(false);
   });
 
-  it('is not taken by what pages of other origins send', () => {
-    expect(takes('POST', '/login', { origin: 'https://elsewhere.example' })).toBe(false);
+  it('is not taken by what pages of other origins send, but for preflights that are refused', () => {
+    const origin = 'https://elsewhere.example';
+    expect(takes('POST', '/login', { origin })).toBe(false);
+    expect(takes('OPTIONS', '/login', { origin })).toBe(true);
+    const allowed = { origin: 'https://app.example.com' };
+    expect(shared.app.front.takes('OPTIONS', '/login', allowed)).toBe(false);
   });
 });
