@@ -14,6 +14,7 @@ const COMMANDS: Readonly<Record<string, string>> = {
   abuse: '100 clients with the most expensive query, slow clients, idle connections',
   probes: 'what hostile requests cost before they are refused',
   prices: 'database time a point of complexity, over 200 random queries',
+  dearest: 'a search for the dearest operations that the limits accept (dearest --out FILE)',
   anonymous: 'what floods of requests without credentials do to a client with a key',
   locks: 'mutations that lock posts in opposite orders, beside the query of another account',
   'login-timing': 'whether the time of a refused login tells if there is an account',

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import type pg from 'pg';
 
 /** CPU time of a thread on this machine, in milliseconds, a process' first one by default; undefined where it has ended. */
@@ -30,20 +30,25 @@ export async function backendTimes(admin: pg.Client, applicationName: string): P
   );
 }
 
-/** The CPU time between two looks; backends that came in between count from their start. */
+/** The CPU time between two looks; backends and threads that came in between count from their start. */
 export function spentMs(before: BackendTimes, after: BackendTimes): number {
   return [...after].reduce((sum, [pid, time]) => sum + time - (before.get(pid) ?? 0), 0);
 }
 
-/** The threads of a process but the first: where the database is embedded, the busiest of them is the database. */
-export function workerTimes(pid: number): BackendTimes {
+/** All threads of a process. */
+export function threadTimes(pid: number): BackendTimes {
   const threads = readdirSync(`/proc/${pid}/task`).map(Number);
   return new Map(
     threads.flatMap((thread) => {
-      const time = thread === pid ? undefined : cpuMs(pid, thread);
+      const time = cpuMs(pid, thread);
       return time === undefined ? [] : [[thread, time]];
     }),
   );
+}
+
+/** The threads of a process but the first: where the database is embedded, the busiest of them is the database. */
+export function workerTimes(pid: number): BackendTimes {
+  return new Map([...threadTimes(pid)].filter(([thread]) => thread !== pid));
 }
 
 /** The CPU time between two looks of the one that was the busiest. */
@@ -51,8 +56,20 @@ export function busiestMs(before: BackendTimes, after: BackendTimes): number {
   return Math.max(0, ...[...after].map(([thread, time]) => time - (before.get(thread) ?? 0)));
 }
 
-/** Resident memory of a process, in bytes. */
-export function residentBytes(pid: number): number {
-  const kilobytes = /^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
+function statusBytes(pid: number, name: string): number {
+  const kilobytes = new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(
+    readFileSync(`/proc/${pid}/status`, 'utf8'),
+  )?.[1];
   return Number(kilobytes) * 1024;
+}
+
+/** Resident memory of a process, in bytes. */
+export const residentBytes = (pid: number) => statusBytes(pid, 'VmRSS');
+
+/** The most that the memory has been since `resetPeak`, in bytes. */
+export const peakBytes = (pid: number) => statusBytes(pid, 'VmHWM');
+
+/** From now on the peak counts anew (proc(5), `clear_refs`). */
+export function resetPeak(pid: number): void {
+  writeFileSync(`/proc/${pid}/clear_refs`, '5');
 }

@@ -10,6 +10,7 @@ const SECTIONS = [
   'Abuse',
   'Probes',
   'Prices',
+  'Dearest operations',
   'Anonymous floods',
   'Opposite orders',
 ] as const;
