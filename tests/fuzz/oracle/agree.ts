@@ -32,11 +32,7 @@ export function difference(expected: unknown, told: unknown, path = 'data'): str
     return Object.is(expected, told) ? undefined : `${path} is ${shown(told)} and not ${shown(expected)}`;
   const [left, right] = [Object.entries(expected as object), Object.entries(told as object)];
   const [names, toldNames] = [left.map(([name]) => name), right.map(([name]) => name)];
-  if (
-    Array.isArray(expected) !== Array.isArray(told) ||
-    shown(names) !== shown(toldNames) ||
-    names.length !== toldNames.length
-  )
+  if (Array.isArray(expected) !== Array.isArray(told) || JSON.stringify(names) !== JSON.stringify(toldNames))
     return `${path} has ${shown(toldNames)} and not ${shown(names)}`;
   for (const [index, [name, value]] of left.entries()) {
     const found = difference(value, right[index]?.[1], `${path}.${name}`);

@@ -150,6 +150,9 @@ const LIMITS: Written[] = [
   { document: `{ ${repeat(999, () => 'id')} }` },
   { document: '{ __schema { queryType { fields { type { fields { type { fields { name } } } } } } } }' },
   { document: '{ __schema { queryType { name } types { name } } }' },
+  {
+    document: `{ __schema { directives { args { type { ...T } } } } } fragment T on __Type { ${'ofType { '.repeat(9)}kind${' }'.repeat(9)} }`,
+  },
   { document: '{ viewer { id nothing(a: 1) } }' },
   { document: '{ viewer { id' },
   { document: '{ viewer }' },

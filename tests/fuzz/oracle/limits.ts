@@ -1,5 +1,5 @@
 import { type ASTNode, type FieldNode, Kind, type OperationDefinitionNode, visit } from 'graphql';
-import { type Asked, Measure, type Range, SCHEMA_FIELDS, type Standing } from './measure.ts';
+import { type Asked, Measure, type Range, type Standing } from './measure.ts';
 
 /** Contract section 5, the table. */
 export const MAX_TOKENS = 1_000;
@@ -51,24 +51,25 @@ function repeated(operation: OperationDefinitionNode): number {
 /** The root fields of an operation, fragments spread, with what is left out. */
 export function rootFields(asked: Asked): readonly FieldNode[] {
   const type = asked.schema.getRootType(asked.operation.operation) ?? undefined;
-  const around = { type, depth: 1, left: false };
+  const around = { type, depth: 1, left: false, told: false };
   return [...new Measure(asked).side(asked.operation.selectionSet, around)].map(({ field }) => field);
 }
 
 /** What an operation comes to, figure by figure. */
 export function measure(asked: Asked): Measured {
   const { document, operation } = asked;
-  const around = { type: asked.schema.getRootType(operation.operation) ?? undefined, depth: 1, left: false };
+  const around = {
+    type: asked.schema.getRootType(operation.operation) ?? undefined,
+    depth: 1,
+    left: false,
+    told: false,
+  };
   const walk = new Measure(asked);
   const fields = [...walk.all(operation.selectionSet, around)];
   const asFar = new Measure(asked);
   const complexity = asFar.complexity(operation.selectionSet, around);
   const endless = walk.exhausted || asFar.exhausted;
-  const kept = fields.filter(({ left }) => !left);
-  const fromSchema = new Set<FieldNode>();
-  for (const { field } of fields)
-    if (SCHEMA_FIELDS.has(field.name.value))
-      visit(field, { Field: (node) => void (node !== field && fromSchema.add(node)) });
+  const kept = fields.filter(({ left, told }) => !left && !told);
   const aliased = (all: readonly Standing[]) => all.filter(({ field }) => field.alias !== undefined);
   const aliases = new Set(aliased(kept).map(({ field }) => field)).size;
   const directives = fields.map(({ field }) => field.directives?.length ?? 0);
@@ -77,10 +78,7 @@ export function measure(asked: Asked): Measured {
   const names = tally([...fields.map(({ field }) => field), ...written].map(responseName));
   const upTo = (least: number, most: number): Range => [least, endless ? Infinity : Math.max(least, most)];
   return {
-    depth: upTo(
-      Math.max(0, ...kept.filter(({ field }) => !fromSchema.has(field)).map(({ depth }) => depth)),
-      0,
-    ),
+    depth: upTo(Math.max(0, ...kept.map(({ depth }) => depth)), 0),
     complexity: upTo(...complexity),
     aliases: upTo(
       aliases,
@@ -88,7 +86,7 @@ export function measure(asked: Asked): Measured {
     ),
     rootFields: upTo(new Set(roots.filter(({ left }) => !left).map(({ field }) => field)).size, roots.length),
     directives: upTo(
-      nodesOf(operation, Kind.DIRECTIVE).length,
+      sum([...new Set(kept.map(({ field }) => field))].map(({ directives: own }) => own?.length ?? 0)),
       sum(directives) + nodesOf(document, Kind.DIRECTIVE).length,
     ),
     pairs: upTo(pairs(repeated(operation)), sum([...names.values()].map((times) => times * times))),

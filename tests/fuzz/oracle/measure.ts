@@ -36,7 +36,10 @@ export interface Standing {
   readonly field: FieldNode;
   readonly type: GraphQLObjectType | undefined;
   readonly depth: number;
+  /** Whether a condition leaves it out. */
   readonly left: boolean;
+  /** Whether it is below `__schema` or `__type`, where these limits do not count. */
+  readonly told: boolean;
 }
 
 const clamp = (value: number, max: number) => Math.min(Math.max(value, 0), max);
@@ -107,8 +110,9 @@ export class Measure {
     for (const standing of this.side(set, around)) {
       yield standing;
       const { field, left, depth } = standing;
+      const told = standing.told || SCHEMA_FIELDS.has(field.name.value);
       if (field.selectionSet === undefined) continue;
-      yield* this.all(field.selectionSet, { type: this.below(standing), left, depth: depth + 1 });
+      yield* this.all(field.selectionSet, { type: this.below(standing), left, depth: depth + 1, told });
     }
   }
 
@@ -148,7 +152,7 @@ export class Measure {
     for (const standing of this.side(set, around)) {
       if (standing.left) continue;
       const { selectionSet, name } = standing.field;
-      const inside = { type: this.below(standing), left: false, depth: 0 };
+      const inside = { type: this.below(standing), left: false, depth: 0, told: false };
       const below: Range =
         selectionSet === undefined || SCHEMA_FIELDS.has(name.value)
           ? [0, 0]
