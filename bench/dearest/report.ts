@@ -61,21 +61,19 @@ export function report(dearest: ReadonlyMap<Measure, Found>, { accepted, seconds
   return [`${accepted} operations were accepted in ${seconds} s.`, ways, costs].join('\n\n');
 }
 
-function valueInFull(_: string, value: unknown): unknown {
-  if (typeof value === 'string' && value.length > SHOWN_VALUE)
-    return `${value.slice(0, 5)}… (${[...value].length} characters)`;
-  return Array.isArray(value) && value.length > SHOWN_VALUE ? `(${value.length} items)` : value;
+/** A value of a variable as text, shortened where it is long. */
+function toldOf(value: unknown): string {
+  const text = JSON.stringify(value);
+  return text.length <= SHOWN_VALUE ? text : `${text.slice(0, SHOWN_VALUE)} … (${text.length} characters)`;
 }
 
-/** The same with every operation in full, as lines of JSON. */
+/** The same with every operation in full, as lines of JSON; of its variables, those that are long are shortened. */
 export function inFull(title: string, dearest: ReadonlyMap<Measure, Found>): string {
   const lines = [...dearest].map(([measure, { operation, cost, points }]) => {
     const { query, variables } = print(operation, 0);
+    const told = Object.fromEntries(Object.entries(variables).map(([name, value]) => [name, toldOf(value)]));
     const { keyed } = operation;
-    return JSON.stringify(
-      { title, measure: measure.name, points, cost, keyed, query, variables },
-      valueInFull,
-    );
+    return JSON.stringify({ title, measure: measure.name, points, cost, keyed, query, variables: told });
   });
   return `${lines.join('\n')}\n`;
 }
