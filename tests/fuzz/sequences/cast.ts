@@ -92,3 +92,11 @@ export function sentAs({ kind, secret }: Credential): { readonly key?: string; r
 export function usable({ credentials }: State): readonly Credential[] {
   return credentials.filter(({ secret }) => secret !== undefined && !secret.startsWith('#'));
 }
+
+/** One of those, of an account where that is given. */
+export function who(state: State, by: number, account?: number): Credential {
+  const all = usable(state).filter((one) => account === undefined || one.account === account);
+  const found = all[by % all.length];
+  if (found === undefined) throw new Error('nobody is there');
+  return found;
+}

@@ -12,7 +12,7 @@ export async function logIn(
   states: readonly State[],
   instance: number,
   account: number,
-  redisLost: boolean,
+  redisLost: () => boolean,
 ): Promise<State[]> {
   const [state] = states;
   const person = state?.people[account];
@@ -21,7 +21,7 @@ export async function logIn(
     throw new Error('nobody is there');
   const response = await login(service, { email: person.email, password: PASSWORD });
   const after = states.flatMap((before) =>
-    [...takes(before, limits, bucketsOf(limits, instance, 'address'), redisLost)]
+    [...takes(before, limits, bucketsOf(limits, instance, 'address'), redisLost())]
       .filter(({ allowed }) => response.status === (allowed ? 200 : 429))
       .map((taken) => taken.state),
   );

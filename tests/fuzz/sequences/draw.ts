@@ -73,7 +73,8 @@ const fresh: fc.Arbitrary<Asked> = fc.record({
     { weight: 3, arbitrary: fc.array(field, { minLength: 1, maxLength: 1 }) },
     { weight: 2, arbitrary: fc.array(field, { minLength: 2, maxLength: 4 }) },
   ),
-  slot: fc.option(fc.nat({ max: 40 }), { nil: undefined, freq: 4 }),
+  slot: fc.option(fc.nat({ max: 40 }), { nil: undefined, freq: 3 }),
+  plain: fc.boolean(),
 });
 const again: fc.Arbitrary<Asked> = fc.record({
   again: reference,
@@ -91,8 +92,12 @@ const twins = fc
 const crossed = fc
   .tuple(fc.array(field, { minLength: 2, maxLength: 3 }), by, by)
   .map(([fields, one, other]) => [
-    { instance: 0 as const, by: one, asked: { fields, slot: undefined } },
-    { instance: 1 as const, by: other, asked: { fields: [...fields].reverse(), slot: undefined } },
+    { instance: 0 as const, by: one, asked: { fields, slot: undefined, plain: true } },
+    {
+      instance: 1 as const,
+      by: other,
+      asked: { fields: [...fields].reverse(), slot: undefined, plain: true },
+    },
   ]);
 
 const sends: fc.Arbitrary<Sending[]> = fc.oneof(
@@ -143,6 +148,15 @@ export function sequences(weather: Weather, longest: number): fc.Arbitrary<Move[
         instance,
         by,
         count: fc.constantFrom(3, 20, 31, 40),
+      }),
+    },
+    {
+      weight: 1,
+      arbitrary: fc.record({
+        move: fc.constant('revoke' as const),
+        instance,
+        by,
+        ms: fc.constantFrom(0, 999, 1_000, 2_000),
       }),
     },
     {

@@ -11,6 +11,8 @@ export interface Mutation {
   readonly kind: 'mutation';
   readonly fields: readonly WrittenField[];
   readonly withLast: boolean;
+  /** Without a variable. */
+  readonly plain: boolean;
   readonly idempotencyKey: string | undefined;
 }
 
@@ -54,8 +56,8 @@ function standings(
   return lately || find(before)?.endedMs === undefined ? ['valid', 'ended'] : ['ended'];
 }
 
-function fingerprintOf({ fields, withLast }: Mutation): string {
-  return JSON.stringify([fields, withLast]);
+function fingerprintOf({ fields, withLast, plain }: Mutation): string {
+  return JSON.stringify([fields, withLast, plain]);
 }
 
 function neededFor(fields: readonly WrittenField[]): { scopes: Scope[]; session: boolean } {

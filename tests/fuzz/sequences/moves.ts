@@ -39,7 +39,12 @@ export type Field =
 
 /** A new mutation, with an Idempotency-Key of that number or none, or one from before under its key. */
 export type Asked =
-  | { readonly fields: readonly Field[]; readonly slot: number | undefined }
+  | {
+      readonly fields: readonly Field[];
+      readonly slot: number | undefined;
+      /** Without a variable, and with no root field but these: there are short ways for that. */
+      readonly plain: boolean;
+    }
   | { readonly again: Reference; readonly change: 'none' | 'spaces' | 'variables' };
 
 export interface Sending {
@@ -66,6 +71,8 @@ export type Move =
   | { readonly move: 'send'; readonly sends: readonly Sending[]; readonly fault: Fault | undefined }
   | { readonly move: 'read'; readonly instance: Instance; readonly by: number; readonly post: Reference }
   | { readonly move: 'burst'; readonly instance: Instance; readonly by: number; readonly count: number }
+  /** Revokes the key at the other instance, and uses it so much later. */
+  | { readonly move: 'revoke'; readonly instance: Instance; readonly by: number; readonly ms: number }
   | { readonly move: 'pass'; readonly ms: number }
   | { readonly move: 'set clock'; readonly instance: Instance; readonly hours: number }
   | { readonly move: 'log in'; readonly instance: Instance; readonly account: number }
@@ -79,7 +86,7 @@ export type Move =
   | { readonly move: 'cut stream'; readonly stream: Reference };
 
 function alone(by: number, field: Field): Move {
-  const asked = { slot: undefined, fields: [field] };
+  const asked = { slot: undefined, fields: [field], plain: true };
   return { move: 'send', fault: undefined, sends: [{ instance: 0, by, asked }] };
 }
 

@@ -1,13 +1,13 @@
 import { type RawAnswer, send } from '../../support/keyed.ts';
-import { makeCast, sentAs, usable, type Watcher } from './cast.ts';
+import { makeCast, sentAs, usable, type Watcher, who } from './cast.ts';
 import { logIn, logOut } from './doors.ts';
-import { write } from './fields.ts';
+import { explainAll } from './explain-all.ts';
 import { refill } from './limits.ts';
-import { type Circumstances, explain, type Mutation, type Sent, slotOf } from './model.ts';
+import type { Mutation, Sent } from './model.ts';
 import type { Move, Sending } from './moves.ts';
-import { describe, type Posted, postedBy } from './posted.ts';
+import { describe, type Keyed, type Posted, postedBy, written } from './posted.ts';
 import { agree, lastEvent, takeSnapshot } from './snapshot.ts';
-import { type Credential, named, type State } from './state.ts';
+import { type Credential, distinct, named, type State } from './state.ts';
 import { during, settled } from './storm.ts';
 import { Streams } from './streams.ts';
 import { Violation } from './violation.ts';
@@ -15,8 +15,6 @@ import type { World } from './world.ts';
 
 /** More ways than this to see what has happened would only be slow. */
 const MOST_STATES = 24;
-
-const DISTURBS_REDIS: readonly (string | undefined)[] = ['stall Redis', 'drop Redis'];
 
 /** Counts what there was of something. */
 export type Count = (what: string) => void;
@@ -29,15 +27,18 @@ export class Play {
   readonly #streams: Streams;
   readonly #count: Count;
   /** Mutations that were sent under a key, the oldest first. */
-  readonly #keyed: (Posted & { readonly operation: Mutation })[] = [];
+  readonly #keyed: Keyed[] = [];
   /** Never empty. They agree on what the tables hold. */
   #states: readonly State[];
   #move = 0;
-  #redisLost = false;
+  /** Whether a fault has come between an instance and Redis. */
+  #redisDisturbed = false;
+  readonly #redisOutages: number;
   #realMs = performance.now();
 
   private constructor(world: World, state: State, watcher: Watcher, firstEvent: bigint, count: Count) {
     this.#count = count;
+    this.#redisOutages = outagesOf(world);
     this.#world = world;
     this.#states = [state];
     this.#watcher = watcher;
@@ -54,6 +55,8 @@ export class Play {
     await play.#streams.watch();
     return play;
   }
+
+  readonly #redisLost = () => this.#redisDisturbed || outagesOf(this.#world) > this.#redisOutages;
 
   get #state(): State {
     const [state] = this.#states;
@@ -76,19 +79,16 @@ export class Play {
       case 'read': {
         const post = named(this.#state.postIds, move.post);
         const query = `{ post(id: "${post}") { title tags commentCount author { id } comments(limit: 100) { id body author { id } } } }`;
-        return this.#query(move.instance, move.by, { kind: 'query', post }, query);
+        return this.#query(move.instance, who(this.#state, move.by), { kind: 'query', post }, query);
       }
       case 'burst':
         for (let left = move.count; left > 0; left -= 1)
-          await this.#query(move.instance, move.by, { kind: 'query', post: undefined }, '{ __typename }');
+          await this.#look(move.instance, who(this.#state, move.by));
         return;
+      case 'revoke':
+        return this.#revoke(move.instance, who(this.#state, move.by), move.ms);
       case 'pass':
-        this.#world.pass(move.ms);
-        this.#states = this.#states.map((state) => {
-          const later = { ...state, elapsedMs: state.elapsedMs + move.ms };
-          return this.#world.limits.shared ? later : refill(later, this.#world.limits, move.ms, true);
-        });
-        return;
+        return this.#pass(move.ms);
       case 'set clock':
         return this.#world.setClock(move.instance, move.hours);
       case 'log in':
@@ -98,7 +98,7 @@ export class Play {
         this.#states = await logOut(this.#world, this.#states, move.instance, move.session);
         return;
       case 'follow': {
-        const credential = this.#who(move.by);
+        const credential = who(this.#state, move.by);
         this.#states = await this.#streams.follow(
           this.#states,
           credential,
@@ -122,27 +122,13 @@ export class Play {
     await this.#streams.close();
   }
 
-  #who(by: number, account?: number): Credential {
-    const all = usable(this.#state).filter((one) => account === undefined || one.account === account);
-    const found = all[by % all.length];
-    if (found === undefined) throw new Error('nobody is there');
-    return found;
-  }
-
-  #written({ instance, by, asked }: Sending): Posted {
-    if ('fields' in asked || this.#keyed.length === 0) {
-      const fields = 'fields' in asked ? asked.fields.map((field) => write(field, this.#state)) : [];
-      const idempotencyKey = 'fields' in asked && asked.slot !== undefined ? `key ${asked.slot}` : undefined;
-      const operation: Mutation = { kind: 'mutation', fields, withLast: fields.length === 0, idempotencyKey };
-      return postedBy(instance, this.#who(by), operation, false);
-    }
-    const first = this.#keyed[this.#keyed.length - 1 - (asked.again % this.#keyed.length)];
-    if (first === undefined) throw new Error('nothing was sent under a key');
-    const { operation, credential } = first;
-    const withLast = asked.change === 'variables' ? !operation.withLast : operation.withLast;
-    // Now and then it is tried from another account, whose keys are its own.
-    const who = by % 5 === 4 ? this.#who(by) : this.#who(by, credential.account);
-    return postedBy(instance, who, { ...operation, withLast }, asked.change === 'spaces');
+  #pass(ms: number): void {
+    const { limits } = this.#world;
+    this.#world.pass(ms);
+    this.#states = this.#states.map((state) => {
+      const later = { ...state, elapsedMs: state.elapsedMs + ms };
+      return limits.shared ? later : refill(later, limits, ms, true);
+    });
   }
 
   async #post({ instance, credential, operation, query, variables }: Posted): Promise<RawAnswer> {
@@ -164,22 +150,53 @@ export class Play {
   }
 
   async #send(sends: readonly Sending[], fault: Parameters<typeof during>[1]): Promise<void> {
-    const posted = sends.map((one) => this.#written(one));
+    const posted = sends.map((one) => written(this.#state, this.#keyed, one));
     const answers = await during(this.#world, fault, () => Promise.all(posted.map((one) => this.#post(one))));
     for (const one of posted)
       if (one.operation.kind === 'mutation' && one.operation.idempotencyKey !== undefined)
         this.#keyed.push({ ...one, operation: one.operation });
-    if (DISTURBS_REDIS.includes(fault?.kind)) this.#redisLost = true;
+    if (fault?.kind.endsWith('Redis')) this.#redisDisturbed = true;
     else if (fault !== undefined) await settled(this.#world, this.#watcher);
     await this.#conclude(posted, answers, fault !== undefined);
   }
 
-  async #query(instance: number, by: number, operation: Sent['operation'], query: string): Promise<void> {
-    const posted: Posted = { instance, credential: this.#who(by), operation, query, variables: {} };
+  #look(instance: number, credential: Credential): Promise<void> {
+    return this.#query(instance, credential, { kind: 'query', post: undefined }, '{ __typename }');
+  }
+
+  /** A key that was just used is revoked at the other instance, and used again. */
+  async #revoke(instance: number, { kind, id, account }: Credential, ms: number): Promise<void> {
+    const key = usable(this.#state).find((one) => one.id === id);
+    const session = usable(this.#state).find(
+      (one) => one.kind === 'session' && one.account === account && one.endedMs === undefined,
+    );
+    if (kind !== 'key' || key === undefined || session === undefined) return;
+    await this.#look(instance, key);
+    const fields = [{ kind: 'revokeApiKey', key: id } as const];
+    const operation: Mutation = {
+      kind: 'mutation',
+      fields,
+      withLast: false,
+      plain: true,
+      idempotencyKey: undefined,
+    };
+    const posted = postedBy(1 - instance, session, operation, false);
+    await this.#conclude([posted], [await this.#post(posted)], false);
+    this.#pass(ms);
+    await this.#look(instance, key);
+  }
+
+  async #query(
+    instance: number,
+    credential: Credential,
+    operation: Sent['operation'],
+    query: string,
+  ): Promise<void> {
+    const posted: Posted = { instance, credential, operation, query, variables: {} };
     const answer = await this.#post(posted);
     const states = this.#explained([posted], [answer], false);
     if (states.length === 0) throw this.#unexplained([posted], [answer]);
-    this.#states = distinct(states);
+    this.#states = distinct(states, MOST_STATES);
   }
 
   /** Keeps the states that explain the answers and what the tables hold now. */
@@ -192,56 +209,28 @@ export class Play {
     if (agreeing.length === 0) {
       const [verdict] = verdicts;
       const what = verdict !== undefined && 'differs' in verdict ? verdict.differs : 'nothing to compare';
-      throw new Violation(`the tables hold what the answers do not say: ${what}`, describe(posted, answers));
+      throw new Violation(
+        `the tables hold what the answers do not say: ${what}`,
+        describe(posted, answers, this.#state),
+      );
     }
-    this.#states = distinct(agreeing);
+    this.#states = distinct(agreeing, MOST_STATES);
   }
 
-  /** Every order in which the requests may have been done, as far as the answers allow it. */
   #explained(posted: readonly Posted[], answers: readonly RawAnswer[], storm: boolean): State[] {
-    const found: State[] = [];
-    const { limits } = this.#world;
-    for (const before of this.#states) {
-      const circumstances: Circumstances = {
-        limits,
-        move: this.#move,
-        before,
-        alone: posted.length === 1 && !storm,
-        storm,
-        redisLost: this.#redisLost,
-      };
-      const go = (state: State, left: readonly number[]) => {
-        if (found.length >= MOST_STATES * 4) return;
-        if (left.length === 0) found.push(state);
-        for (const index of left) {
-          const [sent, answer] = [posted[index], answers[index]];
-          if (sent === undefined || answer === undefined) continue;
-          for (const after of explain(state, sent, answer, circumstances))
-            go(
-              after,
-              left.filter((one) => one !== index),
-            );
-        }
-      };
-      go(before, [...posted.keys()]);
-    }
-    return found;
+    return explainAll(this.#states, posted, answers, {
+      limits: this.#world.limits,
+      move: this.#move,
+      alone: posted.length === 1 && !storm,
+      storm,
+      redisLost: this.#redisLost(),
+    });
   }
 
   #unexplained(posted: readonly Posted[], answers: readonly RawAnswer[]): Violation {
-    const stored = posted.flatMap(({ operation, credential }) => {
-      if (operation.kind !== 'mutation' || operation.idempotencyKey === undefined) return [];
-      return JSON.stringify(this.#state.stored[slotOf(credential, operation.idempotencyKey)] ?? 'not stored');
-    });
-    return new Violation('no order of these requests explains their answers', [
-      ...describe(posted, answers),
-      ...stored.map((text) => `before, under the key: ${text}`),
-    ]);
+    const lines = describe(posted, answers, this.#state);
+    return new Violation('no order of these requests explains their answers', lines);
   }
 }
 
-function distinct(states: readonly State[]): readonly State[] {
-  if (states.length < 2) return states;
-  const found = new Map(states.map((state) => [JSON.stringify(state), state]));
-  return [...found.values()].slice(0, MOST_STATES);
-}
+const outagesOf = ({ redis }: World) => redis.reduce((sum, { outages }) => sum + outages, 0);

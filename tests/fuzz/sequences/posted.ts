@@ -1,12 +1,41 @@
 import type { RawAnswer } from '../../support/keyed.ts';
-import { textOf } from './fields.ts';
-import type { Mutation, Sent } from './model.ts';
-import type { Credential } from './state.ts';
+import { who } from './cast.ts';
+import { textOf, write } from './fields.ts';
+import { type Mutation, type Sent, slotOf } from './model.ts';
+import type { Sending } from './moves.ts';
+import type { Credential, State } from './state.ts';
 
 /** A request as it goes out. */
 export interface Posted extends Sent {
   readonly query: string;
   readonly variables: Readonly<Record<string, unknown>>;
+}
+
+/** A mutation that was sent under an Idempotency-Key. */
+export type Keyed = Posted & { readonly operation: Mutation };
+
+/** What is to be sent, with the ids and the secrets that there are now. `keyed` is what was sent before. */
+export function written(state: State, keyed: readonly Keyed[], { instance, by, asked }: Sending): Posted {
+  if ('fields' in asked || keyed.length === 0) {
+    const fields = 'fields' in asked ? asked.fields.map((field) => write(field, state)) : [];
+    const idempotencyKey = 'fields' in asked && asked.slot !== undefined ? `key ${asked.slot}` : undefined;
+    const plain = 'fields' in asked && asked.plain;
+    const operation: Mutation = {
+      kind: 'mutation',
+      fields,
+      withLast: fields.length === 0,
+      plain,
+      idempotencyKey,
+    };
+    return postedBy(instance, who(state, by), operation, false);
+  }
+  const first = keyed[keyed.length - 1 - (asked.again % keyed.length)];
+  if (first === undefined) throw new Error('nothing was sent under a key');
+  const { operation, credential } = first;
+  const withLast = asked.change === 'variables' ? !operation.withLast : operation.withLast;
+  // Now and then it is tried from another account, whose keys are its own.
+  const caller = by % 5 === 4 ? who(state, by) : who(state, by, credential.account);
+  return postedBy(instance, caller, { ...operation, withLast }, asked.change === 'spaces');
 }
 
 /** White space, commas and comments in the document (`spaced`) make it no other operation. */
@@ -17,18 +46,26 @@ export function postedBy(
   spaced: boolean,
 ): Posted {
   const fields = operation.fields.map((field, index) => `f${index}: ${textOf(field)}`);
-  const last = 'last: __typename @include(if: $last)';
-  const query = `mutation ($last: Boolean!) { ${[...fields, last].join(spaced ? ',\n# and\n' : ' ')} }`;
-  return { instance, credential, operation, query, variables: { last: operation.withLast } };
+  const { withLast, plain } = operation;
+  const last = plain ? 'last: __typename' : 'last: __typename @include(if: $last)';
+  const selections = plain && !withLast ? fields : [...fields, last];
+  const head = plain ? 'mutation' : 'mutation ($last: Boolean!)';
+  const query = `${head} { ${selections.join(spaced ? ',\n# and\n' : ' ')}${spaced ? '\n# end\n' : ' '}}`;
+  return { instance, credential, operation, query, variables: plain ? {} : { last: withLast } };
 }
 
 /** Requests and their answers, a few lines each. */
-export function describe(posted: readonly Posted[], answers: readonly RawAnswer[]): string[] {
-  return posted.map(({ instance, credential, operation, query, variables }, index) => {
-    const key = operation.kind === 'mutation' ? (operation.idempotencyKey ?? 'no key') : 'a query';
+export function describe(posted: readonly Posted[], answers: readonly RawAnswer[], before: State): string[] {
+  return posted.flatMap(({ instance, credential, operation, query, variables }, index) => {
+    const key = operation.kind === 'mutation' ? operation.idempotencyKey : undefined;
     const answer = answers[index];
     const headers = `replayed ${answer?.replayed}, ${answer?.headers.get('x-ratelimit-remaining')} left`;
     const who = `${credential.kind} of account ${credential.account} (${credential.scopes.join(' ')})`;
-    return `instance ${instance}, ${who}, ${key}: ${query} ${JSON.stringify(variables)}\n  -> ${answer?.status} ${answer?.text} (${headers})`;
+    const stored = key === undefined ? undefined : before.stored[slotOf(credential, key)];
+    return [
+      `instance ${instance}, ${who}, ${key ?? 'no key'}: ${query} ${JSON.stringify(variables)}`,
+      ...(stored === undefined ? [] : [`  stored before: ${JSON.stringify(stored)}`]),
+      `  -> ${answer?.status} ${answer?.text} (${headers})`,
+    ];
   });
 }

@@ -27,7 +27,13 @@ export interface SequencesReport {
 }
 
 const LONGEST = 60;
-const SHRINK_MS = 60_000;
+const SHRINK_MS = 30_000;
+
+/** Lines of the log at level "warn" and above. */
+const WARNING = /"level":[456]0/;
+const LOG_LINES = 5;
+
+const messageOf = (error: unknown) => (error instanceof Error ? error.message : String(error));
 
 /**
  * Plays random sequences of moves on two instances, one sequence after the other, and compares all that comes back, and
@@ -48,9 +54,11 @@ export async function runSequences({
     counts[what] = (counts[what] ?? 0) + 1;
   };
   const weather = { database: world.wire !== undefined, redis: world.redisWire !== undefined };
-  const endMs = performance.now() + (seconds ?? Number.POSITIVE_INFINITY) * 1_000;
+  const startMs = performance.now();
+  const endMs = startMs + (seconds ?? Number.POSITIVE_INFINITY) * 1_000;
   const most = count ?? (seconds === undefined ? 1 : Number.POSITIVE_INFINITY);
-  let last: string[] = [];
+  /** The first failure of a sequence: what is left after shrinking may be another one. */
+  let first: { readonly atMs: number; readonly message: string } | undefined;
 
   async function play(sequence: readonly Move[]): Promise<void> {
     const game = await Play.begin(world, countIn(answers));
@@ -60,9 +68,13 @@ export async function runSequences({
         await game.make(move);
       }
       await game.end();
+    } catch (error) {
+      const warnings = world.logged.filter((line) => WARNING.test(line)).slice(-LOG_LINES);
+      const message = [messageOf(error), ...warnings.map((line) => `log: ${line.trim()}`)].join('\n');
+      first ??= { atMs: performance.now(), message };
+      throw error;
     } finally {
       await game.close();
-      last = [...world.logged];
     }
   }
 
@@ -80,12 +92,11 @@ export async function runSequences({
       });
       if (!details.failed) continue;
       const [sequence = []] = details.counterexample ?? [];
+      const seconds = Math.round(((first?.atMs ?? startMs) - startMs) / 1_000);
       const failure = [
-        `seed ${of}: ${details.errorInstance instanceof Error ? details.errorInstance.message : String(details.errorInstance)}`,
-        `The sequence, after ${details.numShrinks} steps of shrinking:`,
+        `seed ${of}, found after ${seconds} s: ${first?.message}`,
+        `After ${details.numShrinks} steps of shrinking: ${messageOf(details.errorInstance)}`,
         ...sequence.map((move) => `  ${JSON.stringify(move)}`),
-        'The last lines of the log:',
-        ...last.slice(-5).map((line) => `  ${line.trim()}`),
       ].join('\n');
       return { sequences: played + 1, moves, answers, failure };
     }

@@ -94,6 +94,13 @@ export function copyOf(state: State): State {
   return JSON.parse(JSON.stringify(state)) as State;
 }
 
+/** The states without those that are the same as another, at most so many. */
+export function distinct(states: readonly State[], most: number): readonly State[] {
+  if (states.length < 2) return states;
+  const found = new Map(states.map((state) => [JSON.stringify(state), state]));
+  return [...found.values()].slice(0, most);
+}
+
 /** The state with what has become known in the place of its # strings, in values and in names. */
 export function withKnown(state: State, known: ReadonlyMap<string, string>): State {
   let text = JSON.stringify(state);

@@ -1,6 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { send } from '../../support/keyed.ts';
-import { readMetric } from '../../support/metrics.ts';
 import type { Watcher } from './cast.ts';
 import type { Fault } from './moves.ts';
 import type { World } from './world.ts';
@@ -69,7 +68,7 @@ export async function settled(world: World, watcher: Watcher): Promise<void> {
     if (service === undefined) return false;
     const { status } = await send(service, { query: '{ viewer { id } }', key: watcher.key });
     if (status !== 200) return false;
-    return world.redisWire === undefined || (await readMetric(service, 'rate_limit_redis_up')) === 1;
+    return world.redis[instance]?.down === false;
   };
   if (world.wire !== undefined)
     await within('a transaction is still open', async () => {

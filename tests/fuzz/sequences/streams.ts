@@ -36,7 +36,7 @@ export class Streams {
     credential: Credential,
     { instance, resumes }: Follow,
     move: number,
-    redisLost: boolean,
+    redisLost: () => boolean,
   ): Promise<State[]> {
     const clients = [
       `${instance} ${credential.kind === 'key' ? credential.id : `user ${credential.account}`}`,
@@ -61,7 +61,7 @@ export class Streams {
     const mayBeFull = full(counts(['open', 'cut', 'broken', 'refused']));
     const { response, refused } = await follower.open(this.#world, instance, sentAs(credential));
     const after = states.flatMap((state) =>
-      [...this.#explained(state, credential, instance, redisLost)]
+      [...this.#explained(state, credential, instance, redisLost())]
         .filter(({ expected }) => {
           if (expected === 'open')
             return (!isFull && refused === undefined) || (mayBeFull && response.status === 429);

@@ -28,6 +28,8 @@ export interface World {
   /** What stands between the second instance and PostgreSQL. */
   readonly wire: { readonly commits: DatabaseProxy; readonly all: StallProxy } | undefined;
   readonly redisWire: StallProxy | undefined;
+  /** Of each instance, how often it has said that Redis does not answer, and whether that still holds. */
+  readonly redis: readonly { readonly outages: number; readonly down: boolean }[];
   /** The last lines that the instances have logged. */
   readonly logged: readonly string[];
   /** Lets time pass on both. It stands still otherwise where buckets are the instances' own. */
@@ -54,18 +56,27 @@ export async function openWorld(place: Place): Promise<World> {
     ...database,
   };
   const logged: string[] = [];
-  const write = (line: string) => {
-    logged.push(line);
-    if (logged.length > LOG_LINES) logged.shift();
-  };
-  const log = createLogger({ level: 'info', pretty: false, destination: { write } });
+  const redis = [0, 1].map(() => ({ outages: 0, down: false }));
+  const logs = redis.map((state) => {
+    const write = (line: string) => {
+      logged.push(line);
+      if (logged.length > LOG_LINES) logged.shift();
+      // A busy machine takes too long for Redis without any fault. The metric is of no use: the clock stands still.
+      if (line.includes('Redis does not answer'))
+        Object.assign(state, { outages: state.outages + 1, down: true });
+      if (line.includes('Redis answers again')) state.down = false;
+    };
+    return createLogger({ level: 'info', pretty: false, destination: { write } });
+  });
   const redisWire = redisUrl === undefined ? undefined : await openStallingProxy(redisUrl);
   if (redisWire !== undefined) closing.push(redisWire.close);
   const configs: Config[] = [redisUrl, redisWire?.url].map((url) =>
     loadConfig({ ...settings, ...(url === undefined ? {} : { REDIS_URL: url }) }),
   );
   const [first, second] = configs;
-  if (first === undefined || second === undefined) throw new Error('two instances have two settings');
+  const [log, secondLog] = logs;
+  if (first === undefined || second === undefined || log === undefined || secondLog === undefined)
+    throw new Error('two instances have two settings');
 
   const own = await openDatabase({ config: first, log });
   closing.unshift(() => own.close());
@@ -79,7 +90,7 @@ export async function openWorld(place: Place): Promise<World> {
     wire = { commits, all };
     const behind = { ...second.database, url: all.url, directUrl: all.url };
     secondConfig = { ...second, database: behind };
-    other = await openDatabase({ config: secondConfig, log });
+    other = await openDatabase({ config: secondConfig, log: secondLog });
     const pool = other;
     closing.unshift(() => pool.close());
   }
@@ -91,7 +102,7 @@ export async function openWorld(place: Place): Promise<World> {
     createApp({
       config,
       database: index === 0 ? own : other,
-      log,
+      log: index === 0 ? log : secondLog,
       clock: { now: () => systemClock.now() + (offsets[index] ?? 0), elapsedMs: () => passed },
     }),
   );
@@ -104,6 +115,7 @@ export async function openWorld(place: Place): Promise<World> {
     limits: { burst: BURST, perSecond, accountFactor: ACCOUNT_FACTOR, shared },
     wire,
     redisWire,
+    redis,
     logged,
     pass(ms) {
       passed += ms;
