@@ -32,6 +32,7 @@ const CREDENTIALS: readonly [account: number, kind: Credential['kind'], scopes?:
   [2, 'key', ['posts:read', 'posts:write', 'comments:write', 'users:read', 'users:email']],
   [2, 'key', ['posts:read', 'posts:write', 'comments:write']],
   [2, 'session'],
+  [0, 'session'],
 ];
 
 /** The account that watches: its key is past all limits. */
@@ -53,7 +54,8 @@ export async function makeCast(world: World): Promise<{ state: State; watcher: W
       credentials.push({ kind, id, account, scopes: held, secret: key });
     } else {
       const opened = await openSession(database, { userId, passwordHash: await hashed, userAgent: null });
-      const [row] = await database.prisma.session.findMany({ where: { userId }, select: { id: true } });
+      const rows = await database.prisma.session.findMany({ where: { userId }, select: { id: true } });
+      const row = rows.find(({ id }) => credentials.every((one) => one.id !== id));
       if (opened === undefined || row === undefined) throw new Error('no session was opened');
       const secret = `session_id=${opened.sessionId}`;
       credentials.push({ kind, id: row.id, account, scopes: held, secret });

@@ -83,6 +83,14 @@ const again: fc.Arbitrary<Asked> = fc.record({
 const asked = fc.oneof({ weight: 3, arbitrary: fresh }, { weight: 2, arbitrary: again });
 const sending = fc.record({ instance, by, asked });
 
+/** A new API key, asked for by a session under an Idempotency-Key. */
+const minted: fc.Arbitrary<Sending[]> = fc
+  .record({ instance, scopes, slot: fc.nat({ max: 40 }), by: fc.constantFrom(1, 6, 9) })
+  .map(({ instance: at, by: who, scopes: granted, slot }) => {
+    const made: Field = { kind: 'createApiKey', scopes: granted, show: 'secret' };
+    return [{ instance: at, by: who, asked: { fields: [made], slot, plain: true } }];
+  });
+
 /** One mutation from two or three places at once. */
 const twins = fc
   .tuple(fresh, fc.array(fc.record({ instance, by }), { minLength: 2, maxLength: 3 }))
@@ -105,6 +113,7 @@ const sends: fc.Arbitrary<Sending[]> = fc.oneof(
   { weight: 3, arbitrary: fc.array(sending, { minLength: 2, maxLength: 3 }) },
   { weight: 2, arbitrary: twins },
   { weight: 1, arbitrary: crossed },
+  { weight: 1, arbitrary: minted },
 );
 
 /** What may go wrong: nothing where there are no proxies. */
@@ -113,18 +122,38 @@ export interface Weather {
   readonly redis: boolean;
 }
 
-function faults({ database, redis }: Weather): fc.Arbitrary<Fault | undefined> {
-  const ms = fc.constantFrom(20, 100, 100, 300);
+/** A post through the second instance, which nothing but a fault can be against. */
+const behindFaults: fc.Arbitrary<Sending[]> = fc
+  .record({
+    by: fc.constantFrom(0, 1, 5),
+    slot: fc.option(fc.nat({ max: 40 }), { nil: undefined }),
+    plain: fc.boolean(),
+    show: fc.constantFrom<'plain' | 'author' | 'comments'>('plain', 'author', 'comments'),
+    others: fc.array(sending, { maxLength: 2 }),
+  })
+  .map(({ by: who, slot, plain, show, others }) => [
+    {
+      instance: 1,
+      by: who,
+      asked: { fields: [{ kind: 'createPost', title: 'T', tags: ['a'], show }], slot, plain },
+    },
+    ...others,
+  ]);
+
+/** Mutations sent at once, now and then while something goes wrong. */
+function sent({ database, redis }: Weather): fc.Arbitrary<Move> {
+  const move = fc.constant('send' as const);
+  const usual = fc.record({ move, sends, fault: fc.constant(undefined) });
   const kinds: Fault['kind'][] = [
-    ...(database
-      ? (['cut before COMMIT', 'cut after COMMIT', 'hold COMMIT', 'hold COMMIT', 'stall', 'drop'] as const)
-      : []),
+    ...(database ? (['cut before COMMIT', 'cut after COMMIT', 'hold COMMIT', 'stall', 'drop'] as const) : []),
     ...(redis ? (['stall Redis', 'drop Redis'] as const) : []),
   ];
-  if (kinds.length === 0) return fc.constant(undefined);
+  if (kinds.length === 0) return usual;
+  const fault = fc.record({ kind: fc.constantFrom(...kinds), ms: fc.constantFrom(20, 100, 100, 300) });
   return fc.oneof(
-    { weight: 4, arbitrary: fc.constant(undefined) },
-    { weight: 1, arbitrary: fc.record({ kind: fc.constantFrom(...kinds), ms }) },
+    { weight: 8, arbitrary: usual },
+    { weight: 1, arbitrary: fc.record({ move, sends, fault }) },
+    { weight: 2, arbitrary: fc.record({ move, sends: behindFaults, fault }) },
   );
 }
 
@@ -135,7 +164,7 @@ export function sequences(weather: Weather, longest: number): fc.Arbitrary<Move[
   const move: fc.Arbitrary<Move> = fc.oneof(
     {
       weight: 12,
-      arbitrary: fc.record({ move: fc.constant('send' as const), sends, fault: faults(weather) }),
+      arbitrary: sent(weather),
     },
     {
       weight: 2,
