@@ -120,11 +120,14 @@ describe('a sign-in', () => {
     expect(lines[0]).toMatch(/^__Host-[^;]+; Path=\/; HttpOnly; Secure; SameSite=Lax$/);
     const again = await browser.fetch(authorizeUrl(client, { challenge }));
     expect(again.headers.getSetCookie()).toEqual([]);
+    const another = new Browser(app);
+    await another.fetch(authorizeUrl(client, { challenge }));
     for (const response of [begun, again]) {
       const page = response.headers.get('location') ?? '';
       expect((await browser.fetch(page)).status).toBe(200);
       const resume = page.replace('interaction', 'authorize');
-      for (const path of [page, resume]) expect((await new Browser(app).fetch(path)).status).toBe(400);
+      for (const stranger of [new Browser(app), another])
+        for (const path of [page, resume]) expect((await stranger.fetch(path)).status).toBe(400);
     }
   });
 });

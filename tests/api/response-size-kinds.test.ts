@@ -128,5 +128,7 @@ describe('introspection', () => {
     const { status, data, errors } = await app.gql(query, { key });
     expect([status, errors?.[0]?.extensions.code]).toEqual([400, 'COMPLEXITY_LIMIT']);
     expect(data === undefined).toBe(true);
+    // The figure of all of it. What has run is measured no further than the limit.
+    expect(errors?.[0]?.extensions.value).toBeGreaterThan(600_000);
   });
 });

@@ -72,6 +72,19 @@ describe('an answer of more than 8 MiB is refused with COMPLEXITY_LIMIT', () => 
     expect((await app.gql('{ posts(limit: 1) { id } }', { key: reader.key })).status).toBe(200);
   });
 
+  it.each([
+    ['whole', '{ posts(limit: 48) { author { posts(limit: 100) { body } } } }', 1],
+    [
+      'ahead of an execution',
+      '{ posts(limit: 40) { author { postsConnection(first: 40) { nodes { body } } } } }',
+      2,
+    ],
+  ])('what is read %s is measured by the database, which sends none of it', async (_how, query, answers) => {
+    const { errors } = await app.gql(query, { key: reader.key });
+    // Of what it sends, four answers are taken.
+    expect(errors?.[0]?.extensions).toMatchObject({ code: 'COMPLEXITY_LIMIT', maximum: answers * MAXIMUM });
+  });
+
   it('also a dozen of them at once, while others are answered', async () => {
     const query = `{ posts(limit: 100) { ${bodies} } }`;
     const refused = Promise.all(Array.from({ length: 12 }, () => app.gql(query, { key: reader.key })));

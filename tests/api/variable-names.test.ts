@@ -104,6 +104,19 @@ describe('A variable is absent unless the client gives it, whatever its name', (
     );
   });
 
+  it.each(WAYS)('by $name, in a fragment too, whatever that is called', async (way) => {
+    for (const name of NAMES) {
+      const query = text(
+        `query ($given: Boolean!) { viewer { ...${name} } } fragment ${name} on User { id posts(limit: 1) @include(if: $given) { title } }`,
+        way.name,
+      );
+      for (const given of [false, true, false]) {
+        const { data } = await way.ask(app, { key: account.key, query, variables: { given } });
+        expect('posts' in data.viewer, `${name}: ${given}`).toBe(given);
+      }
+    }
+  });
+
   it.each(WRITING_WAYS)('by $name, in a mutation too, keyed or not', async (way) => {
     for (const [index, name] of NAMES.entries())
       for (const headers of [{}, { 'idempotency-key': `${way.name}, ${index}` }]) {
