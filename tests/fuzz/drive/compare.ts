@@ -40,15 +40,16 @@ function outcomesOf({ answer, refusals, kind }: Verdict, way: Way): readonly Out
   return answer === undefined ? refused : [{ answer }, ...refused];
 }
 
-function answerDifference(expected: ExpectedAnswer, { data, errors }: Reading): Difference | undefined {
+function answerDifference(expected: ExpectedAnswer, { json, data, errors }: Reading): Difference | undefined {
   if (data === undefined)
     return { kind: 'no data', expected: shown(expected.data), got: `a refusal: ${shown(errors)}` };
   const inData = dataMismatch(expected.data, data);
-  if (inData !== undefined) return { kind: 'data', expected: shown(expected), got: inData };
+  if (inData !== undefined)
+    return { kind: 'data', expected: shown(expected), got: `${inData}; in ${shown(json)}` };
   const inErrors = errorsMismatch(expected.errors, errors);
   return inErrors === undefined
     ? undefined
-    : { kind: 'errors', expected: shown(expected.errors), got: inErrors };
+    : { kind: 'errors', expected: shown(expected.errors), got: `${inErrors}; in ${shown(json)}` };
 }
 
 /** Contract section 3: FORBIDDEN is the status where nothing else came back. */
@@ -80,12 +81,19 @@ function outcomeDifference(
   return { kind: 'Allow', expected: allow, got: shown(reply.headers.allow) };
 }
 
+/** What is refused as HTTP, before anything of GraphQL is looked at, may be told as plain JSON. */
+function contentType({ accept }: Way, status: number): RegExp {
+  if (accept === STREAM && status === 200) return /^text\/event-stream; charset=utf-8$/;
+  if (accept !== 'application/graphql-response+json') return /^application\/json; charset=utf-8$/;
+  return status === 401
+    ? /^application\/(graphql-response\+)?json; charset=utf-8$/
+    : /^application\/graphql-response\+json; charset=utf-8$/;
+}
+
 /** The headers that each response of `/graphql` has, whatever it says. */
 function headerDifferences({ headers, status }: Reply, way: Way, requestId: string): Difference[] {
-  const opens = status === 200 && way.accept === STREAM;
-  const json = way.accept === undefined || way.accept === STREAM ? 'application/json' : way.accept;
   const expected = new Map<string, RegExp>([
-    ['content-type', new RegExp(`^${(opens ? STREAM : json).replace('+', '\\+')}; charset=utf-8$`)],
+    ['content-type', contentType(way, status)],
     ['cache-control', /^no-store$/],
     ['x-request-id', new RegExp(`^${requestId}$`)],
     ['x-ratelimit-limit', /^\d+$/],

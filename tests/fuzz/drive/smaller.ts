@@ -1,4 +1,4 @@
-import { type ASTNode, type DocumentNode, Kind, parse, print } from 'graphql';
+import { type ASTNode, type DocumentNode, Kind, parse, print, visit } from 'graphql';
 import { CALLERS, type Case } from '../case.ts';
 
 type Loose = ASTNode & Readonly<Record<string, unknown>>;
@@ -90,6 +90,29 @@ function parsed(text: string): DocumentNode | undefined {
   }
 }
 
+/** The names of all nodes of a kind below a node. */
+function namesOf(node: ASTNode, kind: Kind.FRAGMENT_SPREAD | Kind.VARIABLE): ReadonlySet<string> {
+  const names = new Set<string>();
+  visit(node, {
+    [kind]: (found: { readonly name: { readonly value: string } }) => void names.add(found.name.value),
+  });
+  return names;
+}
+
+/** The document without fragments and variables that nothing uses. */
+function tidied(document: DocumentNode): DocumentNode {
+  const spread = namesOf(document, Kind.FRAGMENT_SPREAD);
+  const definitions = document.definitions.filter(
+    (node) => node.kind !== Kind.FRAGMENT_DEFINITION || spread.has(node.name.value),
+  );
+  if (definitions.length < document.definitions.length) return tidied({ ...document, definitions });
+  const bare = visit(document, { VariableDefinition: () => null });
+  const used = namesOf(bare, Kind.VARIABLE);
+  return visit(document, {
+    VariableDefinition: (node) => (used.has(node.variable.name.value) ? undefined : null),
+  });
+}
+
 function* smallerDocuments(text: string): Generator<string> {
   const document = parsed(text);
   if (document === undefined) {
@@ -103,7 +126,12 @@ function* smallerDocuments(text: string): Generator<string> {
   );
   const plain = print(document);
   if (plain !== text) yield plain;
-  for (const variant of variants(document as Loose, fragments)) yield print(variant);
+  for (const variant of variants(document as Loose, fragments)) {
+    const plain = print(variant);
+    const tidy = variant.kind === Kind.DOCUMENT ? print(tidied(variant)) : plain;
+    if (tidy !== plain) yield tidy;
+    yield plain;
+  }
 }
 
 function* smallerValues(value: unknown): Generator<unknown> {

@@ -27,7 +27,8 @@ function rootOf({ schema }: Draft, kind: OperationTypeNode): GraphQLObjectType {
 
 function operation(draft: Draft, kind: OperationTypeNode, name: string | undefined): string {
   const { random, definitions } = draft;
-  const depth = kind === OperationTypeNode.MUTATION ? Math.min(draft.manner.depth, 3) : draft.manner.depth;
+  const isMutation = kind === OperationTypeNode.MUTATION;
+  const depth = isMutation ? Math.min(draft.manner.depth, 1 + random.below(3)) : draft.manner.depth;
   const { written, uses } = draft.apart(() => selectionSet(draft, rootOf(draft, kind), new Map(), depth));
   const texts = [...uses].flatMap((variable) =>
     draft.fault(20) ? [] : [definitions.get(variable)?.text ?? `$${variable}: Int`],

@@ -10,9 +10,9 @@ import { writeLarge } from './sizes.ts';
 
 /** Those who may do much ask most: to the others nearly everything is refused. */
 const CALLER_WEIGHTS: Readonly<Partial<Record<CallerName, number>>> = {
-  member: 6,
-  admin: 5,
-  session: 5,
+  member: 8,
+  admin: 7,
+  session: 7,
   reader: 3,
   'other-member': 3,
   'read-only-key': 2,

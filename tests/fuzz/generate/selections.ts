@@ -20,7 +20,10 @@ const typeOf = (draft: Draft, field: Field): GraphQLObjectType | undefined => {
 
 /** The fields to choose from. At the end of the depth those that lead on are left out, where there are others. */
 function fieldsOf(draft: Draft, type: GraphQLObjectType, depth: number): readonly Field[] {
-  const all = Object.values(type.getFields());
+  const every = Object.values(type.getFields());
+  // What a session alone may do is refused to nearly all, and a refusal undoes the rest of a mutation.
+  const open = every.filter(({ description }) => description?.includes('session') !== true);
+  const all = type === draft.schema.getMutationType() && !oneIn(draft.random, 4) ? open : every;
   const leaves = all.filter((field) => isLeafType(getNamedType(field.type)));
   if (depth <= 0 || draft.room <= 0) return leaves;
   const atRoot = type === draft.schema.getQueryType() && oneIn(draft.random, 25);
@@ -133,6 +136,7 @@ export function selectionSet(draft: Draft, type: GraphQLObjectType, scope: Scope
   const parts: string[] = [];
   const count = draft.room <= 0 ? 1 : 1 + random.below(manner.breadth);
   const isSubscription = type === draft.schema.getSubscriptionType();
+  const isSingle = type === draft.schema.getMutationType() && oneIn(random, 2);
   for (let at = 0; at < count; at += 1) {
     const part = weighted<Part>(random, [
       [manner.fragment * 2, 'field'],
@@ -147,7 +151,7 @@ export function selectionSet(draft: Draft, type: GraphQLObjectType, scope: Scope
     else if (part === 'spread' && depth > -2)
       parts.push(spread(draft, type, scope, depth - 1) ?? '__typename');
     else parts.push(fieldText(draft, random.pick(fields), scope, depth));
-    if (isSubscription && !draft.fault(6)) break;
+    if (isSingle || (isSubscription && !draft.fault(6))) break;
   }
   return `{ ${parts.join(random.pick([' ', ' ', ', ', '\n', ' # }\n']))} }`;
 }

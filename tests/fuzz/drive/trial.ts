@@ -1,0 +1,145 @@
+import type { Case, Verdict } from '../case.ts';
+import { judge } from '../oracle/oracle.ts';
+import type { World } from '../world.ts';
+import type { Reply } from './client.ts';
+import { compare, type Difference } from './compare.ts';
+import { holdsMade, shown } from './match.ts';
+import { isStream, read } from './reading.ts';
+import type { Stage } from './stage.ts';
+import { requestOf, type Way } from './ways.ts';
+
+/** A case that goes a way. */
+export interface Sending {
+  readonly test: Case;
+  readonly way: Way;
+}
+
+/** A case that was answered otherwise than it should have been. */
+export interface Finding extends Difference, Sending {
+  /** Another way, whose answer is not the same. */
+  readonly other?: Way;
+}
+
+export interface Tried {
+  readonly verdict: Verdict;
+  /** Undefined where no whole answer came. */
+  readonly reply: Reply | undefined;
+  readonly differences: readonly Difference[];
+}
+
+let requests = 0;
+
+async function send(
+  stage: Stage,
+  test: Case,
+  way: Way,
+  verdict: Verdict,
+  idempotencyKey: string | undefined,
+) {
+  requests += 1;
+  const requestId = `fuzz-${requests}`;
+  const { origin, world, client } = stage;
+  const credentials = world.headersOf(test.caller);
+  const leaveStream = verdict.kind === 'subscription';
+  const request = requestOf(way, test, { origin, credentials, requestId, idempotencyKey, leaveStream });
+  return { requestId, reply: await client.send(request) };
+}
+
+/** Whether execution began: then the answer of a mutation is stored under its key. */
+const wasExecuted = (reply: Reply) => read(reply).data !== undefined;
+
+const statusAndText = ({ status, text }: Reply) => `${status} ${text}`;
+
+/** What is wrong with the answer to the same request again, under the same key. */
+function replayDifference(verdict: Verdict, first: Reply, second: Reply): Difference | undefined {
+  const stored = verdict.kind === 'mutation' && wasExecuted(first);
+  const replayed = second.headers['idempotency-replayed'];
+  // Whoever lacks a scope for any part of it is not shown what is stored (contract section 6). An error came before that.
+  const failed = stored && read(first).errors.length > 0;
+  if (failed && second.status === 403 && replayed === undefined) return undefined;
+  const wanted = stored ? 'true' : undefined;
+  if (replayed !== wanted)
+    return {
+      kind: 'Idempotency-Replayed',
+      expected: shown(wanted),
+      got: `${shown(replayed)} ${shown(second.text)}`,
+    };
+  const same = statusAndText(first) === statusAndText(second);
+  if (verdict.kind !== 'mutation' || isStream(first) !== isStream(second) || same) return undefined;
+  return { kind: 'replay', expected: shown(statusAndText(first)), got: shown(statusAndText(second)) };
+}
+
+async function sendAndCompare(
+  stage: Stage,
+  test: Case,
+  way: Way,
+  verdict: Verdict,
+): Promise<Omit<Tried, 'verdict'>> {
+  const key = way.keyed ? `fuzz-${crypto.randomUUID()}` : undefined;
+  const { reply, requestId } = await send(stage, test, way, verdict, key);
+  const differences = compare(verdict, way, reply, requestId);
+  if (key === undefined || differences.length > 0 || verdict.kind === 'subscription')
+    return { reply, differences };
+  if (reply.headers['idempotency-replayed'] !== undefined)
+    return { reply, differences: [{ kind: 'Idempotency-Replayed', expected: 'none', got: 'one' }] };
+  const again = await send(stage, test, way, verdict, key);
+  const replay = replayDifference(verdict, reply, again.reply);
+  return { reply, differences: replay === undefined ? [] : [replay] };
+}
+
+/** What the tables hold, in no order. When a session was last seen is no part of it: to be asked is to be seen. */
+const stateOf = ({ snapshot }: World): string =>
+  JSON.stringify(
+    Object.values(snapshot).map((rows: readonly object[]) =>
+      rows.map((row) => JSON.stringify({ ...row, lastSeenAt: undefined })).sort(),
+    ),
+  );
+
+const NO_VERDICT: Verdict = { answer: undefined, refusals: [], cost: undefined, kind: undefined };
+
+/** What the oracle says of a case, before it is sent. It may be the one that fails. */
+export function judged(world: World, test: Case): Tried {
+  try {
+    return { verdict: judge(world, test), reply: undefined, differences: [] };
+  } catch (error) {
+    const got = error instanceof Error ? (error.stack ?? error.message) : String(error);
+    const differences = [{ kind: 'no verdict', expected: 'a verdict of the oracle', got }];
+    return { verdict: NO_VERDICT, reply: undefined, differences };
+  }
+}
+
+/** Sends a case one way, and says what is wrong with what came of it. After a mutation the data is read anew. */
+export async function tryWay(stage: Stage, test: Case, way: Way, known?: Verdict): Promise<Tried> {
+  const { world } = stage;
+  const told = known === undefined ? judged(world, test) : undefined;
+  if (told !== undefined && told.differences.length > 0) return told;
+  const verdict = known ?? told?.verdict ?? NO_VERDICT;
+  try {
+    const tried = await sendAndCompare(stage, test, way, verdict);
+    if (verdict.kind !== 'mutation') return { verdict, ...tried };
+    const before = stateOf(world);
+    await world.refresh();
+    const changes = verdict.answer !== undefined && verdict.answer.data !== null;
+    if ((changes && way.method === 'POST') || stateOf(world) === before) return { verdict, ...tried };
+    const changed = { kind: 'all or nothing', expected: 'nothing is changed', got: shown(tried.reply?.text) };
+    return { verdict, ...tried, differences: [...tried.differences, changed] };
+  } catch (error) {
+    const hang = { kind: 'no answer', expected: 'an answer', got: String(error) };
+    return { verdict, reply: undefined, differences: [hang] };
+  }
+}
+
+/** What an answer says, where it must be the same whichever way it came; undefined where the contract leaves a choice. */
+function saidBy({ verdict: { answer, refusals }, reply }: Tried): string | undefined {
+  if (reply === undefined || refusals.length > 1 || holdsMade(answer?.data)) return undefined;
+  if (answer?.data === null || answer?.errors.some(({ oneOf }) => oneOf.length > 1)) return undefined;
+  const { json, errors } = read(reply);
+  return errors.some(({ code }) => code === 'BAD_REQUEST') ? undefined : json;
+}
+
+/** What two ways tell differently of one case, messages and places in the document included. */
+export function disagreement(one: Tried, another: Tried): Difference | undefined {
+  const [a, b] = [saidBy(one), saidBy(another)];
+  if (a === undefined || b === undefined || a === b) return undefined;
+  return { kind: 'two ways', expected: shown(a), got: shown(b) };
+}

@@ -1,0 +1,55 @@
+/**
+ * Random operations against the service as it ships, beside what the contract says of them: `npm run test:fuzz -- --help`.
+ * It exits with 1 where an answer differs, with 2 for wrong options.
+ */
+import { Command, InvalidArgumentError } from 'commander';
+import { watchCoverage } from './drive/coverage.ts';
+
+interface Options {
+  readonly seconds?: number;
+  readonly count?: number;
+  readonly seed: number;
+  readonly from: number;
+  readonly reports: number;
+  readonly coverage: boolean;
+}
+
+const DEFAULT_SECONDS = 60;
+
+function wholeNumber(text: string): number {
+  if (!/^\d{1,10}$/.test(text)) throw new InvalidArgumentError('It must be a whole number.');
+  return Number(text);
+}
+
+const { PROPERTY_SEED = '' } = process.env;
+const defaultSeed = PROPERTY_SEED === '' ? Math.floor(Math.random() * 2 ** 32) : Number(PROPERTY_SEED);
+
+const options = new Command('npm run test:fuzz --')
+  .description(
+    'Compares the service with the contract on random operations; on PostgreSQL where DATABASE_URL is set.',
+  )
+  .option('--seconds <n>', `for so long; ${DEFAULT_SECONDS} without a count`, wholeNumber)
+  .option('--count <n>', 'so many cases', wholeNumber)
+  .option('--seed <n>', 'the seed of the run, of 32 bits', wholeNumber, defaultSeed)
+  .option('--from <n>', 'the number of the first case', wholeNumber, 0)
+  .option('--reports <n>', 'end after so many differences', wholeNumber, 1)
+  .option('--coverage', 'also tell which lines no operation reached', false)
+  .exitOverride((error) => process.exit(error.exitCode === 0 ? 0 : 2))
+  .parse()
+  .opts<Options>();
+
+const seconds = options.seconds ?? (options.count === undefined ? DEFAULT_SECONDS : Number.POSITIVE_INFINITY);
+const missed = options.coverage ? await watchCoverage() : undefined;
+// What is noted is what is imported from here on.
+const { fuzz } = await import('./fuzz.ts');
+const print = (text: string) => void process.stdout.write(`${text}\n`);
+const { tally, differences } = await fuzz({
+  ...options,
+  count: options.count ?? Number.POSITIVE_INFINITY,
+  seconds,
+  print,
+});
+print(`Seed ${options.seed}. ${tally}`);
+if (missed !== undefined) print(await missed());
+print(differences === 0 ? 'No difference.' : `${differences} differences.`);
+process.exit(differences === 0 ? 0 : 1);
