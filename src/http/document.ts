@@ -13,6 +13,7 @@ import { withoutStacks } from '../graphql/without-stacks.ts';
 import { createDeprecations } from './deprecations.ts';
 import { checkText, type OperationLimits } from './operation-limits/limits.ts';
 import { scanText } from './operation-limits/scan.ts';
+import { subscriptionConditions } from './subscription-conditions.ts';
 import { type Variables, variableErrors } from './variables.ts';
 
 /** Enough to mend a document by; each costs time and a line of the answer. */
@@ -35,20 +36,6 @@ function parseDocument(query: string, maxTokens: number): DocumentNode {
     if (!(error instanceof GraphQLError)) throw error;
     Object.assign(error.extensions, { code: 'GRAPHQL_PARSE_FAILED' });
     throw error;
-  }
-}
-
-/** The errors of a document. A rule of graphql-js throws where a condition at the root of a subscription cannot be known. */
-function mistakesIn(
-  ...[schema, document, rules, options]: Parameters<typeof validate>
-): readonly GraphQLError[] {
-  try {
-    return validate(schema, document, rules, options);
-  } catch (error) {
-    if (!(error instanceof GraphQLError)) throw error;
-    return [
-      new GraphQLError('The root of a subscription takes no condition.', { nodes: error.nodes ?? null }),
-    ];
   }
 }
 
@@ -78,7 +65,10 @@ export function createDocuments({ schema, introspection, limits }: DocumentsOpti
     validate(document: DocumentNode, query: string): readonly GraphQLError[] {
       if (isValid.has(document)) return [];
       const options = { maxErrors: MAX_ERRORS, hideSuggestions: !introspection };
-      const errors = withoutStacks(() => mistakesIn(schema, document, rules, options));
+      const errors = withoutStacks(() => {
+        const conditions = subscriptionConditions(document);
+        return conditions.length > 0 ? conditions : validate(schema, document, rules, options);
+      });
       for (const { extensions } of errors) Object.assign(extensions, { code: 'GRAPHQL_VALIDATION_FAILED' });
       if (errors.length > 0) return errors;
       isValid.add(document);

@@ -8,6 +8,8 @@ describe('A condition at the root of a subscription', () => {
     ['subscription ($v: Boolean!) { postCreated @skip(if: $v) { id } }', { v: false }],
     ['subscription ($v: Boolean!) { ... @include(if: $v) { postCreated { id } } }', { v: true }],
     ['subscription { postCreated @include { id } }', {}],
+    ['subscription { ... @skip(if: true) { postCreated { id } } }', {}],
+    ['subscription { ...F } fragment F on Subscription { postCreated @include(if: false) { id } }', {}],
   ])('is refused by validation before the stream opens: %s', async (query, variables) => {
     const { key } = await app.account();
     const headers = { accept: 'text/event-stream' };

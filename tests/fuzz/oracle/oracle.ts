@@ -1,7 +1,12 @@
 import {
+  type DefinitionNode,
+  type DocumentNode,
   GraphQLError,
   getVariableValues,
+  Kind,
   MaxIntrospectionDepthRule,
+  type OperationDefinitionNode,
+  type SelectionSetNode,
   specifiedRules,
   validate,
 } from 'graphql';
@@ -51,8 +56,30 @@ class Findings {
 const isIntrospection = (asked: ToExecute) =>
   rootFields(asked).every(({ name }) => ['__typename', '__schema', '__type'].includes(name.value));
 
+const isSubscription = (node: DefinitionNode): node is OperationDefinitionNode =>
+  node.kind === Kind.OPERATION_DEFINITION && node.operation === 'subscription';
+
+/** Whether something of a root is there on a condition. Fragments in a circle are wrong for that. */
+function isConditional(document: DocumentNode, { selections }: SelectionSetNode, depth = 0): boolean {
+  return selections.some((selection) => {
+    if (selection.directives?.some(({ name }) => ['skip', 'include'].includes(name.value))) return true;
+    if (selection.kind === Kind.FIELD || depth > 20) return false;
+    if (selection.kind === Kind.INLINE_FRAGMENT)
+      return isConditional(document, selection.selectionSet, depth + 1);
+    const name = selection.name.value;
+    return document.definitions.some(
+      (node) =>
+        node.kind === Kind.FRAGMENT_DEFINITION &&
+        node.name.value === name &&
+        isConditional(document, node.selectionSet, depth + 1),
+    );
+  });
+}
+
 /** What is wrong with the document. A rule of graphql-js throws where a subscription has conditions at its root. */
 function mistakes({ document }: ToExecute): readonly GraphQLError[] {
+  if (document.definitions.some((node) => isSubscription(node) && isConditional(document, node.selectionSet)))
+    return [new GraphQLError('a condition at the root')];
   try {
     return validate(SCHEMA, document, specifiedRules);
   } catch (error) {
