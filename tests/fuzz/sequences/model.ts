@@ -191,9 +191,15 @@ export function* explain(
     const nothing = mayHaveTaken(state, limits, asked);
     yield nothing;
     // A stored answer is given out, not committed again.
-    if (standing === 'valid' && isUnknown(answer)) {
-      const { last: _, ...done } = executed(nothing, sent, move);
-      yield done;
-    }
+    if (standing !== 'valid' || storedFor(state, sent) !== undefined) continue;
+    const { last, ...done } = executed(nothing, sent, move);
+    // The answer of a mutation that failed is stored by itself: 503 does not say whether that was done.
+    if (isUnknown(answer) || (last !== undefined && 'problems' in last.result)) yield done;
   }
+}
+
+/** What is stored under the key of a mutation, if it has one. */
+function storedFor(state: State, { credential, operation }: Sent): Stored | undefined {
+  if (operation.kind === 'query' || operation.idempotencyKey === undefined) return undefined;
+  return state.stored[slotOf(credential, operation.idempotencyKey)];
 }
