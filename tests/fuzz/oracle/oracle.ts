@@ -127,6 +127,8 @@ export function judge(world: World, test: Case): Verdict {
   if (tooLongName) findings.must(limit('COMPLEXITY_LIMIT'));
   if (document === undefined) {
     findings.must(NOT_PARSED);
+    // A fragment within itself shows before the text is parsed.
+    findings.may(NOT_VALID);
     findings.may(...perhaps.map(limit));
     return anonymous ? only(UNAUTHENTICATED) : findings.verdict(undefined);
   }
