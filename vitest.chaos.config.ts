@@ -1,3 +1,4 @@
+import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
 
 if (!process.env.DATABASE_URL) {
@@ -8,6 +9,8 @@ if (!process.env.DATABASE_URL) {
 
 /** Instances killed and connections cut, at random and for a minute or two: one after the other. */
 export default defineConfig({
+  // As in vitest.config.ts: one copy of graphql-js.
+  resolve: { alias: [{ find: /^graphql$/, replacement: fileURLToPath(import.meta.resolve('graphql')) }] },
   test: {
     include: ['tests/chaos/**/*.test.ts'],
     pool: 'forks',
