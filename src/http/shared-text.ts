@@ -13,10 +13,16 @@ export function sharedText(
   const bucket = { name: 'makings', policy: MAKINGS };
   const buckets = memoryBuckets(clock, 1);
   let last: Promise<string> | undefined;
+  let making = false;
   return async () => {
+    // Those who ask at the same moment share one, or a burst of them would hold up the process.
+    if (making && last !== undefined) return last;
     const { allowed } = await buckets.take(bucket);
-    if (last === undefined || allowed) {
-      const made = make();
+    if (last === undefined || (allowed && !making)) {
+      making = true;
+      const made = make().finally(() => {
+        making = false;
+      });
       last = made;
       made.catch(() => {
         if (last === made) last = undefined;
