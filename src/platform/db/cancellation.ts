@@ -10,6 +10,7 @@ export class Cancellation {
   #cancelled = false;
   #closed = false;
   #undecided = false;
+  #received = 0;
   readonly #meter: ReceivedMeter | undefined;
   /** Whose work it is, as far as turns go: an account or, without one, an address. */
   readonly owner: string | undefined;
@@ -24,11 +25,17 @@ export class Cancellation {
    * What is committed, or may be, is taken whatever it is.
    */
   receive(bytes: number): boolean {
+    this.#received += bytes;
     if (this.#meter === undefined || this.#closed || this.#undecided) return true;
     const verdict = this.#meter.receive(bytes);
     // The statement that runs is let end: it has sent what is counted, and to cancel it takes another connection.
     if (verdict !== 'go on') this.#cancelled = true;
     return verdict !== 'stop';
+  }
+
+  /** The bytes that the database has sent for the work. */
+  get received(): number {
+    return this.#received;
   }
 
   get cancelled(): boolean {

@@ -38,6 +38,9 @@ export interface Database extends Queryable {
 interface Loan {
   readonly client: pg.PoolClient;
   readonly place: Place;
+  readonly cancellation: Cancellation | undefined;
+  /** What its work had received when it got the connection. */
+  readonly receivedBefore: number;
 }
 
 const CONNECT_TIMEOUT_MS = 5_000;
@@ -112,22 +115,23 @@ export function connectDatabase(kind: Database['kind'], server: DatabaseServer, 
     try {
       const client = connection ?? (await connectClient());
       lendFor(client, cancellation);
-      return { client, place };
+      return { client, place, cancellation, receivedBefore: cancellation?.received ?? 0 };
     } catch (error) {
       const reason = toDatabaseError(error);
       line.refuseAll(reason);
-      line.leave(place);
+      line.leave(place, 0);
       throw reason;
     }
   }
 
-  function giveBack({ client, place }: Loan, error?: Error): void {
+  function giveBack({ client, place, cancellation, receivedBefore }: Loan, error?: Error): void {
     lendFor(client, undefined);
+    const bytes = (cancellation?.received ?? 0) - receivedBefore;
     // Those who wait at the pool itself, as Prisma's client does, come first: they would wait for ever otherwise.
     const handsOver = error === undefined && pool.waitingCount === 0 && isOpen(client);
-    if (handsOver && line.leave(place, client)) return;
+    if (handsOver && line.leave(place, bytes, client)) return;
     client.release(error);
-    if (!handsOver) line.leave(place);
+    if (!handsOver) line.leave(place, bytes);
   }
 
   function run<Row>(

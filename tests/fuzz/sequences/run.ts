@@ -14,6 +14,8 @@ export interface SequencesOptions {
   readonly database: Place;
   /** The most moves of a sequence. */
   readonly longest?: number;
+  /** Whether the network between the second instance and its servers fails, too. */
+  readonly storms?: boolean;
 }
 
 export interface SequencesReport {
@@ -46,6 +48,7 @@ export async function runSequences({
   seed,
   database,
   longest = LONGEST,
+  storms = true,
 }: SequencesOptions): Promise<SequencesReport> {
   const world = await openWorld(database);
   const moves: Record<string, number> = {};
@@ -53,7 +56,10 @@ export async function runSequences({
   const countIn = (counts: Record<string, number>) => (what: string) => {
     counts[what] = (counts[what] ?? 0) + 1;
   };
-  const weather = { database: world.wire !== undefined, redis: world.redisWire !== undefined };
+  const weather = {
+    database: storms && world.wire !== undefined,
+    redis: storms && world.redisWire !== undefined,
+  };
   const startMs = performance.now();
   const endMs = startMs + (seconds ?? Number.POSITIVE_INFINITY) * 1_000;
   const most = count ?? (seconds === undefined ? 1 : Number.POSITIVE_INFINITY);

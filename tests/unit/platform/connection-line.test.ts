@@ -17,7 +17,7 @@ describe('The line for the connections of a pool', () => {
       const cancellation = new Cancellation(undefined, owner);
       const done = line.wait(cancellation).then(({ place, connection }) => {
         order.push(connection === undefined ? name : `${name} on ${connection}`);
-        line.leave(place, connection);
+        line.leave(place, 0, connection);
       });
       return { cancellation, done };
     };
@@ -35,7 +35,7 @@ describe('The line for the connections of a pool', () => {
       wait('new 1'),
       wait('new 2'),
     ];
-    line.leave(first);
+    line.leave(first, 0);
     await Promise.all(waiting.map(({ done }) => done));
     expect(order).toEqual(['new 1', 'new 2', 'light', 'heavy 1', 'heavy 2']);
   });
@@ -43,7 +43,7 @@ describe('The line for the connections of a pool', () => {
   it('counts what is used while it is held', () => {
     const { use, line, first } = fullLine();
     expect(use.of('first')).toBe(0);
-    line.leave({ ...first, sinceMs: first.sinceMs - HEAVY_MS });
+    line.leave({ ...first, sinceMs: first.sinceMs - HEAVY_MS }, 0);
     expect(use.of('first')).toBeGreaterThan(HEAVY_MS / 2);
     expect(use.of('first', performance.now() + 2 * HEAVY_MS)).toBeLessThan(1);
   });
@@ -51,10 +51,20 @@ describe('The line for the connections of a pool', () => {
   it('hands the connection on with the place', async () => {
     const { line, first, order, wait } = fullLine();
     const waiting = [wait('one'), wait('two')];
-    expect(line.leave(first, 'the connection')).toBe(true);
+    expect(line.leave(first, 0, 'the connection')).toBe(true);
     await Promise.all(waiting.map(({ done }) => done));
     expect(order).toEqual(['one on the connection', 'two on the connection']);
-    expect(line.leave(line.enter('three') as Place, 'the connection')).toBe(false);
+    expect(line.leave(line.enter('three') as Place, 0, 'the connection')).toBe(false);
+  });
+
+  it('counts what comes over it, and nothing of what the process does meanwhile', () => {
+    const { use, line, first } = fullLine();
+    const endMs = performance.now() + 50;
+    while (performance.now() < endMs);
+    line.leave(first, 0);
+    expect(use.of('first')).toBe(0);
+    line.leave(line.enter('second') as Place, 8 * 1_048_576);
+    expect(use.of('second')).toBeGreaterThan(20);
   });
 
   it('lets go of work that is called off, and gives its turn to the next', async () => {
@@ -63,7 +73,7 @@ describe('The line for the connections of a pool', () => {
     const two = wait('two');
     one.cancellation.cancel();
     await expect(one.done).rejects.toMatchObject({ kind: 'timeout' });
-    line.leave(first);
+    line.leave(first, 0);
     await two.done;
     expect(order).toEqual(['two']);
     expect(line.enter(undefined)).toBeDefined();
@@ -76,7 +86,7 @@ describe('The line for the connections of a pool', () => {
     const results = Promise.allSettled(waiting.map(({ done }) => done));
     line.refuseAll(gone);
     expect(await results).toEqual(waiting.map(() => ({ status: 'rejected', reason: gone })));
-    line.leave(first);
+    line.leave(first, 0);
     expect(line.enter('three')).toBeDefined();
     expect(line.enter('four')).toBeUndefined();
   });
