@@ -127,8 +127,8 @@ export function judge(world: World, test: Case): Verdict {
   if (tooLongName) findings.must(limit('COMPLEXITY_LIMIT'));
   if (document === undefined) {
     findings.must(NOT_PARSED);
-    // A fragment within itself shows before the text is parsed.
-    findings.may(NOT_VALID);
+    // What a look at the text shows may be told before it is parsed: the limits, a fragment within itself.
+    findings.may(NOT_VALID, limit('COMPLEXITY_LIMIT'), limit('DEPTH_LIMIT'));
     findings.may(...perhaps.map(limit));
     return anonymous ? only(UNAUTHENTICATED) : findings.verdict(undefined);
   }
