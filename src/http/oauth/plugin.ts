@@ -5,7 +5,6 @@ import { ApiError } from '../../graphql/errors.ts';
 import type { Logger } from '../../platform/log.ts';
 import { addressKey } from '../client-address.ts';
 import { jsonResponse } from '../error-response.ts';
-import { createGate, inTurn } from '../gate.ts';
 import { badRequest } from '../json-body.ts';
 import type { HttpResponse } from '../plain-http.ts';
 import type { RateLimiter } from '../rate-limit/limiter.ts';
@@ -36,9 +35,6 @@ export interface OAuthPluginOptions {
   readonly log: Logger;
 }
 
-/** To begin one takes milliseconds of this process, and anybody may: a burst of them must let others in between. */
-const SIGN_INS = { atATime: 2, waiting: 1_000 };
-
 /** Marks the requests to OAuth's routes, so that whatever refuses them does it in OAuth's form. */
 export function useOAuthErrors(): HttpPlugin {
   return {
@@ -51,7 +47,6 @@ export function useOAuthErrors(): HttpPlugin {
 /** The routes of OAuth 2.0 (contract section 3): the library's, and what it leaves to us. */
 export function useOAuth(options: OAuthPluginOptions): HttpPlugin {
   const { issuer, keys, calls, endpoints, interactions, limiter, policy, log } = options;
-  const inTurns = inTurn(createGate(SIGN_INS.atATime, SIGN_INS.waiting));
 
   /** Each sign-in begins with a row in the database, for anybody who asks: an address gets so many. */
   async function limitPages({ clientAddress }: RequestState): Promise<void> {
@@ -66,8 +61,7 @@ export function useOAuth(options: OAuthPluginOptions): HttpPlugin {
     const browser = knownBrowser(request);
     query.set(BROWSER, browser.hash);
     query.set(ADDRESS, Buffer.from(hashId(addressKey(state.clientAddress))).toString('base64url'));
-    const target = `${pathname}?${query}`;
-    const { response } = await inTurns(() => calls.call(provider, { request, state, target }));
+    const { response } = await calls.call(provider, { request, state, target: `${pathname}?${query}` });
     if (browser.setCookie !== undefined) response.headers.append('set-cookie', browser.setCookie);
     return response;
   }
