@@ -4,7 +4,9 @@
  * always the same.
  */
 import { setPriority } from 'node:os';
+import { type Flood, flood } from './anonymous/flood.ts';
 import { ANONYMOUS, type AnonymousRequest } from './anonymous/requests.ts';
+import { Statuses } from './anonymous/statuses.ts';
 import { PRODUCT, startContestant } from './contestants.ts';
 import { openWorkspace } from './data/workspace.ts';
 import { withCleanup } from './harness/cleanup.ts';
@@ -29,35 +31,10 @@ const TURNS = quick ? 1 : 3;
 const MAX_RATIO = 10;
 const FIRST = -15;
 
-/** How often each status was answered. */
-class Statuses {
-  readonly #counts = new Map<number, number>();
-  readonly add = (status: number): void => {
-    this.#counts.set(status, (this.#counts.get(status) ?? 0) + 1);
-  };
-
-  static sum(all: readonly Statuses[]): Statuses {
-    const sum = new Statuses();
-    for (const statuses of all)
-      for (const [status, count] of statuses.#counts) sum.#counts.set(status, sum.of(status) + count);
-    return sum;
-  }
-
-  of(status: number): number {
-    return this.#counts.get(status) ?? 0;
-  }
-
-  toString(): string {
-    const entries = [...this.#counts].toSorted(([a], [b]) => a - b);
-    return entries.map(([status, count]) => `${status}: ${count}`).join(', ');
-  }
-}
-
 interface Beside {
   readonly keyed: Load;
   readonly keyedStatuses: Statuses;
-  readonly flood: Load;
-  readonly floodStatuses: Statuses;
+  readonly flooded: Flood;
 }
 
 await withCleanup(async (cleanup) => {
@@ -73,19 +50,12 @@ await withCleanup(async (cleanup) => {
 
   async function beside({ bytes }: AnonymousRequest): Promise<Beside> {
     const keyedStatuses = new Statuses();
-    const floodStatuses = new Statuses();
-    const [keyed, flood] = await Promise.all([
-      openLoop({ ...query, durationMs: BESIDE_MS, check: keyedStatuses.add }),
-      openLoop({
-        port,
-        requests: [bytes],
-        connections: FLOOD_CONNECTIONS,
-        perSecond: FLOOD_PER_SECOND,
-        durationMs: BESIDE_MS,
-        check: floodStatuses.add,
-      }),
+    const durationMs = BESIDE_MS;
+    const [keyed, flooded] = await Promise.all([
+      openLoop({ ...query, durationMs, check: keyedStatuses.add }),
+      flood({ port, bytes, connections: FLOOD_CONNECTIONS, perSecond: FLOOD_PER_SECOND, durationMs }),
     ]);
-    return { keyed, keyedStatuses, flood, floodStatuses };
+    return { keyed, keyedStatuses, flooded };
   }
 
   await closedLoop({ ...query, durationMs: WARM_UP_MS });
@@ -97,8 +67,8 @@ await withCleanup(async (cleanup) => {
   for (const request of Array.from({ length: TURNS }, () => ANONYMOUS).flat()) {
     alone.push(await openLoop({ ...query, durationMs: ALONE_MS }));
     measured.push({ name: request.name, ...(await beside(request)) });
-    const { keyed, keyedStatuses, floodStatuses } = measured.at(-1) as Beside;
-    progress(`${request.name}: p99 ${figure(keyed.p99Ms)} ms; ${keyedStatuses}; ${floodStatuses}`);
+    const { keyed, keyedStatuses, flooded } = measured.at(-1) as Beside;
+    progress(`${request.name}: p99 ${figure(keyed.p99Ms)} ms; ${keyedStatuses}; ${flooded.statuses}`);
   }
 
   const p99Alone = median(alone.map(({ p99Ms }) => p99Ms));
@@ -109,8 +79,8 @@ await withCleanup(async (cleanup) => {
     const keyedStatuses = Statuses.sum(turns.map((turn) => turn.keyedStatuses));
     return [
       name,
-      median(turns.map(({ flood }) => flood.perSecond)).toFixed(0),
-      `${Statuses.sum(turns.map((turn) => turn.floodStatuses))}`,
+      median(turns.map(({ flooded }) => flooded.perSecond)).toFixed(0),
+      `${Statuses.sum(turns.map((turn) => turn.flooded.statuses))}`,
       figure(median(turns.map(({ keyed }) => keyed.p50Ms))),
       figure(p99Ms),
       `${figure(ratio)}${ratio <= MAX_RATIO ? '' : ' (!)'}`,

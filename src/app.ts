@@ -1,5 +1,4 @@
 import type { GraphQLSchema } from 'graphql';
-import { createYoga } from 'graphql-yoga';
 import packageJson from '../package.json' with { type: 'json' };
 import { createCredentials } from './auth/credentials.ts';
 import { createAuthority } from './auth/oauth/authority.ts';
@@ -12,18 +11,14 @@ import { createPostFeed } from './events/feed.ts';
 import { connectNotifications } from './events/notifications.ts';
 import { useAccessLog } from './http/access-log.ts';
 import { useAuthentication } from './http/authentication.ts';
-import { corsFor } from './http/cors.ts';
 import { useDeprecationReport } from './http/deprecation-report.ts';
-import { createEngine } from './http/engine.ts';
-import { useExecution } from './http/execution.ts';
-import { createFront } from './http/front.ts';
+import { createFastPath } from './http/fast-path.ts';
 import { createGate, inTurn } from './http/gate.ts';
-import { useGraphqlParams } from './http/graphql-params.ts';
-import type { SocketFront } from './http/node-server.ts';
+import { useGraphqlPath } from './http/graphql-params.ts';
+import type { SocketFastPath } from './http/node-server.ts';
 import { createOAuth } from './http/oauth/oauth.ts';
 import { isOAuthPath } from './http/oauth/paths.ts';
 import { useOAuthErrors } from './http/oauth/plugin.ts';
-import { useOperation } from './http/operation.ts';
 import { PendingResponses } from './http/pending-responses.ts';
 import { asResponse } from './http/plain-http.ts';
 import { createRateLimiter } from './http/rate-limit/limiter.ts';
@@ -32,15 +27,7 @@ import { memoryBuckets } from './http/rate-limit/store.ts';
 import { useRateLimit } from './http/rate-limit.ts';
 import { createReadiness } from './http/readiness.ts';
 import { useRequestId } from './http/request-id.ts';
-import {
-  type Arrival,
-  forYoga,
-  type HttpPlugin,
-  newRequestState,
-  type OperationContext,
-  type ServerContext,
-} from './http/request-state.ts';
-import { createResponder, useResponse } from './http/respond.ts';
+import { type Arrival, type HttpPlugin, newRequestState } from './http/request-state.ts';
 import { useResponseHeaders } from './http/response-headers.ts';
 import { useGraphiqlPage } from './http/routes/graphiql.ts';
 import { useHealth } from './http/routes/health.ts';
@@ -51,6 +38,7 @@ import { createOriginCheck } from './http/same-origin.ts';
 import { createStreamMetrics } from './http/stream-metrics.ts';
 import { createTransport } from './http/transport.ts';
 import { useWellFormed } from './http/well-formed.ts';
+import { createYogaServer } from './http/yoga.ts';
 import { createOperations } from './operations.ts';
 import { type Clock, systemClock } from './platform/clock.ts';
 import { type Config, ownOrigin } from './platform/config.ts';
@@ -89,13 +77,13 @@ export interface AppOptions {
 
 /** The service without a socket. */
 export interface App {
-  /** Answers a request of the Fetch API. */
-  fetch(request: Request): Promise<Response>;
+  /** Answers a request of the Fetch API, by the way that the same request takes from a socket. */
+  fetch(request: Request, arrival?: Arrival): Promise<Response>;
   /** What answers hold until their sockets have taken them. */
   readonly pending: PendingResponses;
-  /** The short way for plain JSON POSTs from a socket. */
-  readonly front: SocketFront;
-  /** The same with what the socket knows: who is at its other end, and what was wrong with the request already. */
+  /** The same for plain requests from a socket. */
+  readonly fastPath: SocketFastPath;
+  /** Yoga's way, for a server that has found the request to be none of the fast path. */
   handle(request: Request, arrival: Arrival): Promise<Response>;
   /** Says where it is reached, which a free port decides. PUBLIC_URL says better. */
   listensAt(origin: string): void;
@@ -152,7 +140,7 @@ export function createApp({
   const notifications = connectNotifications({ database, log, onWake: feed.wake });
   const house = keepHouse(choresOf(config, database), log);
   const anonymous = anonymousCaller(config);
-  const operations = createOperations({
+  const pipeline = createOperations({
     config,
     database,
     log,
@@ -174,7 +162,6 @@ export function createApp({
       notifications.announce();
     },
   });
-  const respond = createResponder({ log, limits: config.operationLimits });
   const transport = createTransport(config, log);
   const plugins: HttpPlugin[] = [
     useRequestId(),
@@ -218,52 +205,29 @@ export function createApp({
       database,
       log,
     }),
-    useGraphqlParams({ path: ENDPOINT, maxBodyBytes: config.maxBodyBytes, log }),
-    useOperation(operations.check),
-    useExecution(operations),
-    useResponse(respond),
+    useGraphqlPath(ENDPOINT, log),
   ];
-  const yoga = createYoga<ServerContext>({
-    schema,
-    graphqlEndpoint: ENDPOINT,
-    logging: false,
-    maskedErrors: false,
-    graphiql: false,
-    landingPage: false,
-    multipart: false,
-    maxRequestBodySize: false,
-    parserAndValidationCache: false,
-    // Yoga answers any address that ends so, and can only be told another end: no request line holds this one.
-    healthCheckEndpoint: '\n',
-    cors: corsFor(config.corsOrigins),
-    context: (initial) => operations.contextOf(initial as unknown as OperationContext),
-    plugins: plugins.map(forYoga),
-  });
-
-  const engine = createEngine({ schema, ...operations });
-  const front = createFront({
-    engine,
-    plugins,
-    respond,
-    path: ENDPOINT,
-    corsOrigins: config.corsOrigins,
-    log,
-  });
+  const { corsOrigins } = config;
+  const yoga = createYogaServer({ schema, endpoint: ENDPOINT, plugins, pipeline, corsOrigins });
+  const fastPath = createFastPath({ plugins, pipeline, path: ENDPOINT, corsOrigins, log });
 
   const arrived = (arrival: Arrival = {}) =>
     newRequestState({ nowMs: clock.now(), ...arrival, hold: arrival.hold ?? pending.hold() });
 
   return {
     pending,
-    async fetch(request) {
-      const state = arrived();
-      const fields = Object.fromEntries(request.headers);
-      const { pathname, search } = new URL(request.url);
+    async fetch(request, arrival) {
+      const state = arrived({ gone: request.signal, ...arrival });
+      const { host, pathname, search } = new URL(request.url);
+      const fields = { host, ...Object.fromEntries(request.headers) };
       try {
-        if (!front.takes(request.method, pathname + search, fields))
-          return await yoga.handleRequest(request, { state });
+        if (!fastPath.takes(request.method, pathname + search, fields)) {
+          const response = await yoga.handleRequest(request, { state });
+          // A server leaves the body of an answer to HEAD out (RFC 9110 section 9.3.2).
+          return request.method === 'HEAD' ? new Response(null, response) : response;
+        }
         const body = new Uint8Array(await request.arrayBuffer());
-        const response = await front.answer(
+        const response = await fastPath.answer(
           { method: request.method, target: pathname + search, fields, body },
           state,
         );
@@ -272,11 +236,12 @@ export function createApp({
         state.hold.release();
       }
     },
-    front: {
-      takes: front.takes,
-      answer: async (plain, arrival) => front.answer(plain, arrived(arrival)),
+    fastPath: {
+      takes: fastPath.takes,
+      answer: async (plain, arrival) => fastPath.answer(plain, arrived(arrival)),
     },
-    handle: async (request, arrival) => yoga.handleRequest(request, { state: arrived(arrival) }),
+    handle: async (request, arrival) =>
+      yoga.handleRequest(request, { state: arrived({ gone: request.signal, ...arrival }) }),
     listensAt(listening) {
       origin = config.publicUrl ?? listening;
     },

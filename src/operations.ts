@@ -1,9 +1,9 @@
-import type { ExecutionArgs, ExecutionResult, GraphQLSchema } from 'graphql';
+import type { GraphQLSchema } from 'graphql';
 import type { Credentials } from './auth/credentials.ts';
 import type { Passwords } from './auth/password-check.ts';
 import type { Anonymous, Caller } from './auth/principal.ts';
 import type { PostFeed } from './events/feed.ts';
-import type { AnswerPath, Context } from './graphql/context.ts';
+import type { AnswerPath } from './graphql/context.ts';
 import { createAccountCheck } from './http/account-check.ts';
 import { createAnswerBounds } from './http/answer-bounds.ts';
 import { createAskedFields } from './http/asked-fields.ts';
@@ -12,16 +12,17 @@ import { createGate, type Gate } from './http/gate.ts';
 import { createHalfOpenWatch } from './http/half-open.ts';
 import { createIdempotentRunner } from './http/idempotency/idempotent-runner.ts';
 import { createReplayCheck } from './http/idempotency/replay-check.ts';
-import { createOperationCheck, type OperationCheck } from './http/operation.ts';
+import { createOperationCheck } from './http/operation-check.ts';
 import { createOperationLimiter } from './http/operation-limits/cost.ts';
 import type { PendingResponses } from './http/pending-responses.ts';
-import type { OperationContext } from './http/request-state.ts';
+import { createPipeline, type Pipeline } from './http/pipeline.ts';
+import { createResponder } from './http/respond.ts';
 import { createRunner } from './http/runner.ts';
 import type { OriginCheck } from './http/same-origin.ts';
 import { createStreamExpiry } from './http/stream-expiry.ts';
 import { createStreamLimit } from './http/stream-limit.ts';
 import type { StreamMetrics } from './http/stream-metrics.ts';
-import { createSubscriber, openEvents, type Subscriber } from './http/subscription.ts';
+import { createSubscriber, openEvents } from './http/subscription.ts';
 import type { Clock } from './platform/clock.ts';
 import type { Config } from './platform/config.ts';
 import type { Database } from './platform/db/database.ts';
@@ -50,21 +51,12 @@ export interface OperationsOptions {
   readonly onCommit: () => void;
 }
 
-/** The way of an operation: whether it may run, in what context, and how each kind is run. */
-export interface Operations {
-  readonly check: OperationCheck;
-  contextOf(initial: OperationContext): Context;
-  /** Queries and mutations, those with an Idempotency-Key once. */
-  execute(args: ExecutionArgs): Promise<ExecutionResult>;
-  readonly subscribe: Subscriber;
-}
-
 /** So many transactions of mutations at a time: half of the database's connections, so that reads always have the others. */
 const writePlaces = ({ database }: Config) =>
   database.kind === 'postgres' ? Math.max(1, Math.floor(database.poolSize / 2)) : 1;
 
 /** Makes what runs operations, within the limits that the settings give. */
-export function createOperations(options: OperationsOptions): Operations {
+export function createOperations(options: OperationsOptions): Pipeline {
   const { config, database, log, clock, metrics, schema, anonymous, lookAhead, passwords, feed } = options;
   const { eventGate, streamMetrics, pending, checkOrigin, stillValid, shutdown, onCommit } = options;
   const { maxResponseBytes } = config;
@@ -99,7 +91,7 @@ export function createOperations(options: OperationsOptions): Operations {
   metrics.gauge('event_streams_open', 'Event streams that are open.', () => streams.total);
   const paths = metrics.counter(
     'graphql_paths_total',
-    'How often each way to an answer was taken: requests the short way, whole answers, mutations of one statement, root fields read ahead, root fields left to loaders.',
+    'How often each way to an answer was taken: requests on the fast path, whole answers, mutations of one statement, root fields read ahead, root fields left to loaders.',
     ['path'],
   );
   const onPath = (path: AnswerPath) => paths.inc({ path });
@@ -114,31 +106,36 @@ export function createOperations(options: OperationsOptions): Operations {
     bounds: createAnswerBounds({ pending, maxResponseBytes, limits }),
     onCommit,
   });
-  const untilExpiry = createStreamExpiry({
+  const openLease = createStreamExpiry({
     stillValid,
     recheckMs: config.credentialRecheckMs,
     now: clock.now,
     log,
   });
-  return {
+  return createPipeline({
+    schema,
     check: createOperationCheck({
       documents: createDocuments({ schema, introspection: config.introspection, limits }),
       limiter: createOperationLimiter(schema, limits),
       needsAccount: createAccountCheck(askedFields, anonymous),
       checkOrigin,
     }),
-    contextOf(initial) {
-      const { requestId, caller } = initial.state;
+    contextOf(operation, request, state) {
+      const { requestId, caller } = state;
       return {
+        request,
+        state,
+        operation,
         requestId,
         caller: caller as Caller,
         db: database,
+        plans: operation.plans,
         lookAhead,
         maxResponseBytes,
         onPath,
         unitOfWork: undefined,
         passwords,
-        events: () => openEvents(feed, initial, shutdown),
+        events: () => openEvents(feed, request, state, shutdown),
       };
     },
     execute: createIdempotentRunner({
@@ -150,6 +147,17 @@ export function createOperations(options: OperationsOptions): Operations {
       maxResponseBytes,
       replayCheck: createReplayCheck(askedFields),
     }),
-    subscribe: createSubscriber({ runner, eventGate, streams, metrics: streamMetrics, untilExpiry, log }),
-  };
+    subscribe: createSubscriber({
+      runner,
+      eventGate,
+      streams,
+      metrics: streamMetrics,
+      openLease,
+      shutdown,
+      log,
+    }),
+    respond: createResponder(limits),
+    maxBodyBytes: config.maxBodyBytes,
+    log,
+  });
 }

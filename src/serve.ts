@@ -41,7 +41,7 @@ async function prepare(
 export function nodeServerOptions(app: App, config: Config, log: Logger): NodeServerOptions {
   return {
     handle: app.handle,
-    front: app.front,
+    fastPath: app.fastPath,
     pending: app.pending,
     maxBodyBytes: config.maxBodyBytes,
     maxBufferedBodyBytes: config.maxBufferedBodyBytes,

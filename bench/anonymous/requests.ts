@@ -43,7 +43,8 @@ const json = (path: string, body: unknown) =>
 export const ANONYMOUS: readonly AnonymousRequest[] = [
   request('/health/live'),
   request('/health/ready'),
-  request('/metrics'),
+  named('GET /metrics, of this machine', request('/metrics')),
+  named('GET /metrics', request('/metrics', { headers: { 'x-forwarded-for': '203.0.113.7' } })),
   request('/.well-known/oauth-authorization-server'),
   request('/oauth/jwks'),
   request('/oauth/authorize?response_type=code&client_id=nobody&redirect_uri=https://client.example/'),

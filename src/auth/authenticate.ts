@@ -56,7 +56,7 @@ const SEVERAL_COOKIES: Malformed = {
  * another reader of the request might take another one.
  */
 export function presentedCredential(
-  headers: Headers,
+  headers: Pick<Headers, 'get'>,
   apiKeys: readonly string[],
 ): Presented | Malformed | undefined {
   const authorization = headers.get('authorization');

@@ -5,6 +5,7 @@ import type { FeedEvent } from '../events/feed.ts';
 import type { Queryable } from '../platform/db/statement.ts';
 import type { UnitOfWork } from '../platform/db/unit-of-work.ts';
 import { unauthenticated } from './errors.ts';
+import type { OperationPlans } from './operation-plans.ts';
 
 /**
  * The ways that lead to an answer: `fast_path` a request past Yoga's own HTTP handling, `whole_answer` a query that the
@@ -19,6 +20,8 @@ export interface Context {
   readonly caller: Caller;
   /** Whether root fields read their whole selection at once; the loaders do it otherwise. */
   readonly lookAhead: boolean;
+  /** What has been worked out of the operation before. */
+  readonly plans: OperationPlans;
   /** What an answer may have. */
   readonly maxResponseBytes: number;
   /** Called for each way that is taken. */

@@ -15,13 +15,14 @@ import {
 } from 'graphql';
 import type { Context } from './context.ts';
 import { maxJsonBytes } from './max-json-bytes.ts';
+import type { OperationPlans } from './operation-plans.ts';
 import { guardsOf, requireGuards } from './scope-plugin.ts';
 
 /** Writes with one statement, and returns the row as it is then. */
 export type OneStatement = (args: Record<string, unknown>, context: Context) => Promise<object>;
 
 /** A member of the payload: a column of the row, or the name of its type. */
-type Member =
+type PayloadMember =
   | {
       readonly name: string;
       readonly property: string;
@@ -30,18 +31,22 @@ type Member =
     }
   | { readonly name: string; readonly typename: string };
 
-interface Plan {
+interface OneStatementPlan {
   readonly name: string;
   readonly field: GraphQLField<unknown, unknown>;
   readonly node: FieldNode;
   readonly write: OneStatement;
-  readonly members: readonly Member[];
+  readonly members: readonly PayloadMember[];
+}
+
+declare module './operation-plans.ts' {
+  interface OperationPlans {
+    oneStatement?: OneStatementPlan | 'declined';
+  }
 }
 
 /** Quotes, colon, comma, brackets. */
 const PUNCTUATION = 10;
-
-const plans = new WeakMap<OperationDefinitionNode, Plan | 'declined'>();
 
 const responseName = ({ alias, name }: FieldNode) => alias?.value ?? name.value;
 
@@ -49,9 +54,9 @@ function isPlain(node: { readonly kind: Kind; readonly directives?: readonly unk
   return node.kind === Kind.FIELD && (node.directives ?? []).length === 0;
 }
 
-function planMembers(type: unknown, node: FieldNode): Member[] | undefined {
+function planMembers(type: unknown, node: FieldNode): PayloadMember[] | undefined {
   if (!isObjectType(type)) return undefined;
-  const members = new Map<string, Member>();
+  const members = new Map<string, PayloadMember>();
   for (const selection of node.selectionSet?.selections ?? []) {
     if (!isPlain(selection)) return undefined;
     const name = responseName(selection);
@@ -67,7 +72,10 @@ function planMembers(type: unknown, node: FieldNode): Member[] | undefined {
   return [...members.values()];
 }
 
-function planOperation(schema: GraphQLSchema, operation: OperationDefinitionNode): Plan | undefined {
+function planOperation(
+  schema: GraphQLSchema,
+  operation: OperationDefinitionNode,
+): OneStatementPlan | undefined {
   const [node, ...others] = operation.selectionSet.selections;
   if (node === undefined || !isPlain(node) || others.length > 0) return undefined;
   const field = schema.getMutationType()?.getFields()[node.name.value];
@@ -78,26 +86,34 @@ function planOperation(schema: GraphQLSchema, operation: OperationDefinitionNode
   return members && { name: responseName(node), field, node, write, members };
 }
 
-function planOf(schema: GraphQLSchema, operation: OperationDefinitionNode): Plan | undefined {
-  let plan = plans.get(operation);
-  if (plan === undefined) {
-    plan = planOperation(schema, operation) ?? 'declined';
-    plans.set(operation, plan);
-  }
-  return plan === 'declined' ? undefined : plan;
+function planOf(
+  plans: OperationPlans,
+  schema: GraphQLSchema,
+  operation: OperationDefinitionNode,
+): OneStatementPlan | undefined {
+  plans.oneStatement ??= planOperation(schema, operation) ?? 'declined';
+  return plans.oneStatement === 'declined' ? undefined : plans.oneStatement;
 }
 
 /**
  * Whether a mutation is one statement and no more: one field that writes so, and columns of its row. Such a statement
  * needs no transaction around it: PostgreSQL commits it by itself, whole or not at all.
  */
-export function isOneStatement(schema: GraphQLSchema, operation: OperationDefinitionNode): boolean {
-  return planOf(schema, operation) !== undefined;
+export function isOneStatement(
+  plans: OperationPlans,
+  schema: GraphQLSchema,
+  operation: OperationDefinitionNode,
+): boolean {
+  return planOf(plans, schema, operation) !== undefined;
 }
 
 /** The bytes that the `data` of such a mutation has at most: once it is known, the statement has committed. */
-export function oneStatementSize(schema: GraphQLSchema, operation: OperationDefinitionNode): number {
-  const plan = planOf(schema, operation);
+export function oneStatementSize(
+  plans: OperationPlans,
+  schema: GraphQLSchema,
+  operation: OperationDefinitionNode,
+): number {
+  const plan = planOf(plans, schema, operation);
   if (plan === undefined) return 0;
   const sizes = plan.members.map((member) => {
     const value = 'typename' in member ? member.typename.length : member.maxBytes;
@@ -115,7 +131,7 @@ export async function runOneStatement(
   operation: OperationDefinitionNode,
   context: Context,
 ): Promise<string | undefined> {
-  const plan = planOf(schema, operation);
+  const plan = planOf(context.plans, schema, operation);
   if (plan === undefined) return undefined;
   const { name, field, node, write, members } = plan;
   const { coerced } = getVariableValues(schema, operation.variableDefinitions ?? [], variableValues ?? {});

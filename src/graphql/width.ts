@@ -1,15 +1,8 @@
 import type { GraphQLResolveInfo, OperationDefinitionNode, SelectionSetNode } from 'graphql';
 import { Kind } from 'graphql';
+import type { OperationPlans, Width } from './operation-plans.ts';
 
 type Fragments = GraphQLResolveInfo['fragments'];
-
-/** How much of the graph an operation names. */
-export interface Width {
-  /** Fields with a selection of their own, each as often as fragments bring it in. */
-  readonly objects: number;
-  /** The names of all fields. */
-  readonly names: ReadonlySet<string>;
-}
 
 /**
  * PostgreSQL takes about 70 µs to plan each subquery of a statement, however few rows it reads, and a text never seen
@@ -17,8 +10,6 @@ export interface Width {
  * the same.
  */
 const MOST_OBJECTS = 100;
-
-const widths = new WeakMap<OperationDefinitionNode, Width>();
 
 function measure(operation: OperationDefinitionNode, fragments: Fragments): Width {
   const names = new Set<string>();
@@ -50,16 +41,20 @@ function measure(operation: OperationDefinitionNode, fragments: Fragments): Widt
 }
 
 /** The width of an operation that validation and the limits have let through: its fragments form no circle. */
-export function widthOf(operation: OperationDefinitionNode, fragments: Fragments): Width {
-  let width = widths.get(operation);
-  if (width === undefined) {
-    width = measure(operation, fragments);
-    widths.set(operation, width);
-  }
-  return width;
+export function widthOf(
+  plans: OperationPlans,
+  operation: OperationDefinitionNode,
+  fragments: Fragments,
+): Width {
+  plans.width ??= measure(operation, fragments);
+  return plans.width;
 }
 
 /** Whether an operation is too wide for look-ahead: resolvers and loaders read it. */
-export function isTooWide(operation: OperationDefinitionNode, fragments: Fragments): boolean {
-  return widthOf(operation, fragments).objects > MOST_OBJECTS;
+export function isTooWide(
+  plans: OperationPlans,
+  operation: OperationDefinitionNode,
+  fragments: Fragments,
+): boolean {
+  return widthOf(plans, operation, fragments).objects > MOST_OBJECTS;
 }

@@ -37,7 +37,7 @@ export function useAccessLog({ clock, log, metrics }: AccessLogOptions): HttpPlu
     ['path'],
   );
   return {
-    onResponse({ request, response, serverContext: { state } }) {
+    onResponse({ request, response, state }) {
       const asked = pathOf(request.url);
       const oauth = isOAuthPath(asked);
       const pathname = oauth ? shownOAuthPath(asked) : asked;

@@ -2,20 +2,19 @@ import {
   type DocumentNode,
   type GraphQLField,
   type GraphQLSchema,
-  type OperationDefinitionNode,
   TypeInfo,
   visit,
   visitWithTypeInfo,
 } from 'graphql';
 import { prune } from './operation-limits/prune.ts';
+import type { PreparedOperation } from './prepared-operation.ts';
 import type { Variables } from './variables.ts';
 
 export type SchemaField = GraphQLField<unknown, unknown>;
 
 /** An operation of a request, with its variables as they came. */
 export interface AskedOperation {
-  readonly document: DocumentNode;
-  readonly operation: OperationDefinitionNode;
+  readonly operation: PreparedOperation;
   readonly variables: Variables;
 }
 
@@ -40,14 +39,9 @@ export function createAskedFields(schema: GraphQLSchema): AskedFields {
     visit(document, visitWithTypeInfo(types, { Field }));
     return fields;
   };
-  const mentioned = new WeakMap<DocumentNode, ReadonlySet<SchemaField>>();
-  return ({ document, operation, variables }, test) => {
-    let possible = mentioned.get(document);
-    if (possible === undefined) {
-      possible = fieldsOf(document);
-      mentioned.set(document, possible);
-    }
-    if (![...possible].some(test)) return [];
-    return [...fieldsOf(prune(schema, document, operation, variables))].filter(test);
+  return ({ operation: { document, node }, variables }, test) => {
+    document.fields ??= fieldsOf(document.node);
+    if (![...document.fields].some(test)) return [];
+    return [...fieldsOf(prune(schema, document.node, node, variables))].filter(test);
   };
 }

@@ -10,6 +10,7 @@ import type { Anonymous, Caller } from '../auth/principal.ts';
 import { CLEAR_SESSION_COOKIE } from '../auth/session/cookie.ts';
 import { ApiError, forbidden, unauthenticated } from '../graphql/errors.ts';
 import type { Logger } from '../platform/log.ts';
+import type { HttpRequest } from './plain-http.ts';
 import type { HttpPlugin, RequestState } from './request-state.ts';
 import { holdsCredentials } from './transport.ts';
 
@@ -18,7 +19,7 @@ export interface AuthenticationOptions {
   /** The caller of a request without credentials. */
   readonly anonymous: Anonymous;
   /** Whether credentials that came this way could not be read by others. The rest are refused. */
-  readonly isSecure: (request: Request, state: RequestState) => boolean;
+  readonly isSecure: (request: HttpRequest, state: RequestState) => boolean;
   /** Where credentials that are sent along are not looked at. */
   readonly ignoredOn: (pathname: string) => boolean;
   readonly log: Logger;
@@ -68,7 +69,7 @@ export function useAuthentication({
   }
 
   return {
-    async onRequest({ request, url, serverContext: { state } }) {
+    async onRequest({ request, url, state }) {
       const apiKeys = request.url.includes('?') ? url.searchParams.getAll('api_key') : NONE;
       const presented = presentedCredential(request.headers, apiKeys);
       if ((presented !== undefined || holdsCredentials(url.pathname)) && !isSecure(request, state)) {

@@ -25,7 +25,7 @@ export function useDeprecationReport(metrics: Metrics): HttpPlugin {
   }
 
   return {
-    onResponse({ serverContext: { state } }) {
+    onResponse({ state }) {
       const { deprecated = [] } = state;
       if (deprecated.length === 0) return;
       const client = nameOf(state);

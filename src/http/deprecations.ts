@@ -51,19 +51,14 @@ const NOTHING: readonly string[] = [];
 /** Tells which deprecated elements of the schema an operation uses (contract section 7). */
 export type Deprecations = (document: DocumentNode, operation: OperationDefinitionNode) => readonly string[];
 
-/** A schema without any is looked at once, an operation as long as its document is kept. */
+/** A schema without any is looked at once. */
 export function createDeprecations(schema: GraphQLSchema): Deprecations {
   if (!hasDeprecated(schema)) return () => NOTHING;
-  const known = new WeakMap<OperationDefinitionNode, readonly string[]>();
   return (document, operation) => {
-    const before = known.get(operation);
-    if (before !== undefined) return before;
     const found = new Set<string>();
     const types = new TypeInfo(schema);
     const own = separateOperations(document)[operation.name?.value ?? ''];
     if (own !== undefined) visit(own, visitWithTypeInfo(types, collector(types, found)));
-    const used = [...found];
-    known.set(operation, used);
-    return used;
+    return [...found];
   };
 }

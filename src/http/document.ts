@@ -3,7 +3,6 @@ import {
   GraphQLError,
   type GraphQLSchema,
   NoSchemaIntrospectionCustomRule,
-  type OperationDefinitionNode,
   parse,
   specifiedRules,
   validate,
@@ -13,6 +12,7 @@ import { withoutStacks } from '../graphql/without-stacks.ts';
 import { createDeprecations } from './deprecations.ts';
 import { checkText, type OperationLimits } from './operation-limits/limits.ts';
 import { scanText } from './operation-limits/scan.ts';
+import { PreparedDocument, type PreparedOperation } from './prepared-operation.ts';
 import { subscriptionConditions } from './subscription-conditions.ts';
 import { type Variables, variableErrors } from './variables.ts';
 
@@ -46,40 +46,44 @@ function parseDocument(query: string, maxTokens: number): DocumentNode {
  */
 export function createDocuments({ schema, introspection, limits }: DocumentsOptions) {
   const rules = introspection ? specifiedRules : [...specifiedRules, NoSchemaIntrospectionCustomRule];
-  const valid = new LRUCache<string, DocumentNode>({
+  const valid = new LRUCache<string, PreparedDocument>({
     max: MAX_CACHED,
     maxSize: MAX_CACHED_TOKENS,
-    sizeCalculation: ({ tokenCount = limits.maxTokens }) => tokenCount + 1,
+    sizeCalculation: ({ node: { tokenCount = limits.maxTokens } }) => tokenCount + 1,
   });
-  const isValid = new WeakSet<DocumentNode>();
+  const findDeprecated = createDeprecations(schema);
   return {
     introspection,
     /** Throws GRAPHQL_PARSE_FAILED and, for what a look at the text shows, DEPTH_LIMIT and COMPLEXITY_LIMIT. */
-    parse(query: string): DocumentNode {
+    parse(query: string): PreparedDocument {
       const known = query.length > MAX_CACHED_TEXT_LENGTH ? undefined : valid.get(query);
       if (known !== undefined) return known;
       checkText(query, scanText(query, limits.maxTokens), limits);
-      return parseDocument(query, limits.maxTokens);
+      return new PreparedDocument(parseDocument(query, limits.maxTokens), query);
     },
-    /** The errors of a document with this text, none where it is valid. */
-    validate(document: DocumentNode, query: string): readonly GraphQLError[] {
-      if (isValid.has(document)) return [];
+    /** The errors of a document, none where it is valid. */
+    validate(document: PreparedDocument): readonly GraphQLError[] {
+      if (document.valid) return [];
+      const { node, text } = document;
       const options = { maxErrors: MAX_ERRORS, hideSuggestions: !introspection };
       const errors = withoutStacks(() => {
-        const conditions = subscriptionConditions(document);
-        return conditions.length > 0 ? conditions : validate(schema, document, rules, options);
+        const conditions = subscriptionConditions(node);
+        return conditions.length > 0 ? conditions : validate(schema, node, rules, options);
       });
       for (const { extensions } of errors) Object.assign(extensions, { code: 'GRAPHQL_VALIDATION_FAILED' });
       if (errors.length > 0) return errors;
-      isValid.add(document);
-      if (query.length <= MAX_CACHED_TEXT_LENGTH) valid.set(query, document);
+      document.valid = true;
+      if (text.length <= MAX_CACHED_TEXT_LENGTH) valid.set(text, document);
       return errors;
     },
     /** The errors of variables that don't fit the operation of a valid document, none where they do. */
-    checkVariables: (operation: OperationDefinitionNode, given?: Variables): readonly GraphQLError[] =>
-      variableErrors(schema, operation, given),
+    checkVariables: ({ node }: PreparedOperation, given?: Variables): readonly GraphQLError[] =>
+      variableErrors(schema, node, given),
     /** The deprecated elements of the schema that an operation of a valid document uses. */
-    deprecatedIn: createDeprecations(schema),
+    deprecatedIn(operation: PreparedOperation): readonly string[] {
+      operation.deprecated ??= findDeprecated(operation.document.node, operation.node);
+      return operation.deprecated;
+    },
   };
 }
 

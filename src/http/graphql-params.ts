@@ -4,7 +4,8 @@ import type { Logger } from '../platform/log.ts';
 import { canExecute, credentialsMissing } from './authentication.ts';
 import { errorResponse } from './error-response.ts';
 import { badRequest, isObject, parseJson, readJsonBody } from './json-body.ts';
-import type { HttpPlugin, RequestState } from './request-state.ts';
+import type { HttpRequest, RequestUrl } from './plain-http.ts';
+import type { ArrivingRequest, HttpPlugin, RequestState } from './request-state.ts';
 
 /** Checks the members that GraphQL over HTTP defines; it leaves others unread, as it asks for. */
 function checkParams({
@@ -27,7 +28,7 @@ function checkParams({
   };
 }
 
-async function postParams(request: Request, maxBodyBytes: number): Promise<GraphQLParams> {
+async function postParams(request: HttpRequest, maxBodyBytes: number): Promise<GraphQLParams> {
   const body = await readJsonBody(request, maxBodyBytes);
   if (Array.isArray(body)) throw badRequest('Batches are not supported: send one operation a request.');
   if (!isObject(body)) throw badRequest('The body must be a JSON object.');
@@ -54,44 +55,37 @@ function refuse(error: unknown, state: RequestState): unknown {
     : error;
 }
 
-export interface GraphqlParamsOptions {
-  readonly path: string;
-  readonly maxBodyBytes: number;
-  readonly log: Logger;
+/** Reads the GraphQL request out of an HTTP one, over POST and GET. Rejects with what refuses it (contract section 1). */
+export async function readGraphqlParams(
+  request: HttpRequest,
+  { searchParams }: RequestUrl,
+  state: RequestState,
+  maxBodyBytes: number,
+): Promise<GraphQLParams> {
+  try {
+    return request.method === 'GET' ? getParams(searchParams) : await postParams(request, maxBodyBytes);
+  } catch (error) {
+    throw refuse(error, state);
+  }
 }
 
-/** Reads the GraphQL request out of the HTTP one, over POST and GET, and refuses what is none. */
-export function useGraphqlParams({ path, maxBodyBytes, log }: GraphqlParamsOptions): HttpPlugin {
+/** Refuses what no route before has answered and GraphQL does not take: other paths, other methods, broken bodies. */
+export function useGraphqlPath(path: string, log: Logger): HttpPlugin {
+  function refusalOf({ request, url, state }: ArrivingRequest): ApiError | undefined {
+    if (state.refusal !== undefined) return state.refusal;
+    if (url.pathname !== path)
+      return new ApiError('NOT_FOUND', 'There is nothing at this path.', { status: 404 });
+    if (request.method === 'POST' || request.method === 'GET') return undefined;
+    return new ApiError('BAD_REQUEST', 'GraphQL takes GET and POST.', {
+      status: 405,
+      headers: { allow: 'GET, POST' },
+    });
+  }
+
   return {
-    onRequest({ request, url, serverContext, endResponse }) {
-      const { state } = serverContext;
-      const { pathname } = url;
-      if (state.refusal !== undefined) return endResponse(errorResponse(state.refusal, state, log));
-      if (pathname !== path)
-        return endResponse(
-          errorResponse(
-            new ApiError('NOT_FOUND', 'There is nothing at this path.', { status: 404 }),
-            state,
-            log,
-          ),
-        );
-      if (request.method === 'POST' || request.method === 'GET') return undefined;
-      const wrongMethod = new ApiError('BAD_REQUEST', 'GraphQL takes GET and POST.', {
-        status: 405,
-        headers: { allow: 'GET, POST' },
-      });
-      return endResponse(errorResponse(wrongMethod, state, log));
-    },
-    onRequestParse({ request, url, serverContext, setRequestParser }) {
-      setRequestParser(async () => {
-        try {
-          return request.method === 'GET'
-            ? getParams(url.searchParams)
-            : await postParams(request, maxBodyBytes);
-        } catch (error) {
-          throw refuse(error, serverContext.state);
-        }
-      });
+    onRequest(arriving) {
+      const refusal = refusalOf(arriving);
+      if (refusal !== undefined) arriving.endResponse(errorResponse(refusal, arriving.state, log));
     },
   };
 }

@@ -1,6 +1,7 @@
 import { Buffer, isAscii } from 'node:buffer';
 import { ApiError } from '../graphql/errors.ts';
 import { remember } from '../platform/remember.ts';
+import type { HttpRequest } from './plain-http.ts';
 
 /** The refusal of a request that is not what the route takes (contract section 4). */
 export function badRequest(message: string, status = 400, headers = {}): ApiError {
@@ -60,7 +61,7 @@ function decode(bytes: ArrayBuffer | Uint8Array): string {
 }
 
 /** The body of a request, which must be JSON of at most so many bytes. Throws BAD_REQUEST. */
-export async function readJsonBody(request: Request, maxBodyBytes: number): Promise<unknown> {
+export async function readJsonBody(request: HttpRequest, maxBodyBytes: number): Promise<unknown> {
   checkContentEncoding(request.headers);
   checkContentType(request.headers.get('content-type'));
   if (Number(request.headers.get('content-length') ?? 0) > maxBodyBytes) throw bodyTooLarge(maxBodyBytes);

@@ -1,11 +1,5 @@
-import {
-  type ExecutionArgs,
-  type ExecutionResult,
-  execute,
-  type GraphQLError,
-  type OperationDefinitionNode,
-} from 'graphql';
-import type { Context } from '../graphql/context.ts';
+import { execute } from 'graphql';
+import { maskError } from '../graphql/mask-error.ts';
 import { isOneStatement, runOneStatement } from '../graphql/one-statement.ts';
 import type { Cancellation } from '../platform/db/cancellation.ts';
 import type { Database } from '../platform/db/database.ts';
@@ -15,9 +9,8 @@ import type { Logger } from '../platform/log.ts';
 import { admitted } from './admission.ts';
 import type { AnswerBounds } from './answer-bounds.ts';
 import type { Gate } from './gate.ts';
-import { failuresOf, located, maskResult, refusedResult } from './masked-result.ts';
-import type { OperationContext } from './request-state.ts';
-import { fixedResult } from './result.ts';
+import { executed, failuresOf, hasNoData, located, refused, rendered, type Single } from './outcome.ts';
+import type { OperationArgs, OperationContext } from './request-state.ts';
 import { databaseKindOf, Retries } from './retries.ts';
 
 export interface MutationOptions {
@@ -37,22 +30,33 @@ export interface MutationOptions {
 export interface MutationSteps {
   /** Before anything is written. False ends it there: nothing is executed. */
   before(work: UnitOfWork): Promise<boolean>;
-  /** Once it is executed and about to be committed. Returns the result to answer with. */
-  after(work: UnitOfWork, result: ExecutionResult): Promise<ExecutionResult>;
+  /** Once it is executed and about to be committed. Returns the outcome to answer with. */
+  after(work: UnitOfWork, outcome: Single): Promise<Single>;
   /**
-   * In place of `after` where there is no data, and what was written is undone. Returns the result to answer with;
+   * In place of `after` where there is no data, and what was written is undone. Returns the outcome to answer with;
    * undefined where the mutation is as good as not run.
    */
-  undone(result: ExecutionResult): Promise<ExecutionResult | undefined>;
+  undone(outcome: Single): Promise<Single | undefined>;
 }
 
 /** Runs a mutation until it is called off. Undefined where its steps ended it. */
 export type MutationExecutor = (
-  args: ExecutionArgs,
-  operation: OperationDefinitionNode | undefined,
+  args: OperationArgs,
   cancellation: Cancellation,
   steps?: MutationSteps,
-) => Promise<ExecutionResult | undefined>;
+) => Promise<Single | undefined>;
+
+/** What one try at a mutation comes to. */
+type Attempt =
+  | { readonly kind: 'done'; readonly outcome: Single }
+  /** Its steps ended it. */
+  | { readonly kind: 'ended' }
+  /** The database gave way to another one: nothing of it was done. */
+  | { readonly kind: 'again' };
+
+const done = (outcome: Single): Attempt => ({ kind: 'done', outcome });
+const ended: Attempt = { kind: 'ended' };
+const again: Attempt = { kind: 'again' };
 
 /** A statement of a mutation waits so long for a lock; then the mutation gives up its connection, and begins anew. */
 const LOCK_LIMIT_MS = 300;
@@ -60,95 +64,105 @@ const LOCK_LIMIT_MS = 300;
 /** Runs mutations, each in one unit of work that commits before it is answered. */
 export function createMutationExecutor(options: MutationOptions): MutationExecutor {
   const { database, log, gate, writeGate, lockWaitMs, bounds, onCommit } = options;
+  const masking = ({ requestId }: OperationContext) => ({ requestId, log });
 
-  /** The result of a mutation of one statement; undefined where it takes an execution after all. */
-  async function executeAlone(
-    args: ExecutionArgs,
-    operation: OperationDefinitionNode,
-    context: Context,
-  ): Promise<ExecutionResult | undefined> {
-    if ((context as OperationContext).state.cost !== undefined) return undefined;
+  /** The outcome of the fields, or the first error of the database that is worth another try. */
+  async function executeFields(args: OperationArgs, retries: Retries): Promise<Single | 'again'> {
+    const result = await execute(args);
+    if (result.errors?.some((error) => retries.allows(databaseKindOf(error)))) return 'again';
+    return executed(result, masking(args.contextValue));
+  }
+
+  /** The same of a mutation of one statement; undefined where it takes an execution after all. */
+  async function executeAlone(args: OperationArgs, retries: Retries): Promise<Single | 'again' | undefined> {
+    const { contextValue: context } = args;
+    const { node } = context.operation;
+    if (context.state.cost !== undefined) return undefined;
     try {
-      const data = await runOneStatement(args, operation, context);
-      return data === undefined ? undefined : fixedResult({}, { status: 200, body: `{"data":${data}}` });
+      const data = await runOneStatement(args, node, context);
+      return data === undefined ? undefined : rendered(`{"data":${data}}`);
     } catch (error) {
-      return { errors: [located(error, operation) as GraphQLError], data: null };
+      if (retries.allows(databaseKindOf(error))) return 'again';
+      const result = { data: null, errors: [maskError(located(error, node), masking(context))] };
+      return { kind: 'executed', result };
     }
   }
 
-  /** One try at a mutation: undefined where its steps ended it, 'again' where the database gave way to another one. */
-  async function attemptMutation(
-    args: ExecutionArgs,
+  async function attempt(
+    given: OperationArgs,
     work: UnitOfWork,
     cancellation: Cancellation,
     retries: Retries,
+    oneStatement: boolean,
     steps?: MutationSteps,
-    oneStatement?: OperationDefinitionNode,
-  ): Promise<ExecutionResult | undefined | 'again'> {
-    const context: Context = { ...(args.contextValue as Context), db: work, unitOfWork: work };
-    const { state } = context as OperationContext;
+  ): Promise<Attempt> {
+    const context: OperationContext = { ...given.contextValue, db: work, unitOfWork: work };
+    const args: OperationArgs = { ...given, contextValue: context };
+    const { state } = context;
     try {
       if (steps !== undefined && !(await steps.before(work))) {
         await work.rollback();
-        return undefined;
+        return ended;
       }
-      const raw =
-        (oneStatement && (await executeAlone(args, oneStatement, context))) ??
-        (await execute({ ...args, contextValue: context }));
-      if (raw.errors?.some((error) => retries.allows(databaseKindOf(error)))) {
+      const outcome =
+        (oneStatement ? await executeAlone(args, retries) : undefined) ??
+        (await executeFields(args, retries));
+      if (outcome === 'again') {
         await work.rollback();
-        return 'again';
+        return again;
       }
-      const result = maskResult(raw, context, log);
       // What has committed by itself was known to be small before.
-      if (!work.committed) bounds.checked(result, state, state.hold);
-      const failures = failuresOf(result);
+      if (!work.committed) bounds.checked(outcome, state, state.hold);
+      const failures = failuresOf(outcome);
       // From here on it is too late to call it off: what is answered is what was committed.
       if (failures.length > 0 || !(cancellation.close() || work.committed)) {
         await work.rollback();
-        return { errors: failures };
+        return done({ kind: 'refused', errors: failures });
       }
-      // Contract section 9: where `data` is null nothing was changed. One statement has its data as text.
-      if (result.data == null && !work.committed) {
+      // Contract section 9: where `data` is null nothing was changed.
+      if (hasNoData(outcome) && !work.committed) {
         await work.rollback();
-        return steps === undefined ? result : await steps.undone(result);
+        if (steps === undefined) return done(outcome);
+        const kept = await steps.undone(outcome);
+        return kept === undefined ? ended : done(kept);
       }
-      const answer = steps === undefined ? result : await steps.after(work, result);
+      const answer = steps === undefined ? outcome : await steps.after(work, outcome);
       await work.commit();
       onCommit();
-      return answer;
+      return done(answer);
     } catch (error) {
       await work.rollback();
       // Under its key it can be sent again at once, whatever became of it.
       if (steps !== undefined && error instanceof DatabaseError && error.kind === 'unknown')
-        (context as OperationContext).state.responseHeaders['retry-after'] = '1';
-      return refusedResult(error, context, log);
+        state.responseHeaders['retry-after'] = '1';
+      return done(refused(error, masking(context)));
     }
   }
 
   /** Tries until the database leaves it done. Each try has its place among the others, and pauses have none. */
-  return async (args, operation, cancellation, steps) => {
+  return async (args, cancellation, steps) => {
+    const { plans, operation } = args.contextValue;
     const oneStatement =
       steps === undefined &&
-      operation !== undefined &&
-      isOneStatement(args.schema, operation) &&
-      bounds.fitsOneStatement(args, operation);
+      isOneStatement(plans, args.schema, operation.node) &&
+      bounds.fitsOneStatement(args);
     const gates = oneStatement ? [gate] : [writeGate, gate];
     // With a key it waits on: a key that is let go of for a pause would be a duplicate's, which then waits in its place.
     const limits = steps === undefined ? { lockLimitMs: LOCK_LIMIT_MS } : {};
     const retries = new Retries(lockWaitMs);
     for (;;) {
-      const outcome = await admitted(args, log, gates, cancellation, () =>
-        attemptMutation(
+      const tried = await admitted(gates, cancellation, () =>
+        attempt(
           args,
           database.unitOfWork({ oneStatement, ...limits }, cancellation),
           cancellation,
           retries,
+          oneStatement,
           steps,
-          oneStatement ? operation : undefined,
         ),
       );
-      if (outcome !== 'again') return outcome;
+      if (tried.kind === 'done') return tried.outcome;
+      if (tried.kind === 'ended') return undefined;
       await retries.pause();
     }
   };

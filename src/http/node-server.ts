@@ -2,9 +2,10 @@ import { randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { Request } from '@whatwg-node/fetch';
 import type { Logger } from '../platform/log.ts';
+import { negotiate } from './accept.ts';
 import { BodyBudget } from './body-budget.ts';
 import { answerClientError } from './client-error.ts';
-import type { Front, PlainArrival } from './front.ts';
+import type { FastPath, PlainArrival } from './fast-path.ts';
 import { type ReceivedBody, receiveBody } from './node-body.ts';
 import { sendResponse } from './node-response.ts';
 import { DRAIN_LIMIT_MS } from './node-stream.ts';
@@ -13,15 +14,15 @@ import type { HttpResponse } from './plain-http.ts';
 import { addressOf, badAddress, fieldsOf, namesHost } from './request-head.ts';
 import type { Arrival } from './request-state.ts';
 
-/** The short way, from a socket. */
-export interface SocketFront {
-  takes: Front['takes'];
+/** The fast path, from a socket. */
+export interface SocketFastPath {
+  takes: FastPath['takes'];
   answer(plain: PlainArrival, arrival: Arrival): Promise<HttpResponse>;
 }
 
 export interface NodeServerOptions {
   readonly handle: (request: globalThis.Request, arrival: Arrival) => Promise<Response>;
-  readonly front?: SocketFront;
+  readonly fastPath?: SocketFastPath;
   /** Counts what answers hold until they are read. */
   readonly pending: PendingResponses;
   readonly maxBodyBytes: number;
@@ -45,13 +46,23 @@ const CLIENT_GONE = new DOMException('The client has gone.', 'AbortError');
 const NO_BODY = new Uint8Array();
 const NOTHING_RECEIVED: ReceivedBody = { bytes: undefined, refusal: undefined, heldBytes: 0 };
 
+/** Whether the answer may be a stream, which ends when its client goes away. */
+const mayStream = (accept: string | undefined) => negotiate(accept ?? null) === 'text/event-stream';
+
+/** Aborted when the connection of an answer is closed before its end. */
+function goneWith(outgoing: ServerResponse): AbortSignal {
+  const gone = new AbortController();
+  outgoing.on('close', () => gone.abort(CLIENT_GONE));
+  return gone.signal;
+}
+
 /**
  * Node's HTTP server in front of the service. It takes a request in whole, within its limits of size and time, before
  * anything else sees it, and writes the response.
  */
 export function createNodeServer({
   handle,
-  front,
+  fastPath,
   pending,
   maxBodyBytes,
   maxBufferedBodyBytes,
@@ -66,9 +77,9 @@ export function createNodeServer({
     const { method = 'GET', url } = incoming;
     const headers = fieldsOf(incoming);
     const named = namesHost(incoming);
-    const short = named && headers.host !== undefined && front?.takes(method, url, headers) === true;
-    const address = named && !short ? addressOf(incoming) : undefined;
-    const malformed = short || address !== undefined ? undefined : badAddress();
+    const fast = named && headers.host !== undefined && fastPath?.takes(method, url, headers) === true;
+    const address = named && !fast ? addressOf(incoming) : undefined;
+    const malformed = fast || address !== undefined ? undefined : badAddress();
     const hasBody = malformed === undefined && method !== 'GET' && method !== 'HEAD';
     const { bytes, refusal, heldBytes } = hasBody
       ? await receiveBody(incoming, { maxBytes: maxBodyBytes, budget })
@@ -82,18 +93,17 @@ export function createNodeServer({
       const streams = { drainLimitMs, onCutOff };
       const close = refusal !== undefined || malformed !== undefined;
       const sending = { head: method === 'HEAD', close, streams, hold };
-      if (front !== undefined && short) {
+      if (fastPath !== undefined && fast) {
         const plain = { method, target: url ?? '/', fields: headers, body: bytes ?? NO_BODY };
-        const response = await front.answer(plain, { peerAddress, refusal, hold });
-        return sendResponse(response, outgoing, sending);
+        const gone = mayStream(headers.accept) ? goneWith(outgoing) : undefined;
+        const arrival = { peerAddress, refusal, connection: socket, gone, hold };
+        return sendResponse(await fastPath.answer(plain, arrival), outgoing, sending);
       }
-      const gone = new AbortController();
-      outgoing.on('close', () => gone.abort(CLIENT_GONE));
       const request = new Request(address ?? 'http://localhost/', {
         // What is refused for its form is refused alike, preflights too.
         method: malformed === undefined ? method : 'GET',
         headers: headers as Record<string, string>,
-        signal: gone.signal,
+        signal: goneWith(outgoing),
         ...(bytes === undefined || bytes.length === 0 ? {} : { body: bytes }),
       });
       const response = await handle(request, { peerAddress, refusal, malformed, connection: socket, hold });

@@ -3,10 +3,28 @@
  * the real classes cost as much as the rest of a short query.
  */
 
+/** The header fields of a request. */
+export interface RequestFields {
+  get(name: string): string | null;
+  has(name: string): boolean;
+  keys(): Iterable<string>;
+}
+
+/** What every way in knows of a request: the whole of what plugins and routes may look at. */
+export interface HttpRequest {
+  readonly method: string;
+  readonly url: string;
+  readonly headers: RequestFields;
+  arrayBuffer(): Promise<ArrayBuffer | Uint8Array>;
+}
+
+/** The address of a request, as far as routes go by it. */
+export type RequestUrl = Pick<URL, 'href' | 'hostname' | 'pathname' | 'searchParams'>;
+
 /** Header fields by lower-case name, as Node's parser gives them. */
 export type HeaderFields = Readonly<Record<string, string | readonly string[] | undefined>>;
 
-class RequestHeaders {
+class PlainFields implements RequestFields {
   readonly #fields: HeaderFields;
 
   constructor(fields: HeaderFields) {
@@ -29,16 +47,16 @@ class RequestHeaders {
 }
 
 /** A request whose body is in. */
-export class PlainRequest {
+export class PlainRequest implements HttpRequest {
   readonly method: string;
   readonly url: string;
-  readonly headers: RequestHeaders;
+  readonly headers: PlainFields;
   readonly #body: Uint8Array;
 
   constructor(method: string, url: string, fields: HeaderFields, body: Uint8Array) {
     this.method = method;
     this.url = url;
-    this.headers = new RequestHeaders(fields);
+    this.headers = new PlainFields(fields);
     this.#body = body;
   }
 
@@ -73,6 +91,13 @@ export class PlainResponse {
       headers: [...this.headers],
     });
   }
+}
+
+/** What every response lets plugins look at, and change of its headers. */
+export interface DepartingHeaders {
+  get(name: string): string | null | undefined;
+  has(name: string): boolean;
+  set(name: string, value: string): unknown;
 }
 
 /** What a route or a refusal answers with: plain, or of the Fetch API where it has no text or is a library's. */

@@ -81,7 +81,7 @@ export function useRateLimit({ limiter, policy, accountFactor, metrics, log }: R
   }
 
   return {
-    async onRequest({ url, serverContext: { state }, endResponse }) {
+    async onRequest({ url, state, endResponse }) {
       const limited = LIMITED_PATHS.has(url.pathname);
       const refusal = limited ? await takeToken(state) : undefined;
       if (refusal !== undefined) return endResponse(errorResponse(refusal, state, log));

@@ -7,13 +7,12 @@ const ACCEPTABLE = /^[\x20-\x7e]{1,128}$/;
 /** Gives every request an id, the client's own where it sent a usable one, and puts it on every response. */
 export function useRequestId(): HttpPlugin {
   return {
-    onRequest({ request, serverContext }) {
+    onRequest({ request, state }) {
       const sent = request.headers.get('x-request-id');
-      serverContext.state.requestId = sent !== null && ACCEPTABLE.test(sent) ? sent : randomUUID();
+      state.requestId = sent !== null && ACCEPTABLE.test(sent) ? sent : randomUUID();
     },
-    onResponse({ response, serverContext }) {
+    onResponse({ response, state }) {
       // A preflight is answered before any plugin of ours runs.
-      const { state } = serverContext;
       state.requestId ||= randomUUID();
       response.headers.set('x-request-id', state.requestId);
     },

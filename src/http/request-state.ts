@@ -1,15 +1,17 @@
-import type { YogaInitialContext, Plugin as YogaPlugin } from 'graphql-yoga';
+import type { ExecutionArgs } from 'graphql';
 import type { Presented } from '../auth/authenticate.ts';
 import { type Caller, isAuthenticated } from '../auth/principal.ts';
 import type { FeedStart } from '../events/feed.ts';
 import type { Context } from '../graphql/context.ts';
 import type { ApiError } from '../graphql/errors.ts';
 import { remember } from '../platform/remember.ts';
+import type { MediaType } from './accept.ts';
 import { addressKey, normaliseAddress } from './client-address.ts';
 import type { Connection } from './half-open.ts';
 import type { OperationCost } from './operation-limits/limits.ts';
 import type { Hold } from './pending-responses.ts';
-import { asResponse, type HttpResponse } from './plain-http.ts';
+import type { DepartingHeaders, HttpRequest, HttpResponse, RequestUrl } from './plain-http.ts';
+import type { PreparedOperation } from './prepared-operation.ts';
 
 /** What is known of one HTTP request, filled in by the plugins in the order in which they run. */
 export interface RequestState {
@@ -39,8 +41,14 @@ export interface RequestState {
   readonly connection: Connection | undefined;
   /** Refusals are written as OAuth has them (RFC 6749 section 5.2), and not in the form of all other routes. */
   oauth: boolean;
+  /** Whether it goes past Yoga's HTTP handling. */
+  fast: boolean;
+  /** Aborted when the client goes away; undefined where nobody can tell. */
+  readonly gone: AbortSignal | undefined;
   /** Ends the event stream of this request. */
   readonly stop: AbortController;
+  /** What the client wants its answer as, undefined where it accepts nothing that there is. Plain JSON until that is read. */
+  mediaType: MediaType | undefined;
   /** Where the event stream of this request starts; undefined where it is none. */
   eventStart?: FeedStart;
   /** What the answer holds of this process' memory. */
@@ -55,40 +63,38 @@ export interface RequestState {
   errorCodes?: readonly string[];
 }
 
-/** What travels with a request through Yoga beside the request itself. */
-export interface ServerContext {
-  readonly state: RequestState;
-}
-
-type YogaHooks = YogaPlugin<Context, ServerContext>;
-type YogaRequest = Parameters<NonNullable<YogaHooks['onRequest']>>[0];
-
 /** A request on its way in, which a plugin may end. */
-export interface ArrivingRequest extends Pick<YogaRequest, 'request' | 'url' | 'serverContext'> {
+export interface ArrivingRequest {
+  readonly request: HttpRequest;
+  readonly url: RequestUrl;
+  readonly state: RequestState;
   endResponse(response: HttpResponse): void;
 }
 
-/** What meets a request, by whichever way it comes. */
-export type HttpPlugin = Omit<YogaHooks, 'onRequest'> & {
-  onRequest?(arriving: ArrivingRequest): Promise<void> | void;
-};
-
-/** The plugin as Yoga takes one: it knows responses of the Fetch API alone. */
-export function forYoga({ onRequest, ...hooks }: HttpPlugin): YogaHooks {
-  if (onRequest === undefined) return hooks;
-  return {
-    ...hooks,
-    onRequest: ({ request, url, serverContext, endResponse }) =>
-      onRequest({
-        request,
-        url,
-        serverContext,
-        endResponse: (response) => endResponse(asResponse(response)),
-      }),
-  };
+/** A response on its way out. */
+export interface DepartingResponse {
+  readonly request: Pick<HttpRequest, 'method' | 'url' | 'headers'>;
+  readonly response: { readonly status: number; readonly headers: DepartingHeaders };
+  readonly state: RequestState;
 }
 
-export type OperationContext = YogaInitialContext & ServerContext & Context;
+/** What meets a request and its response, by whichever way they go: there is no other hook that all ways have. */
+export interface HttpPlugin {
+  onRequest?(arriving: ArrivingRequest): Promise<void> | void;
+  onResponse?(departing: DepartingResponse): void;
+}
+
+/** What an operation runs with. */
+export interface OperationContext extends Context {
+  readonly request: HttpRequest;
+  readonly state: RequestState;
+  readonly operation: PreparedOperation;
+}
+
+/** What graphql-js executes. */
+export interface OperationArgs extends ExecutionArgs {
+  readonly contextValue: OperationContext;
+}
 
 export interface NewRequest {
   readonly nowMs: number;
@@ -96,6 +102,7 @@ export interface NewRequest {
   readonly refusal?: ApiError | undefined;
   readonly malformed?: ApiError | undefined;
   readonly connection?: Connection | undefined;
+  readonly gone?: AbortSignal | undefined;
   readonly hold: Hold;
 }
 
@@ -115,17 +122,21 @@ class ArrivedRequest implements RequestState {
   readonly refusal: ApiError | undefined;
   readonly malformed: ApiError | undefined;
   readonly connection: Connection | undefined;
+  readonly gone: AbortSignal | undefined;
   oauth = false;
+  fast = false;
+  mediaType: MediaType | undefined = 'application/json';
   readonly hold: Hold;
   #stop: AbortController | undefined;
 
-  constructor({ nowMs, peerAddress = '127.0.0.1', refusal, malformed, connection, hold }: NewRequest) {
+  constructor({ nowMs, peerAddress = '127.0.0.1', refusal, malformed, connection, gone, hold }: NewRequest) {
     this.startedAtMs = nowMs;
     this.peerAddress = normaliseAddress(peerAddress);
     this.clientAddress = this.peerAddress;
     this.refusal = refusal;
     this.malformed = malformed;
     this.connection = connection;
+    this.gone = gone;
     this.hold = hold;
   }
 

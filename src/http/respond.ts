@@ -1,82 +1,45 @@
-import type { ExecutionResult, GraphQLError } from 'graphql';
-import { maskError, publicError } from '../graphql/mask-error.ts';
-import type { Logger } from '../platform/log.ts';
-import { negotiate } from './accept.ts';
-import { type HttpPlugin, holderOf, type RequestState } from './request-state.ts';
-import { type CostCeilings, statusOf, stringifyResult, withCost } from './result.ts';
+import type { GraphQLError } from 'graphql';
+import { publicError } from '../graphql/mask-error.ts';
+import {
+  type CostCeilings,
+  errorsOf,
+  type Outcome,
+  type Single,
+  type StreamEvent,
+  statusOf,
+  textOf,
+} from './outcome.ts';
+import { type HttpResponse, PlainResponse } from './plain-http.ts';
+import { holderOf, type RequestState } from './request-state.ts';
 import { eventStream } from './sse.ts';
 
-export interface ResponseOptions {
-  readonly log: Logger;
-  readonly limits: CostCeilings;
-}
+/** Makes the response to a request out of what its operation came to, in the media type that the client asked for. */
+export type Responder = (outcome: Outcome, state: RequestState) => HttpResponse;
 
-function isStream(
-  result: ExecutionResult | AsyncIterable<ExecutionResult>,
-): result is AsyncIterable<ExecutionResult> {
-  return Symbol.asyncIterator in result;
-}
-
-async function* once(result: ExecutionResult): AsyncGenerator<ExecutionResult> {
-  yield result;
+async function* once(outcome: Single): AsyncGenerator<StreamEvent, void, undefined> {
+  yield { id: undefined, outcome };
 }
 
 function headersOf(errors: readonly GraphQLError[]): Record<string, string> {
   return Object.assign({}, ...errors.map((error) => publicError(error).headers));
 }
 
-function masked(result: ExecutionResult, state: RequestState, log: Logger): ExecutionResult {
-  if (result.errors === undefined) return result;
-  const { errors } = result;
-  const publicErrors = errors.map((error) => maskError(error, { requestId: state.requestId, log }));
-  state.errorCodes = publicErrors.map((error) => publicError(error).code);
-  // A result that is masked already stays the same object: its response may be settled.
-  return publicErrors.every((error, index) => error === errors[index])
-    ? result
-    : { ...result, errors: publicErrors };
-}
-
-/** What makes a response out of its text. */
-type ResponseClass<R> = new (text: string, init: { status: number; headers: Record<string, string> }) => R;
-
-/** Makes the response to a request out of the result of its operation. */
-export type Responder = <R>(
-  result: ExecutionResult | AsyncIterable<ExecutionResult>,
-  request: Pick<Request, 'headers'>,
-  state: RequestState,
-  Response: ResponseClass<R>,
-) => R | globalThis.Response;
-
-/** Turns results into responses, in the media type that the client asked for. */
-export function createResponder({ log, limits }: ResponseOptions): Responder {
-  return (given, request, state, Response) => {
-    const mediaType = negotiate(request.headers.get('accept')) ?? 'application/json';
-    const stream = (results: AsyncIterable<ExecutionResult>) => {
-      const { eventStart, stop, hold } = state;
+export function createResponder(limits: CostCeilings): Responder {
+  return (outcome, state) => {
+    const { mediaType = 'application/json', cost, stop, hold } = state;
+    const told = { cost, limits };
+    const stream = (events: AsyncGenerator<StreamEvent, void, undefined>, startId?: string) => {
       hold.countFor(holderOf(state));
-      const toText = (result: ExecutionResult) => stringifyResult(withCost(result, state, limits));
-      return eventStream(results, { stop, startId: eventStart?.eventId, toText });
+      return eventStream(events, { stop, startId, toText: (single) => textOf(single, told) });
     };
-    if (isStream(given)) return stream(given);
-    const result = withCost(masked(given, state, log), state, limits);
-    const status = statusOf(result, mediaType);
-    if (mediaType === 'text/event-stream' && status === 200) return stream(once(result));
+    if (outcome.kind === 'stream') return stream(outcome.events, outcome.startId);
+    const errors = errorsOf(outcome);
+    if (errors.length > 0) state.errorCodes = errors.map((error) => publicError(error).code);
+    const status = statusOf(outcome, mediaType);
+    if (mediaType === 'text/event-stream' && status === 200) return stream(once(outcome));
     const contentType = mediaType === 'text/event-stream' ? 'application/json' : mediaType;
-    const headers: Record<string, string> = result.errors === undefined ? {} : headersOf(result.errors);
+    const headers: Record<string, string> = errors.length === 0 ? {} : headersOf(errors);
     headers['content-type'] = `${contentType}; charset=utf-8`;
-    return new Response(stringifyResult(result), { status, headers });
-  };
-}
-
-/** Has Yoga answer with the responder, whatever it would answer with itself. */
-export function useResponse(respond: Responder): HttpPlugin {
-  return {
-    onResultProcess({ request, serverContext: { state }, setResultProcessor }) {
-      setResultProcessor(
-        (result, { Response }) =>
-          respond(result as ExecutionResult | AsyncIterable<ExecutionResult>, request, state, Response),
-        'application/json',
-      );
-    },
+    return new PlainResponse(textOf(outcome, told), { status, headers });
   };
 }

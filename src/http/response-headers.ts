@@ -1,3 +1,4 @@
+import type { DepartingHeaders } from './plain-http.ts';
 import { type HttpPlugin, pathOf } from './request-state.ts';
 
 /** Answers that are the caller's own: no cache may keep them (contract section 2). */
@@ -8,7 +9,7 @@ export interface ResponseHeadersOptions {
   readonly variesByOrigin: boolean;
 }
 
-function addVary(headers: Pick<Headers, 'get' | 'set'>, field: string): void {
+function addVary(headers: DepartingHeaders, field: string): void {
   const fields = headers.get('vary');
   headers.set('vary', fields == null ? field : `${fields}, ${field}`);
 }
@@ -16,7 +17,7 @@ function addVary(headers: Pick<Headers, 'get' | 'set'>, field: string): void {
 /** Headers that every response carries, and those that the plugins before have asked for. */
 export function useResponseHeaders({ variesByOrigin }: ResponseHeadersOptions): HttpPlugin {
   return {
-    onResponse({ request, response: { headers }, serverContext: { state } }) {
+    onResponse({ request, response: { headers }, state }) {
       if (variesByOrigin) addVary(headers, 'Origin');
       if (PRIVATE_PATH.test(pathOf(request.url)) && !headers.has('etag'))
         headers.set('cache-control', 'no-store');

@@ -8,7 +8,7 @@ const FIRST_PAUSE_MS = 10;
 const MAX_DOUBLINGS = 5;
 
 /** What of the database's was behind an error of an execution; undefined where it was nothing of the kind. */
-export function databaseKindOf(error: GraphQLError): DatabaseErrorKind | undefined {
+export function databaseKindOf(error: unknown): DatabaseErrorKind | undefined {
   let origin: unknown = error;
   while (origin instanceof GraphQLError && origin.originalError != null) origin = origin.originalError;
   return origin instanceof DatabaseError ? origin.kind : undefined;

@@ -1,17 +1,14 @@
-import { type ExecutionArgs, type ExecutionResult, execute, type OperationDefinitionNode } from 'graphql';
-import type { Context } from '../graphql/context.ts';
+import { execute } from 'graphql';
 import { ApiError } from '../graphql/errors.ts';
 import { answerWhole } from '../graphql/look-ahead/answer-whole.ts';
 import { Cancellation } from '../platform/db/cancellation.ts';
 import { createDeadline } from '../platform/deadline.ts';
 import { admitted } from './admission.ts';
 import type { Gate } from './gate.ts';
-import { located, maskResult, refusedResult } from './masked-result.ts';
 import { createMutationExecutor, type MutationOptions, type MutationSteps } from './mutation.ts';
-import { operationOf } from './operation.ts';
+import { executed, located, refused, rendered, type Single } from './outcome.ts';
 import type { Hold } from './pending-responses.ts';
-import { holderOf, type OperationContext } from './request-state.ts';
-import { fixedResult } from './result.ts';
+import { holderOf, type OperationArgs, type OperationContext } from './request-state.ts';
 
 export interface RunnerOptions extends MutationOptions {
   /** Events pass one of their own: a thousand subscribers must not hold up a query. */
@@ -19,14 +16,14 @@ export interface RunnerOptions extends MutationOptions {
   readonly timeoutMs: number;
 }
 
-/** Runs operations. Nothing of it throws: whatever goes wrong is in the result, masked. */
+/** Runs operations. Nothing of it throws: whatever goes wrong is in the outcome, masked. */
 export interface Runner {
   /** A query on the pool, or a mutation in one unit of work that commits before it is answered. */
-  run(args: ExecutionArgs): Promise<ExecutionResult>;
+  run(args: OperationArgs): Promise<Single>;
   /** A mutation with more to it. Undefined where `before` ended it, or `undone` gave nothing. */
-  runMutation(args: ExecutionArgs, steps: MutationSteps): Promise<ExecutionResult | undefined>;
+  runMutation(args: OperationArgs, steps: MutationSteps): Promise<Single | undefined>;
   /** The selection of a subscription on one event, with a context of its own: what loaders cache must not outlive it. */
-  runEvent(args: ExecutionArgs, event: unknown): Promise<ExecutionResult>;
+  runEvent(args: OperationArgs, event: unknown): Promise<Single>;
 }
 
 /**
@@ -37,51 +34,59 @@ export function createRunner(options: RunnerOptions): Runner {
   const { database, log, gate, eventGate, timeoutMs, bounds } = options;
   const executeMutation = createMutationExecutor(options);
   const deadline = createDeadline(timeoutMs);
+  const masking = ({ requestId }: OperationContext) => ({ requestId, log });
 
-  async function executeQuery(
-    args: ExecutionArgs,
-    cancellation: Cancellation,
-    hold: Hold,
-    operation?: OperationDefinitionNode,
-  ): Promise<ExecutionResult> {
-    const given = args.contextValue as OperationContext;
-    const context: Context = { ...given, db: database.cancellable(cancellation) };
+  /** Undefined where the database cannot answer by itself. */
+  async function executeWhole(args: OperationArgs, hold: Hold): Promise<Single | undefined> {
+    const { contextValue: context } = args;
+    const { node } = context.operation;
     try {
-      const plain = operation !== undefined && given.lookAhead && given.state.cost === undefined;
-      const data = plain ? await answerWhole(args, operation, context) : undefined;
-      if (data !== undefined)
-        return bounds.checked(fixedResult({}, { status: 200, body: `{"data":${data}}` }), given.state, hold);
+      const data = await answerWhole(args, node, context);
+      if (data === undefined) return undefined;
+      return bounds.checked(rendered(`{"data":${data}}`), context.state, hold);
     } catch (error) {
       // A refusal is of no field.
       const refusal = hold.refusal ?? (error instanceof ApiError ? error : undefined);
-      return refusedResult(refusal ?? located(error, operation), context, log);
+      return refused(refusal ?? located(error, node), masking(context));
     }
+  }
+
+  async function executeFields(args: OperationArgs, hold: Hold): Promise<Single> {
+    const { contextValue: context } = args;
     try {
-      if (operation !== undefined) bounds.checkIntrospection(args, operation);
-      const result = maskResult(await execute({ ...args, contextValue: context }), context, log);
-      return bounds.checked(result, given.state, hold);
+      bounds.checkIntrospection(args);
+      const outcome = executed(await execute(args), masking(context));
+      return bounds.checked(outcome, context.state, hold);
     } catch (error) {
-      return refusedResult(error, context, log);
+      return refused(error, masking(context));
     }
+  }
+
+  async function executeQuery(args: OperationArgs, cancellation: Cancellation, hold: Hold): Promise<Single> {
+    const { contextValue } = args;
+    const own = { ...args, contextValue: { ...contextValue, db: database.cancellable(cancellation) } };
+    const mayBeWhole = contextValue.lookAhead && contextValue.state.cost === undefined;
+    return (mayBeWhole ? await executeWhole(own, hold) : undefined) ?? executeFields(own, hold);
   }
 
   /**
    * Runs within the time of an operation, and within what answers may hold. What is still under way when its time is
-   * over goes on until it notices, unheard.
+   * over keeps running until it notices; its outcome is discarded.
    */
-  function bounded<T extends ExecutionResult | undefined>(
+  function bounded<T extends Single | undefined>(
     context: OperationContext,
     hold: Hold,
     run: (cancellation: Cancellation) => Promise<T>,
-  ): Promise<T | ExecutionResult> {
+  ): Promise<T | Single> {
     const holder = holderOf(context.state);
+    const refuse = (error: unknown) => refused(error, masking(context));
     try {
       hold.begin(holder);
     } catch (error) {
-      return Promise.resolve(refusedResult(error, context, log));
+      return Promise.resolve(refuse(error));
     }
     const cancellation = new Cancellation(hold, holder);
-    return new Promise<T | ExecutionResult>((resolve, reject) => {
+    return new Promise<T | Single>((resolve) => {
       const inTime = deadline.set(() => {
         if (!cancellation.cancel() || cancellation.undecided) return;
         hold.abandon();
@@ -89,56 +94,50 @@ export function createRunner(options: RunnerOptions): Runner {
           'TIMEOUT',
           `The operation took longer than ${timeoutMs} ms and was cancelled.`,
         );
-        resolve(refusedResult(error, context, log));
+        resolve(refuse(error));
       });
       run(cancellation).then(
-        (result) => {
+        (outcome) => {
           inTime();
-          resolve(hold.refusal === undefined ? result : refusedResult(hold.refusal, context, log));
+          resolve(hold.refusal === undefined ? outcome : refuse(hold.refusal));
         },
         (error: unknown) => {
           inTime();
-          reject(error);
+          resolve(refuse(error));
         },
       );
     });
   }
 
-  function mutate(
-    args: ExecutionArgs,
-    operation: OperationDefinitionNode | undefined,
-    steps?: MutationSteps,
-  ): Promise<ExecutionResult | undefined> {
-    const context = args.contextValue as OperationContext;
-    return bounded(context, context.state.hold, (cancellation) =>
-      executeMutation(args, operation, cancellation, steps),
+  const mutate = (args: OperationArgs, steps?: MutationSteps) =>
+    bounded(args.contextValue, args.contextValue.state.hold, (cancellation) =>
+      executeMutation(args, cancellation, steps),
     );
-  }
 
   return {
     async run(args) {
-      const operation = operationOf(args);
-      if (operation?.operation === 'mutation') return (await mutate(args, operation)) ?? {};
-      const context = args.contextValue as OperationContext;
+      const { contextValue: context } = args;
+      // Without steps of its own a mutation always comes to something.
+      if (context.operation.kind === 'mutation')
+        return (await mutate(args)) ?? { kind: 'refused', errors: [] };
       const { hold } = context.state;
       return bounded(context, hold, (cancellation) =>
-        admitted(args, log, [gate], cancellation, () => executeQuery(args, cancellation, hold, operation)),
+        admitted([gate], cancellation, () => executeQuery(args, cancellation, hold)),
       );
     },
-    runMutation: (args, steps) => mutate(args, operationOf(args), steps),
+    runMutation: mutate,
     async runEvent(args, event) {
-      const context = args.contextValue as OperationContext;
+      const { contextValue: context } = args;
       // However long the line is, nobody is refused or late for it: time counts once there is a place.
       await eventGate.enter();
       const hold = bounds.hold();
       try {
         // Nobody waits for it any more.
-        if (context.state.stop.signal.aborted) return {};
-        return await bounded(context, hold, (cancellation) =>
-          executeQuery({ ...args, rootValue: event }, cancellation, hold),
-        );
-      } catch (error) {
-        return refusedResult(error, context, log);
+        if (context.state.stop.signal.aborted) return { kind: 'refused', errors: [] };
+        return await bounded(context, hold, (cancellation) => {
+          const db = database.cancellable(cancellation);
+          return executeFields({ ...args, contextValue: { ...context, db }, rootValue: event }, hold);
+        });
       } finally {
         hold.release();
         eventGate.leave();

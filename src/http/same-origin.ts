@@ -1,8 +1,9 @@
 import { isIP } from 'node:net';
 import { type ApiError, forbidden } from '../graphql/errors.ts';
+import type { HttpRequest } from './plain-http.ts';
 
 /** The refusal of a request that another site had a browser send; undefined where there is nothing against it. */
-export type OriginCheck = (request: Request) => ApiError | undefined;
+export type OriginCheck = (request: HttpRequest) => ApiError | undefined;
 
 export interface OriginCheckOptions {
   /** The own origin; undefined where it is what the request's Host says, as far as that can be believed. */

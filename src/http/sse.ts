@@ -1,5 +1,4 @@
-import type { ExecutionResult } from 'graphql';
-import { eventIdOf, interruptionOf } from './subscription.ts';
+import { type Single, type StreamEvent, StreamInterruption } from './outcome.ts';
 
 /** The contract promises a line every 15 seconds. */
 const KEEP_ALIVE_MS = 12_000;
@@ -19,8 +18,7 @@ function onOneLine(json: string): string {
   return json.includes('\n') || json.includes('\r') ? json.replaceAll(/[\r\n]+/g, '') : json;
 }
 
-function nextFrame(result: ExecutionResult, text: string): Uint8Array {
-  const id = eventIdOf(result);
+function nextFrame(id: string | undefined, text: string): Uint8Array {
   return encoder.encode(`${id === undefined ? '' : `id: ${id}\n`}event: next\ndata: ${onOneLine(text)}\n\n`);
 }
 
@@ -29,22 +27,33 @@ export interface EventStreamOptions {
   readonly stop: AbortController;
   /** The id of the position that the stream starts at. */
   readonly startId: string | undefined;
-  /** A result as the JSON that goes out. */
-  readonly toText: (result: ExecutionResult) => string;
+  /** An outcome as the JSON that goes out. */
+  readonly toText: (outcome: Single) => string;
   /** A comment goes out as often as that. */
   readonly keepAliveMs?: number;
 }
 
 /**
- * Results as Server-Sent Events in the "distinct connections" mode of the GraphQL-over-SSE protocol. A result is asked
- * for only when the reader has room for it. Where the results fail, and where the service goes down, the stream ends
- * without `complete`: a client comes back then.
+ * Server-Sent Events in the "distinct connections" mode of the GraphQL-over-SSE protocol. An event is asked for only
+ * when the reader has room for it. An interrupted stream ends without `complete`: a client comes back then.
  */
 export function eventStream(
-  results: AsyncIterable<ExecutionResult>,
+  events: AsyncGenerator<StreamEvent, void, undefined>,
   { stop, startId, toText, keepAliveMs = KEEP_ALIVE_MS }: EventStreamOptions,
 ): Response {
-  const iterator = results[Symbol.asyncIterator]();
+  /** The frame of the next event, and whether it is the last. Throws StreamInterruption where the stream failed. */
+  async function nextOrLast(): Promise<{ readonly frame: Uint8Array; readonly last: boolean }> {
+    try {
+      const { done, value } = await events.next();
+      if (done) return { frame: COMPLETE, last: true };
+      return { frame: nextFrame(value.id, toText(value.outcome)), last: false };
+    } catch (error) {
+      if (error instanceof StreamInterruption && error.reason === 'shutdown')
+        return { frame: opening(undefined), last: true };
+      throw error;
+    }
+  }
+
   const body = new ReadableStream<Uint8Array>({
     start(controller) {
       controller.enqueue(opening(startId));
@@ -55,20 +64,23 @@ export function eventStream(
       stop.signal.addEventListener('abort', () => clearInterval(keepAlive), { once: true });
     },
     async pull(controller) {
-      const { done, value } = await iterator.next();
-      if (stop.signal.aborted) return;
-      const interruption = done ? undefined : interruptionOf(value);
-      if (!done && interruption === undefined) return controller.enqueue(nextFrame(value, toText(value)));
-      if (interruption === 'failure') controller.error(new Error('the event stream broke off'));
-      else {
-        controller.enqueue(interruption === undefined ? COMPLETE : opening(undefined));
+      try {
+        const { frame, last } = await nextOrLast();
+        if (stop.signal.aborted) return;
+        controller.enqueue(frame);
+        if (!last) return;
         controller.close();
+      } catch (error) {
+        if (stop.signal.aborted) return;
+        controller.error(error);
+        // Where it was not the events that failed, nobody asks for another one.
+        await events.return();
       }
       stop.abort();
     },
     async cancel() {
       stop.abort();
-      await iterator.return?.();
+      await events.return();
     },
   });
   return new Response(body, {

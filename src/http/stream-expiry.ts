@@ -1,9 +1,6 @@
-import type { ExecutionResult } from 'graphql';
 import { isAuthenticated, type Principal } from '../auth/principal.ts';
-import { unauthenticated } from '../graphql/errors.ts';
 import type { Logger } from '../platform/log.ts';
-import { refusedResult } from './masked-result.ts';
-import type { OperationContext } from './request-state.ts';
+import type { RequestState } from './request-state.ts';
 
 export interface StreamExpiryOptions {
   /** Whether the credentials still hold. A rejection is no answer: they are asked again. */
@@ -14,11 +11,19 @@ export interface StreamExpiryOptions {
   readonly log: Logger;
 }
 
-/** Passes the results of a stream on for as long as its caller's credentials hold. */
-export type StreamExpiry = (
-  results: AsyncIterable<ExecutionResult>,
-  context: OperationContext,
-) => AsyncIterable<ExecutionResult>;
+/** How long a stream may go on: as long as the credentials behind it hold. */
+export interface Lease {
+  /** What the promise resolves to; undefined where the credentials end before, and ever after. */
+  during<T extends object>(promise: () => Promise<T>): Promise<T | undefined>;
+  /** Stops looking at them. */
+  end(): void;
+}
+
+/** Opens the lease of the stream that a request asks for. */
+export type StreamExpiry = (state: RequestState) => Lease;
+
+/** A lease that does not end: nothing stands behind the stream that could. */
+const UNLIMITED: Lease = { during: (promise) => promise(), end: () => undefined };
 
 /** Calls `onEnd` once the credentials have ended. Returns what stops the watch. */
 function watch(
@@ -50,50 +55,29 @@ function watch(
   };
 }
 
-async function* untilExpiry(
-  results: AsyncIterable<ExecutionResult>,
-  context: OperationContext,
-  principal: Principal,
-  options: StreamExpiryOptions,
-): AsyncGenerator<ExecutionResult> {
-  const iterator = results[Symbol.asyncIterator]();
-  let ended = false;
-  let wake = () => {};
-  const stop = watch(principal, options, () => {
-    ended = true;
-    wake();
-  });
-  try {
-    while (!ended) {
-      // One promise a result: racing each against one that lives as long as the stream would gather in memory.
-      const result = await new Promise<IteratorResult<ExecutionResult> | undefined>((resolve, reject) => {
-        wake = () => resolve(undefined);
-        iterator.next().then(resolve, reject);
-      });
-      if (result === undefined) break;
-      if (result.done) return;
-      yield result.value;
-    }
-    const error = unauthenticated('The credentials behind this stream have expired or been revoked.');
-    yield refusedResult(error, context, options.log);
-  } finally {
-    stop();
-    // It may still wait for an event: it ends with the stream's own signal, and nobody needs to wait for that.
-    iterator
-      .return?.()
-      .catch((error: unknown) => options.log.debug({ err: error }, 'a closed stream failed'));
-  }
-}
-
 /**
- * Contract section 3: after the credentials behind a stream end it gets one result with UNAUTHENTICATED, and is over.
- * They are looked up again every `recheckMs`, and at the time when they are known to expire.
+ * Contract section 3: a stream ends with the credentials behind it. They are looked up again every `recheckMs`, and at
+ * the time when they are known to expire.
  */
 export function createStreamExpiry(options: StreamExpiryOptions): StreamExpiry {
-  return (results, context) => {
-    const { caller } = context.state;
-    return caller !== undefined && isAuthenticated(caller)
-      ? untilExpiry(results, context, caller, options)
-      : results;
+  return ({ caller }) => {
+    if (caller === undefined || !isAuthenticated(caller)) return UNLIMITED;
+    let ended = false;
+    let wake = () => {};
+    const end = watch(caller, options, () => {
+      ended = true;
+      wake();
+    });
+    return {
+      end,
+      async during(promise) {
+        if (ended) return undefined;
+        // One promise a call: racing each against one that lives as long as the stream would gather in memory.
+        return new Promise((resolve, reject) => {
+          wake = () => resolve(undefined);
+          promise().then(resolve, reject);
+        });
+      },
+    };
   };
 }

@@ -1,13 +1,21 @@
-import { createSourceEventStream, type ExecutionArgs, type ExecutionResult } from 'graphql';
+import { createSourceEventStream, type ExecutionResult } from 'graphql';
 import type { FeedEvent, FeedStart, PostFeed } from '../events/feed.ts';
-import { ApiError, type ErrorCode } from '../graphql/errors.ts';
+import { ApiError, type ErrorCode, unauthenticated } from '../graphql/errors.ts';
 import { publicError } from '../graphql/mask-error.ts';
 import type { Queryable } from '../platform/db/statement.ts';
 import type { Logger } from '../platform/log.ts';
 import { type Gate, inTurn } from './gate.ts';
-import { maskResult, refusedResult } from './masked-result.ts';
-import type { OperationContext } from './request-state.ts';
-import { accountOf, clientOf } from './request-state.ts';
+import {
+  errorsOf,
+  executed,
+  type Outcome,
+  refused,
+  type Single,
+  type StreamEvent,
+  StreamInterruption,
+} from './outcome.ts';
+import type { HttpRequest } from './plain-http.ts';
+import { accountOf, clientOf, type OperationArgs, type RequestState } from './request-state.ts';
 import type { Runner } from './runner.ts';
 import type { StreamExpiry } from './stream-expiry.ts';
 import type { StreamLimit } from './stream-limit.ts';
@@ -27,62 +35,35 @@ const PASSING: ReadonlySet<ErrorCode> = new Set(['SERVICE_UNAVAILABLE', 'TIMEOUT
 /** So often an event is executed anew because of that. */
 const MAX_REFRESHES = 3;
 
-export type Subscriber = (args: ExecutionArgs) => Promise<ExecutionResult | AsyncIterable<ExecutionResult>>;
+/** Begins the subscription of a request. Throws what refuses it. */
+export type Subscriber = (args: OperationArgs) => Promise<Outcome>;
 
 export interface SubscriberOptions {
   readonly runner: Runner;
   readonly eventGate: Gate;
   readonly streams: StreamLimit;
   readonly metrics: StreamMetrics;
-  readonly untilExpiry: StreamExpiry;
+  readonly openLease: StreamExpiry;
+  /** Aborted when the service goes down. */
+  readonly shutdown: AbortSignal;
   readonly log: Logger;
 }
 
-const eventIds = new WeakMap<ExecutionResult, string>();
-/** Yoga turns what an iterable throws into a result with its message, so an interruption is a result of its own. */
-const interruptions = new WeakMap<ExecutionResult, Interruption>();
-
-/** Why a stream ends that is not complete: the service goes down, or something failed. Its client is to come back. */
-export type Interruption = 'shutdown' | 'failure';
-
-/** The interruption that a result stands for; undefined where it is to be sent. */
-export function interruptionOf(result: ExecutionResult): Interruption | undefined {
-  return interruptions.get(result);
-}
-
-/** The id that the result of an event is sent with; undefined where it is of no event. */
-export function eventIdOf(result: ExecutionResult): string | undefined {
-  return eventIds.get(result);
-}
-
 /** The id of the last event that the client has seen. The header wins: EventSource keeps a stale one in its URL. */
-function lastEventId({ request }: OperationContext): string | undefined {
-  return (
-    request.headers.get('last-event-id') || new URL(request.url).searchParams.get('lastEventId') || undefined
-  );
-}
-
-class ShutdownError extends Error {}
-
-async function* untilShutdown(
-  events: AsyncIterable<readonly FeedEvent[]>,
-  shutdown: AbortSignal,
-): AsyncGenerator<readonly FeedEvent[]> {
-  yield* events;
-  if (shutdown.aborted) throw new ShutdownError('the service goes down');
+function lastEventId({ url, headers }: HttpRequest): string | undefined {
+  return headers.get('last-event-id') || new URL(url).searchParams.get('lastEventId') || undefined;
 }
 
 /** Opens the feed for a request, from where the client left off, and notes the start for the stream. */
 export async function openEvents(
   feed: PostFeed,
-  context: OperationContext,
+  request: HttpRequest,
+  state: RequestState,
   shutdown: AbortSignal,
 ): Promise<AsyncIterable<readonly FeedEvent[]>> {
-  const { state } = context;
-  const start = await feed.open(lastEventId(context));
+  const start = await feed.open(lastEventId(request));
   state.eventStart = start;
-  const events = feed.follow(start, AbortSignal.any([state.stop.signal, shutdown]));
-  return untilShutdown(events, shutdown);
+  return feed.follow(start, AbortSignal.any([state.stop.signal, shutdown]));
 }
 
 function startError(failure: NonNullable<FeedStart['failure']>): ApiError {
@@ -101,9 +82,9 @@ function isAsyncIterable(value: ExecutionResult | AsyncIterable<unknown>): value
 }
 
 /** Ends a stream with its request: a client that goes away before the stream has begun leaves nobody else to end it. */
-function endWith({ request: { signal }, state: { stop } }: OperationContext): void {
-  if (signal.aborted) stop.abort();
-  else signal.addEventListener('abort', () => stop.abort(), { once: true });
+function endWith({ gone, stop }: RequestState): void {
+  if (gone?.aborted) stop.abort();
+  else gone?.addEventListener('abort', () => stop.abort(), { once: true });
 }
 
 /** Opens subscriptions: within the client's number of streams, from its last event, one execution an event. */
@@ -112,105 +93,119 @@ export function createSubscriber({
   eventGate,
   streams,
   metrics,
-  untilExpiry,
+  openLease,
+  shutdown,
   log,
 }: SubscriberOptions): Subscriber {
   const wait = inTurn(eventGate);
 
   /** The same arguments for the source of the events: what it reads from the database waits its turn. */
-  function sourceArgs(args: ExecutionArgs, context: OperationContext): ExecutionArgs {
-    const { db } = context;
+  function sourceArgs(args: OperationArgs): OperationArgs {
+    const { db } = args.contextValue;
     const waiting: Queryable = { query: (statement, values) => wait(() => db.query(statement, values)) };
-    return { ...args, contextValue: { ...context, db: waiting } };
+    return { ...args, contextValue: { ...args.contextValue, db: waiting } };
   }
 
   /**
-   * The result of an event. An execution is several statements, between which others delete what it reads: then it is
+   * What an event comes to. An execution is several statements, between which others delete what it reads: then it is
    * done again on the post as it is now. Undefined where the post is gone: then there is no event.
    */
-  async function resultOf(args: ExecutionArgs, event: SourceEvent): Promise<ExecutionResult | undefined> {
-    let result = await runner.runEvent(args, event);
+  async function outcomeOf(args: OperationArgs, event: SourceEvent): Promise<Single | undefined> {
+    let outcome = await runner.runEvent(args, event);
     let current: SourceEvent | undefined = event;
     for (let left = MAX_REFRESHES; left > 0; left -= 1) {
-      if (!result.errors?.some((error) => MAY_BE_GONE.has(publicError(error).code))) break;
+      if (!errorsOf(outcome).some((error) => MAY_BE_GONE.has(publicError(error).code))) break;
       current = await current.refresh();
       if (current === undefined) return undefined;
-      result = await runner.runEvent(args, current);
+      outcome = await runner.runEvent(args, current);
     }
-    return result;
+    return outcome;
   }
 
-  async function* eachEvent(
-    source: AsyncIterable<SourceEvent>,
-    args: ExecutionArgs,
-  ): AsyncGenerator<ExecutionResult> {
-    for await (const item of source) {
-      const result = await resultOf(args, item);
-      if (result === undefined) continue;
+  /** The next event that there is something to send of; done where the source has ended. */
+  async function nextOf(
+    source: AsyncIterator<SourceEvent>,
+    args: OperationArgs,
+  ): Promise<IteratorResult<StreamEvent, undefined>> {
+    for (;;) {
+      const next = await source.next();
+      if (next.done) return { done: true, value: undefined };
+      const outcome = await outcomeOf(args, next.value);
+      if (outcome === undefined) continue;
       // The stream breaks off, and the client gets this event when it comes back. A bug would meet it again and again:
       // that event goes out as an error, and those after it still arrive.
-      const passing = result.errors?.find((error) => PASSING.has(publicError(error).code));
+      const passing = errorsOf(outcome).find((error) => PASSING.has(publicError(error).code));
       if (passing !== undefined) throw new Error(`an event could not be executed: ${passing.message}`);
-      const { event, eventId, replayed } = item.delivery;
-      eventIds.set(result, eventId);
+      const { event, eventId, replayed } = next.value.delivery;
       metrics.sent(event.createdAt, replayed);
-      yield result;
+      return { done: false, value: { id: eventId, outcome } };
     }
   }
 
-  async function* interruptible(
-    results: AsyncIterable<ExecutionResult>,
-    { state }: OperationContext,
-  ): AsyncGenerator<ExecutionResult> {
+  /** The events of a stream for as long as its caller's credentials hold. */
+  async function* follow(
+    source: AsyncIterator<SourceEvent>,
+    args: OperationArgs,
+  ): AsyncGenerator<StreamEvent, void, undefined> {
+    const { requestId, state } = args.contextValue;
+    const lease = openLease(state);
     try {
-      yield* results;
+      for (;;) {
+        const next = await lease.during(() => nextOf(source, args));
+        if (next === undefined) {
+          const error = unauthenticated('The credentials behind this stream have expired or been revoked.');
+          yield { id: undefined, outcome: refused(error, { requestId, log }) };
+          return;
+        }
+        if (next.done) break;
+        yield next.value;
+      }
     } catch (error) {
-      const interruption = error instanceof ShutdownError ? 'shutdown' : 'failure';
-      if (interruption === 'failure')
-        log.warn({ requestId: state.requestId, err: error }, 'an event stream broke off');
-      const result = {};
-      interruptions.set(result, interruption);
-      yield result;
+      log.warn({ requestId, err: error }, 'an event stream broke off');
+      throw new StreamInterruption('failure', error);
+    } finally {
+      lease.end();
+      // It may still wait for an event: it ends with the stream's own signal, and nobody needs to wait for that.
+      source.return?.().catch((error: unknown) => log.debug({ err: error }, 'a closed stream failed'));
     }
+    if (shutdown.aborted) throw new StreamInterruption('shutdown');
   }
 
-  /** An id that cannot be gone on from: one result that says so, with the id of now, and the end. */
+  /** An id that cannot be gone on from: one event that says so, with the id of now, and the end. */
   async function* refuseStart(
-    context: OperationContext,
-    start: FeedStart,
+    { eventId }: FeedStart,
     failure: NonNullable<FeedStart['failure']>,
-  ): AsyncGenerator<ExecutionResult> {
-    const result = refusedResult(startError(failure), context, log);
-    eventIds.set(result, start.eventId);
-    yield result;
+    requestId: string,
+  ): AsyncGenerator<StreamEvent, void, undefined> {
+    yield { id: eventId, outcome: refused(startError(failure), { requestId, log }) };
   }
 
   return async (args) => {
-    const context = args.contextValue as OperationContext;
-    const { state } = context;
-    let close: () => void;
-    try {
-      close = await streams.open({
-        client: clientOf(state),
-        account: accountOf(state),
-        connection: state.connection,
-      });
-    } catch (error) {
-      return refusedResult(error, context, log);
-    }
+    const { state, requestId } = args.contextValue;
+    const close = await streams.open({
+      client: clientOf(state),
+      account: accountOf(state),
+      connection: state.connection,
+    });
     state.stop.signal.addEventListener('abort', close, { once: true });
-    endWith(context);
-    const source = await createSourceEventStream(sourceArgs(args, context)).catch((error: unknown) => {
+    endWith(state);
+    const source = await createSourceEventStream(sourceArgs(args)).catch((error: unknown) => {
       close();
       throw error;
     });
-    const start = state.eventStart;
-    if (!isAsyncIterable(source) || start === undefined) {
+    if (!isAsyncIterable(source)) {
       close();
-      return maskResult(source as ExecutionResult, context, log);
+      return executed(source, { requestId, log });
     }
-    if (start.failure !== undefined) return refuseStart(context, start, start.failure);
-    const results = eachEvent(source as AsyncIterable<SourceEvent>, args);
-    return interruptible(untilExpiry(results, context), context);
+    const start = state.eventStart;
+    if (start === undefined) {
+      close();
+      throw new Error('the subscription did not ask for its events');
+    }
+    const events =
+      start.failure === undefined
+        ? follow((source as AsyncIterable<SourceEvent>)[Symbol.asyncIterator](), args)
+        : refuseStart(start, start.failure, requestId);
+    return { kind: 'stream', startId: start.eventId, events };
   };
 }

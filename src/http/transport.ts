@@ -3,6 +3,7 @@ import type { Logger } from '../platform/log.ts';
 import { remember } from '../platform/remember.ts';
 import { clientAddress, proxyTrust } from './client-address.ts';
 import { OAUTH_ROUTES } from './oauth/paths.ts';
+import type { HttpRequest, RequestFields } from './plain-http.ts';
 import type { HttpPlugin, RequestState } from './request-state.ts';
 
 /** Requests to these hold credentials, or lead to some, whatever their headers hold. */
@@ -15,7 +16,7 @@ export interface Transport {
   /** Finds out whom a request comes from, before anything looks at that. */
   useTransport(): HttpPlugin;
   /** Whether credentials that came with the request may be used, since nobody else could read them on their way. */
-  isSecure(request: Request, state: RequestState): boolean;
+  isSecure(request: HttpRequest, state: RequestState): boolean;
 }
 
 /** RFC 6797. Not of subdomains: they may be somebody else's. */
@@ -26,13 +27,13 @@ const isForwarding = (name: string) =>
   name.startsWith('x-forwarded') || name === 'forwarded' || name === 'x-real-ip';
 
 /** Whether a proxy has passed the request on, or the client says so. */
-function isForwarded(headers: Headers): boolean {
+function isForwarded(headers: RequestFields): boolean {
   for (const name of headers.keys()) if (isForwarding(name)) return true;
   return false;
 }
 
 /** Whether the nearest proxy took the request over TLS: of a list the last entry counts, which that one wrote. */
-function saysTls(headers: Headers): boolean {
+function saysTls(headers: RequestFields): boolean {
   return headers.get('x-forwarded-proto')?.split(',').at(-1)?.trim().toLowerCase() === 'https';
 }
 
@@ -56,7 +57,7 @@ export function createTransport(
 
   return {
     useTransport: () => ({
-      onRequest({ request: { headers }, serverContext: { state } }) {
+      onRequest({ request: { headers }, state }) {
         state.forwarded = isForwarded(headers);
         if (!state.forwarded) return;
         if (isTrustedProxy(state.peerAddress))
@@ -67,7 +68,7 @@ export function createTransport(
           );
         else warn(state.peerAddress);
       },
-      onResponse({ request, response, serverContext: { state } }) {
+      onResponse({ request, response, state }) {
         if (pins && saysTls(request.headers) && isTrustedProxy(state.peerAddress))
           response.headers.set('strict-transport-security', HSTS);
       },

@@ -5,7 +5,7 @@ import type { HttpPlugin } from './request-state.ts';
 /** Refuses what has no address that can be trusted to mean one thing, before any route looks at it. */
 export function useWellFormed(log: Logger): HttpPlugin {
   return {
-    onRequest({ serverContext: { state }, endResponse }) {
+    onRequest({ state, endResponse }) {
       if (state.malformed !== undefined) endResponse(errorResponse(state.malformed, state, log));
     },
   };

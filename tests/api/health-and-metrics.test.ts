@@ -78,7 +78,7 @@ describe('/metrics', () => {
   const token = 'a-token-of-24-characters';
   const app = useApp({ settings: { METRICS_TOKEN: token } });
   const from = (peerAddress: string, headers: Record<string, string> = {}) =>
-    app.app.handle(new Request(`${ORIGIN}/metrics`, { headers }), { peerAddress });
+    app.app.fetch(new Request(`${ORIGIN}/metrics`, { headers }), { peerAddress });
 
   it.each(['127.0.0.1', '::1', '::ffff:127.0.0.1'])('are for loopback, %s', async (address) => {
     const response = await from(address);
@@ -139,7 +139,7 @@ describe('/metrics without METRICS_TOKEN', () => {
 
   it('are for loopback alone', async () => {
     const from = (peerAddress: string, headers = {}) =>
-      app.app.handle(new Request(`${ORIGIN}/metrics`, { headers }), { peerAddress });
+      app.app.fetch(new Request(`${ORIGIN}/metrics`, { headers }), { peerAddress });
     expect((await from('203.0.113.9')).status).toBe(403);
     expect((await from('203.0.113.9', { authorization: 'Bearer undefined' })).status).toBe(403);
     expect((await from('127.0.0.1')).status).toBe(200);

@@ -85,6 +85,16 @@ describe('A variable that is given as null', () => {
       }
     });
 
+    it('as the name of a type is an error of that field alone', async () => {
+      const query = 'query ($n: String = "Post") { __typename __type(name: $n) { kind } }';
+      const { status, data, errors } = await ask(query, { n: null });
+      expect([status, data]).toEqual([200, { __typename: 'Query', __type: null }]);
+      expect(errors?.map(({ path, extensions }) => [path, extensions.code])).toEqual([
+        [['__type'], 'BAD_USER_INPUT'],
+      ]);
+      expect((await ask(query, {})).data).toEqual({ __typename: 'Query', __type: { kind: 'OBJECT' } });
+    });
+
     it('as an argument that may be null is no argument', async () => {
       const query =
         'query ($n: Int = 0, $t: String = "none", $i: DateTime = "2001-01-01T00:00:00Z") { posts(limit: $n, tag: $t) { title } since: posts(createdAfter: $i, limit: $n) { title } viewer { posts(limit: $n) { title } } }';

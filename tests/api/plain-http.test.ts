@@ -24,7 +24,7 @@ function from(peer: string, path: string, headers: Record<string, string> = {}, 
     headers: { ...(body === undefined ? {} : { 'content-type': 'application/json' }), ...headers },
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
   });
-  return app.app.handle(request, { peerAddress: peer });
+  return app.app.fetch(request, { peerAddress: peer });
 }
 const VIEWER = `/graphql?query=${encodeURIComponent('{ viewer { id } }')}`;
 const TLS = { 'x-forwarded-proto': 'https', 'x-forwarded-for': CLIENT };
@@ -103,7 +103,7 @@ describe('Strict-Transport-Security', () => {
       method: 'OPTIONS',
       headers: { ...TLS, origin: 'https://app.example.com', 'access-control-request-method': 'POST' },
     });
-    expect((await app.app.handle(preflight, { peerAddress: PROXY })).headers.get(HSTS)).not.toBeNull();
+    expect((await app.app.fetch(preflight, { peerAddress: PROXY })).headers.get(HSTS)).not.toBeNull();
   });
 
   it('is said in no other', async () => {
@@ -129,7 +129,7 @@ describe('a request that a proxy on this machine passes on', () => {
     },
   });
   const ask = (app: typeof forgetful, path: string, headers: Record<string, string>, body?: unknown) =>
-    app.app.handle(
+    app.app.fetch(
       new Request(`http://api.example.com${path}`, {
         method: body === undefined ? 'GET' : 'POST',
         headers: { 'content-type': 'application/json', ...headers },
@@ -180,7 +180,7 @@ describe('credentials over plain HTTP in development', () => {
     const request = new Request(`http://api.example.com${VIEWER}`, {
       headers: { authorization: `Bearer ${key}` },
     });
-    expect((await development.app.handle(request, { peerAddress: CLIENT })).status).toBe(200);
+    expect((await development.app.fetch(request, { peerAddress: CLIENT })).status).toBe(200);
   });
 });
 

@@ -112,7 +112,7 @@ describe('addresses of a socket that takes IPv4 and IPv6', () => {
 
   it('are the same client over either way in, and others are not', async () => {
     const ask = (peerAddress: string) =>
-      app.app.handle(
+      app.app.fetch(
         new Request('http://localhost/graphql', {
           method: 'POST',
           body: JSON.stringify({ query: QUERY }),

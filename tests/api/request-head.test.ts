@@ -143,20 +143,20 @@ describe('the Host of a request', () => {
     ['a port that is none', ['host: localhost:99999']],
     ['a list', ['host: a, b']],
   ])('is refused with 400 where it is %s, on every way in', async (_what, headers) => {
-    const before = socket.shortAnswers;
+    const before = socket.fastAnswers;
     await expectBadRequest({ headers });
     await expectBadRequest({ headers, target: '/health/live' });
     await expectBadRequest({ headers, method: 'POST', body: QUERY });
-    expect(socket.shortAnswers).toBe(before);
+    expect(socket.fastAnswers).toBe(before);
   });
 
   it.each(['localhost', 'localhost:4000', '127.0.0.1', '[::1]:4000', 'api.example.com', 'under_score'])(
     'may be %s',
     async (host) => {
-      const before = socket.shortAnswers;
+      const before = socket.fastAnswers;
       expect((await send({ headers: [`host: ${host}`], target: '/health/live' })).status).toBe(200);
       expect((await send({ headers: [`host: ${host}`], method: 'POST', body: QUERY })).status).toBe(200);
-      expect(socket.shortAnswers).toBe(before + 2);
+      expect(socket.fastAnswers).toBe(before + 2);
     },
   );
 
@@ -236,6 +236,6 @@ describe('the address of a client', () => {
       for (const status of [200, 200, 200, 429]) expect(await from(one, target)).toBe(status);
       expect(await from(other, target)).toBe(200);
     }
-    expect(limitedSocket.shortAnswers).toBe(5);
+    expect(limitedSocket.fastAnswers).toBe(5);
   });
 });

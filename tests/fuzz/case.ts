@@ -7,6 +7,7 @@ export const CALLERS = [
   'read-only-key',
   'write-only-key',
   'session',
+  'full-session',
   'nobody',
   'stranger',
 ] as const;
@@ -57,6 +58,8 @@ export interface ExpectedAnswer {
 export interface ExpectedRefusal {
   readonly code: string;
   readonly status: Statuses;
+  /** The arguments of which each error must name one; undefined where they need not. */
+  readonly oneOf?: readonly string[];
 }
 
 /**
@@ -71,4 +74,6 @@ export interface Verdict {
   readonly cost: { readonly complexity: number; readonly depth: number } | undefined;
   /** Undefined where the document does not say which operation is meant. */
   readonly kind: 'query' | 'mutation' | 'subscription' | undefined;
+  /** Whether a subscription may open. */
+  readonly opens?: boolean;
 }

@@ -49,6 +49,7 @@ export async function fuzz(options: FuzzOptions): Promise<{ tally: Tally; differ
   const tally = new Tally();
   const campaign = new Campaign(seed, publishedSchema(), tally);
   let differences = 0;
+  const startMs = performance.now();
   const done = (number: number) =>
     number - from >= options.count || performance.now() > end || differences >= options.reports;
   const { template, drop } = await createTemplate();
@@ -63,6 +64,9 @@ export async function fuzz(options: FuzzOptions): Promise<{ tally: Tally; differ
           const finding = await campaign.run(stage, number);
           if (finding === undefined) continue;
           differences += 1;
+          const seconds = Math.round((performance.now() - startMs) / 1_000);
+          const { kind, expected, got } = finding;
+          print(`Case ${number}, found after ${seconds} s: ${kind}, expected ${expected}, got ${got}`);
           print(reportOf(await shrink(stage, finding, campaign.sent), seed, number));
         }
         await tally.notePaths(stage.app);

@@ -1,3 +1,5 @@
+import { randomBytes } from 'node:crypto';
+import { newId } from '../../src/platform/uuid.ts';
 import type { Account, TestApp } from '../support/app.ts';
 import { past, seedComments, seedPosts } from '../support/content.ts';
 
@@ -49,6 +51,30 @@ export async function disable(app: TestApp, { id }: Account): Promise<void> {
     data: { disabledAt: new Date() },
     select: { id: true },
   });
+}
+
+/**
+ * Live keys beside those that the account has, and as many more as make a list of them too long: some that have expired,
+ * and some that were revoked. Nobody knows the keys themselves. The ids of a few of the live ones.
+ */
+export async function seedKeys(
+  app: TestApp,
+  { id: userId }: Pick<Account, 'id'>,
+  live: number,
+): Promise<readonly string[]> {
+  const data = Array.from({ length: live + 6 }, (_, index) => ({
+    id: newId(),
+    userId,
+    name: nth(HOSTILE_TEXTS, index),
+    prefix: `cga_${index}`,
+    hash: randomBytes(32),
+    scopes: ['posts:read'],
+    createdAt: past(index),
+    expiresAt: index >= live ? past(index) : null,
+    revokedAt: index >= live + 3 ? past(index) : null,
+  }));
+  await app.database.prisma.apiKey.createMany({ data });
+  return data.slice(0, 3).map(({ id }) => id);
 }
 
 /** More posts than a page has by default, three to a millisecond, with comments of all authors on some of them. */

@@ -4,7 +4,7 @@ import { statement } from '../../src/platform/db/statement.ts';
 import type { Account, TestApp } from '../support/app.ts';
 import { visitor as makeVisitor, PASSWORD } from '../support/session.ts';
 import type { CallerName } from './case.ts';
-import { disable, HOSTILE_TAGS, HOSTILE_TEXTS, seedContent } from './hostile-content.ts';
+import { disable, HOSTILE_TAGS, HOSTILE_TEXTS, seedContent, seedKeys } from './hostile-content.ts';
 import { type RunSql, readSnapshot, type Snapshot } from './snapshot.ts';
 
 /** Who a caller is, as far as the contract cares. */
@@ -21,6 +21,8 @@ export interface Known {
   readonly userIds: readonly string[];
   readonly postIds: readonly string[];
   readonly commentIds: readonly string[];
+  /** Of API keys of the caller `full-session`. */
+  readonly keyIds: readonly string[];
   /** Cursors of every list of the schema. */
   readonly cursors: readonly string[];
   readonly tags: readonly string[];
@@ -39,7 +41,7 @@ export interface World {
   readonly cursors: ReadonlyMap<string, string>;
   /** What each of these cursors stands for, also when the row is gone. */
   readonly places: ReadonlyMap<string, { readonly id: string; readonly createdAt: number }>;
-  /** The password of the caller `session`. */
+  /** The password of both sessions. */
   readonly password: string;
   /** Reads the snapshot anew. */
   refresh(): Promise<void>;
@@ -48,6 +50,9 @@ export interface World {
 interface Edges {
   readonly edges: readonly { readonly cursor: string; readonly node: { readonly id: string } }[];
 }
+
+/** Contract section 5. */
+const MAX_KEYS = 100;
 
 const PAGE = '(first: 100) { edges { cursor node { id } } }';
 
@@ -88,6 +93,9 @@ export async function createWorld(app: TestApp): Promise<World> {
   const reader = await app.account({ name: HOSTILE_TEXTS[5] ?? '', scopes: readerScopes });
   const visitor = await makeVisitor(app, { name: 'n'.repeat(100) });
   const ended = await app.account({ name: 'line\nbreak' });
+  const full = await makeVisitor(app, { name: 'null' });
+  // It has a key for a start, and one less than it may have then.
+  const keyIds = await seedKeys(app, full, MAX_KEYS - 2);
   const content = await seedContent(app, [member, other, admin, visitor, ended]);
   await disable(app, ended);
   const readOnly = await addKey(app, member, ['posts:read']);
@@ -95,7 +103,8 @@ export async function createWorld(app: TestApp): Promise<World> {
 
   const run: RunSql = async (text) => app.database.query(statement('fuzz', text), []);
   let snapshot = await readSnapshot(run);
-  const sessionId = snapshot.sessions.find(({ userId }) => userId === visitor.id)?.id;
+  const sessionOf = ({ id }: Pick<Account, 'id'>) =>
+    snapshot.sessions.find(({ userId }) => userId === id)?.id;
   const cursors = await readCursors(app, admin.key, content.postIds);
   const rows = [...snapshot.users, ...snapshot.posts, ...snapshot.comments];
   const places = new Map(rows.map(({ id, createdAt }) => [cursors.get(id) ?? '', { id, createdAt }]));
@@ -109,12 +118,14 @@ export async function createWorld(app: TestApp): Promise<World> {
     'read-only-key': bearer(readOnly),
     'write-only-key': bearer(writeOnly),
     session: { cookie: visitor.cookie },
+    'full-session': { cookie: full.cookie },
     nobody: {},
     stranger: bearer('not a key'),
   };
   return {
     known: {
-      userIds: [member, other, admin, reader, visitor, ended].map(({ id }) => id),
+      userIds: [member, other, admin, reader, visitor, ended, full].map(({ id }) => id),
+      keyIds,
       postIds: content.postIds,
       commentIds: content.commentIds,
       cursors: [...cursors.values()],
@@ -128,7 +139,8 @@ export async function createWorld(app: TestApp): Promise<World> {
       admin: callerOf(admin, 'admin', scopesOfRole('admin')),
       'read-only-key': callerOf(member, 'member', ['posts:read']),
       'write-only-key': callerOf(member, 'member', ['posts:write', 'comments:write']),
-      session: callerOf(visitor, 'member', scopesOfRole('member'), sessionId),
+      session: callerOf(visitor, 'member', scopesOfRole('member'), sessionOf(visitor)),
+      'full-session': callerOf(full, 'member', scopesOfRole('member'), sessionOf(full)),
       nobody: undefined,
       stranger: undefined,
     },

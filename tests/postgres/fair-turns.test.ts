@@ -18,6 +18,15 @@ describe('A client whose requests hold all connections', () => {
     return rows[0]?.count;
   };
 
+  /** How long those who wait for a lock have done so, by the database's clock. */
+  const waitedMs = async (client: pg.Client) => {
+    const { rows } = await client.query<{ ms: number }>(
+      `SELECT 1000 * extract(epoch FROM clock_timestamp() - max(query_start))::float AS ms FROM pg_stat_activity
+       WHERE datname = current_database() AND wait_event_type = 'Lock'`,
+    );
+    return rows[0]?.ms;
+  };
+
   it('has the next one after those who have had less', async () => {
     const [heavy, light] = await Promise.all([app.account(), app.account()]);
     await createPost(app, heavy.key);
@@ -32,6 +41,8 @@ describe('A client whose requests hold all connections', () => {
       await expect.poll(() => waiting(blocker)).toBe(2);
       answers.push(ask('light', light.key));
       await expect.poll(() => readMetric(app, 'graphql_operations_running')).toBe(MANY + 1);
+      // Longer than the one query of the other can have taken, on however busy a machine.
+      await expect.poll(() => waitedMs(blocker)).toBeGreaterThan(500);
       await blocker.query('COMMIT');
       await Promise.all(answers);
       // Two were under way, and another may have begun at the same moment.

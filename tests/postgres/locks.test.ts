@@ -3,6 +3,7 @@ import type pg from 'pg';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { type Account, type Answer, useApp } from '../support/app.ts';
 import { createComment, createPost } from '../support/content.ts';
+import { readMetric } from '../support/metrics.ts';
 import { dataOf } from '../support/refusal.ts';
 import { gqlAs, visitor } from '../support/session.ts';
 
@@ -184,6 +185,29 @@ describe('Mutations that lock several posts', () => {
     expect(dataOf(await app.gql(`{ post(id: "${id}") { commentCount } }`, { key })).post.commentCount).toBe(
       30,
     );
+  });
+
+  it('give up their places while they wait, so that those who need other posts get through', async () => {
+    const [busy, other] = [await app.account(), await app.account()];
+    const id = await createPost(app, busy.key);
+    const elsewhere = await createPost(app, other.key);
+    const holder = await connect();
+    await holder.query('BEGIN');
+    await holder.query('SELECT FROM posts WHERE id = $1 FOR UPDATE', [id]);
+    let done = 0;
+    const written = Array.from({ length: 10 }, async () => {
+      const answer = await app.gql(`mutation { ${comment('a', id)} }`, { key: busy.key });
+      done += 1;
+      return answer;
+    });
+    const waiting = () => readMetric(app, 'graphql_transactions_waiting');
+    await expect.poll(waiting).toBeGreaterThan(0);
+    // Those that wait for the post have all places for transactions: without a limit they would keep them.
+    for (let turn = 0; turn < 5; turn += 1)
+      dataOf(await app.gql(`mutation { ${update('a', elsewhere)} }`, { key: other.key }));
+    expect(done).toBe(0);
+    await holder.query('COMMIT');
+    for (const { errors } of await Promise.all(written)) expect(errors).toBeUndefined();
   });
 
   it('change a post beside those who refer to it, and delete it after them', async () => {

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import type { Server } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
 import { afterAll, beforeAll } from 'vitest';
-import { createNodeServer, type NodeServerOptions, type SocketFront } from '../../src/http/node-server.ts';
+import { createNodeServer, type NodeServerOptions, type SocketFastPath } from '../../src/http/node-server.ts';
 import { createLogger } from '../../src/platform/log.ts';
 import { nodeServerOptions } from '../../src/serve.ts';
 import type { TestApp } from './app.ts';
@@ -14,8 +14,8 @@ export interface Socket {
   fetch(path: string, init?: RequestInit): Promise<Response>;
   /** Sends bytes as they are and returns all that comes back until the service closes the connection. */
   send(...parts: readonly string[]): Promise<string>;
-  /** How many requests the JSON fast path has answered so far, and not Yoga's HTTP handling. */
-  readonly shortAnswers: number;
+  /** How many requests the fast path has answered so far, and not Yoga's HTTP handling. */
+  readonly fastAnswers: number;
   /** How many connections the service has open. */
   connections(): Promise<number>;
 }
@@ -25,7 +25,7 @@ export function useSocket(app: TestApp, options: Partial<NodeServerOptions> = {}
   const bound = { port: 0 };
   const origin = () => `http://127.0.0.1:${bound.port}`;
   let server: Server;
-  let shortAnswers = 0;
+  let fastAnswers = 0;
   beforeAll(async () => {
     const log = createLogger({
       level: 'debug',
@@ -33,14 +33,14 @@ export function useSocket(app: TestApp, options: Partial<NodeServerOptions> = {}
       destination: { write: (line) => void app.logged.push(line) },
     });
     const serving = nodeServerOptions(app.app, app.config, log);
-    const front: SocketFront = {
-      takes: app.app.front.takes,
+    const fastPath: SocketFastPath = {
+      takes: app.app.fastPath.takes,
       answer(...request) {
-        shortAnswers += 1;
-        return app.app.front.answer(...request);
+        fastAnswers += 1;
+        return app.app.fastPath.answer(...request);
       },
     };
-    server = createNodeServer({ ...serving, front, ...options });
+    server = createNodeServer({ ...serving, fastPath, ...options });
     server.listen(0, '127.0.0.1');
     await once(server, 'listening');
     bound.port = (server.address() as AddressInfo).port;
@@ -53,8 +53,8 @@ export function useSocket(app: TestApp, options: Partial<NodeServerOptions> = {}
     get origin() {
       return origin();
     },
-    get shortAnswers() {
-      return shortAnswers;
+    get fastAnswers() {
+      return fastAnswers;
     },
     fetch: (path, init) => fetch(new URL(path, origin()), init),
     connections: () =>

@@ -1,4 +1,5 @@
 import {
+  type DocumentNode,
   type ExecutionArgs,
   type FragmentDefinitionNode,
   type GraphQLSchema,
@@ -12,6 +13,7 @@ import type { Scope } from '../../auth/scopes.ts';
 import type { Parameter } from '../../platform/db/statement.ts';
 import type { Context } from '../context.ts';
 import { answerTooLarge } from '../errors.ts';
+import type { OperationPlans } from '../operation-plans.ts';
 import type { Page } from '../pagination/arguments.ts';
 import { isTooWide } from '../width.ts';
 import { collectFields } from './collect.ts';
@@ -23,7 +25,7 @@ import { buildSql, type Pages, pageParameters, resolvePages } from './statement.
 import { cachedStatement, type JsonStatement, nextPlanId } from './statement-cache.ts';
 
 /** What the arguments of a request make of a plan. */
-interface Arguments {
+interface WholeArguments {
   readonly pages: Pages;
   /** Whether the answer may be too large, so that its statement measures it. */
   readonly bounded: boolean;
@@ -39,34 +41,35 @@ interface WholePlan {
   /** Whether all requests have the same arguments: no variables, and no row that may depend on the caller. */
   readonly alike: boolean;
   /** The arguments, where all requests have the same. */
-  known: Arguments | undefined;
+  known: WholeArguments | undefined;
 }
 
-interface OperationCache {
+/** The plans of an operation, by the variables that skip or include parts of it. */
+interface WholePlans {
   readonly fragments: Readonly<Record<string, FragmentDefinitionNode>>;
   readonly conditions: readonly string[];
   readonly plans: LRUCache<string, WholePlan | 'declined'>;
 }
 
+declare module '../operation-plans.ts' {
+  interface OperationPlans {
+    whole?: WholePlans;
+  }
+}
+
 type Variables = Readonly<Record<string, unknown>>;
 
 const MAX_PLANS = 16;
-const caches = new WeakMap<OperationDefinitionNode, OperationCache>();
 
-function cacheOf({ document }: ExecutionArgs, operation: OperationDefinitionNode): OperationCache {
-  let cache = caches.get(operation);
-  if (cache === undefined) {
-    const fragments: Record<string, FragmentDefinitionNode> = Object.create(null);
-    for (const node of document.definitions)
-      if (node.kind === Kind.FRAGMENT_DEFINITION) fragments[node.name.value] = node;
-    cache = {
-      fragments,
-      conditions: conditionVariables({ operation, fragments }),
-      plans: new LRUCache({ max: MAX_PLANS }),
-    };
-    caches.set(operation, cache);
-  }
-  return cache;
+function plansOf(document: DocumentNode, operation: OperationDefinitionNode): WholePlans {
+  const fragments: Record<string, FragmentDefinitionNode> = Object.create(null);
+  for (const node of document.definitions)
+    if (node.kind === Kind.FRAGMENT_DEFINITION) fragments[node.name.value] = node;
+  return {
+    fragments,
+    conditions: conditionVariables({ operation, fragments }),
+    plans: new LRUCache({ max: MAX_PLANS }),
+  };
 }
 
 /** The scopes that the fields of a plan need; undefined where the database cannot write all of its response. */
@@ -81,11 +84,12 @@ function scopesOf({ edge, field, object }: EdgePlan): Scope[] | undefined {
 function planOperation(
   schema: GraphQLSchema,
   operation: OperationDefinitionNode,
-  { fragments }: OperationCache,
+  { fragments }: WholePlans,
   variableValues: Record<string, unknown>,
+  plans: OperationPlans,
 ): WholePlan | 'declined' {
   const query = schema.getQueryType();
-  if (query == null || isTooWide(operation, fragments)) return 'declined';
+  if (query == null || isTooWide(plans, operation, fragments)) return 'declined';
   const info = { schema, fragments, variableValues };
   const roots = new Map<string, EdgePlan>();
   const scopes = new Set<Scope>();
@@ -124,7 +128,11 @@ function rowId(
 const ENVELOPE_BYTES = '{"data":}'.length;
 
 /** The arguments of a request; undefined where one is refused or names nothing. */
-function argumentsOf({ roots }: WholePlan, variables: Variables, context: Context): Arguments | undefined {
+function argumentsOf(
+  { roots }: WholePlan,
+  variables: Variables,
+  context: Context,
+): WholeArguments | undefined {
   const pages = new Map<EdgePlan, Page>();
   const values: Parameter[] = [];
   let shape = '';
@@ -146,7 +154,7 @@ function argumentsOf({ roots }: WholePlan, variables: Variables, context: Contex
 
 function statementOf(
   { id, roots }: WholePlan,
-  { pages, bounded }: Arguments,
+  { pages, bounded }: WholeArguments,
   { maxResponseBytes }: Context,
 ): JsonStatement {
   return cachedStatement(
@@ -173,7 +181,9 @@ export async function answerWhole(
 ): Promise<string | undefined> {
   if (operation.operation !== 'query') return undefined;
   const { schema } = args;
-  const cache = cacheOf(args, operation);
+  const { plans } = context;
+  plans.whole ??= plansOf(args.document, operation);
+  const cache = plans.whole;
   const { variableDefinitions = [] } = operation;
   const { coerced: variables } =
     variableDefinitions.length === 0
@@ -184,7 +194,7 @@ export async function answerWhole(
   if (key === undefined) return undefined;
   let plan = cache.plans.get(key);
   if (plan === undefined) {
-    plan = planOperation(schema, operation, cache, variables);
+    plan = planOperation(schema, operation, cache, variables, plans);
     cache.plans.set(key, plan);
   }
   if (plan === 'declined' || !plan.scopes.every((scope) => context.caller.scopes.has(scope)))

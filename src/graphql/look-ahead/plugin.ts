@@ -47,19 +47,22 @@ class LookAheadPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
   }
 }
 
+/** Pothos knows the context by the builder's type alone, which this plugin is not written for. */
+const ours = (context: object) => context as unknown as Context;
+
 /** What is too wide for one statement is read level by level, with a few statements for each. */
 function inRoundsWhereWide<C extends object>(resolve: Resolver<C>): Resolver<C> {
   return (parent, args, context, info) => {
-    if (isTooWide(info.operation, info.fragments)) readInRounds(context);
+    if (isTooWide(ours(context).plans, info.operation, info.fragments)) readInRounds(context);
     return resolve(parent, args, context, info);
   };
 }
 
 function readingAhead<C extends object>(resolve: Resolver<C>): Resolver<C> {
   return async (parent, args, context, info) => {
-    const ours = context as unknown as Context;
-    const ahead = ours.lookAhead ? await readAhead(ours, info) : undefined;
-    ours.onPath(ahead === undefined ? 'loaders' : 'look_ahead');
+    const own = ours(context);
+    const ahead = own.lookAhead ? await readAhead(own, info) : undefined;
+    own.onPath(ahead === undefined ? 'loaders' : 'look_ahead');
     return ahead === undefined ? resolve(parent, args, context, info) : ahead.value;
   };
 }

@@ -1,13 +1,8 @@
-import {
-  type FieldNode,
-  type GraphQLField,
-  type GraphQLResolveInfo,
-  getArgumentValues,
-  type OperationDefinitionNode,
-} from 'graphql';
+import { type FieldNode, type GraphQLField, type GraphQLResolveInfo, getArgumentValues } from 'graphql';
 import { LRUCache } from 'lru-cache';
 import type { Context } from '../context.ts';
 import { exceeded } from '../errors.ts';
+import type { OperationPlans } from '../operation-plans.ts';
 import { isTooWide } from '../width.ts';
 import { choiceOf, conditionVariables } from './conditions.ts';
 import { decode } from './decode.ts';
@@ -17,36 +12,41 @@ import { buildBoundedSql, mostBytes } from './size.ts';
 import { buildSql, pageParameters, resolvePages } from './statement.ts';
 import { cachedStatement, nextPlanId } from './statement-cache.ts';
 
-interface CachedPlan {
+/** A root field that is read ahead of its resolvers. */
+interface AheadPlan {
   readonly id: number;
   readonly plan: EdgePlan;
 }
 
-/** What is kept with a root field of a cached document: plans by the variables that skip or include parts of it. */
-interface FieldCache {
+/** The plans of one root field, by the variables that skip or include parts of it. */
+interface AheadPlans {
   readonly conditions: readonly string[];
-  readonly plans: LRUCache<string, CachedPlan | 'declined'>;
+  readonly plans: LRUCache<string, AheadPlan | 'declined'>;
+}
+
+declare module '../operation-plans.ts' {
+  interface OperationPlans {
+    /** By the first of the field's nodes: one fragment may stand in several operations, which add fields of their own. */
+    ahead?: Map<FieldNode, AheadPlans>;
+  }
 }
 
 const MAX_PLANS = 16;
 /** What is read ahead has names of its own and a row more in each connection: about twice the answer at most. */
 const MAX_AHEAD_ANSWERS = 2;
 
-/** By operation too: one fragment may stand in several, which merge its fields with others of their own. */
-const caches = new WeakMap<OperationDefinitionNode, Map<FieldNode, FieldCache>>();
-
-function planOf(field: GraphQLField<unknown, unknown>, info: GraphQLResolveInfo): CachedPlan | undefined {
+function planOf(
+  field: GraphQLField<unknown, unknown>,
+  info: GraphQLResolveInfo,
+  plans: OperationPlans,
+): AheadPlan | undefined {
   const [node] = info.fieldNodes;
-  if (node === undefined || isTooWide(info.operation, info.fragments)) return undefined;
-  let fields = caches.get(info.operation);
-  if (fields === undefined) {
-    fields = new Map();
-    caches.set(info.operation, fields);
-  }
-  let cache = fields.get(node);
+  if (node === undefined || isTooWide(plans, info.operation, info.fragments)) return undefined;
+  plans.ahead ??= new Map();
+  let cache = plans.ahead.get(node);
   if (cache === undefined) {
     cache = { conditions: conditionVariables(info), plans: new LRUCache({ max: MAX_PLANS }) };
-    fields.set(node, cache);
+    plans.ahead.set(node, cache);
   }
   const key = choiceOf(cache.conditions, info.variableValues);
   if (key === undefined) return undefined;
@@ -69,7 +69,7 @@ export async function readAhead(
   info: GraphQLResolveInfo,
 ): Promise<{ readonly value: unknown } | undefined> {
   const field = info.parentType.getFields()[info.fieldName];
-  const cached = field === undefined ? undefined : planOf(field, info);
+  const cached = field === undefined ? undefined : planOf(field, info, context.plans);
   if (cached === undefined) return undefined;
   const { plan } = cached;
   const pages = resolvePages(plan, info.variableValues);

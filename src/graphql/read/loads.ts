@@ -25,7 +25,7 @@ export function loadPages<Row extends object>(
   { operation, fragments }: GraphQLResolveInfo,
 ): Promise<readonly Row[][]> {
   if (!readsInRounds(context)) return readPages(context.db, edge, parentIds, page);
-  const { names } = widthOf(operation, fragments);
+  const { names } = widthOf(context.plans, operation, fragments);
   const keys = parentIds.map((id): PageKey => ({ id, page, names }));
   return inRound(context, edge, keys, (all) => readKeys(context.db, edge, all));
 }

@@ -1,16 +1,11 @@
 import { createHmac } from 'node:crypto';
-import { type DocumentNode, print } from 'graphql';
-
-const printed = new WeakMap<DocumentNode, string>();
+import { print } from 'graphql';
+import type { PreparedOperation } from '../prepared-operation.ts';
 
 /** The document without what means nothing: white space, commas, comments. */
-function normalised(document: DocumentNode): string {
-  let text = printed.get(document);
-  if (text === undefined) {
-    text = print(document);
-    printed.set(document, text);
-  }
-  return text;
+function normalised({ document }: PreparedOperation): string {
+  document.normalised ??= print(document.node);
+  return document.normalised;
 }
 
 /**
@@ -51,12 +46,7 @@ function canonicalJson(root: unknown): string {
  * What makes two requests the same mutation: document, operation and variables (contract section 6). Keyed by the
  * idempotency key, since variables may hold a password, which a plain digest would let a reader of the table guess.
  */
-export function fingerprint(
-  key: string,
-  document: DocumentNode,
-  operationName: string | undefined,
-  variables: unknown,
-): Buffer {
-  const text = canonicalJson([normalised(document), operationName ?? null, variables ?? {}]);
+export function fingerprint(key: string, operation: PreparedOperation, variables: unknown): Buffer {
+  const text = canonicalJson([normalised(operation), operation.name ?? null, variables ?? {}]);
   return createHmac('sha256', key).update(text).digest();
 }

@@ -1,22 +1,21 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { ExecutionArgs, ExecutionResult } from 'graphql';
 import { isAuthenticated } from '../../auth/principal.ts';
 import type { Scope } from '../../auth/scopes.ts';
 import { ApiError } from '../../graphql/errors.ts';
 import type { Database } from '../../platform/db/database.ts';
 import type { Logger } from '../../platform/log.ts';
 import type { AskedOperation } from '../asked-fields.ts';
-import { refusedResult } from '../masked-result.ts';
-import { operationOf } from '../operation.ts';
-import { holderOf, type OperationContext } from '../request-state.ts';
 import {
   type CostCeilings,
   checkedLength,
-  fixedResult,
+  errorsOf,
+  type Rendered,
+  refused,
+  type Single,
   statusOf,
-  stringifyResult,
-  withCost,
-} from '../result.ts';
+  textOf,
+} from '../outcome.ts';
+import { holderOf, type OperationArgs } from '../request-state.ts';
 import type { Runner } from '../runner.ts';
 import { fingerprint } from './fingerprint.ts';
 import { parseIdempotencyKey } from './key.ts';
@@ -50,8 +49,7 @@ const POLL_MS = 50;
 
 /** A mutation with a key, and what makes two of them the same. */
 interface KeyedMutation {
-  readonly args: ExecutionArgs;
-  readonly context: OperationContext;
+  readonly args: OperationArgs;
   readonly owner: KeyOwner;
   readonly print: Buffer;
   readonly asked: AskedOperation;
@@ -59,7 +57,7 @@ interface KeyedMutation {
 
 interface Attempt {
   /** Undefined where the mutation did not run. */
-  readonly result: ExecutionResult | undefined;
+  readonly outcome: Single | undefined;
   /** What is committed under the key now, as far as is known. */
   readonly stored: StoredResponse | undefined;
 }
@@ -78,24 +76,24 @@ export function createIdempotentRunner({
   limits,
   maxResponseBytes,
   replayCheck,
-}: IdempotencyOptions): (args: ExecutionArgs) => Promise<ExecutionResult> {
+}: IdempotencyOptions): (args: OperationArgs) => Promise<Single> {
   /** The mutations that run in this process, by key: what each has stored once it is done. */
   const running = new Map<string, Promise<StoredResponse | undefined>>();
 
   /** The stored response. Throws IDEMPOTENCY_KEY_REUSED, and FORBIDDEN where it is not for this caller. */
-  function replay(stored: StoredResponse, keyed: KeyedMutation): ExecutionResult {
-    const { print, context, asked } = keyed;
+  function replay(stored: StoredResponse, { print, args, asked }: KeyedMutation): Rendered {
+    const { caller, state } = args.contextValue;
     if (!stored.fingerprint.equals(print))
       throw new ApiError(
         'IDEMPOTENCY_KEY_REUSED',
         'This Idempotency-Key was used for another mutation or other variables.',
       );
-    replayCheck.require(asked, context.caller, stored);
-    const { hold } = context.state;
-    hold.begin(holderOf(context.state));
+    replayCheck.require(asked, caller, stored);
+    const { hold } = state;
+    hold.begin(holderOf(state));
     hold.reserve(checkedLength(stored.body, maxResponseBytes));
-    context.state.responseHeaders['idempotency-replayed'] = 'true';
-    return fixedResult({}, stored);
+    state.responseHeaders['idempotency-replayed'] = 'true';
+    return { kind: 'rendered', status: stored.status, body: stored.body, errors: [] };
   }
 
   function inProgress(): ApiError {
@@ -107,21 +105,18 @@ export function createIdempotentRunner({
   }
 
   /** One try: the mutation with its response, or the response that was there, or nothing where the key is taken. */
-  async function attempt({ args, context, owner, print, asked }: KeyedMutation): Promise<Attempt> {
+  async function attempt({ args, owner, print, asked }: KeyedMutation): Promise<Attempt> {
+    const { contextValue: context } = args;
     let found: StoredResponse | undefined;
-    let made: { readonly response: StoredResponse; readonly result: ExecutionResult } | undefined;
+    let made: { readonly response: StoredResponse; readonly outcome: Rendered } | undefined;
     const notedScopes = new Set<Scope>();
-    const make = (executed: ExecutionResult, disclosure: Disclosure) => {
-      const answer = withCost(executed, context.state, limits);
-      const response = {
-        ...disclosure,
-        fingerprint: print,
-        status: statusOf(answer, 'application/json'),
-        body: stringifyResult(answer),
-      };
-      return { response, result: fixedResult(answer, response) };
+    const make = (executed: Single, disclosure: Disclosure) => {
+      const status = statusOf(executed, 'application/json');
+      const body = textOf(executed, { cost: context.state.cost, limits });
+      const outcome: Rendered = { kind: 'rendered', status, body, errors: errorsOf(executed) };
+      return { response: { ...disclosure, fingerprint: print, status, body }, outcome };
     };
-    const result = await runner.runMutation(
+    const outcome = await runner.runMutation(
       { ...args, contextValue: { ...context, notedScopes } },
       {
         async before(work) {
@@ -133,28 +128,28 @@ export function createIdempotentRunner({
         async after(work, executed) {
           made = make(executed, replayCheck.disclosureOf(asked, context.caller, notedScopes));
           await storeResponse(work, owner, made.response, retentionMs);
-          return made.result;
+          return made.outcome;
         },
         async undone(executed) {
           // Without an entry for data nothing was executed: variables that don't fit are refused before that.
-          if (executed.data === undefined) return executed;
+          if (executed.kind === 'refused') return executed;
           made = make(executed, NOTHING_SHOWN);
           // The lock ended with the transaction. Where somebody was faster, the key is theirs.
           return (await storeResponseAlone(database, owner, made.response, retentionMs))
-            ? made.result
+            ? made.outcome
             : undefined;
         },
       },
     );
     // Any other result is of a failure, also of one to commit: nothing is stored then.
-    return { result, stored: result !== undefined && result === made?.result ? made.response : found };
+    return { outcome, stored: outcome !== undefined && outcome === made?.outcome ? made.response : found };
   }
 
   /** Runs the mutation once the key is free everywhere, at most until the deadline. */
   async function runFirst(keyed: KeyedMutation, deadlineMs: number): Promise<Attempt> {
     for (;;) {
       const tried = await attempt(keyed);
-      const taken = tried.result === undefined && tried.stored === undefined;
+      const taken = tried.outcome === undefined && tried.stored === undefined;
       if (!taken || performance.now() + POLL_MS > deadlineMs) return tried;
       await delay(POLL_MS);
     }
@@ -171,7 +166,7 @@ export function createIdempotentRunner({
     return done;
   }
 
-  async function runKeyed(keyed: KeyedMutation): Promise<ExecutionResult> {
+  async function runKeyed(keyed: KeyedMutation): Promise<Single> {
     const { owner } = keyed;
     const name = `${owner.userId}/${owner.key}`;
     const deadlineMs = performance.now() + WAIT_LIMIT_MS;
@@ -188,7 +183,7 @@ export function createIdempotentRunner({
       if (stored !== undefined) return replay(stored, keyed);
       const first = await runFirst(keyed, deadlineMs);
       stored = first.stored;
-      if (first.result !== undefined) return first.result;
+      if (first.outcome !== undefined) return first.outcome;
       if (stored === undefined) throw inProgress();
       return replay(stored, keyed);
     } finally {
@@ -198,25 +193,22 @@ export function createIdempotentRunner({
   }
 
   return async (args) => {
-    const context = args.contextValue as OperationContext;
-    const { caller, request, state, params } = context;
+    const { caller, request, requestId, operation } = args.contextValue;
     const header = request.headers.get('idempotency-key');
-    if (header === null || state.operationKind !== 'mutation') return runner.run(args);
+    if (header === null || operation.kind !== 'mutation') return runner.run(args);
     try {
       const key = parseIdempotencyKey(header);
-      const operation = operationOf(args);
       // Keys belong to accounts; without one there is nothing that a mutation can do.
-      if (!isAuthenticated(caller) || operation === undefined) return await runner.run(args);
-      const { document } = args;
+      if (!isAuthenticated(caller)) return await runner.run(args);
+      const variables = args.variableValues ?? {};
       return await runKeyed({
         args,
-        context,
         owner: { userId: caller.userId, key },
-        print: fingerprint(key, document, state.operationName, params.variables),
-        asked: { document, operation, variables: params.variables ?? {} },
+        print: fingerprint(key, operation, args.variableValues ?? undefined),
+        asked: { operation, variables },
       });
     } catch (error) {
-      return refusedResult(error, context, log);
+      return refused(error, { requestId, log });
     }
   };
 }

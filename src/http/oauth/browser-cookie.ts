@@ -1,4 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
+import type { HttpRequest } from '../plain-http.ts';
 
 /** No other host can set a cookie of this name, a sibling under the same domain neither (RFC 6265bis section 4.1.3.2). */
 const NAME = '__Host-oauth_browser';
@@ -17,13 +18,13 @@ export interface KnownBrowser {
 const hashOf = (value: string): string => createHash('sha256').update(value).digest('base64url');
 
 /** The hash of the browser that a request comes from; undefined where it has begun nothing here. */
-export function browserOf({ headers }: Request): string | undefined {
+export function browserOf({ headers }: HttpRequest): string | undefined {
   const [, value] = PAIR.exec(headers.get('cookie') ?? '') ?? [];
   return value === undefined ? undefined : hashOf(value);
 }
 
 /** The same for one that begins something now. */
-export function knownBrowser(request: Request): KnownBrowser {
+export function knownBrowser(request: HttpRequest): KnownBrowser {
   const hash = browserOf(request);
   if (hash !== undefined) return { hash, setCookie: undefined };
   const value = randomBytes(RANDOM_BYTES).toString('base64url');

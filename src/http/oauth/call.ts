@@ -1,7 +1,9 @@
 import type { EventEmitter } from 'node:events';
 import type { IncomingMessage } from 'node:http';
+import { setImmediate } from 'node:timers/promises';
 import type { KoaContextWithOIDC, default as Provider } from 'oidc-provider';
 import type { Logger } from '../../platform/log.ts';
+import type { HttpRequest } from '../plain-http.ts';
 import type { RequestState } from '../request-state.ts';
 import { RESUME_COOKIE } from './authorization-parameters.ts';
 import { nameClientErrors } from './client-errors.ts';
@@ -11,7 +13,7 @@ import { FORM_TYPE } from './form.ts';
 import { oauthErrorResponse, oauthRefusal } from './oauth-error.ts';
 
 export interface Call {
-  readonly request: Request;
+  readonly request: HttpRequest;
   readonly state: RequestState;
   /** The form that was posted. The library gets what has been read of it, so that both see the same. */
   readonly form?: URLSearchParams | undefined;
@@ -54,6 +56,16 @@ const ERRORS = ['grant.error', 'revocation.error', 'introspection.error', 'autho
 export function createLibraryCalls(issuer: () => string, log: Logger): LibraryCalls {
   const seen = new WeakMap<IncomingMessage, Seen>();
   const callbacks = new WeakMap<Provider, ReturnType<Provider['callback']>>();
+  let lastTurn: Promise<void> = Promise.resolve();
+
+  /**
+   * Resolves in a turn of the event loop that no other call begins in. A call takes milliseconds and hardly waits for
+   * anything: a burst of them, each behind the other, would hold up all other requests.
+   */
+  function ownTurn(): Promise<void> {
+    lastTurn = lastTurn.then(() => setImmediate());
+    return lastTurn;
+  }
 
   function exchange({ request, state, form, target, resumes }: Call): Exchange {
     const headers: Record<string, string> = Object.fromEntries(
@@ -109,6 +121,7 @@ export function createLibraryCalls(issuer: () => string, log: Logger): LibraryCa
       callbacks.set(provider, provider.callback());
     },
     async call(provider, call) {
+      await ownTurn();
       const { incoming, outgoing, response } = exchange(call);
       await callbacks.get(provider)?.(incoming, outgoing);
       const answered = await response;

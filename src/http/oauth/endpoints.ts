@@ -4,7 +4,7 @@ import type { RevokedToken } from '../../auth/jwt/blocklist.ts';
 import { looksLikeJwt } from '../../auth/jwt/verify.ts';
 import type { AccessToken, OwnTokens } from '../../auth/oauth/access-token.ts';
 import { jsonResponse } from '../error-response.ts';
-import type { HttpResponse } from '../plain-http.ts';
+import type { HttpRequest, HttpResponse } from '../plain-http.ts';
 import type { RequestState } from '../request-state.ts';
 import type { Called, LibraryCalls } from './call.ts';
 import { basicChallenge } from './client-errors.ts';
@@ -23,7 +23,7 @@ export interface EndpointOptions {
 /** What a request to an endpoint comes with. */
 export interface EndpointRequest {
   readonly provider: Provider;
-  readonly request: Request;
+  readonly request: HttpRequest;
   readonly state: RequestState;
 }
 
@@ -43,7 +43,7 @@ const WRONG_RESOURCE: OAuthRefusal = {
 };
 
 /** Whether there is anything of a client in the request: who shows nothing guesses nothing. */
-const presents = ({ headers }: Request, form: URLSearchParams): boolean =>
+const presents = ({ headers }: HttpRequest, form: URLSearchParams): boolean =>
   headers.has('authorization') || form.has('client_id');
 
 /** Only what is told by name: a member of the claims that nobody thought of stays inside. */

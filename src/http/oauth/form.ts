@@ -1,5 +1,6 @@
 import { audienceOf } from '../../auth/oauth/access-token.ts';
 import { badRequest, bodyTooLarge, checkContentEncoding } from '../json-body.ts';
+import type { HttpRequest } from '../plain-http.ts';
 import { RESOURCE } from './authorization-parameters.ts';
 
 /** No request of OAuth has more to say; the library takes no more either. */
@@ -8,7 +9,7 @@ const MAX_FORM_BYTES = 50_000;
 export const FORM_TYPE = 'application/x-www-form-urlencoded';
 
 /** The body of a request, which must be a form. Throws BAD_REQUEST. */
-export async function readForm(request: Request): Promise<URLSearchParams> {
+export async function readForm(request: HttpRequest): Promise<URLSearchParams> {
   checkContentEncoding(request.headers);
   const [type = ''] = (request.headers.get('content-type') ?? '').split(';');
   if (type.trim().toLowerCase() !== FORM_TYPE) throw badRequest(`The body must be "${FORM_TYPE}".`, 400);

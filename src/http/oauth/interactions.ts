@@ -9,7 +9,7 @@ import type { Queryable } from '../../platform/db/statement.ts';
 import type { Logger } from '../../platform/log.ts';
 import { addressKey } from '../client-address.ts';
 import { badRequest } from '../json-body.ts';
-import type { HttpResponse } from '../plain-http.ts';
+import type { HttpRequest, HttpResponse } from '../plain-http.ts';
 import type { RequestState } from '../request-state.ts';
 import type { OriginCheck } from '../same-origin.ts';
 import { BROWSER, RESOURCE } from './authorization-parameters.ts';
@@ -36,7 +36,7 @@ export interface InteractionOptions {
 
 export interface PageRequest {
   readonly provider: Provider;
-  readonly request: Request;
+  readonly request: HttpRequest;
   readonly state: RequestState;
   /** Names the sign-in under way. */
   readonly uid: string;

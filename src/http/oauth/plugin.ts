@@ -6,10 +6,11 @@ import type { Logger } from '../../platform/log.ts';
 import { addressKey } from '../client-address.ts';
 import { jsonResponse } from '../error-response.ts';
 import { badRequest } from '../json-body.ts';
-import type { HttpResponse } from '../plain-http.ts';
+import { type HttpRequest, type HttpResponse, PlainRequest, type RequestUrl } from '../plain-http.ts';
 import type { RateLimiter } from '../rate-limit/limiter.ts';
 import type { BucketPolicy } from '../rate-limit/token-bucket.ts';
 import type { HttpPlugin, RequestState } from '../request-state.ts';
+import { route } from '../routes/route.ts';
 import { ADDRESS, BROWSER } from './authorization-parameters.ts';
 import { knownBrowser } from './browser-cookie.ts';
 import type { LibraryCalls } from './call.ts';
@@ -38,7 +39,7 @@ export interface OAuthPluginOptions {
 /** Marks the requests to OAuth's routes, so that whatever refuses them does it in OAuth's form. */
 export function useOAuthErrors(): HttpPlugin {
   return {
-    onRequest({ url, serverContext: { state } }) {
+    onRequest({ url, state }) {
       state.oauth = isOAuthPath(url.pathname);
     },
   };
@@ -55,7 +56,11 @@ export function useOAuth(options: OAuthPluginOptions): HttpPlugin {
     if (refusal !== undefined) throw refusal;
   }
 
-  async function authorize(provider: Provider, request: Request, state: RequestState): Promise<HttpResponse> {
+  async function authorize(
+    provider: Provider,
+    request: HttpRequest,
+    state: RequestState,
+  ): Promise<HttpResponse> {
     const { pathname, searchParams } = new URL(request.url);
     const query = withoutOwnResource(searchParams, issuer());
     const browser = knownBrowser(request);
@@ -69,10 +74,14 @@ export function useOAuth(options: OAuthPluginOptions): HttpPlugin {
   /** The same for everybody, and dear to ask the library for. */
   const metadata = new WeakMap<Provider, Record<string, unknown>>();
 
-  async function discover(provider: Provider, request: Request, state: RequestState): Promise<HttpResponse> {
+  async function discover(
+    provider: Provider,
+    request: HttpRequest,
+    state: RequestState,
+  ): Promise<HttpResponse> {
     let known = metadata.get(provider);
     if (known === undefined) {
-      const plain = new Request(request.url);
+      const plain = new PlainRequest('GET', request.url, {}, new Uint8Array());
       const target = OAUTH_ROUTES.discovery.path;
       const { response } = await calls.call(provider, { request: plain, state, target });
       if (!response.ok) return response;
@@ -82,7 +91,7 @@ export function useOAuth(options: OAuthPluginOptions): HttpPlugin {
     return jsonResponse(known);
   }
 
-  async function answer(route: OAuthRoute, uid: string, request: Request, state: RequestState) {
+  async function answer(route: OAuthRoute, uid: string, request: HttpRequest, state: RequestState) {
     if (route === 'jwks')
       return jsonResponse({ keys: await keys.published() }, 200, {
         'content-type': 'application/jwk-set+json; charset=utf-8',
@@ -104,7 +113,7 @@ export function useOAuth(options: OAuthPluginOptions): HttpPlugin {
     }
   }
 
-  async function dispatch(url: URL, request: Request, state: RequestState): Promise<HttpResponse> {
+  async function dispatch(url: RequestUrl, request: HttpRequest, state: RequestState): Promise<HttpResponse> {
     const { route, uid } = oauthRouteOf(url.pathname);
     if (route === undefined)
       throw new ApiError('NOT_FOUND', 'There is nothing at this address.', { status: 404 });
@@ -116,7 +125,7 @@ export function useOAuth(options: OAuthPluginOptions): HttpPlugin {
     return answer(route, uid, request, state);
   }
 
-  function refuse(error: unknown, url: URL, state: RequestState): HttpResponse {
+  function refuse(error: unknown, url: RequestUrl, state: RequestState): HttpResponse {
     const refusal = oauthRefusal(error, state, log);
     if (!isOAuthPage(url.pathname)) return oauthErrorResponse(refusal);
     const { status, headers, description } = refusal;
@@ -125,10 +134,9 @@ export function useOAuth(options: OAuthPluginOptions): HttpPlugin {
     return pageResponse(page, { status, headers });
   }
 
-  return {
-    async onRequest({ request, url, serverContext: { state }, endResponse }) {
-      if (!state.oauth) return;
-      endResponse(await dispatch(url, request, state).catch((error: unknown) => refuse(error, url, state)));
-    },
-  };
+  return route(
+    ({ state }) => state.oauth,
+    ({ request, url, state }) =>
+      dispatch(url, request, state).catch((error: unknown) => refuse(error, url, state)),
+  );
 }

@@ -2,15 +2,16 @@ import type { Interaction } from 'oidc-provider';
 import type { CredentialResolver } from '../../auth/authenticate.ts';
 import type { Principal } from '../../auth/principal.ts';
 import { sessionCookies } from '../../auth/session/cookie.ts';
+import type { HttpRequest } from '../plain-http.ts';
 
 /** Who is signed in, as far as the pages of an authorization go. */
 export interface SignIns {
   /** The session that was opened on the pages of this authorization, by its id. */
   openedIn(interaction: Interaction): string | undefined;
   /** The session that the request's cookie opens. */
-  sessionOf(request: Request): Promise<Principal | undefined>;
+  sessionOf(request: HttpRequest): Promise<Principal | undefined>;
   /** Remembers a new session in the authorization, and ends the one that its cookie takes the place of. */
-  replace(request: Request, interaction: Interaction, sessionId: string): Promise<void>;
+  replace(request: HttpRequest, interaction: Interaction, sessionId: string): Promise<void>;
 }
 
 export interface SignInOptions {
@@ -32,7 +33,7 @@ export function createSignIns({ sessions, endSession }: SignInOptions): SignIns 
     return resolution.principal;
   }
 
-  async function sessionOf(request: Request): Promise<Principal | undefined> {
+  async function sessionOf(request: HttpRequest): Promise<Principal | undefined> {
     const [cookie, ...others] = sessionCookies(request.headers.get('cookie'));
     return others.length > 0 ? undefined : principalOf(cookie);
   }

@@ -8,6 +8,7 @@ import {
   type SelectionSetNode,
 } from 'graphql';
 import { LRUCache } from 'lru-cache';
+import type { PreparedOperation } from '../prepared-operation.ts';
 import {
   checkCost,
   checkDocument,
@@ -17,7 +18,7 @@ import {
   type OperationLimits,
 } from './limits.ts';
 import { prune } from './prune.ts';
-import { type Survey, surveyDocument } from './survey.ts';
+import { surveyDocument } from './survey.ts';
 
 type Variables = Readonly<Record<string, unknown>>;
 
@@ -57,7 +58,7 @@ function countRootFields({ definitions }: DocumentNode): number {
 
 export interface OperationLimiter {
   /** The cost of the operation. Throws DEPTH_LIMIT and COMPLEXITY_LIMIT for what is too large to be measured. */
-  costOf(document: DocumentNode, operation: OperationDefinitionNode, variables: Variables): OperationCost;
+  costOf(operation: PreparedOperation, variables: Variables): OperationCost;
   /** Throws DEPTH_LIMIT and COMPLEXITY_LIMIT. */
   check(cost: OperationCost): void;
 }
@@ -67,9 +68,6 @@ export interface OperationLimiter {
  * declare with Pothos' plugin; the figure is kept with the parsed document and the variables that matter.
  */
 export function createOperationLimiter(schema: GraphQLSchema, limits: OperationLimits): OperationLimiter {
-  const surveys = new WeakMap<DocumentNode, Survey>();
-  const costs = new WeakMap<OperationDefinitionNode, LRUCache<string, OperationCost>>();
-
   function measure(
     document: DocumentNode,
     operation: OperationDefinitionNode,
@@ -82,26 +80,18 @@ export function createOperationLimiter(schema: GraphQLSchema, limits: OperationL
   }
 
   return {
-    costOf(document, operation, variables) {
-      let surveyed = surveys.get(document);
-      if (surveyed === undefined) {
-        surveyed = surveyDocument(schema, document, maxFields(limits));
-        surveys.set(document, surveyed);
-      }
-      checkDocument(surveyed, limits);
+    costOf(operation, variables) {
+      const { document, node } = operation;
+      document.survey ??= surveyDocument(schema, document.node, maxFields(limits));
+      checkDocument(document.survey, limits);
+      const { sizingVariables } = document.survey;
       const key =
-        surveyed.sizingVariables.length === 0
-          ? ''
-          : surveyed.sizingVariables.map((name) => sizing(variables, name)).join();
-      let known = costs.get(operation);
-      if (known === undefined) {
-        known = new LRUCache({ max: MAX_COSTS_PER_OPERATION });
-        costs.set(operation, known);
-      }
-      let cost = known.get(key);
+        sizingVariables.length === 0 ? '' : sizingVariables.map((name) => sizing(variables, name)).join();
+      operation.costs ??= new LRUCache({ max: MAX_COSTS_PER_OPERATION });
+      let cost = operation.costs.get(key);
       if (cost === undefined) {
-        cost = measure(document, operation, variables);
-        known.set(key, cost);
+        cost = measure(document.node, node, variables);
+        operation.costs.set(key, cost);
       }
       return cost;
     },

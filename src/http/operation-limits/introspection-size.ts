@@ -55,7 +55,13 @@ class IntrospectionSum {
   field(field: GraphQLField<unknown, unknown>, source: unknown, nodes: readonly FieldNode[]): number {
     const [node] = nodes;
     if (node === undefined) return 0;
-    const args = getArgumentValues(field, node, this.#variableValues);
+    let args: Record<string, unknown>;
+    try {
+      args = getArgumentValues(field, node, this.#variableValues);
+    } catch {
+      // Such as null for an argument whose variable has a default: an execution says so, of this field alone.
+      return 'null'.length;
+    }
     const info = { schema: this.#args.schema } as GraphQLResolveInfo;
     const value: unknown = field.resolve?.(source, args, undefined, info);
     return this.#value(field.type, value, nodes);
@@ -100,13 +106,6 @@ class IntrospectionSum {
   }
 }
 
-/** Whether a selection has `__schema` or `__type` at its root, fragments aside. */
-function mayIntrospect({ selections }: SelectionSetNode): boolean {
-  return selections.some((selection) =>
-    selection.kind === Kind.FIELD ? META_FIELDS.has(selection.name.value) : true,
-  );
-}
-
 /**
  * The bytes of what `__schema` and `__type` answer with. They are run by graphql-js in one go that nothing can stop, so
  * it is known before: each selection is added up once for each element of the schema, which lists in lists and aliases
@@ -114,7 +113,7 @@ function mayIntrospect({ selections }: SelectionSetNode): boolean {
  */
 export function introspectionSize(args: ExecutionArgs, operation: OperationDefinitionNode): number {
   const query = args.schema.getQueryType();
-  if (operation.operation !== 'query' || query == null || !mayIntrospect(operation.selectionSet)) return 0;
+  if (operation.operation !== 'query' || query == null) return 0;
   const sum = new IntrospectionSum(args, operation);
   let bytes = BRACKETS - 1;
   for (const [name, nodes] of sum.fields(query, [operation.selectionSet])) {

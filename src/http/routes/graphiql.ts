@@ -5,6 +5,7 @@ import { renderGraphiQL } from '@graphql-yoga/render-graphiql';
 import { isLoopbackHost } from '../../platform/config.ts';
 import { wantsHtml } from '../accept.ts';
 import type { HttpPlugin } from '../request-state.ts';
+import { route } from './route.ts';
 
 export interface GraphiqlOptions {
   readonly path: string;
@@ -134,15 +135,11 @@ export function useGraphiqlPage({ path, endpoint, demoKey }: GraphiqlOptions): H
     pages.set(key, page);
     return page;
   };
-  return {
-    async onRequest({ request, url, endResponse }) {
-      if (
-        request.method !== 'GET' ||
-        url.pathname !== path ||
-        // With a query in the address too: GraphiQL puts the open tab there, and a reload must find it again.
-        !wantsHtml(request.headers.get('accept'))
-      )
-        return undefined;
+  return route(
+    // With a query in the address too: GraphiQL puts the open tab there, and a reload must find it again.
+    ({ request, url }) =>
+      request.method === 'GET' && url.pathname === path && wantsHtml(request.headers.get('accept')),
+    async ({ request, url }) => {
       // A name that another site points at this machine must not read the key (DNS rebinding).
       const local = isLoopbackHost(url.hostname);
       const { html, gzipped, etag } = await pageWith(local ? demoKey : undefined);
@@ -153,13 +150,10 @@ export function useGraphiqlPage({ path, endpoint, demoKey }: GraphiqlOptions): H
         vary: 'Accept, Accept-Encoding',
         'content-security-policy': "frame-ancestors 'none'",
       };
-      if (request.headers.get('if-none-match') === etag)
-        return endResponse(new Response(null, { status: 304, headers }));
+      if (request.headers.get('if-none-match') === etag) return new Response(null, { status: 304, headers });
       const zipped = /\bgzip\b/.test(request.headers.get('accept-encoding') ?? '');
       const body = new Uint8Array(zipped ? gzipped : html);
-      return endResponse(
-        new Response(body, { headers: zipped ? { ...headers, 'content-encoding': 'gzip' } : headers }),
-      );
+      return new Response(body, { headers: zipped ? { ...headers, 'content-encoding': 'gzip' } : headers });
     },
-  };
+  );
 }

@@ -2,6 +2,10 @@ import { ApiError } from '../../graphql/errors.ts';
 import type { Logger } from '../../platform/log.ts';
 import { errorResponse, jsonResponse } from '../error-response.ts';
 import type { HttpPlugin } from '../request-state.ts';
+import { route } from './route.ts';
+
+const LIVE = '/health/live';
+const READY = '/health/ready';
 
 export interface HealthOptions {
   readonly version: string;
@@ -12,30 +16,21 @@ export interface HealthOptions {
 
 /** `/health/live`: the process answers. `/health/ready`: it can do its work, so a balancer may send it some. */
 export function useHealth({ version, problem, log }: HealthOptions): HttpPlugin {
-  return {
-    async onRequest({ request, url, serverContext: { state }, endResponse }) {
-      if (url.pathname !== '/health/live' && url.pathname !== '/health/ready') return undefined;
+  return route(
+    ({ url }) => url.pathname === LIVE || url.pathname === READY,
+    async ({ request, url, state }) => {
       if (request.method !== 'GET' && request.method !== 'HEAD') {
         const refusal = new ApiError('BAD_REQUEST', 'Health is asked for with GET.', {
           status: 405,
           headers: { allow: 'GET, HEAD' },
         });
-        return endResponse(errorResponse(refusal, state, log));
+        return errorResponse(refusal, state, log);
       }
-      if (url.pathname === '/health/live') return endResponse(jsonResponse({ status: 'ok', version }));
+      if (url.pathname === LIVE) return jsonResponse({ status: 'ok', version });
       const reason = await problem();
-      return endResponse(
-        reason === undefined
-          ? jsonResponse({ status: 'ok' })
-          : jsonResponse(
-              {
-                status: 'unavailable',
-                reason,
-                errors: [{ message: reason, extensions: { code: 'SERVICE_UNAVAILABLE' } }],
-              },
-              503,
-            ),
-      );
+      if (reason === undefined) return jsonResponse({ status: 'ok' });
+      const errors = [{ message: reason, extensions: { code: 'SERVICE_UNAVAILABLE' } }];
+      return jsonResponse({ status: 'unavailable', reason, errors }, 503);
     },
-  };
+  );
 }

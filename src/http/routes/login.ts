@@ -5,9 +5,10 @@ import type { Logger } from '../../platform/log.ts';
 import { addressKey } from '../client-address.ts';
 import { errorResponse, jsonResponse } from '../error-response.ts';
 import { badRequest, isObject, readJsonBody } from '../json-body.ts';
-import type { HttpResponse } from '../plain-http.ts';
+import type { HttpRequest, HttpResponse } from '../plain-http.ts';
 import type { HttpPlugin, RequestState } from '../request-state.ts';
 import type { OriginCheck } from '../same-origin.ts';
+import { route } from './route.ts';
 
 export const LOGIN_PATH = '/login';
 
@@ -22,7 +23,7 @@ const FOREIGN_PAGE =
   'A page of another site may not sign its visitor in, unless CORS_ORIGINS names its origin.';
 
 async function readCredentials(
-  request: Request,
+  request: HttpRequest,
   maxBodyBytes: number,
 ): Promise<{ email: string; password: string }> {
   const body = await readJsonBody(request, maxBodyBytes);
@@ -39,7 +40,7 @@ async function readCredentials(
  * one.
  */
 export function useLogin({ login, maxBodyBytes, checkOrigin, log }: LoginRouteOptions): HttpPlugin {
-  async function answer(request: Request, state: RequestState): Promise<HttpResponse> {
+  async function answer(request: HttpRequest, state: RequestState): Promise<HttpResponse> {
     if (request.method !== 'POST') throw badRequest('Logging in takes POST.', 405, { allow: 'POST' });
     if (checkOrigin(request) !== undefined) throw forbidden(FOREIGN_PAGE);
     if (state.refusal !== undefined) throw state.refusal;
@@ -59,10 +60,9 @@ export function useLogin({ login, maxBodyBytes, checkOrigin, log }: LoginRouteOp
     return jsonResponse({ user, expiresAt }, 200, { 'set-cookie': setSessionCookie(sessionId) });
   }
 
-  return {
-    async onRequest({ request, url, serverContext: { state }, endResponse }) {
-      if (url.pathname !== LOGIN_PATH) return;
-      endResponse(await answer(request, state).catch((error: unknown) => errorResponse(error, state, log)));
-    },
-  };
+  return route(
+    ({ url }) => url.pathname === LOGIN_PATH,
+    ({ request, state }) =>
+      answer(request, state).catch((error: unknown) => errorResponse(error, state, log)),
+  );
 }

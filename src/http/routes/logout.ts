@@ -3,9 +3,10 @@ import { ApiError, forbidden } from '../../graphql/errors.ts';
 import type { Logger } from '../../platform/log.ts';
 import { errorResponse } from '../error-response.ts';
 import { badRequest } from '../json-body.ts';
-import type { HttpResponse } from '../plain-http.ts';
+import type { HttpRequest, HttpResponse } from '../plain-http.ts';
 import type { HttpPlugin, RequestState } from '../request-state.ts';
 import type { OriginCheck } from '../same-origin.ts';
+import { route } from './route.ts';
 
 const LOGOUT_PATH = '/logout';
 
@@ -21,7 +22,7 @@ export interface LogoutRouteOptions {
  * there is none (any more) nothing is left to do, which is as good.
  */
 export function useLogout({ endSession, checkOrigin, log }: LogoutRouteOptions): HttpPlugin {
-  async function answer(request: Request, state: RequestState): Promise<HttpResponse> {
+  async function answer(request: HttpRequest, state: RequestState): Promise<HttpResponse> {
     if (request.method !== 'POST') throw badRequest('Logging out takes POST.', 405, { allow: 'POST' });
     const byCookie = state.credentialPlace === 'cookie';
     const refusal = byCookie ? checkOrigin(request) : undefined;
@@ -36,10 +37,9 @@ export function useLogout({ endSession, checkOrigin, log }: LogoutRouteOptions):
     return new Response(null, { status: 204, headers: { 'set-cookie': CLEAR_SESSION_COOKIE } });
   }
 
-  return {
-    async onRequest({ request, url, serverContext: { state }, endResponse }) {
-      if (url.pathname !== LOGOUT_PATH) return;
-      endResponse(await answer(request, state).catch((error: unknown) => errorResponse(error, state, log)));
-    },
-  };
+  return route(
+    ({ url }) => url.pathname === LOGOUT_PATH,
+    ({ request, state }) =>
+      answer(request, state).catch((error: unknown) => errorResponse(error, state, log)),
+  );
 }

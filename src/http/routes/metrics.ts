@@ -5,20 +5,21 @@ import { isLoopbackHost } from '../../platform/config.ts';
 import type { Logger } from '../../platform/log.ts';
 import type { Metrics } from '../../platform/metrics.ts';
 import { errorResponse } from '../error-response.ts';
-import { PlainResponse } from '../plain-http.ts';
+import { type HttpRequest, PlainResponse } from '../plain-http.ts';
 import type { HttpPlugin, RequestState } from '../request-state.ts';
 import { sharedText } from '../shared-text.ts';
+import { route } from './route.ts';
 
 export interface MetricsRouteOptions {
   readonly metrics: Metrics;
   readonly token: string | undefined;
   /** Whether a token that came this way could not be read by others. */
-  readonly isSecure: (request: Request, state: RequestState) => boolean;
+  readonly isSecure: (request: HttpRequest, state: RequestState) => boolean;
   readonly clock: Clock;
   readonly log: Logger;
 }
 
-function hasToken(request: Request, token: string | undefined): boolean {
+function hasToken(request: HttpRequest, token: string | undefined): boolean {
   if (token === undefined) return false;
   const sent = Buffer.from(request.headers.get('authorization') ?? '');
   const expected = Buffer.from(`Bearer ${token}`);
@@ -42,7 +43,7 @@ export function useMetricsRoute({
   const text = sharedText(() => registry.metrics(), clock);
 
   /** Why the request gets no metrics; undefined where it does. */
-  function refusalOf(request: Request, state: RequestState): ApiError | undefined {
+  function refusalOf(request: HttpRequest, state: RequestState): ApiError | undefined {
     if (isLocal(state)) return undefined;
     if (token === undefined) return forbidden('Metrics are for this machine: METRICS_TOKEN is not set.');
     if (request.headers.has('authorization') && !isSecure(request, state))
@@ -53,21 +54,19 @@ export function useMetricsRoute({
     });
   }
 
-  return {
-    async onRequest({ request, url, serverContext: { state }, endResponse }) {
-      if (url.pathname !== '/metrics') return undefined;
+  return route(
+    ({ url }) => url.pathname === '/metrics',
+    async ({ request, state }) => {
       if (request.method !== 'GET' && request.method !== 'HEAD') {
         const wrongMethod = new ApiError('BAD_REQUEST', 'Metrics are asked for with GET.', {
           status: 405,
           headers: { allow: 'GET, HEAD' },
         });
-        return endResponse(errorResponse(wrongMethod, state, log));
+        return errorResponse(wrongMethod, state, log);
       }
       const refusal = refusalOf(request, state);
-      if (refusal !== undefined) return endResponse(errorResponse(refusal, state, log));
-      return endResponse(
-        new PlainResponse(await text(), { headers: { 'content-type': registry.contentType } }),
-      );
+      if (refusal !== undefined) return errorResponse(refusal, state, log);
+      return new PlainResponse(await text(), { headers: { 'content-type': registry.contentType } });
     },
-  };
+  );
 }

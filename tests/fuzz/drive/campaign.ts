@@ -1,12 +1,13 @@
 import type { GraphQLSchema } from 'graphql';
 import { type Random, randomFrom } from '../../chaos/support/random.ts';
 import { CALLERS, type Case } from '../case.ts';
-import { mixSeeds, oneIn } from '../generate/draw.ts';
+import { mixSeeds, oneIn, weighted } from '../generate/draw.ts';
+import { absentAndNull, otherVariables } from '../generate/other-variables.ts';
 import { randomCase } from '../generate/random-case.ts';
 import type { Stage } from './stage.ts';
 import type { Tally } from './tally.ts';
 import { disagreement, type Finding, judged, type Sending, type Tried, tryWay } from './trial.ts';
-import { randomWays, SHORT_WAY, type Way } from './ways.ts';
+import { PLAIN_POST, randomWays, type Way } from './ways.ts';
 
 /** So many earlier cases are asked again. */
 const REMEMBERED = 100;
@@ -36,15 +37,18 @@ export class Campaign {
     return this.#sent;
   }
 
-  /** Tries a case by its number, and one before it again. What is wrong, if anything is. */
+  /** Tries a case by its number, and some before it again. What is wrong, if anything is. */
   async run(stage: Stage, number: number): Promise<Finding | undefined> {
     const seed = mixSeeds(this.#seed, number);
     const random = randomFrom(mixSeeds(seed, 1));
     const test = randomCase(seed, this.#schema, stage.world.known);
-    const found = await this.#attempt(stage, random, test);
-    const again = this.#again(random);
+    const cases = [test, ...this.#again(random, stage, test)];
     this.#remember(random, test);
-    return found ?? (again && (await this.#attempt(stage, random, again)));
+    for (const one of cases) {
+      const found = await this.#attempt(stage, random, one);
+      if (found !== undefined) return found;
+    }
+    return undefined;
   }
 
   #remember(random: Random, test: Case): void {
@@ -52,22 +56,32 @@ export class Campaign {
     else this.#earlier[random.below(REMEMBERED)] = test;
   }
 
-  /** An earlier case, or its document with what came with another: what is kept of it must not be told to the wrong one. */
-  #again(random: Random): Case | undefined {
-    if (this.#earlier.length === 0 || !oneIn(random, 2)) return undefined;
+  /** An earlier case, or its document with other variables, or what came with another: what is kept of it must not be told to the wrong one. */
+  #again(random: Random, { world: { known } }: Stage, asked: Case): readonly Case[] {
+    // Sure to be kept: it was asked just now.
+    if (asked.document.includes('$') && oneIn(random, 2))
+      return oneIn(random, 3)
+        ? absentAndNull(random, asked)
+        : [{ ...asked, variables: otherVariables(random, this.#schema, known, asked) }];
+    if (this.#earlier.length === 0 || !oneIn(random, 2)) return [];
     const test = random.pick(this.#earlier);
     const other = random.pick(this.#earlier);
-    return {
+    const again: Case = {
       ...test,
       caller: oneIn(random, 2) ? random.pick(CALLERS) : test.caller,
-      variables: oneIn(random, 3) ? { ...test.variables, ...other.variables } : test.variables,
+      variables: weighted(random, [
+        [2, () => test.variables],
+        [1, () => ({ ...test.variables, ...other.variables })],
+        [3, () => otherVariables(random, this.#schema, known, test)],
+      ])(),
       operationName: oneIn(random, 8) ? other.operationName : test.operationName,
     };
+    return [again];
   }
 
   async #attempt(stage: Stage, random: Random, test: Case): Promise<Finding | undefined> {
     const { verdict, differences } = judged(stage.world, test);
-    for (const difference of differences) return { ...difference, test, way: SHORT_WAY };
+    for (const difference of differences) return { ...difference, test, way: PLAIN_POST };
     this.#tally.judged(verdict);
     const before: { readonly way: Way; readonly tried: Tried }[] = [];
     for (const way of randomWays(random, test, verdict)) {

@@ -12,8 +12,8 @@ export interface Sent {
   readonly path: string;
   readonly headers: OutgoingHttpHeaders;
   readonly body: string | undefined;
-  /** Whether to leave an event stream after its first block: it would go on for ever. */
-  readonly leaveStream: boolean;
+  /** What is done once an event stream has opened. It is left after the next block: it would go on for ever. */
+  readonly onOpen?: (() => Promise<void>) | undefined;
 }
 
 export interface Client {
@@ -25,12 +25,19 @@ export interface Client {
 /** An operation has ten seconds, and a busy machine some patience. */
 const PATIENCE_MS = 30_000;
 
+/** How many blocks of a stream are there as a whole; a block of comments is none. */
+const blocksOf = (text: string) =>
+  text
+    .split('\n\n')
+    .slice(0, -1)
+    .filter((block) => !block.startsWith(':')).length;
+
 /** Talks HTTP with a service that listens at an origin. */
 export function createClient(origin: string): Client {
   const agent = new Agent({ keepAlive: true });
   const { hostname, port } = new URL(origin);
   return {
-    send: ({ method, path, headers, body, leaveStream }) =>
+    send: ({ method, path, headers, body, onOpen }) =>
       new Promise((resolve, reject) => {
         const bytes = body === undefined ? undefined : Buffer.from(body);
         const length = bytes === undefined ? {} : { 'content-length': bytes.length };
@@ -41,10 +48,17 @@ export function createClient(origin: string): Client {
             let text = '';
             const { statusCode: status = 0 } = response;
             const isStream = response.headers['content-type']?.startsWith('text/event-stream') === true;
+            let opened = false;
             const finish = () => resolve({ status, headers: response.headers, text });
             response.setEncoding('utf8').on('data', (part: string) => {
               text += part;
-              if (!leaveStream || !isStream || !text.includes('\n\n')) return;
+              if (onOpen === undefined || !isStream) return;
+              const blocks = blocksOf(text);
+              if (!opened && blocks > 0) {
+                opened = true;
+                onOpen().catch(reject);
+              }
+              if (blocks < 2) return;
               finish();
               response.destroy();
             });

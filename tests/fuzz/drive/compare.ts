@@ -1,7 +1,7 @@
 import type { ExpectedAnswer, Statuses, Verdict } from '../case.ts';
 import type { Reply } from './client.ts';
 import { dataMismatch, errorsMismatch, shown } from './match.ts';
-import { isStream, type Reading, read } from './reading.ts';
+import { isStream, type Reading, read, readEvent } from './reading.ts';
 import type { Way } from './ways.ts';
 
 /** Something about an answer that is not as the contract says. */
@@ -19,6 +19,8 @@ interface Outcome {
   readonly answer?: ExpectedAnswer;
   /** Of a refusal. */
   readonly code?: string;
+  /** Of a refusal: the arguments of which each error names one. */
+  readonly oneOf?: readonly string[];
   readonly allow?: string;
   /** An event stream that goes on. */
   readonly opens?: boolean;
@@ -30,13 +32,17 @@ const statusFor = (statuses: Statuses, { accept }: Way) =>
   accept === undefined || accept === 'application/json' ? statuses.json : statuses.response;
 
 /** What the contract lets come back, this way. */
-function outcomesOf({ answer, refusals, kind }: Verdict, way: Way): readonly Outcome[] {
-  const refused = refusals.map(({ code, status }) => ({ code, status: statusFor(status, way) }));
+function outcomesOf({ answer, refusals, kind, opens = false }: Verdict, way: Way): readonly Outcome[] {
+  const refused = refusals.map(({ code, status, oneOf }) => ({
+    code,
+    status: statusFor(status, way),
+    ...(oneOf === undefined ? {} : { oneOf }),
+  }));
   if (kind === 'mutation' && way.method === 'GET')
     return [{ status: 405, code: 'BAD_REQUEST', allow: 'POST' }, ...refused];
   if (kind === 'subscription' && way.accept !== STREAM)
     return [{ status: 406, code: 'BAD_REQUEST' }, ...refused];
-  if (kind === 'subscription' && refused.length === 0) return [{ status: 200, opens: true }];
+  if (opens) return [{ status: 200, opens }, ...refused];
   return answer === undefined ? refused : [{ answer }, ...refused];
 }
 
@@ -61,7 +67,7 @@ function outcomeDifference(
   reply: Reply,
   reading: Reading | undefined,
 ): Difference | undefined {
-  const { status, answer, code, allow, opens = false } = outcome;
+  const { status, answer, code, oneOf, allow, opens = false } = outcome;
   const wanted = shown({ status, code, data: answer?.data });
   if (reading === undefined || opens) {
     const isOpen = reading === undefined && reply.status === 200;
@@ -72,6 +78,8 @@ function outcomeDifference(
     if (!isRefused || reading.errors.length === 0)
       return { kind: `not ${code}`, expected: wanted, got: shown(reply.text) };
   }
+  if (oneOf !== undefined && !reading.errors.every(({ argument = '' }) => oneOf.includes(argument)))
+    return { kind: 'argument', expected: `one of ${shown(oneOf)}`, got: shown(reading.errors) };
   const inAnswer = answer && answerDifference(answer, reading);
   if (inAnswer !== undefined) return inAnswer;
   const due = status ?? statusOf(reading);
@@ -115,7 +123,7 @@ function headerDifferences({ headers, status }: Reply, way: Way, requestId: stri
 function costDifference(
   { cost }: Verdict,
   way: Way,
-  { status }: Reply,
+  { status }: Pick<Reply, 'status'>,
   reading: Reading,
 ): Difference | undefined {
   if (!way.cost)
@@ -129,12 +137,30 @@ function costDifference(
   return same ? undefined : { kind: 'cost', expected: shown(expected), got: shown(reading.cost) };
 }
 
+/** Whether a stream was left open, as that of a subscription is. */
+export const isLeft = ({ kind }: Verdict, reply: Reply): boolean =>
+  kind === 'subscription' && isStream(reply) && reply.status === 200;
+
+/** What of the event that a stream was left after is not as the verdict on it says. */
+export function compareEvent(verdict: Verdict, way: Way, reply: Reply): readonly Difference[] {
+  let reading: Reading;
+  try {
+    reading = readEvent(reply);
+  } catch (error) {
+    return [{ kind: 'event form', expected: 'an event on one line', got: `${error}: ${shown(reply.text)}` }];
+  }
+  const inAnswer = verdict.answer && answerDifference(verdict.answer, reading);
+  if (inAnswer !== undefined) return [{ ...inAnswer, kind: `event ${inAnswer.kind}` }];
+  const cost = costDifference(verdict, way, reply, reading);
+  return cost === undefined ? [] : [cost];
+}
+
 /** What of a response is not as the verdict says. */
 export function compare(verdict: Verdict, way: Way, reply: Reply, requestId: string): readonly Difference[] {
   const never = ['500', '502', '503', '504'].includes(String(reply.status));
   if (never)
     return [{ kind: 'server error', expected: 'no 5xx', got: `${reply.status} ${shown(reply.text)}` }];
-  const leaves = verdict.kind === 'subscription' && isStream(reply) && reply.status === 200;
+  const leaves = isLeft(verdict, reply);
   let reading: Reading | undefined;
   try {
     reading = leaves ? undefined : read(reply);

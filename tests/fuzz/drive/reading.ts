@@ -17,13 +17,15 @@ export interface Reading {
   readonly cost: unknown;
 }
 
+interface Entry {
+  readonly message: string;
+  readonly path?: ToldError['path'];
+  readonly extensions: { readonly code: string; readonly argument?: string };
+}
+
 interface Body {
   readonly data?: unknown;
-  readonly errors?: readonly {
-    readonly message: string;
-    readonly path?: ToldError['path'];
-    readonly extensions: { readonly code: string; readonly argument?: string };
-  }[];
+  readonly errors?: readonly Entry[];
   readonly extensions?: { readonly cost?: unknown };
 }
 
@@ -37,15 +39,50 @@ function onlyResult(text: string): string {
   return found[1] ?? '';
 }
 
+/** The members of an error (GraphQL section 7.1.2). */
+const MEMBERS = new Set(['message', 'locations', 'path', 'extensions']);
+
+/** What would tell of the inside of a service: its stack and files, its SQL, its libraries. No generator writes such a text. */
+const INTERNAL = [
+  /\n\s+at \S/,
+  /file:\/\/|node_modules|\/src\/|\.[cm]?[jt]s:\d/,
+  /\bSELECT\b.*\bFROM\b|\bINSERT INTO\b|\bUPDATE\b.*\bSET\b|\bDELETE FROM\b/s,
+  /\b(?:prisma|pglite|postgres\w*|pothos|yoga|relation|constraint|TypeError|RangeError|E[A-Z]{4,}REFUSED)\b/i,
+  /\[object \w+\]|\bundefined\b/,
+];
+
+/** Contract section 4. Throws where an error has a form of its own, or holds something internal. */
+function toldBy(entry: Entry): ToldError {
+  const { message, path, extensions } = entry;
+  if (typeof message !== 'string' || message === '') throw new Error('an error has no message');
+  const strange = Object.keys(entry).filter((name) => !MEMBERS.has(name));
+  if (strange.length > 0) throw new Error(`an error has ${strange.join()}`);
+  // In quotation marks stands what the client wrote, names such as "undefined" included.
+  const told = { ...extensions, argument: undefined };
+  const text = `${message.replaceAll(/"[^"]*"/g, '""')} ${JSON.stringify(told)}`;
+  const internal = INTERNAL.find((pattern) => pattern.test(text));
+  if (internal !== undefined) throw new Error(`an error tells of something internal, ${internal}`);
+  return { code: extensions.code, path, argument: extensions.argument };
+}
+
+/** The JSON of the event after the opening of a stream. Throws where it is not an event with an id on one line. */
+function onlyEvent(text: string): string {
+  const found = /^retry: \d+\nid: \S+\n\n(?::\n\n)*id: \S+\nevent: next\ndata: ([^\r\n]*)\n\n$/.exec(text);
+  if (found === null) throw new Error('the event stream is not an opening and one event');
+  return found[1] ?? '';
+}
+
+/** Reads the event that an open stream was left after. */
+export const readEvent = ({ text }: Reply): Reading => readingOf(onlyEvent(text));
+
 /** Reads a response. Throws where it is no answer of GraphQL, or its JSON is not compact on one line. */
-export function read(reply: Reply): Reading {
-  const json = isStream(reply) ? onlyResult(reply.text) : reply.text;
+export const read = (reply: Reply): Reading =>
+  readingOf(isStream(reply) ? onlyResult(reply.text) : reply.text);
+
+function readingOf(json: string): Reading {
   const body: Body = JSON.parse(json);
   if (JSON.stringify(body) !== json) throw new Error('the JSON is not compact, or has a member twice');
   if (body.errors?.length === 0) throw new Error('the list of errors is empty');
-  const errors = (body.errors ?? []).map(({ message, path, extensions: { code, argument } }) => {
-    if (typeof message !== 'string' || message === '') throw new Error('an error has no message');
-    return { code, path, argument };
-  });
+  const errors = (body.errors ?? []).map(toldBy);
   return { json, data: body.data, errors, cost: body.extensions?.cost };
 }

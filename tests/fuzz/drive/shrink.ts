@@ -1,7 +1,7 @@
 import { shorter, smallerCases } from './smaller.ts';
 import { type Stage, withNewService } from './stage.ts';
 import { disagreement, type Finding, type Sending, tryWay } from './trial.ts';
-import { SHORT_WAY, type Way } from './ways.ts';
+import { PLAIN_POST, type Way } from './ways.ts';
 
 /** So long a smaller case is looked for. */
 const PATIENCE_MS = 30_000;
@@ -13,10 +13,10 @@ export interface Shrunk extends Finding {
 
 /** Ways that do less than one, the simplest first. */
 const simplerWays = (way: Way): readonly Way[] => [
-  SHORT_WAY,
-  { ...SHORT_WAY, accept: way.accept },
-  { ...SHORT_WAY, origin: way.origin },
-  { ...SHORT_WAY, method: way.method },
+  PLAIN_POST,
+  { ...PLAIN_POST, accept: way.accept },
+  { ...PLAIN_POST, origin: way.origin },
+  { ...PLAIN_POST, method: way.method },
   { ...way, cost: false },
   { ...way, keyed: false },
   { ...way, origin: false },
@@ -76,7 +76,7 @@ function* simplerStories({ before, last }: Story): Generator<[readonly Sending[]
       yield [[...before.slice(0, at), { ...sending, test }, ...before.slice(at + 1)], last];
 }
 
-/** How much more a way asks for than the short way does. */
+/** How much more a way asks for than a plain POST does. */
 const asks = ({ method, accept, origin, cost, keyed }: Way) =>
   Number(method === 'GET') + Number(accept !== undefined) + Number(origin) + Number(cost) + Number(keyed);
 

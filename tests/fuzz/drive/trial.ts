@@ -1,8 +1,9 @@
 import type { Case, Verdict } from '../case.ts';
-import { judge } from '../oracle/oracle.ts';
+import { HOSTILE_TAGS, HOSTILE_TEXTS } from '../hostile-content.ts';
+import { judge, judgeEvent } from '../oracle/oracle.ts';
 import type { World } from '../world.ts';
 import type { Reply } from './client.ts';
-import { compare, type Difference } from './compare.ts';
+import { compare, compareEvent, type Difference, isLeft } from './compare.ts';
 import { holdsMade, shown } from './match.ts';
 import { isStream, read } from './reading.ts';
 import type { Stage } from './stage.ts';
@@ -29,6 +30,23 @@ export interface Tried {
 
 let requests = 0;
 
+const CREATE_POST =
+  'mutation ($text: String!, $tags: [String!]) { createPost(title: $text, body: $text, tags: $tags) { id } }';
+
+/** Makes a post that open streams tell of. Its id. */
+async function createPost({ world, client }: Stage): Promise<string> {
+  const nth = (items: readonly string[]) => items[requests % items.length] ?? '';
+  const variables = { text: nth(HOSTILE_TEXTS), tags: [nth(HOSTILE_TAGS), 'event'] };
+  const { text } = await client.send({
+    method: 'POST',
+    path: '/graphql',
+    headers: { ...world.headersOf('other-member'), 'content-type': 'application/json' },
+    body: JSON.stringify({ query: CREATE_POST, variables }),
+  });
+  const answer: { readonly data: { readonly createPost: { readonly id: string } } } = JSON.parse(text);
+  return answer.data.createPost.id;
+}
+
 async function send(
   stage: Stage,
   test: Case,
@@ -40,9 +58,13 @@ async function send(
   const requestId = `fuzz-${requests}`;
   const { origin, world, client } = stage;
   const credentials = world.headersOf(test.caller);
-  const leaveStream = verdict.kind === 'subscription';
-  const request = requestOf(way, test, { origin, credentials, requestId, idempotencyKey, leaveStream });
-  return { requestId, reply: await client.send(request) };
+  let postId: string | undefined;
+  const announce = async () => {
+    postId = await createPost(stage);
+  };
+  const onOpen = verdict.kind === 'subscription' ? announce : undefined;
+  const request = requestOf(way, test, { origin, credentials, requestId, idempotencyKey, onOpen });
+  return { requestId, reply: await client.send(request), postId };
 }
 
 /** Whether execution began: then the answer of a mutation is stored under its key. */
@@ -51,8 +73,14 @@ const wasExecuted = (reply: Reply) => read(reply).data !== undefined;
 const statusAndText = ({ status, text }: Reply) => `${status} ${text}`;
 
 /** What is wrong with the answer to the same request again, under the same key. */
-function replayDifference(verdict: Verdict, first: Reply, second: Reply): Difference | undefined {
-  const stored = verdict.kind === 'mutation' && wasExecuted(first);
+function replayDifference(
+  verdict: Verdict,
+  hasAccount: boolean,
+  first: Reply,
+  second: Reply,
+): Difference | undefined {
+  // Contract section 6: a key is an account's.
+  const stored = verdict.kind === 'mutation' && hasAccount && wasExecuted(first);
   const replayed = second.headers['idempotency-replayed'];
   // Whoever lacks a scope for any part of it is not shown what is stored (contract section 6). An error came before that.
   const failed = stored && read(first).errors.length > 0;
@@ -76,14 +104,20 @@ async function sendAndCompare(
   verdict: Verdict,
 ): Promise<Omit<Tried, 'verdict'>> {
   const key = way.keyed ? `fuzz-${crypto.randomUUID()}` : undefined;
-  const { reply, requestId } = await send(stage, test, way, verdict, key);
+  const { reply, requestId, postId } = await send(stage, test, way, verdict, key);
   const differences = compare(verdict, way, reply, requestId);
+  if (postId !== undefined) {
+    await stage.world.refresh();
+    if (differences.length > 0 || !isLeft(verdict, reply)) return { reply, differences };
+    return { reply, differences: compareEvent(judgeEvent(stage.world, test, postId), way, reply) };
+  }
   if (key === undefined || differences.length > 0 || verdict.kind === 'subscription')
     return { reply, differences };
   if (reply.headers['idempotency-replayed'] !== undefined)
     return { reply, differences: [{ kind: 'Idempotency-Replayed', expected: 'none', got: 'one' }] };
   const again = await send(stage, test, way, verdict, key);
-  const replay = replayDifference(verdict, reply, again.reply);
+  const hasAccount = stage.world.callers[test.caller] !== undefined;
+  const replay = replayDifference(verdict, hasAccount, reply, again.reply);
   return { reply, differences: replay === undefined ? [] : [replay] };
 }
 
@@ -134,7 +168,14 @@ function saidBy({ verdict: { answer, refusals }, reply }: Tried): string | undef
   if (reply === undefined || refusals.length > 1 || holdsMade(answer?.data)) return undefined;
   if (answer?.data === null || answer?.errors.some(({ oneOf }) => oneOf.length > 1)) return undefined;
   const { json, errors } = read(reply);
-  return errors.some(({ code }) => code === 'BAD_REQUEST') ? undefined : json;
+  if (errors.some(({ code }) => code === 'BAD_REQUEST')) return undefined;
+  return errors.length > 1 ? withSortedErrors(json) : json;
+}
+
+/** Fields that fail are told of in the order in which they failed, which is chance. */
+function withSortedErrors(json: string): string {
+  const { errors, ...rest } = JSON.parse(json) as { readonly errors: readonly unknown[] };
+  return JSON.stringify([errors.map((error) => JSON.stringify(error)).sort(), rest]);
 }
 
 /** What two ways tell differently of one case, messages and places in the document included. */

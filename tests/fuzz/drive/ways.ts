@@ -15,7 +15,7 @@ export interface Way {
   readonly method: 'GET' | 'POST';
   /** Undefined sends no Accept, which means JSON. */
   readonly accept: (typeof MEDIA_TYPES)[number] | undefined;
-  /** With an Origin, its own, a request goes through Yoga's handling of HTTP, and not the short way. */
+  /** With an Origin, its own, a request goes through Yoga's handling of HTTP, and not the fast path. */
   readonly origin: boolean;
   /** Asks for the cost. */
   readonly cost: boolean;
@@ -23,7 +23,13 @@ export interface Way {
   readonly keyed: boolean;
 }
 
-export const SHORT_WAY: Way = { method: 'POST', accept: undefined, origin: false, cost: false, keyed: false };
+export const PLAIN_POST: Way = {
+  method: 'POST',
+  accept: undefined,
+  origin: false,
+  cost: false,
+  keyed: false,
+};
 
 export function nameOf({ method, accept, origin, cost, keyed }: Way): string {
   const parts = [
@@ -38,7 +44,7 @@ export function nameOf({ method, accept, origin, cost, keyed }: Way): string {
 /** The room of the way that a request takes through the service. */
 export function routeOf({ method, accept, origin }: Way): string {
   if (accept === 'text/event-stream') return `${method} as an event stream`;
-  return method === 'POST' && !origin ? 'POST, the short way' : `${method} through Yoga`;
+  return `${method} ${origin ? 'through Yoga' : 'on the fast path'}`;
 }
 
 /** The longest address that is tried. The server takes 16 KiB of headers. */
@@ -73,8 +79,8 @@ function randomWay(random: Random, test: Case, writes: boolean): Way {
 export function randomWays(random: Random, test: Case, { kind }: Verdict): readonly Way[] {
   const writes = kind === 'mutation';
   const others = Array.from({ length: writes ? 1 : 2 }, () => randomWay(random, test, writes));
-  if (writes) return oneIn(random, 2) ? [SHORT_WAY, ...others] : others;
-  const ways = [SHORT_WAY, ...others];
+  if (writes) return oneIn(random, 2) ? [PLAIN_POST, ...others] : others;
+  const ways = [PLAIN_POST, ...others];
   const twice = [...ways, ...ways];
   for (let at = twice.length - 1; at > 0; at -= 1) {
     const other = random.below(at + 1);
@@ -88,22 +94,21 @@ export interface Addressed {
   readonly credentials: Readonly<Record<string, string>>;
   readonly requestId: string;
   readonly idempotencyKey: string | undefined;
-  /** Whether the stream of a subscription is left after its first block. */
-  readonly leaveStream: boolean;
+  /** What is done once the stream of a subscription is open. */
+  readonly onOpen: Sent['onOpen'];
 }
 
 /** The request of a case that goes a way. */
 export function requestOf(way: Way, test: Case, addressed: Addressed): Sent {
-  const { leaveStream } = addressed;
+  const { onOpen } = addressed;
   const headers: OutgoingHttpHeaders = { ...addressed.credentials, 'x-request-id': addressed.requestId };
   if (way.accept !== undefined) headers.accept = way.accept;
   if (way.origin) headers.origin = addressed.origin;
   if (way.cost) headers['x-query-cost'] = '1';
   if (addressed.idempotencyKey !== undefined) headers['idempotency-key'] = addressed.idempotencyKey;
-  if (way.method === 'GET')
-    return { method: 'GET', path: addressOf(test), headers, body: undefined, leaveStream };
+  if (way.method === 'GET') return { method: 'GET', path: addressOf(test), headers, body: undefined, onOpen };
   const { document, variables, operationName } = test;
   headers['content-type'] = 'application/json';
   const body = JSON.stringify({ query: document, variables, operationName });
-  return { method: 'POST', path: '/graphql', headers, body, leaveStream };
+  return { method: 'POST', path: '/graphql', headers, body, onOpen };
 }

@@ -1,8 +1,10 @@
 import type { Random } from '../../chaos/support/random.ts';
 import { oneIn, weighted } from './draw.ts';
+import { SQL_WORDS } from './sql-words.ts';
 
-/** What every JavaScript object has, or what the language looks for on one. */
+/** What every JavaScript object has, or what the language looks for on one. Most often what no assignment makes. */
 const OF_OBJECTS = [
+  ...Array.from({ length: 6 }, () => '__proto__'),
   ...Object.getOwnPropertyNames(Object.prototype),
   'prototype',
   'toJSON',
@@ -40,7 +42,16 @@ function long(random: Random): string {
 /** At the edge of what a name may have, and far past it. */
 const huge = (random: Random) => 'n'.repeat(random.pick([98, 99, 100, 100, 101, 10_000]));
 
-export type NameStyle = 'plain' | 'objects' | 'sql' | 'graphql' | 'twins' | 'long' | 'fields' | 'huge';
+export type NameStyle =
+  | 'plain'
+  | 'objects'
+  | 'sql'
+  | 'source'
+  | 'graphql'
+  | 'twins'
+  | 'long'
+  | 'fields'
+  | 'huge';
 
 /** The kinds of names that one document has. Names that are refused for their length are few. */
 export function randomStyles(random: Random): readonly NameStyle[] {
@@ -49,6 +60,7 @@ export function randomStyles(random: Random): readonly NameStyle[] {
       [6, 'plain'],
       [4, 'objects'],
       [4, 'sql'],
+      [3, 'source'],
       [2, 'graphql'],
       [3, 'twins'],
       [2, 'long'],
@@ -62,6 +74,7 @@ export class Names {
   readonly #random: Random;
   readonly #styles: readonly NameStyle[];
   readonly #fields: readonly string[];
+  readonly #given: string[] = [];
   #count = 0;
 
   constructor(random: Random, styles: readonly NameStyle[], fields: readonly string[]) {
@@ -70,12 +83,20 @@ export class Names {
     this.#fields = fields;
   }
 
-  /** Any name. */
+  /** Any name, often one that stands elsewhere in the document: what has one name is easily taken for one thing. */
   any(): string {
+    if (this.#given.length > 0 && oneIn(this.#random, 3)) return this.#random.pick(this.#given);
+    const name = this.#another();
+    this.#given.push(name);
+    return name;
+  }
+
+  #another(): string {
     const random = this.#random;
     const style = random.pick(this.#styles);
     if (style === 'objects') return random.pick(OF_OBJECTS);
     if (style === 'sql') return random.pick(OF_SQL);
+    if (style === 'source') return random.pick(SQL_WORDS);
     if (style === 'graphql') return random.pick(OF_GRAPHQL);
     if (style === 'twins') return random.pick(TWINS);
     if (style === 'long') return long(random);

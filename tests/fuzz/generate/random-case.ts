@@ -13,10 +13,11 @@ const CALLER_WEIGHTS: Readonly<Partial<Record<CallerName, number>>> = {
   member: 8,
   admin: 7,
   session: 7,
+  'full-session': 2,
   reader: 3,
   'other-member': 3,
   'read-only-key': 2,
-  'write-only-key': 2,
+  'write-only-key': 4,
 };
 
 /** The case of a seed of 32 bits, over a schema and what there is of data. */

@@ -8,6 +8,7 @@ import {
 } from 'graphql';
 import type { Random } from '../../chaos/support/random.ts';
 import { oneIn, weighted } from './draw.ts';
+import { randomInstant } from './instants.ts';
 import type { Known } from './known.ts';
 import { randomText, stringLiteral } from './texts.ts';
 
@@ -35,27 +36,12 @@ const STRANGE_IDS = [
   'ffffffff-ffff-ffff-ffff-ffffffffffff',
   '01890000-0000-7000-8000-000000000000',
 ];
-const STRANGE_INSTANTS = [
-  '2001-01-01T00:00:00+02:00',
-  '2001-01-01T00:00:00.123456789Z',
-  '2001-01-01t00:00:00z',
-  '2001-01-01',
-  '2001-02-30T00:00:00Z',
-  '2001-01-01T24:00:00Z',
-  '2016-12-31T23:59:60Z',
-  '0000-01-01T00:00:00Z',
-  '9999-12-31T23:59:59.999Z',
-  '2100-01-01T00:00:00-23:59',
-  'now',
-  '',
-  0,
-];
 const SCOPES = ['posts:read', 'posts:write', 'comments:write', 'users:read', 'users:email', 'none:such'];
 
-function randomId(random: Random, { userIds, postIds, commentIds }: Known): unknown {
+function randomId(random: Random, { userIds, postIds, commentIds, keyIds }: Known): unknown {
   if (oneIn(random, 8)) return random.pick(STRANGE_IDS);
   if (oneIn(random, 30)) return random.pick([random.below(100), 2 ** 53, 1.5, true]);
-  const id = random.pick([...userIds, ...postIds, ...postIds, ...commentIds, 'none']);
+  const id = random.pick([...userIds, ...postIds, ...postIds, ...commentIds, ...keyIds, 'none']);
   return oneIn(random, 10) ? id.toUpperCase() : id;
 }
 
@@ -81,10 +67,7 @@ function randomScalar(random: Random, type: string, name: string, known: Known):
   if (type === 'Int') return oneIn(random, 14) ? random.pick(STRANGE_INTS) : random.below(5);
   if (type === 'Float') return random.pick([0, 1.5, -2.25, 1e300]);
   if (type === 'ID') return randomId(random, known);
-  if (type === 'DateTime')
-    return random.pick<unknown>(
-      oneIn(random, 4) ? STRANGE_INSTANTS : [...known.instants, '2020-01-01T00:00:00.000Z'],
-    );
+  if (type === 'DateTime') return randomInstant(random, known);
   return randomString(random, known, name);
 }
 

@@ -7,6 +7,7 @@ import {
   isNonNullType,
 } from 'graphql';
 import { type ExpectedAnswer, type ExpectedError, MADE, type NulledPlace } from '../case.ts';
+import type { PostRow } from '../snapshot.ts';
 import type { World } from '../world.ts';
 import { rootFields } from './limits.ts';
 import type { Asked } from './measure.ts';
@@ -28,17 +29,19 @@ export interface ToExecute extends Asked {
   readonly inputs: Inputs;
   readonly caller: CallerOf;
   readonly world: World;
+  /** The post that an event is of. */
+  readonly event?: PostRow;
 }
 
 function run(
   schema: GraphQLSchema,
-  { document, operation, inputs, caller, world }: ToExecute,
+  { document, operation, inputs, caller, world, event }: ToExecute,
 ): ExecutionResult {
   const { snapshot, cursors, places, password } = world;
   const contextValue: Context = { caller, state: new State(snapshot), cursors, places, password };
   const others = document.definitions.filter((node) => node.kind !== 'OperationDefinition');
   const alone: DocumentNode = { ...document, definitions: [operation, ...others] };
-  const result = execute({ schema, document: alone, variableValues: inputs, contextValue });
+  const result = execute({ schema, document: alone, variableValues: inputs, contextValue, rootValue: event });
   if (result instanceof Promise) throw new Error('a resolver of the oracle waits');
   return result as ExecutionResult;
 }

@@ -12,6 +12,7 @@ import {
   isObjectType,
   Kind,
   type OperationDefinitionNode,
+  type SelectionNode,
   type SelectionSetNode,
   valueFromASTUntyped,
 } from 'graphql';
@@ -26,10 +27,17 @@ export interface Asked {
   readonly operation: OperationDefinitionNode;
   /** As they are coerced. */
   readonly variables: Readonly<Record<string, unknown>>;
+  /** As they came: those that are not declared, or of another type, too. */
+  readonly inputs: Readonly<Record<string, unknown>>;
 }
 
 /** How many selections are looked at: more than a document within the other limits has, unless its fragments double. */
 const PATIENCE = 100_000;
+
+/** How deep complexity is added up. */
+const MOST_LEVELS = 200;
+/** More than any limit: what is larger stays a number that can be multiplied. */
+const ENOUGH = 1e12;
 
 /** A field where it stands in the operation once all fragments are spread. */
 export interface Standing {
@@ -79,40 +87,59 @@ export class Measure {
     });
   }
 
-  /** The fields that stand side by side in a selection, fragments spread. */
-  *side(
-    set: SelectionSetNode,
-    around: Omit<Standing, 'field'>,
-    trail: readonly string[] = [],
-  ): Generator<Standing> {
-    for (const selection of set.selections) {
+  /**
+   * The fields that stand side by side in a selection, fragments spread. Without recursion, as `all`: a document within
+   * the limit of tokens may be nested deeper than the stack.
+   */
+  *side(set: SelectionSetNode, around: Omit<Standing, 'field'>): Generator<Standing> {
+    const open: {
+      rest: Iterator<SelectionNode>;
+      around: Omit<Standing, 'field'>;
+      trail: readonly string[];
+    }[] = [{ rest: set.selections.values(), around, trail: [] }];
+    for (let last = open.at(-1); last !== undefined; last = open.at(-1)) {
+      const { done, value: selection } = last.rest.next();
+      if (done) {
+        open.pop();
+        continue;
+      }
       this.#patience -= 1;
       if (this.exhausted) return;
-      const left = around.left || this.#isLeft(selection.directives);
-      if (selection.kind === Kind.FIELD) yield { ...around, field: selection, left };
+      const left = last.around.left || this.#isLeft(selection.directives);
+      if (selection.kind === Kind.FIELD) yield { ...last.around, field: selection, left };
       else if (selection.kind === Kind.INLINE_FRAGMENT) {
-        const type = this.#type(selection.typeCondition?.name.value, around.type);
-        yield* this.side(selection.selectionSet, { ...around, type, left }, trail);
-      } else if (!trail.includes(selection.name.value)) {
+        const type = this.#type(selection.typeCondition?.name.value, last.around.type);
+        const rest = selection.selectionSet.selections.values();
+        open.push({ rest, around: { ...last.around, type, left }, trail: last.trail });
+      } else if (!last.trail.includes(selection.name.value)) {
         const name = selection.name.value;
         const fragment = this.#asked.document.definitions.find(
           (node) => node.kind === Kind.FRAGMENT_DEFINITION && node.name.value === name,
         );
         if (fragment?.kind !== Kind.FRAGMENT_DEFINITION) continue;
-        const type = this.#type(fragment.typeCondition.name.value, around.type);
-        yield* this.side(fragment.selectionSet, { ...around, type, left }, [...trail, name]);
+        const type = this.#type(fragment.typeCondition.name.value, last.around.type);
+        const rest = fragment.selectionSet.selections.values();
+        open.push({ rest, around: { ...last.around, type, left }, trail: [...last.trail, name] });
       }
     }
   }
 
   /** All fields of the operation, those below after the one that they are below of. */
   *all(set: SelectionSetNode, around: Omit<Standing, 'field'>): Generator<Standing> {
-    for (const standing of this.side(set, around)) {
+    const open = [this.side(set, around)];
+    for (let last = open.at(-1); last !== undefined; last = open.at(-1)) {
+      const { done, value: standing } = last.next();
+      if (done) {
+        open.pop();
+        continue;
+      }
       yield standing;
       const { field, left, depth } = standing;
       const told = standing.told || SCHEMA_FIELDS.has(field.name.value);
-      if (field.selectionSet === undefined) continue;
-      yield* this.all(field.selectionSet, { type: this.below(standing), left, depth: depth + 1, told });
+      if (field.selectionSet !== undefined)
+        open.push(
+          this.side(field.selectionSet, { type: this.below(standing), left, depth: depth + 1, told }),
+        );
     }
   }
 
@@ -123,6 +150,18 @@ export class Measure {
   below(standing: Standing): Standing['type'] {
     const definition = this.definition(standing);
     return definition === undefined ? undefined : this.#type(getNamedType(definition.type).name, undefined);
+  }
+
+  /** What an argument says of a list's size. One that no valid document has may count as if it were not there. */
+  #sizes(field: FieldNode, name: string): readonly number[] {
+    const node = field.arguments?.find((argument) => argument.name.value === name)?.value;
+    if (node === undefined) return [];
+    const coerced = this.#value(field, name);
+    const raw = node.kind === Kind.VARIABLE ? this.#asked.inputs[node.name.value] : coerced;
+    const plain = raw === coerced || raw === undefined;
+    if (plain && typeof coerced === 'number' && Number.isInteger(coerced)) return [coerced];
+    const sizes = [coerced, raw].filter((size) => typeof size === 'number');
+    return sizes.length === 0 ? [] : [...sizes, DEFAULT_LIMIT];
   }
 
   /** How many items a list may have and what of it is skipped, with each of the sizes that are given. */
@@ -136,9 +175,7 @@ export class Measure {
       !isLeafType(getNamedType(type)) &&
       standing.type?.name.endsWith('Connection') !== true;
     if (!sized) return [{ size: plain ? DEFAULT_LIMIT : 1, skipped: 0 }];
-    const sizes = ['limit', 'first']
-      .map((name) => this.#value(standing.field, name))
-      .filter((size) => typeof size === 'number');
+    const sizes = ['limit', 'first'].flatMap((name) => this.#sizes(standing.field, name));
     const offset = this.#value(standing.field, 'offset');
     const skipped = Math.ceil(clamp(typeof offset === 'number' ? offset : 0, MAX_OFFSET) / 10);
     return (sizes.length === 0 ? [DEFAULT_LIMIT] : sizes).map((size) => ({
@@ -147,20 +184,22 @@ export class Measure {
     }));
   }
 
-  complexity(set: SelectionSetNode, around: Omit<Standing, 'field'>): Range {
+  complexity(set: SelectionSetNode, around: Omit<Standing, 'field'>, level = 0): Range {
+    // Far past the limit of depth: whether it is past this one too makes no difference.
+    if (level > MOST_LEVELS) return [0, ENOUGH];
     let [least, most] = [0, 0];
     for (const standing of this.side(set, around)) {
       if (standing.left) continue;
       const { selectionSet, name } = standing.field;
-      const inside = { type: this.below(standing), left: false, depth: 0, told: false };
+      const inside = { type: this.below(standing), left: false, depth: standing.depth + 1, told: false };
       const below: Range =
         selectionSet === undefined || SCHEMA_FIELDS.has(name.value)
           ? [0, 0]
-          : this.complexity(selectionSet, inside);
+          : this.complexity(selectionSet, inside, level + 1);
       const lists = this.#list(standing);
       least += Math.min(...lists.map(({ size, skipped }) => 1 + skipped + size * below[0]));
       most += Math.max(...lists.map(({ size, skipped }) => 1 + skipped + size * below[1]));
     }
-    return [least, most];
+    return [Math.min(least, ENOUGH), Math.min(most, ENOUGH)];
   }
 }

@@ -13,8 +13,8 @@ import {
 import type { Case, ExpectedAnswer, ExpectedRefusal, Verdict } from '../case.ts';
 import type { World } from '../world.ts';
 import { executed, SCHEMA, type ToExecute } from './execution.ts';
-import { type Measured, measure, passed, rootFields } from './limits.ts';
-import { operationOf, ownNames, readText } from './text.ts';
+import { MAX_TOKENS, type Measured, measure, passed, rootFields } from './limits.ts';
+import { operationOf, ownNames, readText, wrongVariable } from './text.ts';
 
 const always = (code: string, status: number): ExpectedRefusal => ({
   code,
@@ -48,7 +48,9 @@ class Findings {
   }
 
   verdict(kind: Verdict['kind'], cost?: Verdict['cost'], answer?: ExpectedAnswer): Verdict {
-    return { kind, cost, refusals: this.refusals, answer: this.refused ? undefined : answer };
+    const { refusals, refused } = this;
+    const opens = kind === 'subscription' && !refused;
+    return { kind, cost, refusals, answer: refused ? undefined : answer, opens };
   }
 }
 
@@ -96,6 +98,14 @@ function validity(findings: Findings, asked: ToExecute): void {
   if (tooDeep < errors.length) findings.must(NOT_VALID);
 }
 
+/** Contract section 4: an error of an input names it. Where there are too many the last of them only says so. */
+function namesOf(errors: readonly GraphQLError[]): Pick<ExpectedRefusal, 'oneOf'> {
+  const names = errors.map(({ message }) => wrongVariable(message));
+  return names.length > 10 || names.includes(undefined)
+    ? {}
+    : { oneOf: names.filter((name) => name !== undefined) };
+}
+
 function limits(findings: Findings, measured: Measured): void {
   const { surely, perhaps } = passed(measured);
   findings.may(...[...perhaps].map(limit));
@@ -111,6 +121,27 @@ const bytesOf = (answer: ExpectedAnswer) =>
   Buffer.byteLength(
     JSON.stringify(answer.data, (_, value: unknown) => (typeof value === 'symbol' ? '' : value)),
   );
+
+function askedBy(world: World, test: Case, document: DocumentNode, operation: OperationDefinitionNode) {
+  const inputs = ownNames(JSON.parse(JSON.stringify(test.variables ?? {})) as Record<string, unknown>);
+  const given = getVariableValues(SCHEMA, operation.variableDefinitions ?? [], inputs);
+  const caller = world.callers[test.caller];
+  const variables = given.coerced ?? inputs;
+  const asked: ToExecute = { schema: SCHEMA, document, operation, variables, inputs, caller, world };
+  return { asked, given };
+}
+
+/** What an open stream must tell of a post that is made, when the world is as its snapshot after that. */
+export function judgeEvent(world: World, test: Case, postId: string): Verdict {
+  const { document } = readText(test.document);
+  const operation = document && operationOf(document, test.operationName);
+  const event = world.snapshot.posts.find(({ id }) => id === postId);
+  if (document === undefined || operation === undefined || event === undefined)
+    throw new Error('an event of no post, or for no subscription');
+  const { asked } = askedBy(world, test, document, operation);
+  const answer = executed({ ...asked, event });
+  return { ...new Findings().verdict(operation.operation, costOf(measure(asked)), answer), opens: false };
+}
 
 /** What the contract says must come back for a case, when the world is as its snapshot. */
 export function judge(world: World, test: Case): Verdict {
@@ -129,34 +160,27 @@ export function judge(world: World, test: Case): Verdict {
     findings.must(NOT_PARSED);
     // What a look at the text shows may be told before it is parsed: the limits, a fragment within itself.
     findings.may(NOT_VALID, limit('COMPLEXITY_LIMIT'), limit('DEPTH_LIMIT'));
+    // What comes after the first mistake may be counted.
+    if (test.document.length > MAX_TOKENS) findings.may(TOO_MANY_TOKENS);
     findings.may(...perhaps.map(limit));
     return anonymous ? only(UNAUTHENTICATED) : findings.verdict(undefined);
   }
   if (operation === undefined) {
     findings.must(NOT_VALID, WRONG_VARIABLES, always('BAD_REQUEST', 400));
-    findings.may(...perhaps.map(limit));
+    // A look at the text counts all operations together.
+    findings.may(limit('COMPLEXITY_LIMIT'), limit('DEPTH_LIMIT'));
     return findings.verdict(undefined);
   }
   const kind = operation.operation;
-  const inputs = ownNames(JSON.parse(JSON.stringify(test.variables ?? {})) as Record<string, unknown>);
-  const given = getVariableValues(SCHEMA, operation.variableDefinitions ?? [], inputs);
-  const caller = world.callers[test.caller];
-  const asked: ToExecute = {
-    schema: SCHEMA,
-    document,
-    operation,
-    variables: given.coerced ?? inputs,
-    inputs,
-    caller,
-    world,
-  };
+  const { asked, given } = askedBy(world, test, document, operation);
+  const { caller } = asked;
   if (anonymous && !isIntrospection(asked)) return only(UNAUTHENTICATED, kind);
   validity(findings, asked);
   const valid = !findings.refused;
   if (!valid) findings.may(...perhaps.map(limit));
   const measured = measure(asked);
   limits(findings, measured);
-  if (given.errors !== undefined) findings.must(WRONG_VARIABLES);
+  if (given.errors !== undefined) findings.must({ ...WRONG_VARIABLES, ...namesOf(given.errors) });
   const cost = valid && given.errors === undefined ? costOf(measured) : undefined;
   if (kind === 'subscription') {
     if (caller?.scopes.has('posts:read') !== true) findings.must(always('FORBIDDEN', 403));
@@ -168,9 +192,13 @@ export function judge(world: World, test: Case): Verdict {
   return withoutCredentials(findings, anonymous).verdict(kind, cost, answer);
 }
 
-/** A document that only introspects needs no credentials where nothing is wrong with it. */
+/**
+ * A document that only introspects needs no credentials where nothing is wrong with it. Where it may be refused for a
+ * limit, it may be refused for its credentials before.
+ */
 function withoutCredentials(findings: Findings, anonymous: boolean): Findings {
-  if (anonymous) findings.refusals.splice(findings.refusals.indexOf(UNAUTHENTICATED), 1);
+  if (anonymous && findings.refusals.every((refusal) => refusal === UNAUTHENTICATED))
+    findings.refusals.length = 0;
   return findings;
 }
 

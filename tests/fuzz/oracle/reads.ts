@@ -87,6 +87,13 @@ const Query = {
   },
 };
 
+const Subscription = {
+  postCreated(event: PostRow, _: unknown, context: Context) {
+    needScope(context, 'posts:read');
+    return event;
+  },
+};
+
 const User = {
   ...PLACE,
   email(user: UserRow, _: unknown, context: Context) {
@@ -159,7 +166,7 @@ const Session = {
 /** What the contract says that reading gives, field by field. */
 export const READS = Object.assign(
   {},
-  ...Object.entries({ Query, User, Post, Comment, ApiKey, Session }).map(([type, fields]) =>
+  ...Object.entries({ Query, Subscription, User, Post, Comment, ApiKey, Session }).map(([type, fields]) =>
     onType(type, fields),
   ),
 ) as Resolvers;

@@ -30,9 +30,14 @@ const OWN = 'v_';
 export const ownNames = (inputs: Readonly<Record<string, unknown>>): Record<string, unknown> =>
   Object.fromEntries(Object.entries(inputs).map(([name, value]) => [`${OWN}${name}`, value]));
 
+/** The variable that an error of graphql-js is about, as the client calls it. */
+export const wrongVariable = (message: string): string | undefined =>
+  /^Variable "\$v_(\w+)"/.exec(message)?.[1];
+
 function tokensOf(text: string) {
   const lexer = new Lexer(new Source(text));
   let [tokens, depth, deepest, longest, colons, directives] = [0, 0, 0, 0, 0, 0];
+  const names = new Map<string, number>();
   try {
     for (let token = lexer.advance(); token.kind !== TokenKind.EOF; token = lexer.advance()) {
       tokens += 1;
@@ -41,14 +46,17 @@ function tokensOf(text: string) {
       if (token.kind === TokenKind.AT) directives += 1;
       if (CLOSING.includes(token.kind)) depth -= 1;
       deepest = Math.max(deepest, depth);
-      if (token.kind === TokenKind.NAME) longest = Math.max(longest, token.value.length);
+      if (token.kind !== TokenKind.NAME) continue;
+      longest = Math.max(longest, token.value.length);
+      names.set(token.value, (names.get(token.value) ?? 0) + 1);
     }
   } catch (error) {
     if (!(error instanceof GraphQLError)) throw error;
   }
+  const pairs = [...names.values()].reduce((sum, times) => sum + times * times, 0);
   const perhaps = [
     ...(deepest > MAX.depth ? ['DEPTH_LIMIT'] : []),
-    ...(colons > MAX.aliases || directives > MAX.directives ? ['COMPLEXITY_LIMIT'] : []),
+    ...(colons > MAX.aliases || directives > MAX.directives || pairs > MAX.pairs ? ['COMPLEXITY_LIMIT'] : []),
   ];
   return { tooManyTokens: tokens > MAX_TOKENS, tooLongName: longest > MAX_NAME, perhaps };
 }

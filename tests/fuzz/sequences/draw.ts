@@ -83,12 +83,25 @@ const again: fc.Arbitrary<Asked> = fc.record({
 const asked = fc.oneof({ weight: 3, arbitrary: fresh }, { weight: 2, arbitrary: again });
 const sending = fc.record({ instance, by, asked });
 
-/** A new API key, asked for by a session under an Idempotency-Key. */
+/**
+ * A new API key, asked for by a session under an Idempotency-Key, and at once again under it: by the same session,
+ * another one of the account, or a key of the account's.
+ */
 const minted: fc.Arbitrary<Sending[]> = fc
-  .record({ instance, scopes, slot: fc.nat({ max: 40 }), by: fc.constantFrom(1, 6, 9) })
-  .map(({ instance: at, by: who, scopes: granted, slot }) => {
+  .record({
+    instance,
+    scopes,
+    slot: fc.nat({ max: 40 }),
+    by: fc.constantFrom(1, 6, 9, 10),
+    others: fc.array(fc.record({ instance, by: fc.constantFrom(0, 1, 10) }), { maxLength: 2 }),
+  })
+  .map(({ scopes: granted, slot, others, ...first }) => {
     const made: Field = { kind: 'createApiKey', scopes: granted, show: 'secret' };
-    return [{ instance: at, by: who, asked: { fields: [made], slot, plain: true } }];
+    return [first, ...others].map(({ instance: at, by: who }) => ({
+      instance: at,
+      by: who,
+      asked: { fields: [made], slot, plain: true },
+    }));
   });
 
 /** One mutation from two or three places at once. */

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it, vi } from 'vitest';
+import type { StreamEvent } from '../../../src/http/outcome.ts';
 import { eventStream } from '../../../src/http/sse.ts';
 import { readEventStream } from '../../support/event-stream.ts';
 
@@ -27,10 +28,10 @@ describe('an event', () => {
   it('is one block with one line of data, whatever white space its JSON has', async () => {
     await fc.assert(
       fc.asyncProperty(loose, async ({ value, text }) => {
-        async function* results() {
-          yield {};
+        async function* events(): AsyncGenerator<StreamEvent, void, undefined> {
+          yield { id: undefined, outcome: { kind: 'executed', result: { data: {} } } };
         }
-        const response = eventStream(results(), {
+        const response = eventStream(events(), {
           stop: new AbortController(),
           startId: undefined,
           toText: () => text,
@@ -54,7 +55,7 @@ describe('a stream on which nothing happens', () => {
     vi.useFakeTimers();
     try {
       const stop = new AbortController();
-      async function* nothing() {
+      async function* nothing(): AsyncGenerator<StreamEvent, void, undefined> {
         await new Promise(() => undefined);
       }
       const { body, headers } = eventStream(nothing(), { stop, startId: undefined, toText: String });

@@ -1,0 +1,17 @@
+import { describe, expectTypeOf, it } from 'vitest';
+import type { HttpRequest } from '../../../src/http/plain-http.ts';
+import type { ArrivingRequest, HttpPlugin } from '../../../src/http/request-state.ts';
+
+/** Compiled with the tests: what differs here is an error of the type check. */
+describe('a plugin', () => {
+  it('has the hooks that every way in calls, so that any other one of Yoga’s does not compile', () => {
+    expectTypeOf<keyof HttpPlugin>().toEqualTypeOf<'onRequest' | 'onResponse'>();
+  });
+
+  it('sees of a request what every way in knows', () => {
+    expectTypeOf<ArrivingRequest['request']>().toEqualTypeOf<HttpRequest>();
+    expectTypeOf<keyof HttpRequest>().toEqualTypeOf<'method' | 'url' | 'headers' | 'arrayBuffer'>();
+    expectTypeOf<keyof HttpRequest['headers']>().toEqualTypeOf<'get' | 'has' | 'keys'>();
+    expectTypeOf<Request>().toExtend<HttpRequest>();
+  });
+});
