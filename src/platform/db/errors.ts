@@ -66,6 +66,12 @@ export function toDatabaseError(error: unknown): DatabaseError {
   return new DatabaseError(lost ? 'unavailable' : 'other', error);
 }
 
+/** Whether `pg` lost a connection, or met a server that is starting or stopping. */
+export function isConnectionLost(error: unknown): boolean {
+  const lost = error instanceof Error && LOST_CONNECTION.test(error.message);
+  return lost || CONNECTION_LOST.test(codeOf(error)) || codeOf(error) === 'ECONNRESET';
+}
+
 /** Whether a statement that was ended has left without a word: on a connection that was lost over it. */
 export function isAbandoned(error: unknown): boolean {
   return error instanceof DatabaseError && codeOf(error.cause) === TRANSACTION_RESOLUTION_UNKNOWN;

@@ -1,9 +1,11 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { Client } from 'pg';
 import type { Database } from './database.ts';
+import { isConnectionLost, toDatabaseError } from './errors.ts';
 import { type Queryable, statement } from './statement.ts';
 
 /** A migration in Prisma's layout: a folder of prisma/migrations with `migration.sql` in it. */
@@ -25,6 +27,10 @@ const MIGRATIONS_FOLDER = fileURLToPath(new URL('../../../prisma/migrations', im
 
 /** The key of the advisory lock that Prisma Migrate takes, so that it and this applier exclude each other. */
 const PRISMA_LOCK = 72_707_369;
+
+/** A server that restarts is back within these pauses, 6 seconds in all. */
+const MAX_PAUSES = 6;
+const FIRST_PAUSE_MS = 100;
 
 /** As Prisma Migrate creates it. */
 const CREATE_TABLE = `CREATE TABLE IF NOT EXISTS "_prisma_migrations" (
@@ -82,23 +88,36 @@ async function applyAll(client: Client): Promise<string[]> {
   return pending.map(({ name }) => name);
 }
 
-/**
- * Applies the pending migrations in order and returns their names. Of several processes that start at once one
- * applies them while the others wait. The record is Prisma Migrate's own, so that either tool goes on from the other.
- * Throws MigrationError.
- */
-export async function migrate(database: Database): Promise<string[]> {
+async function migrateOnce(database: Database): Promise<string[]> {
   const client = await database.dedicatedClient();
   try {
     await client.query('SELECT pg_advisory_lock($1)', [PRISMA_LOCK]);
-    try {
-      return await applyAll(client);
-    } finally {
-      await client.query('ROLLBACK');
-      await client.query('SELECT pg_advisory_unlock($1)', [PRISMA_LOCK]);
-    }
+    const applied = await applyAll(client);
+    await client.query('SELECT pg_advisory_unlock($1)', [PRISMA_LOCK]);
+    return applied;
   } finally {
+    // After a failure this ends the transaction and gives the lock back.
     await client.end();
+  }
+}
+
+/**
+ * Applies the pending migrations in order and returns their names. Of several processes that start at once one
+ * applies them while the others wait. The record is Prisma Migrate's own, so that either tool goes on from the other.
+ * A connection that is lost meanwhile is replaced: each migration was applied or was not. Throws MigrationError and
+ * what `pg` throws.
+ */
+export async function migrate(database: Database): Promise<string[]> {
+  let lost = false;
+  for (let pauses = 0; ; pauses += 1) {
+    try {
+      return await migrateOnce(database);
+    } catch (error) {
+      // A server that was never there is told at once.
+      lost ||= isConnectionLost(error);
+      if (!lost || pauses === MAX_PAUSES || toDatabaseError(error).kind !== 'unavailable') throw error;
+      await delay(FIRST_PAUSE_MS * 2 ** pauses);
+    }
   }
 }
 
