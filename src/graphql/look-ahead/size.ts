@@ -1,7 +1,7 @@
-import { pageClauses, pageValues } from '../read/page-statement.ts';
+import { pageValues } from '../read/page-statement.ts';
 import { isToMany } from './edge.ts';
 import type { EdgePlan, ObjectPlan } from './plan.ts';
-import { buildSql, columnsOf, type JsonForm, type Pages, rowById, rowsToRead } from './statement.ts';
+import { buildSql, columnsOf, type JsonForm, listRows, type Pages, rowById, rowsToRead } from './statement.ts';
 
 /** Quotes around a name, its colon and its comma. */
 const NAME_BYTES = 4;
@@ -77,7 +77,7 @@ function leastBytesSql(roots: ReadonlyMap<string, EdgePlan>, { pages }: Pages, f
   function skip(plan: EdgePlan): void {
     const page = pages.get(plan);
     if (plan.edge.kind === 'row') parameters += 1;
-    if (page !== undefined) parameters += pageValues(rowsToRead(plan, page)).length;
+    if (page !== undefined) parameters += pageValues(page).length;
     if (isToMany(plan.edge) && page === undefined) return;
     for (const child of plan.object?.edges.values() ?? []) skip(child);
   }
@@ -112,13 +112,11 @@ function leastBytesSql(roots: ReadonlyMap<string, EdgePlan>, { pages }: Pages, f
     }
     const page = pages.get(plan);
     if (page === undefined || !isToMany(edge)) return undefined;
-    const read = rowsToRead(plan, page);
     const first = parameters + 1;
-    parameters += pageValues(read).length;
-    const parentId = edge.list.parent === undefined ? undefined : `${parent}."id"`;
-    const size = rowSql(object, alias);
-    const rows = `SELECT ${columnsOf(object)} ${pageClauses(edge.list, read, parentId, first)}`;
-    return `coalesce((SELECT sum(${size})::bigint FROM (${rows}) AS ${alias}), 0)`;
+    parameters += pageValues(page).length;
+    const rows = listRows({ ...plan, edge, object }, page, parent, first);
+    const size = rows.perRow(rowSql(object, alias), '0', alias);
+    return `coalesce((SELECT sum(${size})::bigint FROM (${rows.from}) AS ${alias}), 0)`;
   }
 
   const terms = [...roots.values()].flatMap((plan) => edgeSql(plan, undefined) ?? []);

@@ -9,6 +9,9 @@ import type { EdgePlan, ObjectPlan } from './plan.ts';
 
 type Variables = Readonly<Record<string, unknown>>;
 
+/** The column with the number of a row in its page, from 1. */
+const ROW_NUMBER = '$n';
+
 /** What the arguments of a request make of a plan: the page of each list in it, and those that they spoil. */
 export interface Pages {
   readonly pages: ReadonlyMap<EdgePlan, Page>;
@@ -19,6 +22,34 @@ export interface Pages {
 /** Reads one row more than a connection shows, which tells whether there is a next page. */
 export function rowsToRead({ edge }: EdgePlan, page: Page): Page {
   return edge.kind === 'connection' ? { ...page, limit: page.limit + 1 } : page;
+}
+
+/** The rows of a list in SQL, and what is read of each. */
+interface ListRows {
+  readonly from: string;
+  /** The SQL of something for the row under `alias`, or of something else for one that is not shown. */
+  perRow(shown: string, hidden: string, alias: string): string;
+}
+
+/**
+ * The rows of a list. Nothing is read of what hangs on the row past a connection's page: nobody has paid for it, and in
+ * connections within connections there would be twice as much of it at each level.
+ */
+export function listRows(
+  plan: EdgePlan & { readonly edge: ToManyEdge; readonly object: ObjectPlan },
+  page: Page,
+  parent: string | undefined,
+  firstParameter: number,
+): ListRows {
+  const { edge, object } = plan;
+  const parentId = edge.list.parent === undefined ? undefined : `${parent}."id"`;
+  const rows = `SELECT ${columnsOf(object)} ${pageClauses(edge.list, rowsToRead(plan, page), parentId, firstParameter)}`;
+  if (edge.kind !== 'connection' || object.edges.size === 0) return { from: rows, perRow: (shown) => shown };
+  return {
+    from: `SELECT p.*, row_number() OVER () AS "${ROW_NUMBER}" FROM (${rows}) AS p`,
+    perRow: (shown, hidden, alias) =>
+      `CASE WHEN ${alias}."${ROW_NUMBER}" <= ${page.limit} THEN ${shown} ELSE ${hidden} END`,
+  };
 }
 
 /** The pages of all lists under a plan. A list whose arguments are refused is left to its resolver, which says so. */
@@ -133,13 +164,11 @@ export function buildSql(roots: ReadonlyMap<string, EdgePlan>, { pages }: Pages,
     }
     const page = pages.get(plan);
     if (page === undefined) return undefined;
-    const read = rowsToRead(plan, page);
-    const parentId = edge.list.parent === undefined ? undefined : `${parent}."id"`;
     // Before what hangs on the rows: parameters are counted in the order of the pages.
-    const first = nextParameters(read);
-    const json = rowJson(object, alias);
-    const rows = `SELECT ${columnsOf(object)} ${pageClauses(edge.list, read, parentId, first)}`;
-    const sql = `coalesce((SELECT string_agg(${json}, ',') FROM (${rows}) AS ${alias}), '')`;
+    const first = nextParameters(page);
+    const rows = listRows({ ...plan, edge, object }, page, parent, first);
+    const json = rows.perRow(rowJson(object, alias), "'null'", alias);
+    const sql = `coalesce((SELECT string_agg(${json}, ',') FROM (${rows.from}) AS ${alias}), '')`;
     return [{ text: '[' }, { sql }, { text: ']' }];
   }
 

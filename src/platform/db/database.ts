@@ -48,14 +48,6 @@ const IDLE_TIMEOUT_MS = 30_000;
 /** A peer that is gone is noticed on connections that rest, too, and not only after the two hours of TCP's default. */
 const KEEP_ALIVE = { keepAlive: true, keepAliveInitialDelayMillis: 10_000 };
 
-/**
- * The embedded server is one backend: what a connection before has prepared there is still there, under names that
- * this one is about to give.
- */
-async function forgetStatements(client: pg.ClientBase): Promise<void> {
-  await client.query('DEALLOCATE ALL');
-}
-
 /** Whether a connection can be used on: one that is about to end, or is broken, is the pool's to replace. */
 function isOpen({ connection }: pg.PoolClient): boolean {
   return connection.stream instanceof Socket && connection.stream.readyState === 'open';
@@ -77,7 +69,7 @@ export function connectDatabase(kind: Database['kind'], server: DatabaseServer, 
     ...KEEP_ALIVE,
     async onConnect(client) {
       limitStatements(client, server);
-      if (kind === 'embedded' && server.named) await forgetStatements(client);
+      if (server.greeting !== undefined) await client.query(server.greeting);
     },
   });
   // A connection that breaks is replaced by the pool; without listeners, idle or lent, it would end the process.

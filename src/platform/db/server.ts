@@ -16,6 +16,8 @@ export interface DatabaseServer extends StatementControl {
   readonly poolSize: number;
   /** Whether statements may have names. */
   readonly named: boolean;
+  /** What a connection of the pool begins with. */
+  readonly greeting?: string | undefined;
   /** What is run before a statement outside of a transaction, in one flight with it and in its transaction. */
   readonly alone?: string | undefined;
   /** Resolves once connections are taken. */
@@ -64,9 +66,13 @@ function postgresServer(
     direct: { connectionString: directUrl, ...base },
     poolSize,
     named: named && !pooled,
-    alone: pooled ? `SELECT set_config('statement_timeout', '${statementLimitMs}', true)` : undefined,
+    // Its compiler takes longer than what it compiles (decision 17).
+    greeting: pooled ? undefined : 'SET jit = off',
+    alone: pooled
+      ? `SELECT set_config('statement_timeout', '${statementLimitMs}', true), set_config('jit', 'off', true)`
+      : undefined,
     begin: pooled
-      ? `BEGIN; SET LOCAL statement_timeout = ${statementLimitMs}; SET LOCAL idle_in_transaction_session_timeout = ${IDLE_IN_TRANSACTION_MS}`
+      ? `BEGIN; SET LOCAL jit = off; SET LOCAL statement_timeout = ${statementLimitMs}; SET LOCAL idle_in_transaction_session_timeout = ${IDLE_IN_TRANSACTION_MS}`
       : undefined,
     // Prisma's single statements have none of that.
     statementLimitMs: pooled ? statementLimitMs : undefined,
@@ -99,6 +105,8 @@ export async function openServer({
     direct: connection,
     poolSize: 1,
     named: namedStatements,
+    // It is one backend: what a connection before has prepared is still there, under names that this one is to give.
+    greeting: namedStatements ? 'DEALLOCATE ALL' : undefined,
     statementLimitMs,
     // It answers as soon as it has committed: one that is ended before has not.
     lostIsUndone: true,
