@@ -12,7 +12,10 @@ describe('What hangs on the row that tells of a next page', () => {
   beforeAll(async () => {
     const account = await app.account();
     key = account.key;
-    await seedPosts(app, Array.from({ length: POSTS }, () => ({ authorId: account.id, body: BODY })));
+    await seedPosts(
+      app,
+      Array.from({ length: POSTS }, () => ({ authorId: account.id, body: BODY })),
+    );
   });
 
   it.each([

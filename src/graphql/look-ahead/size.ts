@@ -1,7 +1,15 @@
 import { pageValues } from '../read/page-statement.ts';
 import { isToMany } from './edge.ts';
 import type { EdgePlan, ObjectPlan } from './plan.ts';
-import { buildSql, columnsOf, type JsonForm, listRows, type Pages, rowById, rowsToRead } from './statement.ts';
+import {
+  buildSql,
+  columnsOf,
+  type JsonForm,
+  listRows,
+  type Pages,
+  rowById,
+  rowsToRead,
+} from './statement.ts';
 
 /** Quotes around a name, its colon and its comma. */
 const NAME_BYTES = 4;
