@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type App, type AppOptions, createApp } from './app.ts';
 import { type DemoCredentials, prepareDemo, refuseSeeded } from './demo/seed.ts';
-import { createNodeServer, type NodeServerOptions } from './http/node-server.ts';
+import { createNodeServer, type NodeServerOptions } from './http/server/node-server.ts';
 import { atMost } from './platform/at-most.ts';
 import { type Config, isLoopbackHost, ownOrigin } from './platform/config.ts';
 import { type Database, openDatabase } from './platform/db/database.ts';

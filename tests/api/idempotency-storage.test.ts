@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { pruneResponses } from '../../src/http/idempotency/store.ts';
+import { pruneResponses } from '../../src/operation/idempotency/store.ts';
 import { age } from '../support/aged.ts';
 import { useApp } from '../support/app.ts';
 import { CREATE_POST, postsNamed, send, storedFor } from '../support/keyed.ts';

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { describe, expect, it } from 'vitest';
-import { MAX_BUFFERED_BYTES } from '../../src/http/node-stream.ts';
+import { MAX_BUFFERED_BYTES } from '../../src/http/server/node-stream.ts';
 import { useApp } from '../support/app.ts';
 import { useSocket } from '../support/socket.ts';
 import { subscribe } from '../support/subscriber.ts';

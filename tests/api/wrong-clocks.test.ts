@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { createApiKey } from '../../src/auth/api-key/store.ts';
 import { SCOPES } from '../../src/auth/scopes.ts';
-import { choresOf } from '../../src/chores.ts';
+import { choresOf } from '../../src/background-jobs.ts';
 import { newId } from '../../src/platform/uuid.ts';
 import { type TestApp, useApp } from '../support/app.ts';
 import { createPost } from '../support/content.ts';

@@ -2,7 +2,11 @@ import { once } from 'node:events';
 import type { Server } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
 import { afterAll, beforeAll } from 'vitest';
-import { createNodeServer, type NodeServerOptions, type SocketFastPath } from '../../src/http/node-server.ts';
+import {
+  createNodeServer,
+  type NodeServerOptions,
+  type SocketFastPath,
+} from '../../src/http/server/node-server.ts';
 import { createLogger } from '../../src/platform/log.ts';
 import { nodeServerOptions } from '../../src/serve.ts';
 import type { TestApp } from './app.ts';

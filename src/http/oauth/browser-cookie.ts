@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
-import type { HttpRequest } from '../plain-http.ts';
+import type { HttpRequest } from '../../request/http-message.ts';
 
 /** No other host can set a cookie of this name, a sibling under the same domain neither (RFC 6265bis section 4.1.3.2). */
 const NAME = '__Host-oauth_browser';

@@ -1,6 +1,6 @@
 import { audienceOf } from '../../auth/oauth/access-token.ts';
-import { badRequest, bodyTooLarge, checkContentEncoding } from '../json-body.ts';
-import type { HttpRequest } from '../plain-http.ts';
+import type { HttpRequest } from '../../request/http-message.ts';
+import { badRequest, bodyTooLarge, checkContentEncoding } from '../request/json-body.ts';
 import { RESOURCE } from './authorization-parameters.ts';
 
 /** No request of OAuth has more to say; the library takes no more either. */

@@ -1,7 +1,7 @@
 import type { ErrorCode } from '../../graphql/errors.ts';
 import { type MaskOptions, publicRefusal } from '../../graphql/mask-error.ts';
-import { PlainResponse } from '../plain-http.ts';
-import type { RequestState } from '../request-state.ts';
+import { PlainResponse } from '../../request/http-message.ts';
+import type { RequestState } from '../../request/request-state.ts';
 
 /** The service's own codes as the errors of OAuth (RFC 6749 sections 4.1.2.1 and 5.2). */
 const OAUTH_CODES: Partial<Record<ErrorCode, string>> = {

@@ -1,4 +1,4 @@
-import { PlainResponse } from '../plain-http.ts';
+import { PlainResponse } from '../../request/http-message.ts';
 import { STYLE_HASH } from './pages/layout.ts';
 
 export interface PageOptions {

@@ -3,13 +3,19 @@ import { hashId } from '../../auth/oauth/access-token.ts';
 import type { KeyRing } from '../../auth/oauth/key-ring.ts';
 import { ApiError } from '../../graphql/errors.ts';
 import type { Logger } from '../../platform/log.ts';
-import { addressKey } from '../client-address.ts';
-import { jsonResponse } from '../error-response.ts';
-import { badRequest } from '../json-body.ts';
-import { type HttpRequest, type HttpResponse, PlainRequest, type RequestUrl } from '../plain-http.ts';
+import { addressKey } from '../../request/client-address.ts';
+import {
+  type HttpRequest,
+  type HttpResponse,
+  PlainRequest,
+  type RequestUrl,
+} from '../../request/http-message.ts';
+import type { RequestState } from '../../request/request-state.ts';
+import type { HttpPlugin } from '../plugin.ts';
 import type { RateLimiter } from '../rate-limit/limiter.ts';
 import type { BucketPolicy } from '../rate-limit/token-bucket.ts';
-import type { HttpPlugin, RequestState } from '../request-state.ts';
+import { badRequest } from '../request/json-body.ts';
+import { jsonResponse } from '../response/error-response.ts';
 import { route } from '../routes/route.ts';
 import { ADDRESS, BROWSER } from './authorization-parameters.ts';
 import { knownBrowser } from './browser-cookie.ts';

@@ -2,7 +2,7 @@ import type { Interaction } from 'oidc-provider';
 import type { CredentialResolver } from '../../auth/authenticate.ts';
 import type { Principal } from '../../auth/principal.ts';
 import { sessionCookies } from '../../auth/session/cookie.ts';
-import type { HttpRequest } from '../plain-http.ts';
+import type { HttpRequest } from '../../request/http-message.ts';
 
 /** Who is signed in, as far as the pages of an authorization go. */
 export interface SignIns {

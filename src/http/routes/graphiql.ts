@@ -3,8 +3,8 @@ import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import { renderGraphiQL } from '@graphql-yoga/render-graphiql';
 import { isLoopbackHost } from '../../platform/config.ts';
-import { wantsHtml } from '../accept.ts';
-import type { HttpPlugin } from '../request-state.ts';
+import { wantsHtml } from '../../request/media-type.ts';
+import type { HttpPlugin } from '../plugin.ts';
 import { route } from './route.ts';
 
 export interface GraphiqlOptions {

@@ -1,7 +1,7 @@
 import { ApiError } from '../../graphql/errors.ts';
 import type { Logger } from '../../platform/log.ts';
-import { errorResponse, jsonResponse } from '../error-response.ts';
-import type { HttpPlugin } from '../request-state.ts';
+import type { HttpPlugin } from '../plugin.ts';
+import { errorResponse, jsonResponse } from '../response/error-response.ts';
 import { route } from './route.ts';
 
 const LIVE = '/health/live';

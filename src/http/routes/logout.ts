@@ -1,11 +1,12 @@
 import { CLEAR_SESSION_COOKIE } from '../../auth/session/cookie.ts';
 import { ApiError, forbidden } from '../../graphql/errors.ts';
 import type { Logger } from '../../platform/log.ts';
-import { errorResponse } from '../error-response.ts';
-import { badRequest } from '../json-body.ts';
-import type { HttpRequest, HttpResponse } from '../plain-http.ts';
-import type { HttpPlugin, RequestState } from '../request-state.ts';
-import type { OriginCheck } from '../same-origin.ts';
+import type { HttpRequest, HttpResponse } from '../../request/http-message.ts';
+import type { OriginCheck } from '../../request/origin-check.ts';
+import type { RequestState } from '../../request/request-state.ts';
+import type { HttpPlugin } from '../plugin.ts';
+import { badRequest } from '../request/json-body.ts';
+import { errorResponse } from '../response/error-response.ts';
 import { route } from './route.ts';
 
 const LOGOUT_PATH = '/logout';

@@ -4,11 +4,12 @@ import type { Clock } from '../../platform/clock.ts';
 import { isLoopbackHost } from '../../platform/config.ts';
 import type { Logger } from '../../platform/log.ts';
 import type { Metrics } from '../../platform/metrics.ts';
-import { errorResponse } from '../error-response.ts';
-import { type HttpRequest, PlainResponse } from '../plain-http.ts';
-import type { HttpPlugin, RequestState } from '../request-state.ts';
-import { sharedText } from '../shared-text.ts';
+import { type HttpRequest, PlainResponse } from '../../request/http-message.ts';
+import type { RequestState } from '../../request/request-state.ts';
+import type { HttpPlugin } from '../plugin.ts';
+import { errorResponse } from '../response/error-response.ts';
 import { route } from './route.ts';
+import { sharedText } from './shared-text.ts';
 
 export interface MetricsRouteOptions {
   readonly metrics: Metrics;

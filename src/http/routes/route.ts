@@ -1,5 +1,5 @@
-import type { HttpResponse } from '../plain-http.ts';
-import type { ArrivingRequest, HttpPlugin } from '../request-state.ts';
+import type { HttpResponse } from '../../request/http-message.ts';
+import type { ArrivingRequest, HttpPlugin } from '../plugin.ts';
 
 /**
  * Answers the requests that are its own. All others pass without so much as a promise: every query meets every route.

@@ -1,7 +1,7 @@
 import { registerHooks } from 'node:module';
 
 /** Loaded with `--import`: the service then gets store-apart.ts in place of its own store. */
-const OWN = '/src/http/idempotency/store.ts';
+const OWN = '/src/operation/idempotency/store.ts';
 const APART = new URL('./store-apart.ts', import.meta.url).href;
 
 registerHooks({

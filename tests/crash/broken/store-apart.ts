@@ -3,16 +3,16 @@
  * The crash tests must notice, or they would show nothing about the service either.
  */
 import { setTimeout as delay } from 'node:timers/promises';
-import type { KeyOwner } from '../../../src/http/idempotency/seal.ts';
+import type { KeyOwner } from '../../../src/operation/idempotency/seal.ts';
 import {
   findResponse as find,
   type StoredResponse,
   storeResponse as store,
-} from '../../../src/http/idempotency/store.ts';
+} from '../../../src/operation/idempotency/store.ts';
 import type { Queryable } from '../../../src/platform/db/statement.ts';
 import { UnitOfWork } from '../../../src/platform/db/unit-of-work.ts';
 
-export { pruneResponses, storeResponseAlone, tryLockKey } from '../../../src/http/idempotency/store.ts';
+export { pruneResponses, storeResponseAlone, tryLockKey } from '../../../src/operation/idempotency/store.ts';
 
 /** As long as a busy queue takes. */
 const LATER_MS = 30;

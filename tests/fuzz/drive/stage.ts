@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { type App, createApp } from '../../../src/app.ts';
-import { createNodeServer } from '../../../src/http/node-server.ts';
+import { createNodeServer } from '../../../src/http/server/node-server.ts';
 import { createLogger } from '../../../src/platform/log.ts';
 import { nodeServerOptions } from '../../../src/serve.ts';
 import type { TestApp } from '../../support/app.ts';

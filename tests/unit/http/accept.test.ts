@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { negotiate, wantsHtml } from '../../../src/http/accept.ts';
+import { negotiate, wantsHtml } from '../../../src/request/media-type.ts';
 
 const JSON_TYPE = 'application/json';
 const GRAPHQL = 'application/graphql-response+json';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { BodyBudget } from '../../../src/http/body-budget.ts';
+import { BodyBudget } from '../../../src/http/server/body-budget.ts';
 
 const MAX = 1_000;
 

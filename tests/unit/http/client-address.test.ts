@@ -1,6 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { addressKey, clientAddress, normaliseAddress, proxyTrust } from '../../../src/http/client-address.ts';
+import {
+  addressKey,
+  clientAddress,
+  normaliseAddress,
+  proxyTrust,
+} from '../../../src/request/client-address.ts';
 
 const trust = proxyTrust(['10.0.0.0/8', '192.168.1.1', 'fd00::/8', '::1']);
 

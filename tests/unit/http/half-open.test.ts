@@ -1,9 +1,10 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { ApiError } from '../../../src/graphql/errors.ts';
-import { type Connection, createHalfOpenWatch } from '../../../src/http/half-open.ts';
-import { createStreamLimit } from '../../../src/http/stream-limit.ts';
+import { createHalfOpenWatch } from '../../../src/operation/subscription/half-open.ts';
+import { createStreamLimit } from '../../../src/operation/subscription/stream-limit.ts';
 import { createLogger } from '../../../src/platform/log.ts';
 import { connectionKey, unansweredIn } from '../../../src/platform/unanswered.ts';
+import type { Connection } from '../../../src/request/request-state.ts';
 
 const HEADER =
   '  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode                                                     \n';

@@ -7,8 +7,8 @@ import {
   parse,
 } from 'graphql';
 import { describe, expect, it } from 'vitest';
-import { jsonSize } from '../../../src/http/json-size.ts';
-import { introspectionSize } from '../../../src/http/operation-limits/introspection-size.ts';
+import { jsonSize } from '../../../src/operation/json-size.ts';
+import { introspectionSize } from '../../../src/operation/limits/introspection-size.ts';
 import { buildSchema } from '../../../src/schema.ts';
 
 const schema = buildSchema();

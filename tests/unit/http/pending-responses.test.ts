@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { ApiError } from '../../../src/graphql/errors.ts';
-import { type Hold, PendingResponses } from '../../../src/http/pending-responses.ts';
 import { createMetrics } from '../../../src/platform/metrics.ts';
+import { type Hold, PendingResponses } from '../../../src/request/pending-responses.ts';
 
 const KIB = 1024;
 const MAX_BYTES = 8 * 1024 * KIB;

@@ -1,6 +1,6 @@
 import { describe, expectTypeOf, it } from 'vitest';
-import type { HttpRequest } from '../../../src/http/plain-http.ts';
-import type { ArrivingRequest, HttpPlugin } from '../../../src/http/request-state.ts';
+import type { ArrivingRequest, HttpPlugin } from '../../../src/http/plugin.ts';
+import type { HttpRequest } from '../../../src/request/http-message.ts';
 
 /** Compiled with the tests: what differs here is an error of the type check. */
 describe('a plugin', () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createReadiness } from '../../../src/http/readiness.ts';
+import { createReadiness } from '../../../src/http/routes/readiness.ts';
 import { createLogger } from '../../../src/platform/log.ts';
 import { steppedClock } from '../../support/stepped-clock.ts';
 

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { type DocumentNode, Kind, parse, print, visit } from 'graphql';
 import { describe, expect, it } from 'vitest';
-import { countOverlaps } from '../../../src/http/operation-limits/overlaps.ts';
-import { scanText } from '../../../src/http/operation-limits/scan.ts';
+import { countOverlaps } from '../../../src/operation/limits/overlaps.ts';
+import { scanText } from '../../../src/operation/limits/token-scan.ts';
 
 const scan = (text: string) => scanText(text, Number.POSITIVE_INFINITY);
 

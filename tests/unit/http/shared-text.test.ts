@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { sharedText } from '../../../src/http/shared-text.ts';
+import { sharedText } from '../../../src/http/routes/shared-text.ts';
 import { steppedClock } from '../../support/stepped-clock.ts';
 
 function make() {

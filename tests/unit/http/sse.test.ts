@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it, vi } from 'vitest';
-import type { StreamEvent } from '../../../src/http/outcome.ts';
-import { eventStream } from '../../../src/http/sse.ts';
+import { eventStream } from '../../../src/http/response/sse.ts';
+import type { StreamEvent } from '../../../src/operation/outcome.ts';
 import { readEventStream } from '../../support/event-stream.ts';
 
 /** JSON with white space between its tokens, as any source may write it. */

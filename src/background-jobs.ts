@@ -1,0 +1,24 @@
+import {
+  dropExpiredOAuthRecords,
+  dropExpiredSessions,
+  dropExpiredTokens,
+} from './auth/expired-credentials.ts';
+import { dropOldSigningKeys } from './auth/oauth/signing-keys.ts';
+import { pruneEvents } from './events/retention.ts';
+import { pruneResponses } from './operation/idempotency/store.ts';
+import type { Config } from './platform/config.ts';
+import type { Database } from './platform/db/database.ts';
+import type { Chore } from './platform/housekeeping.ts';
+
+/** Everything that is kept for a time and no longer, by the database's clock: that of an instance may be wrong. */
+export function choresOf(config: Config, database: Database): Chore[] {
+  const production = config.environment === 'production';
+  return [
+    { name: 'events', run: () => pruneEvents(database, config.eventRetentionMs) },
+    { name: 'idempotency keys', run: () => pruneResponses(database, config.idempotencyRetentionMs) },
+    { name: 'expired sessions', run: () => dropExpiredSessions(database) },
+    { name: 'expired blocklist entries', run: () => dropExpiredTokens(database) },
+    { name: 'expired OAuth records', run: () => dropExpiredOAuthRecords(database) },
+    { name: 'old signing keys', run: () => dropOldSigningKeys(database, production) },
+  ];
+}

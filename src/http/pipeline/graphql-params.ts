@@ -1,0 +1,92 @@
+import type { GraphQLParams } from 'graphql-yoga';
+import { ApiError } from '../../graphql/errors.ts';
+import type { Logger } from '../../platform/log.ts';
+import { canExecute, credentialsMissing } from '../../request/caller.ts';
+import type { HttpRequest, RequestUrl } from '../../request/http-message.ts';
+import type { RequestState } from '../../request/request-state.ts';
+import type { ArrivingRequest, HttpPlugin } from '../plugin.ts';
+import { badRequest, isObject, parseJson, readJsonBody } from '../request/json-body.ts';
+import { errorResponse } from '../response/error-response.ts';
+
+/** Checks the members that GraphQL over HTTP defines; it leaves others unread, as it asks for. */
+function checkParams({
+  query,
+  variables,
+  operationName,
+  extensions,
+}: Record<string, unknown>): GraphQLParams {
+  if (typeof query !== 'string')
+    throw badRequest(query == null ? 'The request has no "query".' : '"query" must be a string.');
+  if (operationName != null && typeof operationName !== 'string')
+    throw badRequest('"operationName" must be a string.');
+  if (variables != null && !isObject(variables)) throw badRequest('"variables" must be an object.');
+  if (extensions != null && !isObject(extensions)) throw badRequest('"extensions" must be an object.');
+  return {
+    query,
+    ...(typeof operationName === 'string' ? { operationName } : {}),
+    ...(variables == null ? {} : { variables }),
+    ...(extensions == null ? {} : { extensions }),
+  };
+}
+
+async function postParams(request: HttpRequest, maxBodyBytes: number): Promise<GraphQLParams> {
+  const body = await readJsonBody(request, maxBodyBytes);
+  if (Array.isArray(body)) throw badRequest('Batches are not supported: send one operation a request.');
+  if (!isObject(body)) throw badRequest('The body must be a JSON object.');
+  return checkParams(body);
+}
+
+function getParams(search: URLSearchParams): GraphQLParams {
+  const json = (name: string) => {
+    const text = search.get(name);
+    return text === null || text === '' ? undefined : parseJson(text, `"${name}"`);
+  };
+  return checkParams({
+    query: search.get('query') ?? undefined,
+    operationName: search.get('operationName') || undefined,
+    variables: json('variables'),
+    extensions: json('extensions'),
+  });
+}
+
+/** Without credentials it is 401 whatever else is wrong (contract section 3): nothing tells a stranger more. */
+function refuse(error: unknown, state: RequestState): unknown {
+  return error instanceof ApiError && error.code === 'BAD_REQUEST' && !canExecute(state.caller)
+    ? credentialsMissing()
+    : error;
+}
+
+/** Reads the GraphQL request out of an HTTP one, over POST and GET. Rejects with what refuses it (contract section 1). */
+export async function readGraphqlParams(
+  request: HttpRequest,
+  { searchParams }: RequestUrl,
+  state: RequestState,
+  maxBodyBytes: number,
+): Promise<GraphQLParams> {
+  try {
+    return request.method === 'GET' ? getParams(searchParams) : await postParams(request, maxBodyBytes);
+  } catch (error) {
+    throw refuse(error, state);
+  }
+}
+
+/** Refuses what no route before has answered and GraphQL does not take: other paths, other methods, broken bodies. */
+export function useGraphqlPath(path: string, log: Logger): HttpPlugin {
+  function refusalOf({ request, url, state }: ArrivingRequest): ApiError | undefined {
+    if (state.refusal !== undefined) return state.refusal;
+    if (url.pathname !== path)
+      return new ApiError('NOT_FOUND', 'There is nothing at this path.', { status: 404 });
+    if (request.method === 'POST' || request.method === 'GET') return undefined;
+    return new ApiError('BAD_REQUEST', 'GraphQL takes GET and POST.', {
+      status: 405,
+      headers: { allow: 'GET, POST' },
+    });
+  }
+
+  return {
+    onRequest(arriving) {
+      const refusal = refusalOf(arriving);
+      if (refusal !== undefined) arriving.endResponse(errorResponse(refusal, arriving.state, log));
+    },
+  };
+}

@@ -1,0 +1,103 @@
+import type { GraphQLSchema } from 'graphql';
+import type { GraphQLParams } from 'graphql-yoga';
+import { maskError } from '../../graphql/mask-error.ts';
+import type { OperationCheck } from '../../operation/admission.ts';
+import type { OperationArgs, OperationContext } from '../../operation/operation-context.ts';
+import { type Outcome, refused, type Single } from '../../operation/outcome.ts';
+import type { PreparedOperation } from '../../operation/prepared-operation.ts';
+import type { Subscriber } from '../../operation/subscription/subscriber.ts';
+import type { Logger } from '../../platform/log.ts';
+import type { HttpRequest, HttpResponse, RequestUrl } from '../../request/http-message.ts';
+import { negotiate } from '../../request/media-type.ts';
+import type { RequestState } from '../../request/request-state.ts';
+import type { Responder } from '../response/responder.ts';
+import { readGraphqlParams } from './graphql-params.ts';
+
+export interface PipelineOptions {
+  readonly schema: GraphQLSchema;
+  readonly check: OperationCheck;
+  readonly contextOf: (
+    operation: PreparedOperation,
+    request: HttpRequest,
+    state: RequestState,
+  ) => OperationContext;
+  /** Queries and mutations, those with an Idempotency-Key once. */
+  readonly execute: (args: OperationArgs) => Promise<Single>;
+  readonly subscribe: Subscriber;
+  readonly respond: Responder;
+  readonly maxBodyBytes: number;
+  readonly log: Logger;
+}
+
+/**
+ * The steps from a GraphQL request to its response, for all ways in. In this order: `read`, `run`, `respond`, and
+ * `refuse` in place of `run` for what `read` rejects.
+ */
+export interface Pipeline {
+  /** Rejects with what refuses the request. */
+  read(request: HttpRequest, url: RequestUrl, state: RequestState): Promise<GraphQLParams>;
+  /** Never rejects. */
+  run(params: GraphQLParams, request: HttpRequest, state: RequestState): Promise<Outcome>;
+  refuse(error: unknown, state: RequestState): Outcome;
+  readonly respond: Responder;
+}
+
+export function createPipeline(options: PipelineOptions): Pipeline {
+  const { schema, check, contextOf, execute, subscribe, respond, maxBodyBytes, log } = options;
+  const refuse = (error: unknown, { requestId }: RequestState) => refused(error, { requestId, log });
+
+  async function prepareAndRun(
+    params: GraphQLParams,
+    request: HttpRequest,
+    state: RequestState,
+  ): Promise<Outcome> {
+    const operation = check.admit(params, request, state);
+    const errors = check.validate(operation, params, request, state);
+    if (errors.length > 0) {
+      const { requestId } = state;
+      return { kind: 'refused', errors: errors.map((error) => maskError(error, { requestId, log })) };
+    }
+    const context = contextOf(operation, request, state);
+    if (state.fast) context.onPath('fast_path');
+    const args: OperationArgs = {
+      schema,
+      document: operation.document.node,
+      contextValue: context,
+      variableValues: params.variables ?? null,
+      operationName: params.operationName ?? null,
+    };
+    return operation.kind === 'subscription' ? subscribe(args) : execute(args);
+  }
+
+  return {
+    async read(request, url, state) {
+      state.mediaType = negotiate(request.headers.get('accept'));
+      return readGraphqlParams(request, url, state, maxBodyBytes);
+    },
+    async run(params, request, state) {
+      try {
+        return await prepareAndRun(params, request, state);
+      } catch (error) {
+        return refuse(error, state);
+      }
+    },
+    refuse,
+    respond,
+  };
+}
+
+/** All of it, for a way in that has no hooks of its own in between. */
+export async function answerGraphql(
+  pipeline: Pipeline,
+  request: HttpRequest,
+  url: RequestUrl,
+  state: RequestState,
+): Promise<HttpResponse> {
+  let outcome: Outcome;
+  try {
+    outcome = await pipeline.run(await pipeline.read(request, url, state), request, state);
+  } catch (error) {
+    outcome = pipeline.refuse(error, state);
+  }
+  return pipeline.respond(outcome, state);
+}

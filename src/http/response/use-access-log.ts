@@ -1,0 +1,70 @@
+import { isAuthenticated } from '../../auth/principal.ts';
+import type { Clock } from '../../platform/clock.ts';
+import type { Logger } from '../../platform/log.ts';
+import type { Metrics } from '../../platform/metrics.ts';
+import { pathOf } from '../../request/url-path.ts';
+import { isOAuthPath, shownOAuthPath } from '../oauth/paths.ts';
+import type { HttpPlugin } from '../plugin.ts';
+
+export interface AccessLogOptions {
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly metrics: Metrics;
+}
+
+const DURATION_BUCKETS_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
+/** A name may be as long as the body. */
+const MAX_NAME = 100;
+const KNOWN_PATHS = new Set(['/graphql', '/login', '/logout', '/metrics', '/health/live', '/health/ready']);
+
+/**
+ * One line and one observation a response. Of the request the line holds method, path, operation and caller: never
+ * headers, query string, document, variables or body, which is where secrets are.
+ */
+export function useAccessLog({ clock, log, metrics }: AccessLogOptions): HttpPlugin {
+  const requests = metrics.counter('http_requests_total', 'HTTP responses by path and status.', [
+    'path',
+    'status',
+  ]);
+  const operations = metrics.counter(
+    'graphql_operations_total',
+    'GraphQL operations by kind and, where they failed, first error code.',
+    ['kind', 'code'],
+  );
+  const duration = metrics.histogram(
+    'http_request_duration_seconds',
+    'Time from request to response, event streams to their opening.',
+    DURATION_BUCKETS_SECONDS,
+    ['path'],
+  );
+  return {
+    onResponse({ request, response, state }) {
+      const asked = pathOf(request.url);
+      const oauth = isOAuthPath(asked);
+      const pathname = oauth ? shownOAuthPath(asked) : asked;
+      const path = oauth || KNOWN_PATHS.has(pathname) ? pathname : 'other';
+      const durationMs = clock.now() - state.startedAtMs;
+      requests.inc({ path, status: response.status });
+      duration.observe(durationMs / 1000, { path });
+      if (state.operationKind !== undefined)
+        operations.inc({ kind: state.operationKind, code: state.errorCodes?.[0] ?? '' });
+      const client =
+        state.caller !== undefined && isAuthenticated(state.caller) ? state.caller.clientId : undefined;
+      log.info(
+        {
+          requestId: state.requestId,
+          method: request.method,
+          path: pathname,
+          status: response.status,
+          durationMs,
+          client,
+          operation: state.operationKind,
+          operationName: state.operationName?.slice(0, MAX_NAME),
+          deprecated: state.deprecated?.length === 0 ? undefined : state.deprecated,
+          codes: state.errorCodes,
+        },
+        'request',
+      );
+    },
+  };
+}

@@ -1,0 +1,31 @@
+import type { CORSOptions } from 'graphql-yoga';
+import { pathOf } from '../../request/url-path.ts';
+import { isOAuthPage } from '../oauth/paths.ts';
+
+const EXPOSED = [
+  'X-Request-Id',
+  'X-RateLimit-Limit',
+  'X-RateLimit-Remaining',
+  'X-RateLimit-Reset',
+  'RateLimit',
+  'RateLimit-Policy',
+  'Retry-After',
+  'Idempotency-Replayed',
+];
+const PREFLIGHT_MAX_AGE_SECONDS = 600;
+
+/** CORS for the origins named in the settings and for nobody else: another origin gets no CORS header at all. */
+export function corsFor(origins: readonly string[]): (request: Request) => CORSOptions {
+  const allowed = new Set(origins);
+  return (request) => {
+    const origin = request.headers.get('origin');
+    if (origin === null || !allowed.has(origin) || isOAuthPage(pathOf(request.url))) return false;
+    return {
+      origin: [origin],
+      credentials: true,
+      methods: ['GET', 'POST'],
+      exposedHeaders: EXPOSED,
+      maxAge: PREFLIGHT_MAX_AGE_SECONDS,
+    };
+  };
+}

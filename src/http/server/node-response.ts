@@ -1,0 +1,114 @@
+import type { ServerResponse } from 'node:http';
+import { type HttpResponse, PlainResponse } from '../../request/http-message.ts';
+import { type Hold, UNCOUNTED_BYTES } from '../../request/pending-responses.ts';
+import { atEndOfTurn } from './batched-writes.ts';
+import { type StreamSending, sendStream } from './node-stream.ts';
+
+export interface SendOptions {
+  /** The answer to HEAD has no body. */
+  readonly head: boolean;
+  /** The connection cannot be used again: what was not read of the request would be taken for the next one. */
+  readonly close: boolean;
+  readonly streams: StreamSending;
+  /** What the answer holds until it is sent. */
+  readonly hold: Hold;
+}
+
+/** What a client does not read waits in this process: for whoever takes too little of it, it waits no longer. */
+function waitForReader(
+  outgoing: ServerResponse,
+  { hold, streams: { drainLimitMs: windowMs } }: SendOptions,
+  remaining: () => number,
+): void {
+  const end = hold.waitFor({
+    remaining,
+    windowMs,
+    cutOff() {
+      end();
+      outgoing.destroy();
+    },
+  });
+  outgoing.once('close', end);
+}
+
+/** Writes a body that the kernel may not take at once, part by part: what is left tells how fast its reader is. */
+function endInParts(outgoing: ServerResponse, body: Buffer, options: SendOptions): void {
+  let sent = 0;
+  const write = () => {
+    while (sent < body.length && !outgoing.destroyed) {
+      const part = body.subarray(sent, sent + UNCOUNTED_BYTES);
+      sent += part.length;
+      if (sent === body.length) outgoing.end(part);
+      else if (!outgoing.write(part)) return void outgoing.once('drain', write);
+    }
+  };
+  write();
+  if (outgoing.destroyed || outgoing.writableFinished) {
+    options.hold.release();
+    return;
+  }
+  options.hold.resize(body.length);
+  waitForReader(outgoing, options, () => body.length - sent + outgoing.writableLength);
+}
+
+/** Ends an answer, and sees to it that it does not wait for ever where its reader does not take it. */
+function end(
+  outgoing: ServerResponse,
+  body: string | Buffer,
+  length: number,
+  encoding: BufferEncoding,
+  options: SendOptions,
+): void {
+  if (length > UNCOUNTED_BYTES) {
+    endInParts(outgoing, typeof body === 'string' ? Buffer.from(body, encoding) : body, options);
+    return;
+  }
+  outgoing.end(body, encoding);
+  const waiting = outgoing.writableFinished ? 0 : outgoing.writableLength;
+  options.hold.resize(waiting);
+  if (waiting > 0) waitForReader(outgoing, options, () => outgoing.writableLength);
+}
+
+function sendPlain(
+  { status, headers, text }: PlainResponse,
+  outgoing: ServerResponse,
+  options: SendOptions,
+): void {
+  const length = Buffer.byteLength(text);
+  const fields = ['content-length', String(length)];
+  if (options.close) fields.push('connection', 'close');
+  for (const [name, value] of headers) fields.push(name, value);
+  // Names and values in turn: Node writes them as they are, without keeping a table of them first.
+  outgoing.writeHead(status, fields);
+  // As many bytes as characters: all of it is ASCII, which Node writes faster under this name.
+  end(outgoing, text, length, length === text.length ? 'latin1' : 'utf8', options);
+}
+
+/** Writes a response to the socket, an event stream as it comes. */
+export async function sendResponse(
+  response: HttpResponse,
+  outgoing: ServerResponse,
+  options: SendOptions,
+): Promise<void> {
+  if (response instanceof PlainResponse)
+    return atEndOfTurn(() => {
+      if (outgoing.destroyed) options.hold.release();
+      else sendPlain(response, outgoing, options);
+    });
+  if (outgoing.destroyed) {
+    options.hold.release();
+    return void (await response.body?.cancel());
+  }
+  outgoing.statusCode = response.status;
+  response.headers.forEach((value, name) => {
+    if (name !== 'set-cookie') outgoing.setHeader(name, value);
+  });
+  const cookies = response.headers.getSetCookie();
+  if (cookies.length > 0) outgoing.setHeader('set-cookie', cookies);
+  if (options.close) outgoing.setHeader('connection', 'close');
+  if (response.headers.get('content-type')?.startsWith('text/event-stream') && response.body !== null)
+    return sendStream(response.body, outgoing, options.streams, options.hold);
+  const body = Buffer.from(await response.arrayBuffer());
+  if (response.status !== 204 && response.status !== 304) outgoing.setHeader('content-length', body.length);
+  end(outgoing, options.head ? Buffer.alloc(0) : body, options.head ? 0 : body.length, 'utf8', options);
+}

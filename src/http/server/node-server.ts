@@ -1,0 +1,151 @@
+import { randomUUID } from 'node:crypto';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { Request } from '@whatwg-node/fetch';
+import type { Logger } from '../../platform/log.ts';
+import type { HttpResponse } from '../../request/http-message.ts';
+import { negotiate } from '../../request/media-type.ts';
+import type { Hold, PendingResponses } from '../../request/pending-responses.ts';
+import type { Arrival } from '../../request/request-state.ts';
+import type { FastPath, PlainArrival } from '../pipeline/fast-path.ts';
+import { BodyBudget } from './body-budget.ts';
+import { answerClientError } from './client-error.ts';
+import { type ReceivedBody, receiveBody } from './node-body.ts';
+import { sendResponse } from './node-response.ts';
+import { DRAIN_LIMIT_MS } from './node-stream.ts';
+import { addressOf, badAddress, fieldsOf, namesHost } from './request-head.ts';
+
+/** The fast path, from a socket. */
+export interface SocketFastPath {
+  takes: FastPath['takes'];
+  answer(plain: PlainArrival, arrival: Arrival): Promise<HttpResponse>;
+}
+
+export interface NodeServerOptions {
+  readonly handle: (request: globalThis.Request, arrival: Arrival) => Promise<Response>;
+  readonly fastPath?: SocketFastPath;
+  /** Counts what answers hold until they are read. */
+  readonly pending: PendingResponses;
+  readonly maxBodyBytes: number;
+  /** What all bodies may hold together that are not answered yet. */
+  readonly maxBufferedBodyBytes: number;
+  /** Headers and body of a request must be in by then. */
+  readonly timeoutMs?: number;
+  /** A client that reads nothing of its answer for so long is cut off, as is an event stream's reader that lags behind. */
+  readonly drainLimitMs?: number;
+  readonly log: Logger;
+  /** Called for each event stream whose reader was too slow. */
+  readonly onCutOff?: () => void;
+}
+
+const REQUEST_TIMEOUT_MS = 10_000;
+const TIMEOUT_CHECK_INTERVAL_MS = 500;
+const MAX_HEADER_BYTES = 16_384;
+const KEEP_ALIVE_TIMEOUT_MS = 65_000;
+/** Made once: as the default, an exception with its stack would be made for each request. */
+const CLIENT_GONE = new DOMException('The client has gone.', 'AbortError');
+const NO_BODY = new Uint8Array();
+const NOTHING_RECEIVED: ReceivedBody = { bytes: undefined, refusal: undefined, heldBytes: 0 };
+
+/** Whether the answer may be a stream, which ends when its client goes away. */
+const mayStream = (accept: string | undefined) => negotiate(accept ?? null) === 'text/event-stream';
+
+/** Aborted when the connection of an answer is closed before its end. */
+function goneWith(outgoing: ServerResponse): AbortSignal {
+  const gone = new AbortController();
+  outgoing.on('close', () => gone.abort(CLIENT_GONE));
+  return gone.signal;
+}
+
+/**
+ * Node's HTTP server in front of the service. It takes a request in whole, within its limits of size and time, before
+ * anything else sees it, and writes the response.
+ */
+export function createNodeServer({
+  handle,
+  fastPath,
+  pending,
+  maxBodyBytes,
+  maxBufferedBodyBytes,
+  timeoutMs = REQUEST_TIMEOUT_MS,
+  drainLimitMs = DRAIN_LIMIT_MS,
+  log,
+  onCutOff = () => undefined,
+}: NodeServerOptions): Server {
+  const budget = new BodyBudget(maxBufferedBodyBytes);
+
+  async function respond(incoming: IncomingMessage, outgoing: ServerResponse, hold: Hold): Promise<void> {
+    const { method = 'GET', url } = incoming;
+    const headers = fieldsOf(incoming);
+    const named = namesHost(incoming);
+    const fast = named && headers.host !== undefined && fastPath?.takes(method, url, headers) === true;
+    const address = named && !fast ? addressOf(incoming) : undefined;
+    const malformed = fast || address !== undefined ? undefined : badAddress();
+    const hasBody = malformed === undefined && method !== 'GET' && method !== 'HEAD';
+    const { bytes, refusal, heldBytes } = hasBody
+      ? await receiveBody(incoming, { maxBytes: maxBodyBytes, budget })
+      : NOTHING_RECEIVED;
+    try {
+      const { socket } = incoming;
+      const peerAddress = socket.remoteAddress;
+      // It was too late and has been answered so: what the client was told has failed must not happen after all. And a
+      // client that has left has no address that its limits could go by.
+      if (!socket.writable || peerAddress === undefined) return void outgoing.destroy();
+      const streams = { drainLimitMs, onCutOff };
+      const close = refusal !== undefined || malformed !== undefined;
+      const sending = { head: method === 'HEAD', close, streams, hold };
+      if (fastPath !== undefined && fast) {
+        const plain = { method, target: url ?? '/', fields: headers, body: bytes ?? NO_BODY };
+        const gone = mayStream(headers.accept) ? goneWith(outgoing) : undefined;
+        const arrival = { peerAddress, refusal, connection: socket, gone, hold };
+        return sendResponse(await fastPath.answer(plain, arrival), outgoing, sending);
+      }
+      const request = new Request(address ?? 'http://localhost/', {
+        // What is refused for its form is refused alike, preflights too.
+        method: malformed === undefined ? method : 'GET',
+        headers: headers as Record<string, string>,
+        signal: goneWith(outgoing),
+        ...(bytes === undefined || bytes.length === 0 ? {} : { body: bytes }),
+      });
+      const response = await handle(request, { peerAddress, refusal, malformed, connection: socket, hold });
+      return sendResponse(response, outgoing, sending);
+    } finally {
+      budget.release(heldBytes);
+    }
+  }
+
+  function take(incoming: IncomingMessage, outgoing: ServerResponse): void {
+    const hold = pending.hold();
+    respond(incoming, outgoing, hold).catch((error: unknown) => {
+      hold.release();
+      if (!outgoing.headersSent && !outgoing.destroyed && !incoming.destroyed) {
+        const requestId = randomUUID();
+        log.error({ requestId, err: error }, 'a request could not be answered');
+        outgoing
+          .writeHead(500, {
+            'content-type': 'application/json; charset=utf-8',
+            'x-request-id': requestId,
+          })
+          .end(
+            '{"errors":[{"message":"Something went wrong on our side.","extensions":{"code":"INTERNAL_SERVER_ERROR"}}]}',
+          );
+      } else outgoing.destroy();
+    });
+  }
+
+  const server = createServer(
+    {
+      maxHeaderSize: MAX_HEADER_BYTES,
+      connectionsCheckingInterval: TIMEOUT_CHECK_INTERVAL_MS,
+      requestTimeout: timeoutMs,
+      headersTimeout: timeoutMs,
+      keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
+      // Refused like everything else, with an error and a request id.
+      requireHostHeader: false,
+    },
+    take,
+  );
+  // An expectation that is not known may be ignored (RFC 9110 section 10.1.1).
+  server.on('checkExpectation', take);
+  server.on('clientError', answerClientError);
+  return server;
+}

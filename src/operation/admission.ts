@@ -1,0 +1,118 @@
+import {
+  type DocumentNode,
+  type FragmentDefinitionNode,
+  type GraphQLError,
+  Kind,
+  type OperationDefinitionNode,
+  type SelectionSetNode,
+} from 'graphql';
+import type { GraphQLParams } from 'graphql-yoga';
+import { ApiError } from '../graphql/errors.ts';
+import { canExecute, credentialsMissing } from '../request/caller.ts';
+import type { HttpRequest } from '../request/http-message.ts';
+import type { OriginCheck } from '../request/origin-check.ts';
+import type { RequestState } from '../request/request-state.ts';
+import type { AccountCheck } from './anonymous-access.ts';
+import type { Documents } from './document-cache.ts';
+import type { OperationLimiter } from './operation-cost.ts';
+import type { PreparedOperation } from './prepared-operation.ts';
+
+const META_FIELDS = new Set(['__typename', '__schema', '__type']);
+
+/** Whether every root field only looks at the schema. Fragments are followed once each: they may form a circle. */
+function onlyLooksAtSchema(document: DocumentNode, operation: OperationDefinitionNode): boolean {
+  const fragments = new Map(
+    document.definitions
+      .filter((node): node is FragmentDefinitionNode => node.kind === Kind.FRAGMENT_DEFINITION)
+      .map((node) => [node.name.value, node]),
+  );
+  const seen = new Set<string>();
+  const check = ({ selections }: SelectionSetNode): boolean =>
+    selections.every((selection) => {
+      if (selection.kind === Kind.FIELD) return META_FIELDS.has(selection.name.value);
+      if (selection.kind === Kind.INLINE_FRAGMENT) return check(selection.selectionSet);
+      if (seen.has(selection.name.value)) return true;
+      seen.add(selection.name.value);
+      const fragment = fragments.get(selection.name.value);
+      return fragment !== undefined && check(fragment.selectionSet);
+    });
+  return check(operation.selectionSet);
+}
+
+/** Whether the method and the media types that the client accepts fit the kind of operation. */
+function checkTransport(kind: PreparedOperation['kind'], method: string, { mediaType }: RequestState): void {
+  if (kind === 'mutation' && method !== 'POST') {
+    throw new ApiError('BAD_REQUEST', 'A mutation takes POST.', { status: 405, headers: { allow: 'POST' } });
+  }
+  if (kind === 'subscription' ? mediaType !== 'text/event-stream' : mediaType === undefined) {
+    const needed =
+      kind === 'subscription' ? 'text/event-stream' : 'application/graphql-response+json or application/json';
+    throw new ApiError('BAD_REQUEST', `A ${kind} is answered as ${needed}: say so in Accept.`, {
+      status: 406,
+    });
+  }
+}
+
+export interface OperationCheckOptions {
+  readonly documents: Documents;
+  readonly limiter: OperationLimiter;
+  readonly checkOrigin: OriginCheck;
+  readonly needsAccount: AccountCheck;
+}
+
+/** What there is to decide about an operation before anything of it runs. */
+export interface OperationCheck {
+  /** The operation of a request, which may run if it is valid. Throws what refuses it. */
+  admit(params: GraphQLParams, request: HttpRequest, state: RequestState): PreparedOperation;
+  /** What is wrong with an operation that was admitted, or with its variables. */
+  validate(
+    operation: PreparedOperation,
+    params: GraphQLParams,
+    request: HttpRequest,
+    state: RequestState,
+  ): readonly GraphQLError[];
+}
+
+/** Finds the operation of a request and decides whether it may run. */
+export function createOperationCheck({
+  documents,
+  limiter,
+  checkOrigin,
+  needsAccount,
+}: OperationCheckOptions): OperationCheck {
+  return {
+    admit(params, request, state) {
+      const open = canExecute(state.caller);
+      let operation: PreparedOperation;
+      try {
+        operation = documents.parse(params.query ?? '').operation(params.operationName ?? undefined);
+      } catch (error) {
+        throw open ? error : credentialsMissing();
+      }
+      const { kind, name, document, node } = operation;
+      state.operationKind = kind;
+      if (name !== undefined) state.operationName = name;
+      if (!open && !(documents.introspection && onlyLooksAtSchema(document.node, node)))
+        throw credentialsMissing();
+      const crossSite =
+        kind === 'mutation' && state.caller?.kind === 'session' ? checkOrigin(request) : undefined;
+      if (crossSite !== undefined) throw crossSite;
+      checkTransport(kind, request.method, state);
+      const variables = params.variables ?? {};
+      const cost = limiter.costOf(operation, variables);
+      if (request.headers.get('x-query-cost') === '1') state.cost = cost;
+      limiter.check(cost);
+      if (state.caller?.kind === 'anonymous' && needsAccount({ operation, variables }))
+        throw credentialsMissing();
+      return operation;
+    },
+    validate(operation, { variables }, request, state) {
+      const errors = documents.validate(operation.document);
+      if (errors.length > 0) return errors;
+      state.deprecated = documents.deprecatedIn(operation);
+      // Under a key that was used before, other variables are that before they are wrong.
+      const keyed = operation.kind === 'mutation' && request.headers.has('idempotency-key');
+      return keyed ? errors : documents.checkVariables(operation, variables);
+    },
+  };
+}

@@ -1,0 +1,80 @@
+import {
+  type DocumentNode,
+  GraphQLError,
+  type GraphQLField,
+  getOperationAST,
+  Kind,
+  type OperationDefinitionNode,
+  type OperationTypeNode,
+} from 'graphql';
+import type { LRUCache } from 'lru-cache';
+import type { OperationPlans } from '../graphql/operation-plans.ts';
+import type { OperationCost } from '../request/request-state.ts';
+import type { Survey } from './limits/document-statistics.ts';
+
+/** A document as it was parsed, with what the steps of a request have worked out of it: each does so once. */
+export class PreparedDocument {
+  readonly node: DocumentNode;
+  readonly text: string;
+  /** Whether it has passed validation. */
+  valid = false;
+  survey: Survey | undefined = undefined;
+  /** The fields of the schema that stand anywhere in it. */
+  fields: ReadonlySet<GraphQLField<unknown, unknown>> | undefined = undefined;
+  /** The text without what means nothing. */
+  normalised: string | undefined = undefined;
+  readonly #operations = new Map<OperationDefinitionNode, PreparedOperation>();
+
+  constructor(node: DocumentNode, text: string) {
+    this.node = node;
+    this.text = text;
+  }
+
+  /** The operation that a request names, or the only one. Throws GRAPHQL_VALIDATION_FAILED where there is none. */
+  operation(name: string | undefined): PreparedOperation {
+    const node = getOperationAST(this.node, name);
+    if (node == null) throw noSuchOperation(name);
+    let operation = this.#operations.get(node);
+    if (operation === undefined) {
+      operation = new PreparedOperation(this, node);
+      this.#operations.set(node, operation);
+    }
+    return operation;
+  }
+}
+
+/** One operation of a document, with what has been worked out of it. Its variables come with each request. */
+export class PreparedOperation {
+  readonly document: PreparedDocument;
+  readonly node: OperationDefinitionNode;
+  readonly kind: OperationTypeNode;
+  readonly name: string | undefined;
+  readonly plans: OperationPlans = {};
+  /** By the values of the variables that size or skip something. */
+  costs: LRUCache<string, OperationCost> | undefined = undefined;
+  /** The deprecated elements of the schema that it uses. */
+  deprecated: readonly string[] | undefined = undefined;
+  /** Whether `__schema` or `__type` may stand at its root: in a fragment they count as well. */
+  readonly mayIntrospect: boolean;
+
+  constructor(document: PreparedDocument, node: OperationDefinitionNode) {
+    this.document = document;
+    this.node = node;
+    this.kind = node.operation;
+    this.name = node.name?.value;
+    this.mayIntrospect = node.selectionSet.selections.some(
+      (selection) =>
+        selection.kind !== Kind.FIELD ||
+        selection.name.value === '__schema' ||
+        selection.name.value === '__type',
+    );
+  }
+}
+
+function noSuchOperation(name: string | undefined): GraphQLError {
+  const message =
+    name === undefined
+      ? 'The document has several operations, or none: name one of its own with "operationName".'
+      : `The document has no operation named "${name}".`;
+  return new GraphQLError(message, { extensions: { code: 'GRAPHQL_VALIDATION_FAILED' } });
+}

@@ -1,0 +1,109 @@
+import type { Logger } from '../../platform/log.ts';
+import { connectionKey, unansweredConnections } from '../../platform/unanswered.ts';
+import type { Connection } from '../../request/request-state.ts';
+
+/** Ends connections under event streams whose other end has vanished without a word. */
+export interface HalfOpenWatch {
+  /** Watches a connection. Returns what stops that. */
+  watch(connection: Connection): () => void;
+  /** Ends those among the connections on which sending has lately failed, and returns them. Never throws. */
+  endSilent(connections: readonly Connection[]): Promise<readonly Connection[]>;
+}
+
+export interface HalfOpenWatchOptions {
+  readonly log: Logger;
+  /** Called for each connection that is ended. */
+  readonly onEnd: () => void;
+  readonly unanswered?: typeof unansweredConnections;
+}
+
+/** A stream sends something every 12 seconds: three looks that find it unanswered make less than 45 seconds in all. */
+const LOOK_INTERVAL_MS = 10_000;
+const LOOKS = 3;
+/** For a client that needs the place, being sent to twice in vain is enough: it may be wrong, but it can resume. */
+const FAILED_SENDS = 2;
+/** A table of 10,000 connections takes 30 ms to read: clients that ask for it again and again share one reading. */
+const SHARED_MS = 1_000;
+
+function keyOf({ localPort, remoteAddress, remotePort }: Connection): string | undefined {
+  if (localPort === undefined || remoteAddress === undefined || remotePort === undefined) return undefined;
+  return connectionKey(localPort, remoteAddress, remotePort);
+}
+
+/**
+ * TCP itself gives a silent peer up after a quarter of an hour (tcp_retries2), and Node cannot set TCP_USER_TIMEOUT. But
+ * the kernel tells how often it has sent in vain (docs/decisions/0011-half-open-streams.md).
+ */
+export function createHalfOpenWatch({
+  log,
+  onEnd,
+  unanswered = unansweredConnections,
+}: HalfOpenWatchOptions): HalfOpenWatch {
+  /** Each connection, and how many looks in a row have found it unanswered. */
+  const watched = new Map<Connection, { readonly key: string; looks: number }>();
+  let timer: NodeJS.Timeout | undefined;
+  let shared: { readonly table: ReturnType<typeof unansweredConnections>; readonly atMs: number } | undefined;
+
+  function end(connections: readonly Connection[], reason: 'silent' | 'needed'): void {
+    if (connections.length === 0) return;
+    log.info({ connections: connections.length, reason }, 'ended event streams whose clients do not answer');
+    for (const connection of connections) {
+      watched.delete(connection);
+      connection.resetAndDestroy();
+      onEnd();
+    }
+  }
+
+  async function look(): Promise<void> {
+    const table = await unanswered();
+    if (table === undefined) {
+      log.info(
+        'this system does not tell which connections are dead: event streams of vanished clients end late',
+      );
+      return;
+    }
+    const silent: Connection[] = [];
+    for (const [connection, state] of watched) {
+      state.looks = table.has(state.key) ? state.looks + 1 : 0;
+      if (state.looks >= LOOKS) silent.push(connection);
+    }
+    end(silent, 'silent');
+    schedule();
+  }
+
+  function schedule(): void {
+    timer = undefined;
+    if (watched.size === 0) return;
+    timer = setTimeout(() => {
+      look().catch((error: unknown) => {
+        log.warn({ err: error }, 'the table of connections could not be read; trying again');
+        schedule();
+      });
+    }, LOOK_INTERVAL_MS).unref();
+  }
+
+  return {
+    watch(connection) {
+      const key = keyOf(connection);
+      if (key === undefined) return () => undefined;
+      watched.set(connection, { key, looks: 0 });
+      if (timer === undefined) schedule();
+      return () => void watched.delete(connection);
+    },
+    async endSilent(connections) {
+      const nowMs = performance.now();
+      if (shared === undefined || nowMs - shared.atMs > SHARED_MS)
+        shared = { table: unanswered(), atMs: nowMs };
+      const table = await shared.table.catch((error: unknown) => {
+        log.warn({ err: error }, 'the table of connections could not be read');
+        return undefined;
+      });
+      const silent = connections.filter((connection) => {
+        const key = keyOf(connection);
+        return key !== undefined && watched.has(connection) && (table?.get(key) ?? 0) >= FAILED_SENDS;
+      });
+      end(silent, 'needed');
+      return silent;
+    },
+  };
+}

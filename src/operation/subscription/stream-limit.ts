@@ -1,0 +1,98 @@
+import { ApiError } from '../../graphql/errors.ts';
+import type { Connection } from '../../request/request-state.ts';
+import type { HalfOpenWatch } from './half-open.ts';
+
+/** Whose stream it is, and over which connection where there is one. */
+export interface StreamOwner {
+  readonly client: string;
+  /** The account behind the client's credentials, whose clients share a limit. */
+  readonly account?: string | undefined;
+  readonly connection?: Connection | undefined;
+}
+
+/** Counts the open event streams of each client and each account. */
+export interface StreamLimit {
+  /**
+   * Counts one more. Rejects with RATE_LIMITED where the client or its account has its most and none of those is over a
+   * dead connection. Returns what takes it off, once.
+   */
+  open(owner: StreamOwner): Promise<() => void>;
+  readonly total: number;
+}
+
+export interface StreamLimitOptions {
+  /** How many a client may have on this instance (contract section 5). */
+  readonly maximum: number;
+  /** How many times that all credentials of an account may have together (contract section 5). */
+  readonly accountFactor: number;
+  readonly halfOpen: HalfOpenWatch;
+}
+
+interface OpenStream {
+  readonly connection: Connection | undefined;
+  close(): void;
+}
+
+interface Bound {
+  readonly name: string;
+  readonly most: number;
+  readonly who: string;
+}
+
+export function createStreamLimit({ maximum, accountFactor, halfOpen }: StreamLimitOptions): StreamLimit {
+  /** By client and by account: their names are never the same. */
+  const owned = new Map<string, Set<OpenStream>>();
+  let total = 0;
+
+  const isFull = ({ name, most }: Bound) => (owned.get(name)?.size ?? 0) >= most;
+
+  function boundsOf({ client, account }: StreamOwner): Bound[] {
+    const own = { name: client, most: maximum, who: 'a client' };
+    if (account === undefined) return [own];
+    return [own, { name: account, most: maximum * accountFactor, who: 'an account' }];
+  }
+
+  /** A client whose network fails again and again meets its own dead streams: those give way. */
+  async function endDead(name: string): Promise<void> {
+    const streams = [...(owned.get(name) ?? [])];
+    const ended = await halfOpen.endSilent(streams.flatMap(({ connection }) => connection ?? []));
+    for (const stream of streams)
+      if (stream.connection !== undefined && ended.includes(stream.connection)) stream.close();
+  }
+
+  function remove(stream: OpenStream, name: string): boolean {
+    const streams = owned.get(name);
+    if (!streams?.delete(stream)) return false;
+    if (streams.size === 0) owned.delete(name);
+    return true;
+  }
+
+  return {
+    async open(owner) {
+      const bounds = boundsOf(owner);
+      for (const bound of bounds) if (isFull(bound)) await endDead(bound.name);
+      const full = bounds.find(isFull);
+      if (full !== undefined) {
+        const message = `At most ${full.most} event streams of ${full.who} may be open at a time.`;
+        throw new ApiError('RATE_LIMITED', message, { headers: { 'retry-after': '5' } });
+      }
+      const { client, account, connection } = owner;
+      const leave = connection === undefined ? undefined : halfOpen.watch(connection);
+      const stream: OpenStream = {
+        connection,
+        close() {
+          if (!remove(stream, client)) return;
+          if (account !== undefined) remove(stream, account);
+          total -= 1;
+          leave?.();
+        },
+      };
+      for (const { name } of bounds) owned.set(name, (owned.get(name) ?? new Set()).add(stream));
+      total += 1;
+      return stream.close;
+    },
+    get total() {
+      return total;
+    },
+  };
+}
