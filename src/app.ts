@@ -6,7 +6,7 @@ import { createPasswords } from './auth/password-check.ts';
 import { anonymousCaller } from './auth/principal.ts';
 import { createLogin } from './auth/session/login.ts';
 import { revokeSession } from './auth/session/store.ts';
-import { choresOf } from './background-jobs.ts';
+import { backgroundJobs } from './background-jobs.ts';
 import { createPostFeed } from './events/feed.ts';
 import { connectNotifications } from './events/notifications.ts';
 import { createOAuth } from './http/oauth/oauth.ts';
@@ -34,14 +34,14 @@ import { useLogout } from './http/routes/logout.ts';
 import { useMetricsRoute } from './http/routes/metrics.ts';
 import { createReadiness } from './http/routes/readiness.ts';
 import type { SocketFastPath } from './http/server/node-server.ts';
-import { createGate, inTurn } from './operation/concurrency-limiter.ts';
+import { createConcurrencyLimiter, limitedBy } from './operation/concurrency-limiter.ts';
 import { createStreamMetrics } from './operation/subscription/stream-metrics.ts';
-import { createOperations } from './operation-pipeline.ts';
+import { createOperationPipeline } from './operation-pipeline.ts';
 import { type Clock, systemClock } from './platform/clock.ts';
 import { type Config, ownOrigin } from './platform/config.ts';
 import type { Database } from './platform/db/database.ts';
 import { pendingMigrations } from './platform/db/migrate.ts';
-import { keepHouse } from './platform/housekeeping.ts';
+import { startBackgroundJobs } from './platform/job-runner.ts';
 import type { Logger } from './platform/log.ts';
 import { createMetrics } from './platform/metrics.ts';
 import { asResponse } from './request/http-message.ts';
@@ -108,8 +108,8 @@ export function createApp({
   schema = buildSchema(),
 }: AppOptions): App {
   const metrics = createMetrics();
-  const eventGate = createGate(eventPlaces(config), Number.POSITIVE_INFINITY);
-  const feed = createPostFeed({ database, log, inTurn: inTurn(eventGate) });
+  const eventLimiter = createConcurrencyLimiter(eventPlaces(config), Number.POSITIVE_INFINITY);
+  const feed = createPostFeed({ database, log, limitedBy: limitedBy(eventLimiter) });
   const shutdown = new AbortController();
   const buckets =
     config.redisUrl === undefined
@@ -120,7 +120,7 @@ export function createApp({
   const authority = createAuthority({ config, database, clock, log });
   const credentials = createCredentials({ config, database, clock, log, ownTokens: authority.ownTokens });
   const passwords = createPasswords(
-    createGate(PASSWORD_HASHES.atATime, PASSWORD_HASHES.waiting),
+    createConcurrencyLimiter(PASSWORD_HASHES.atATime, PASSWORD_HASHES.waiting),
     rateLimiter.logins,
   );
   const login = createLogin({ database, passwords });
@@ -139,9 +139,9 @@ export function createApp({
   });
   const streamMetrics = createStreamMetrics(metrics);
   const notifications = connectNotifications({ database, log, onWake: feed.wake });
-  const house = keepHouse(choresOf(config, database), log);
+  const house = startBackgroundJobs(backgroundJobs(config, database), log);
   const anonymous = anonymousCaller(config);
-  const pipeline = createOperations({
+  const pipeline = createOperationPipeline({
     config,
     database,
     log,
@@ -152,7 +152,7 @@ export function createApp({
     lookAhead,
     passwords,
     feed,
-    eventGate,
+    eventLimiter,
     streamMetrics,
     pending,
     checkOrigin,
@@ -166,7 +166,7 @@ export function createApp({
   const transport = createTransport(config, log);
   const plugins: HttpPlugin[] = [
     useRequestId(),
-    transport.useTransport(),
+    transport.useProxyTrust(),
     useOAuthErrors(),
     useResponseHeaders({ variesByOrigin: config.corsOrigins.length > 0 }),
     useAccessLog({ clock, log, metrics }),

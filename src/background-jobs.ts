@@ -8,10 +8,10 @@ import { pruneEvents } from './events/retention.ts';
 import { pruneResponses } from './operation/idempotency/store.ts';
 import type { Config } from './platform/config.ts';
 import type { Database } from './platform/db/database.ts';
-import type { Chore } from './platform/housekeeping.ts';
+import type { BackgroundJob } from './platform/job-runner.ts';
 
 /** Everything that is kept for a time and no longer, by the database's clock: that of an instance may be wrong. */
-export function choresOf(config: Config, database: Database): Chore[] {
+export function backgroundJobs(config: Config, database: Database): BackgroundJob[] {
   const production = config.environment === 'production';
   return [
     { name: 'events', run: () => pruneEvents(database, config.eventRetentionMs) },

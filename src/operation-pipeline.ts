@@ -6,16 +6,16 @@ import type { PostFeed } from './events/feed.ts';
 import type { AnswerPath } from './graphql/context.ts';
 import { createPipeline, type Pipeline } from './http/pipeline/pipeline.ts';
 import { createResponder } from './http/response/responder.ts';
-import { createOperationCheck } from './operation/admission.ts';
-import { createAccountCheck } from './operation/anonymous-access.ts';
-import { createGate, type Gate } from './operation/concurrency-limiter.ts';
-import { createDocuments } from './operation/document-cache.ts';
-import { createRunner } from './operation/executor.ts';
-import { createIdempotentRunner } from './operation/idempotency/idempotent-executor.ts';
+import { createAdmission } from './operation/admission.ts';
+import { createAnonymousAccessCheck } from './operation/anonymous-access.ts';
+import { type ConcurrencyLimiter, createConcurrencyLimiter } from './operation/concurrency-limiter.ts';
+import { createDocumentCache } from './operation/document-cache.ts';
+import { createExecutor } from './operation/executor.ts';
+import { createIdempotentExecutor } from './operation/idempotency/idempotent-executor.ts';
 import { createReplayCheck } from './operation/idempotency/replay-check.ts';
 import { createOperationLimiter } from './operation/operation-cost.ts';
-import { createAskedFields } from './operation/requested-fields.ts';
-import { createAnswerBounds } from './operation/response-bounds.ts';
+import { createRequestedFields } from './operation/requested-fields.ts';
+import { createResponseBounds } from './operation/response-bounds.ts';
 import { createHalfOpenWatch } from './operation/subscription/half-open.ts';
 import { createStreamExpiry } from './operation/subscription/stream-expiry.ts';
 import { createStreamLimit } from './operation/subscription/stream-limit.ts';
@@ -29,7 +29,7 @@ import type { Metrics } from './platform/metrics.ts';
 import type { OriginCheck } from './request/origin-check.ts';
 import type { PendingResponses } from './request/pending-responses.ts';
 
-export interface OperationsOptions {
+export interface OperationPipelineOptions {
   readonly config: Config;
   readonly database: Database;
   readonly log: Logger;
@@ -41,7 +41,7 @@ export interface OperationsOptions {
   readonly passwords: Passwords;
   readonly feed: PostFeed;
   /** What reads for event streams, and executes events, passes it. */
-  readonly eventGate: Gate;
+  readonly eventLimiter: ConcurrencyLimiter;
   readonly streamMetrics: StreamMetrics;
   readonly pending: PendingResponses;
   readonly checkOrigin: OriginCheck;
@@ -56,38 +56,50 @@ const writePlaces = ({ database }: Config) =>
   database.kind === 'postgres' ? Math.max(1, Math.floor(database.poolSize / 2)) : 1;
 
 /** Makes what runs operations, within the limits that the settings give. */
-export function createOperations(options: OperationsOptions): Pipeline {
+export function createOperationPipeline(options: OperationPipelineOptions): Pipeline {
   const { config, database, log, clock, metrics, schema, anonymous, lookAhead, passwords, feed } = options;
-  const { eventGate, streamMetrics, pending, checkOrigin, stillValid, shutdown, onCommit } = options;
+  const { eventLimiter, streamMetrics, pending, checkOrigin, stillValid, shutdown, onCommit } = options;
   const { maxResponseBytes } = config;
   const limits = config.operationLimits;
-  const askedFields = createAskedFields(schema);
-  const gate = createGate(config.maxConcurrentOperations, config.maxQueuedOperations, database.recentUse);
-  const writeGate = createGate(writePlaces(config), config.maxQueuedOperations, database.recentUse);
+  const requestedFields = createRequestedFields(schema);
+  const limiter = createConcurrencyLimiter(
+    config.maxConcurrentOperations,
+    config.maxQueuedOperations,
+    database.recentUse,
+  );
+  const writeLimiter = createConcurrencyLimiter(
+    writePlaces(config),
+    config.maxQueuedOperations,
+    database.recentUse,
+  );
   const halfOpen = createHalfOpenWatch({ log, onEnd: streamMetrics.cutOff });
   const streams = createStreamLimit({
     maximum: config.maxStreams,
     accountFactor: config.accountLimitFactor,
     halfOpen,
   });
-  metrics.gauge('graphql_operations_running', 'Operations that run right now.', () => gate.inside);
+  metrics.gauge('graphql_operations_running', 'Operations that run right now.', () => limiter.inside);
   metrics.gauge(
     'graphql_transactions_running',
     'Transactions of mutations that run right now.',
-    () => writeGate.inside,
+    () => writeLimiter.inside,
   );
   metrics.gauge(
     'graphql_transactions_waiting',
     'Mutations that wait for others to end theirs.',
-    () => writeGate.waiting,
+    () => writeLimiter.waiting,
   );
-  metrics.gauge('graphql_operations_waiting', 'Operations that wait for others to end.', () => gate.waiting);
+  metrics.gauge(
+    'graphql_operations_waiting',
+    'Operations that wait for others to end.',
+    () => limiter.waiting,
+  );
   metrics.gauge(
     'event_executions_running',
     'Events that are executed for a stream right now.',
-    () => eventGate.inside,
+    () => eventLimiter.inside,
   );
-  metrics.gauge('event_executions_waiting', 'Those that wait for others to end.', () => eventGate.waiting);
+  metrics.gauge('event_executions_waiting', 'Those that wait for others to end.', () => eventLimiter.waiting);
   metrics.gauge('event_streams_open', 'Event streams that are open.', () => streams.total);
   const paths = metrics.counter(
     'graphql_paths_total',
@@ -95,15 +107,15 @@ export function createOperations(options: OperationsOptions): Pipeline {
     ['path'],
   );
   const onPath = (path: AnswerPath) => paths.inc({ path });
-  const runner = createRunner({
+  const executor = createExecutor({
     database,
     log,
-    gate,
-    eventGate,
-    writeGate,
+    limiter,
+    eventLimiter,
+    writeLimiter,
     timeoutMs: config.operationTimeoutMs,
     lockWaitMs: config.statementTimeoutMs,
-    bounds: createAnswerBounds({ pending, maxResponseBytes, limits }),
+    bounds: createResponseBounds({ pending, maxResponseBytes, limits }),
     onCommit,
   });
   const openLease = createStreamExpiry({
@@ -114,10 +126,10 @@ export function createOperations(options: OperationsOptions): Pipeline {
   });
   return createPipeline({
     schema,
-    check: createOperationCheck({
-      documents: createDocuments({ schema, introspection: config.introspection, limits }),
+    check: createAdmission({
+      documents: createDocumentCache({ schema, introspection: config.introspection, limits }),
       limiter: createOperationLimiter(schema, limits),
-      needsAccount: createAccountCheck(askedFields, anonymous),
+      needsAccount: createAnonymousAccessCheck(requestedFields, anonymous),
       checkOrigin,
     }),
     contextOf(operation, request, state) {
@@ -138,18 +150,18 @@ export function createOperations(options: OperationsOptions): Pipeline {
         events: () => openEvents(feed, request, state, shutdown),
       };
     },
-    execute: createIdempotentRunner({
-      runner,
+    execute: createIdempotentExecutor({
+      executor,
       database,
       log,
       retentionMs: config.idempotencyRetentionMs,
       limits,
       maxResponseBytes,
-      replayCheck: createReplayCheck(askedFields),
+      replayCheck: createReplayCheck(requestedFields),
     }),
     subscribe: createSubscriber({
-      runner,
-      eventGate,
+      executor,
+      eventLimiter,
       streams,
       metrics: streamMetrics,
       openLease,

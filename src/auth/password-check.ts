@@ -3,7 +3,7 @@ import { emailKey } from './account/store.ts';
 import { hashPassword, unmatchableHash, verifyPassword } from './password.ts';
 
 /** Lets so much work in at a time. `enter` throws where too much waits already; every pass ends with `leave`. */
-export interface WorkGate {
+export interface WorkLimiter {
   enter(): Promise<void> | undefined;
   leave(): void;
 }
@@ -16,14 +16,14 @@ export interface FailureCounter {
   forgive(name: string): Promise<void>;
 }
 
-/** Password work: each hash takes tens of milliseconds and 19 MiB, so it goes through a gate. */
+/** Password work: each hash takes tens of milliseconds and 19 MiB, so it goes through a concurrency limiter. */
 export interface Passwords {
   hash(password: string): Promise<string>;
   /** Whether the password matches; without a hash it does the same work, and says no. */
   matches(password: string, hash: string | null): Promise<boolean>;
   /**
    * Runs a check of somebody's password as one attempt, counted against each name before it is made, so that many at
-   * once cannot slip through, and taken back where it succeeds. Throws what the counter and the gate throw.
+   * once cannot slip through, and taken back where it succeeds. Throws what the counter and the limiter throw.
    */
   attempt<T>(names: readonly string[], check: () => Promise<T | undefined>): Promise<T | undefined>;
 }
@@ -33,15 +33,15 @@ export function accountFailures(email: string): string {
   return `account:${createHash('sha256').update(emailKey(email)).digest('base64url')}`;
 }
 
-export function createPasswords(gate: WorkGate, failures: FailureCounter): Passwords {
+export function createPasswords(limiter: WorkLimiter, failures: FailureCounter): Passwords {
   const dummy = unmatchableHash();
 
   async function gated<T>(work: () => Promise<T>): Promise<T> {
-    await gate.enter();
+    await limiter.enter();
     try {
       return await work();
     } finally {
-      gate.leave();
+      limiter.leave();
     }
   }
 

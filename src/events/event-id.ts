@@ -1,5 +1,5 @@
 import { crc32 } from 'node:zlib';
-import type { Run } from './early-events.ts';
+import type { Run } from './committed-before-start.ts';
 import type { LogPosition } from './position.ts';
 
 /** What an event id stands for: a position in one generation of the log, and what of the rest its reader is not to get. */

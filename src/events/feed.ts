@@ -1,8 +1,8 @@
 import type { Database } from '../platform/db/database.ts';
 import type { Logger } from '../platform/log.ts';
-import { EarlyEvents } from './early-events.ts';
+import { CommittedBeforeStart } from './committed-before-start.ts';
 import { decodeEventId, type EventPlace, encodeEventId } from './event-id.ts';
-import { goesOn } from './generation.ts';
+import { canResumeFrom } from './generation.ts';
 import { type LogEvent, readAfter, readNow } from './log.ts';
 import { isAfter, type LogPosition } from './position.ts';
 import { createLogTail } from './tail.ts';
@@ -58,20 +58,20 @@ export interface PostFeedOptions {
   readonly database: Database;
   readonly log: Logger;
   /** Has the reads of single readers wait for each other: thousands may come back at once. */
-  readonly inTurn: <T>(read: () => Promise<T>) => Promise<T>;
+  readonly limitedBy: <T>(read: () => Promise<T>) => Promise<T>;
 }
 
 /**
  * One reader tails the log for the whole process. A follower is no more than a position: it reads what the tail has at
  * hand or, where it has fallen behind that, the log. So a slow one holds no memory and delays nobody.
  */
-export function createPostFeed({ database, log, inTurn }: PostFeedOptions): PostFeed {
+export function createPostFeed({ database, log, limitedBy }: PostFeedOptions): PostFeed {
   const tail = createLogTail({ database, log });
 
   /** Judged at the instant it is read: what retention drops between two reads is never left out unnoticed. */
   async function readBehind(generation: string, position: LogPosition): Promise<LogEvent[]> {
-    const slice = await inTurn(() => readAfter(database, position, BATCH));
-    if (!goesOn(generation, position, slice.generation)) throw new HistoryLostError();
+    const slice = await limitedBy(() => readAfter(database, position, BATCH));
+    if (!canResumeFrom(generation, position, slice.generation)) throw new HistoryLostError();
     return slice.events;
   }
 
@@ -80,7 +80,7 @@ export function createPostFeed({ database, log, inTurn }: PostFeedOptions): Post
     signal: AbortSignal,
   ): AsyncGenerator<readonly FeedEvent[], void, undefined> {
     const { generation } = place;
-    const early = new EarlyEvents(place.early);
+    const early = new CommittedBeforeStart(place.early);
     const over = () => tail.closed || signal.aborted;
     const leave = tail.join();
     let position: LogPosition = place;
@@ -123,7 +123,9 @@ export function createPostFeed({ database, log, inTurn }: PostFeedOptions): Post
       if (lastEventId === undefined) return at(present, undefined);
       const place = decodeEventId(lastEventId);
       if (place === undefined) return at(present, 'malformed');
-      return goesOn(place.generation, place, generation) ? at(place, undefined) : at(present, 'expired');
+      return canResumeFrom(place.generation, place, generation)
+        ? at(place, undefined)
+        : at(present, 'expired');
     },
     follow,
     close: tail.close,

@@ -50,7 +50,7 @@ export function toGeneration({ generation, prunedXid, prunedId, nextXid }: State
  * position that is given out is of an event once committed, so its transaction id survives a crash of the server; one
  * from beyond the server's present was given out by a history that is no more.
  */
-export function goesOn(key: string, position: LogPosition, now: Generation | undefined): boolean {
+export function canResumeFrom(key: string, position: LogPosition, now: Generation | undefined): boolean {
   return (
     now !== undefined &&
     now.key === key &&

@@ -1,6 +1,6 @@
 import type { Database } from '../platform/db/database.ts';
 import { type Queryable, statement } from '../platform/db/statement.ts';
-import { EarlyEvents } from './early-events.ts';
+import { CommittedBeforeStart } from './committed-before-start.ts';
 import {
   type Generation,
   renewGeneration,
@@ -83,7 +83,7 @@ export interface LogNow {
   readonly generation: Generation;
   /** The last event that can be read; what is still to come lies after it. */
   readonly position: LogPosition;
-  readonly early: EarlyEvents;
+  readonly early: CommittedBeforeStart;
 }
 
 /** The present end of the log. On a new or restored database another generation begins. Throws DatabaseError. */
@@ -100,6 +100,6 @@ export async function readNow(database: Database): Promise<LogNow> {
   return {
     generation,
     position: pruned !== undefined && isAfter(pruned, newest) ? pruned : newest,
-    early: EarlyEvents.of(row.early.map(Number)),
+    early: CommittedBeforeStart.of(row.early.map(Number)),
   };
 }

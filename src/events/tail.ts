@@ -1,6 +1,6 @@
 import type { Database } from '../platform/db/database.ts';
 import type { Logger } from '../platform/log.ts';
-import { goesOn } from './generation.ts';
+import { canResumeFrom } from './generation.ts';
 import { type LogEvent, readAfter, readNow } from './log.ts';
 import { isAfter, type LogPosition } from './position.ts';
 
@@ -94,7 +94,7 @@ export function createLogTail({ database, log }: LogTailOptions): LogTail {
       const { generation, events, held } = await readAfter(database, current.end, BATCH);
       // The last follower went meanwhile, and perhaps another one came.
       if (window !== current) return;
-      if (!goesOn(current.generation, current.end, generation)) {
+      if (!canResumeFrom(current.generation, current.end, generation)) {
         log.warn('the event log has another history now; event streams start anew');
         window = undefined;
         announce();

@@ -12,8 +12,8 @@ import { canExecute, credentialsMissing } from '../request/caller.ts';
 import type { HttpRequest } from '../request/http-message.ts';
 import type { OriginCheck } from '../request/origin-check.ts';
 import type { RequestState } from '../request/request-state.ts';
-import type { AccountCheck } from './anonymous-access.ts';
-import type { Documents } from './document-cache.ts';
+import type { AnonymousAccessCheck } from './anonymous-access.ts';
+import type { DocumentCache } from './document-cache.ts';
 import type { OperationLimiter } from './operation-cost.ts';
 import type { PreparedOperation } from './prepared-operation.ts';
 
@@ -53,15 +53,15 @@ function checkTransport(kind: PreparedOperation['kind'], method: string, { media
   }
 }
 
-export interface OperationCheckOptions {
-  readonly documents: Documents;
+export interface AdmissionOptions {
+  readonly documents: DocumentCache;
   readonly limiter: OperationLimiter;
   readonly checkOrigin: OriginCheck;
-  readonly needsAccount: AccountCheck;
+  readonly needsAccount: AnonymousAccessCheck;
 }
 
 /** What there is to decide about an operation before anything of it runs. */
-export interface OperationCheck {
+export interface Admission {
   /** The operation of a request, which may run if it is valid. Throws what refuses it. */
   admit(params: GraphQLParams, request: HttpRequest, state: RequestState): PreparedOperation;
   /** What is wrong with an operation that was admitted, or with its variables. */
@@ -74,12 +74,12 @@ export interface OperationCheck {
 }
 
 /** Finds the operation of a request and decides whether it may run. */
-export function createOperationCheck({
+export function createAdmission({
   documents,
   limiter,
   checkOrigin,
   needsAccount,
-}: OperationCheckOptions): OperationCheck {
+}: AdmissionOptions): Admission {
   return {
     admit(params, request, state) {
       const open = canExecute(state.caller);

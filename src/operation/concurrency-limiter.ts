@@ -3,7 +3,7 @@ import type { Cancellation } from '../platform/db/cancellation.ts';
 import { RecentUse, type Waiting } from '../platform/db/recent-use.ts';
 
 /** Lets so many in at a time, has a few more wait in line, and sends the rest away. */
-export interface Gate {
+export interface ConcurrencyLimiter {
   /**
    * Resolves when there is room, undefined where there is at once; every pass ends with `leave`. Throws
    * SERVICE_UNAVAILABLE where the line is full, and rejects with TIMEOUT where the work is called off while it waits.
@@ -14,22 +14,26 @@ export interface Gate {
   readonly waiting: number;
 }
 
-/** Does the work once the gate has let it in. Rejects with what either throws. */
-export type InTurn = <T>(work: () => Promise<T>) => Promise<T>;
+/** Does the work once the limiter has room. Rejects with what either throws. */
+export type Limited = <T>(work: () => Promise<T>) => Promise<T>;
 
-export function inTurn(gate: Gate): InTurn {
+export function limitedBy(limiter: ConcurrencyLimiter): Limited {
   return async (work) => {
-    await gate.enter();
+    await limiter.enter();
     try {
       return await work();
     } finally {
-      gate.leave();
+      limiter.leave();
     }
   };
 }
 
 /** Of those in line, whoever has used the database least of late goes in first. */
-export function createGate(maxInside: number, maxWaiting: number, use = new RecentUse()): Gate {
+export function createConcurrencyLimiter(
+  maxInside: number,
+  maxWaiting: number,
+  use = new RecentUse(),
+): ConcurrencyLimiter {
   let inside = 0;
   const line: (Waiting & { readonly goIn: () => void })[] = [];
   return {

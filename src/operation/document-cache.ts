@@ -23,7 +23,7 @@ const MAX_CACHED = 1_000;
 const MAX_CACHED_TOKENS = 100_000;
 const MAX_CACHED_TEXT_LENGTH = 10_000;
 
-export interface DocumentsOptions {
+export interface DocumentCacheOptions {
   readonly schema: GraphQLSchema;
   readonly introspection: boolean;
   readonly limits: OperationLimits;
@@ -44,7 +44,7 @@ function parseDocument(query: string, maxTokens: number): DocumentNode {
  * texts made up to be refused drive nothing out. Two steps, since whether a caller needs credentials shows between
  * them.
  */
-export function createDocuments({ schema, introspection, limits }: DocumentsOptions) {
+export function createDocumentCache({ schema, introspection, limits }: DocumentCacheOptions) {
   const rules = introspection ? specifiedRules : [...specifiedRules, NoSchemaIntrospectionCustomRule];
   const valid = new LRUCache<string, PreparedDocument>({
     max: MAX_CACHED,
@@ -87,4 +87,4 @@ export function createDocuments({ schema, introspection, limits }: DocumentsOpti
   };
 }
 
-export type Documents = ReturnType<typeof createDocuments>;
+export type DocumentCache = ReturnType<typeof createDocumentCache>;

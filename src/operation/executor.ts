@@ -5,20 +5,20 @@ import { Cancellation } from '../platform/db/cancellation.ts';
 import { createDeadline } from '../platform/deadline.ts';
 import { holderOf } from '../request/caller.ts';
 import type { Hold } from '../request/pending-responses.ts';
-import type { Gate } from './concurrency-limiter.ts';
+import type { ConcurrencyLimiter } from './concurrency-limiter.ts';
 import { createMutationExecutor, type MutationOptions, type MutationSteps } from './mutation-executor.ts';
 import type { OperationArgs, OperationContext } from './operation-context.ts';
 import { executed, located, refused, rendered, type Single } from './outcome.ts';
-import { admitted } from './with-limiters.ts';
+import { withLimiters } from './with-limiters.ts';
 
-export interface RunnerOptions extends MutationOptions {
+export interface ExecutorOptions extends MutationOptions {
   /** Events pass one of their own: a thousand subscribers must not hold up a query. */
-  readonly eventGate: Gate;
+  readonly eventLimiter: ConcurrencyLimiter;
   readonly timeoutMs: number;
 }
 
 /** Runs operations. Nothing of it throws: whatever goes wrong is in the outcome, masked. */
-export interface Runner {
+export interface Executor {
   /** A query on the pool, or a mutation in one unit of work that commits before it is answered. */
   run(args: OperationArgs): Promise<Single>;
   /** A mutation with more to it. Undefined where `before` ended it, or `undone` gave nothing. */
@@ -31,8 +31,8 @@ export interface Runner {
  * So many operations run at a time, each for so long: what takes longer is answered with TIMEOUT, its statements are
  * cancelled and its writes undone.
  */
-export function createRunner(options: RunnerOptions): Runner {
-  const { database, log, gate, eventGate, timeoutMs, bounds } = options;
+export function createExecutor(options: ExecutorOptions): Executor {
+  const { database, log, limiter, eventLimiter, timeoutMs, bounds } = options;
   const executeMutation = createMutationExecutor(options);
   const deadline = createDeadline(timeoutMs);
   const masking = ({ requestId }: OperationContext) => ({ requestId, log });
@@ -123,14 +123,14 @@ export function createRunner(options: RunnerOptions): Runner {
         return (await mutate(args)) ?? { kind: 'refused', errors: [] };
       const { hold } = context.state;
       return bounded(context, hold, (cancellation) =>
-        admitted([gate], cancellation, () => executeQuery(args, cancellation, hold)),
+        withLimiters([limiter], cancellation, () => executeQuery(args, cancellation, hold)),
       );
     },
     runMutation: mutate,
     async runEvent(args, event) {
       const { contextValue: context } = args;
       // However long the line is, nobody is refused or late for it: time counts once there is a place.
-      await eventGate.enter();
+      await eventLimiter.enter();
       const hold = bounds.hold();
       try {
         // Nobody waits for it any more.
@@ -141,7 +141,7 @@ export function createRunner(options: RunnerOptions): Runner {
         });
       } finally {
         hold.release();
-        eventGate.leave();
+        eventLimiter.leave();
       }
     },
   };

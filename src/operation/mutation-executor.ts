@@ -6,22 +6,22 @@ import type { Database } from '../platform/db/database.ts';
 import { DatabaseError } from '../platform/db/errors.ts';
 import type { UnitOfWork } from '../platform/db/unit-of-work.ts';
 import type { Logger } from '../platform/log.ts';
-import type { Gate } from './concurrency-limiter.ts';
+import type { ConcurrencyLimiter } from './concurrency-limiter.ts';
 import type { OperationArgs, OperationContext } from './operation-context.ts';
 import { executed, failuresOf, hasNoData, located, refused, rendered, type Single } from './outcome.ts';
-import type { AnswerBounds } from './response-bounds.ts';
+import type { ResponseBounds } from './response-bounds.ts';
 import { databaseKindOf, Retries } from './retries.ts';
-import { admitted } from './with-limiters.ts';
+import { withLimiters } from './with-limiters.ts';
 
 export interface MutationOptions {
   readonly database: Database;
   readonly log: Logger;
-  readonly gate: Gate;
+  readonly limiter: ConcurrencyLimiter;
   /** Mutations that open a transaction pass it first: they can wait for each other, and reads must not wait for them. */
-  readonly writeGate: Gate;
+  readonly writeLimiter: ConcurrencyLimiter;
   /** How long a mutation goes on trying to get its locks. */
   readonly lockWaitMs: number;
-  readonly bounds: AnswerBounds;
+  readonly bounds: ResponseBounds;
   /** Called after every commit. */
   readonly onCommit: () => void;
 }
@@ -63,7 +63,7 @@ const LOCK_LIMIT_MS = 300;
 
 /** Runs mutations, each in one unit of work that commits before it is answered. */
 export function createMutationExecutor(options: MutationOptions): MutationExecutor {
-  const { database, log, gate, writeGate, lockWaitMs, bounds, onCommit } = options;
+  const { database, log, limiter, writeLimiter, lockWaitMs, bounds, onCommit } = options;
   const masking = ({ requestId }: OperationContext) => ({ requestId, log });
 
   /** The outcome of the fields, or the first error of the database that is worth another try. */
@@ -146,12 +146,12 @@ export function createMutationExecutor(options: MutationOptions): MutationExecut
       steps === undefined &&
       isOneStatement(plans, args.schema, operation.node) &&
       bounds.fitsOneStatement(args);
-    const gates = oneStatement ? [gate] : [writeGate, gate];
+    const limiters = oneStatement ? [limiter] : [writeLimiter, limiter];
     // With a key it waits on: a key that is let go of for a pause would be a duplicate's, which then waits in its place.
     const limits = steps === undefined ? { lockLimitMs: LOCK_LIMIT_MS } : {};
     const retries = new Retries(lockWaitMs);
     for (;;) {
-      const tried = await admitted(gates, cancellation, () =>
+      const tried = await withLimiters(limiters, cancellation, () =>
         attempt(
           args,
           database.unitOfWork({ oneStatement, ...limits }, cancellation),

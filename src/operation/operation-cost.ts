@@ -17,7 +17,7 @@ import {
   maxFields,
   type OperationLimits,
 } from './limits/limits.ts';
-import { prune } from './limits/strip-skipped.ts';
+import { stripSkipped } from './limits/strip-skipped.ts';
 import type { PreparedOperation } from './prepared-operation.ts';
 
 type Variables = Readonly<Record<string, unknown>>;
@@ -73,7 +73,7 @@ export function createOperationLimiter(schema: GraphQLSchema, limits: OperationL
     operation: OperationDefinitionNode,
     variables: Variables,
   ): OperationCost {
-    const pruned = prune(schema, document, operation, variables);
+    const pruned = stripSkipped(schema, document, operation, variables);
     checkRootFields(countRootFields(pruned), limits);
     const { complexity, depth } = complexityFromQuery(pruned, { schema, ctx: {}, variables: {} });
     return { complexity, depth };
@@ -82,9 +82,9 @@ export function createOperationLimiter(schema: GraphQLSchema, limits: OperationL
   return {
     costOf(operation, variables) {
       const { document, node } = operation;
-      document.survey ??= surveyDocument(schema, document.node, maxFields(limits));
-      checkDocument(document.survey, limits);
-      const { sizingVariables } = document.survey;
+      document.documentStatistics ??= surveyDocument(schema, document.node, maxFields(limits));
+      checkDocument(document.documentStatistics, limits);
+      const { sizingVariables } = document.documentStatistics;
       const key =
         sizingVariables.length === 0 ? '' : sizingVariables.map((name) => sizing(variables, name)).join();
       operation.costs ??= new LRUCache({ max: MAX_COSTS_PER_OPERATION });

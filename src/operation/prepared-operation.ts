@@ -10,7 +10,7 @@ import {
 import type { LRUCache } from 'lru-cache';
 import type { OperationPlans } from '../graphql/operation-plans.ts';
 import type { OperationCost } from '../request/request-state.ts';
-import type { Survey } from './limits/document-statistics.ts';
+import type { DocumentStatistics } from './limits/document-statistics.ts';
 
 /** A document as it was parsed, with what the steps of a request have worked out of it: each does so once. */
 export class PreparedDocument {
@@ -18,7 +18,7 @@ export class PreparedDocument {
   readonly text: string;
   /** Whether it has passed validation. */
   valid = false;
-  survey: Survey | undefined = undefined;
+  documentStatistics: DocumentStatistics | undefined = undefined;
   /** The fields of the schema that stand anywhere in it. */
   fields: ReadonlySet<GraphQLField<unknown, unknown>> | undefined = undefined;
   /** The text without what means nothing. */

@@ -6,21 +6,21 @@ import {
   visit,
   visitWithTypeInfo,
 } from 'graphql';
-import { prune } from './limits/strip-skipped.ts';
+import { stripSkipped } from './limits/strip-skipped.ts';
 import type { PreparedOperation } from './prepared-operation.ts';
 import type { Variables } from './variables.ts';
 
 export type SchemaField = GraphQLField<unknown, unknown>;
 
 /** An operation of a request, with its variables as they came. */
-export interface AskedOperation {
+export interface RequestedOperation {
   readonly operation: PreparedOperation;
   readonly variables: Variables;
 }
 
 /** The fields that an operation asks for, at any depth, of those that a test takes. */
-export type AskedFields = (
-  asked: AskedOperation,
+export type RequestedFields = (
+  asked: RequestedOperation,
   test: (field: SchemaField) => boolean,
 ) => readonly SchemaField[];
 
@@ -28,7 +28,7 @@ export type AskedFields = (
  * Looks through whole operations for fields of the schema. What `@skip` and `@include` leave out is not asked for; the
  * variables are looked at only where a document has such a field at all.
  */
-export function createAskedFields(schema: GraphQLSchema): AskedFields {
+export function createRequestedFields(schema: GraphQLSchema): RequestedFields {
   const fieldsOf = (document: DocumentNode): ReadonlySet<SchemaField> => {
     const types = new TypeInfo(schema);
     const fields = new Set<SchemaField>();
@@ -42,6 +42,6 @@ export function createAskedFields(schema: GraphQLSchema): AskedFields {
   return ({ operation: { document, node }, variables }, test) => {
     document.fields ??= fieldsOf(document.node);
     if (![...document.fields].some(test)) return [];
-    return [...fieldsOf(prune(schema, document.node, node, variables))].filter(test);
+    return [...fieldsOf(stripSkipped(schema, document.node, node, variables))].filter(test);
   };
 }

@@ -7,14 +7,14 @@ import { introspectionSize } from './limits/introspection-size.ts';
 import type { OperationArgs } from './operation-context.ts';
 import { type CostCeilings, checkedSize, errorsOf, type Single } from './outcome.ts';
 
-export interface AnswerBoundsOptions {
+export interface ResponseBoundsOptions {
   readonly pending: PendingResponses;
   readonly maxResponseBytes: number;
   readonly limits: CostCeilings;
 }
 
 /** How large answers may be, before they are built and once they are (contract section 5). */
-export interface AnswerBounds {
+export interface ResponseBounds {
   /** What an answer holds that is none of a request's own, such as an event's. */
   hold(): Hold;
   /** Throws COMPLEXITY_LIMIT where what is asked of the schema is too large: graphql-js answers it in one go. */
@@ -28,7 +28,11 @@ export interface AnswerBounds {
   checked<O extends Single>(outcome: O, state: RequestState, hold: Hold): O;
 }
 
-export function createAnswerBounds({ pending, maxResponseBytes, limits }: AnswerBoundsOptions): AnswerBounds {
+export function createResponseBounds({
+  pending,
+  maxResponseBytes,
+  limits,
+}: ResponseBoundsOptions): ResponseBounds {
   return {
     hold: () => pending.hold(),
     checkIntrospection(args) {

@@ -1,21 +1,21 @@
 import type { Cancellation } from '../platform/db/cancellation.ts';
-import type { Gate } from './concurrency-limiter.ts';
+import type { ConcurrencyLimiter } from './concurrency-limiter.ts';
 
-/** Runs once each of the gates has let it in. Waiting there is part of its time. Rejects with what a gate refuses it with. */
-export async function admitted<T>(
-  gates: readonly Gate[],
+/** Runs once each limiter has room. Waiting there is part of its time. Rejects with what a limiter refuses it with. */
+export async function withLimiters<T>(
+  limiters: readonly ConcurrencyLimiter[],
   cancellation: Cancellation,
   run: () => Promise<T>,
 ): Promise<T> {
   let passed = 0;
   try {
-    for (const gate of gates) {
-      const waiting = gate.enter(cancellation);
+    for (const limiter of limiters) {
+      const waiting = limiter.enter(cancellation);
       if (waiting !== undefined) await waiting;
       passed += 1;
     }
     return await run();
   } finally {
-    for (const gate of gates.slice(0, passed)) gate.leave();
+    for (const limiter of limiters.slice(0, passed)) limiter.leave();
   }
 }

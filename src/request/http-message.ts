@@ -94,7 +94,7 @@ export class PlainResponse {
 }
 
 /** What every response lets plugins look at, and change of its headers. */
-export interface DepartingHeaders {
+export interface OutgoingHeaders {
   get(name: string): string | null | undefined;
   has(name: string): boolean;
   set(name: string, value: string): unknown;

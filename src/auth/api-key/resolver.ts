@@ -2,7 +2,7 @@ import type { Clock } from '../../platform/clock.ts';
 import { type Queryable, statement } from '../../platform/db/statement.ts';
 import type { Logger } from '../../platform/log.ts';
 import type { CredentialResolver, Resolution } from '../authenticate.ts';
-import { createBriefCache } from '../brief-cache.ts';
+import { createCredentialCache } from '../credential-cache.ts';
 import { createLastUse, FRESH } from '../last-use.ts';
 import type { Principal } from '../principal.ts';
 import { effectiveScopes, type Role } from '../scopes.ts';
@@ -56,7 +56,7 @@ export interface ApiKeyResolverOptions {
 
 /** Knows API keys. A wrong checksum never reaches the database; a known key does at most twice a second. */
 export function apiKeyResolver({ database, clock, log }: ApiKeyResolverOptions): CredentialResolver {
-  const known = createBriefCache<KnownKey | undefined>(clock);
+  const known = createCredentialCache<KnownKey | undefined>(clock);
   const noteUse = createLastUse({
     clock,
     log,

@@ -2,7 +2,7 @@ import type { Clock } from '../../platform/clock.ts';
 import { type Queryable, statement } from '../../platform/db/statement.ts';
 import { isUuid } from '../../platform/uuid.ts';
 import type { CredentialResolver, Resolution } from '../authenticate.ts';
-import { createBriefCache } from '../brief-cache.ts';
+import { createCredentialCache } from '../credential-cache.ts';
 import { userClientId } from '../principal.ts';
 import { effectiveScopes, type Role, type Scope, scopesOfRole } from '../scopes.ts';
 import { isRevocable } from './blocklist.ts';
@@ -41,7 +41,7 @@ export interface JwtResolverOptions extends VerifyOptions {
 
 /** Knows JWTs that others issue for this service's accounts. The signature is checked before the database is asked. */
 export function jwtResolver({ database, clock, ...verification }: JwtResolverOptions): CredentialResolver {
-  const known = createBriefCache<SubjectRow | undefined>(clock);
+  const known = createCredentialCache<SubjectRow | undefined>(clock);
 
   const ask = async (userId: string, jti: string | undefined) =>
     (await database.query(FIND_SUBJECT, [userId, jti ?? null]))[0];

@@ -2,7 +2,7 @@ import type { Clock } from '../../platform/clock.ts';
 import { type Queryable, statement } from '../../platform/db/statement.ts';
 import type { Logger } from '../../platform/log.ts';
 import type { CredentialResolver, Resolution } from '../authenticate.ts';
-import { createBriefCache } from '../brief-cache.ts';
+import { createCredentialCache } from '../credential-cache.ts';
 import { createLastUse } from '../last-use.ts';
 import type { Principal } from '../principal.ts';
 import { effectiveScopes } from '../scopes.ts';
@@ -43,7 +43,7 @@ const ENDED: Resolution = {
 
 /** Knows the access tokens that the service itself issues, for users and for clients alone. */
 export function oauthResolver({ ownTokens, database, clock, log }: OAuthResolverOptions): CredentialResolver {
-  const known = createBriefCache<Standing | undefined>(clock);
+  const known = createCredentialCache<Standing | undefined>(clock);
   const noteUse = createLastUse({
     clock,
     log,

@@ -4,7 +4,7 @@ import type { Logger } from '../../platform/log.ts';
 import { canExecute, credentialsMissing } from '../../request/caller.ts';
 import type { HttpRequest, RequestUrl } from '../../request/http-message.ts';
 import type { RequestState } from '../../request/request-state.ts';
-import type { ArrivingRequest, HttpPlugin } from '../plugin.ts';
+import type { HttpPlugin, IncomingRequest } from '../plugin.ts';
 import { badRequest, isObject, parseJson, readJsonBody } from '../request/json-body.ts';
 import { errorResponse } from '../response/error-response.ts';
 
@@ -72,7 +72,7 @@ export async function readGraphqlParams(
 
 /** Refuses what no route before has answered and GraphQL does not take: other paths, other methods, broken bodies. */
 export function useGraphqlPath(path: string, log: Logger): HttpPlugin {
-  function refusalOf({ request, url, state }: ArrivingRequest): ApiError | undefined {
+  function refusalOf({ request, url, state }: IncomingRequest): ApiError | undefined {
     if (state.refusal !== undefined) return state.refusal;
     if (url.pathname !== path)
       return new ApiError('NOT_FOUND', 'There is nothing at this path.', { status: 404 });

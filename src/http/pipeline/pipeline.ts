@@ -1,7 +1,7 @@
 import type { GraphQLSchema } from 'graphql';
 import type { GraphQLParams } from 'graphql-yoga';
 import { maskError } from '../../graphql/mask-error.ts';
-import type { OperationCheck } from '../../operation/admission.ts';
+import type { Admission } from '../../operation/admission.ts';
 import type { OperationArgs, OperationContext } from '../../operation/operation-context.ts';
 import { type Outcome, refused, type Single } from '../../operation/outcome.ts';
 import type { PreparedOperation } from '../../operation/prepared-operation.ts';
@@ -15,7 +15,7 @@ import { readGraphqlParams } from './graphql-params.ts';
 
 export interface PipelineOptions {
   readonly schema: GraphQLSchema;
-  readonly check: OperationCheck;
+  readonly check: Admission;
   readonly contextOf: (
     operation: PreparedOperation,
     request: HttpRequest,

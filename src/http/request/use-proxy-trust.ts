@@ -13,9 +13,9 @@ export function holdsCredentials(pathname: string): boolean {
 }
 
 /** What the way that a request took says of it. */
-export interface Transport {
+export interface ProxyTrust {
   /** Finds out whom a request comes from, before anything looks at that. */
-  useTransport(): HttpPlugin;
+  useProxyTrust(): HttpPlugin;
   /** Whether credentials that came with the request may be used, since nobody else could read them on their way. */
   isSecure(request: HttpRequest, state: RequestState): boolean;
 }
@@ -41,7 +41,7 @@ function saysTls(headers: RequestFields): boolean {
 export function createTransport(
   { trustProxy, environment, publicUrl }: Pick<Config, 'trustProxy' | 'environment' | 'publicUrl'>,
   log: Logger,
-): Transport {
+): ProxyTrust {
   const isTrustedProxy = remember(proxyTrust(trustProxy));
   /** A service on a developer's machine must not have its browser ask all of localhost for TLS. */
   const pins = publicUrl?.startsWith('https:') === true;
@@ -57,7 +57,7 @@ export function createTransport(
   }
 
   return {
-    useTransport: () => ({
+    useProxyTrust: () => ({
       onRequest({ request: { headers }, state }) {
         state.forwarded = isForwarded(headers);
         if (!state.forwarded) return;

@@ -1,4 +1,4 @@
-import type { DepartingHeaders } from '../../request/http-message.ts';
+import type { OutgoingHeaders } from '../../request/http-message.ts';
 import { pathOf } from '../../request/url-path.ts';
 import type { HttpPlugin } from '../plugin.ts';
 
@@ -10,7 +10,7 @@ export interface ResponseHeadersOptions {
   readonly variesByOrigin: boolean;
 }
 
-function addVary(headers: DepartingHeaders, field: string): void {
+function addVary(headers: OutgoingHeaders, field: string): void {
   const fields = headers.get('vary');
   headers.set('vary', fields == null ? field : `${fields}, ${field}`);
 }

@@ -9,7 +9,7 @@ function doAll(): void {
  * reader where that sleeps, which costs as much as a short query; the second of two in a row finds it awake.
  * Rejects with what `write` throws.
  */
-export function atEndOfTurn(write: () => void): Promise<void> {
+export function batchWrite(write: () => void): Promise<void> {
   return new Promise((resolve, reject) => {
     const settle = () => {
       try {

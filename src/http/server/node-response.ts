@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { type HttpResponse, PlainResponse } from '../../request/http-message.ts';
 import { type Hold, UNCOUNTED_BYTES } from '../../request/pending-responses.ts';
-import { atEndOfTurn } from './batched-writes.ts';
+import { batchWrite } from './batched-writes.ts';
 import { type StreamSending, sendStream } from './node-stream.ts';
 
 export interface SendOptions {
@@ -91,7 +91,7 @@ export async function sendResponse(
   options: SendOptions,
 ): Promise<void> {
   if (response instanceof PlainResponse)
-    return atEndOfTurn(() => {
+    return batchWrite(() => {
       if (outgoing.destroyed) options.hold.release();
       else sendPlain(response, outgoing, options);
     });

@@ -5,7 +5,7 @@ import { ApiError } from '../../graphql/errors.ts';
 import type { Database } from '../../platform/db/database.ts';
 import type { Logger } from '../../platform/log.ts';
 import { holderOf } from '../../request/caller.ts';
-import type { Runner } from '../executor.ts';
+import type { Executor } from '../executor.ts';
 import type { OperationArgs } from '../operation-context.ts';
 import {
   type CostCeilings,
@@ -17,7 +17,7 @@ import {
   statusOf,
   textOf,
 } from '../outcome.ts';
-import type { AskedOperation } from '../requested-fields.ts';
+import type { RequestedOperation } from '../requested-fields.ts';
 import { fingerprint } from './fingerprint.ts';
 import { parseIdempotencyKey } from './key.ts';
 import type { ReplayCheck } from './replay-check.ts';
@@ -32,7 +32,7 @@ import {
 } from './store.ts';
 
 export interface IdempotencyOptions {
-  readonly runner: Runner;
+  readonly executor: Executor;
   readonly database: Database;
   readonly log: Logger;
   /** How long a response is kept. */
@@ -53,7 +53,7 @@ interface KeyedMutation {
   readonly args: OperationArgs;
   readonly owner: KeyOwner;
   readonly print: Buffer;
-  readonly asked: AskedOperation;
+  readonly asked: RequestedOperation;
 }
 
 interface Attempt {
@@ -69,8 +69,8 @@ interface Attempt {
  * by itself: until then it is as if the mutation had never run, and it may run again. Duplicates in this process wait for the first without a connection;
  * between processes an advisory lock decides, taken before anything is written.
  */
-export function createIdempotentRunner({
-  runner,
+export function createIdempotentExecutor({
+  executor,
   database,
   log,
   retentionMs,
@@ -117,7 +117,7 @@ export function createIdempotentRunner({
       const outcome: Rendered = { kind: 'rendered', status, body, errors: errorsOf(executed) };
       return { response: { ...disclosure, fingerprint: print, status, body }, outcome };
     };
-    const outcome = await runner.runMutation(
+    const outcome = await executor.runMutation(
       { ...args, contextValue: { ...context, notedScopes } },
       {
         async before(work) {
@@ -196,11 +196,11 @@ export function createIdempotentRunner({
   return async (args) => {
     const { caller, request, requestId, operation } = args.contextValue;
     const header = request.headers.get('idempotency-key');
-    if (header === null || operation.kind !== 'mutation') return runner.run(args);
+    if (header === null || operation.kind !== 'mutation') return executor.run(args);
     try {
       const key = parseIdempotencyKey(header);
       // Keys belong to accounts; without one there is nothing that a mutation can do.
-      if (!isAuthenticated(caller)) return await runner.run(args);
+      if (!isAuthenticated(caller)) return await executor.run(args);
       const variables = args.variableValues ?? {};
       return await runKeyed({
         args,

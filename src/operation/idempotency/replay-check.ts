@@ -1,15 +1,15 @@
 import type { Caller } from '../../auth/principal.ts';
 import { forbidden } from '../../graphql/errors.ts';
 import { guardsOf, requireGuards, requireScope } from '../../graphql/scope-plugin.ts';
-import type { AskedFields, AskedOperation, SchemaField } from '../requested-fields.ts';
+import type { RequestedFields, RequestedOperation, SchemaField } from '../requested-fields.ts';
 import type { Disclosure } from './store.ts';
 
 /** Decides who may be given a stored response (contract section 6). */
 export interface ReplayCheck {
   /** What is to be kept with a response that has data. */
-  disclosureOf(asked: AskedOperation, caller: Caller, notedScopes: ReadonlySet<string>): Disclosure;
+  disclosureOf(asked: RequestedOperation, caller: Caller, notedScopes: ReadonlySet<string>): Disclosure;
   /** Throws FORBIDDEN where executing the operation would refuse the caller, whatever rows it met. */
-  require(asked: AskedOperation, caller: Caller, disclosure: Disclosure): void;
+  require(asked: RequestedOperation, caller: Caller, disclosure: Disclosure): void;
 }
 
 const isSecret = (field: SchemaField) => guardsOf(field).secret === true;
@@ -24,8 +24,8 @@ function isGuarded(field: SchemaField): boolean {
  * also for those behind a field that failed the first time. What depends on rows is not looked at again: the account
  * is the same, and so its own rows are the same; the scopes that showed it rows of others are stored with the response.
  */
-export function createReplayCheck(askedFields: AskedFields): ReplayCheck {
-  const asksForSecret = (asked: AskedOperation) => askedFields(asked, isSecret).length > 0;
+export function createReplayCheck(requestedFields: RequestedFields): ReplayCheck {
+  const asksForSecret = (asked: RequestedOperation) => requestedFields(asked, isSecret).length > 0;
   return {
     disclosureOf(asked, caller, notedScopes) {
       const scopes = [...notedScopes];
@@ -35,7 +35,7 @@ export function createReplayCheck(askedFields: AskedFields): ReplayCheck {
       return { sessionId, scopes: sessionId === null ? null : scopes };
     },
     require(asked, caller, { sessionId, scopes }) {
-      for (const field of askedFields(asked, isGuarded)) {
+      for (const field of requestedFields(asked, isGuarded)) {
         const { scopeForOthers, ...guards } = guardsOf(field);
         requireGuards(caller, guards);
         if (scopeForOthers !== undefined && (scopes?.includes(scopeForOthers) ?? true))

@@ -18,7 +18,7 @@ import { SIZE_ARGUMENTS } from './strip-skipped.ts';
 const SIZING_ARGUMENTS = new Set([...SIZE_ARGUMENTS, 'if']);
 
 /** What is worth knowing of a document once, whichever of its operations runs. */
-export interface Survey extends Overlaps {
+export interface DocumentStatistics extends Overlaps {
   readonly sizingVariables: readonly string[];
   readonly introspectionTooDeep: boolean;
 }
@@ -37,7 +37,11 @@ function goesTooDeep(schema: GraphQLSchema, document: DocumentNode, roots: reado
 }
 
 /** Looks a document over in one pass. graphql-js' own visitor takes several times as long. */
-export function surveyDocument(schema: GraphQLSchema, document: DocumentNode, maxFields: number): Survey {
+export function surveyDocument(
+  schema: GraphQLSchema,
+  document: DocumentNode,
+  maxFields: number,
+): DocumentStatistics {
   const introspections: FieldNode[] = [];
   const sizing = new Set<string>();
   const fragments = new Map<string, FragmentDefinitionNode>();

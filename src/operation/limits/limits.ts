@@ -1,7 +1,7 @@
 import { GraphQLError, Source } from 'graphql';
 import { exceeded } from '../../graphql/errors.ts';
 import type { OperationCost } from '../../request/request-state.ts';
-import type { Survey } from './document-statistics.ts';
+import type { DocumentStatistics } from './document-statistics.ts';
 import { spreadOut } from './fragment-spreads.ts';
 import type { TextFigures } from './token-scan.ts';
 
@@ -97,8 +97,8 @@ export function checkText(text: string, figures: TextFigures, limits: OperationL
 }
 
 /** Checks a document before it is validated. Throws DEPTH_LIMIT, COMPLEXITY_LIMIT. */
-export function checkDocument(survey: Survey, limits: OperationLimits): void {
-  const { fields, overlaps, introspectionTooDeep } = survey;
+export function checkDocument(documentStatistics: DocumentStatistics, limits: OperationLimits): void {
+  const { fields, overlaps, introspectionTooDeep } = documentStatistics;
   if (fields > maxFields(limits))
     throw exceeded(
       'COMPLEXITY_LIMIT',

@@ -50,7 +50,7 @@ function withDefaults(
  * fragments that come back to themselves are left out, and sizes stand as numbers. What is left out for being wrong
  * is refused by validation, which comes after the limits because it is the dearer of the two.
  */
-export function prune(
+export function stripSkipped(
   schema: GraphQLSchema,
   document: DocumentNode,
   operation: OperationDefinitionNode,

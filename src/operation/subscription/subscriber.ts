@@ -7,8 +7,8 @@ import type { Logger } from '../../platform/log.ts';
 import { accountOf, clientOf } from '../../request/caller.ts';
 import type { HttpRequest } from '../../request/http-message.ts';
 import type { RequestState } from '../../request/request-state.ts';
-import { type Gate, inTurn } from '../concurrency-limiter.ts';
-import type { Runner } from '../executor.ts';
+import { type ConcurrencyLimiter, limitedBy } from '../concurrency-limiter.ts';
+import type { Executor } from '../executor.ts';
 import type { OperationArgs } from '../operation-context.ts';
 import {
   errorsOf,
@@ -41,8 +41,8 @@ const MAX_REFRESHES = 3;
 export type Subscriber = (args: OperationArgs) => Promise<Outcome>;
 
 export interface SubscriberOptions {
-  readonly runner: Runner;
-  readonly eventGate: Gate;
+  readonly executor: Executor;
+  readonly eventLimiter: ConcurrencyLimiter;
   readonly streams: StreamLimit;
   readonly metrics: StreamMetrics;
   readonly openLease: StreamExpiry;
@@ -91,15 +91,15 @@ function endWith({ gone, stop }: RequestState): void {
 
 /** Opens subscriptions: within the client's number of streams, from its last event, one execution an event. */
 export function createSubscriber({
-  runner,
-  eventGate,
+  executor,
+  eventLimiter,
   streams,
   metrics,
   openLease,
   shutdown,
   log,
 }: SubscriberOptions): Subscriber {
-  const wait = inTurn(eventGate);
+  const wait = limitedBy(eventLimiter);
 
   /** The same arguments for the source of the events: what it reads from the database waits its turn. */
   function sourceArgs(args: OperationArgs): OperationArgs {
@@ -113,13 +113,13 @@ export function createSubscriber({
    * done again on the post as it is now. Undefined where the post is gone: then there is no event.
    */
   async function outcomeOf(args: OperationArgs, event: SourceEvent): Promise<Single | undefined> {
-    let outcome = await runner.runEvent(args, event);
+    let outcome = await executor.runEvent(args, event);
     let current: SourceEvent | undefined = event;
     for (let left = MAX_REFRESHES; left > 0; left -= 1) {
       if (!errorsOf(outcome).some((error) => MAY_BE_GONE.has(publicError(error).code))) break;
       current = await current.refresh();
       if (current === undefined) return undefined;
-      outcome = await runner.runEvent(args, current);
+      outcome = await executor.runEvent(args, current);
     }
     return outcome;
   }

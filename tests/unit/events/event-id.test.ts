@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { EarlyEvents } from '../../../src/events/early-events.ts';
+import { CommittedBeforeStart } from '../../../src/events/committed-before-start.ts';
 import { decodeEventId, encodeEventId } from '../../../src/events/event-id.ts';
 
 const number = fc.integer({ min: 0, max: Number.MAX_SAFE_INTEGER });
@@ -59,11 +59,11 @@ describe('EarlyEvents', () => {
   it('lets each of its events pass once, in any order, and no other', () => {
     fc.assert(
       fc.property(ids, fc.array(fc.integer({ min: 1, max: 80 })), (early, met) => {
-        const events = EarlyEvents.of(early.toSorted((a, b) => a - b));
+        const events = CommittedBeforeStart.of(early.toSorted((a, b) => a - b));
         const left = new Set(early);
         for (const id of met) {
           expect(events.pass(id)).toBe(left.delete(id));
-          const again = new EarlyEvents(events.runs);
+          const again = new CommittedBeforeStart(events.runs);
           expect([...left].every((other) => again.pass(other))).toBe(true);
           expect(again.runs).toEqual([]);
         }
@@ -72,7 +72,7 @@ describe('EarlyEvents', () => {
   });
 
   it('stays small: past so many gaps it delivers rather than loses', () => {
-    const events = EarlyEvents.of(Array.from({ length: 1_000 }, (_, index) => index * 2));
+    const events = CommittedBeforeStart.of(Array.from({ length: 1_000 }, (_, index) => index * 2));
     expect(events.runs.length).toBeLessThan(100);
     expect(events.pass(0)).toBe(true);
     expect(events.pass(1_998)).toBe(false);

@@ -1,5 +1,5 @@
 import { describe, expectTypeOf, it } from 'vitest';
-import type { ArrivingRequest, HttpPlugin } from '../../../src/http/plugin.ts';
+import type { HttpPlugin, IncomingRequest } from '../../../src/http/plugin.ts';
 import type { HttpRequest } from '../../../src/request/http-message.ts';
 
 /** Compiled with the tests: what differs here is an error of the type check. */
@@ -9,7 +9,7 @@ describe('a plugin', () => {
   });
 
   it('sees of a request what every way in knows', () => {
-    expectTypeOf<ArrivingRequest['request']>().toEqualTypeOf<HttpRequest>();
+    expectTypeOf<IncomingRequest['request']>().toEqualTypeOf<HttpRequest>();
     expectTypeOf<keyof HttpRequest>().toEqualTypeOf<'method' | 'url' | 'headers' | 'arrayBuffer'>();
     expectTypeOf<keyof HttpRequest['headers']>().toEqualTypeOf<'get' | 'has' | 'keys'>();
     expectTypeOf<Request>().toExtend<HttpRequest>();

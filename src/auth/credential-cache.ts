@@ -1,0 +1,25 @@
+import { LRUCache } from 'lru-cache';
+import type { Clock } from '../platform/clock.ts';
+
+/** What is revoked is refused everywhere within a second (contract section 3): what is known of it lives half of that. */
+const TTL_MS = 500;
+const MAX_ENTRIES = 10_000;
+
+/**
+ * Answers of the database about credentials, for so short a time that a revocation is not missed. Those who ask at once
+ * share one look-up; a failed one is forgotten, and rejects with what `ask` throws.
+ */
+export function createCredentialCache<T>(clock: Clock) {
+  const cache = new LRUCache<string, { readonly found: Promise<T>; readonly untilMs: number }>({
+    max: MAX_ENTRIES,
+  });
+  return (name: string, ask: () => Promise<T>): Promise<T> => {
+    const nowMs = clock.elapsedMs();
+    const cached = cache.get(name);
+    if (cached !== undefined && cached.untilMs > nowMs) return cached.found;
+    const found = ask();
+    cache.set(name, { found, untilMs: nowMs + TTL_MS });
+    found.catch(() => cache.delete(name));
+    return found;
+  };
+}

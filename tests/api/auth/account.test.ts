@@ -1,0 +1,210 @@
+import { describe, expect, it } from 'vitest';
+import { isWellFormedApiKey } from '../../../src/auth/api-key/format.ts';
+import { useApp } from '../../support/app.ts';
+import { createPost } from '../../support/content.ts';
+import { dataOf, expectBadInput, expectForbidden } from '../../support/refusal.ts';
+import { cookieOf, freshCookie, gqlAs, login, PASSWORD, visitor } from '../../support/session.ts';
+import { JWT_SECRET, signToken } from '../../support/tokens.ts';
+
+const app = useApp({ settings: { JWT_SECRET } });
+const VIEWER = '{ viewer { id } }';
+const NEW_PASSWORD = 'another long password';
+
+const CREATE_KEY = `mutation ($name: String!, $scopes: [String!]!, $expiresAt: DateTime) {
+  createApiKey(name: $name, scopes: $scopes, expiresAt: $expiresAt) {
+    key apiKey { id name prefix scopes createdAt lastUsedAt expiresAt } } }`;
+const CHANGE = `mutation ($current: String!, $next: String!) {
+  changePassword(currentPassword: $current, newPassword: $next) }`;
+const REVOKE_KEY = 'mutation ($id: ID!) { revokeApiKey(id: $id) }';
+const REVOKE_SESSION = 'mutation ($id: ID!) { revokeSession(id: $id) }';
+const KEYS = '{ viewer { apiKeys { id name prefix scopes createdAt lastUsedAt expiresAt } } }';
+const SESSIONS = '{ viewer { sessions { id userAgent createdAt lastSeenAt expiresAt current } } }';
+
+describe.each([
+  ['User.apiKeys', KEYS, {}],
+  ['User.sessions', SESSIONS, {}],
+  ['User.oauthGrants', '{ viewer { oauthGrants { id } } }', {}],
+  ['Mutation.createApiKey', CREATE_KEY, { name: 'x', scopes: ['posts:read'] }],
+  ['Mutation.revokeApiKey', REVOKE_KEY, { id: 'x' }],
+  ['Mutation.revokeSession', REVOKE_SESSION, { id: 'x' }],
+  ['Mutation.revokeGrant', 'mutation ($id: ID!) { revokeGrant(id: $id) }', { id: 'x' }],
+  ['Mutation.changePassword', CHANGE, { current: PASSWORD, next: NEW_PASSWORD }],
+] as [string, string, Record<string, unknown>][])('%s', (_coordinate, query, variables) => {
+  it('is for sessions: forbidden to API keys and JWTs, whatever they may do', async () => {
+    const { key, id } = await visitor(app, { role: 'admin' });
+    expectForbidden(await app.gql(query, { key, variables }));
+    expectForbidden(await app.gql(query, { key: await signToken(id), variables }));
+    expect((await app.gql(query, { variables })).status).toBe(401);
+  });
+});
+
+describe.each(['apiKeys', 'sessions', 'oauthGrants'])('User.%s', (field) => {
+  it('is the viewer’s own business, also where an admin asks', async () => {
+    const { cookie } = await visitor(app, { role: 'admin' });
+    const { id } = await app.account();
+    const answer = await gqlAs(app, cookie, `query ($id: ID!) { user(id: $id) { ${field} { id } } }`, {
+      variables: { id },
+    });
+    expect(answer.errors?.map(({ extensions }) => extensions.code)).toEqual(['FORBIDDEN']);
+    expect(answer.data).toEqual({ user: null });
+  });
+
+  it('costs one read however often the viewer stands in a result', async () => {
+    const { cookie, key } = await visitor(app);
+    await createPost(app, key);
+    await createPost(app, key);
+    const query = `{ viewer { posts { author { ${field} { id } } } } }`;
+    const { viewer } = dataOf(await gqlAs(app, cookie, query));
+    expect(viewer.posts).toHaveLength(2);
+    expect(viewer.posts[0].author[field]).toHaveLength(field === 'oauthGrants' ? 0 : 1);
+    expect(viewer.posts[1].author).toEqual(viewer.posts[0].author);
+  });
+});
+
+describe('Mutation.createApiKey', () => {
+  it('shows the key this once, and the key works with its scopes', async () => {
+    const { cookie, id } = await visitor(app);
+    const expiresAt = '2199-01-01T00:00:00.000Z';
+    const variables = { name: 'Build server', scopes: ['posts:read', 'users:read'], expiresAt };
+    const { createApiKey } = dataOf(await gqlAs(app, cookie, CREATE_KEY, { variables }));
+    const { key, apiKey } = createApiKey;
+    expect(isWellFormedApiKey(key)).toBe(true);
+    expect(apiKey).toEqual({
+      ...variables,
+      id: expect.any(String),
+      prefix: key.slice(0, apiKey.prefix.length),
+      createdAt: expect.any(String),
+      lastUsedAt: null,
+    });
+    expect(apiKey.prefix.length).toBeLessThan(12);
+    expect(dataOf(await app.gql(VIEWER, { key })).viewer.id).toBe(id);
+    expectForbidden(await app.gql('mutation { createPost(title: "T", body: "B") { id } }', { key }));
+    const { viewer } = dataOf(await gqlAs(app, cookie, KEYS));
+    expect(viewer.apiKeys[0]).toMatchObject({ id: apiKey.id, name: 'Build server' });
+    expect(viewer.apiKeys).toHaveLength(2);
+    expect(JSON.stringify(viewer)).not.toContain(key);
+  });
+
+  it('refuses scopes beyond the role', async () => {
+    const member = await visitor(app);
+    const variables = { name: 'x', scopes: ['posts:read', 'users:email'] };
+    expectForbidden(await gqlAs(app, member.cookie, CREATE_KEY, { variables }));
+    const admin = await visitor(app, { role: 'admin' });
+    dataOf(await gqlAs(app, admin.cookie, CREATE_KEY, { variables }));
+  });
+
+  it.each([
+    ['name', { name: '' }],
+    ['name', { name: ' ' }],
+    ['name', { name: 'x'.repeat(101) }],
+    ['scopes', { scopes: [] }],
+    ['scopes', { scopes: ['everything'] }],
+    ['scopes', { scopes: ['posts:read', 'posts:read'] }],
+    ['expiresAt', { expiresAt: '2001-01-01T00:00:00Z' }],
+  ])('refuses a bad %s', async (argument, wrong) => {
+    const { cookie } = await visitor(app);
+    const variables = { name: 'x', scopes: ['posts:read'], ...wrong };
+    expectBadInput(await gqlAs(app, cookie, CREATE_KEY, { variables }), argument);
+  });
+});
+
+describe('Mutation.revokeApiKey', () => {
+  it('ends the key, once', async () => {
+    const { cookie, key } = await visitor(app);
+    const id = dataOf(await gqlAs(app, cookie, KEYS)).viewer.apiKeys[0].id;
+    const revoke = async () =>
+      dataOf(await gqlAs(app, cookie, REVOKE_KEY, { variables: { id } })).revokeApiKey;
+    expect(await revoke()).toBe(true);
+    expect(await revoke()).toBe(false);
+    expect(dataOf(await gqlAs(app, cookie, KEYS)).viewer.apiKeys).toEqual([]);
+    await expect.poll(async () => (await app.gql(VIEWER, { key })).status, { timeout: 10_000 }).toBe(401);
+  });
+
+  it('does not reach the keys of others', async () => {
+    const victim = await visitor(app);
+    const { cookie } = await visitor(app, { role: 'admin' });
+    const id = dataOf(await gqlAs(app, victim.cookie, KEYS)).viewer.apiKeys[0].id;
+    for (const wanted of [id, 'x'])
+      expect(dataOf(await gqlAs(app, cookie, REVOKE_KEY, { variables: { id: wanted } })).revokeApiKey).toBe(
+        false,
+      );
+    expect(dataOf(await gqlAs(app, victim.cookie, KEYS)).viewer.apiKeys).toHaveLength(1);
+  });
+});
+
+describe('User.sessions', () => {
+  it('names the one that asks, and what each browser called itself', async () => {
+    const { email, cookie } = await visitor(app);
+    const other = await login(app, { email, password: PASSWORD }, { 'user-agent': 'Firefox on a phone' });
+    const list = async (as: string) =>
+      dataOf(await gqlAs(app, as, SESSIONS)).viewer.sessions as { userAgent: string; current: boolean }[];
+    const seen = await list(cookieOf(other));
+    expect(seen).toHaveLength(2);
+    expect(seen.filter(({ current }) => current)).toMatchObject([{ userAgent: 'Firefox on a phone' }]);
+    expect((await list(cookie)).filter(({ current }) => current)).toMatchObject([{ userAgent: null }]);
+  });
+});
+
+describe('Mutation.revokeSession', () => {
+  it('ends a session of one’s own, also the one that asks, and nobody else’s', async () => {
+    const { email, cookie } = await visitor(app);
+    const other = await freshCookie(app, email);
+    const stranger = await visitor(app);
+    const own = async (as: string) =>
+      dataOf(await gqlAs(app, as, SESSIONS)).viewer.sessions.find((s: { current: boolean }) => s.current).id;
+    const revoke = async (as: string, id: string) =>
+      dataOf(await gqlAs(app, as, REVOKE_SESSION, { variables: { id } })).revokeSession;
+    expect(await revoke(stranger.cookie, await own(other))).toBe(false);
+    const id = await own(other);
+    expect(await revoke(cookie, id)).toBe(true);
+    expect(await revoke(cookie, id)).toBe(false);
+    expect((await gqlAs(app, other, VIEWER)).status).toBe(401);
+    expect(await revoke(cookie, await own(cookie))).toBe(true);
+    expect((await gqlAs(app, cookie, VIEWER)).status).toBe(401);
+  });
+});
+
+describe('Mutation.changePassword', () => {
+  it('ends the other sessions and the old password, and no more than that', async () => {
+    const { email, cookie, key } = await visitor(app);
+    const other = await freshCookie(app, email);
+    const variables = { current: PASSWORD, next: NEW_PASSWORD };
+    expect(dataOf(await gqlAs(app, cookie, CHANGE, { variables })).changePassword).toBe(true);
+    expect((await gqlAs(app, cookie, VIEWER)).status).toBe(200);
+    expect((await gqlAs(app, other, VIEWER)).status).toBe(401);
+    expect((await app.gql(VIEWER, { key })).status).toBe(200);
+    expect((await login(app, { email, password: PASSWORD })).status).toBe(401);
+    expect((await login(app, { email, password: NEW_PASSWORD })).status).toBe(200);
+  });
+
+  it('refuses a wrong current password, and changes nothing then', async () => {
+    const { email, cookie } = await visitor(app);
+    const other = await freshCookie(app, email);
+    const variables = { current: 'not the password at all', next: NEW_PASSWORD };
+    expectBadInput(await gqlAs(app, cookie, CHANGE, { variables }), 'currentPassword');
+    expect((await gqlAs(app, other, VIEWER)).status).toBe(200);
+    expect((await login(app, { email, password: PASSWORD })).status).toBe(200);
+  });
+
+  it.each(['eleven char', 'x'.repeat(201), 'with a \0 in the middle'])(
+    'refuses %j as a new one',
+    async (next) => {
+      const { cookie } = await visitor(app);
+      expectBadInput(
+        await gqlAs(app, cookie, CHANGE, { variables: { current: PASSWORD, next } }),
+        'newPassword',
+      );
+    },
+  );
+
+  it('and logins with the old one at the same time leave no session behind', async () => {
+    const { id, email, cookie } = await visitor(app);
+    const [changed, ...logins] = await Promise.all([
+      gqlAs(app, cookie, CHANGE, { variables: { current: PASSWORD, next: NEW_PASSWORD } }),
+      ...Array.from({ length: 6 }, () => login(app, { email, password: PASSWORD })),
+    ]);
+    dataOf(changed);
+    for (const { status } of logins) expect([200, 401]).toContain(status);
+    expect(await app.database.prisma.session.count({ where: { userId: id } })).toBe(1);
+  });
+});

@@ -1,0 +1,115 @@
+import { describe, expect, it } from 'vitest';
+import { disableAccount } from '../../../src/auth/account/store.ts';
+import { createApiKey, revokeApiKey } from '../../../src/auth/api-key/store.ts';
+import { SCOPES } from '../../../src/auth/scopes.ts';
+import { age } from '../../support/aged.ts';
+import { type Answer, useApp } from '../../support/app.ts';
+import { createPost } from '../../support/content.ts';
+import { dataOf, expectForbidden, expectRefused } from '../../support/refusal.ts';
+import { clockOf } from '../../support/stepped-clock.ts';
+
+/** Revocations hold everywhere within a second (contract section 3): the clock of this service goes when it is told to. */
+const SECOND_MS = 1_000;
+
+function adjustableClock() {
+  let aheadMs = 0;
+  return {
+    ...clockOf(() => Date.now() + aheadMs),
+    advance: (ms: number) => {
+      aheadMs += ms;
+    },
+  };
+}
+
+describe('The life of an API key', () => {
+  const clock = adjustableClock();
+  const app = useApp({ clock });
+
+  /** Lets time pass, for the service and for the database. */
+  async function pass(ms: number): Promise<void> {
+    clock.advance(ms);
+    await age(app, 'api_keys', ms);
+  }
+  const ask = (key: string) => app.gql('{ viewer { id } }', { key });
+  const write = (key: string) => app.gql('mutation { createPost(title: "T", body: "B") { id } }', { key });
+  function expectDead(answer: Answer): void {
+    expectRefused(answer, { code: 'UNAUTHENTICATED', status: 401 });
+    expect(answer.data).toBeUndefined();
+    expect(answer.headers.get('www-authenticate')).toMatch(/^Bearer/);
+  }
+
+  it('ends when it is revoked; the account’s other keys go on', async () => {
+    const { id, key: other } = await app.account();
+    const { id: keyId, key } = await createApiKey(app.database.prisma, {
+      userId: id,
+      name: 'k',
+      scopes: SCOPES,
+    });
+    dataOf(await ask(key));
+    expect(await revokeApiKey(app.database.prisma, keyId)).toBe(true);
+    clock.advance(SECOND_MS);
+    expectDead(await ask(key));
+    expectDead(await write(key));
+    expect(dataOf(await ask(other)).viewer).toEqual({ id });
+  });
+
+  it('ends when it expires by the database’s clock', async () => {
+    const { id } = await app.account();
+    const expiresAt = new Date(Date.now() + 3_600 * SECOND_MS);
+    const { key } = await createApiKey(app.database.prisma, {
+      userId: id,
+      name: 'k',
+      scopes: SCOPES,
+      expiresAt,
+    });
+    dataOf(await ask(key));
+    await pass(3_500 * SECOND_MS);
+    dataOf(await ask(key));
+    await pass(100 * SECOND_MS);
+    expectDead(await ask(key));
+  });
+
+  it('has no end where none was set', async () => {
+    const { id, key } = await app.account();
+    await pass(10 * 365 * 24 * 3_600 * SECOND_MS);
+    expect(dataOf(await ask(key)).viewer).toEqual({ id });
+  });
+
+  it('ends, for every key, with the account; what the account wrote stays', async () => {
+    const { id, key } = await app.account({ name: 'Gone' });
+    const { key: second } = await createApiKey(app.database.prisma, {
+      userId: id,
+      name: 'k',
+      scopes: SCOPES,
+    });
+    const post = await createPost(app, key);
+    dataOf(await ask(second));
+    await disableAccount(app.database.prisma, id, new Date());
+    clock.advance(SECOND_MS);
+    expectDead(await ask(key));
+    expectDead(await write(second));
+    const { key: reader } = await app.account();
+    const read = await app.gql(`{ post(id: "${post}") { author { name } } }`, { key: reader });
+    expect(dataOf(read)).toEqual({ post: { author: { name: 'Gone' } } });
+  });
+
+  it('never has more than its account: with the role goes what the role gave', async () => {
+    const { email, id } = await app.account();
+    const admin = await app.account({ role: 'admin' });
+    const post = await createPost(app, (await app.account()).key);
+    const emailQuery = `{ user(id: "${id}") { email } }`;
+    expect(dataOf(await app.gql(emailQuery, { key: admin.key }))).toEqual({ user: { email } });
+    await app.database.prisma.user.update({ where: { id: admin.id }, data: { role: 'member' } });
+    clock.advance(SECOND_MS);
+    const answer = await app.gql(emailQuery, { key: admin.key });
+    expect(answer.data).toEqual({ user: null });
+    expectForbidden(await app.gql(`mutation { deletePost(id: "${post}") }`, { key: admin.key }));
+  });
+
+  it('leaves no trace of the key in the log', async () => {
+    const { key } = await app.account();
+    dataOf(await ask(key));
+    await app.fetch(`/graphql?query=%7B__typename%7D&api_key=${key}`);
+    expect(app.logged.join('')).not.toContain(key);
+  });
+});

@@ -1,0 +1,76 @@
+import { describe, expect, it } from 'vitest';
+import { createApiKey } from '../../../src/auth/api-key/store.ts';
+import { useApp } from '../../support/app.ts';
+import { expectRefused } from '../../support/refusal.ts';
+import { gqlAs, visitor } from '../../support/session.ts';
+
+const app = useApp();
+const HOUR_MS = 3_600_000;
+const times = (count: number) => Array.from({ length: count }, (_, index) => index);
+const CREATE = 'mutation { createApiKey(name: "k", scopes: ["posts:read"]) { apiKey { id } } }';
+
+/** As many fields as keys. */
+const createMany = (count: number) =>
+  `mutation { ${times(count)
+    .map((i) => `k${i}: createApiKey(name: "k", scopes: ["posts:read"]) { apiKey { id } }`)
+    .join(' ')} }`;
+
+const liveKeys = (userId: string) =>
+  app.database.prisma.apiKey.count({ where: { userId, revokedAt: null, expiresAt: null } });
+
+/** Somebody with this many keys that are valid for good, the one of the account among them. */
+async function withKeys(count: number) {
+  const person = await visitor(app);
+  for (const _ of times(count - 1))
+    await createApiKey(app.database.prisma, { userId: person.id, name: 'old', scopes: ['posts:read'] });
+  return person;
+}
+
+describe('the API keys of an account that are neither revoked nor expired', () => {
+  it('are 100 at most: the 101st is BAD_USER_INPUT and not made', async () => {
+    const { id, cookie } = await withKeys(99);
+    expect((await gqlAs(app, cookie, CREATE)).errors).toBeUndefined();
+    const refused = await gqlAs(app, cookie, CREATE);
+    expectRefused(refused, { code: 'BAD_USER_INPUT', message: /at most 100/ });
+    expect(refused.data).toBeNull();
+    expect(await liveKeys(id)).toBe(100);
+  });
+
+  it('make room once they are revoked or expired', async () => {
+    const { id, cookie } = await withKeys(99);
+    const { apiKey } = app.database.prisma;
+    const [first, second] = await apiKey.findMany({ where: { userId: id }, take: 2, select: { id: true } });
+    await createApiKey(app.database.prisma, {
+      userId: id,
+      name: 'expired',
+      scopes: ['posts:read'],
+      expiresAt: new Date(Date.now() - HOUR_MS),
+    });
+    await createApiKey(app.database.prisma, {
+      userId: id,
+      name: 'expires',
+      scopes: ['posts:read'],
+      expiresAt: new Date(Date.now() + HOUR_MS),
+    });
+    expect((await gqlAs(app, cookie, CREATE)).errors).toHaveLength(1);
+    for (const { id: one } of [first, second].filter((row) => row !== undefined))
+      await gqlAs(app, cookie, 'mutation ($id: ID!) { revokeApiKey(id: $id) }', { variables: { id: one } });
+    expect((await gqlAs(app, cookie, createMany(2))).errors).toBeUndefined();
+    expect((await gqlAs(app, cookie, CREATE)).errors).toHaveLength(1);
+  });
+
+  it('are 100 at most also when many are asked for at once', async () => {
+    const { id, cookie } = await withKeys(70);
+    await Promise.all(times(12).map((i) => gqlAs(app, cookie, i % 2 === 0 ? CREATE : createMany(7))));
+    // What did not fit whole may have been refused whole.
+    for (const _ of times(101)) if ((await gqlAs(app, cookie, CREATE)).errors !== undefined) break;
+    expect(await liveKeys(id)).toBe(100);
+  });
+
+  it('are counted for each account alone', async () => {
+    const { cookie } = await withKeys(100);
+    const other = await visitor(app);
+    expect((await gqlAs(app, cookie, CREATE)).errors).toHaveLength(1);
+    expect((await gqlAs(app, other.cookie, CREATE)).errors).toBeUndefined();
+  });
+});

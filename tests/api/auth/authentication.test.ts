@@ -1,0 +1,218 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { generateApiKey } from '../../../src/auth/api-key/format.ts';
+import { createApiKey, revokeApiKey } from '../../../src/auth/api-key/store.ts';
+import { age } from '../../support/aged.ts';
+import { useApp } from '../../support/app.ts';
+import { clockOf } from '../../support/stepped-clock.ts';
+import { UNTHROTTLED } from '../../support/unthrottled.ts';
+
+const MINUTE_MS = 60_000;
+const QUERY = '{ viewer { id } }';
+const LIMITS = { ...UNTHROTTLED, FAILURE_BURST: '10000' };
+
+/** The answer of contract section 3 to no or bad credentials. */
+async function expectUnauthenticated(response: Response) {
+  const { data, errors } = (await response.json()) as { data?: unknown; errors: unknown[] };
+  expect(response.status).toBe(401);
+  expect(response.headers.get('www-authenticate')).toMatch(/^Bearer\b/);
+  expect(response.headers.get('cache-control')).toBe('no-store');
+  expect(data ?? null).toBeNull();
+  expect(errors).toEqual([
+    expect.objectContaining({
+      message: expect.any(String),
+      extensions: expect.objectContaining({ code: 'UNAUTHENTICATED' }),
+    }),
+  ]);
+}
+
+describe('API keys', () => {
+  const time = { now: Date.now() };
+  const app = useApp({ settings: LIMITS, clock: clockOf(() => time.now) });
+  let account = { id: '', key: '' };
+  beforeAll(async () => {
+    account = await app.account();
+  });
+
+  const ask = (headers: Record<string, string>, parameter?: string) =>
+    app.fetch(`/graphql${parameter === undefined ? '' : `?api_key=${encodeURIComponent(parameter)}`}`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', ...headers },
+      body: JSON.stringify({ query: QUERY }),
+    });
+  const bearer = (key: string) => ({ authorization: `Bearer ${key}` });
+  async function expectViewer(response: Response, id = account.id) {
+    expect(await response.json()).toEqual({ data: { viewer: { id } } });
+    expect(response.status).toBe(200);
+    expect(response.headers.has('www-authenticate')).toBe(false);
+  }
+  /** A key of the account with another last character, which its checksum does not fit. */
+  const mistyped = () => account.key.slice(0, -1) + (account.key.endsWith('a') ? 'b' : 'a');
+
+  it('are taken in the Authorization header', async () => {
+    await expectViewer(await ask(bearer(account.key)));
+    // RFC 9110 section 11.1: the scheme is case-insensitive.
+    await expectViewer(await ask({ authorization: `bearer ${account.key}` }));
+  });
+
+  it('are taken as the query parameter api_key, over POST and over GET', async () => {
+    await expectViewer(await ask({}, account.key));
+    const search = new URLSearchParams({ query: QUERY, api_key: account.key });
+    await expectViewer(await app.fetch(`/graphql?${search}`));
+  });
+
+  it('in the header count before the query parameter', async () => {
+    const other = await app.account();
+    await expectViewer(await ask(bearer(account.key), other.key));
+    await expectViewer(await ask(bearer(account.key), 'nonsense'));
+  });
+
+  it('that are bad in the header are not rescued by a good query parameter', async () => {
+    await expectUnauthenticated(await ask(bearer('nonsense'), account.key));
+    await expectUnauthenticated(await ask(bearer(mistyped()), account.key));
+    await expectUnauthenticated(await ask({ authorization: 'Basic YTpi' }, account.key));
+    await expectUnauthenticated(await ask({ authorization: '' }, account.key));
+  });
+
+  it.each([
+    ['none', {}, undefined],
+    ['an empty header', { authorization: '' }, undefined],
+    ['a header without a scheme', { authorization: generateApiKey() }, undefined],
+    ['another scheme', { authorization: 'Basic YTpi' }, undefined],
+    ['a scheme without a token', { authorization: 'Bearer' }, undefined],
+    ['two tokens', { authorization: 'Bearer a b' }, undefined],
+    ['a token of no known kind', { authorization: 'Bearer nonsense' }, undefined],
+    ['a well-formed key that nobody has', { authorization: `Bearer ${generateApiKey()}` }, undefined],
+    ['an empty parameter', {}, ''],
+    ['a parameter of no known kind', {}, 'nonsense'],
+    ['a parameter with a key that nobody has', {}, generateApiKey()],
+  ])('refuse credentials that are %s with 401', async (_what, headers, parameter) => {
+    await expectUnauthenticated(await ask(headers as Record<string, string>, parameter));
+  });
+
+  it('say error="invalid_token" only where a token was sent (RFC 6750 section 3.1)', async () => {
+    expect((await ask({})).headers.get('www-authenticate')).toBe('Bearer');
+    expect((await ask(bearer('nonsense'))).headers.get('www-authenticate')).toMatch(
+      /^Bearer error="invalid_token"/,
+    );
+  });
+
+  it('end when they are revoked, within a second', async () => {
+    const { id, key } = await createApiKey(app.database.prisma, {
+      userId: account.id,
+      name: 'to revoke',
+      scopes: ['users:read'],
+    });
+    await expectViewer(await ask(bearer(key)));
+    expect(await revokeApiKey(app.database.prisma, id)).toBe(true);
+    time.now += 1_000;
+    await expectUnauthenticated(await ask(bearer(key)));
+  });
+
+  it('end when they expire, by the clock of the database', async () => {
+    const { key } = await createApiKey(app.database.prisma, {
+      userId: account.id,
+      name: 'to expire',
+      scopes: ['users:read'],
+      expiresAt: new Date(Date.now() + 10 * MINUTE_MS),
+    });
+    const pass = async (ms: number) => {
+      await age(app, 'api_keys', ms);
+      time.now += ms;
+    };
+    await pass(MINUTE_MS);
+    await expectViewer(await ask(bearer(key)));
+    await pass(9 * MINUTE_MS);
+    await expectUnauthenticated(await ask(bearer(key)));
+  });
+
+  it('end with their account, within a second', async () => {
+    const { id, key } = await app.account();
+    await expectViewer(await ask(bearer(key)), id);
+    await app.database.prisma.user.update({ where: { id }, data: { disabledAt: new Date() } });
+    time.now += 1_000;
+    await expectUnauthenticated(await ask(bearer(key)));
+  });
+
+  it('are stored as a hash alone', async () => {
+    const rows = await app.database.prisma.apiKey.findMany({ where: { userId: account.id } });
+    const stored = JSON.stringify(rows, (_name, value) =>
+      value instanceof Uint8Array ? Buffer.from(value).toString('latin1') : value,
+    );
+    expect(stored).not.toContain(account.key);
+    expect(stored).not.toContain(account.key.slice(0, 20));
+  });
+
+  it('have their last use recorded', async () => {
+    const { id, key } = await app.account();
+    const lastUse = async () =>
+      (await app.database.prisma.apiKey.findFirst({ where: { userId: id } }))?.lastUsedAt ?? undefined;
+    expect(await lastUse()).toBeUndefined();
+    await ask(bearer(key));
+    await expect.poll(lastUse).toBeInstanceOf(Date);
+  });
+});
+
+describe('a request without good credentials', () => {
+  const app = useApp({ settings: LIMITS });
+  const json = { 'content-type': 'application/json' };
+
+  it.each([
+    ['broken JSON', { method: 'POST', headers: json, body: '{' }],
+    ['no body', { method: 'POST', headers: json }],
+    ['a batch', { method: 'POST', headers: json, body: '[]' }],
+    ['no content type', { method: 'POST', body: 'x' }],
+    ['a wrong content type', { method: 'POST', headers: { 'content-type': 'text/plain' }, body: '{}' }],
+    ['no query', { method: 'POST', headers: json, body: '{}' }],
+    ['a syntax error', { method: 'POST', headers: json, body: '{"query":"{"}' }],
+    ['an unknown field', { method: 'POST', headers: json, body: '{"query":"{ nothing }"}' }],
+    [
+      'an unknown operation',
+      { method: 'POST', headers: json, body: '{"query":"query A { a }","operationName":"B"}' },
+    ],
+    [
+      'a subscription without Accept',
+      { method: 'POST', headers: json, body: '{"query":"subscription { postCreated { id } }"}' },
+    ],
+    ['a query over GET without one', { method: 'GET' }],
+  ])('is 401 whatever else is wrong: %s', async (_what, init) => {
+    await expectUnauthenticated(await app.fetch('/graphql', init));
+    const headers = {
+      ...(init as RequestInit & { headers?: object }).headers,
+      authorization: 'Bearer wrong',
+    };
+    await expectUnauthenticated(await app.fetch('/graphql', { ...init, headers }));
+  });
+
+  it('over GET with a mutation is 401, not 405', async () => {
+    const search = new URLSearchParams({ query: 'mutation { deletePost(id: "x") }' });
+    await expectUnauthenticated(await app.fetch(`/graphql?${search}`));
+  });
+
+  it('runs nothing', async () => {
+    const { key } = await app.account();
+    const answer = await app.gql('mutation { createPost(title: "never", body: "b") { id } }');
+    expect(answer.status).toBe(401);
+    const { data } = await app.gql('{ posts { title } }', { key });
+    expect(data.posts).not.toContainEqual({ title: 'never' });
+  });
+
+  it('is refused as 401 in the media type that it accepts', async () => {
+    const response = await app.fetch('/graphql', {
+      method: 'POST',
+      headers: { ...json, accept: 'application/graphql-response+json' },
+      body: JSON.stringify({ query: QUERY }),
+    });
+    expect(response.headers.get('content-type')).toBe('application/graphql-response+json; charset=utf-8');
+    await expectUnauthenticated(response);
+  });
+
+  it('does not open an event stream', async () => {
+    const response = await app.fetch('/graphql', {
+      method: 'POST',
+      headers: { ...json, accept: 'text/event-stream' },
+      body: JSON.stringify({ query: 'subscription { postCreated { id } }' }),
+    });
+    expect(response.headers.get('content-type')).toMatch(/^application\/json/);
+    await expectUnauthenticated(response);
+  });
+});

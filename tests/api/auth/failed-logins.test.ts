@@ -1,0 +1,93 @@
+import { describe, expect, it } from 'vitest';
+import { useApp } from '../../support/app.ts';
+import { gqlAs, login, PASSWORD, person, visitor } from '../../support/session.ts';
+
+/** Behind a proxy that the tests are, so that they can come from any address. */
+const app = useApp({
+  settings: { FAILURE_BURST: '3', FAILURE_REFILL_SECONDS: '3600', TRUST_PROXY: '127.0.0.1' },
+});
+const WRONG = 'not the password at all';
+
+let addresses = 0;
+function anyAddress(): string {
+  addresses += 1;
+  return `203.0.113.${addresses}`;
+}
+
+async function statusesOf(attempts: readonly { email: string; password: string; from: string }[]) {
+  const statuses: number[] = [];
+  for (const { from, ...body } of attempts)
+    statuses.push((await login(app, body, { 'x-forwarded-for': from })).status);
+  return statuses;
+}
+
+const times = <T>(count: number, make: () => T): T[] => Array.from({ length: count }, make);
+
+describe('failed logins', () => {
+  it('are refused past the limit for an account, from wherever they come, and the right password with them', async () => {
+    const { email } = await person(app);
+    const guesses = times(4, () => ({ email, password: WRONG, from: anyAddress() }));
+    const right = { email, password: PASSWORD, from: anyAddress() };
+    expect(await statusesOf([...guesses, right])).toEqual([401, 401, 401, 429, 429]);
+  });
+
+  it('count for an e-mail without account alike', async () => {
+    const guesses = times(4, () => ({ email: 'Nobody@example.com', password: WRONG, from: anyAddress() }));
+    expect(await statusesOf(guesses)).toEqual([401, 401, 401, 429]);
+  });
+
+  it('are refused past the limit for an address, whatever the account', async () => {
+    const from = anyAddress();
+    const guesses = times(4, () => ({ email: `${Math.random()}@example.com`, password: WRONG, from }));
+    const { email } = await person(app);
+    expect(await statusesOf([...guesses, { email, password: PASSWORD, from }])).toEqual([
+      401, 401, 401, 429, 429,
+    ]);
+    expect(await statusesOf([{ email, password: PASSWORD, from: anyAddress() }])).toEqual([200]);
+  });
+
+  it('say when to try again', async () => {
+    const from = anyAddress();
+    const guess = { email: 'someone@example.com', password: WRONG };
+    await statusesOf(times(3, () => ({ ...guess, from })));
+    const response = await login(app, guess, { 'x-forwarded-for': from });
+    expect(response.status).toBe(429);
+    expect(Number(response.headers.get('retry-after'))).toBeGreaterThan(3000);
+    expect(await response.json()).toMatchObject({ errors: [{ extensions: { code: 'RATE_LIMITED' } }] });
+  });
+
+  it('many at once get no more tries than one after the other', async () => {
+    const { email } = await person(app);
+    const responses = await Promise.all(
+      times(10, () => login(app, { email, password: WRONG }, { 'x-forwarded-for': anyAddress() })),
+    );
+    expect(responses.filter(({ status }) => status === 401)).toHaveLength(3);
+    expect(responses.filter(({ status }) => status === 429)).toHaveLength(7);
+  });
+
+  it('do not count where the login succeeds', async () => {
+    const { email } = await person(app);
+    const from = anyAddress();
+    expect(await statusesOf(times(6, () => ({ email, password: PASSWORD, from })))).toEqual(
+      times(6, () => 200),
+    );
+  });
+});
+
+describe('Mutation.changePassword', () => {
+  it('a wrong current password counts as a failed login of the account', async () => {
+    const { email, cookie } = await visitor(app);
+    const change = (currentPassword: string) =>
+      gqlAs(
+        app,
+        cookie,
+        'mutation ($c: String!) { changePassword(currentPassword: $c, newPassword: "another long password") }',
+        { variables: { c: currentPassword } },
+      );
+    const codes: unknown[] = [];
+    for (let i = 0; i < 4; i += 1) codes.push((await change(WRONG)).errors?.[0]?.extensions.code);
+    expect(codes).toEqual(['BAD_USER_INPUT', 'BAD_USER_INPUT', 'BAD_USER_INPUT', 'RATE_LIMITED']);
+    expect((await change(PASSWORD)).errors?.[0]?.extensions.code).toBe('RATE_LIMITED');
+    expect(await statusesOf([{ email, password: PASSWORD, from: anyAddress() }])).toEqual([429]);
+  });
+});

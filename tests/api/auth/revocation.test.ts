@@ -1,0 +1,169 @@
+import { describe, expect, it } from 'vitest';
+import { disableAccount } from '../../../src/auth/account/store.ts';
+import { generateApiKey } from '../../../src/auth/api-key/format.ts';
+import { revokeApiKey } from '../../../src/auth/api-key/store.ts';
+import { revokeToken } from '../../../src/auth/jwt/blocklist.ts';
+import { revokeSessionsOf } from '../../../src/auth/session/store.ts';
+import type { Database } from '../../../src/platform/db/database.ts';
+import { newId } from '../../../src/platform/uuid.ts';
+import { type TestApp, useApp } from '../../support/app.ts';
+import { createPost } from '../../support/content.ts';
+import { readEventStream } from '../../support/event-stream.ts';
+import { dataOf } from '../../support/refusal.ts';
+import { secondInstance } from '../../support/second-instance.ts';
+import { type Visitor, visitor } from '../../support/session.ts';
+import { clockOf } from '../../support/stepped-clock.ts';
+import { JWT_SECRET, signToken } from '../../support/tokens.ts';
+
+/** A clock that can be put forward: what is cached for less than a second is out of date then. */
+let aheadMs = 0;
+const clock = clockOf(() => Date.now() + aheadMs);
+const aSecondLater = () => {
+  aheadMs += 1_000;
+};
+const app = useApp({ settings: { JWT_SECRET, CREDENTIAL_RECHECK_MS: '50' }, clock });
+
+/** Each kind of credential: what a client sends, and how it is ended. */
+interface Kind {
+  present(who: Visitor): Promise<Record<string, string>>;
+  revoke(who: Visitor): Promise<unknown>;
+}
+
+const jtiOf = (who: Visitor) => `jti of ${who.id}`;
+const KINDS: Record<string, Kind> = {
+  'an API key': {
+    present: async ({ key }) => ({ authorization: `Bearer ${key}` }),
+    async revoke({ id }) {
+      const { prisma } = app.database;
+      const key = await prisma.apiKey.findFirstOrThrow({ where: { userId: id } });
+      return revokeApiKey(prisma, key.id);
+    },
+  },
+  'a session': {
+    present: async ({ cookie }) => ({ cookie }),
+    revoke: ({ id }) => revokeSessionsOf(app.database.prisma, id),
+  },
+  'a JWT': {
+    present: async (who) => ({
+      authorization: `Bearer ${await signToken(who.id, { claims: { jti: jtiOf(who) } })}`,
+    }),
+    revoke: (who) => revokeToken(app.database.prisma, { jti: jtiOf(who) }),
+  },
+};
+
+const get = (on: Pick<TestApp, 'fetch'>, headers: Record<string, string>) =>
+  on.fetch(`/graphql?query=${encodeURIComponent('{ viewer { id } }')}`, { headers });
+
+const subscribe = (headers: Record<string, string>) =>
+  app.fetch(`/graphql?query=${encodeURIComponent('subscription { postCreated { id } }')}`, {
+    headers: { accept: 'text/event-stream', ...headers },
+  });
+
+describe.each(Object.entries(KINDS))('%s', (name, { present, revoke }) => {
+  it('that is revoked is refused on every instance within a second', async () => {
+    const who = await visitor(app);
+    const headers = await present(who);
+    const other = secondInstance(app, { clock });
+    expect([(await get(app, headers)).status, (await get(other, headers)).status]).toEqual([200, 200]);
+    await revoke(who);
+    // A session at once: nothing of it is cached.
+    if (name === 'a session') expect((await get(other, headers)).status).toBe(401);
+    aSecondLater();
+    for (const instance of [app, other]) expect((await get(instance, headers)).status).toBe(401);
+  });
+
+  it('is dead once its account is disabled', async () => {
+    const who = await visitor(app);
+    const headers = await present(who);
+    expect((await get(app, headers)).status).toBe(200);
+    await disableAccount(app.database.prisma, who.id, new Date());
+    aSecondLater();
+    expect((await get(app, headers)).status).toBe(401);
+  });
+
+  it.each([
+    ['revoked', revoke],
+    ['dead with its account', ({ id }: Visitor) => disableAccount(app.database.prisma, id, new Date())],
+  ])('ends its event streams when it is %s, with one last UNAUTHENTICATED', async (_how, end) => {
+    const who = await visitor(app);
+    const writer = await app.account();
+    const response = await subscribe(await present(who));
+    expect(response.status).toBe(200);
+    const stream = readEventStream(response);
+    const id = await createPost(app, writer.key);
+    expect((await stream.next()).data.postCreated.id).toBe(id);
+    await end(who);
+    const last = await stream.next();
+    expect(last.errors.map((e: { extensions: { code: string } }) => e.extensions.code)).toEqual([
+      'UNAUTHENTICATED',
+    ]);
+    expect(last.data ?? null).toBeNull();
+    expect((await stream.event())?.event).toBe('complete');
+    expect(await stream.block()).toBeUndefined();
+  });
+});
+
+describe('an event stream', () => {
+  it('ends with UNAUTHENTICATED when its token expires', async () => {
+    const { id } = await app.account();
+    const exp = Math.ceil(clock.now() / 1000) + 3;
+    const token = await signToken(id, { claims: { exp } });
+    const stream = readEventStream(await subscribe({ authorization: `Bearer ${token}` }));
+    const { errors } = await stream.next();
+    expect(errors[0].extensions.code).toBe('UNAUTHENTICATED');
+    expect(clock.now()).toBeGreaterThanOrEqual(exp * 1000);
+    expect((await stream.event())?.event).toBe('complete');
+  });
+
+  it('gives its place back to the client when its credentials end', async () => {
+    const limited = await visitor(app);
+    const headers = { cookie: limited.cookie };
+    const streams = await Promise.all(
+      Array.from({ length: 10 }, async () => readEventStream(await subscribe(headers))),
+    );
+    await revokeSessionsOf(app.database.prisma, limited.id);
+    for (const stream of streams) {
+      expect((await stream.next()).errors).toHaveLength(1);
+      expect((await stream.event())?.event).toBe('complete');
+    }
+    const token = await signToken(limited.id);
+    expect((await subscribe({ authorization: `Bearer ${token}` })).status).toBe(200);
+  });
+});
+
+describe('an API key with a wrong checksum', () => {
+  it('costs no look-up in the database', async () => {
+    let queries = 0;
+    const counted: Database = {
+      ...app.database,
+      query: (statement, values) => {
+        queries += 1;
+        return app.database.query(statement, values);
+      },
+    };
+    const instance = secondInstance(app, { database: counted });
+    const ask = async (key: string) => {
+      queries = 0;
+      const { status } = await get(instance, { authorization: `Bearer ${key}` });
+      return { status, queries };
+    };
+    const { key } = await app.account();
+    const last = key.endsWith('0') ? '1' : '0';
+    expect(await ask(`${key.slice(0, -1)}${last}`)).toEqual({ status: 401, queries: 0 });
+    expect(await ask(generateApiKey())).toEqual({ status: 401, queries: 1 });
+    expect(await ask(`session ${newId()}`)).toEqual({ status: 401, queries: 0 });
+    const forged = `${(await signToken(newId())).slice(0, -4)}AAAA`;
+    expect(await ask(forged)).toEqual({ status: 401, queries: 0 });
+  });
+});
+
+describe('the account of each credential', () => {
+  it('is the same viewer', async () => {
+    const who = await visitor(app);
+    for (const { present } of Object.values(KINDS)) {
+      const { data } = (await (await get(app, await present(who))).json()) as { data: unknown };
+      expect(data).toEqual({ viewer: { id: who.id } });
+    }
+    expect(dataOf(await app.gql('{ viewer { id } }', { key: who.key })).viewer.id).toBe(who.id);
+  });
+});

@@ -1,0 +1,232 @@
+import fc from 'fast-check';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { type App, createApp } from '../../../src/app.ts';
+import type { AnswerPath } from '../../../src/graphql/context.ts';
+import { encodeCursor } from '../../../src/graphql/pagination/cursor.ts';
+import { createLogger } from '../../../src/platform/log.ts';
+import { buildSchema } from '../../../src/schema.ts';
+import { type Account, ORIGIN, useApp } from '../../support/app.ts';
+import { readMetricBy } from '../../support/metrics.ts';
+import { type KnownData, type RandomQuery, randomPosts, randomQueries } from '../../support/random-query.ts';
+
+/** How many random operations are compared; `npm run test:look-ahead` asks for more. */
+const RUNS = Number(process.env.LOOK_AHEAD_RUNS ?? 300);
+
+/** Fields of an account's own, which a session alone may read: they are no part of the graph that is read ahead. */
+const OWN_FIELDS = new Set(['User.apiKeys', 'User.oauthGrants', 'User.sessions']);
+
+/** Each way must be taken by so many of the operations, or the comparison shows little of it. */
+const LEAST = RUNS / 5;
+
+/** A comparison of mutations is as long as one of queries. */
+const MUTATIONS = Math.ceil(RUNS * 0.28);
+const QUERIES = RUNS - MUTATIONS;
+
+interface Answered {
+  readonly status: number;
+  readonly text: string;
+  readonly body: { readonly data?: unknown; readonly errors?: readonly { readonly extensions: unknown }[] };
+}
+
+/**
+ * Where the whole answer failed it is one of several rows that the error is told of: which one is nobody's promise. The
+ * order of members is (GraphQL section 7.2.2), so what holds data is compared as text.
+ */
+function comparable({ status, text, body }: Answered): unknown {
+  if (body.errors === undefined) return { status, text };
+  if (body.data == null) return { status, error: body.errors[0]?.extensions };
+  return { status, errors: body.errors, data: JSON.stringify(body.data) };
+}
+
+/** The same of a new post, whose id and instant are its own. */
+function comparablePost({ status, text, body }: Answered): unknown {
+  if (body.errors !== undefined) return { status, body };
+  return {
+    status,
+    text: text
+      .replaceAll(/[\da-f]{8}-[\da-f]{4}-7[\da-f]{3}-[\da-f]{4}-[\da-f]{12}/g, 'an id')
+      .replaceAll(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z/g, 'an instant'),
+  };
+}
+
+/** Counts the operations that took each way, as the service's own metric tells. */
+class Paths {
+  readonly taken = new Map<string, number>();
+  #before = new Map<string, number>();
+  readonly #service: App;
+
+  constructor(service: App) {
+    this.#service = service;
+  }
+
+  async begin(): Promise<void> {
+    this.#before = await readMetricBy(this.#service, 'graphql_paths_total', 'path');
+  }
+
+  /** Notes what one operation, since the last one, has gone through. */
+  async note(): Promise<void> {
+    const now = await readMetricBy(this.#service, 'graphql_paths_total', 'path');
+    for (const [path, count] of now)
+      if (count > (this.#before.get(path) ?? 0)) this.taken.set(path, (this.taken.get(path) ?? 0) + 1);
+    this.#before = now;
+  }
+
+  expectAtLeast(least: number, paths: readonly AnswerPath[]): void {
+    for (const path of paths) expect(this.taken.get(path) ?? 0, path).toBeGreaterThanOrEqual(least);
+  }
+}
+
+describe('look-ahead', () => {
+  // `/metrics` is written anew ten times a second at most: a second passes whenever anybody looks.
+  let seconds = 0;
+  const elapsedMs = () => {
+    seconds += 1;
+    return 1_000 * seconds;
+  };
+  const clock = { now: () => Date.now(), elapsedMs };
+  const app = useApp({ clock });
+  let loaders: App;
+  let measured: App;
+  let reader: Account;
+  let data: KnownData;
+
+  beforeAll(async () => {
+    const log = createLogger({ level: 'silent', pretty: false });
+    loaders = createApp({ config: app.config, database: app.database, log, clock, lookAhead: false });
+    // So little that nearly all that these queries may answer has to be measured, and so much that it fits.
+    const config = { ...app.config, maxResponseBytes: 50_000 };
+    measured = createApp({ config, database: app.database, log, clock });
+    const writers = [
+      await app.account({ name: 'Ada' }),
+      await app.account({ name: 'Linus "the\\kernel"\u2028 🐧' }),
+    ];
+    const posts: { id: string; createdAt: string }[] = [];
+    for (let i = 0; i < 8; i += 1) {
+      const author = writers[i % 2];
+      const created = await app.gql(
+        'mutation ($tags: [String!]) { createPost(title: "Über \\"quotes\\"\\n", body: "b", tags: $tags) { id createdAt } }',
+        { key: author?.key, variables: { tags: i % 3 === 0 ? [] : ['x', 'y "z"'].slice(0, 1 + (i % 2)) } },
+      );
+      posts.push(created.data.createPost);
+      for (let j = 0; j < i % 4; j += 1)
+        await app.gql('mutation ($post: ID!) { createComment(postId: $post, body: "c") { id } }', {
+          key: writers[j % 2]?.key,
+          variables: { post: posts[i]?.id },
+        });
+    }
+    [reader] = writers as [Account];
+    data = {
+      userIds: writers.map(({ id }) => id),
+      postIds: posts.slice(0, 3).map(({ id }) => id),
+      cursors: posts
+        .slice(2, 5)
+        .map(({ id, createdAt }) => encodeCursor({ id, createdAt: new Date(createdAt) })),
+      tags: ['x', 'y "z"', 'none'],
+      instants: [posts[3]?.createdAt ?? '', '2001-01-01T00:00:00+02:00'],
+    };
+    return async () => {
+      await loaders.close();
+      await measured.close();
+    };
+  });
+
+  async function answer(
+    service: App,
+    query: RandomQuery,
+    headers: Readonly<Record<string, string>> = {},
+  ): Promise<Answered> {
+    const response = await service.fetch(
+      new Request(`${ORIGIN}/graphql`, {
+        method: 'POST',
+        headers: {
+          'content-type': 'application/json',
+          authorization: `Bearer ${reader.key}`,
+          ...headers,
+        },
+        body: JSON.stringify(query),
+      }),
+    );
+    const text = await response.text();
+    return { status: response.status, text, body: JSON.parse(text) as Answered['body'] };
+  }
+
+  /** With an Origin a request goes through Yoga. */
+  const THROUGH_YOGA = { origin: ORIGIN };
+
+  it(
+    'answers every query as the loaders do, to the byte, errors included',
+    async () => {
+      let data200 = 0;
+      const paths = new Paths(app.app);
+      const slow = new Paths(loaders);
+      const sized = new Paths(measured);
+      await Promise.all([paths.begin(), slow.begin(), sized.begin()]);
+      const queries = randomQueries(buildSchema(), data, OWN_FIELDS);
+      await fc.assert(
+        fc.asyncProperty(queries, async (query) => {
+          const ahead = await answer(app.app, query);
+          const loaded = await answer(loaders, query, THROUGH_YOGA);
+          expect(comparable(ahead), query.query).toEqual(comparable(loaded));
+          const bounded = await answer(measured, query);
+          if (JSON.stringify(loaded.body).length < 20_000)
+            expect(comparable(bounded), query.query).toEqual(comparable(loaded));
+          else expect([200, 400]).toContain(bounded.status);
+          if (ahead.status === 200 && ahead.body.data != null) data200 += 1;
+          await Promise.all([paths.note(), slow.note(), sized.note()]);
+        }),
+        { numRuns: QUERIES },
+      );
+      // The comparison means something only where most of the queries return data.
+      expect(data200).toBeGreaterThan(QUERIES / 3);
+      for (const each of [paths, sized])
+        each.expectAtLeast(LEAST, ['fast_path', 'whole_answer', 'look_ahead']);
+      slow.expectAtLeast(LEAST, ['loaders']);
+      expect([...slow.taken.keys()]).toEqual(['loaders']);
+    },
+    RUNS * 1_000,
+  );
+
+  it(
+    'answers a mutation of one statement as an execution does, to the byte',
+    async () => {
+      const paths = new Paths(app.app);
+      const slow = new Paths(loaders);
+      await Promise.all([paths.begin(), slow.begin()]);
+      let runs = 0;
+      await fc.assert(
+        fc.asyncProperty(randomPosts(data), async (query) => {
+          runs += 1;
+          const alone = await answer(app.app, query);
+          // Under a key it is one of several statements.
+          const executed = await answer(loaders, query, {
+            ...THROUGH_YOGA,
+            'idempotency-key': `look-ahead ${runs}`,
+          });
+          expect(comparablePost(alone), query.query).toEqual(comparablePost(executed));
+          await Promise.all([paths.note(), slow.note()]);
+        }),
+        { numRuns: MUTATIONS },
+      );
+      paths.expectAtLeast(LEAST, ['fast_path', 'one_statement']);
+      expect([...slow.taken.keys()]).toEqual([]);
+    },
+    RUNS * 1_000,
+  );
+
+  it('reads for each operation what it asks for, though they share a fragment', async () => {
+    for (const [field, own] of [
+      ['postsConnection(first: 1) { nodes', 'title'],
+      ['postsConnection(first: 1) { nodes', 'author { name }'],
+      ['posts(limit: 1) { ... on Post', 'body'],
+    ]) {
+      const list = (selection?: string) => `p: ${field} { ${selection} } }`;
+      const query = `query A { ...F __typename } query B { ...F ${list(own)} __typename } fragment F on Query { ${list('id')} }`;
+      for (const operationName of ['A', 'B', 'A']) {
+        const asked = { query, variables: {}, operationName };
+        const ahead = await answer(app.app, asked);
+        expect(ahead.body.errors).toBeUndefined();
+        expect(ahead.text).toBe((await answer(loaders, asked)).text);
+      }
+    }
+  });
+});

@@ -1,0 +1,100 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import type { Database } from '../../../src/platform/db/database.ts';
+import { useApp } from '../../support/app.ts';
+import { createPost } from '../../support/content.ts';
+import { readMetric } from '../../support/metrics.ts';
+import { secondInstance } from '../../support/second-instance.ts';
+import { subscribe } from '../../support/subscriber.ts';
+
+const STREAMS = 30;
+const QUERY = 'subscription { postCreated { title author { name posts(limit: 5) { comments { body } } } } }';
+
+/** A transaction that writes in another database of the server holds events back: other tests have theirs open. */
+const HELD_BACK = { timeout: 60_000 };
+
+describe('events that many subscribers get at once', () => {
+  const app = useApp({ settings: { MAX_STREAMS: '1000' } });
+  let key = '';
+  beforeAll(async () => {
+    ({ key } = await app.account());
+  });
+
+  /** The database, with a lock on what reads users for events, and how many such reads were on their way at most. */
+  function held({ database }: { database: Database }) {
+    const reads = { running: 0, most: 0 };
+    let open = () => {};
+    const opened = new Promise<void>((resolve) => {
+      open = resolve;
+    });
+    const watched: Database = {
+      ...database,
+      cancellable(cancellation) {
+        const inner = database.cancellable(cancellation);
+        return {
+          async query(statement, values) {
+            if (!statement.name.startsWith('users_by_id')) return inner.query(statement, values);
+            reads.running += 1;
+            reads.most = Math.max(reads.most, reads.running);
+            await opened;
+            return inner.query(statement, values).finally(() => {
+              reads.running -= 1;
+            });
+          },
+        };
+      },
+    };
+    return { watched, reads, open };
+  }
+
+  it('are executed by a share of the database’s connections, while queries are answered; each gets its own', async () => {
+    const { watched, reads, open } = held(app);
+    const instance = secondInstance(app, { database: watched });
+    const streams = await Promise.all(
+      Array.from({ length: STREAMS }, () => subscribe(instance, { key, query: QUERY })),
+    );
+    const places = app.config.database.kind === 'postgres' ? app.config.database.poolSize / 2 : 1;
+    await createPost(app, key, { title: 'for all' });
+    await expect
+      .poll(() => readMetric(instance, 'event_executions_waiting'), HELD_BACK)
+      .toBe(STREAMS - places);
+    expect(await readMetric(instance, 'event_executions_running')).toBe(places);
+    const query = await instance.fetch('/graphql', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', authorization: `Bearer ${key}` },
+      body: JSON.stringify({ query: '{ posts { title } }' }),
+    });
+    expect(await query.json()).toMatchObject({ data: { posts: [{ title: 'for all' }] } });
+    open();
+    for (const { receive } of streams)
+      expect(await receive()).toMatchObject({ title: 'for all', errors: undefined });
+    expect(reads.most).toBeLessThanOrEqual(places);
+    await expect.poll(() => readMetric(instance, 'event_executions_running')).toBe(0);
+  });
+
+  it('are not executed for subscribers who left while they waited', async () => {
+    const { watched, reads, open } = held(app);
+    let begun = 0;
+    const counted: Database = {
+      ...watched,
+      cancellable(cancellation) {
+        begun += 1;
+        return watched.cancellable(cancellation);
+      },
+    };
+    const instance = secondInstance(app, { database: counted });
+    const streams = await Promise.all(
+      Array.from({ length: STREAMS }, () => subscribe(instance, { key, query: QUERY })),
+    );
+    const before = begun;
+    await createPost(app, key, { title: 'for nobody' });
+    await expect.poll(() => readMetric(instance, 'event_executions_waiting'), HELD_BACK).toBeGreaterThan(0);
+    await expect.poll(() => reads.running, HELD_BACK).toBeGreaterThan(0);
+    const running = reads.running;
+    for (const { close } of streams) void close().catch(() => undefined);
+    await expect.poll(() => readMetric(instance, 'event_streams_open')).toBe(0);
+    open();
+    await expect.poll(() => readMetric(instance, 'event_executions_waiting')).toBe(0);
+    await expect.poll(() => readMetric(instance, 'event_executions_running')).toBe(0);
+    expect(begun - before).toBe(running);
+  });
+});

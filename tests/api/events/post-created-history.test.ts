@@ -1,0 +1,98 @@
+import fc from 'fast-check';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { renewGeneration } from '../../../src/events/generation.ts';
+import { pruneEvents } from '../../../src/events/retention.ts';
+import { useApp } from '../../support/app.ts';
+import { createPost } from '../../support/content.ts';
+import { type Method, received, type Subscriber, subscribe, titlesOf } from '../../support/subscriber.ts';
+
+const METHODS: readonly Method[] = ['GET', 'POST'];
+/** An age that every event has. */
+const ANY = -3_600_000;
+
+describe.each(METHODS)('an event id that cannot be gone on from, over %s', (method) => {
+  const app = useApp({ settings: { MAX_STREAMS: '10000' } });
+  let key = '';
+  beforeAll(async () => {
+    ({ key } = await app.account());
+  });
+  const open = (header?: string) => subscribe(app, { key, method, header });
+
+  /** One `next` with the error and the current id, then `complete` and the end; from that id it goes on live. */
+  async function expectRefused({ stream, startId }: Subscriber, code: string): Promise<void> {
+    const { id, errors } = received(await stream.event());
+    expect(errors?.map(({ extensions }) => extensions.code)).toEqual([code]);
+    expect(id).toBe(startId);
+    expect(await stream.event()).toMatchObject({ event: 'complete', data: '' });
+    expect(await stream.block()).toBeUndefined();
+    const onward = await open(id);
+    await createPost(app, key, { title: 'onward' });
+    expect((await onward.receive()).title).toBe('onward');
+    await onward.close();
+  }
+
+  it('is BAD_USER_INPUT where it is malformed', async () => {
+    const refused = await open('nonsense');
+    const { errors } = received(await refused.stream.event());
+    expect(errors).toMatchObject([{ extensions: { code: 'BAD_USER_INPUT', argument: 'lastEventId' } }]);
+    await expectRefused(await open('nonsense'), 'BAD_USER_INPUT');
+  });
+
+  it('is BAD_USER_INPUT whatever was changed about a good one', async () => {
+    const { startId } = await open();
+    const characters = fc.constantFrom(...'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_');
+    await fc.assert(
+      fc.asyncProperty(fc.nat({ max: startId.length - 1 }), characters, async (index, character) => {
+        fc.pre(startId[index] !== character);
+        const { stream } = await open(startId.slice(0, index) + character + startId.slice(index + 1));
+        const { errors } = received(await stream.event());
+        expect(errors).toMatchObject([{ extensions: { code: 'BAD_USER_INPUT' } }]);
+      }),
+      { numRuns: 40 },
+    );
+  });
+
+  it('is EVENT_HISTORY_EXPIRED once retention has dropped what came after it', async () => {
+    const { startId } = await open();
+    await createPost(app, key);
+    await pruneEvents(app.database, ANY);
+    await expectRefused(await open(startId), 'EVENT_HISTORY_EXPIRED');
+  });
+
+  it('is good while nothing after it was dropped', async () => {
+    const stream = await open();
+    await createPost(app, key, { title: 'last seen' });
+    const seen = (await stream.until('last seen')).at(-1)?.id ?? '';
+    await pruneEvents(app.database, ANY);
+    const fresh = await open();
+    await createPost(app, key, { title: 'after the pruning' });
+    for (const id of [seen, fresh.startId]) {
+      expect(titlesOf(await (await open(id)).until('after the pruning'))).toEqual(['after the pruning']);
+    }
+  });
+
+  it('is EVENT_HISTORY_EXPIRED in another generation of the log', async () => {
+    const stream = await open();
+    await createPost(app, key, { title: 'of the old generation' });
+    const seen = (await stream.until('of the old generation')).at(-1)?.id ?? '';
+    await renewGeneration(app.database, true);
+    await expectRefused(await open(seen), 'EVENT_HISTORY_EXPIRED');
+    await expectRefused(await open(stream.startId), 'EVENT_HISTORY_EXPIRED');
+  });
+
+  it('is not given out any more by streams that were open when another generation began', async () => {
+    const stream = await open();
+    await createPost(app, key, { title: 'before' });
+    await stream.until('before');
+    await renewGeneration(app.database, true);
+    await createPost(app, key, { title: 'after' });
+    await expect(stream.stream.event()).rejects.toThrow();
+  });
+
+  it('drops only what is older than the retention', async () => {
+    const { startId } = await open();
+    await createPost(app, key, { title: 'young' });
+    expect(await pruneEvents(app.database, 3_600_000)).toBe(0);
+    expect((await (await open(startId)).receive()).title).toBe('young');
+  });
+});

@@ -1,0 +1,123 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { type TestApp, useApp } from '../../support/app.ts';
+import { createPost } from '../../support/content.ts';
+import { secondInstance } from '../../support/second-instance.ts';
+import { requestStream, subscribe, titlesOf } from '../../support/subscriber.ts';
+
+async function metric({ fetch }: Pick<TestApp, 'fetch'>, name: string): Promise<number> {
+  const text = await (await fetch('/metrics')).text();
+  const value = new RegExp(`^${name} (\\S+)$`, 'm').exec(text)?.[1];
+  if (value === undefined) throw new Error(`there is no metric ${name}`);
+  return Number(value);
+}
+
+describe('event streams', () => {
+  const app = useApp({ settings: { MAX_STREAMS: '1000' } });
+  let key = '';
+  beforeAll(async () => {
+    ({ key } = await app.account());
+  });
+
+  it('get one event for each post that is committed and none for one rolled back', async () => {
+    const stream = await subscribe(app, { key });
+    await app.gql(
+      'mutation { a: createPost(title: "kept", body: "b") { id } b: createPost(title: "undone", body: "") { id } }',
+      { key },
+    );
+    await app.gql('mutation { createPost(title: "undone", body: "") { id } }', { key });
+    await createPost(app, key, { title: 'the end' });
+    const titles = titlesOf(await stream.until('the end'));
+    const { data } = await app.gql('{ posts(limit: 100) { title } }', { key });
+    const stored = data.posts.map(({ title }: { title: string }) => title).reverse();
+    expect(titles).toEqual(stored);
+    expect(titles).not.toContain('undone');
+  });
+
+  it('get the posts made at another instance, and resume there', async () => {
+    const other = secondInstance(app);
+    const stream = await subscribe(other, { key });
+    await createPost(app, key, { title: 'from elsewhere' });
+    const [event] = await stream.until('from elsewhere');
+    await createPost(app, key, { title: 'later' });
+    const moved = await subscribe(app, { key, header: event?.id });
+    expect(titlesOf(await moved.until('later'))).toEqual(['later']);
+  });
+
+  it('count what is open, sent and replayed, and how late', async () => {
+    const names = [
+      'event_streams_open',
+      'events_sent_total',
+      'events_replayed_total',
+      'event_lag_seconds_count',
+      'event_streams_cut_off_total',
+    ];
+    const read = async () => Promise.all(names.map((name) => metric(app, name)));
+    const stream = await subscribe(app, { key });
+    const before = await read();
+    await createPost(app, key, { title: 'counted' });
+    await stream.until('counted');
+    const resumed = await subscribe(app, { key, header: stream.startId });
+    await resumed.until('counted');
+    const after = await read();
+    expect(after.map((value, index) => value - (before[index] ?? 0))).toEqual([1, 2, 1, 1, 0]);
+  });
+
+  it('are not left open by clients that go away while theirs is being opened', async () => {
+    const before = await metric(app, 'event_streams_open');
+    const attempts = Array.from({ length: 30 }, async (_, turns) => {
+      const gone = new AbortController();
+      const response = requestStream(app, { key, signal: gone.signal });
+      for (let turn = 0; turn < turns * 3; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+      gone.abort();
+      await response.then(({ body }) => body?.cancel()).catch(() => undefined);
+    });
+    await Promise.all(attempts);
+    await expect.poll(() => metric(app, 'event_streams_open')).toBe(before);
+  });
+});
+
+describe('a service that goes down', () => {
+  const app = useApp();
+
+  it('ends its streams with a retry hint and without `complete`, and every client goes on elsewhere', async () => {
+    const { key } = await app.account();
+    const stream = await subscribe(app, { key });
+    await createPost(app, key, { title: 'before' });
+    const [seen] = await stream.until('before');
+    app.app.endStreams();
+    expect(await stream.stream.block()).toMatchObject({
+      retry: expect.stringMatching(/^\d+$/),
+      event: undefined,
+      data: undefined,
+      id: undefined,
+    });
+    expect(await stream.stream.block()).toBeUndefined();
+    await createPost(app, key, { title: 'meanwhile' });
+    const elsewhere = await subscribe(secondInstance(app), { key, header: seen?.id });
+    expect((await elsewhere.receive()).title).toBe('meanwhile');
+  });
+
+  it('answers a stream request with 200 and a place to come back with', async () => {
+    const { key } = await app.account();
+    app.app.endStreams();
+    const late = await subscribe(app, { key });
+    expect(await late.stream.block()).toMatchObject({
+      retry: expect.stringMatching(/^\d+$/),
+      event: undefined,
+    });
+    expect(await late.stream.block()).toBeUndefined();
+    await createPost(app, key, { title: 'missed' });
+    const elsewhere = await subscribe(secondInstance(app), { key, header: late.startId });
+    expect((await elsewhere.receive()).title).toBe('missed');
+  });
+
+  it('still completes what is complete', async () => {
+    const { key } = await app.account();
+    app.app.endStreams();
+    const refused = await subscribe(app, { key, header: 'nonsense' });
+    expect((await refused.receive()).errors).toHaveLength(1);
+    expect(await refused.stream.event()).toMatchObject({ event: 'complete' });
+    const query = await requestStream(app, { key, query: '{ __typename }' });
+    expect(await query.text()).toContain('event: complete');
+  });
+});

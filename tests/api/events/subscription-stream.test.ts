@@ -1,0 +1,216 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { useApp } from '../../support/app.ts';
+import { type EventStream, readEventStream } from '../../support/event-stream.ts';
+import { useSocket } from '../../support/socket.ts';
+import { UNTHROTTLED } from '../../support/unthrottled.ts';
+
+const TITLES = 'subscription { postCreated { title } }';
+
+describe('Subscription.postCreated over Server-Sent Events', () => {
+  const app = useApp({ settings: UNTHROTTLED });
+  const socket = useSocket(app);
+  let key = '';
+  beforeAll(async () => {
+    ({ key } = await app.account({ name: 'Ada' }));
+  });
+
+  const overPost = (query: string, credential = key, variables?: object) =>
+    socket.fetch('/graphql', {
+      method: 'POST',
+      headers: {
+        authorization: `Bearer ${credential}`,
+        'content-type': 'application/json',
+        accept: 'text/event-stream',
+      },
+      body: JSON.stringify({ query, variables }),
+    });
+  /** As a native EventSource asks: the key in the address, no header of one's own. */
+  const overGet = (query: string, credential = key) =>
+    socket.fetch(`/graphql?${new URLSearchParams({ query, api_key: credential })}`, {
+      headers: { accept: 'text/event-stream' },
+    });
+  async function open(answer: Promise<Response>): Promise<EventStream> {
+    const response = await answer;
+    expect(response.status).toBe(200);
+    return readEventStream(response);
+  }
+  async function createPost(title: string): Promise<string> {
+    const { data } = await app.gql(
+      'mutation ($title: String!) { createPost(title: $title, body: "b") { id } }',
+      { key, variables: { title } },
+    );
+    return data.createPost.id;
+  }
+  async function openStreams(): Promise<number> {
+    const text = await (await app.fetch('/metrics')).text();
+    return Number(/^event_streams_open (\d+)$/m.exec(text)?.[1]);
+  }
+
+  it('answers as an event stream that nobody keeps or holds back', async () => {
+    const { headers, status, body } = await overPost(TITLES);
+    expect(status).toBe(200);
+    expect(headers.get('content-type')).toMatch(/^text\/event-stream/);
+    expect(headers.get('cache-control')).toBe('no-store');
+    expect(headers.get('x-request-id')).toBeTruthy();
+    await body?.cancel();
+  });
+
+  it.each([
+    ['POST', overPost],
+    ['GET', overGet],
+  ])('sends a new post as `event: next` with the result, over %s', async (_method, subscribe) => {
+    const stream = await open(subscribe('subscription { postCreated { id title author { name } } }'));
+    const first = await stream.block();
+    expect(first).toMatchObject({ retry: expect.stringMatching(/^\d+$/), data: undefined });
+    const id = await createPost('live');
+    const event = await stream.event();
+    expect(event).toMatchObject({ event: 'next', data: expect.any(String) });
+    expect(JSON.parse(event?.data ?? '')).toEqual({
+      data: { postCreated: { id, title: 'live', author: { name: 'Ada' } } },
+    });
+  });
+
+  it('gives each subscriber its own selection of the same event', async () => {
+    const titles = await open(overPost(TITLES));
+    const bodies = await open(
+      overGet('subscription S { postCreated { post: body author { posts(limit: 1) { title } } } }'),
+    );
+    await createPost('shared');
+    expect(await titles.next()).toEqual({ data: { postCreated: { title: 'shared' } } });
+    expect(await bodies.next()).toEqual({
+      data: { postCreated: { post: 'b', author: { posts: [{ title: 'shared' }] } } },
+    });
+  });
+
+  it('sends every post of a mutation, in one order for all subscribers', async () => {
+    const streams = [await open(overPost(TITLES)), await open(overGet(TITLES))];
+    await app.gql(
+      `mutation {
+        a: createPost(title: "a", body: "b") { id }
+        b: createPost(title: "b", body: "b") { id }
+        c: createPost(title: "c", body: "b") { id }
+      }`,
+      { key },
+    );
+    for (const stream of streams) {
+      const titles = [await stream.next(), await stream.next(), await stream.next()].map(
+        ({ data }) => data.postCreated.title,
+      );
+      expect(titles).toEqual(['a', 'b', 'c']);
+    }
+  });
+
+  it('sends nothing of a mutation that failed', async () => {
+    const stream = await open(overPost(TITLES));
+    const refused = await app.gql('mutation { createPost(title: " ", body: "b") { id } }', { key });
+    expect(refused.errors?.[0]?.extensions.code).toBe('BAD_USER_INPUT');
+    const half = await app.gql(
+      `mutation {
+        good: createPost(title: "kept", body: "b") { id }
+        bad: createPost(title: "undone", body: "") { id }
+      }`,
+      { key },
+    );
+    expect(half.errors).toHaveLength(1);
+    await createPost('the last');
+    const received: string[] = [];
+    while (received.at(-1) !== 'the last') received.push((await stream.next()).data.postCreated.title);
+    const { data } = await app.gql('{ posts(limit: 100) { title } }', { key });
+    const stored = data.posts.map(({ title }: { title: string }) => title);
+    expect(received.filter((title) => !stored.includes(title))).toEqual([]);
+    expect(received).not.toContain('undone');
+  });
+
+  it('carries errors of a field beside the data of its event', async () => {
+    const other = await app.account();
+    const stream = await open(overPost('subscription { postCreated { title author { email } } }', other.key));
+    await createPost('with an error');
+    expect(await stream.next()).toMatchObject({
+      errors: [{ extensions: { code: 'FORBIDDEN' }, path: ['postCreated', 'author', 'email'] }],
+    });
+  });
+
+  it.each([
+    ['no credentials', async () => '', 401, 'UNAUTHENTICATED'],
+    ['bad credentials', async () => 'nonsense', 401, 'UNAUTHENTICATED'],
+    ['a missing scope', async () => (await app.account({ scopes: ['posts:write'] })).key, 403, 'FORBIDDEN'],
+  ])('is refused by status before it opens for %s', async (_what, credential, status, code) => {
+    const value = await credential();
+    for (const answer of [await overPost(TITLES, value), await overGet(TITLES, value)]) {
+      expect(answer.status).toBe(status);
+      expect(answer.headers.get('content-type')).toMatch(/^application\/json/);
+      expect(answer.headers.get('www-authenticate')).toMatch(/^Bearer\b/);
+      expect(await answer.json()).toMatchObject({ errors: [{ extensions: { code } }] });
+    }
+  });
+
+  it.each([
+    ['a syntax error', 'subscription {', undefined],
+    ['an unknown field', 'subscription { nothing }', undefined],
+    [
+      'a variable of the wrong type',
+      'subscription ($n: Int!) { postCreated { comments(limit: $n) { id } } }',
+      { n: 'x' },
+    ],
+  ])('is refused by status before it opens for %s', async (_what, query, variables) => {
+    const response = await overPost(query, key, variables);
+    expect(response.status).toBe(400);
+    expect(response.headers.get('content-type')).toMatch(/^application\/json/);
+    await response.body?.cancel();
+  });
+
+  it('frees what it holds when its client goes away', async () => {
+    const before = await openStreams();
+    const response = await overPost(TITLES);
+    expect(await openStreams()).toBe(before + 1);
+    await readEventStream(response).close();
+    await expect.poll(openStreams).toBe(before);
+  });
+
+  it('frees what it holds when its connection breaks before the first event', async () => {
+    const before = await openStreams();
+    const gone = new AbortController();
+    const address = `${socket.origin}/graphql?${new URLSearchParams({ query: TITLES, api_key: key })}`;
+    const response = await fetch(address, {
+      headers: { accept: 'text/event-stream' },
+      signal: gone.signal,
+    });
+    expect(await openStreams()).toBe(before + 1);
+    // Looked at here so that it is not garbage before, and its body with it.
+    expect(response.status).toBe(200);
+    gone.abort();
+    await expect.poll(openStreams).toBe(before);
+  });
+
+  it('refuses streams past MAX_STREAMS with 429, and takes another once one has gone', async () => {
+    const { key: own } = await app.account();
+    const streams = await Promise.all(Array.from({ length: 10 }, () => open(overPost(TITLES, own))));
+    const refused = await overPost(TITLES, own);
+    expect(refused.status).toBe(429);
+    expect(refused.headers.get('retry-after')).toMatch(/^[1-9]\d*$/);
+    expect(await refused.json()).toMatchObject({ errors: [{ extensions: { code: 'RATE_LIMITED' } }] });
+    await streams[0]?.close();
+    await expect
+      .poll(async () => {
+        const answer = await overPost(TITLES, own);
+        await answer.body?.cancel();
+        return answer.status;
+      })
+      .toBe(200);
+  });
+});
+
+describe('a query over an event stream', () => {
+  const app = useApp();
+
+  it('is one `next` and `complete`', async () => {
+    const { key } = await app.account({ name: 'Ada' });
+    const response = await app.fetch(`/graphql?${new URLSearchParams({ query: '{ viewer { name } }' })}`, {
+      headers: { accept: 'text/event-stream', authorization: `Bearer ${key}` },
+    });
+    const stream = readEventStream(response);
+    expect(await stream.next()).toEqual({ data: { viewer: { name: 'Ada' } } });
+    expect(await stream.event()).toMatchObject({ event: 'complete' });
+    expect(await stream.event()).toBeUndefined();
+  });
+});

@@ -1,0 +1,33 @@
+import { expect, it } from 'vitest';
+import { Campaign } from '../../fuzz/drive/campaign.ts';
+import { reportOf } from '../../fuzz/drive/report.ts';
+import { shrink } from '../../fuzz/drive/shrink.ts';
+import { openStage, STAGE_SETTINGS } from '../../fuzz/drive/stage.ts';
+import { Tally } from '../../fuzz/drive/tally.ts';
+import { publishedSchema } from '../../fuzz/fuzz.ts';
+import { useApp } from '../../support/app.ts';
+
+/** `npm run test:fuzz` tries as many as there is time for, from any seed. */
+const CASES = 200;
+const SEED = 20_261_122;
+
+const app = useApp({ settings: STAGE_SETTINGS });
+
+it('answers random operations as the contract says, whichever way they come', async () => {
+  const tally = new Tally();
+  const campaign = new Campaign(SEED, publishedSchema(), tally);
+  const stage = await openStage(app);
+  try {
+    for (let number = 0; number < CASES; number += 1) {
+      const finding = await campaign.run(stage, number);
+      if (finding !== undefined)
+        expect.fail(reportOf(await shrink(stage, finding, campaign.sent), SEED, number));
+    }
+    await tally.notePaths(app);
+  } finally {
+    await stage.close();
+  }
+  // The comparison means something only where operations take all the ways there are.
+  for (const path of ['fast_path', 'whole_answer', 'look_ahead', 'loaders', 'one_statement'])
+    expect(tally.paths.get(path) ?? 0, path).toBeGreaterThan(0);
+});

@@ -1,0 +1,55 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import type { Case } from '../../fuzz/case.ts';
+import { disagreement, type ToldAnswer } from '../../fuzz/oracle/agree.ts';
+import { caseOf, WRITTEN } from '../../fuzz/oracle/cases.ts';
+import { judge } from '../../fuzz/oracle/oracle.ts';
+import { createWorld, type World } from '../../fuzz/world.ts';
+import { useApp } from '../../support/app.ts';
+
+const STREAM = 'text/event-stream';
+const ACCEPT = { response: 'application/graphql-response+json', json: 'application/json' } as const;
+
+describe('The service answers as the contract says, which an oracle reads by itself', () => {
+  const app = useApp();
+  let world: World;
+  beforeAll(async () => {
+    world = await createWorld(app);
+  });
+
+  /** Undefined where an event stream opens. */
+  async function ask(
+    { document, variables, operationName, caller }: Case,
+    accepted: keyof typeof ACCEPT,
+    accept: string,
+  ): Promise<ToldAnswer | undefined> {
+    const headers = { 'content-type': 'application/json', accept, 'x-query-cost': '1' };
+    const response = await app.fetch('/graphql', {
+      method: 'POST',
+      headers: { ...headers, ...world.headersOf(caller) },
+      body: JSON.stringify({ query: document, variables, operationName }),
+    });
+    if (response.headers.get('content-type')?.startsWith(STREAM)) {
+      await response.body?.cancel();
+      return undefined;
+    }
+    const { data, errors, extensions } = (await response.json()) as ToldAnswer & {
+      extensions?: { cost?: ToldAnswer['cost'] };
+    };
+    return { status: response.status, accepted, data, errors, cost: extensions?.cost };
+  }
+
+  it.each(WRITTEN.map((written, index) => ({ ...written, index })))(
+    '$document',
+    async ({ index, ...written }) => {
+      const asked = caseOf(world, written);
+      const verdict = judge(world, asked);
+      const accepted = index % 2 === 0 && verdict.kind !== 'subscription' ? 'json' : 'response';
+      const accept = verdict.kind === 'subscription' ? STREAM : ACCEPT[accepted];
+      const told = await ask(asked, accepted, accept);
+      if (verdict.kind === 'mutation') await world.refresh();
+      const opens = verdict.answer === undefined && verdict.refusals.length === 0;
+      if (told === undefined) expect(opens).toBe(true);
+      else expect(disagreement(verdict, told)).toBeUndefined();
+    },
+  );
+});

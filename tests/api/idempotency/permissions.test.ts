@@ -1,0 +1,248 @@
+import { describe, expect, it } from 'vitest';
+import { createApiKey } from '../../../src/auth/api-key/store.ts';
+import type { Scope } from '../../../src/auth/scopes.ts';
+import { useApp } from '../../support/app.ts';
+import { createPost } from '../../support/content.ts';
+import { type KeyedRequest, postsNamed, type RawAnswer, send, storedFor } from '../../support/keyed.ts';
+import { freshCookie, visitor } from '../../support/session.ts';
+
+const NEW_KEY = 'createApiKey(name: "n", scopes: ["posts:read"])';
+const SECRET = /cga_\w+/;
+
+/** Ways to ask for a secret, and the variables that go with them. */
+const SECRETS: readonly [string, string, Record<string, unknown>?][] = [
+  ['plainly', `mutation { ${NEW_KEY} { key } }`],
+  ['under another name', `mutation { made: ${NEW_KEY} { shown: key apiKey { id } } }`],
+  ['in an inline fragment', `mutation { ${NEW_KEY} { ... on CreatedApiKey { key } } }`],
+  [
+    'in a fragment',
+    `mutation { ...Made } fragment Made on Mutation { ${NEW_KEY} { ...Key } } fragment Key on CreatedApiKey { key }`,
+  ],
+  [
+    'included by a variable',
+    `mutation ($yes: Boolean!) { ${NEW_KEY} { apiKey { id } key @include(if: $yes) } }`,
+    { yes: true },
+  ],
+  [
+    'not skipped by a variable',
+    `mutation ($no: Boolean = true) { ${NEW_KEY} { key @skip(if: $no) apiKey { id } } }`,
+    { no: false },
+  ],
+  ['after another field', `mutation { revokeApiKey(id: "x") ${NEW_KEY} { key } }`],
+  ['before another field', `mutation { ${NEW_KEY} { key } createPost(title: "t", body: "b") { id } }`],
+  [
+    'in one of two operations',
+    `mutation Other { revokeApiKey(id: "x") } mutation Wanted { ${NEW_KEY} { key } }`,
+  ],
+  ['twice', `mutation { a: ${NEW_KEY} { key } b: ${NEW_KEY} { key } }`],
+];
+
+describe('A stored response', () => {
+  const app = useApp();
+
+  const keyOf = async (userId: string, scopes: readonly Scope[]) =>
+    (await createApiKey(app.database.prisma, { userId, name: 'lesser', scopes })).key;
+
+  function expectForbidden(answer: RawAnswer): void {
+    expect(answer).toMatchObject({ status: 403, codes: ['FORBIDDEN'], replayed: null });
+    expect(JSON.parse(answer.text).data ?? null).toBeNull();
+    expect(answer.text).not.toMatch(SECRET);
+  }
+  const replayOf = (first: RawAnswer) => ({ status: first.status, text: first.text, replayed: 'true' });
+
+  it.each(SECRETS)(
+    'with a secret asked for %s is given to the session that made it alone',
+    async (_how, query, variables = {}) => {
+      const person = await visitor(app);
+      const request: KeyedRequest = {
+        query,
+        variables,
+        idempotencyKey: 'k',
+        ...(query.includes('Wanted') ? { operationName: 'Wanted' } : {}),
+      };
+      const first = await send(app, { ...request, cookie: person.cookie });
+      expect(first).toMatchObject({ status: 200, replayed: null });
+      expect(first.text).toMatch(SECRET);
+      const others = [
+        { key: await keyOf(person.id, ['posts:read']) },
+        { key: person.key },
+        { cookie: await freshCookie(app, person.email) },
+      ];
+      for (const credentials of others) expectForbidden(await send(app, { ...request, ...credentials }));
+      expect(await send(app, { ...request, cookie: person.cookie })).toMatchObject(replayOf(first));
+      expect(await storedFor(app, person.id)).toBe(1);
+    },
+  );
+
+  it.each([
+    ['the secret is not asked for', `mutation { ${NEW_KEY} { apiKey { name } } }`],
+    ['the secret is left out', `mutation { ${NEW_KEY} { apiKey { name } key @skip(if: true) } }`],
+    ['nothing was made', 'mutation { createApiKey(name: "", scopes: ["posts:read"]) { key } }'],
+    ['it says what has ended', 'mutation { revokeSession(id: "x") }'],
+  ])('of an operation for sessions is given to any session where %s, and to no key', async (_when, query) => {
+    const person = await visitor(app);
+    const request = { query, idempotencyKey: 'k' };
+    const first = await send(app, { ...request, cookie: person.cookie });
+    expect(first).toMatchObject({ status: 200, replayed: null });
+    expectForbidden(await send(app, { ...request, key: person.key }));
+    const cookie = await freshCookie(app, person.email);
+    expect(await send(app, { ...request, cookie })).toMatchObject(replayOf(first));
+  });
+
+  it.each<[string, string, readonly Scope[], Record<string, unknown>?]>([
+    [
+      'of its field',
+      'mutation { createPost(title: "t", body: "b") { id } }',
+      ['posts:read', 'comments:write'],
+    ],
+    [
+      'of a field in a fragment',
+      'mutation { ...F } fragment F on Mutation { createPost(title: "t", body: "b") { id } }',
+      ['posts:read'],
+    ],
+    [
+      'of its selection',
+      'mutation { createPost(title: "t", body: "b") { author { posts { id } } } }',
+      ['posts:write'],
+    ],
+    [
+      'of a selection in a fragment',
+      'mutation { createPost(title: "t", body: "b") { ...P } } fragment P on Post { comments { id } }',
+      ['posts:write'],
+    ],
+    [
+      'of a connection',
+      'mutation { createPost(title: "t", body: "b") { author { postsConnection { nodes { id } } } } }',
+      ['posts:write'],
+    ],
+    [
+      'of a selection that is included',
+      'mutation ($yes: Boolean!) { createPost(title: "t", body: "b") { id comments @include(if: $yes) { id } } }',
+      ['posts:write'],
+      { yes: true },
+    ],
+    [
+      'of a selection that is not skipped',
+      'mutation ($constructor: Boolean!) { createPost(title: "t", body: "b") { id comments @skip(if: $constructor) { id } } }',
+      ['posts:write'],
+      { constructor: false },
+    ],
+    [
+      'of a second field',
+      'mutation { createPost(title: "t", body: "b") { id } deleteComment(id: "x") }',
+      ['posts:read', 'posts:write'],
+    ],
+    [
+      'of a field behind one that failed',
+      'mutation { createPost(title: "", body: "b") { id } deleteComment(id: "x") }',
+      ['posts:read', 'posts:write'],
+    ],
+    [
+      'of the selection of a field that failed',
+      'mutation { updatePost(id: "x", title: "t") { comments { id } } }',
+      ['posts:write'],
+    ],
+  ])('is refused to a key without the scope %s, and stays', async (_whose, query, scopes, variables = {}) => {
+    const { id, key } = await app.account();
+    const request = { query, variables, idempotencyKey: 'k' };
+    const first = await send(app, { ...request, key });
+    expect(first).toMatchObject({ status: 200, replayed: null });
+    expectForbidden(await send(app, { ...request, key: await keyOf(id, scopes) }));
+    expect(await send(app, { ...request, key })).toMatchObject(replayOf(first));
+    expect(await storedFor(app, id)).toBe(1);
+  });
+
+  it('is given where the scope is only needed for what the variables leave out', async () => {
+    const { id, key } = await app.account();
+    const query =
+      'mutation ($no: Boolean = false) { createPost(title: "t", body: "b") { id comments @include(if: $no) { id } ... @include(if: $no) { author { posts { id } } } } }';
+    const request = { query, idempotencyKey: 'k' };
+    const first = await send(app, { ...request, key });
+    const lesser = await keyOf(id, ['posts:write']);
+    expect(await send(app, { ...request, key: lesser })).toMatchObject(replayOf(first));
+  });
+
+  it('with an e-mail is given to who may read that e-mail: anybody’s own, others’ with the scope', async () => {
+    const admin = await app.account({ role: 'admin' });
+    const theirs = await createPost(app, (await app.account()).key);
+    const lesser = await keyOf(admin.id, ['posts:read', 'posts:write', 'comments:write', 'users:read']);
+    const own = {
+      query: 'mutation { createPost(title: "t", body: "b") { author { email } } }',
+      idempotencyKey: 'own',
+    };
+    const ofOwn = await send(app, { ...own, key: admin.key });
+    expect(ofOwn.text).toContain(admin.email);
+    expect(await send(app, { ...own, key: lesser })).toMatchObject(replayOf(ofOwn));
+    const other = {
+      query: `mutation { createComment(postId: "${theirs}", body: "b") { post { author { email } } } }`,
+      idempotencyKey: 'other',
+    };
+    const ofOther = await send(app, { ...other, key: admin.key });
+    expect(ofOther.status).toBe(200);
+    expectForbidden(await send(app, { ...other, key: lesser }));
+    expect(await send(app, { ...other, key: admin.key })).toMatchObject(replayOf(ofOther));
+    // Refused the first time, it is refused to whoever comes, and nothing is done.
+    const refused = { ...other, idempotencyKey: 'refused' };
+    const first = await send(app, { ...refused, key: lesser });
+    expect(first).toMatchObject({ status: 403, replayed: null });
+    for (const key of [lesser, admin.key])
+      expect(await send(app, { ...refused, key })).toMatchObject(replayOf(first));
+  });
+
+  it('that is 403 is repeated to who has the scopes, and is 403 anew to who lacks them', async () => {
+    const { id, key } = await app.account();
+    const lesser = await keyOf(id, ['posts:read']);
+    const title = `refused ${id}`;
+    const request = {
+      query: `mutation { createPost(title: "${title}", body: "b") { id } }`,
+      idempotencyKey: 'k',
+    };
+    const first = await send(app, { ...request, key: lesser });
+    expectForbidden(first);
+    expectForbidden(await send(app, { ...request, key: lesser }));
+    expect(await send(app, { ...request, key })).toMatchObject(replayOf(first));
+    expect(await postsNamed(app, title)).toBe(0);
+    expect(await storedFor(app, id)).toBe(1);
+  });
+
+  it('is not given past a check to those either who waited for it', async () => {
+    const person = await visitor(app);
+    const request = { query: `mutation { ${NEW_KEY} { key } }`, idempotencyKey: 'k' };
+    const [first, ...others] = await Promise.all([
+      send(app, { ...request, cookie: person.cookie }),
+      ...Array.from({ length: 5 }, () => send(app, { ...request, key: person.key })),
+    ]);
+    // Whoever is first: the key may be, and is refused as well.
+    expect([200, 403]).toContain(first.status);
+    for (const answer of others) {
+      expect(answer).toMatchObject({ status: 403 });
+      expect(answer.text).not.toMatch(SECRET);
+    }
+  });
+
+  it('of an earlier version is given as long as it can hold no secret and no other’s e-mail', async () => {
+    const person = await visitor(app, { role: 'admin' });
+    const forget = () =>
+      app.database.prisma.$executeRawUnsafe('UPDATE idempotency_keys SET session_id = NULL, scopes = NULL');
+    const { cookie, key } = person;
+    const plain = {
+      query: 'mutation { createPost(title: "t", body: "b") { id } }',
+      idempotencyKey: 'plain',
+      key,
+    };
+    const email = {
+      query: 'mutation { createPost(title: "t", body: "b") { author { email } } }',
+      idempotencyKey: 'email',
+      key,
+    };
+    const secret = { query: `mutation { ${NEW_KEY} { key } }`, idempotencyKey: 'secret', cookie };
+    const [ofPlain, ofEmail] = [await send(app, plain), await send(app, email)];
+    expect((await send(app, secret)).status).toBe(200);
+    await forget();
+    expect(await send(app, plain)).toMatchObject(replayOf(ofPlain));
+    expect(await send(app, email)).toMatchObject(replayOf(ofEmail));
+    const lesser = await keyOf(person.id, ['posts:write']);
+    expectForbidden(await send(app, { ...email, key: lesser }));
+    expectForbidden(await send(app, secret));
+  });
+});

@@ -1,0 +1,89 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { mutate } from '../../../examples/retry.ts';
+import { useApp } from '../../support/app.ts';
+import { CREATE_POST, postsNamed } from '../../support/keyed.ts';
+
+/** What becomes of one request on its way. */
+type Mishap = 'arrives' | 'never arrives' | 'answer is lost' | 'answer breaks off' | 'proxy is busy';
+
+async function bodyOf(request: IncomingMessage): Promise<Buffer> {
+  const parts: Buffer[] = [];
+  for await (const part of request) parts.push(part as Buffer);
+  return Buffer.concat(parts);
+}
+
+describe('examples/retry.ts', () => {
+  const app = useApp();
+
+  /** A network between the client and the service on which one thing after the other goes wrong. */
+  async function unreliable(...mishaps: Mishap[]) {
+    const seen: Mishap[] = [];
+    const answer = async (request: IncomingMessage, response: ServerResponse) => {
+      const mishap = mishaps.shift() ?? 'arrives';
+      seen.push(mishap);
+      const body = await bodyOf(request);
+      if (mishap === 'never arrives') return void request.socket.destroy();
+      if (mishap === 'proxy is busy') return void response.writeHead(503, { 'retry-after': '0' }).end('busy');
+      const headers = new Headers(request.headers as Record<string, string>);
+      const { status, headers: answered, text } = await forward(headers, body);
+      if (mishap === 'answer is lost') return void request.socket.destroy();
+      response.writeHead(status, { ...answered, 'content-length': Buffer.byteLength(text) });
+      if (mishap === 'arrives') return void response.end(text);
+      response.write(text.slice(0, 10), () => request.socket.destroy());
+    };
+    const forward = async (headers: Headers, body: Buffer) => {
+      const response = await app.fetch('/graphql', { method: 'POST', headers, body: body.toString() });
+      const { status } = response;
+      return { status, headers: Object.fromEntries(response.headers), text: await response.text() };
+    };
+    const server = createServer((request, response) => void answer(request, response));
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    onTestFinished(async () => {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    });
+    return { seen, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/graphql` };
+  }
+
+  it.each<{ mishaps: Mishap[]; replayed: boolean }>([
+    { mishaps: ['arrives'], replayed: false },
+    { mishaps: ['never arrives', 'proxy is busy', 'arrives'], replayed: false },
+    { mishaps: ['answer is lost', 'arrives'], replayed: true },
+    { mishaps: ['answer breaks off', 'never arrives', 'answer is lost', 'arrives'], replayed: true },
+  ])('has it done once when a request %j', async ({ mishaps, replayed }) => {
+    const { key, id } = await app.account();
+    const { url, seen } = await unreliable(...mishaps);
+    const title = `retried ${id}`;
+    const headers = { authorization: `Bearer ${key}` };
+    const answer = await mutate(url, { query: CREATE_POST, variables: { title } }, { headers, pauseMs: 1 });
+    expect(answer).toMatchObject({ status: 200, replayed, body: { data: { createPost: { title } } } });
+    expect(seen).toEqual(mishaps);
+    expect(await postsNamed(app, title)).toBe(1);
+  });
+
+  it('does not repeat what would be refused again', async () => {
+    const { key } = await app.account({ scopes: ['posts:read'] });
+    const { url, seen } = await unreliable();
+    const headers = { authorization: `Bearer ${key}` };
+    const variables = { title: 'refused' };
+    const forbidden = await mutate(url, { query: CREATE_POST, variables }, { headers, idempotencyKey: 'k' });
+    expect(forbidden).toMatchObject({ status: 403, replayed: false });
+    const other = { query: CREATE_POST, variables: { title: 'other' } };
+    const reused = await mutate(url, other, { headers, idempotencyKey: 'k' });
+    expect(reused.status).toBe(422);
+    expect(seen).toHaveLength(2);
+  });
+
+  it('gives up in the end, and the same key finds out later', async () => {
+    const { key, id } = await app.account();
+    const { url } = await unreliable('answer is lost', 'never arrives');
+    const title = `found out ${id}`;
+    const options = { headers: { authorization: `Bearer ${key}` }, idempotencyKey: 'task 1', pauseMs: 1 };
+    const mutation = { query: CREATE_POST, variables: { title } };
+    await expect(mutate(url, mutation, { ...options, attempts: 2 })).rejects.toThrow('task 1');
+    expect(await mutate(url, mutation, options)).toMatchObject({ status: 200, replayed: true });
+    expect(await postsNamed(app, title)).toBe(1);
+  });
+});

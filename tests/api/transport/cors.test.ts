@@ -1,0 +1,131 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { useApp } from '../../support/app.ts';
+
+const NAMED = 'https://app.example.com';
+const OTHERS = [
+  'https://evil.example.com',
+  'https://app.example.com.evil.example',
+  'http://app.example.com',
+  'https://app.example.com:8443',
+  'null',
+];
+
+function corsHeaders(headers: Headers): string[] {
+  return [...headers.keys()].filter((name) => name.startsWith('access-control-'));
+}
+
+const preflight = (origin: string): RequestInit => ({
+  method: 'OPTIONS',
+  headers: {
+    origin,
+    'access-control-request-method': 'POST',
+    'access-control-request-headers': 'authorization,content-type,idempotency-key',
+  },
+});
+
+describe('CORS_ORIGINS', () => {
+  const app = useApp({ settings: { CORS_ORIGINS: `${NAMED}, https://other.example.com` } });
+  let authorization = '';
+  beforeAll(async () => {
+    authorization = `Bearer ${(await app.account()).key}`;
+  });
+  const call = (headers: Record<string, string>) =>
+    app.fetch('/graphql?query={viewer{id}}', { headers: { authorization, ...headers } });
+
+  it('lets a named origin read the answer, with credentials', async () => {
+    const { status, headers } = await call({ origin: NAMED });
+    expect(status).toBe(200);
+    expect(headers.get('access-control-allow-origin')).toBe(NAMED);
+    expect(headers.get('access-control-allow-credentials')).toBe('true');
+  });
+
+  it('exposes the headers for rate limits, request ids and idempotency', async () => {
+    const { headers } = await call({ origin: NAMED });
+    const exposed = (headers.get('access-control-expose-headers') ?? '').toLowerCase().split(/,\s*/);
+    expect(exposed).toEqual(
+      expect.arrayContaining([
+        'x-request-id',
+        'x-ratelimit-limit',
+        'x-ratelimit-remaining',
+        'x-ratelimit-reset',
+        'ratelimit',
+        'ratelimit-policy',
+        'retry-after',
+        'idempotency-replayed',
+      ]),
+    );
+  });
+
+  it('lets a named origin read a refusal too', async () => {
+    const { status, headers } = await app.fetch('/graphql', { method: 'POST', headers: { origin: NAMED } });
+    expect(status).toBe(401);
+    expect(headers.get('access-control-allow-origin')).toBe(NAMED);
+  });
+
+  it('answers the preflight of a named origin without credentials', async () => {
+    const { status, headers } = await app.fetch('/graphql', preflight(NAMED));
+    expect(status).toBe(204);
+    expect(headers.get('access-control-allow-origin')).toBe(NAMED);
+    expect(headers.get('access-control-allow-credentials')).toBe('true');
+    expect(headers.get('access-control-allow-methods')).toMatch(/\bPOST\b/);
+    expect(headers.get('access-control-allow-headers')?.toLowerCase()).toMatch(
+      /authorization.*content-type.*idempotency-key/,
+    );
+  });
+
+  it('takes no token for a preflight', async () => {
+    const remaining = async () =>
+      Number((await app.fetch('/graphql', { method: 'POST' })).headers.get('x-ratelimit-remaining'));
+    const before = await remaining();
+    for (let i = 0; i < 20; i += 1) await app.fetch('/graphql', preflight(NAMED));
+    expect(await remaining()).toBeGreaterThanOrEqual(before - 1);
+  });
+
+  it.each(OTHERS)('gives %s no CORS header at all', async (origin) => {
+    expect(corsHeaders((await call({ origin })).headers)).toEqual([]);
+    expect(corsHeaders((await app.fetch('/graphql', preflight(origin))).headers)).toEqual([]);
+  });
+
+  it('says to caches that answers differ by origin, whoever asks, on every route', async () => {
+    const names = (headers: Headers) =>
+      (headers.get('vary') ?? '')
+        .toLowerCase()
+        .split(/,\s*/)
+        .filter((name) => name === 'origin');
+    const body = JSON.stringify({ query: '{ viewer { id } }' });
+    const requests: [string, RequestInit][] = [
+      ['/graphql?query={viewer{id}}', {}],
+      ['/graphql', { method: 'POST', body, headers: { 'content-type': 'application/json', authorization } }],
+      ['/graphql', { method: 'POST' }],
+      ['/login', { method: 'POST' }],
+      ['/health/live', {}],
+      ['/oauth/jwks', {}],
+      ['/nowhere', {}],
+    ];
+    for (const [path, init] of requests)
+      for (const origin of [undefined, NAMED, ...OTHERS]) {
+        const headers = { ...(init.headers as object), ...(origin === undefined ? {} : { origin }) };
+        const answer = await app.fetch(path, { ...init, headers });
+        expect([path, origin, names(answer.headers)]).toEqual([path, origin, ['origin']]);
+      }
+    for (const origin of [NAMED, ...OTHERS])
+      expect(names((await app.fetch('/graphql', preflight(origin))).headers)).toEqual(['origin']);
+  });
+
+  it('gives a request without an origin no CORS header', async () => {
+    expect(corsHeaders((await call({})).headers)).toEqual([]);
+  });
+});
+
+describe('without CORS_ORIGINS', () => {
+  const app = useApp();
+
+  it('no origin gets a CORS header, not even the own one', async () => {
+    for (const origin of [NAMED, 'http://127.0.0.1:4000', ...OTHERS]) {
+      const answer = await app.fetch('/graphql?query={__typename}', { headers: { origin } });
+      expect(answer.status).toBe(200);
+      expect(corsHeaders(answer.headers)).toEqual([]);
+      expect(corsHeaders((await app.fetch('/graphql', preflight(origin))).headers)).toEqual([]);
+    }
+  });
+});

@@ -1,0 +1,78 @@
+import { describe, expect, it } from 'vitest';
+import { createApp } from '../../../src/app.ts';
+import { createLogger } from '../../../src/platform/log.ts';
+import { ORIGIN, useApp } from '../../support/app.ts';
+
+const BROWSER = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8';
+const DEMO_KEY = 'cga_the-key-of-the-demo';
+
+describe("GraphiQL's page", () => {
+  const app = useApp();
+  const open = (path = '/graphql', headers: Record<string, string> = {}) =>
+    app.fetch(path, { headers: { accept: BROWSER, ...headers } });
+
+  it('is served to browsers, without credentials', async () => {
+    const response = await open();
+    expect(response.status).toBe(200);
+    expect(response.headers.get('content-type')).toBe('text/html; charset=utf-8');
+    expect(await response.text()).toContain('Content Graph API');
+  });
+
+  it('is served where a query stands in the address too: GraphiQL puts it there', async () => {
+    const response = await open(`/graphql?${new URLSearchParams({ query: '{ posts { id } }' })}`);
+    expect(response.headers.get('content-type')).toBe('text/html; charset=utf-8');
+    await response.body?.cancel();
+  });
+
+  it('is not served to those who ask for data', async () => {
+    for (const accept of ['application/json', '*/*', 'application/json, text/html;q=0.1']) {
+      const response = await open('/graphql?query={__typename}', { accept });
+      expect(await response.json()).toEqual({ data: { __typename: 'Query' } });
+    }
+  });
+
+  it('is loaded once: an ETag, no "no-store", and 304 from then on', async () => {
+    const first = await open();
+    await first.body?.cancel();
+    const etag = first.headers.get('etag') ?? '';
+    expect(etag).toMatch(/^"[\w-]+"$/);
+    expect(first.headers.get('cache-control')).not.toContain('no-store');
+    const again = await open('/graphql', { 'if-none-match': etag });
+    expect(again.status).toBe(304);
+    expect(await again.text()).toBe('');
+  });
+
+  it('comes compressed to those who take it', async () => {
+    const plain = await (await open()).arrayBuffer();
+    const response = await open('/graphql', { 'accept-encoding': 'gzip, deflate, br' });
+    expect(response.headers.get('content-encoding')).toBe('gzip');
+    expect(response.headers.get('vary')).toMatch(/accept-encoding/i);
+    const stream = response.body?.pipeThrough(new DecompressionStream('gzip'));
+    expect((await new Response(stream).arrayBuffer()).byteLength).toBe(plain.byteLength);
+  });
+
+  it('holds the demo key for names of this machine alone', async () => {
+    const log = createLogger({ level: 'silent', pretty: false });
+    const demo = createApp({ config: app.config, database: app.database, log, demoKey: DEMO_KEY });
+    const page = async (origin: string) => {
+      const response = await demo.fetch(new Request(`${origin}/graphql`, { headers: { accept: BROWSER } }));
+      return response.text();
+    };
+    for (const origin of [ORIGIN, 'http://localhost:4000', 'http://[::1]:4000'])
+      expect((await page(origin)).includes(DEMO_KEY)).toBe(true);
+    // Another site's name that leads to this machine (DNS rebinding).
+    for (const origin of ['http://evil.example:4000', 'http://127.0.0.1.evil.example'])
+      expect((await page(origin)).includes(DEMO_KEY)).toBe(false);
+    await demo.close();
+  });
+});
+
+describe('GRAPHIQL=false', () => {
+  const app = useApp({ settings: { GRAPHIQL: 'false' } });
+
+  it('serves no page', async () => {
+    const response = await app.fetch('/graphql', { headers: { accept: 'text/html' } });
+    expect(response.headers.get('content-type')).toMatch(/^application\/json/);
+    expect(response.status).toBe(401);
+  });
+});

@@ -1,0 +1,147 @@
+import { describe, expect, it } from 'vitest';
+import packageJson from '../../../package.json' with { type: 'json' };
+import { statement } from '../../../src/platform/db/statement.ts';
+import { ORIGIN, useApp } from '../../support/app.ts';
+import { useCountedDatabase } from '../../support/statement-count.ts';
+import { steppedClock } from '../../support/stepped-clock.ts';
+
+describe('/health', () => {
+  const app = useApp();
+
+  it('/live says the version', async () => {
+    const response = await app.fetch('/health/live');
+    expect(response.status).toBe(200);
+    expect(await response.json()).toMatchObject({ version: packageJson.version });
+  });
+
+  it('/ready is 200 where the database answers and is migrated', async () => {
+    expect((await app.fetch('/health/ready')).status).toBe(200);
+  });
+
+  it.each(['/health/live', '/health/ready'])('%s is for GET', async (path) => {
+    expect((await app.fetch(path, { method: 'HEAD' })).status).toBe(200);
+    const response = await app.fetch(path, { method: 'POST' });
+    expect(response.status).toBe(405);
+    expect(response.headers.get('allow')).toBe('GET, HEAD');
+    expect(await response.json()).toMatchObject({ errors: [{ extensions: { code: 'BAD_REQUEST' } }] });
+  });
+
+  it('needs no credentials, takes no token and minds no bad ones', async () => {
+    const headers = { authorization: 'Bearer wrong' };
+    for (const path of ['/health/live', '/health/ready']) {
+      const response = await app.fetch(path, { headers });
+      expect(response.status).toBe(200);
+      expect(response.headers.has('x-ratelimit-remaining')).toBe(false);
+    }
+  });
+});
+
+describe('probes of /health/ready, 200 at once', () => {
+  const counted = useCountedDatabase();
+  const app = useApp({ settings: counted.settings, clock: steppedClock() });
+
+  it('cost the database one look, and none for a second after that', async () => {
+    const probe = async () => (await app.fetch('/health/ready')).status;
+    expect(await probe()).toBe(200);
+    const before = counted.completed.length;
+    const statuses = await Promise.all(Array.from({ length: 200 }, probe));
+    expect(new Set(statuses)).toEqual(new Set([200]));
+    expect(counted.completed.slice(before)).toEqual([]);
+  });
+});
+
+describe('/health/ready', () => {
+  const clock = steppedClock();
+  const app = useApp({ clock });
+
+  it('is 503 while a migration is pending, and while shutting down', async () => {
+    const rename = (from: string, to: string) =>
+      app.database.query(statement(`rename_${from}`, `ALTER TABLE "${from}" RENAME TO "${to}"`), []);
+    await rename('_prisma_migrations', 'elsewhere');
+    expect((await app.fetch('/health/ready')).status).toBe(503);
+    await rename('elsewhere', '_prisma_migrations');
+    // An answer may be a second old.
+    clock.advance(1_000);
+    expect((await app.fetch('/health/ready')).status).toBe(200);
+    app.app.announceShutdown();
+    const unready = await app.fetch('/health/ready');
+    expect(unready.status).toBe(503);
+    expect(await unready.json()).toMatchObject({
+      errors: [{ extensions: { code: 'SERVICE_UNAVAILABLE' } }],
+    });
+    expect((await app.fetch('/health/live')).status).toBe(200);
+    expect((await app.gql('{ __typename }')).status).toBe(200);
+  });
+});
+
+describe('/metrics', () => {
+  const token = 'a-token-of-24-characters';
+  const app = useApp({ settings: { METRICS_TOKEN: token } });
+  const from = (peerAddress: string, headers: Record<string, string> = {}) =>
+    app.app.fetch(new Request(`${ORIGIN}/metrics`, { headers }), { peerAddress });
+
+  it.each(['127.0.0.1', '::1', '::ffff:127.0.0.1'])('are for loopback, %s', async (address) => {
+    const response = await from(address);
+    expect(response.status).toBe(200);
+    expect(response.headers.get('content-type')).toMatch(/^text\/plain; version=/);
+    expect(await response.text()).toContain('http_requests_total');
+  });
+
+  it.each(['POST', 'PUT', 'DELETE', 'PATCH'])('are for GET, not %s', async (method) => {
+    const response = await app.fetch('/metrics', { method });
+    expect([response.status, response.headers.get('allow')]).toEqual([405, 'GET, HEAD']);
+    expect(await response.json()).toMatchObject({ errors: [{ extensions: { code: 'BAD_REQUEST' } }] });
+    expect((await app.fetch('/metrics', { method: 'HEAD' })).status).toBe(200);
+  });
+
+  it('are for bearers of METRICS_TOKEN from anywhere', async () => {
+    expect((await from('203.0.113.9', { authorization: `Bearer ${token}` })).status).toBe(200);
+  });
+
+  it.each([
+    ['nobody', {}],
+    ['a wrong token', { authorization: 'Bearer a-token-of-24-character!' }],
+    ['a shorter token', { authorization: 'Bearer a-token' }],
+    ['an empty token', { authorization: 'Bearer ' }],
+  ])('are refused to %s from elsewhere with 401', async (_who, headers) => {
+    const response = await from('203.0.113.9', headers);
+    expect(response.status).toBe(401);
+    expect(response.headers.get('www-authenticate')).toBe('Bearer');
+    expect(await response.json()).toEqual({
+      errors: [{ message: expect.any(String), extensions: { code: 'UNAUTHENTICATED' } }],
+    });
+  });
+
+  it('are refused where a proxy on this machine passes a request on', async () => {
+    expect((await from('127.0.0.1', { 'x-forwarded-for': '203.0.113.9' })).status).toBe(401);
+  });
+
+  it('count responses by path and status, and unknown paths as one', async () => {
+    await app.fetch('/nowhere/1');
+    await app.fetch('/nowhere/2');
+    const text = await (await from('127.0.0.1')).text();
+    expect(text).toMatch(/^http_requests_total\{path="other",status="404"\} 2$/m);
+    expect(text).not.toContain('nowhere');
+  });
+
+  it('count operations by kind and code', async () => {
+    const { key } = await app.account();
+    await app.gql('{ nothing }', { key });
+    await app.gql('{ viewer { id } }', { key });
+    const text = await (await from('127.0.0.1')).text();
+    expect(text).toMatch(/^graphql_operations_total\{kind="query",code="GRAPHQL_VALIDATION_FAILED"\} 1$/m);
+    expect(text).toMatch(/^graphql_operations_total\{kind="query",code=""\} 1$/m);
+  });
+});
+
+describe('/metrics without METRICS_TOKEN', () => {
+  const app = useApp();
+
+  it('are for loopback alone', async () => {
+    const from = (peerAddress: string, headers = {}) =>
+      app.app.fetch(new Request(`${ORIGIN}/metrics`, { headers }), { peerAddress });
+    expect((await from('203.0.113.9')).status).toBe(403);
+    expect((await from('203.0.113.9', { authorization: 'Bearer undefined' })).status).toBe(403);
+    expect((await from('127.0.0.1')).status).toBe(200);
+  });
+});

@@ -1,0 +1,178 @@
+import { getIntrospectionQuery, type IntrospectionOptions } from 'graphql';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { type Account, useApp } from '../../support/app.ts';
+import { dataOf, expectRefused } from '../../support/refusal.ts';
+
+const app = useApp();
+let account: Account;
+beforeAll(async () => {
+  account = await app.account();
+});
+
+const repeat = (count: number, part: (index: number) => string) =>
+  Array.from({ length: count }, (_, index) => part(index)).join(' ');
+const POST = (selection: string) => `{ posts(limit: 1) { ${selection} } }`;
+const recursive = (levels: number, list: string) =>
+  `{ __schema { types { ${`${list} { type { `.repeat(levels)} name ${'} }'.repeat(levels)} } } }`;
+const doubling = repeat(
+  25,
+  (i) =>
+    `fragment F${i + 1} on Post { a: author { posts(limit: 1) { ...F${i} } } b: author { posts(limit: 1) { ...F${i} } } }`,
+);
+/** Without a level of depth: each takes in the one before in two places. */
+const flat = repeat(25, (i) => `fragment F${i + 1} on Post { ... on Post { ...F${i} } ... { ...F${i} } }`);
+
+describe('a hostile document is refused', () => {
+  it.each([
+    ['alias overload', `{ ${repeat(300, (i) => `a${i}: __typename`)} }`, 'COMPLEXITY_LIMIT'],
+    ['alias overload, nested', POST(repeat(200, (i) => `a${i}: id`)), 'COMPLEXITY_LIMIT'],
+    ['field duplication', POST(repeat(900, () => 'id')), 'COMPLEXITY_LIMIT'],
+    ['field duplication at the root', `{ ${repeat(900, () => '__typename')} }`, 'COMPLEXITY_LIMIT'],
+    ['field duplication of objects', POST(repeat(200, () => 'author { id }')), 'COMPLEXITY_LIMIT'],
+    ['field duplication in inline fragments', POST(repeat(200, () => '... { id }')), 'COMPLEXITY_LIMIT'],
+    [
+      'field duplication through fragments',
+      `${POST(repeat(100, (i) => `...F${i}`))} ${repeat(100, (i) => `fragment F${i} on Post { id }`)}`,
+      'COMPLEXITY_LIMIT',
+    ],
+    [
+      'duplicates in what is skipped',
+      POST(`id ... @skip(if: true) { ${repeat(900, () => 'id')} }`),
+      'COMPLEXITY_LIMIT',
+    ],
+    ['duplicates of what there is not', POST(repeat(900, () => 'nowhere')), 'COMPLEXITY_LIMIT'],
+    [
+      'duplicates in a fragment that nobody spreads',
+      `{ __typename } fragment F on Post { ${repeat(900, () => 'id')} }`,
+      'COMPLEXITY_LIMIT',
+    ],
+    ['directive overload', POST(`id ${repeat(480, () => '@a')}`), 'COMPLEXITY_LIMIT'],
+    [
+      'directive overload of known ones',
+      POST(`id ${repeat(140, () => '@include(if: true)')}`),
+      'COMPLEXITY_LIMIT',
+    ],
+    [
+      'directive overload on the operation',
+      `query ${repeat(480, () => '@a')} { __typename }`,
+      'COMPLEXITY_LIMIT',
+    ],
+    [
+      'a circle of fragments',
+      `${POST('...A')} fragment A on Post { ...B } fragment B on Post { ...A }`,
+      'GRAPHQL_VALIDATION_FAILED',
+    ],
+    [
+      'a fragment in itself',
+      `${POST('...A')} fragment A on Post { id author { posts { ...A } } }`,
+      'GRAPHQL_VALIDATION_FAILED',
+    ],
+    [
+      'a circle that nobody spreads',
+      '{ __typename } fragment A on Post { ...B } fragment B on Post { ...A }',
+      'GRAPHQL_VALIDATION_FAILED',
+    ],
+    ['fragments that double', `${POST('...F25')} fragment F0 on Post { id } ${doubling}`, 'COMPLEXITY_LIMIT'],
+    [
+      'fragments that double without depth',
+      `${POST('...F25')} fragment F0 on Post { id } ${flat}`,
+      undefined,
+    ],
+    ['recursive introspection of fields', recursive(4, 'fields'), 'DEPTH_LIMIT'],
+    ['recursive introspection, as deep as goes', recursive(100, 'fields'), 'DEPTH_LIMIT'],
+    ['recursive introspection of input fields', recursive(4, 'inputFields'), 'DEPTH_LIMIT'],
+    [
+      'recursive introspection through a fragment',
+      '{ __schema { types { ...T } } } fragment T on __Type { fields { type { fields { type { fields { name } } } } } }',
+      'DEPTH_LIMIT',
+    ],
+    [
+      'recursive introspection in an invalid document',
+      `{ nowhere ${recursive(5, 'fields').slice(1)}`,
+      'DEPTH_LIMIT',
+    ],
+    [
+      'deep recursion',
+      POST(`${'author { posts(limit: 1) { '.repeat(60)} id ${'} }'.repeat(60)}`),
+      'DEPTH_LIMIT',
+    ],
+    ['deep recursion of what there is not', `${'{ a '.repeat(300)}${'}'.repeat(300)}`, 'DEPTH_LIMIT'],
+    ['deep values', `{ post(id: ${'['.repeat(900)}`, 'DEPTH_LIMIT'],
+    ['brackets that never close', '{'.repeat(100_000), 'GRAPHQL_PARSE_FAILED'],
+    ['a flood of tokens', `{ ${'id '.repeat(80_000)} }`, 'GRAPHQL_PARSE_FAILED'],
+  ])('%s', async (_name, query, code) => {
+    const { status, errors = [] } = await app.gql(query, { key: account.key });
+    const codes = errors.map(({ extensions }) => extensions.code);
+    if (code === undefined) expect([[], ['COMPLEXITY_LIMIT']]).toContainEqual(codes);
+    else {
+      expect(codes).toEqual([code]);
+      expect(status).toBe(code === 'GRAPHQL_VALIDATION_FAILED' ? 200 : 400);
+    }
+  });
+
+  it('duplicates in an operation beside the one that is named', async () => {
+    const query = `query A { __typename } query B ${POST(repeat(900, () => 'id'))}`;
+    const answer = await app.gql(query, { key: account.key, operationName: 'A' });
+    expectRefused(answer, { code: 'COMPLEXITY_LIMIT', status: 400 });
+  });
+
+  it('array batching', async () => {
+    const body = JSON.stringify(Array.from({ length: 100 }, () => ({ query: '{ __typename }' })));
+    const response = await app.fetch('/graphql', {
+      method: 'POST',
+      body,
+      headers: { 'content-type': 'application/json', authorization: `Bearer ${account.key}` },
+    });
+    expect(response.status).toBe(400);
+    expect(await response.json()).toMatchObject({ errors: [{ extensions: { code: 'BAD_REQUEST' } }] });
+  });
+});
+
+describe('huge variables', () => {
+  const ask = (query: string, variables: Record<string, unknown>) =>
+    app.gql(query, { key: account.key, variables });
+
+  it('past the limit of a body are refused', async () => {
+    const answer = await ask('{ __typename }', { pad: 'x'.repeat(300_000) });
+    expectRefused(answer, { code: 'BAD_REQUEST', status: 413 });
+  });
+
+  it('that do not fit are refused without being sent back', async () => {
+    const answer = await ask('query ($n: Int) { posts(limit: $n) { id } }', { n: 'x'.repeat(250_000) });
+    expectRefused(answer, { code: 'BAD_USER_INPUT', argument: 'n' });
+    expect(answer.errors?.[0]?.message.length).toBeLessThan(2_000);
+  });
+
+  it('are refused at the first few mistakes', async () => {
+    const tags = Array.from({ length: 50_000 }, () => 1);
+    const query = 'mutation ($tags: [String!]) { createPost(title: "t", body: "b", tags: $tags) { id } }';
+    const answer = await ask(query, { tags });
+    expect(answer.errors?.length).toBeLessThan(100);
+    expect(new Set(answer.errors?.map(({ extensions }) => extensions.code))).toEqual(
+      new Set(['BAD_USER_INPUT']),
+    );
+  });
+
+  it('that are deep do no harm', async () => {
+    const deep = `{"query":"{ __typename }","variables":{"a":${'['.repeat(100_000)}${']'.repeat(100_000)}}}`;
+    const response = await app.fetch('/graphql', {
+      method: 'POST',
+      body: deep,
+      headers: { 'content-type': 'application/json', authorization: `Bearer ${account.key}` },
+    });
+    expect(response.status).toBeLessThan(500);
+  });
+});
+
+describe('introspection as tools do it', () => {
+  const options: IntrospectionOptions[] = [
+    {},
+    { descriptions: false },
+    { specifiedByUrl: true, directiveIsRepeatable: true, schemaDescription: true },
+    { inputValueDeprecation: true, oneOf: true },
+  ];
+  it.each(options)('is allowed: %o', async (given) => {
+    const answer = await app.gql(getIntrospectionQuery(given), { key: account.key });
+    expect(dataOf(answer).__schema.types.length).toBeGreaterThan(10);
+  });
+});

@@ -1,0 +1,160 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { useApp } from '../../support/app.ts';
+import { readMetric } from '../../support/metrics.ts';
+import { type AskedOnWire, REQUESTS } from '../../support/request-table.ts';
+import { useSocket } from '../../support/socket.ts';
+
+interface Answered {
+  readonly status: number;
+  readonly headers: ReadonlyMap<string, string>;
+  readonly body: string;
+}
+
+/** What differs from one answer to the next, whichever way they come. */
+const VARYING = new Set([
+  'date',
+  'x-ratelimit-remaining',
+  'x-ratelimit-reset',
+  'ratelimit',
+  'x-request-id',
+  'content-length',
+  'transfer-encoding',
+  'set-cookie',
+]);
+const UUID = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g;
+
+/** An answer without what is of its own moment. */
+function comparable({ status, headers, body }: Answered, ownId: boolean) {
+  const kept = [...headers].filter(([name]) => !VARYING.has(name) || (ownId && name === 'x-request-id'));
+  return {
+    status,
+    headers: Object.fromEntries(kept.sort()),
+    cookies: headers.has('set-cookie'),
+    counted: headers.has('x-ratelimit-remaining'),
+    body: body.replaceAll(UUID, '<id>').replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, '<time>'),
+  };
+}
+
+describe.each([
+  { what: 'of the embedded database', settings: {} },
+  {
+    what: 'in development with CORS',
+    settings: { NODE_ENV: 'development', CORS_ORIGINS: 'https://app.example.com' },
+  },
+])('every request is answered alike by every way in, $what', ({ settings }) => {
+  const app = useApp({ settings });
+  const socket = useSocket(app);
+  const slow = useSocket(app, {
+    fastPath: { takes: () => false, answer: () => Promise.reject(new Error('closed')) },
+  });
+  let key = '';
+  let postId = '';
+  beforeAll(async () => {
+    ({ key } = await app.account({ scopes: ['posts:read', 'posts:write', 'users:read'] }));
+    const { data } = await app.gql('mutation { createPost(title: "t", body: "b", tags: ["x"]) { id } }', {
+      key,
+    });
+    postId = data.createPost.id;
+  });
+
+  const filled = (text: string) => text.replaceAll('$KEY', key).replaceAll('$POST', postId);
+
+  async function overSocket(
+    origin: string,
+    { method = 'GET', target = '/graphql', headers = [], body }: AskedOnWire,
+  ) {
+    const bytes = body === undefined ? undefined : Buffer.from(filled(body));
+    const length = bytes === undefined ? [] : [`content-length: ${bytes.length}`];
+    const head = [
+      `${method} ${filled(target)} HTTP/1.1`,
+      'host: 127.0.0.1:4000',
+      'connection: close',
+      ...headers.map(filled),
+      ...length,
+    ];
+    const connection = connect(Number(new URL(origin).port), '127.0.0.1');
+    const chunks: Buffer[] = [];
+    connection.on('data', (chunk: Buffer) => chunks.push(chunk));
+    // What has come by then is the answer, also where the service has closed on bytes that it did not read.
+    connection.on('error', () => undefined);
+    const closed = once(connection, 'close');
+    connection.write(Buffer.from(`${head.join('\r\n')}\r\n\r\n`, 'latin1'));
+    if (bytes !== undefined) connection.write(bytes);
+    await closed;
+    return parse(Buffer.concat(chunks).toString('utf8'));
+  }
+
+  function parse(text: string): Answered {
+    const end = text.indexOf('\r\n\r\n');
+    const [first = '', ...fields] = text.slice(0, end).split('\r\n');
+    const headers = new Map(
+      fields.map((field) => {
+        const [name = '', ...value] = field.split(': ');
+        return [name.toLowerCase(), value.join(': ')];
+      }),
+    );
+    headers.delete('connection');
+    const rest = text.slice(end + 4);
+    const body =
+      headers.get('transfer-encoding') === 'chunked'
+        ? rest.replaceAll(/(^|\r\n)[\da-f]+\r\n/g, '').trimEnd()
+        : rest.trimEnd();
+    return { status: Number(first.split(' ')[1]), headers, body };
+  }
+
+  async function inProcess({
+    method = 'GET',
+    target = '/graphql',
+    headers = [],
+    body,
+  }: AskedOnWire): Promise<Answered> {
+    const fields = headers.map((field): [string, string] => {
+      const [name = '', ...value] = filled(field).split(': ');
+      return [name, value.join(': ')];
+    });
+    const response = await app.fetch(filled(target), {
+      method,
+      headers: fields,
+      ...(body === undefined ? {} : { body: filled(body) }),
+    });
+    return {
+      status: response.status,
+      headers: new Map(response.headers),
+      body: (await response.text()).trimEnd(),
+    };
+  }
+
+  const twice = async (asked: AskedOnWire, send: (asked: AskedOnWire) => Promise<Answered>) => {
+    const answer = await send(asked);
+    return asked.twice ? send(asked) : answer;
+  };
+
+  it.each(REQUESTS)('$name', async (asked) => {
+    const ownId = asked.headers?.includes('x-request-id: mine') === true;
+    const fast = comparable(await twice(asked, (one) => overSocket(socket.origin, one)), ownId);
+    const throughYoga = comparable(await twice(asked, (one) => overSocket(slow.origin, one)), ownId);
+    expect(throughYoga).toEqual(fast);
+    expect(comparable(await twice(asked, inProcess), ownId)).toEqual(fast);
+  });
+
+  it('a subscription ends with its client, whichever way it came', async () => {
+    for (const { origin } of [socket, slow]) {
+      const gone = new AbortController();
+      const query = encodeURIComponent('subscription { postCreated { id } }');
+      const headers = { accept: 'text/event-stream', authorization: `Bearer ${key}` };
+      const { body } = await fetch(`${origin}/graphql?query=${query}`, { headers, signal: gone.signal });
+      const first = await body?.getReader().read();
+      expect(Buffer.from(first?.value ?? []).toString()).toMatch(/^retry: /);
+      expect(await readMetric(app, 'event_streams_open')).toBe(1);
+      gone.abort();
+      await expect.poll(() => readMetric(app, 'event_streams_open'), { timeout: 30_000 }).toBe(0);
+    }
+  });
+
+  it('has gone both ways', () => {
+    expect(socket.fastAnswers).toBeGreaterThan(50);
+    expect(slow.fastAnswers).toBe(0);
+  });
+});

@@ -1,0 +1,131 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { createApiKey } from '../../../src/auth/api-key/store.ts';
+import { SCOPES } from '../../../src/auth/scopes.ts';
+import { backgroundJobs } from '../../../src/background-jobs.ts';
+import { newId } from '../../../src/platform/uuid.ts';
+import { type TestApp, useApp } from '../../support/app.ts';
+import { createPost } from '../../support/content.ts';
+import { CREATE_POST, postsNamed, send, storedFor } from '../../support/keyed.ts';
+import { dataOf } from '../../support/refusal.ts';
+import { secondInstance } from '../../support/second-instance.ts';
+import { freshCookie, visitor } from '../../support/session.ts';
+import { clockOf } from '../../support/stepped-clock.ts';
+import { subscribe, titlesOf } from '../../support/subscriber.ts';
+
+const HOUR_MS = 3_600_000;
+const off = (hours: number) => clockOf(() => Date.now() + hours * HOUR_MS);
+const VIEWER = '{ viewer { id } }';
+
+describe('Beside instances whose clocks are 25 hours ahead and 25 hours behind (contract section 9, time)', () => {
+  const app = useApp({ settings: { CREDENTIAL_RECHECK_MS: '50' } });
+  let instances: Pick<TestApp, 'fetch'>[] = [];
+  const open = () => {
+    instances = [app, secondInstance(app, { clock: off(25) }), secondInstance(app, { clock: off(-25) })];
+  };
+  let account = { id: '', key: '' };
+  beforeAll(async () => {
+    account = await app.account();
+  });
+
+  it('a keyed mutation is done once, wherever it is sent first and again', async () => {
+    open();
+    const { id, key } = await app.account();
+    for (const [turn, first] of instances.entries()) {
+      const title = `once ${turn} ${id}`;
+      const request = { query: CREATE_POST, variables: { title }, key, idempotencyKey: title };
+      const answer = await send(first, request);
+      expect(answer).toMatchObject({ status: 200, replayed: null });
+      for (const instance of instances)
+        expect(await send(instance, request)).toMatchObject({ text: answer.text, replayed: 'true' });
+      expect(await postsNamed(app, title)).toBe(1);
+    }
+    expect(await storedFor(app, id)).toBe(instances.length);
+  });
+
+  it('an API key lasts as long as the database says, no shorter and no longer', async () => {
+    open();
+    const keyThatEnds = async (inMs: number) => {
+      const given = { userId: account.id, name: 'k', scopes: SCOPES, expiresAt: new Date(Date.now() + inMs) };
+      return (await createApiKey(app.database.prisma, given)).key;
+    };
+    const [live, dead] = [await keyThatEnds(20 * HOUR_MS), await keyThatEnds(-HOUR_MS)];
+    for (const instance of instances) {
+      expect((await send(instance, { query: VIEWER, key: live })).status).toBe(200);
+      expect((await send(instance, { query: VIEWER, key: dead })).status).toBe(401);
+    }
+  });
+
+  it('a session is good everywhere, wherever it was begun, and one past its time nowhere', async () => {
+    open();
+    const { email, id } = await visitor(app);
+    for (const begun of instances) {
+      const cookie = await freshCookie(begun, email);
+      for (const instance of instances)
+        expect((await send(instance, { query: VIEWER, cookie })).status).toBe(200);
+      const session = await app.database.prisma.session.findFirstOrThrow({
+        where: { userId: id },
+        orderBy: { id: 'desc' },
+      });
+      expect(Math.abs(session.createdAt.getTime() - Date.now())).toBeLessThan(HOUR_MS);
+      await app.database.prisma.session.updateMany({
+        where: { userId: id },
+        data: { expiresAt: new Date(Date.now() - 1_000) },
+      });
+      for (const instance of instances)
+        expect((await send(instance, { query: VIEWER, cookie })).status).toBe(401);
+    }
+  });
+
+  it('an event stream goes on while its credentials hold', async () => {
+    open();
+    const { key } = await createApiKey(app.database.prisma, {
+      userId: account.id,
+      name: 'k',
+      scopes: SCOPES,
+      expiresAt: new Date(Date.now() + 20 * HOUR_MS),
+    });
+    const streams = await Promise.all(instances.map((instance) => subscribe(instance, { key })));
+    // The credentials of each are looked up again and again meanwhile.
+    for (let n = 0; n < 20; n += 1) await createPost(app, account.key, { title: `event ${n}` });
+    const expected = Array.from({ length: 20 }, (_, n) => `event ${n}`);
+    for (const stream of streams) expect(titlesOf(await stream.until('event 19'))).toEqual(expected);
+  });
+
+  it('nothing is tidied away early: what is kept for a time has an age by the database’s clock', async () => {
+    open();
+    const { prisma } = app.database;
+    const { startId } = await subscribe(app, { key: account.key });
+    await createPost(app, account.key, { title: 'kept' });
+    const { email } = await visitor(app);
+    for (const instance of instances) await freshCookie(instance, email);
+    await prisma.revokedToken.create({ data: { jti: newId(), expiresAt: new Date(Date.now() + HOUR_MS) } });
+    const counts = () =>
+      Promise.all([
+        prisma.event.count(),
+        prisma.idempotencyKey.count(),
+        prisma.session.count({ where: { expiresAt: { gt: new Date() } } }),
+        prisma.revokedToken.count(),
+      ]);
+    const before = await counts();
+    for (const { run } of backgroundJobs(app.config, app.database)) await run();
+    expect(await counts()).toEqual(before);
+    const resumed = await subscribe(app, { key: account.key, header: startId });
+    expect(titlesOf(await resumed.until('kept'))).toEqual(['kept']);
+  });
+  it('posts and comments have the date of the database', async () => {
+    // What stands in the column by default is the database's clock; the other one here is that of the machine.
+    const date = new Date(Date.UTC(2001, 1, 3)).toISOString();
+    for (const table of ['posts', 'comments'])
+      await app.database.prisma.$executeRawUnsafe(
+        `ALTER TABLE ${table} ALTER created_at SET DEFAULT '${date}'`,
+      );
+    const { key } = account;
+    const post = 'mutation { createPost(title: "T", body: "B", tags: ["t"]) { id createdAt } }';
+    const { id, createdAt } = dataOf(await app.gql(post, { key })).createPost;
+    expect(createdAt).toBe(date);
+    const comment = 'mutation ($id: ID!) { createComment(postId: $id, body: "B") { createdAt } }';
+    expect(dataOf(await app.gql(comment, { key, variables: { id } })).createComment).toEqual({
+      createdAt: date,
+    });
+  });
+});
