@@ -31,7 +31,7 @@ export const builder = new SchemaBuilder<SchemaTypes>({
 
 builder.scalarType('DateTime', {
   description:
-    'An instant as RFC 3339 writes it, such as `2026-11-21T09:30:00.000Z`. Printed in UTC with milliseconds; input may carry any offset and digits beyond milliseconds are cut.',
+    'An instant in RFC 3339 format, such as `2026-11-21T09:30:00.000Z`. Output is in UTC with milliseconds. Input may have any offset; digits beyond milliseconds are truncated.',
   specifiedByURL: 'https://www.rfc-editor.org/rfc/rfc3339',
   serialize: (value) => value.toISOString(),
   parseValue: (value) => parseDateTime(value),
@@ -39,11 +39,10 @@ builder.scalarType('DateTime', {
 });
 
 builder.queryType({
-  description:
-    'Reads. Every operation here needs credentials; the scope that a field needs is named with it.',
+  description: 'Reads. Every operation needs credentials; each field names the scope it needs.',
 });
 builder.mutationType({
   description:
-    'Writes. The fields of one operation run one after the other in one database transaction; one that fails undoes all of it, so that where `data` is null nothing was changed.',
+    'Writes. The fields of an operation run in order in one database transaction. If one fails, all are rolled back: when `data` is null, nothing was changed.',
 });
-builder.subscriptionType({ description: 'Events as they happen, over Server-Sent Events.' });
+builder.subscriptionType({ description: 'Events in real time, over Server-Sent Events.' });

@@ -15,6 +15,10 @@ export interface TextRule {
   readonly visible?: boolean;
 }
 
+/** A rule's length in words, such as "1 to 5,000 characters". */
+export const lengthOf = ({ min, max }: TextRule): string =>
+  `${min} to ${max.toLocaleString('en')} characters`;
+
 /**
  * Returns the text unchanged where it holds to the rule. PostgreSQL stores no NUL, and UTF-8 has no lone surrogates:
  * both are refused rather than replaced. Throws BAD_USER_INPUT.

@@ -75,7 +75,7 @@ export function requireGuards(caller: Caller, { scope, session }: Guards): void 
 
 /**
  * The field options `scope` and `session` are checked before the field's resolver, and before a subscription opens. All
- * are kept for checks of whole operations.
+ * are kept for checks of whole operations. The description of a field names its scope.
  */
 class ScopePlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
   override onOutputFieldConfig(config: PothosOutputFieldConfig<Types>): PothosOutputFieldConfig<Types> {
@@ -83,7 +83,12 @@ class ScopePlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
     const given = Object.entries({ scope, session, scopeForOthers, secret }).filter(
       ([, value]) => value !== undefined,
     );
-    return { ...config, extensions: { ...config.extensions, ...Object.fromEntries(given) } };
+    const needed = scope === undefined ? [] : [`Needs the scope \`${scope}\`.`];
+    return {
+      ...config,
+      description: [...(config.description == null ? [] : [config.description]), ...needed].join(' '),
+      extensions: { ...config.extensions, ...Object.fromEntries(given) },
+    };
   }
 
   override wrapResolve(

@@ -2,6 +2,7 @@ import { Prisma, type PrismaClient } from '../../generated/prisma/client.ts';
 import { newId } from '../../platform/uuid.ts';
 import { hashPassword } from '../password.ts';
 import type { Role } from '../scopes.ts';
+import { ACCOUNT_NAME, MAX_EMAIL_LENGTH, PASSWORD } from './limits.ts';
 
 /** An account that cannot be made or found as asked. The message is for whoever asked. */
 export class AccountError extends Error {
@@ -23,15 +24,15 @@ export interface NewAccount {
 export const emailKey = (email: string): string => email.toLowerCase();
 
 const length = (text: string) => [...text].length;
+const fits = (text: string, { min, max }: typeof PASSWORD) => length(text) >= min && length(text) <= max;
 
 function check({ name, email, password }: NewAccount): void {
   const broken = [name, email, password ?? ''].some((text) => text.includes('\0') || !text.isWellFormed());
   if (broken) throw new AccountError('A text holds a NUL character or a lone surrogate.');
-  if (length(name) < 1 || length(name) > 100)
-    throw new AccountError('The name must be 1 to 100 characters long.');
-  if (!/^[^\s@]+@[^\s@]+$/.test(email) || length(email) > 254)
+  if (!fits(name, ACCOUNT_NAME)) throw new AccountError('The name must be 1 to 100 characters long.');
+  if (!/^[^\s@]+@[^\s@]+$/.test(email) || length(email) > MAX_EMAIL_LENGTH)
     throw new AccountError(`"${email}" is not an e-mail address.`);
-  if (password !== undefined && (length(password) < 12 || length(password) > 200))
+  if (password !== undefined && !fits(password, PASSWORD))
     throw new AccountError('The password must be 12 to 200 characters long.');
 }
 

@@ -7,7 +7,7 @@ import type { EdgePlan, ObjectPlan } from './plan.ts';
 /** A row as the statement's JSON gives it: columns by property, what was read ahead by response name. */
 type JsonRow = Record<string, unknown>;
 
-/** Makes the rows what resolvers expect, in place: instants are dates, connections are slices. */
+/** Makes the rows what resolvers expect, in place: columns are decoded, connections are slices. */
 export function decode(plan: EdgePlan, value: unknown, pages: ReadonlyMap<EdgePlan, Page>): unknown {
   const { edge, object } = plan;
   if (object === undefined || value === null) return value;
@@ -29,8 +29,8 @@ export function decode(plan: EdgePlan, value: unknown, pages: ReadonlyMap<EdgePl
   return slice;
 }
 
-function decodeRow({ columns, edges }: ObjectPlan, row: JsonRow, pages: ReadonlyMap<EdgePlan, Page>): void {
-  if (columns.has('createdAt')) row.createdAt = new Date(row.createdAt as number);
+function decodeRow({ codecs, edges }: ObjectPlan, row: JsonRow, pages: ReadonlyMap<EdgePlan, Page>): void {
+  for (const [property, codec] of codecs) row[property] = codec.parse(row[property]);
   for (const [name, child] of edges) {
     const key = aheadKey(name);
     if (key in row) row[key] = decode(child, row[key], pages);

@@ -10,7 +10,8 @@ import {
   type SelectionSetNode,
 } from 'graphql';
 import { maxJsonBytes, maxPropertyBytes } from '../max-json-bytes.ts';
-import type { Entity } from '../read/entity.ts';
+import { codecOf, type JsonCodec } from '../read/column.ts';
+import { columnsOf, type Entity } from '../read/entity.ts';
 import { collectFields } from './collect.ts';
 import { type Edge, isToMany } from './edge.ts';
 
@@ -19,6 +20,8 @@ export interface ObjectPlan {
   readonly entity: Entity<object>;
   /** Properties of the entity. */
   readonly columns: Set<string>;
+  /** The codecs of those that have one. */
+  readonly codecs: Map<string, JsonCodec>;
   /** The bytes that a property takes in JSON at most. */
   readonly bytes: (property: string) => number;
   /** By response name. */
@@ -127,9 +130,15 @@ function planConnection(
   if (!isObjectType(type)) return undefined;
   const plan = planObject(info, entity, type, nodeSelections(info, connection, sets));
   // Cursors are made of these, and connections are made of cursors: not by the database.
-  plan.columns.add('createdAt');
+  needColumn(plan, 'createdAt');
   plan.members = undefined;
   return plan;
+}
+
+function needColumn({ entity, columns, codecs }: ObjectPlan, property: string): void {
+  columns.add(property);
+  const codec = codecOf(columnsOf(entity)[property]);
+  if (codec !== undefined) codecs.set(property, codec);
 }
 
 /** The columns that a field's resolver starts from: also a loader's, where nothing is read ahead for the field. */
@@ -151,6 +160,7 @@ function planObject(
   const plan: ObjectPlan = {
     entity,
     columns: new Set(['id']),
+    codecs: new Map(),
     bytes: (property) => maxPropertyBytes(type, property),
     edges: new Map(),
     members: [],
@@ -184,7 +194,7 @@ function planObject(
     for (const node of nodes) {
       const field = type.getFields()[node.name.value];
       if (field === undefined) continue;
-      for (const column of columnsFor(field, known)) plan.columns.add(column);
+      for (const column of columnsFor(field, known)) needColumn(plan, column);
     }
     const member = planMember(name, nodes);
     if (member === undefined) plan.members = undefined;

@@ -3,12 +3,12 @@ import { isToMany } from './edge.ts';
 import type { EdgePlan, ObjectPlan } from './plan.ts';
 import {
   buildSql,
-  columnsOf,
   type JsonForm,
   listRows,
   type Pages,
   rowById,
   rowsToRead,
+  selectFor,
 } from './statement.ts';
 
 /** Quotes around a name, its colon and its comma. */
@@ -115,7 +115,7 @@ function leastBytesSql(roots: ReadonlyMap<string, EdgePlan>, { pages }: Pages, f
     if (edge.kind === 'row' || edge.kind === 'one') {
       if (edge.kind === 'row') parameters += 1;
       const id = edge.kind === 'row' ? `$${parameters}` : `${parent}."${edge.key}"`;
-      const row = `SELECT ${columnsOf(object)} ${rowById(edge.entity, id)}`;
+      const row = `SELECT ${selectFor(object)} ${rowById(edge.entity, id)}`;
       return `coalesce((SELECT ${rowSql(object, alias)} FROM (${row}) AS ${alias}), 0)`;
     }
     const page = pages.get(plan);

@@ -1,7 +1,7 @@
 import { getArgumentValues } from 'graphql';
 import type { Parameter } from '../../platform/db/statement.ts';
 import type { Page } from '../pagination/arguments.ts';
-import type { Entity } from '../read/entity.ts';
+import { type Entity, selectList } from '../read/entity.ts';
 import { pageClauses, pageShape, pageValues } from '../read/page-statement.ts';
 import { aheadKey, isToMany, type ToManyEdge } from './edge.ts';
 import { anyJson, columnJson, concatenation, objectPieces, type Piece } from './json-text.ts';
@@ -43,7 +43,7 @@ export function listRows(
 ): ListRows {
   const { edge, object } = plan;
   const parentId = edge.list.parent === undefined ? undefined : `${parent}."id"`;
-  const rows = `SELECT ${columnsOf(object)} ${pageClauses(edge.list, rowsToRead(plan, page), parentId, firstParameter)}`;
+  const rows = `SELECT ${selectFor(object)} ${pageClauses(edge.list, rowsToRead(plan, page), parentId, firstParameter)}`;
   if (edge.kind !== 'connection' || object.edges.size === 0) return { from: rows, perRow: (shown) => shown };
   return {
     from: `SELECT p.*, row_number() OVER () AS "${ROW_NUMBER}" FROM (${rows}) AS p`,
@@ -83,12 +83,11 @@ export function pageParameters({ pages }: Pages): Parameter[] {
   return [...pages].flatMap(([plan, page]) => pageValues(rowsToRead(plan, page)));
 }
 
-/** The properties that the JSON of a row, or what hangs on it, is made of. */
-export function columnsOf({ entity, columns, edges }: ObjectPlan): string {
+/** The select list of what the JSON of a row, or what hangs on it, is made of. */
+export function selectFor({ entity, columns, edges }: ObjectPlan): string {
   const needed = new Set(columns);
   for (const { edge } of edges.values()) if (edge.kind === 'one') needed.add(edge.key);
-  const known: Readonly<Record<string, string>> = entity.columns;
-  return [...needed].map((property) => `t.${known[property]} AS "${property}"`).join(', ');
+  return selectList(entity, needed);
 }
 
 export const rowById = ({ source }: Entity<object>, id: string) =>
@@ -99,11 +98,6 @@ export type JsonForm = 'ahead' | 'whole';
 
 /** A name in the JSON, and its value. */
 type Member = readonly [name: string, value: readonly Piece[]];
-
-/** For resolvers an instant is a number, which costs less to write and to read than a date. */
-const milliseconds = (value: string): Piece[] => [
-  { sql: `(extract(epoch FROM ${value}) * 1000)::bigint::text` },
-];
 
 /**
  * The SQL that reads root fields and all that their plans hold as one JSON text, compact and on one line. Rows are
@@ -122,10 +116,11 @@ export function buildSql(roots: ReadonlyMap<string, EdgePlan>, { pages }: Pages,
     return first;
   };
 
-  function aheadMembers({ columns, edges }: ObjectPlan, alias: string): Member[] {
+  function aheadMembers({ columns, codecs, edges }: ObjectPlan, alias: string): Member[] {
     const members = [...columns].map((property): Member => {
       const value = `${alias}."${property}"`;
-      return [property, property === 'createdAt' ? milliseconds(value) : anyJson(value)];
+      const codec = codecs.get(property);
+      return [property, codec === undefined ? anyJson(value) : [{ sql: codec.sql(value) }]];
     });
     for (const [name, child] of edges) {
       const value = edgePieces(child, alias);
@@ -158,7 +153,7 @@ export function buildSql(roots: ReadonlyMap<string, EdgePlan>, { pages }: Pages,
       // The id of a root row comes before the parameters of what hangs on it.
       if (edge.kind === 'row') parameters += 1;
       const id = edge.kind === 'row' ? `$${parameters}` : `${parent}."${edge.key}"`;
-      const row = `SELECT ${columnsOf(object)} ${rowById(edge.entity, id)}`;
+      const row = `SELECT ${selectFor(object)} ${rowById(edge.entity, id)}`;
       const sql = `coalesce((SELECT ${rowJson(object, alias)} FROM (${row}) AS ${alias}), 'null')`;
       return [{ sql }];
     }

@@ -9,19 +9,21 @@ type ArgumentBuilder = ArgBuilder<PothosSchemaTypes.ExtendDefaultTypes<SchemaTyp
 /** How many items to return at most. */
 export const limitArgument = (arg: ArgumentBuilder) =>
   arg.int({
-    description: `How many items to return at most: 0 to ${MAX_LIMIT}, ${DEFAULT_LIMIT} where absent or null.`,
+    description: `The maximum number of items to return: 0 to ${MAX_LIMIT}, ${DEFAULT_LIMIT} if absent or null.`,
   });
 
 export const offsetArgument = (arg: ArgumentBuilder) =>
   arg.int({
-    description: `How many items to skip: 0 to ${MAX_OFFSET}. Unstable while others insert; prefer a connection for long lists.`,
+    description: `How many items to skip: 0 to ${MAX_OFFSET}. Unstable while items are inserted; prefer a connection for long lists.`,
   });
 
 /** The arguments of every connection. */
 export const connectionArguments = (arg: ArgumentBuilder) => ({
   limit: limitArgument(arg),
-  first: arg.int({ description: 'Relay’s name for `limit`; give one of them.' }),
-  after: arg.string({ description: 'A cursor: only items after it are returned. Null is the beginning.' }),
+  first: arg.int({ description: 'Relay’s name for `limit`. Give only one of the two.' }),
+  after: arg.string({
+    description: 'A cursor: only items after it are returned. Null starts at the beginning.',
+  }),
 });
 
 /** So many items that are passed over cost as much as one field of an item that is read. */
@@ -52,11 +54,11 @@ export function listCost({
 const COUNTED = { field: 1, multiplier: 1 };
 
 const PageInfo = builder.objectRef<Slice<Position>>('PageInfo').implement({
-  description: 'Where a page of a connection lies.',
+  description: 'The position of a page in a connection.',
   fields: (t) => ({
     hasNextPage: t.exposeBoolean('hasNextPage', { description: 'Whether there are items after this page.' }),
     hasPreviousPage: t.exposeBoolean('hasPreviousPage', {
-      description: 'True exactly when `after` was given.',
+      description: 'True if and only if `after` was given.',
     }),
     startCursor: t.string({
       nullable: true,
@@ -65,7 +67,7 @@ const PageInfo = builder.objectRef<Slice<Position>>('PageInfo').implement({
     }),
     endCursor: t.string({
       nullable: true,
-      description: 'The cursor of the last item, to go on from with `after`; null on an empty page.',
+      description: 'The cursor of the last item, for `after`; null on an empty page.',
       resolve: ({ rows }) => {
         const last = rows.at(-1);
         return last === undefined ? null : encodeCursor(last);
@@ -80,17 +82,17 @@ export function connectionOf<Row extends Position>(
   node: OutputRef<string | Row>,
 ): ObjectRef<PothosSchemaTypes.ExtendDefaultTypes<SchemaTypes>, Slice<Row>> {
   const edge = builder.objectRef<Row>(`${name}Edge`).implement({
-    description: `A ${name} and its place in a connection.`,
+    description: `A ${name} and its position in a connection.`,
     fields: (t) => ({
       cursor: t.string({
-        description: 'An opaque place in the order of the list, good for as long as the list exists.',
+        description: 'An opaque position in the list. It stays valid for as long as the list exists.',
         resolve: encodeCursor,
       }),
       node: t.field({ type: node, description: `The ${name}.`, resolve: (row) => row as never }),
     }),
   });
   return builder.objectRef<Slice<Row>>(`${name}Connection`).implement({
-    description: `A page of a list of type ${name}, stable while others insert and delete.`,
+    description: `A page of a list of ${name} items, stable while items are inserted and deleted.`,
     fields: (t) => ({
       edges: t.field({
         type: [edge],
@@ -101,10 +103,14 @@ export function connectionOf<Row extends Position>(
       nodes: t.field({
         type: [node],
         complexity: COUNTED,
-        description: 'The items alone.',
+        description: 'The items without cursors.',
         resolve: ({ rows }) => [...rows] as never,
       }),
-      pageInfo: t.field({ type: PageInfo, description: 'Where this page lies.', resolve: (slice) => slice }),
+      pageInfo: t.field({
+        type: PageInfo,
+        description: 'The position of this page.',
+        resolve: (slice) => slice,
+      }),
     }),
   });
 }

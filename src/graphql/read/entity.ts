@@ -1,3 +1,5 @@
+import { type ColumnOf, columnName, type InstantColumn } from './column.ts';
+
 /** Where the rows of a list come from, and the columns of their order. The row's table goes under the alias `t`. */
 export interface Source {
   readonly from: string;
@@ -9,7 +11,7 @@ export interface Source {
 export interface Entity<Row extends object> {
   readonly name: string;
   /** Row property → column of the table. */
-  readonly columns: Readonly<Record<keyof Row & string, string>>;
+  readonly columns: { readonly [Property in keyof Row & string]: ColumnOf<Row[Property]> };
   readonly source: Source;
   /** Properties that can be long. */
   readonly texts?: readonly string[];
@@ -30,9 +32,15 @@ export interface ListEdge<Row extends object> {
   readonly order: 'newest-first' | 'oldest-first';
 }
 
-/** The select list that returns a row of the entity. */
-export function selectList<Row extends object>({ columns }: Entity<Row>): string {
-  return Object.entries<string>(columns)
-    .map(([property, column]) => `t.${column} AS "${property}"`)
+/** The columns of an entity by property, for those who do not know its rows. */
+export function columnsOf({ columns }: Entity<object>): Readonly<Record<string, string | InstantColumn>> {
+  return columns;
+}
+
+/** The select list that returns these properties of a row of the entity; all of them unless told otherwise. */
+export function selectList(entity: Entity<object>, properties?: Iterable<string>): string {
+  const columns = columnsOf(entity);
+  return [...(properties ?? Object.keys(columns))]
+    .map((property) => `t.${columnName(columns[property] ?? property)} AS "${property}"`)
     .join(', ');
 }

@@ -1,5 +1,6 @@
 import type { GraphQLResolveInfo } from 'graphql';
 import type { Context } from '../context.ts';
+import { notFound } from '../errors.ts';
 import type { Page } from '../pagination/arguments.ts';
 import { widthOf } from '../width.ts';
 import type { Entity, ListEdge } from './entity.ts';
@@ -14,6 +15,14 @@ export function loadByIds<Row extends { readonly id: string }>(
   ids: readonly string[],
 ): Promise<readonly (Row | undefined)[]> {
   return inRound(context, entity, ids, (all) => readByIds(context.db, entity, all));
+}
+
+/** The `load` of an entity's object type. An id that names no row is NOT_FOUND; `what` says of what. */
+export function loaderOf<Row extends { readonly id: string }>(entity: Entity<Row>, what: string) {
+  return async (ids: string[], context: Context): Promise<(Row | Error)[]> => {
+    const rows = await loadByIds(context, entity, ids);
+    return rows.map((row) => row ?? notFound(what));
+  };
 }
 
 /** What loaders read of a list: the same page for each of the parents, each at its parent's place. */

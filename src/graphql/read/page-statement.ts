@@ -153,8 +153,7 @@ export function pagesStatement<Row extends object>(
       offset: page.offset > 0 ? 'k.skipped' : undefined,
       after: page.after && '(k.after_at, k.after_id)',
     });
-    const known: Readonly<Record<string, string>> = edge.entity.columns;
-    const selected = columns.map((column) => `t.${known[column]} AS "${column}"`).join(', ');
+    const selected = selectList(edge.entity, columns);
     return `SELECT k.n AS "${PAGE_NUMBER}", r.*
 FROM unnest($1::uuid[], $2::int[], $3::int[], $4::timestamptz[], $5::uuid[]) WITH ORDINALITY AS k(id, size, skipped, after_at, after_id, n)
 CROSS JOIN LATERAL (SELECT ${selected} ${clauses}) AS r

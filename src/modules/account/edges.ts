@@ -49,7 +49,7 @@ builder.objectFields(User, (t) => ({
     session: true,
     type: ApiKey,
     description:
-      'The API keys of the account that are not revoked, the newest first, at most 100. For the viewer’s own account in a session; otherwise FORBIDDEN.',
+      'The account’s API keys that are not revoked, newest first, at most 100. Only for your own account, in a session; otherwise FORBIDDEN.',
     resolve: (user, _args, context) => own(user, context),
     load: (ids: string[], context: Context) => ofAccounts(KEYS, ids, context),
   }),
@@ -57,7 +57,7 @@ builder.objectFields(User, (t) => ({
     session: true,
     type: Session,
     description:
-      'The sessions of the account that have not ended, the one used last first, at most 100. For the viewer’s own account in a session; otherwise FORBIDDEN.',
+      'The account’s active sessions, most recently used first, at most 100. Only for your own account, in a session; otherwise FORBIDDEN.',
     resolve: (user, _args, context) => own(user, context),
     load: (ids: string[], context: Context) => ofAccounts(SESSIONS, ids, context),
   }),
@@ -65,7 +65,7 @@ builder.objectFields(User, (t) => ({
     session: true,
     type: OAuthGrant,
     description:
-      'What the account has allowed OAuth clients, the newest first, at most 100. For the viewer’s own account in a session; otherwise FORBIDDEN.',
+      'The account’s grants to OAuth clients, newest first, at most 100. Only for your own account, in a session; otherwise FORBIDDEN.',
     resolve: (user, _args, context) => own(user, context),
     load: (ids: string[], context: Context) => ofAccounts(GRANTS, ids, context),
   }),

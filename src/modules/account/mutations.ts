@@ -1,20 +1,22 @@
+import { PASSWORD } from '../../auth/account/limits.ts';
 import { builder } from '../../graphql/builder.ts';
 import { principalOf, unitOfWorkOf } from '../../graphql/context.ts';
-import { parseId } from '../../graphql/input.ts';
+import { lengthOf, parseId } from '../../graphql/input.ts';
 import { ownAccount } from './locks.ts';
+import { KEY_NAME } from './rules.ts';
 import { changePassword, endApiKey, endGrant, endSession, makeApiKey } from './service.ts';
 import { ApiKey, type ApiKeyRow } from './type.ts';
 
 const CreatedApiKey = builder
   .objectRef<{ readonly key: string; readonly apiKey: ApiKeyRow }>('CreatedApiKey')
   .implement({
-    description: 'A key that has just been made.',
+    description: 'A newly created API key.',
     fields: (t) => ({
       key: t.exposeString('key', {
         secret: true,
-        description: 'The key itself. It is shown this once: only a hash of it is kept.',
+        description: 'The key itself. It is shown only once; only its hash is stored.',
       }),
-      apiKey: t.expose('apiKey', { type: ApiKey, description: 'What is kept of the key.' }),
+      apiKey: t.expose('apiKey', { type: ApiKey, description: 'The key’s stored record.' }),
     }),
   });
 
@@ -24,17 +26,17 @@ builder.mutationFields((t) => ({
     locks: ownAccount,
     type: CreatedApiKey,
     description:
-      'Makes an API key for the viewer’s account, which may have 100 that are neither revoked nor expired: the next is BAD_USER_INPUT. Needs a session; otherwise FORBIDDEN.',
+      'Creates an API key for the viewer’s account. An account can have at most 100 keys that are neither revoked nor expired; another one is BAD_USER_INPUT. Needs a session; otherwise FORBIDDEN.',
     args: {
-      name: t.arg.string({ required: true, description: 'What it is for, 1 to 100 characters.' }),
+      name: t.arg.string({ required: true, description: `What the key is for, ${lengthOf(KEY_NAME)}.` }),
       scopes: t.arg.stringList({
         required: true,
         description:
-          'What it allows: `posts:read`, `posts:write`, `comments:write`, `users:read` and, for admins, `users:email`. FORBIDDEN where the account cannot hold one.',
+          'The key’s scopes: `posts:read`, `posts:write`, `comments:write`, `users:read` and, for admins, `users:email`. FORBIDDEN if the account cannot hold one of them.',
       }),
       expiresAt: t.arg({
         type: 'DateTime',
-        description: 'When it ends by itself. Without it, it is valid until revoked.',
+        description: 'When the key expires. If absent, it is valid until revoked.',
       }),
     },
     resolve: (_root, args, context) => {
@@ -46,7 +48,7 @@ builder.mutationFields((t) => ({
     session: true,
     locks: ownAccount,
     description:
-      'Ends an API key of the viewer’s account for good. True where it was there, false where it was not (any more). Needs a session; otherwise FORBIDDEN.',
+      'Revokes an API key of the viewer’s account permanently. True if the key existed, false if it did not. Needs a session; otherwise FORBIDDEN.',
     args: { id: t.arg.id({ required: true, description: 'The id of the key, not the key itself.' }) },
     resolve: (_root, { id }, context) => {
       const principal = principalOf(context);
@@ -57,7 +59,7 @@ builder.mutationFields((t) => ({
     session: true,
     locks: ownAccount,
     description:
-      'Ends a session of the viewer’s account, this one included. True where it was there, false where it was not (any more). Needs a session; otherwise FORBIDDEN.',
+      'Ends a session of the viewer’s account, which may be the current one. True if the session existed, false if it did not. Needs a session; otherwise FORBIDDEN.',
     args: { id: t.arg.id({ required: true, description: 'The id of the session.' }) },
     resolve: (_root, { id }, context) => {
       const principal = principalOf(context);
@@ -68,7 +70,7 @@ builder.mutationFields((t) => ({
     session: true,
     locks: ownAccount,
     description:
-      'Takes back what the viewer’s account has allowed an OAuth client, with every token that the client holds for it. True where it was there, false where it was not (any more). Needs a session; otherwise FORBIDDEN.',
+      'Revokes a grant of the viewer’s account to an OAuth client, and every token issued under it. True if the grant existed, false if it did not. Needs a session; otherwise FORBIDDEN.',
     args: { id: t.arg.id({ required: true, description: 'The id of the grant.' }) },
     resolve: (_root, { id }, context) => {
       const principal = principalOf(context);
@@ -79,10 +81,10 @@ builder.mutationFields((t) => ({
     session: true,
     locks: ownAccount,
     description:
-      'Changes the password of the viewer’s account and ends its other sessions. True, always: a wrong current password is BAD_USER_INPUT and counts as a failed login. Needs a session; otherwise FORBIDDEN.',
+      'Changes the password of the viewer’s account and ends its other sessions. Always true: a wrong current password is BAD_USER_INPUT and counts as a failed login. Needs a session; otherwise FORBIDDEN.',
     args: {
-      currentPassword: t.arg.string({ required: true, description: 'The password as it is now.' }),
-      newPassword: t.arg.string({ required: true, description: '12 to 200 characters.' }),
+      currentPassword: t.arg.string({ required: true, description: 'The current password.' }),
+      newPassword: t.arg.string({ required: true, description: `${lengthOf(PASSWORD)}.` }),
     },
     resolve: async (_root, { currentPassword, newPassword }, context) => {
       const principal = principalOf(context);

@@ -1,10 +1,10 @@
+import { PASSWORD } from '../../auth/account/limits.ts';
 import type { Principal } from '../../auth/principal.ts';
 import { isScope, type Scope, scopesOfRole } from '../../auth/scopes.ts';
 import { badInput, forbidden } from '../../graphql/errors.ts';
 import { checkText } from '../../graphql/input.ts';
 
-const KEY_NAME = { min: 1, max: 100, visible: true };
-const PASSWORD = { min: 12, max: 200 };
+export const KEY_NAME = { min: 1, max: 100, visible: true };
 
 export const checkKeyName = (name: string): string => checkText('name', name, KEY_NAME);
 export const checkNewPassword = (password: string): string => checkText('newPassword', password, PASSWORD);

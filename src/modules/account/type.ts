@@ -35,39 +35,39 @@ export interface OAuthGrantRow {
 }
 
 export const ApiKey = builder.objectRef<ApiKeyRow>('ApiKey').implement({
-  description: 'A key that an application calls with in the name of its account. Visible to its owner alone.',
+  description: 'A key with which an application acts for its account. Visible only to its owner.',
   fields: (t) => ({
     id: t.exposeID('id', { description: 'A UUIDv7 that never changes. It is not the key.' }),
-    name: t.exposeString('name', { description: 'What the key is for, in its owner’s words.' }),
+    name: t.exposeString('name', { description: 'What the key is for, as its owner named it.' }),
     prefix: t.exposeString('prefix', {
-      description: 'The first characters of the key, enough to recognise it by. The rest is not kept.',
+      description: 'The first characters of the key, enough to recognise it. The rest is not stored.',
     }),
     scopes: t.exposeStringList('scopes', {
-      description: 'What the key allows, as far as its account is allowed it.',
+      description: 'The scopes of the key. They never exceed what the account may do.',
     }),
-    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When the key was made.' }),
+    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When the key was created.' }),
     lastUsedAt: t.expose('lastUsedAt', {
       type: 'DateTime',
       nullable: true,
-      description: 'When the key was last used, to the minute; null where it never was.',
+      description: 'When the key was last used, to the minute; null if never.',
     }),
     expiresAt: t.expose('expiresAt', {
       type: 'DateTime',
       nullable: true,
-      description: 'When the key ends by itself; null where it is valid until it is revoked.',
+      description: 'When the key expires; null if it is valid until revoked.',
     }),
   }),
 });
 
 export const Session = builder.objectRef<SessionRow>('Session').implement({
-  description: 'A login that lasts. Visible to its owner alone.',
+  description: 'A browser’s login. Visible only to its owner.',
   fields: (t) => ({
-    id: t.exposeID('id', { description: 'A UUIDv7 that never changes. It is not what the cookie holds.' }),
+    id: t.exposeID('id', { description: 'A UUIDv7 that never changes. It is not the value of the cookie.' }),
     userAgent: t.exposeString('userAgent', {
       nullable: true,
-      description: 'What the browser called itself at login; null where it did not.',
+      description: 'The User-Agent header of the login; null if there was none.',
     }),
-    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When it was logged in.' }),
+    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When the login happened.' }),
     lastSeenAt: t.expose('lastSeenAt', {
       type: 'DateTime',
       description: 'When the session was last used, to the minute.',
@@ -75,30 +75,29 @@ export const Session = builder.objectRef<SessionRow>('Session').implement({
     expiresAt: t.expose('expiresAt', {
       type: 'DateTime',
       description:
-        'When the session ends unless it is used before: seven days after its last use, thirty days after login at the latest.',
+        'When the session expires if it is not used again: seven days after its last use, and no later than thirty days after login.',
     }),
     current: t.boolean({
-      description: 'Whether this is the session that asks.',
+      description: 'Whether this is the session of this request.',
       resolve: ({ id }, _args, context) => principalOf(context).credentialId === id,
     }),
   }),
 });
 
 export const OAuthGrant = builder.objectRef<OAuthGrantRow>('OAuthGrant').implement({
-  description: 'What an account has allowed an OAuth client. Visible to its owner alone.',
+  description: 'An account’s permission for an OAuth client. Visible only to its owner.',
   fields: (t) => ({
     id: t.exposeID('id', { description: 'A UUIDv7 that never changes.' }),
     clientId: t.exposeID('clientId', { description: 'The `client_id` of the client.' }),
-    clientName: t.exposeString('clientName', { description: 'What the client is called.' }),
+    clientName: t.exposeString('clientName', { description: 'The client’s name.' }),
     scopes: t.exposeStringList('scopes', {
-      description: 'What the client may do at most, as far as the account may do it.',
+      description: 'The scopes granted. They never exceed what the account may do.',
     }),
-    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When it was first allowed.' }),
+    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When the grant was first given.' }),
     lastUsedAt: t.expose('lastUsedAt', {
       type: 'DateTime',
       nullable: true,
-      description:
-        'When the client last called in the name of the account, to the minute; null where it never did.',
+      description: 'When the client last acted for the account, to the minute; null if never.',
     }),
   }),
 });

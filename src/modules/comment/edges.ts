@@ -1,15 +1,7 @@
 import { builder } from '../../graphql/builder.ts';
-import { connectionPage, listPage } from '../../graphql/pagination/arguments.ts';
-import {
-  connectionArguments,
-  connectionOf,
-  limitArgument,
-  listCost,
-  offsetArgument,
-} from '../../graphql/pagination/fields.ts';
-import { loadSlices } from '../../graphql/pagination/slice.ts';
+import { connectionOf } from '../../graphql/pagination/fields.ts';
+import { childConnection, childList } from '../../graphql/pagination/list-fields.ts';
 import type { ListEdge } from '../../graphql/read/entity.ts';
-import { loadPages } from '../../graphql/read/loads.ts';
 import { Post } from '../post/type.ts';
 import { Comment, type CommentRow, commentEntity } from './type.ts';
 
@@ -23,28 +15,16 @@ const commentsOfPost: ListEdge<CommentRow> = {
 const CommentConnection = connectionOf('Comment', Comment);
 
 builder.objectFields(Post, (t) => ({
-  comments: t.loadableList({
+  comments: childList(t, {
     type: Comment,
-    edge: { kind: 'many', list: commentsOfPost, page: listPage },
-    byPath: true,
+    list: commentsOfPost,
     scope: 'posts:read',
-    complexity: listCost,
-    description: 'The comments on the post, the oldest first. Needs the scope `posts:read`.',
-    args: { limit: limitArgument(t.arg), offset: offsetArgument(t.arg) },
-    resolve: (post) => post.id,
-    load: async (ids: string[], context, args, info) =>
-      loadPages(context, commentsOfPost, ids, listPage(args), info),
+    description: 'The comments on the post, oldest first.',
   }),
-  commentsConnection: t.loadable({
+  commentsConnection: childConnection(t, {
     type: CommentConnection,
-    edge: { kind: 'connection', list: commentsOfPost, page: connectionPage },
-    byPath: true,
+    list: commentsOfPost,
     scope: 'posts:read',
-    complexity: listCost,
-    description: 'The comments on the post page by page, the oldest first. Needs the scope `posts:read`.',
-    args: connectionArguments(t.arg),
-    resolve: (post) => post.id,
-    load: async (ids: string[], context, args, info) =>
-      loadSlices(context, commentsOfPost, ids, connectionPage(args), info),
+    description: 'The comments on the post as a connection, oldest first.',
   }),
 }));

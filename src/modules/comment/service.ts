@@ -1,13 +1,11 @@
 import type { Principal } from '../../auth/principal.ts';
 import { forbidden, notFound } from '../../graphql/errors.ts';
-import { checkText } from '../../graphql/input.ts';
 import { statement } from '../../platform/db/statement.ts';
 import type { UnitOfWork } from '../../platform/db/unit-of-work.ts';
 import { newId } from '../../platform/uuid.ts';
 import { mayDeleteComment } from './policy.ts';
+import { checkBody } from './rules.ts';
 import type { CommentRow } from './type.ts';
-
-const BODY = { min: 1, max: 5_000 };
 
 /**
  * Keeps the post until the unit of work ends, with the lock that counting its comments takes of it anyway. A weaker one
@@ -38,7 +36,7 @@ export async function createComment(
   postId: string | undefined,
   body: string,
 ): Promise<CommentRow> {
-  checkText('body', body, BODY);
+  checkBody(body);
   const post = postId === undefined ? undefined : (await work.query(HOLD_POST, [postId]))[0];
   if (post === undefined) throw notFound('post');
   const comment = { id: newId(), body, postId: post.id, authorId: principal.userId };

@@ -1,14 +1,7 @@
 import { builder } from '../../graphql/builder.ts';
-import { connectionPage, listPage } from '../../graphql/pagination/arguments.ts';
-import {
-  connectionArguments,
-  connectionOf,
-  limitArgument,
-  listCost,
-} from '../../graphql/pagination/fields.ts';
-import { loadSlices } from '../../graphql/pagination/slice.ts';
+import { connectionOf } from '../../graphql/pagination/fields.ts';
+import { childConnection, childList } from '../../graphql/pagination/list-fields.ts';
 import type { ListEdge } from '../../graphql/read/entity.ts';
-import { loadPages } from '../../graphql/read/loads.ts';
 import { User } from '../user/type.ts';
 import { Post, type PostRow, postEntity } from './type.ts';
 
@@ -22,28 +15,17 @@ const postsOfUser: ListEdge<PostRow> = {
 export const PostConnection = connectionOf('Post', Post);
 
 builder.objectFields(User, (t) => ({
-  posts: t.loadableList({
+  posts: childList(t, {
     type: Post,
-    edge: { kind: 'many', list: postsOfUser, page: listPage },
-    byPath: true,
+    list: postsOfUser,
+    offset: false,
     scope: 'posts:read',
-    complexity: listCost,
-    description: 'The posts of the user, the newest first. Needs the scope `posts:read`.',
-    args: { limit: limitArgument(t.arg) },
-    resolve: (user) => user.id,
-    load: async (ids: string[], context, args, info) =>
-      loadPages(context, postsOfUser, ids, listPage(args), info),
+    description: 'The user’s posts, newest first.',
   }),
-  postsConnection: t.loadable({
+  postsConnection: childConnection(t, {
     type: PostConnection,
-    edge: { kind: 'connection', list: postsOfUser, page: connectionPage },
-    byPath: true,
+    list: postsOfUser,
     scope: 'posts:read',
-    complexity: listCost,
-    description: 'The posts of the user page by page, the newest first. Needs the scope `posts:read`.',
-    args: connectionArguments(t.arg),
-    resolve: (user) => user.id,
-    load: async (ids: string[], context, args, info) =>
-      loadSlices(context, postsOfUser, ids, connectionPage(args), info),
+    description: 'The user’s posts as a connection, newest first.',
   }),
 }));

@@ -1,13 +1,12 @@
 import { builder } from '../../graphql/builder.ts';
 import { type Context, principalOf, unitOfWorkOf } from '../../graphql/context.ts';
-import { parseId } from '../../graphql/input.ts';
+import { lengthOf, parseId } from '../../graphql/input.ts';
 import { postToChange, postToDelete } from './locks.ts';
+import { BODY, MAX_TAGS, TAG, TITLE } from './rules.ts';
 import { createPost, deletePost, updatePost } from './service.ts';
 import { Post, type PostRow } from './type.ts';
 
-const TITLE = '1 to 200 characters, with something other than white space among them.';
-const BODY = '1 to 50,000 characters.';
-const TAGS = 'At most 10 tags of 1 to 50 characters each, none twice.';
+const TAGS = `At most ${MAX_TAGS} tags of ${lengthOf(TAG)} each, without duplicates.`;
 
 interface CreateArguments {
   readonly title: string;
@@ -24,11 +23,13 @@ builder.mutationFields((t) => ({
     type: Post,
     scope: 'posts:write',
     oneStatement: (args, context) => create(args as unknown as CreateArguments, context),
-    description:
-      'Creates a post of the caller’s and announces it to `postCreated`. Needs the scope `posts:write`.',
+    description: 'Creates a post by the caller and publishes it to `postCreated`.',
     args: {
-      title: t.arg.string({ required: true, description: TITLE }),
-      body: t.arg.string({ required: true, description: BODY }),
+      title: t.arg.string({
+        required: true,
+        description: `${lengthOf(TITLE)}, not all of them white space.`,
+      }),
+      body: t.arg.string({ required: true, description: `${lengthOf(BODY)}.` }),
       tags: t.arg.stringList({ description: `${TAGS} None where absent.` }),
     },
     resolve: (_root, args, context) => create(args, context),
@@ -38,11 +39,11 @@ builder.mutationFields((t) => ({
     scope: 'posts:write',
     locks: ({ id }) => [postToChange(parseId(String(id)))],
     description:
-      'Changes what is given of a post; absent and null leave it as it is. For its author and for admins. NOT_FOUND where there is no such post. Needs the scope `posts:write`.',
+      'Changes the given fields of a post; absent and null fields keep their value. Only its author and admins may. NOT_FOUND if the post does not exist.',
     args: {
       id: t.arg.id({ required: true, description: 'The post’s id.' }),
-      title: t.arg.string({ description: TITLE }),
-      body: t.arg.string({ description: BODY }),
+      title: t.arg.string({ description: `${lengthOf(TITLE)}, not all of them white space.` }),
+      body: t.arg.string({ description: `${lengthOf(BODY)}.` }),
       tags: t.arg.stringList({ description: `${TAGS} They replace the present ones.` }),
     },
     resolve: (_root, { id, title, body, tags }, context) =>
@@ -56,7 +57,7 @@ builder.mutationFields((t) => ({
     scope: 'posts:write',
     locks: ({ id }) => [postToDelete(parseId(String(id)))],
     description:
-      'Deletes a post and its comments. For its author and for admins. True where it was there, false where it was not (any more). Needs the scope `posts:write`.',
+      'Deletes a post and its comments. Only its author and admins may. True if the post existed, false if it did not.',
     args: { id: t.arg.id({ required: true, description: 'The post’s id.' }) },
     resolve: (_root, { id }, context) => deletePost(unitOfWorkOf(context), principalOf(context), parseId(id)),
   }),

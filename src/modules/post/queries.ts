@@ -2,15 +2,10 @@ import { builder } from '../../graphql/builder.ts';
 import { badInput } from '../../graphql/errors.ts';
 import { parseId } from '../../graphql/input.ts';
 import { connectionPage, listPage, type Page } from '../../graphql/pagination/arguments.ts';
-import {
-  connectionArguments,
-  limitArgument,
-  listCost,
-  offsetArgument,
-} from '../../graphql/pagination/fields.ts';
-import { readSlice } from '../../graphql/pagination/slice.ts';
+import { connectionArguments, limitArgument, offsetArgument } from '../../graphql/pagination/fields.ts';
+import { rootConnection, rootList } from '../../graphql/pagination/list-fields.ts';
 import type { ListEdge } from '../../graphql/read/entity.ts';
-import { readById, readPage } from '../../graphql/read/read.ts';
+import { readById } from '../../graphql/read/read.ts';
 import { PostConnection } from './edges.ts';
 import { checkTag } from './rules.ts';
 import { Post, type PostRow, postEntity } from './type.ts';
@@ -39,49 +34,44 @@ builder.queryFields((t) => ({
     nullable: true,
     scope: 'posts:read',
     edge: { kind: 'row', entity: postEntity, id: (args) => parseId(String(args.id)) },
-    description: 'The post with the id; null where there is none. Needs the scope `posts:read`.',
+    description: 'The post with this id, or null if there is none.',
     args: {
-      id: t.arg.id({ required: true, description: 'The post’s id. A string that is no UUID names nothing.' }),
+      id: t.arg.id({
+        required: true,
+        description: 'The post’s id. A string that is not a UUID matches nothing.',
+      }),
     },
     resolve: async (_root, args, { db }) => {
       const id = parseId(args.id);
       return id === undefined ? null : ((await readById(db, postEntity, id)) ?? null);
     },
   }),
-  posts: t.field({
-    type: [Post],
+  posts: rootList(t, {
+    type: Post,
+    list: allPosts,
     scope: 'posts:read',
-    edge: { kind: 'many', list: allPosts, page: (args) => filtered(listPage(args), args) },
-    complexity: listCost,
-    description:
-      'All posts, the newest first; with `createdAfter` the oldest first. Needs the scope `posts:read`.',
+    description: 'All posts, newest first; with `createdAfter`, oldest first.',
     args: {
       limit: limitArgument(t.arg),
       offset: offsetArgument(t.arg),
       createdAfter: t.arg({
         type: 'DateTime',
         description:
-          'Only posts created strictly after this instant, the oldest first. Not together with `offset`. Posts of one millisecond may be split by it: cursors are exact.',
+          'Only posts created strictly after this instant, oldest first. Cannot be combined with `offset`. It may split posts of the same millisecond; cursors do not.',
       }),
-      tag: t.arg.string({ description: 'Only posts with this tag, letter for letter.' }),
+      tag: t.arg.string({ description: 'Only posts with exactly this tag.' }),
     },
-    resolve: (_root, args, { db }) => readPage(db, allPosts, filtered(listPage(args), args)),
+    page: (args) => filtered(listPage(args), args),
   }),
-  postsConnection: t.field({
+  postsConnection: rootConnection(t, {
     type: PostConnection,
+    list: allPosts,
     scope: 'posts:read',
-    edge: {
-      kind: 'connection',
-      list: allPosts,
-      page: ({ tag, ...args }) => filtered(connectionPage(args), { tag: tag as string | null | undefined }),
-    },
-    complexity: listCost,
-    description: 'All posts page by page, the newest first. Needs the scope `posts:read`.',
+    description: 'All posts as a connection, newest first.',
     args: {
       ...connectionArguments(t.arg),
-      tag: t.arg.string({ description: 'Only posts with this tag, letter for letter.' }),
+      tag: t.arg.string({ description: 'Only posts with exactly this tag.' }),
     },
-    resolve: (_root, args, { db }) =>
-      readSlice(db, allPosts, filtered(connectionPage(args), { tag: args.tag })),
+    page: (args) => filtered(connectionPage(args), args),
   }),
 }));

@@ -1,10 +1,10 @@
 import { badInput } from '../../graphql/errors.ts';
 import { checkText } from '../../graphql/input.ts';
 
-const MAX_TAGS = 10;
-const TITLE = { min: 1, max: 200, visible: true };
-const BODY = { min: 1, max: 50_000 };
-const TAG = { min: 1, max: 50 };
+export const MAX_TAGS = 10;
+export const TITLE = { min: 1, max: 200, visible: true };
+export const BODY = { min: 1, max: 50_000 };
+export const TAG = { min: 1, max: 50 };
 
 /** The rules of contract section 1 for what a post holds. Each throws BAD_USER_INPUT and returns its text unchanged. */
 export const checkTitle = (title: string): string => checkText('title', title, TITLE);

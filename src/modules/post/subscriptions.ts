@@ -80,7 +80,7 @@ builder.subscriptionFields((t) => ({
     type: Post,
     scope: 'posts:read',
     description:
-      'Each post once it is committed, one event a post, in one order for all subscribers. Needs the scope `posts:read`.',
+      'Every post once it is committed: one event per post, in the same order for all subscribers.',
     subscribe: async (_root, _args, context) => postsCreated(await context.events(), context),
     resolve: ({ post }: PostCreated) => post,
   }),

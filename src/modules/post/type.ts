@@ -1,11 +1,13 @@
 import { builder } from '../../graphql/builder.ts';
 import type { Context } from '../../graphql/context.ts';
-import { notFound } from '../../graphql/errors.ts';
+import { lengthOf } from '../../graphql/input.ts';
+import { instant } from '../../graphql/read/column.ts';
 import type { Entity } from '../../graphql/read/entity.ts';
-import { loadByIds } from '../../graphql/read/loads.ts';
+import { loaderOf } from '../../graphql/read/loads.ts';
 import { inRound } from '../../graphql/read/rounds.ts';
 import { statement } from '../../platform/db/statement.ts';
 import { User, userEntity } from '../user/type.ts';
+import { BODY, MAX_TAGS, TAG, TITLE } from './rules.ts';
 
 /** A post as the schema shows it. */
 export interface PostRow {
@@ -25,7 +27,7 @@ export const postEntity: Entity<PostRow> = {
     body: 'body',
     authorId: 'author_id',
     commentCount: 'comment_count',
-    createdAt: 'created_at',
+    createdAt: instant('created_at'),
   },
   source: { from: 'posts t', createdAt: 't.created_at', id: 't.id' },
   texts: ['body'],
@@ -60,20 +62,17 @@ async function readTags({ db }: Context, postIds: readonly string[]): Promise<st
 }
 
 export const Post = builder.loadableObject('Post', {
-  description: 'Something a user wrote, for others to read and to comment on.',
-  load: async (ids: string[], context: Context): Promise<(PostRow | Error)[]> => {
-    const rows = await loadByIds(context, postEntity, ids);
-    return rows.map((row) => row ?? notFound('post'));
-  },
+  description: 'A text by a user that others read and comment on.',
+  load: loaderOf<PostRow>(postEntity, 'post'),
   fields: (t) => ({
     id: t.exposeID('id', { description: 'A UUIDv7 that never changes.' }),
     title: t.exposeString('title', {
-      maxCharacters: 200,
-      description: '1 to 200 characters, with something other than white space among them.',
+      maxCharacters: TITLE.max,
+      description: `${lengthOf(TITLE)}, not all of them white space.`,
     }),
     body: t.exposeString('body', {
-      maxCharacters: 50_000,
-      description: 'The text, 1 to 50,000 characters, exactly as it was written.',
+      maxCharacters: BODY.max,
+      description: `The text, ${lengthOf(BODY)}, exactly as it was written.`,
     }),
     author: t.field({
       type: User,
@@ -82,7 +81,7 @@ export const Post = builder.loadableObject('Post', {
       resolve: (post) => post.authorId,
     }),
     commentCount: t.exposeInt('commentCount', {
-      description: 'The number of comments on the post right now.',
+      description: 'The current number of comments on the post.',
     }),
     createdAt: t.expose('createdAt', {
       type: 'DateTime',
@@ -90,10 +89,10 @@ export const Post = builder.loadableObject('Post', {
     }),
     tags: t.loadableList({
       type: 'String',
-      // At most ten of at most 50, with quotes and comma.
-      maxCharacters: 10 * (50 + 1),
+      // Each with its quotes and a comma.
+      maxCharacters: MAX_TAGS * (TAG.max + 1),
       edge: { kind: 'values', sql: tagsSql },
-      description: 'The tags of the post, at most ten, in the order they were given in.',
+      description: `The tags of the post, at most ${MAX_TAGS}, in the order given.`,
       resolve: (post) => post.id,
       load: (ids: string[], context) => inRound(context, TAGS_OF_POSTS, ids, (all) => readTags(context, all)),
     }),

@@ -6,12 +6,11 @@ import {
   connectionArguments,
   connectionOf,
   limitArgument,
-  listCost,
   offsetArgument,
 } from '../../graphql/pagination/fields.ts';
-import { readSlice } from '../../graphql/pagination/slice.ts';
+import { rootConnection, rootList } from '../../graphql/pagination/list-fields.ts';
 import type { ListEdge } from '../../graphql/read/entity.ts';
-import { readById, readPage } from '../../graphql/read/read.ts';
+import { readById } from '../../graphql/read/read.ts';
 import { User, type UserRow, userEntity } from './type.ts';
 
 const allUsers: ListEdge<UserRow> = { name: 'users', entity: userEntity, order: 'oldest-first' };
@@ -24,38 +23,39 @@ builder.queryFields((t) => ({
     nullable: true,
     scope: 'users:read',
     edge: { kind: 'row', entity: userEntity, id: (args) => parseId(String(args.id)) },
-    description: 'The user with the id; null where there is none. Needs the scope `users:read`.',
+    description: 'The user with this id, or null if there is none.',
     args: {
-      id: t.arg.id({ required: true, description: 'The user’s id. A string that is no UUID names nobody.' }),
+      id: t.arg.id({
+        required: true,
+        description: 'The user’s id. A string that is not a UUID matches nobody.',
+      }),
     },
     resolve: async (_root, args, { db }) => {
       const id = parseId(args.id);
       return id === undefined ? null : ((await readById(db, userEntity, id)) ?? null);
     },
   }),
-  users: t.field({
-    type: [User],
+  users: rootList(t, {
+    type: User,
+    list: allUsers,
     scope: 'users:read',
-    edge: { kind: 'many', list: allUsers, page: listPage },
-    complexity: listCost,
-    description: 'All users, the oldest account first. Needs the scope `users:read`.',
+    description: 'All users, oldest account first.',
     args: { limit: limitArgument(t.arg), offset: offsetArgument(t.arg) },
-    resolve: (_root, args, { db }) => readPage(db, allUsers, listPage(args)),
+    page: listPage,
   }),
-  usersConnection: t.field({
+  usersConnection: rootConnection(t, {
     type: UserConnection,
+    list: allUsers,
     scope: 'users:read',
-    edge: { kind: 'connection', list: allUsers, page: connectionPage },
-    complexity: listCost,
-    description: 'All users page by page, the oldest account first. Needs the scope `users:read`.',
+    description: 'All users as a connection, oldest account first.',
     args: connectionArguments(t.arg),
-    resolve: (_root, args, { db }) => readSlice(db, allUsers, connectionPage(args)),
+    page: connectionPage,
   }),
   viewer: t.field({
     type: User,
     scope: 'users:read',
     edge: { kind: 'row', entity: userEntity, id: (_args, context) => principalOf(context).userId },
-    description: 'The account behind the credentials of this request. Needs the scope `users:read`.',
+    description: 'The account that the credentials of this request belong to.',
     resolve: (_root, _args, context) => principalOf(context).userId,
   }),
 }));

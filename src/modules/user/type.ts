@@ -1,8 +1,11 @@
+import { ACCOUNT_NAME, MAX_EMAIL_LENGTH } from '../../auth/account/limits.ts';
 import { builder } from '../../graphql/builder.ts';
 import { type Context, principalOf } from '../../graphql/context.ts';
-import { forbidden, notFound } from '../../graphql/errors.ts';
+import { forbidden } from '../../graphql/errors.ts';
+import { lengthOf } from '../../graphql/input.ts';
+import { instant } from '../../graphql/read/column.ts';
 import type { Entity } from '../../graphql/read/entity.ts';
-import { loadByIds } from '../../graphql/read/loads.ts';
+import { loaderOf } from '../../graphql/read/loads.ts';
 
 /** An account as the schema shows it. */
 export interface UserRow {
@@ -14,7 +17,7 @@ export interface UserRow {
 
 export const userEntity: Entity<UserRow> = {
   name: 'users',
-  columns: { id: 'id', name: 'name', email: 'email', createdAt: 'created_at' },
+  columns: { id: 'id', name: 'name', email: 'email', createdAt: instant('created_at') },
   source: { from: 'users t', createdAt: 't.created_at', id: 't.id' },
 };
 
@@ -29,27 +32,24 @@ function mayReadEmail(context: Context, user: UserRow): boolean {
 
 export const User = builder.loadableObject('User', {
   description: 'A person or a service that writes posts and comments.',
-  load: async (ids: string[], context: Context): Promise<(UserRow | Error)[]> => {
-    const rows = await loadByIds(context, userEntity, ids);
-    return rows.map((row) => row ?? notFound('user'));
-  },
+  load: loaderOf<UserRow>(userEntity, 'user'),
   fields: (t) => ({
     id: t.exposeID('id', { description: 'A UUIDv7 that never changes.' }),
     name: t.exposeString('name', {
-      maxCharacters: 100,
-      description: 'The name shown with what the user writes, 1 to 100 characters.',
+      maxCharacters: ACCOUNT_NAME.max,
+      description: `The name shown beside the user’s posts and comments, ${lengthOf(ACCOUNT_NAME)}.`,
     }),
     email: t.string({
-      maxCharacters: 254,
+      maxCharacters: MAX_EMAIL_LENGTH,
       scopeForOthers: EMAIL_SCOPE,
       columns: ['id', 'email'],
       description:
-        'The e-mail address, unique without regard to case. Visible on one’s own account, and with the scope `users:email`; otherwise FORBIDDEN.',
+        'The e-mail address, unique ignoring case. Visible on your own account and with the scope `users:email`; otherwise FORBIDDEN.',
       resolve: (user, _args, context) => {
         if (mayReadEmail(context, user)) return user.email;
         throw forbidden('This is the e-mail address of another account: it needs the scope "users:email".');
       },
     }),
-    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When the account was made.' }),
+    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When the account was created.' }),
   }),
 });
