@@ -1,6 +1,4 @@
-/**
- * Sends a mutation until it is answered, and has it done once. Nothing but `fetch` is needed: copy it.
- */
+/** Retries a mutation until it is answered, and runs it only once. Needs only `fetch`: copy this file. */
 export interface Mutation {
   readonly query: string;
   readonly variables?: Readonly<Record<string, unknown>>;
@@ -8,29 +6,29 @@ export interface Mutation {
 }
 
 export interface RetryOptions {
-  /** What authenticates the caller, such as `{ authorization: 'Bearer …' }`. */
+  /** Must authenticate the caller, for example `{ authorization: 'Bearer …' }`. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** One for each thing that is to be done. Keep it with the task where the task outlives this process. */
+  /** One key per task. Store it with the task if the task outlives this process. */
   readonly idempotencyKey?: string;
-  /** How often it is sent at most. */
+  /** The maximum number of attempts. */
   readonly attempts?: number;
-  /** How long one answer may take. */
+  /** The time limit for one attempt. */
   readonly timeoutMs?: number;
-  /** The first pause; each is twice the one before, and a random part of that is left out. */
+  /** The first pause. Each further one doubles it, and random jitter shortens it by up to half. */
   readonly pauseMs?: number;
 }
 
 export interface MutationAnswer {
   readonly status: number;
-  /** The GraphQL response: `data`, and `errors` where there are any. */
+  /** The GraphQL response: `data`, and `errors` if there are any. */
   readonly body: { readonly data?: unknown; readonly errors?: readonly { readonly message: string }[] };
-  /** Whether an earlier attempt had done it. */
+  /** Whether an earlier attempt had already run the mutation. */
   readonly replayed: boolean;
 }
 
 const MAX_PAUSE_MS = 10_000;
 
-/** In progress, too many requests, and whatever is the service's or a proxy's trouble: the same again, later. */
+/** Still in progress, too many requests, or an error of the service or a proxy: retry later. */
 function isWorthRepeating(status: number): boolean {
   return status === 409 || status === 429 || status >= 500;
 }
@@ -38,15 +36,15 @@ function isWorthRepeating(status: number): boolean {
 async function sendOnce(url: string, init: RequestInit, timeoutMs: number): Promise<Response | undefined> {
   try {
     const response = await fetch(url, { ...init, signal: AbortSignal.timeout(timeoutMs) });
-    // An answer that breaks off halfway is none.
+    // A response that breaks off counts as no answer.
     return new Response(await response.text(), response);
   } catch {
-    // No answer: the mutation is done or it is not. The key makes it safe to ask again.
+    // The mutation may or may not have run. The key makes it safe to retry.
     return undefined;
   }
 }
 
-/** Throws where no attempt was answered; the mutation may be done then, and the same key finds out later. */
+/** Throws if no attempt was answered. The mutation may have run; a later call with the same key finds out. */
 export async function mutate(
   url: string,
   mutation: Mutation,

@@ -1,10 +1,10 @@
 /**
- * Holds the published contract against an earlier one (contract section 7): nothing may break, but that a field which
- * was deprecated, and which the usage report shows unused, may go.
+ * Compares the published schema with an earlier one (contract section 7). No change may be breaking, except
+ * the removal of a deprecated field that the usage report shows as unused.
  *
  *   npm run schema:check -- [--against REF] [--usage FILE]
  *
- * REF is a commit, the one before the last unless it is given. FILE is what /metrics of all instances have said.
+ * REF is a commit, HEAD^ by default. FILE holds the /metrics output of all instances.
  */
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
@@ -14,7 +14,7 @@ import { SCHEMA_FILE } from './print-schema.ts';
 
 const METRIC = 'graphql_deprecated_uses_total';
 
-/** How often each deprecated element was used; undefined where the text is no report. */
+/** The number of uses of each deprecated element. Undefined if the text is not a usage report. */
 function usesIn(report: string): ReadonlyMap<string, number> | undefined {
   if (!report.includes(`# TYPE ${METRIC} `)) return undefined;
   const uses = new Map<string, number>();
@@ -25,7 +25,7 @@ function usesIn(report: string): ReadonlyMap<string, number> | undefined {
   return uses;
 }
 
-/** What of the earlier contract is broken, in words; empty where nothing is. Both are SDL. */
+/** Describes the breaking changes between two schemas in SDL. Empty if there are none. */
 export function brokenPromises(before: string, after: string, report = ''): readonly string[] {
   const earlier = buildSchema(before);
   const uses = usesIn(report);
@@ -37,7 +37,7 @@ export function brokenPromises(before: string, after: string, report = ''): read
       type === BreakingChangeType.FIELD_REMOVED && isObjectType(owner) ? owner.getFields()[field] : undefined;
     if (removed?.deprecationReason == null) return [description];
     if (uses === undefined)
-      return [`${description} It was deprecated; whether it is still used takes --usage to tell.`];
+      return [`${description} It was deprecated; pass --usage to show that it is no longer used.`];
     const count = uses.get(coordinate) ?? 0;
     return count === 0 ? [] : [`${description} It was deprecated, but was used ${count} times.`];
   });
@@ -47,7 +47,7 @@ const git = (...args: readonly string[]): string | undefined => {
   try {
     return execFileSync('git', args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] });
   } catch {
-    // No repository, or no such commit: there is nothing to hold the contract against.
+    // No repository or no such commit, so there is nothing to compare with.
     return undefined;
   }
 };
@@ -58,12 +58,12 @@ if (import.meta.main) {
   });
   const before = git('show', `${values.against}:schema.graphql`);
   if (before === undefined) {
-    process.stdout.write(`There is no schema.graphql at ${values.against} to hold this one against.\n`);
+    process.stdout.write(`There is no schema.graphql at ${values.against} to compare with.\n`);
   } else {
     const report = values.usage === undefined ? '' : readFileSync(values.usage, 'utf8');
     const broken = brokenPromises(before, readFileSync(SCHEMA_FILE, 'utf8'), report);
     for (const promise of broken) process.stderr.write(`${promise}\n`);
     if (broken.length > 0) process.exitCode = 1;
-    else process.stdout.write(`Nothing of the contract at ${values.against} is broken.\n`);
+    else process.stdout.write(`The schema is compatible with the one at ${values.against}.\n`);
   }
 }

@@ -1,6 +1,7 @@
 /**
- * Shows many instances as one service: starts a PostgreSQL, two instances and nginx in a temporary folder, on free
- * loopback ports, and follows a post from one instance to a subscriber of the other. Takes everything down again.
+ * Demonstrates several instances as one service: starts PostgreSQL, two instances and nginx in a temporary
+ * folder, on free loopback ports, and follows a post from one instance to a subscriber of the other. Removes
+ * everything afterwards.
  */
 import { randomBytes } from 'node:crypto';
 import { chmod, mkdtemp, rm } from 'node:fs/promises';
@@ -39,7 +40,7 @@ async function startInstance(
   return { ...service, name, url };
 }
 
-/** An account and an API key, made with the admin command. */
+/** Creates an account and an API key with the admin command. Returns the key. */
 async function createKey(databaseUrl: string, folder: string): Promise<string> {
   const admin = (...args: string[]) =>
     run({
@@ -67,16 +68,16 @@ async function createPost(url: string, key: string, title: string): Promise<void
   });
   const answer = await response.text();
   if (response.status !== 200 || answer.includes('"errors"'))
-    throw new Error(`no post was created: ${answer}`);
+    throw new Error(`the post was not created: ${answer}`);
 }
 
-/** The instance that has the subscriber's stream, by its own count. */
+/** The instance that serves the subscriber's stream, according to its metrics. */
 async function findHolder(instances: readonly Instance[]): Promise<Instance> {
   for (const instance of instances) {
     const metrics = await (await fetch(`${instance.url}/metrics`)).text();
     if (/^event_streams_open 1$/m.test(metrics)) return instance;
   }
-  throw new Error('no instance has the stream');
+  throw new Error('no instance serves the stream');
 }
 
 async function expectPost(subscriber: Subscriber, title: string): Promise<void> {
@@ -94,14 +95,14 @@ async function demonstrate(folder: string, services: Service[], signal: AbortSig
     return service;
   };
 
-  say(`1. PostgreSQL on port ${databasePort}, with its data in ${folder}.`);
+  say(`1. Start PostgreSQL on port ${databasePort}, with its data in ${folder}.`);
   const database = await startPostgres(postgresBin, { folder, port: databasePort, signal });
   keep(database.service);
-  say(`2. Two instances on that database, on ports ${onePort} and ${twoPort}.`);
+  say(`2. Start two instances on that database, on ports ${onePort} and ${twoPort}.`);
   const one = keep(await startInstance('instance one', database.url, { folder, port: onePort, signal }));
   const two = keep(await startInstance('instance two', database.url, { folder, port: twoPort, signal }));
   const key = await createKey(database.url, folder);
-  say(`3. nginx in front of both on port ${proxyPort}: round robin, default proxy settings.`);
+  say(`3. Start nginx in front of both on port ${proxyPort}: round robin, default proxy settings.`);
   const proxy = await startNginx(nginxFile, [onePort, twoPort], { folder, port: proxyPort, signal });
   keep(proxy.service);
 
@@ -109,19 +110,20 @@ async function demonstrate(folder: string, services: Service[], signal: AbortSig
   await subscriber.connect(signal);
   const holder = await findHolder([one, two]);
   const other = holder === one ? two : one;
-  say(`4. A subscriber connects through nginx, which gives it to ${holder.name}.`);
-  say(`5. A post is made at ${other.name}.`);
+  say(`4. A subscriber connects through nginx, which routes it to ${holder.name}.`);
+  say(`5. A post is created on ${other.name}.`);
   await createPost(other.url, key, `Hello from ${other.name}`);
   await expectPost(subscriber, `Hello from ${other.name}`);
 
-  say(`6. ${holder.name} is killed (SIGKILL), and a post is made meanwhile.`);
+  say(`6. ${holder.name} is killed (SIGKILL), and another post is created.`);
   await holder.stop('SIGKILL');
   await createPost(other.url, key, 'Made while you were away');
-  if ((await subscriber.next()) !== undefined) throw new Error('the stream of the killed instance went on');
-  say('7. The subscriber comes back through nginx with the id of its last event.');
+  if ((await subscriber.next()) !== undefined)
+    throw new Error('the stream of the killed instance did not end');
+  say('7. The subscriber reconnects through nginx with the id of its last event.');
   await subscriber.connect(signal);
   await expectPost(subscriber, 'Made while you were away');
-  say('It works: nothing lost, nothing twice, whichever instance.');
+  say('It works: no event was lost or delivered twice.');
 }
 
 async function main(): Promise<void> {
@@ -134,14 +136,14 @@ async function main(): Promise<void> {
     limit.signal.addEventListener('abort', () => reject(limit.signal.reason));
   });
   try {
-    // The database's and nginx' own users must reach what is theirs in it.
+    // The users of PostgreSQL and nginx must be able to reach their files.
     await chmod(folder, 0o755);
     await Promise.race([demonstrate(folder, services, limit.signal), aborted]);
   } finally {
     clearTimeout(timer);
     for (const service of services.reverse()) await service.stop();
     await rm(folder, { recursive: true, force: true, maxRetries: 5 });
-    say('Everything is stopped and removed.');
+    say('Everything has been stopped and removed.');
   }
 }
 

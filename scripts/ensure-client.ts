@@ -1,7 +1,7 @@
 /**
- * Makes sure that the generated Prisma client is there and newer than what it is made from, without a word on
- * standard output: the admin command, whose output is JSON, runs after it. One process at a time generates, so that
- * none imports a client that another is just writing.
+ * Ensures that the generated Prisma client exists and is newer than its sources. Prints nothing on standard
+ * output, because the admin command, whose output is JSON, runs after it. Only one process generates at a
+ * time, so that none imports a half-written client.
  */
 import { spawnSync } from 'node:child_process';
 import { existsSync, statSync } from 'node:fs';
@@ -10,14 +10,14 @@ import { DatabaseSync } from 'node:sqlite';
 import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
-/** The installed packages are in it because another version of Prisma generates another client. */
+/** Includes the installed packages, because another version of Prisma generates another client. */
 const SOURCES = ['prisma/schema.prisma', 'node_modules/.package-lock.json'];
 const PRODUCTS = ['client.ts', 'models.ts', 'internal/class.ts', 'internal/prismaNamespace.ts'].map((file) =>
   join('src/generated/prisma', file),
 );
 const LOCK_WAIT_MS = 120_000;
 
-/** When the file was written; 0 where there is none. */
+/** The file's modification time; 0 if it does not exist. */
 const writtenMs = (path: string) => (existsSync(join(root, path)) ? statSync(join(root, path)).mtimeMs : 0);
 
 function isCurrent(): boolean {
@@ -35,7 +35,7 @@ function generate(): number {
   return status ?? 1;
 }
 
-/** The operating system's own lock, which goes with the process. */
+/** Uses an operating system lock, which is released when the process ends. */
 function withLock<T>(work: () => T): T {
   const lock = new DatabaseSync(join(root, 'node_modules/.prisma-client.lock'), { timeout: LOCK_WAIT_MS });
   try {

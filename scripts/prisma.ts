@@ -1,7 +1,7 @@
 /**
- * Runs Prisma's command line. Its schema engine is a native binary that Prisma downloads on demand; `generate` does
- * not need it, yet the command line refuses to start without one. Where none is installed, `generate` is pointed at
- * a file that exists, and every other command says what it lacks.
+ * Runs Prisma's CLI. Its schema engine is a native binary that Prisma downloads on demand. `generate` does
+ * not need it, but the CLI refuses to start without it. If none is installed, `generate` gets the path of any
+ * existing file; other commands report the missing engine.
  */
 import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync } from 'node:fs';

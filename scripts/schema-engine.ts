@@ -1,6 +1,7 @@
 /**
- * Prisma's own migration engine in its WASM form: an internal package, pinned, used for development and tests only.
- * `npm run db:diff` prints the SQL that takes the checked-in migrations to prisma/schema.prisma; nothing means in step.
+ * Prisma's migration engine as WASM: an internal package, pinned, for development and tests only. `npm run
+ * db:diff` prints the SQL that turns the result of the checked-in migrations into prisma/schema.prisma; no
+ * output if they agree.
  */
 import { randomBytes } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
@@ -23,13 +24,13 @@ const MIGRATIONS_PATH = 'prisma/migrations';
 
 type Adapter = Awaited<ReturnType<PrismaPg['connect']>>;
 
-/** Type oids: `"char"`, which the engine's catalog queries return and the adapter does not know, and text. */
+/** Type oids: `"char"`, which the engine's catalogue queries return but the adapter lacks, and text. */
 const CHAR_OID = 18;
 const TEXT_OID = 25;
-/** The one column that the engine wants as a character and nothing else. */
+/** The only column that the engine requires as a character. */
 const CHARACTER_COLUMN = 'constraint_type';
 
-/** The adapter as the engine needs it: scripts go over whole (function bodies hold semicolons), `"char"` is text. */
+/** Runs scripts whole, because function bodies hold semicolons, and maps `"char"` to text. */
 function forEngine(adapter: Adapter): Adapter {
   const pool = adapter.underlyingDriver();
   const query = pool.query.bind(pool) as (config: unknown) => Promise<QueryResult>;
@@ -53,7 +54,7 @@ function forEngine(adapter: Adapter): Adapter {
 
 type Connection = Exclude<ConstructorParameters<typeof PrismaPg>[0], string>;
 
-/** The engine on a database that is empty and thrown away afterwards: it is its own shadow database. */
+/** The database is empty and disposable, so it serves as its own shadow database. */
 function engineAdapterFactory(connection: Connection): SqlMigrationAwareDriverAdapterFactory {
   const factory = new PrismaPg(connection);
   const connect = async () => forEngine(await factory.connect());
@@ -61,7 +62,7 @@ function engineAdapterFactory(connection: Connection): SqlMigrationAwareDriverAd
     provider: factory.provider,
     adapterName: factory.adapterName,
     connect,
-    // The adapter's own would work in the database that a connection string names, not in one beside it.
+    // The adapter's own method would use the database in the connection string, not a separate one.
     connectToShadowDb: connect,
   };
 }
@@ -81,7 +82,7 @@ async function onPostgres<T>(url: string, work: (connection: Connection) => Prom
   }
 }
 
-/** The embedded database knows no CREATE DATABASE: there the engine gets a server to itself. */
+/** The embedded database has no CREATE DATABASE, so the engine gets a server of its own. */
 async function onEmbedded<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
   const folder = await mkdtemp(join(tmpdir(), 'content-graph-shadow-'));
   const server = await startEmbeddedServer(folder, createLogger({ level: 'error', pretty: false }));
@@ -96,8 +97,9 @@ async function onEmbedded<T>(work: (connection: Connection) => Promise<T>): Prom
 export type Direction = 'to-schema' | 'from-schema';
 
 /**
- * The SQL between the migrations and the schema file, in the direction given; empty where they agree. Nothing in the
- * database of `url` is touched: the work is done beside it or, without a `url`, in an embedded one.
+ * The SQL that leads from the migrations to the schema file, or back; empty if they agree. Uses a temporary
+ * database on the server of `url` or, without a `url`, an embedded one. The database of `url` itself is not
+ * touched.
  */
 export async function diffMigrations(
   url: string | undefined,

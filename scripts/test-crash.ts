@@ -1,7 +1,8 @@
 /**
- * Kills the service and its database in the middle of keyed mutations, and counts what came of them. It needs a
- * PostgreSQL where databases may be made, and PostgreSQL's binaries for one that it can kill. With `--broken` the
- * same is done to a build that stores the key apart from the writes: then success is a count that is wrong.
+ * Kills the service and its database during mutations with idempotency keys, and counts their effects. Needs
+ * a PostgreSQL where it may create databases, and PostgreSQL's binaries to run a server that it can kill.
+ * With `--broken`, it tests a build that stores the key separately from the writes, and succeeds if it finds
+ * a wrong count.
  */
 import { spawnSync } from 'node:child_process';
 import { createRequire } from 'node:module';
@@ -9,7 +10,7 @@ import { dirname, join } from 'node:path';
 
 if (!process.env.DATABASE_URL) {
   process.stderr.write(
-    'Set DATABASE_URL to a PostgreSQL (15 or later) where databases may be created, such as postgres://postgres@127.0.0.1:5432/postgres.\n',
+    'Set DATABASE_URL to a PostgreSQL (15 or later) where the tests may create databases, for example postgres://postgres@127.0.0.1:5432/postgres.\n',
   );
   process.exit(2);
 }

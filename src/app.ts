@@ -51,14 +51,14 @@ import { type Arrival, newRequestState } from './request/request-state.ts';
 import { buildSchema } from './schema.ts';
 
 const ENDPOINT = '/graphql';
-/** Contract section 5: one operation holds at most that many times an answer in memory. */
+/** Contract section 5: one operation holds at most this many times the maximum response size in memory. */
 const MAX_HELD_ANSWERS = 4;
-/** Contract section 5: each hash takes 19 MiB and a core for tens of milliseconds. The line is a second long. */
+/** Contract section 5: a hash takes 19 MiB and a core for tens of ms. A full queue takes about a second. */
 const PASSWORD_HASHES = { atATime: 2, waiting: 32 };
 
 /**
- * Events are executed and read by half of the database's connections at most, whatever the number of their subscribers:
- * as many statements may be in front of a query, and no more.
+ * Reading and executing events uses at most half of the database connections, however many subscribers there
+ * are. That bounds the number of statements ahead of a query.
  */
 const eventPlaces = ({ database }: Config) =>
   database.kind === 'postgres' ? Math.max(1, Math.floor(database.poolSize / 2)) : 1;
@@ -68,36 +68,36 @@ export interface AppOptions {
   readonly database: Database;
   readonly log: Logger;
   readonly clock?: Clock;
-  /** The key that GraphiQL fills in. */
+  /** The API key that GraphiQL fills in. */
   readonly demoKey?: string | undefined;
-  /** Whether root fields read their whole selection at once. Off it is all loaders, to compare the two. */
+  /** Whether root fields read their whole selection at once. Turn off to compare with loaders only. */
   readonly lookAhead?: boolean;
-  /** What is served. A schema that is about to change can be tried out with it. */
+  /** The schema to serve; another one can be tried out. */
   readonly schema?: GraphQLSchema;
 }
 
 /** The service without a socket. */
 export interface App {
-  /** Answers a request of the Fetch API, by the way that the same request takes from a socket. */
+  /** Answers a Fetch API request on the same path as a request from a socket. */
   fetch(request: Request, arrival?: Arrival): Promise<Response>;
-  /** What answers hold until their sockets have taken them. */
+  /** The responses that sockets have not yet sent. */
   readonly pending: PendingResponses;
-  /** The same for plain requests from a socket. */
+  /** Answers plain requests from a socket. */
   readonly fastPath: SocketFastPath;
-  /** Yoga's way, for a server that has found the request to be none of the fast path. */
+  /** Answers through Yoga a request that the fast path does not take. */
   handle(request: Request, arrival: Arrival): Promise<Response>;
-  /** Says where it is reached, which a free port decides. PUBLIC_URL says better. */
+  /** Sets the origin once the port is known. PUBLIC_URL takes precedence. */
   listensAt(origin: string): void;
-  /** Turns `/health/ready` to 503; everything else goes on. */
+  /** Makes `/health/ready` return 503. Everything else continues. */
   announceShutdown(): void;
-  /** Ends the event streams so that their clients come back, to another instance or a later one. */
+  /** Ends the event streams, so that clients reconnect to another instance or after a restart. */
   endStreams(): void;
-  /** Counts a stream whose reader was too slow. */
+  /** Counts a stream that was cut off because its reader was too slow. */
   onCutOff(): void;
   close(): Promise<void>;
 }
 
-/** Makes every dependency and wires the plugins in the order in which a request meets them. */
+/** Creates every dependency and lists the plugins in the order in which a request passes them. */
 export function createApp({
   config,
   database,
@@ -139,7 +139,7 @@ export function createApp({
   });
   const streamMetrics = createStreamMetrics(metrics);
   const notifications = connectNotifications({ database, log, onWake: feed.wake });
-  const house = startBackgroundJobs(backgroundJobs(config, database), log);
+  const jobs = startBackgroundJobs(backgroundJobs(config, database), log);
   const anonymous = anonymousCaller(config);
   const pipeline = createOperationPipeline({
     config,
@@ -224,7 +224,7 @@ export function createApp({
       try {
         if (!fastPath.takes(request.method, pathname + search, fields)) {
           const response = await yoga.handleRequest(request, { state });
-          // A server leaves the body of an answer to HEAD out (RFC 9110 section 9.3.2).
+          // A response to HEAD has no body (RFC 9110 section 9.3.2).
           return request.method === 'HEAD' ? new Response(null, response) : response;
         }
         const body = new Uint8Array(await request.arrayBuffer());
@@ -252,7 +252,7 @@ export function createApp({
     async close() {
       readiness.leave();
       shutdown.abort();
-      await house.stop();
+      await jobs.stop();
       await notifications.close();
       await feed.close();
       await buckets.close();

@@ -10,7 +10,7 @@ import type { Config } from './platform/config.ts';
 import type { Database } from './platform/db/database.ts';
 import type { BackgroundJob } from './platform/job-runner.ts';
 
-/** Everything that is kept for a time and no longer, by the database's clock: that of an instance may be wrong. */
+/** Deletes expired data. Uses the database's clock, because an instance's may be wrong. */
 export function backgroundJobs(config: Config, database: Database): BackgroundJob[] {
   const production = config.environment === 'production';
   return [

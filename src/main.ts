@@ -9,7 +9,7 @@ import { createLogger } from './platform/log.ts';
 import { withoutUserInformation } from './platform/redact.ts';
 import { startService } from './serve.ts';
 
-/** Mistakes of whoever starts the service: said in plain words, without a stack. */
+/** Mistakes of the operator: printed without a stack. */
 function isPlain(error: unknown): error is Error {
   return (
     error instanceof ConfigError ||
@@ -23,7 +23,7 @@ function isPlain(error: unknown): error is Error {
 }
 
 async function main(): Promise<void> {
-  // Before any thread starts: all that is written here is for the service's own user.
+  // Before any thread starts: files written here are private to the service's user.
   process.umask(0o077);
   const config = loadProcessConfig();
   const development = config.environment === 'development';

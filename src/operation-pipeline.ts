@@ -40,7 +40,7 @@ export interface OperationPipelineOptions {
   readonly lookAhead: boolean;
   readonly passwords: Passwords;
   readonly feed: PostFeed;
-  /** What reads for event streams, and executes events, passes it. */
+  /** Limits the reading and execution of events for streams. */
   readonly eventLimiter: ConcurrencyLimiter;
   readonly streamMetrics: StreamMetrics;
   readonly pending: PendingResponses;
@@ -51,11 +51,13 @@ export interface OperationPipelineOptions {
   readonly onCommit: () => void;
 }
 
-/** So many transactions of mutations at a time: half of the database's connections, so that reads always have the others. */
+/**
+ * How many mutations may hold a transaction: half of the connections, so that the others stay free for reads.
+ */
 const writePlaces = ({ database }: Config) =>
   database.kind === 'postgres' ? Math.max(1, Math.floor(database.poolSize / 2)) : 1;
 
-/** Makes what runs operations, within the limits that the settings give. */
+/** Creates the pipeline that runs operations within the configured limits. */
 export function createOperationPipeline(options: OperationPipelineOptions): Pipeline {
   const { config, database, log, clock, metrics, schema, anonymous, lookAhead, passwords, feed } = options;
   const { eventLimiter, streamMetrics, pending, checkOrigin, stillValid, shutdown, onCommit } = options;
@@ -78,32 +80,36 @@ export function createOperationPipeline(options: OperationPipelineOptions): Pipe
     accountFactor: config.accountLimitFactor,
     halfOpen,
   });
-  metrics.gauge('graphql_operations_running', 'Operations that run right now.', () => limiter.inside);
+  metrics.gauge('graphql_operations_running', 'Operations that are running.', () => limiter.inside);
   metrics.gauge(
     'graphql_transactions_running',
-    'Transactions of mutations that run right now.',
+    'Mutation transactions that are running.',
     () => writeLimiter.inside,
   );
   metrics.gauge(
     'graphql_transactions_waiting',
-    'Mutations that wait for others to end theirs.',
+    'Mutations that are waiting for a transaction slot.',
     () => writeLimiter.waiting,
   );
   metrics.gauge(
     'graphql_operations_waiting',
-    'Operations that wait for others to end.',
+    'Operations that are waiting for a slot.',
     () => limiter.waiting,
   );
   metrics.gauge(
     'event_executions_running',
-    'Events that are executed for a stream right now.',
+    'Events that are being executed for a stream.',
     () => eventLimiter.inside,
   );
-  metrics.gauge('event_executions_waiting', 'Those that wait for others to end.', () => eventLimiter.waiting);
-  metrics.gauge('event_streams_open', 'Event streams that are open.', () => streams.total);
+  metrics.gauge(
+    'event_executions_waiting',
+    'Events that are waiting for a slot.',
+    () => eventLimiter.waiting,
+  );
+  metrics.gauge('event_streams_open', 'Open event streams.', () => streams.total);
   const paths = metrics.counter(
     'graphql_paths_total',
-    'How often each way to an answer was taken: requests on the fast path, whole answers, mutations of one statement, root fields read ahead, root fields left to loaders.',
+    'How often each path was taken: requests on the fast path, whole responses, single-statement mutations, root fields read ahead, root fields left to loaders.',
     ['path'],
   );
   const onPath = (path: AnswerPath) => paths.inc({ path });

@@ -9,9 +9,9 @@ import './modules/post/subscriptions.ts';
 import './modules/comment/edges.ts';
 import './modules/comment/mutations.ts';
 
-/** The executable schema, from the types that the modules have registered. */
+/** The executable schema, built from the types that the modules register. */
 export function buildSchema(): GraphQLSchema {
   const { types, ...config } = builder.toSchema().toConfig();
-  // A built-in scalar that nothing refers to must not be told of (GraphQL, section 3.5).
+  // Introspection must not return an unreferenced built-in scalar (GraphQL, section 3.5).
   return new GraphQLSchema({ ...config, types: types.filter(({ name }) => name !== GraphQLFloat.name) });
 }

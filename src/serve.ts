@@ -10,12 +10,12 @@ import { type Database, openDatabase } from './platform/db/database.ts';
 import { migrate } from './platform/db/migrate.ts';
 import type { Logger } from './platform/log.ts';
 
-/** A service that listens. */
+/** A listening service. */
 export interface Service {
-  /** The origin it is reached at from here. */
+  /** The origin at which this machine reaches it. */
   readonly origin: string;
   readonly demo: DemoCredentials | undefined;
-  /** Lets running requests end, sends event streams elsewhere, then closes. Never throws; a second call waits for the first. */
+  /** Drains requests, ends event streams, then closes. Never throws. A second call awaits the first. */
   stop(): Promise<void>;
 }
 
@@ -37,7 +37,7 @@ async function prepare(
   return prepareDemo(database.prisma, config.dataDir, Date.now());
 }
 
-/** How an app is served over sockets. */
+/** The options for serving an app over sockets. */
 export function nodeServerOptions(app: App, config: Config, log: Logger): NodeServerOptions {
   return {
     handle: app.handle,
@@ -56,8 +56,8 @@ async function listen(server: Server, { host, port }: Config, log: Logger): Prom
     server.once('error', reject);
     server.listen(port, host, resolve);
   });
-  // No descriptor is left for one, say. Unheard, the second such error would end the process.
-  server.on('error', (error) => log.error({ err: error }, 'a connection could not be taken'));
+  // For example, no file descriptor is left. Without a listener, the error would end the process.
+  server.on('error', (error) => log.error({ err: error }, 'a connection could not be accepted'));
   const bound = server.address() as AddressInfo;
   return ownOrigin({ host, port: bound.port });
 }
@@ -65,7 +65,7 @@ async function listen(server: Server, { host, port }: Config, log: Logger): Prom
 async function drain(server: Server, app: App): Promise<void> {
   const closed = new Promise<void>((resolve) => server.close(() => resolve()));
   app.endStreams();
-  // A client that keeps its connection alive would be waited for: each is closed once its answer is out.
+  // Idle keep-alive connections would delay the end, so each is closed once its response is sent.
   const closing = setInterval(() => server.closeIdleConnections(), IDLE_CHECK_MS);
   await atMost(DRAIN_LIMIT_MS, closed);
   clearInterval(closing);
@@ -73,8 +73,8 @@ async function drain(server: Server, app: App): Promise<void> {
 }
 
 /**
- * Opens the database, brings it up to date as the settings allow, and listens; `options` goes to the app. Throws what
- * any of it throws.
+ * Opens the database, applies pending migrations if the settings allow it, and listens. `options` are passed
+ * to the app. Throws the errors of all three steps.
  */
 export async function startService(
   config: Config,

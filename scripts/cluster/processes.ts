@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** A mistake of whoever runs this: said in plain words, without a stack. */
+/** A mistake of the user: printed without a stack. */
 export class SetupError extends Error {}
 
 export interface Command {
@@ -11,13 +11,13 @@ export interface Command {
   readonly args: readonly string[];
   readonly cwd: string;
   readonly env?: Readonly<Record<string, string>>;
-  /** The user to run it as; undefined for the present one. */
+  /** The user to run it as; the current one by default. */
   readonly user?: { readonly uid: number; readonly gid: number } | undefined;
 }
 
-/** A child process that is to run until it is stopped. */
+/** A child process that runs until it is stopped. */
 export interface Service {
-  /** Throws, with what it has said, where it has ended. */
+  /** Throws if it has ended. The message holds its output. */
   assertRunning(): void;
   stop(signal?: NodeJS.Signals): Promise<void>;
 }
@@ -25,7 +25,7 @@ export interface Service {
 const STOP_LIMIT_MS = 5_000;
 const RETRY_MS = 50;
 
-/** Nothing of the caller's settings reaches a child: only what finds programs. */
+/** A child inherits only PATH, none of the caller's settings. */
 function launch({ file, args, cwd, env, user }: Command): ChildProcess {
   return spawn(file, args, {
     cwd,
@@ -46,7 +46,7 @@ function collect(child: ChildProcess): { stdout: string; stderr: string } {
   return said;
 }
 
-/** Runs a command to its end and returns what it printed. Throws where it fails. */
+/** Runs a command to completion and returns its standard output. Throws if it fails. */
 export async function run(command: Command): Promise<string> {
   const child = launch(command);
   const said = collect(child);
@@ -78,7 +78,7 @@ export function start(command: Command): Service {
   };
 }
 
-/** Ports of this machine that are free now. */
+/** Currently free loopback ports. */
 export async function freePorts(count: number): Promise<number[]> {
   const servers = Array.from({ length: count }, () => createServer().listen(0, '127.0.0.1'));
   await Promise.all(servers.map((server) => once(server, 'listening')));
@@ -87,7 +87,7 @@ export async function freePorts(count: number): Promise<number[]> {
   return ports;
 }
 
-/** Asks until the answer is yes. Throws where the signal aborts before. */
+/** Polls until `ask` returns true. Throws if the service ends or the signal aborts first. */
 export async function until(
   what: string,
   ask: () => Promise<boolean>,
@@ -95,7 +95,7 @@ export async function until(
 ): Promise<void> {
   while (!(await ask().catch(() => false))) {
     service?.assertRunning();
-    if (signal.aborted) throw new Error(`waited in vain for ${what}`);
+    if (signal.aborted) throw new Error(`${what} did not become ready in time`);
     await delay(RETRY_MS);
   }
 }

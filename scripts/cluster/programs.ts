@@ -5,7 +5,7 @@ import { delimiter, join } from 'node:path';
 import pg from 'pg';
 import { run, type Service, SetupError, start, until } from './processes.ts';
 
-/** The folder of PostgreSQL's programs, the newest version that there is. Throws SetupError. */
+/** The program folder of the newest installed PostgreSQL. Throws SetupError. */
 export function findPostgres(): string {
   const folders = globSync('/usr/lib/postgresql/*/bin').filter((folder) =>
     existsSync(join(folder, 'initdb')),
@@ -18,26 +18,29 @@ export function findPostgres(): string {
     .find((folder) => existsSync(join(folder, 'initdb')));
   const found = newest ?? elsewhere;
   if (found === undefined)
-    throw new SetupError('This needs PostgreSQL. Install it with: apt-get install postgresql');
+    throw new SetupError('The demo needs PostgreSQL. Install it with: apt-get install postgresql');
   return found;
 }
 
-/** The nginx program. Throws SetupError. */
+/** The path of nginx. Throws SetupError. */
 export function findNginx(): string {
   const folders = ['/usr/sbin', ...(process.env.PATH ?? '').split(delimiter)];
   const found = folders.map((folder) => join(folder, 'nginx')).find((file) => existsSync(file));
-  if (found === undefined) throw new SetupError('This needs nginx. Install it with: apt-get install nginx');
+  if (found === undefined)
+    throw new SetupError('The demo needs nginx. Install it with: apt-get install nginx');
   return found;
 }
 
-/** PostgreSQL refuses to run as root: Debian's package has made a user for it. */
+/** PostgreSQL refuses to run as root; Debian's package creates a user for it. */
 function postgresUser(): { uid: number; gid: number } | undefined {
   if (process.getuid?.() !== 0) return undefined;
   const ask = (option: string) => Number(execFileSync('id', [option, 'postgres'], { encoding: 'utf8' }));
   try {
     return { uid: ask('-u'), gid: ask('-g') };
   } catch {
-    throw new SetupError('As root this needs the user "postgres". It comes with: apt-get install postgresql');
+    throw new SetupError(
+      'When run as root, the demo needs the user "postgres". Create it with: apt-get install postgresql',
+    );
   }
 }
 
@@ -52,7 +55,7 @@ interface Place {
   readonly signal: AbortSignal;
 }
 
-/** A PostgreSQL server of its own in a folder below `folder`. */
+/** Starts a separate PostgreSQL server in a subfolder of `folder`. */
 export async function startPostgres(bin: string, { folder, port, signal }: Place): Promise<Running> {
   const user = postgresUser();
   const home = join(folder, 'postgres');
@@ -74,7 +77,7 @@ export async function startPostgres(bin: string, { folder, port, signal }: Place
   return { service, url };
 }
 
-/** nginx as a reverse proxy, round robin, with its default proxy settings. */
+/** Starts nginx as a round-robin reverse proxy with its default proxy settings. */
 export async function startNginx(
   file: string,
   upstreams: readonly number[],

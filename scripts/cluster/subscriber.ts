@@ -1,4 +1,4 @@
-/** Reads a stream of `postCreated` and comes back with its last id, as EventSource does. */
+/** Reads a stream of `postCreated` and resumes from its last event id, as EventSource does. */
 export class Subscriber {
   readonly #url: string;
   readonly #key: string;
@@ -10,7 +10,7 @@ export class Subscriber {
     this.#key = key;
   }
 
-  /** Connects. Returns once the stream has begun. */
+  /** Connects. Resolves once the stream has started. */
   async connect(signal: AbortSignal): Promise<void> {
     const query = new URLSearchParams({ query: 'subscription { postCreated { title author { name } } }' });
     const response = await fetch(`${this.#url}/graphql?${query}`, {
@@ -39,7 +39,7 @@ export class Subscriber {
     }
   }
 
-  /** The data of the next event; undefined where the stream has ended or broken off. */
+  /** The data of the next event. Undefined if the stream has ended or broken. */
   async next(): Promise<string | undefined> {
     for (;;) {
       const next = await this.#blocks?.next().catch(() => undefined);

@@ -21,12 +21,14 @@ interface CreateOptions {
 async function create(database: Database, options: CreateOptions) {
   const { user, name, scopes, expires, burst, perSecond } = options;
   const { id, role, disabledAt } = await findAccount(database.prisma, user);
-  if (disabledAt !== null) throw new AdminError(`The account "${user}" is disabled: its keys are all dead.`);
+  if (disabledAt !== null) throw new AdminError(`The account "${user}" is disabled: none of its keys work.`);
   const held = scopesOfRole(role);
   const beyond = scopes.filter((scope) => !held.includes(scope));
-  // A key never has more than its account (contract section 3): better said now than found out by its first user.
+  // A key never has more scopes than its account (contract section 3), so refuse them right away.
   if (beyond.length > 0)
-    throw new AdminError(`The account "${user}" is a ${role} and cannot hold ${beyond.join(', ')}.`);
+    throw new AdminError(
+      `The account "${user}" has the role ${role}, which does not allow ${beyond.join(', ')}.`,
+    );
   const work = database.unitOfWork();
   try {
     const wanted = { userId: id, name, scopes, expiresAt: expires, burst, perSecond };
@@ -59,32 +61,32 @@ async function list(prisma: PrismaClient) {
 
 async function revoke(prisma: PrismaClient, id: string) {
   if (!isUuid(id) || !(await revokeApiKey(prisma, id)))
-    throw new AdminError(`There is no API key with the id "${id}", or it is revoked already.`);
+    throw new AdminError(`There is no API key with the id "${id}", or it is already revoked.`);
   return { id, revoked: true };
 }
 
 /** `api-key create`, `api-key list`, `api-key revoke`. */
 export function addApiKeyCommands(program: Command, run: RunCommand): void {
-  const apiKey = program.command('api-key').description('API keys');
+  const apiKey = program.command('api-key').description('manages API keys');
 
   apiKey
     .command('create')
-    .description('makes a key and prints it, this once')
-    .requiredOption('--user <email>', 'the account that it belongs to')
-    .requiredOption('--name <name>', 'what it is for', parseCredentialName)
-    .requiredOption('--scopes <scopes>', 'what it allows, apart by spaces', parseScopes)
-    .option('--expires <time>', 'ISO 8601; without it, valid until revoked', parseExpiry)
+    .description('creates a key and prints it; it is not shown again')
+    .requiredOption('--user <email>', 'the account that the key belongs to')
+    .requiredOption('--name <name>', 'the purpose of the key', parseCredentialName)
+    .requiredOption('--scopes <scopes>', 'scopes, separated by spaces', parseScopes)
+    .option('--expires <time>', 'ISO 8601 time; default: valid until revoked', parseExpiry)
     .addOption(burstOption())
     .addOption(perSecondOption())
     .action((options: CreateOptions) => run(({ database }) => create(database, options)));
 
   apiKey
     .command('list')
-    .description('lists the keys, the oldest first, without what is secret of them')
+    .description('lists the keys without their secrets, oldest first')
     .action(() => run(({ database }) => list(database.prisma)));
 
   apiKey
     .command('revoke <id>')
-    .description('ends a key for good')
+    .description('revokes a key permanently')
     .action((id: string) => run(({ database }) => revoke(database.prisma, id)));
 }

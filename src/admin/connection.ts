@@ -10,30 +10,30 @@ import { embeddedConnection } from '../platform/db/server.ts';
 import type { Logger } from '../platform/log.ts';
 import { AdminError } from './output.ts';
 
-/** The database of the settings, ready for a command. */
+/** The configured database, ready for a command. */
 export interface Opened {
   readonly database: Database;
   readonly config: Config;
-  /** The migrations that opening it has applied. */
+  /** The migrations applied when it was opened. */
   readonly applied: readonly string[];
 }
 
 export interface OpenOptions {
   readonly config: Config;
   readonly log: Logger;
-  /** Whether the command is there to migrate. Otherwise a production PostgreSQL is left as it is. */
+  /** Whether the command's task is to migrate. Otherwise a production PostgreSQL is not migrated. */
   readonly migrates: boolean;
 }
 
-/** Who has the folder and takes no connections is starting, which takes seconds, or on a busy machine many. */
+/** A process that holds the folder but accepts no connections is starting: slow on a busy machine. */
 const START_WAIT_MS = 60_000;
-/** Who takes connections should answer them. */
+/** A process that accepts connections should answer soon. */
 const ANSWER_WAIT_MS = 20_000;
 const RETRY_MS = 100;
-/** No command runs long; a server that was stopped in the middle of one would hold it for ever. */
+/** Commands are short. Without a limit, a server stopped in the middle of one would block it for ever. */
 const QUERY_TIMEOUT_MS = 30_000;
 
-/** The embedded server as a pool reaches it from here. */
+/** The embedded server as a DatabaseServer for this process's pool. */
 function embeddedServer(
   address: EmbeddedAddress,
   { ready, close }: { ready(): Promise<void>; close(): Promise<void> },
@@ -44,7 +44,7 @@ function embeddedServer(
     connection,
     direct: connection,
     poolSize: 1,
-    // All connections share one backend: a named statement of ours would collide with one of the server's.
+    // All connections share one backend, so our prepared statements would collide with the server's.
     named: false,
     overrun: nothing,
     cancel: async () => undefined,
@@ -62,12 +62,12 @@ async function openOwnDatabase({ config, log }: OpenOptions): Promise<Database> 
   return connectDatabase('embedded', embeddedServer(server.address, server), log);
 }
 
-/** Takes the database for itself. Throws FolderInUseError where a server has it. */
+/** Opens the database exclusively. Throws FolderInUseError if a server holds it. */
 async function openOwn(options: OpenOptions): Promise<Opened> {
   const { config, migrates } = options;
   const database = await openOwnDatabase(options);
   try {
-    // The rule of the service's own start (contract section 8).
+    // The same rule as when the service starts (contract section 8).
     if (migrates || config.database.kind === 'embedded' || config.environment !== 'production')
       return { database, config, applied: await migrate(database) };
     const pending = await pendingMigrations(database);
@@ -80,25 +80,27 @@ async function openOwn(options: OpenOptions): Promise<Opened> {
   }
 }
 
-/** Why the database of a running server cannot be used yet. */
+/** Why the running server's database cannot be used yet. */
 interface NotYet {
   readonly reason: string;
-  /** Whether it takes connections, and should answer them before long. */
+  /** Whether the server accepts connections and should answer soon. */
   readonly serves: boolean;
 }
 
-/** Connects to the embedded database that another process serves, once that one has migrated it. Throws UnsafeFolderError. */
+/**
+ * Connects to an embedded database that another process serves and has migrated. Throws UnsafeFolderError.
+ */
 async function openBeside({ config, log }: OpenOptions): Promise<Opened | NotYet> {
   const address = publishedAddress(config.dataDir);
   if (address === undefined || !isServed(address))
-    return { reason: 'It takes no connections yet.', serves: false };
+    return { reason: 'It does not accept connections yet.', serves: false };
   const elsewhere = { ready: async () => undefined, close: async () => undefined };
   const database = connectDatabase('embedded', embeddedServer(address, elsewhere), log);
   try {
     const pending = await pendingMigrations(database);
     if (pending.length === 0) return { database, config, applied: [] };
     await database.close();
-    return { reason: `It lacks the migrations ${pending.join(', ')}: start it again.`, serves: true };
+    return { reason: `It lacks the migrations ${pending.join(', ')}: restart it.`, serves: true };
   } catch (error) {
     await database.close();
     if (error instanceof DatabaseError && error.kind === 'unavailable')
@@ -108,9 +110,9 @@ async function openBeside({ config, log }: OpenOptions): Promise<Opened | NotYet
 }
 
 /**
- * Opens the database that the settings name. The embedded one belongs to one process at a time: where the folder is
- * taken, the command goes through the server that has it. A server that is starting is waited for, and one that dies
- * meanwhile leaves the folder free. Throws AdminError when neither comes to pass, and what opening and migrating throw.
+ * Opens the configured database. Only one process at a time can hold the embedded one. If a server holds it,
+ * the command connects through that server. Waits while the server starts, and takes the folder if the server
+ * exits. Throws AdminError if neither happens, and the errors of opening and migrating.
  */
 export async function openForCommand(options: OpenOptions): Promise<Opened> {
   const startBy = performance.now() + START_WAIT_MS;
@@ -126,7 +128,7 @@ export async function openForCommand(options: OpenOptions): Promise<Opened> {
     if (beside.serves) answerBy ??= performance.now() + ANSWER_WAIT_MS;
     if (performance.now() > (answerBy ?? startBy))
       throw new AdminError(
-        `Another process has the embedded database in "${options.config.dataDir}", and the command does not get through to it. ${beside.reason}`,
+        `Another process has the embedded database in "${options.config.dataDir}", and the command cannot connect to it. ${beside.reason}`,
       );
     await delay(RETRY_MS);
   }

@@ -11,7 +11,7 @@ async function endSessions(prisma: PrismaClient, email: string) {
   return { id, revoked: await revokeSessionsOf(prisma, id) };
 }
 
-/** Ending a token twice is no mistake: the second time finds what it wants. */
+/** Idempotent: revoking a token again succeeds. */
 async function endToken(prisma: PrismaClient, jti: string) {
   if (!isRevocable(jti)) throw new AdminError('A jti has 1 to 255 characters.');
   await revokeToken(prisma, { jti });
@@ -22,18 +22,18 @@ async function endToken(prisma: PrismaClient, jti: string) {
 export function addCredentialCommands(program: Command, run: RunCommand): void {
   program
     .command('session')
-    .description('sessions')
+    .description('manages sessions')
     .command('revoke')
-    .description('ends all sessions of an account, and says how many there were')
+    .description('ends all sessions of an account and prints their number')
     .requiredOption('--user <email>', 'the account')
     .action(({ user }: { user: string }) => run(({ database }) => endSessions(database.prisma, user)));
 
   program
     .command('token')
-    .description('JWTs')
+    .description('manages JWTs')
     .command('revoke <jti>')
-    .description('ends the token with the jti before its expiry')
-    // One jti in 64 begins with a hyphen, and is no option.
+    .description('revokes the token with this jti before it expires')
+    // One jti in 64 begins with a hyphen and must not be read as an option.
     .allowUnknownOption()
     .helpOption('--help')
     .action((jti: string) => run(({ database }) => endToken(database.prisma, jti)));

@@ -1,6 +1,6 @@
 /**
- * The admin command line (contract section 8): JSON on standard output, messages on standard error; exit code 0, 1
- * where the command failed, 2 where it was not understood.
+ * The admin command line (contract section 8): JSON on standard output, messages on standard error. Exit
+ * code: 0 on success, 1 if the command failed, 2 on a usage error.
  */
 import { loadProcessConfig } from '../platform/config.ts';
 import { createLogger } from '../platform/log.ts';
@@ -9,7 +9,7 @@ import { EXIT, printResult, report } from './output.ts';
 import { createProgram } from './program.ts';
 import type { RunCommand } from './run-command.ts';
 
-// Before any thread starts: all that is written here is for the user who runs it.
+// Before any thread starts: files written here are private to the user.
 process.umask(0o077);
 
 const run: RunCommand = async (work, { migrates } = { migrates: false }) => {

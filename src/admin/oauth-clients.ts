@@ -22,7 +22,7 @@ interface CreateOptions {
 async function create(prisma: PrismaClient, { owner, redirectUri = [], ...options }: CreateOptions) {
   const { id, role, disabledAt } = await findAccount(prisma, owner);
   if (disabledAt !== null)
-    throw new AdminError(`The account "${owner}" is disabled: its clients are all dead.`);
+    throw new AdminError(`The account "${owner}" is disabled: none of its clients work.`);
   return createOAuthClient(prisma, {
     ...options,
     owner: { id, role },
@@ -60,37 +60,37 @@ async function remove(prisma: PrismaClient, id: string) {
   return { client_id: id, deleted: true };
 }
 
-/** Options that may be given more than once. */
+/** Collects an option that may be repeated. */
 const collect = (value: string, before: readonly string[] = []): readonly string[] => [...before, value];
 
 /** `oauth-client create`, `oauth-client list`, `oauth-client delete`. */
 export function addOAuthClientCommands(program: Command, run: RunCommand): void {
-  const client = program.command('oauth-client').description('applications that sign in with OAuth 2.0');
+  const client = program.command('oauth-client').description('manages OAuth 2.0 clients');
 
   client
     .command('create')
-    .description('makes a client and prints its secret, this once')
-    .requiredOption('--owner <email>', 'the account that answers for it, and that it acts for alone')
-    .requiredOption('--name <name>', 'what its users are told', parseCredentialName)
+    .description('creates a client and prints its secret; it is not shown again')
+    .requiredOption('--owner <email>', 'the account that owns the client, which acts for it without a user')
+    .requiredOption('--name <name>', 'the name shown to users', parseCredentialName)
     .requiredOption(
       '--grants <grants>',
-      'client_credentials, authorization_code, refresh_token, apart by spaces',
+      'client_credentials, authorization_code, refresh_token, separated by spaces',
       parseGrants,
     )
-    .requiredOption('--scopes <scopes>', 'what it may ask for, apart by spaces', parseScopes)
-    .option('--redirect-uri <url>', 'where its users come back to; may be given more than once', collect)
-    .option('--public', 'it cannot keep a secret, and gets none')
+    .requiredOption('--scopes <scopes>', 'the scopes that it may request, separated by spaces', parseScopes)
+    .option('--redirect-uri <url>', 'where users are redirected after signing in; repeatable', collect)
+    .option('--public', 'a public client, which has no secret')
     .addOption(burstOption())
     .addOption(perSecondOption())
     .action((options: CreateOptions) => run(({ database }) => create(database.prisma, options)));
 
   client
     .command('list')
-    .description('lists the clients, the oldest first, without what is secret of them')
+    .description('lists the clients without their secrets, oldest first')
     .action(() => run(({ database }) => list(database.prisma)));
 
   client
     .command('delete <id>')
-    .description('ends a client with every token that it holds')
+    .description('deletes a client and revokes all its tokens')
     .action((id: string) => run(({ database }) => remove(database.prisma, id)));
 }

@@ -5,14 +5,14 @@ import { type Role, SCOPES, type Scope } from '../auth/scopes.ts';
 const ROLES: readonly Role[] = ['member', 'admin'];
 const MAX_NAME_LENGTH = 100;
 
-/** Each of these reads the text of one option. InvalidArgumentError makes it a usage error (exit code 2). */
+/** The parsers here read one option each. InvalidArgumentError becomes a usage error (exit code 2). */
 export function parseRole(text: string): Role {
   const role = ROLES.find((known) => known === text);
-  if (role === undefined) throw new InvalidArgumentError(`Roles are ${ROLES.join(' and ')}.`);
+  if (role === undefined) throw new InvalidArgumentError(`The roles are ${ROLES.join(' and ')}.`);
   return role;
 }
 
-/** The names in a list, each once. `what` is what they name, in the plural and for one. */
+/** The distinct names in a list. `what` is the plural and singular noun for the messages. */
 function parseNames<T extends string>(
   text: string,
   known: readonly T[],
@@ -23,30 +23,30 @@ function parseNames<T extends string>(
   const unknown = names.filter((name) => !isKnown(name));
   if (unknown.length > 0)
     throw new InvalidArgumentError(`Unknown: ${unknown.join(', ')}. ${what[0]} are ${known.join(', ')}.`);
-  if (names.length === 0) throw new InvalidArgumentError(`It names no ${what[1]}.`);
+  if (names.length === 0) throw new InvalidArgumentError(`Name at least one ${what[1]}.`);
   return [...new Set(names.filter(isKnown))];
 }
 
-/** Scopes as OAuth writes them, apart by spaces (RFC 6749 section 3.3), or by commas. */
+/** Scopes, separated by spaces as in OAuth (RFC 6749 section 3.3) or by commas. */
 export const parseScopes = (text: string): readonly Scope[] => parseNames(text, SCOPES, ['Scopes', 'scope']);
 
-/** Grants as OAuth names them (RFC 6749 section 1.3), apart by spaces or commas. */
+/** OAuth grants (RFC 6749 section 1.3), separated by spaces or commas. */
 export const parseGrants = (text: string): readonly Grant[] => parseNames(text, GRANTS, ['Grants', 'grant']);
 
 const ISO_8601 = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2}))?$/;
 
-/** An instant to come: ISO 8601 with its offset, or a date alone, which means its first moment in UTC. */
+/** A future instant: an ISO 8601 time with an offset, or a date, which means its start in UTC. */
 export function parseExpiry(text: string): Date {
   const instant = new Date(text);
   const [year, month, day] = text.split(/[-T]/).map(Number);
   const exists = new Date(Date.UTC(year ?? 0, (month ?? 0) - 1, day)).getUTCDate() === day;
   if (!ISO_8601.test(text) || !exists || Number.isNaN(instant.getTime()))
     throw new InvalidArgumentError('It must be a time such as 2030-01-31T12:00:00Z.');
-  if (instant.getTime() <= Date.now()) throw new InvalidArgumentError('It must lie in the future.');
+  if (instant.getTime() <= Date.now()) throw new InvalidArgumentError('It must be in the future.');
   return instant;
 }
 
-/** What a person recognises a credential by. */
+/** The name by which people recognise a credential. */
 export function parseCredentialName(text: string): string {
   if (text.trim() === '' || [...text].length > MAX_NAME_LENGTH)
     throw new InvalidArgumentError(`It must be 1 to ${MAX_NAME_LENGTH} characters long.`);
@@ -71,11 +71,11 @@ function parsePerSecond(text: string): number {
 
 /** How many requests a credential may make at once. */
 export function burstOption(): Option {
-  return new Option('--burst <n>', 'requests at once; without it, RATE_LIMIT_BURST').argParser(parseBurst);
+  return new Option('--burst <n>', 'requests at once; default: RATE_LIMIT_BURST').argParser(parseBurst);
 }
 
-/** How many requests a second a credential may make for long. */
+/** The sustained request rate of a credential. */
 export function perSecondOption(): Option {
-  const about = 'requests a second for long; without it, RATE_LIMIT_PER_SECOND';
+  const about = 'sustained requests per second; default: RATE_LIMIT_PER_SECOND';
   return new Option('--per-second <n>', about).argParser(parsePerSecond);
 }

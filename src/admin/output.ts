@@ -10,7 +10,7 @@ import { toDatabaseError } from '../platform/db/errors.ts';
 import { MigrationError } from '../platform/db/migrate.ts';
 import { withoutUserInformation } from '../platform/redact.ts';
 
-/** A command that cannot do what it was asked. The message is for whoever typed it. */
+/** A command failed for a reason that its user can act on. */
 export class AdminError extends Error {
   constructor(message: string) {
     super(message);
@@ -33,7 +33,7 @@ const PLAIN = [
   UnsafeFolderError,
 ];
 
-/** What went wrong, in plain words; with a stack only where nobody foresaw it. */
+/** A readable error message. Only unexpected errors include a stack. */
 function describe(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   if (PLAIN.some((kind) => error instanceof kind)) return error.message;
@@ -41,19 +41,19 @@ function describe(error: unknown): string {
   if (kind === 'other') return error.stack ?? error.message;
   const { message, code } = (cause ?? error) as { message?: string; code?: string };
   return kind === 'unavailable'
-    ? `The database cannot be reached, or was lost on the way: look whether the command took effect before you repeat it. (${message || code})`
-    : `The database did not do it: ${message || code}.`;
+    ? `The database cannot be reached, or the connection was lost: check whether the command took effect before you repeat it. (${message || code})`
+    : `The database reported an error: ${message || code}.`;
 }
 
-/** Says on standard error what ended a command, and gives its exit code. */
+/** Prints a command's error to standard error and returns its exit code. */
 export function report(error: unknown): number {
-  // The parser has said it all by the time it throws.
+  // The parser has already printed its message.
   if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage;
   process.stderr.write(`${withoutUserInformation(describe(error))}\n`);
   return EXIT.failed;
 }
 
-/** Prints a command's result as one JSON text; resolves once it has left the process. */
+/** Prints a command's result as JSON. Resolves once it is written. */
 export async function printResult(result: unknown): Promise<void> {
   await new Promise<void>((resolve, reject) => {
     process.stdout.write(`${JSON.stringify(result, null, 2)}\n`, (error) =>

@@ -8,12 +8,12 @@ import type { RunCommand } from './run-command.ts';
 import { addSigningKeyCommands } from './signing-keys.ts';
 import { addUserCommands } from './users.ts';
 
-/** The command line. A new command is a function like these, in a file of its concern, called here. */
+/** The command line. To add a command, write a function like these in its own file and call it here. */
 export function createProgram(run: RunCommand): Command {
   const program = new Command('npm run -s admin --')
-    .description('Administers the database that the settings name, also while a server runs on it.')
+    .description('Administers the configured database, even while a server uses it.')
     .exitOverride()
-    .showHelpAfterError('(add --help for what there is)');
+    .showHelpAfterError('(add --help for usage)');
   addUserCommands(program, run);
   addApiKeyCommands(program, run);
   addOAuthClientCommands(program, run);

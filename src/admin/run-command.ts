@@ -1,6 +1,6 @@
 import type { Opened } from './connection.ts';
 
-/** Does a command's work on the open database, and prints what it returns. */
+/** Runs a command on the open database and prints its result. */
 export type RunCommand = (
   work: (opened: Opened) => Promise<unknown>,
   options?: { readonly migrates: boolean },

@@ -34,23 +34,21 @@ async function drop(database: Database, id: string) {
 
 /** `signing-key rotate`, `signing-key list`, `signing-key drop`. */
 export function addSigningKeyCommands(program: Command, run: RunCommand): void {
-  const key = program.command('signing-key').description('the keys that OAuth access tokens are signed with');
+  const key = program.command('signing-key').description('manages the keys that sign OAuth access tokens');
 
   key
     .command('rotate')
-    .description('has a new key take over in ten seconds; tokens of the old one stay good until they expire')
+    .description('creates a key that takes over in ten seconds; earlier tokens stay valid until they expire')
     .action(() => run(({ database, config }) => rotateSigningKey(database, sealerOf(config))));
 
   key
     .command('list')
-    .description('lists the keys in the order in which they sign')
+    .description('lists the keys in signing order')
     .action(() => run(({ database, config }) => list(database, config)));
 
   key
     .command('drop <id>')
-    .description(
-      'removes a key that others may have: within a minute no token that it signed is good any more',
-    )
+    .description('removes a compromised key; within a minute, tokens that it signed are no longer valid')
     .allowUnknownOption()
     .helpOption('--help')
     .action((id: string) => run(({ database }) => drop(database, id)));

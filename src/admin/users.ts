@@ -13,20 +13,20 @@ interface CreateOptions {
 
 /** `user create`, `user list`, `user disable`. */
 export function addUserCommands(program: Command, run: RunCommand): void {
-  const user = program.command('user').description('accounts');
+  const user = program.command('user').description('manages accounts');
 
   user
     .command('create')
-    .description('makes an account')
+    .description('creates an account')
     .requiredOption('--name <name>', '1 to 100 characters')
-    .requiredOption('--email <email>', 'unique without regard to case')
+    .requiredOption('--email <email>', 'unique, ignoring case')
     .requiredOption('--password <password>', '12 to 200 characters')
     .option('--role <role>', 'member or admin', parseRole, 'member')
     .action((options: CreateOptions) => run(({ database }) => createAccount(database.prisma, options)));
 
   user
     .command('list')
-    .description('lists the accounts, the oldest first')
+    .description('lists the accounts, oldest first')
     .action(() =>
       run(({ database }) =>
         database.prisma.user.findMany({
@@ -38,7 +38,7 @@ export function addUserCommands(program: Command, run: RunCommand): void {
 
   user
     .command('disable <email>')
-    .description('ends every credential of an account')
+    .description('disables an account, which ends all its credentials')
     .action((email: string) =>
       run(async ({ database }) => {
         const { id, disabledAt } = await findAccount(database.prisma, email);

@@ -1,37 +1,40 @@
 import type { Principal } from './principal.ts';
 import { sessionCookies } from './session/cookie.ts';
 
-/** Where a credential was found. Only the one that counts is looked at (contract section 3). */
+/** A credential and where it was found. Only the one in effect is looked at (contract section 3). */
 export interface Presented {
   readonly place: 'authorization' | 'query' | 'cookie';
   readonly value: string;
 }
 
-/** What counts and cannot be looked at, with the reason for whoever sent it. */
+/** A credential in effect that cannot be checked, with the reason for the client. */
 export interface Malformed {
   readonly malformed: string;
 }
 
-/** A good credential. */
+/** A valid credential. */
 export interface Recognized {
   readonly outcome: 'valid';
   readonly principal: Principal;
-  /** Notes that it was used. Called once the request is let in: one that is refused for its rate writes nothing. */
+  /** Records the use. Called once the request is admitted: one refused by the rate limit writes nothing. */
   readonly used?: () => void;
 }
 
-/** What a resolver says of a credential: not of its kind, of its kind and good, or of its kind and bad. */
+/** A resolver's verdict: not its kind of credential, valid, or invalid. */
 export type Resolution =
   | { readonly outcome: 'not-mine' }
   | Recognized
   | { readonly outcome: 'invalid'; readonly reason: string };
 
-/** Knows one kind of credential. */
+/** Resolves one kind of credential. */
 export interface CredentialResolver {
   readonly kind: Principal['kind'];
-  /** Throws DatabaseError, and KeysUnavailableError where the keys to check a token with cannot be had. */
+  /** Throws DatabaseError, and KeysUnavailableError if the keys to check a token with are unavailable. */
   resolve(presented: Presented): Promise<Resolution>;
-  /** Whether the credentials behind a principal of this kind still hold, apart from a token's own expiry. Throws DatabaseError. */
+  /**
+   * Whether the credentials behind a principal of this kind are still valid, apart from a token's own expiry.
+   * Throws DatabaseError.
+   */
   stillValid(principal: Principal): Promise<boolean>;
 }
 
@@ -45,15 +48,15 @@ const BEARER = /^Bearer +([^\s]+) *$/i;
 const NOT_BEARER: Malformed = {
   malformed: 'The Authorization header is not of the form "Bearer <token>".',
 };
-const SEVERAL_KEYS: Malformed = { malformed: 'There is more than one api_key.' };
+const SEVERAL_KEYS: Malformed = { malformed: 'The request has more than one api_key parameter.' };
 const SEVERAL_COOKIES: Malformed = {
-  malformed: 'There is more than one session cookie: clear those of this site.',
+  malformed: 'The request has more than one session cookie: clear the cookies of this site.',
 };
 
 /**
- * The credential that counts: the Authorization header, else the query parameter `api_key`, else the session cookie.
- * A header of another scheme than Bearer (RFC 6750 section 2.1) counts and is malformed. Several of a kind are as well:
- * another reader of the request might take another one.
+ * The credential in effect: the Authorization header, else the query parameter `api_key`, else the session
+ * cookie. A header with a scheme other than Bearer (RFC 6750 section 2.1) is in effect and malformed. So are
+ * several of one kind: another reader of the request might pick another.
  */
 export function presentedCredential(
   headers: Pick<Headers, 'get'>,
@@ -71,7 +74,7 @@ export function presentedCredential(
   return otherCookies.length > 0 ? SEVERAL_COOKIES : { place: 'cookie', value: cookie };
 }
 
-/** Asks the resolvers in turn. A credential that none of them takes for its own is invalid, never anonymous. */
+/** Asks the resolvers in turn. A credential that none of them recognises is invalid, never anonymous. */
 export async function authenticate(
   presented: Presented | Malformed | undefined,
   resolvers: readonly CredentialResolver[],
@@ -82,16 +85,16 @@ export async function authenticate(
     const resolution = await resolver.resolve(presented);
     if (resolution.outcome !== 'not-mine') return resolution;
   }
-  return { outcome: 'invalid', reason: 'The credential is of no known kind.' };
+  return { outcome: 'invalid', reason: 'The credential is of an unknown kind.' };
 }
 
-/** Whether credentials that were good once still are. Throws what the resolver of their kind throws. */
+/** Whether credentials that were valid once still are. Throws what the resolver of their kind throws. */
 export async function stillValid(
   principal: Principal,
   resolvers: readonly CredentialResolver[],
   nowMs: number,
 ): Promise<boolean> {
-  // Of what is stored, the database says when it ends. A token's own claim is all that there is.
+  // The database decides when stored credentials end. For a token only its own claim does.
   const { kind, expiresAtMs } = principal;
   const byClaim = kind === 'jwt' || kind === 'oauth';
   if (byClaim && expiresAtMs !== undefined && expiresAtMs <= nowMs) return false;

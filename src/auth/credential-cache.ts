@@ -1,13 +1,16 @@
 import { LRUCache } from 'lru-cache';
 import type { Clock } from '../platform/clock.ts';
 
-/** What is revoked is refused everywhere within a second (contract section 3): what is known of it lives half of that. */
+/**
+ * Revoked credentials are refused everywhere within a second (contract section 3): an entry lives half of
+ * that.
+ */
 const TTL_MS = 500;
 const MAX_ENTRIES = 10_000;
 
 /**
- * Answers of the database about credentials, for so short a time that a revocation is not missed. Those who ask at once
- * share one look-up; a failed one is forgotten, and rejects with what `ask` throws.
+ * Caches what the database says about credentials, so briefly that no revocation is missed. Concurrent
+ * callers share one look-up. A failed one is not cached, and rejects with what `ask` throws.
  */
 export function createCredentialCache<T>(clock: Clock) {
   const cache = new LRUCache<string, { readonly found: Promise<T>; readonly untilMs: number }>({

@@ -11,12 +11,12 @@ import { oauthResolver } from './oauth/resolver.ts';
 import type { Principal } from './principal.ts';
 import { sessionResolver } from './session/resolver.ts';
 
-/** Everything that a request can prove who it is with. */
+/** Everything that a request can authenticate with. */
 export interface Credentials {
   readonly resolvers: readonly CredentialResolver[];
-  /** The one of them that knows sessions. */
+  /** The resolver for sessions. */
   readonly sessions: CredentialResolver;
-  /** Whether credentials that were good at the start of something long still are. Throws DatabaseError. */
+  /** Whether credentials that were valid when a long operation started still are. Throws DatabaseError. */
   stillValid(principal: Principal): Promise<boolean>;
 }
 
@@ -37,7 +37,7 @@ function keySources({ secret, publicKey, jwksUrl }: Config['jwt']): KeySource[] 
   ];
 }
 
-/** The kinds of credentials that the settings allow. */
+/** Creates resolvers for the kinds of credentials that the settings allow. */
 export function createCredentials({
   config,
   database,
@@ -51,7 +51,7 @@ export function createCredentials({
   const resolvers = [
     apiKeyResolver({ database, clock, log }),
     sessions,
-    // Before the JWTs of others, which have no say in what our own keys have signed.
+    // Before the JWTs of other issuers, which have no say in what our own keys have signed.
     oauthResolver({ ownTokens, database, clock, log }),
     ...(keys.length === 0 ? [] : [jwtResolver({ database, clock, keys, issuer, audience })]),
   ];

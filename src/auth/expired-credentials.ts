@@ -1,11 +1,12 @@
+import { inBatches } from '../platform/db/in-batches.ts';
 import { type Queryable, type Statement, statement } from '../platform/db/statement.ts';
 
-/** Small, so that no lock is held and no transaction open for long: that would delay events. */
+/** Small, so that locks and transactions stay short: long ones would delay events. */
 const BATCH = 500;
 
 /**
- * Whoever else is at it takes other rows. To an instance whose clock is behind, a token is good for a little longer than
- * to the database.
+ * Concurrent runs take other rows. A margin of 120 seconds: on an instance whose clock is behind, a token is
+ * valid a little longer than by the database.
  */
 const DROP_TOKENS = statement<{ one: number }>(
   'revoked_tokens_drop',
@@ -26,23 +27,26 @@ const DROP_OAUTH_RECORDS = statement<{ one: number }>(
    ) RETURNING 1 AS one`,
 );
 
-async function dropAll(db: Queryable, batch: Statement<{ one: number }>): Promise<number> {
-  let total = 0;
-  for (let count = BATCH; count === BATCH; total += count) count = (await db.query(batch, [BATCH])).length;
-  return total;
+function dropAll(db: Queryable, batch: Statement<{ one: number }>): Promise<number> {
+  return inBatches(BATCH, async () => (await db.query(batch, [BATCH])).length);
 }
 
-/** Drops the sessions that have expired by themselves. How many. Throws DatabaseError. */
+/** Drops expired sessions. Returns how many. Throws DatabaseError. */
 export function dropExpiredSessions(db: Queryable): Promise<number> {
   return dropAll(db, DROP_SESSIONS);
 }
 
-/** Drops the blocklist entries of tokens that have expired, which nobody can use any more. How many. Throws DatabaseError. */
+/**
+ * Drops the blocklist entries of expired tokens, which nobody can use any more. Returns how many. Throws
+ * DatabaseError.
+ */
 export function dropExpiredTokens(db: Queryable): Promise<number> {
   return dropAll(db, DROP_TOKENS);
 }
 
-/** Drops codes, refresh tokens, authorizations and sign-ins that have expired. How many. Throws DatabaseError. */
+/**
+ * Drops expired codes, refresh tokens, authorizations and sign-ins. Returns how many. Throws DatabaseError.
+ */
 export function dropExpiredOAuthRecords(db: Queryable): Promise<number> {
   return dropAll(db, DROP_OAUTH_RECORDS);
 }

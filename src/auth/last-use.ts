@@ -3,7 +3,7 @@ import type { Clock } from '../platform/clock.ts';
 import type { Logger } from '../platform/log.ts';
 
 const INTERVAL_MS = 60_000;
-/** The same as SQL. */
+/** INTERVAL_MS as SQL. */
 export const FRESH = "interval '60 seconds'";
 const MAX_ENTRIES = 10_000;
 
@@ -12,22 +12,25 @@ export interface LastUseOptions {
   readonly log: Logger;
   /** What is used, for the log. */
   readonly what: string;
-  /** Stores that it is used now, by the database's clock. */
+  /** Stores a use now, by the database's clock. */
   readonly store: (id: string) => Promise<unknown>;
 }
 
-/** Notes that something is used. `fresh`: as it was found, that was noted a short time ago. */
+/** Records a use. `fresh` means that a recent use was already stored when the row was read. */
 export type NoteUse = (id: string, fresh: boolean) => void;
 
-/** Last-used times are for people, and keep a session from going idle: one write a minute each, which no request waits for. */
+/**
+ * Last-used times inform people and keep sessions from going idle. Each is written at most once a minute, and
+ * no request waits for it.
+ */
 export function createLastUse({ clock, log, what, store }: LastUseOptions): NoteUse {
   const noted = new LRUCache<string, number>({ max: MAX_ENTRIES });
   return (id, fresh) => {
     if (fresh) return;
-    // What was found may have been found a moment before it was noted.
+    // The row may have been read just before a use was stored.
     const elapsedMs = clock.elapsedMs();
     if (elapsedMs - (noted.get(id) ?? Number.NEGATIVE_INFINITY) < INTERVAL_MS) return;
     noted.set(id, elapsedMs);
-    store(id).catch((error: unknown) => log.warn({ err: error }, `the last use of ${what} was not stored`));
+    store(id).catch((error: unknown) => log.warn({ err: error }, `could not store the last use of ${what}`));
   };
 }

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { emailKey } from './account/store.ts';
 import { hashPassword, unmatchableHash, verifyPassword } from './password.ts';
 
-/** Lets so much work in at a time. `enter` throws where too much waits already; every pass ends with `leave`. */
+/** Limits concurrent work. `enter` throws if the queue is full; every successful `enter` needs a `leave`. */
 export interface WorkLimiter {
   enter(): Promise<void> | undefined;
   leave(): void;
@@ -10,25 +10,27 @@ export interface WorkLimiter {
 
 /** Counts failures by name. */
 export interface FailureCounter {
-  /** Counts one. Throws where there were too many. */
+  /** Counts a failure. Throws if there were too many. */
   failure(name: string): Promise<void>;
-  /** Takes one back that turned out to be none. */
+  /** Takes back an attempt that did not fail. */
   forgive(name: string): Promise<void>;
 }
 
-/** Password work: each hash takes tens of milliseconds and 19 MiB, so it goes through a concurrency limiter. */
+/**
+ * Password work. Each hash takes tens of milliseconds and 19 MiB, so it goes through a concurrency limiter.
+ */
 export interface Passwords {
   hash(password: string): Promise<string>;
-  /** Whether the password matches; without a hash it does the same work, and says no. */
+  /** Whether the password matches. Without a hash it does the same work and returns false. */
   matches(password: string, hash: string | null): Promise<boolean>;
   /**
-   * Runs a check of somebody's password as one attempt, counted against each name before it is made, so that many at
-   * once cannot slip through, and taken back where it succeeds. Throws what the counter and the limiter throw.
+   * Runs a password check as one attempt. It is counted against each name beforehand, so that concurrent
+   * attempts cannot slip through, and taken back on success. Throws what the counter and the limiter throw.
    */
   attempt<T>(names: readonly string[], check: () => Promise<T | undefined>): Promise<T | undefined>;
 }
 
-/** The name that failures to sign in to an account count under, known or not. It does not tell the e-mail. */
+/** The name for failed sign-ins to an account, known or not. It does not reveal the e-mail. */
 export function accountFailures(email: string): string {
   return `account:${createHash('sha256').update(emailKey(email)).digest('base64url')}`;
 }
@@ -57,7 +59,7 @@ export function createPasswords(limiter: WorkLimiter, failures: FailureCounter):
         failed = result === undefined;
         return result;
       } finally {
-        // A check that could not be made tells a guesser nothing, so it is no failure either.
+        // A check that throws tells an attacker nothing, so it is not a failure.
         if (!failed) for (const name of names) await failures.forgive(name);
       }
     },

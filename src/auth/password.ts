@@ -12,21 +12,21 @@ const base64 = (bytes: Uint8Array) => Buffer.from(bytes).toString('base64').repl
 const phc = (salt: Uint8Array, tag: Uint8Array) =>
   `$argon2id$v=19$m=${COST.memory},t=${COST.passes},p=${COST.parallelism}$${base64(salt)}$${base64(tag)}`;
 
-/** The password's argon2id hash in PHC form, with its salt and cost in it. */
+/** The password's argon2id hash in PHC format, including its salt and cost. */
 export async function hashPassword(password: string): Promise<string> {
   const nonce = randomBytes(SALT_BYTES);
   const tag = await argon2id('argon2id', { message: password, nonce, ...COST });
   return phc(nonce, tag);
 }
 
-/** The hash of no password at all: checking one against it takes as long as against a real one, and fails. */
+/** A hash that no password matches. Checking against it takes as long as against a real one, and fails. */
 export function unmatchableHash(): string {
   return phc(randomBytes(SALT_BYTES), randomBytes(COST.tagLength));
 }
 
 const PHC = /^\$argon2id\$v=19\$m=(\d+),t=(\d+),p=(\d+)\$([^$]+)\$([^$]+)$/;
 
-/** Whether the password is the one that was hashed. Takes the same time for right and wrong ones. */
+/** Whether the password matches the hash. Takes the same time either way. */
 export async function verifyPassword(password: string, hash: string): Promise<boolean> {
   const [, memory, passes, parallelism, salt = '', expected = ''] = PHC.exec(hash) ?? [];
   const tag = Buffer.from(expected, 'base64');

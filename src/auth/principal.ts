@@ -1,22 +1,25 @@
 import type { Role, Scope } from './scopes.ts';
 
-/** The account behind a request, and what its credentials allow. Everything past authentication sees only this. */
+/** The account behind a request and what its credentials allow. Nothing past authentication sees more. */
 export interface Principal {
   readonly kind: 'api-key' | 'session' | 'jwt' | 'oauth';
   readonly userId: string;
   readonly role: Role;
   readonly scopes: ReadonlySet<Scope>;
-  /** The bucket, the streams and the usage report of this caller go under this name. It holds no secret. */
+  /** The name of this caller's bucket, streams and usage report. Not secret. */
   readonly clientId: string;
-  /** Names the credential among those of its kind, to look it up by again: a row's id, a token's jti. No secret. */
+  /**
+   * Identifies the credential among those of its kind for later look-ups: a row's id, a token's jti. Not
+   * secret.
+   */
   readonly credentialId: string | undefined;
-  /** What of the rate limit was raised or lowered for these credentials. */
+  /** Overrides of the rate limit for these credentials. */
   readonly rateLimit: { readonly burst?: number; readonly perSecond?: number } | undefined;
-  /** When the credentials end at the latest, in milliseconds since the epoch; undefined where they don't. */
+  /** Latest end of the credentials in milliseconds since the epoch; undefined if they do not expire. */
   readonly expiresAtMs: number | undefined;
 }
 
-/** A caller without credentials. It holds scopes only where ANONYMOUS_READ is on. */
+/** A caller without credentials. It has scopes only if ANONYMOUS_READ is on. */
 export interface Anonymous {
   readonly kind: 'anonymous';
   readonly scopes: ReadonlySet<Scope>;
@@ -33,7 +36,7 @@ export function isAuthenticated(caller: Caller): caller is Principal {
   return caller.kind !== 'anonymous';
 }
 
-/** The bucket of a person, however signed in (contract section 5: the user behind the credentials). */
+/** The bucket of a user, however signed in (contract section 5: the user behind the credentials). */
 export function userClientId(userId: string): string {
   return `${userId}:user`;
 }

@@ -1,7 +1,7 @@
 import { DEMO_USERS } from './data.ts';
 import type { DemoCredentials } from './seed.ts';
 
-/** What a person needs for a first call, as the console of a development start prints it. */
+/** Printed on a development start: everything needed for a first call. */
 export function banner(origin: string, graphiql: boolean, demo: DemoCredentials | undefined): string {
   const lines = ['', `  Content Graph API   ${origin}/graphql`];
   if (graphiql) lines.push('', `  GraphiQL            ${origin}/graphql   (open it in a browser)`);

@@ -1,4 +1,4 @@
-/** What a first start in development shows: three people who write and comment. Times are minutes before the start. */
+/** The demo data of a first start in development. Times are in minutes before the start. */
 export const DEMO_USERS = [
   { name: 'Ada', email: 'ada@example.com' },
   { name: 'Linus', email: 'linus@example.com' },

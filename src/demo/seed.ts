@@ -10,7 +10,7 @@ import type { PrismaClient } from '../generated/prisma/client.ts';
 import { newId } from '../platform/uuid.ts';
 import { DEMO_POSTS, DEMO_USERS, type DemoName } from './data.ts';
 
-/** What the console of a development start prints, kept in `demo.json` of the data folder. */
+/** Printed on a development start, and kept in `demo.json` in the data folder. */
 export interface DemoCredentials {
   readonly apiKey: string;
   readonly password: string;
@@ -25,7 +25,7 @@ function readCredentials(dataDir: string): DemoCredentials | undefined {
   return JSON.parse(readFileSync(file(dataDir), 'utf8')) as DemoCredentials;
 }
 
-/** Writes the file whole or not at all, for its owner alone. */
+/** Writes the file atomically, readable only by its owner. */
 function writeCredentials(dataDir: string, credentials: DemoCredentials): void {
   mkdirSync(dataDir, { recursive: true, mode: 0o700 });
   const draft = `${file(dataDir)}.${process.pid}`;
@@ -71,7 +71,7 @@ async function seedPosts(
   }
 }
 
-/** Leaves in the database itself what `refuseSeeded` finds, also in a copy of it. */
+/** Marks the database itself for `refuseSeeded`, so that copies are recognised too. */
 async function markSeeded(prisma: PrismaClient): Promise<void> {
   await prisma.demoSeed.createMany({ data: [{ id: 1 }], skipDuplicates: true });
 }
@@ -93,25 +93,27 @@ async function issueCredentials(
   return { apiKey: key, password };
 }
 
-/** Development has put its demo accounts into the database. */
+/** The database holds demo accounts from development. */
 export class SeededError extends Error {
   constructor(dataDir: string) {
     super(
-      `The embedded database in "${dataDir}" was seeded by development: it holds demo accounts whose credentials were printed and written to a file. Production does not start on it: set DATA_DIR to another folder.`,
+      `The embedded database in "${dataDir}" was seeded by development: it holds demo accounts whose credentials were printed and written to a file. Production refuses it: set DATA_DIR to another folder.`,
     );
     this.name = 'SeededError';
   }
 }
 
-/** Throws SeededError where development has seeded the folder or, before it was copied or renamed, its database. */
+/**
+ * Throws SeededError if development has seeded the folder, or a database that was later copied or renamed.
+ */
 export async function refuseSeeded(prisma: PrismaClient, dataDir: string): Promise<void> {
   if (existsSync(file(dataDir)) || (await prisma.demoSeed.count()) > 0) throw new SeededError(dataDir);
 }
 
 /**
- * The demo of a development start: seeded on an empty database, and its credentials, which are made anew where the
- * file was lost or its key has ended. Undefined where the database holds other accounts and no demo. A start that
- * died on the way leaves no users, or users whose credentials are made anew.
+ * Seeds an empty database for development and returns the demo credentials. Issues new credentials if the
+ * file is lost or its key is no longer valid, which also covers an earlier start that crashed. Undefined if
+ * the database holds other accounts but no demo.
  */
 export async function prepareDemo(
   prisma: PrismaClient,
@@ -127,7 +129,7 @@ export async function prepareDemo(
   const credentials = await prisma.$transaction(
     async (tx) => {
       const client = tx as PrismaClient;
-      // With what it marks, or not at all.
+      // In the same transaction as the credentials.
       const issue = async (adaId: string) => {
         await markSeeded(client);
         return issueCredentials(client, password, adaId);

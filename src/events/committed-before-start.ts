@@ -1,13 +1,13 @@
-/** Numbers that follow each other: the first, and how many. */
+/** A run of consecutive event numbers. */
 export type Run = readonly [first: number, count: number];
 
-/** So many runs fit into an event id. Past them an event is delivered that could have been left out, never the reverse. */
+/** The most runs in an event id. Events beyond them are delivered needlessly, but none is lost. */
 const MAX_RUNS = 32;
 
 /**
- * The events that were committed before a reader came, but that an older transaction, still running, keeps from being
- * read until later. They lie after the reader's start and are not for it. Each is met once, in the log's order: those
- * that are left are those still ahead.
+ * Events that were committed before a reader connected but become readable only later, because an older
+ * transaction is still running. They lie after the reader's start position, but the reader must not get them.
+ * Each is met once, in log order, so the remaining runs are the ones still ahead.
  */
 export class CommittedBeforeStart {
   #runs: Run[];
@@ -16,7 +16,7 @@ export class CommittedBeforeStart {
     this.#runs = [...runs];
   }
 
-  /** From the events' numbers, smallest first. */
+  /** From the events' numbers in ascending order. */
   static of(ids: readonly number[]): CommittedBeforeStart {
     const runs: [number, number][] = [];
     for (const id of ids) {
@@ -32,7 +32,7 @@ export class CommittedBeforeStart {
     return this.#runs;
   }
 
-  /** Whether the event is one of them. It is then ahead no more. */
+  /** Whether the event is one of them. If so, removes it. */
   pass(id: number): boolean {
     const at = this.#runs.findIndex(([first, count]) => id >= first && id < first + count);
     const run = this.#runs[at];

@@ -1,60 +1,61 @@
-import { crc32 } from 'node:zlib';
+import { CONTENT_START, FRAME_BYTES, opaqueBytes, opaqueText } from '../platform/opaque-id.ts';
 import type { Run } from './committed-before-start.ts';
 import type { LogPosition } from './position.ts';
 
-/** What an event id stands for: a position in one generation of the log, and what of the rest its reader is not to get. */
+/** An event id's content: a position in a generation of the log, and later events to skip. */
 export interface EventPlace extends LogPosition {
-  /** Eight bytes as hexadecimal digits. */
+  /** Eight bytes in hexadecimal. */
   readonly generation: string;
-  /** Numbers of events after the position that were committed before the reader first came. */
+  /** Numbers of events after the position that were committed before the reader first connected. */
   readonly early: readonly Run[];
 }
 
-const VERSION = 1;
-const HEAD_BYTES = 1 + 8 + 8 + 8;
+const GENERATION_BYTES = 8;
+const XID_START = CONTENT_START + GENERATION_BYTES;
+const NUMBER_START = XID_START + 8;
+const RUNS_START = NUMBER_START + 8;
+const FIXED_BYTES = FRAME_BYTES + GENERATION_BYTES + 8 + 8;
 const RUN_BYTES = 8 + 4;
-const CHECK_BYTES = 2;
-/** Numbers of events are JavaScript numbers. */
+/** Event numbers are JavaScript numbers. */
 const MAX_NUMBER = BigInt(Number.MAX_SAFE_INTEGER);
 
-function check(bytes: Uint8Array): number {
-  return crc32(bytes.subarray(0, bytes.length - CHECK_BYTES)) & 0xffff;
-}
-
-/** The place as an opaque string: 36 characters, and 16 for each run. */
+/** Encodes the place as an opaque string: 36 characters plus 16 per run. */
 export function encodeEventId({ generation, xid, id, early }: EventPlace): string {
-  const bytes = Buffer.alloc(HEAD_BYTES + early.length * RUN_BYTES + CHECK_BYTES);
-  bytes.writeUInt8(VERSION, 0);
-  bytes.write(generation, 1, 'hex');
-  bytes.writeBigUInt64BE(xid, 9);
-  bytes.writeBigUInt64BE(BigInt(id), 17);
+  const bytes = Buffer.alloc(FIXED_BYTES + early.length * RUN_BYTES);
+  bytes.write(generation, CONTENT_START, 'hex');
+  bytes.writeBigUInt64BE(xid, XID_START);
+  bytes.writeBigUInt64BE(BigInt(id), NUMBER_START);
   early.forEach(([first, count], index) => {
-    const offset = HEAD_BYTES + index * RUN_BYTES;
+    const offset = RUNS_START + index * RUN_BYTES;
     bytes.writeBigUInt64BE(BigInt(first), offset);
     bytes.writeUInt32BE(count, offset + 8);
   });
-  bytes.writeUInt16BE(check(bytes), bytes.length - CHECK_BYTES);
-  return bytes.toString('base64url');
+  return opaqueText(bytes);
 }
 
 /**
- * The place that an event id of ours stands for; undefined for any other string. The checksum finds mistakes and keeps
- * nobody from making an id up: whatever it holds has to be a place that the log could have.
+ * Decodes an event id. Undefined for any other string. The checksum detects mistakes but not forgery, so the
+ * content must still be a valid place.
  */
 export function decodeEventId(eventId: string): EventPlace | undefined {
-  const bytes = Buffer.from(eventId, 'base64url');
-  const runs = (bytes.length - HEAD_BYTES - CHECK_BYTES) / RUN_BYTES;
+  const bytes = opaqueBytes(eventId);
+  if (bytes === undefined) return undefined;
+  const runs = (bytes.length - FIXED_BYTES) / RUN_BYTES;
   if (!Number.isInteger(runs) || runs < 0) return undefined;
-  if (bytes.toString('base64url') !== eventId || bytes[0] !== VERSION) return undefined;
-  if (bytes.readUInt16BE(bytes.length - CHECK_BYTES) !== check(bytes)) return undefined;
-  const id = bytes.readBigUInt64BE(17);
+  const id = bytes.readBigUInt64BE(NUMBER_START);
   if (id > MAX_NUMBER) return undefined;
   const early: Run[] = [];
-  for (let offset = HEAD_BYTES; offset < bytes.length - CHECK_BYTES; offset += RUN_BYTES) {
+  for (let run = 0; run < runs; run += 1) {
+    const offset = RUNS_START + run * RUN_BYTES;
     const first = bytes.readBigUInt64BE(offset);
     const count = bytes.readUInt32BE(offset + 8);
     if (count === 0 || first + BigInt(count) > MAX_NUMBER) return undefined;
     early.push([Number(first), count]);
   }
-  return { generation: bytes.toString('hex', 1, 9), xid: bytes.readBigUInt64BE(9), id: Number(id), early };
+  return {
+    generation: bytes.toString('hex', CONTENT_START, XID_START),
+    xid: bytes.readBigUInt64BE(XID_START),
+    id: Number(id),
+    early,
+  };
 }

@@ -9,66 +9,67 @@ import { createLogTail } from './tail.ts';
 
 /** Where a reader starts. */
 export interface FeedStart {
-  /** The id of the position that it starts from. */
+  /** The id of the start position. */
   readonly eventId: string;
-  /** The place in the log. */
+  /** The start position in the log. */
   readonly place: EventPlace;
-  /** The position of now: what lies before it is history. */
+  /** The current end of the log. Events up to it are history. */
   readonly now: LogPosition;
-  /** Why the reader's own id could not be gone on from; it then starts from now. */
+  /** Why the reader could not resume from its own id. It then starts from the current end. */
   readonly failure: 'malformed' | 'expired' | undefined;
 }
 
-/** An event on its way to one reader. */
+/** An event for one reader. */
 export interface FeedEvent {
-  /** The same for all readers of this process that are about as far. */
+  /** Shared between readers of this process that are at about the same position. */
   readonly event: LogEvent;
-  /** What the reader comes back with once it has this one. */
+  /** The id to resume from after this event. */
   readonly eventId: string;
-  /** Whether it is from before the reader came. */
+  /** Whether it was committed before the reader connected. */
   readonly replayed: boolean;
 }
 
-/** The event log as it grows, for any number of readers in this process. */
+/** A live feed of the event log for any number of readers in this process. */
 export interface PostFeed {
-  /** Says that something may have been committed, so that readers need not wait for the next poll. */
+  /** Signals a possible commit, so that readers need not wait for the next poll. */
   wake(): void;
-  /** The start of a new reader or, with the id of the last event it has seen, of one that comes back. Throws DatabaseError. */
+  /** The start of a new reader or, given its last event id, of a returning one. Throws DatabaseError. */
   open(lastEventId: string | undefined): Promise<FeedStart>;
   /**
-   * The events after a start, first those of the past, then those that come, in order, none left out and none twice.
-   * As many at a time as are there, up to a bound. Ends when `signal` aborts or the feed closes. Throws DatabaseError, and HistoryLostError.
+   * Yields the events after a start, past and then new, in order, without gaps or duplicates. Each batch
+   * holds the events available, up to a bound. Ends when `signal` aborts or the feed closes. Throws
+   * DatabaseError, HistoryLostError.
    */
   follow(start: FeedStart, signal: AbortSignal): AsyncGenerator<readonly FeedEvent[], void, undefined>;
   close(): Promise<void>;
 }
 
-/** The log does not go on from where a reader is: it was pruned past it or restored. Its id is refused when it comes back. */
+/** The log was pruned past a reader's position or restored. The reader's id is refused from then on. */
 export class HistoryLostError extends Error {
   constructor() {
-    super('the event log does not go on from where the reader is');
+    super('the event log no longer continues from the position of the reader');
     this.name = 'HistoryLostError';
   }
 }
 
-/** A reader holds so many at a time. */
+/** The most events that a reader holds at a time. */
 const BATCH = 50;
 
 export interface PostFeedOptions {
   readonly database: Database;
   readonly log: Logger;
-  /** Has the reads of single readers wait for each other: thousands may come back at once. */
+  /** Limits how many readers read the log at once: thousands may reconnect together. */
   readonly limitedBy: <T>(read: () => Promise<T>) => Promise<T>;
 }
 
 /**
- * One reader tails the log for the whole process. A follower is no more than a position: it reads what the tail has at
- * hand or, where it has fallen behind that, the log. So a slow one holds no memory and delays nobody.
+ * One tail reads the log for the whole process. A follower is only a position: it reads from the tail's
+ * window or, if it has fallen behind, from the log. So a slow follower holds no memory and delays nobody.
  */
 export function createPostFeed({ database, log, limitedBy }: PostFeedOptions): PostFeed {
   const tail = createLogTail({ database, log });
 
-  /** Judged at the instant it is read: what retention drops between two reads is never left out unnoticed. */
+  /** Reads the generation together with the events, so that pruning in between cannot go unnoticed. */
   async function readBehind(generation: string, position: LogPosition): Promise<LogEvent[]> {
     const slice = await limitedBy(() => readAfter(database, position, BATCH));
     if (!canResumeFrom(generation, position, slice.generation)) throw new HistoryLostError();
@@ -99,7 +100,7 @@ export function createPostFeed({ database, log, limitedBy }: PostFeedOptions): P
           if (events.length > 0 && !over()) yield events;
           continue;
         }
-        // The tail may have begun while the log was read, a little later in it.
+        // The tail may have started meanwhile, at a later position.
         if (recent === undefined && tail.follows(generation)) continue;
         if (recent === undefined) tail.wake();
         await tail.growth(signal);

@@ -5,15 +5,15 @@ import { isAfter, type LogPosition } from './position.ts';
 
 /** The state of the log as a whole. */
 export interface Generation {
-  /** Eight bytes as hexadecimal digits. */
+  /** Eight bytes in hexadecimal. */
   readonly key: string;
-  /** The last position that retention has dropped. */
+  /** The last position that retention has pruned. */
   readonly pruned: LogPosition | undefined;
-  /** The first transaction id that nobody has had yet: positions from there on are of another history. */
+  /** The first unassigned transaction id. A position at or beyond it belongs to another history. */
   readonly nextXid: bigint;
 }
 
-/** What a statement over STATE_FROM selects with STATE_COLUMNS. */
+/** The columns that STATE_COLUMNS selects from STATE_FROM. */
 export interface StateRow {
   readonly generation: string;
   readonly prunedXid: string | null;
@@ -21,10 +21,10 @@ export interface StateRow {
   readonly nextXid: string;
 }
 
-/** Restoring into another server or database changes this; a restart does not. */
+/** Changes when the database is restored into another server or database, but not on a restart. */
 const ORIGIN = `(SELECT system_identifier::text FROM pg_control_system()) || '/' || (SELECT oid FROM pg_database WHERE datname = current_database())`;
 
-/** One row; none where the log is of another server or database, or new. */
+/** One row, or none if the log is new or belongs to another server or database. */
 export const STATE_FROM = `(SELECT * FROM event_log WHERE id = 1 AND origin = ${ORIGIN}) AS state`;
 export const STATE_COLUMNS = `state.generation, state.pruned_xid::text AS "prunedXid", state.pruned_id AS "prunedId", pg_snapshot_xmax(pg_current_snapshot())::text AS "nextXid"`;
 
@@ -46,9 +46,9 @@ export function toGeneration({ generation, prunedXid, prunedId, nextXid }: State
 }
 
 /**
- * Whether the log goes on from a position of a generation: all that came after it is there, and nothing else. Every
- * position that is given out is of an event once committed, so its transaction id survives a crash of the server; one
- * from beyond the server's present was given out by a history that is no more.
+ * Whether the log contains exactly the events after a position of a generation. Every position handed out
+ * belongs to a committed event, so its transaction id survives a crash of the server. A transaction id that
+ * is not yet assigned therefore comes from a lost history.
  */
 export function canResumeFrom(key: string, position: LogPosition, now: Generation | undefined): boolean {
   return (
@@ -60,14 +60,14 @@ export function canResumeFrom(key: string, position: LogPosition, now: Generatio
 }
 
 /**
- * Begins another generation: always, or only where the present one is not of this database. What is left of the log is
- * dropped, since its transaction ids may be those of another history. Throws DatabaseError.
+ * Starts a new generation: always, or only if the current one belongs to another database. Deletes the rest
+ * of the log, because its transaction ids may belong to another history. Throws DatabaseError.
  */
 export async function renewGeneration(database: Database, always: boolean): Promise<Generation> {
   const work = database.unitOfWork();
   try {
     await work.query(LOCK, []);
-    // Another instance may have done it while this one waited for the lock.
+    // Another instance may have done this while we waited for the lock.
     const [known] = always ? [] : await work.query(READ, []);
     if (known === undefined) {
       await work.query(CLEAR, []);
@@ -75,7 +75,7 @@ export async function renewGeneration(database: Database, always: boolean): Prom
     }
     const [state] = await work.query(READ, []);
     await work.commit();
-    if (state === undefined) throw new Error('the event log has no state');
+    if (state === undefined) throw new Error('the event log has no state row');
     return toGeneration(state);
   } catch (error) {
     await work.rollback();

@@ -18,15 +18,15 @@ export interface LogEvent {
   readonly createdAt: Date;
 }
 
-/** What a mutation adds to its statement to leave an event: `post` is the row that it inserts. */
+/** The part of a mutation's statement that appends an event. `post` is the inserted row. */
 export const APPEND_EVENT = 'INSERT INTO events (post_id) SELECT id FROM post';
 
-/** Every transaction below is over: what it wrote is visible, or never will be. */
+/** Every transaction below this has ended: its writes are visible or never will be. */
 const HORIZON = 'pg_snapshot_xmin(pg_current_snapshot())';
 
 interface EventRow extends StateRow {
   readonly held: boolean;
-  /** Null in the one row that there is where there are no events. */
+  /** Null in the single row returned when there are no events. */
   readonly xid: string | null;
   readonly id: number;
   readonly postId: string;
@@ -55,17 +55,17 @@ const READ_NOW = statement<NowRow>(
      SELECT events.xid, id FROM events WHERE events.xid < ${HORIZON} ORDER BY events.xid DESC, id DESC LIMIT 1) AS newest ON true`,
 );
 
-/** A piece of the log, and the state of the log at the same instant. */
+/** A slice of the log, and the state of the log at the same instant. */
 export interface LogSlice {
-  /** Undefined where the log is not of this database any more. */
+  /** Undefined if the log no longer belongs to this database. */
   readonly generation: Generation | undefined;
   /** In order. */
   readonly events: LogEvent[];
-  /** Whether events are committed that an older transaction, still running, keeps from being read. */
+  /** Whether an older running transaction keeps committed events from being read. */
   readonly held: boolean;
 }
 
-/** The events after a position that no transaction can get in front of any more, at most `limit`. Throws DatabaseError. */
+/** At most `limit` events after a position, only those whose order is final. Throws DatabaseError. */
 export async function readAfter(db: Queryable, { xid, id }: LogPosition, limit: number): Promise<LogSlice> {
   const rows = await db.query(READ_AFTER, [xid.toString(), id, limit]);
   const [state] = rows;
@@ -78,22 +78,24 @@ export async function readAfter(db: Queryable, { xid, id }: LogPosition, limit: 
   };
 }
 
-/** The log as someone finds it who comes now. */
+/** The current state of the log, for a new reader. */
 export interface LogNow {
   readonly generation: Generation;
-  /** The last event that can be read; what is still to come lies after it. */
+  /** The last readable event. New events lie after it. */
   readonly position: LogPosition;
   readonly early: CommittedBeforeStart;
 }
 
-/** The present end of the log. On a new or restored database another generation begins. Throws DatabaseError. */
+/**
+ * The current end of the log. Starts a new generation on a new or restored database. Throws DatabaseError.
+ */
 export async function readNow(database: Database): Promise<LogNow> {
   let [row] = await database.query(READ_NOW, []);
   if (row === undefined) {
     await renewGeneration(database, false);
     [row] = await database.query(READ_NOW, []);
   }
-  if (row === undefined) throw new Error('the event log has no state');
+  if (row === undefined) throw new Error('the event log has no state row');
   const generation = toGeneration(row);
   const newest = row.xid === null ? { xid: 0n, id: 0 } : { xid: BigInt(row.xid), id: row.id };
   const { pruned } = generation;

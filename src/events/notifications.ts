@@ -3,9 +3,9 @@ import { atMost } from '../platform/at-most.ts';
 import type { Database } from '../platform/db/database.ts';
 import type { Logger } from '../platform/log.ts';
 
-/** Wake-ups between instances. They carry nothing: the log is the truth, and it is polled in case one gets lost. */
+/** Wake-ups between instances. They carry no data: readers poll the log in case one is lost. */
 export interface Notifications {
-  /** Tells the other instances that something was committed. Many calls at once become one. */
+  /** Tells the other instances about a commit. Calls in quick succession are merged. */
   announce(): void;
   close(): Promise<void>;
 }
@@ -13,20 +13,20 @@ export interface Notifications {
 const CHANNEL = 'content_graph_events';
 const RECONNECT_MS = 500;
 const END_LIMIT_MS = 1_000;
-/** Wake-ups go out so far apart at least: one tells of everything before it. */
+/** The minimum interval between wake-ups. One covers all earlier commits. */
 const MIN_INTERVAL_MS = 10;
 
 export interface NotificationsOptions {
   readonly database: Database;
   readonly log: Logger;
-  /** Called for each wake-up, and after a connection was lost and found, since some were missed meanwhile. */
+  /** Called for each wake-up and after each (re)connection, since wake-ups may have been missed. */
   readonly onWake: () => void;
 }
 
 /**
- * LISTEN on a connection of its own. NOTIFY goes over the same connection after the commit and not in its
- * transaction, where PostgreSQL would have all commits with one wait for each other. The embedded database, where one
- * process writes, needs neither.
+ * Runs LISTEN on a dedicated connection. NOTIFY uses it too, after the commit: inside the transaction,
+ * PostgreSQL would serialise all commits that notify. The embedded database has only one writing process and
+ * needs neither.
  */
 export function connectNotifications({ database, log, onWake }: NotificationsOptions): Notifications {
   if (database.kind === 'embedded') return { announce: () => undefined, close: async () => undefined };
@@ -38,11 +38,11 @@ export function connectNotifications({ database, log, onWake }: NotificationsOpt
   let sending = false;
   let again = false;
 
-  /** A server that does not answer is not waited for. */
+  /** Does not wait for an unresponsive server. */
   async function end(which: Client): Promise<void> {
     const ended = which
       .end()
-      .catch((error: unknown) => log.debug({ err: error }, 'a broken connection ended'));
+      .catch((error: unknown) => log.debug({ err: error }, 'closing a broken connection failed'));
     await atMost(END_LIMIT_MS, ended);
   }
 
@@ -73,7 +73,7 @@ export function connectNotifications({ database, log, onWake }: NotificationsOpt
 
   function retry(error: unknown): void {
     if (closed) return;
-    log.warn({ err: error }, 'the connection for wake-ups was lost; connecting again');
+    log.warn({ err: error }, 'the connection for wake-ups was lost; reconnecting');
     clearTimeout(timer);
     timer = setTimeout(start, RECONNECT_MS).unref();
   }
@@ -91,7 +91,7 @@ export function connectNotifications({ database, log, onWake }: NotificationsOpt
     sending = true;
     client
       .query(`NOTIFY ${CHANNEL}`)
-      .catch((error: unknown) => log.debug({ err: error }, 'a wake-up was not sent'))
+      .catch((error: unknown) => log.debug({ err: error }, 'a wake-up could not be sent'))
       .finally(() => {
         pause = setTimeout(sent, MIN_INTERVAL_MS).unref();
       });

@@ -1,7 +1,7 @@
 /**
- * A place in the event log. Sequence numbers follow allocation: a reader that has seen number 5 may later find 4, of a
- * transaction that took longer. So the order is (transaction id, number), and a reader looks only below the oldest
- * transaction still running: nothing smaller can appear behind what it has seen.
+ * A position in the event log. Sequence numbers reflect allocation, not commit: after number 5, a reader may
+ * still find 4 from a slower transaction. So the order is (transaction id, number), and readers stop at the
+ * oldest running transaction: nothing can appear later before a position that they have passed.
  */
 export interface LogPosition {
   readonly xid: bigint;

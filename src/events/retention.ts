@@ -1,12 +1,14 @@
 import type { Database } from '../platform/db/database.ts';
+import { inBatches } from '../platform/db/in-batches.ts';
 import { statement } from '../platform/db/statement.ts';
 
-/** Rows dropped in one transaction: a few milliseconds, so that nobody waits for it. */
+/** Rows deleted per transaction. Takes a few milliseconds, so nobody has to wait for it. */
 const BATCH = 1_000;
 
 /**
- * Drops the oldest events and remembers the last dropped position in the same transaction: whoever comes back with an
- * id before it is told so, rather than given a history with a hole. $1 is the age limit in milliseconds, $2 the batch.
+ * Deletes the oldest events and records the last deleted position in the same transaction, so that a reader
+ * with an older id is told so instead of getting a history with a gap. $1: age limit in milliseconds; $2:
+ * batch size.
  */
 const PRUNE = statement<{ dropped: number }>(
   'events_prune',
@@ -18,13 +20,10 @@ const PRUNE = statement<{ dropped: number }>(
    SELECT count(*)::int AS dropped FROM dropped`,
 );
 
-/** Drops the events older than that by the database's clock, batch by batch. Returns how many. Throws DatabaseError. */
+/** Deletes events past the limit by the database's clock. Returns their number. Throws DatabaseError. */
 export async function pruneEvents(database: Database, olderThanMs: number): Promise<number> {
-  let total = 0;
-  for (;;) {
+  return inBatches(BATCH, async () => {
     const [row] = await database.query(PRUNE, [olderThanMs, BATCH]);
-    const dropped = row?.dropped ?? 0;
-    total += dropped;
-    if (dropped < BATCH) return total;
-  }
+    return row?.dropped ?? 0;
+  });
 }

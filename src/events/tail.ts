@@ -4,25 +4,27 @@ import { canResumeFrom } from './generation.ts';
 import { type LogEvent, readAfter, readNow } from './log.ts';
 import { isAfter, type LogPosition } from './position.ts';
 
-/** The newest events of the log, read once for the whole process while anybody follows it. */
+/** The newest events of the log, read once for the whole process while there are followers. */
 export interface LogTail {
-  /** Says that something may have been committed, so that readers need not wait for the next poll. */
+  /** Signals a possible commit, so that readers need not wait for the next poll. */
   wake(): void;
-  /** Counts a follower. Returns what takes it off, once. */
+  /** Registers a follower. Returns a function that removes it; further calls do nothing. */
   join(): () => void;
-  /** The next `limit` events after a position of a generation, from those at hand; undefined where some may be missing. */
+  /**
+   * Up to `limit` events after a position, from the window. Undefined if the window may lack some of them.
+   */
   recent(generation: string, position: LogPosition, limit: number): readonly LogEvent[] | undefined;
-  /** Whether the newest events of that generation are at hand. */
+  /** Whether the window holds events of that generation. */
   follows(generation: string): boolean;
-  /** Resolves when there may be more, when `signal` aborts, and when the tail closes. */
+  /** Resolves when there may be more events, when `signal` aborts, or when the tail closes. */
   growth(signal: AbortSignal): Promise<void>;
   readonly closed: boolean;
   close(): Promise<void>;
 }
 
-/** A wake-up can get lost (another instance, a process that died after its commit): so the log is also polled. */
+/** Wake-ups can get lost, for example if a process dies after its commit, so the log is also polled. */
 const POLL_INTERVAL_MS = 1_000;
-/** The end of a transaction that holds events back announces nothing: it is looked for, ever less often. */
+/** Nothing announces the end of a transaction that holds events back: poll with exponential backoff. */
 const HELD_BACK_MIN_MS = 20;
 const HELD_BACK_MAX_MS = 320;
 const BATCH = 500;
@@ -92,10 +94,10 @@ export function createLogTail({ database, log }: LogTailOptions): LogTail {
     const current = window;
     for (;;) {
       const { generation, events, held } = await readAfter(database, current.end, BATCH);
-      // The last follower went meanwhile, and perhaps another one came.
+      // The last follower left meanwhile; a new one may have joined.
       if (window !== current) return;
       if (!canResumeFrom(current.generation, current.end, generation)) {
-        log.warn('the event log has another history now; event streams start anew');
+        log.warn('the history of the event log has changed; event streams restart');
         window = undefined;
         announce();
         return wake();
@@ -117,7 +119,7 @@ export function createLogTail({ database, log }: LogTailOptions): LogTail {
     }
     draining = drain()
       .catch((error: unknown) => {
-        log.warn({ err: error }, 'the event log could not be read; trying again');
+        log.warn({ err: error }, 'reading the event log failed; trying again');
         schedule(POLL_INTERVAL_MS);
       })
       .finally(() => {

@@ -47,6 +47,6 @@ export function unitOfWorkOf({ unitOfWork }: Context): UnitOfWork {
 /** The account that acts. Throws UNAUTHENTICATED where there is none. */
 export function principalOf({ caller }: Context): Principal {
   if (!isAuthenticated(caller))
-    throw unauthenticated('This needs credentials.', { 'www-authenticate': 'Bearer' });
+    throw unauthenticated('Credentials are required.', { 'www-authenticate': 'Bearer' });
   return caller;
 }

@@ -1,4 +1,7 @@
-/** The closed set of error codes (contract section 4), each with the HTTP status it has outside an execution. */
+/**
+ * The closed set of error codes (contract section 4), each with its HTTP status when raised outside an
+ * execution.
+ */
 export const ERROR_STATUS = {
   GRAPHQL_PARSE_FAILED: 400,
   GRAPHQL_VALIDATION_FAILED: 400,
@@ -21,23 +24,25 @@ export const ERROR_STATUS = {
 export type ErrorCode = keyof typeof ERROR_STATUS;
 
 export interface ApiErrorOptions {
-  /** The argument that is wrong, for input errors. */
+  /** The invalid argument, for input errors. */
   readonly argument?: string;
-  /** Another HTTP status than the code's own, for BAD_REQUEST (405, 406, 413, 415) and FORBIDDEN before execution. */
+  /**
+   * Overrides the code's HTTP status: for BAD_REQUEST (405, 406, 413, 415) and FORBIDDEN before execution.
+   */
   readonly status?: number;
-  /** Headers that belong to the refusal, such as Retry-After. */
+  /** Response headers of the error, such as Retry-After. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** More for `extensions`, such as a figure and its ceiling. */
+  /** Further `extensions`, such as a value and its limit. */
   readonly details?: Readonly<Record<string, string | number>>;
   readonly cause?: unknown;
 }
 
-/** An error that a client may see as it is: its message is written for it. Everything else is masked. */
+/** An error whose message is safe to show to clients. Every other error is masked. */
 export class ApiError extends Error {
   readonly code: ErrorCode;
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
-  /** What the `extensions` of the entry in `errors` hold. */
+  /** The `extensions` of the entry in `errors`. */
   readonly extensions: Readonly<Record<string, string | number>>;
 
   constructor(
@@ -45,7 +50,7 @@ export class ApiError extends Error {
     message: string,
     { argument, status, headers = {}, details = {}, cause }: ApiErrorOptions = {},
   ) {
-    // Where it was made tells nobody anything, and to note that is most of the price of a refusal.
+    // A stack trace is useless here, and capturing it is most of the cost of an error.
     const { stackTraceLimit } = Error;
     Error.stackTraceLimit = 0;
     super(message, cause === undefined ? undefined : { cause });
@@ -58,24 +63,27 @@ export class ApiError extends Error {
   }
 }
 
-/** What is past a ceiling, with the figure and the ceiling. `what` goes on to the figure. */
+/**
+ * The error for a value above its limit; both are in `extensions`. `what` precedes the value in the message.
+ */
 export function exceeded(
   code: 'DEPTH_LIMIT' | 'COMPLEXITY_LIMIT' | 'GRAPHQL_PARSE_FAILED',
   what: string,
   value: number,
   maximum: number,
+  unit = '',
 ): ApiError {
-  return new ApiError(code, `${what} ${value}, more than the ${maximum} that are taken.`, {
+  return new ApiError(code, `${what} ${value}${unit} exceeds the limit of ${maximum}${unit}.`, {
     details: { value, maximum },
   });
 }
 
-/** The refusal of an answer of so many bytes, or more (contract section 5). */
+/** Refuses a response of at least `bytes` bytes (contract section 5). */
 export function answerTooLarge(bytes: number, maximum: number): ApiError {
-  return exceeded('COMPLEXITY_LIMIT', 'The bytes of the answer are at least', bytes, maximum);
+  return exceeded('COMPLEXITY_LIMIT', 'A response of at least', bytes, maximum, ' bytes');
 }
 
-/** An argument with a value that the service does not take. `problem` goes on from the argument's name. */
+/** An invalid argument value. `problem` follows the argument's name in the message. */
 export function badInput(argument: string, problem: string): ApiError {
   return new ApiError('BAD_USER_INPUT', `Argument "${argument}" ${problem}`, { argument });
 }

@@ -52,9 +52,9 @@ export function needsMoreThan(
 export function requireScope(caller: Caller, scope: Scope): void {
   if (caller.scopes.has(scope)) return;
   if (!isAuthenticated(caller))
-    throw unauthenticated('This needs credentials.', { 'www-authenticate': 'Bearer' });
+    throw unauthenticated('Credentials are required.', { 'www-authenticate': 'Bearer' });
   // RFC 6750 section 3.1: insufficient_scope, naming what is missing.
-  throw new ApiError('FORBIDDEN', `This needs the scope "${scope}".`, {
+  throw new ApiError('FORBIDDEN', `This requires the scope "${scope}".`, {
     headers: { 'www-authenticate': `Bearer error="insufficient_scope", scope="${scope}"` },
   });
 }
@@ -63,8 +63,8 @@ export function requireScope(caller: Caller, scope: Scope): void {
 function requireSession(caller: Caller): void {
   if (caller.kind === 'session') return;
   if (!isAuthenticated(caller))
-    throw unauthenticated('This needs credentials.', { 'www-authenticate': 'Bearer' });
-  throw forbidden('This is for a session: log in at /login.');
+    throw unauthenticated('Credentials are required.', { 'www-authenticate': 'Bearer' });
+  throw forbidden('This requires a session: log in at /login.');
 }
 
 /** Throws FORBIDDEN where the caller's credentials are not enough for a field, whatever row it is of. */

@@ -1,7 +1,7 @@
 import type { HttpRequest, HttpResponse, OutgoingHeaders, RequestUrl } from '../request/http-message.ts';
 import type { RequestState } from '../request/request-state.ts';
 
-/** A request on its way in, which a plugin may end. */
+/** An incoming request. A plugin may end it with a response. */
 export interface IncomingRequest {
   readonly request: HttpRequest;
   readonly url: RequestUrl;
@@ -9,14 +9,14 @@ export interface IncomingRequest {
   endResponse(response: HttpResponse): void;
 }
 
-/** A response on its way out. */
+/** An outgoing response. */
 export interface OutgoingResponse {
   readonly request: Pick<HttpRequest, 'method' | 'url' | 'headers'>;
   readonly response: { readonly status: number; readonly headers: OutgoingHeaders };
   readonly state: RequestState;
 }
 
-/** What meets a request and its response, by whichever way they go: there is no other hook that all ways have. */
+/** Hooks into requests and responses. The fast path and Yoga have no other hooks in common. */
 export interface HttpPlugin {
   onRequest?(arriving: IncomingRequest): Promise<void> | void;
   onResponse?(departing: OutgoingResponse): void;

@@ -19,7 +19,9 @@ import type { PreparedOperation } from './prepared-operation.ts';
 
 const META_FIELDS = new Set(['__typename', '__schema', '__type']);
 
-/** Whether every root field only looks at the schema. Fragments are followed once each: they may form a circle. */
+/**
+ * Whether every root field is a meta field. Each fragment is followed once, since fragments may form a cycle.
+ */
 function onlyLooksAtSchema(document: DocumentNode, operation: OperationDefinitionNode): boolean {
   const fragments = new Map(
     document.definitions
@@ -39,15 +41,15 @@ function onlyLooksAtSchema(document: DocumentNode, operation: OperationDefinitio
   return check(operation.selectionSet);
 }
 
-/** Whether the method and the media types that the client accepts fit the kind of operation. */
+/** Checks that the method and the accepted media types fit the kind of operation. */
 function checkTransport(kind: PreparedOperation['kind'], method: string, { mediaType }: RequestState): void {
   if (kind === 'mutation' && method !== 'POST') {
-    throw new ApiError('BAD_REQUEST', 'A mutation takes POST.', { status: 405, headers: { allow: 'POST' } });
+    throw new ApiError('BAD_REQUEST', 'Mutations require POST.', { status: 405, headers: { allow: 'POST' } });
   }
   if (kind === 'subscription' ? mediaType !== 'text/event-stream' : mediaType === undefined) {
     const needed =
       kind === 'subscription' ? 'text/event-stream' : 'application/graphql-response+json or application/json';
-    throw new ApiError('BAD_REQUEST', `A ${kind} is answered as ${needed}: say so in Accept.`, {
+    throw new ApiError('BAD_REQUEST', `The Accept header of a ${kind} must allow ${needed}.`, {
       status: 406,
     });
   }
@@ -60,11 +62,11 @@ export interface AdmissionOptions {
   readonly needsAccount: AnonymousAccessCheck;
 }
 
-/** What there is to decide about an operation before anything of it runs. */
+/** Decides about an operation before any of it runs. */
 export interface Admission {
-  /** The operation of a request, which may run if it is valid. Throws what refuses it. */
+  /** Returns the operation of a request, which may run if it is valid. Throws the refusal. */
   admit(params: GraphQLParams, request: HttpRequest, state: RequestState): PreparedOperation;
-  /** What is wrong with an operation that was admitted, or with its variables. */
+  /** Returns the errors of an admitted operation or of its variables. */
   validate(
     operation: PreparedOperation,
     params: GraphQLParams,
@@ -110,7 +112,8 @@ export function createAdmission({
       const errors = documents.validate(operation.document);
       if (errors.length > 0) return errors;
       state.deprecated = documents.deprecatedIn(operation);
-      // Under a key that was used before, other variables are that before they are wrong.
+      // With an Idempotency-Key, variables that differ from the first request are reported as reuse before
+      // they are validated.
       const keyed = operation.kind === 'mutation' && request.headers.has('idempotency-key');
       return keyed ? errors : documents.checkVariables(operation, variables);
     },

@@ -2,11 +2,12 @@ import { ApiError } from '../graphql/errors.ts';
 import type { Cancellation } from '../platform/db/cancellation.ts';
 import { RecentUse, type Waiting } from '../platform/db/recent-use.ts';
 
-/** Lets so many in at a time, has a few more wait in line, and sends the rest away. */
+/** Limits how many run at once; a bounded queue waits, the rest is refused. */
 export interface ConcurrencyLimiter {
   /**
-   * Resolves when there is room, undefined where there is at once; every pass ends with `leave`. Throws
-   * SERVICE_UNAVAILABLE where the line is full, and rejects with TIMEOUT where the work is called off while it waits.
+   * Returns undefined if a slot is free, otherwise a promise that resolves when one is. Every successful
+   * `enter` needs a `leave`. Throws SERVICE_UNAVAILABLE if the queue is full; rejects with TIMEOUT if the
+   * work is cancelled while queued.
    */
   enter(cancellation?: Cancellation): Promise<void> | undefined;
   leave(): void;
@@ -14,7 +15,7 @@ export interface ConcurrencyLimiter {
   readonly waiting: number;
 }
 
-/** Does the work once the limiter has room. Rejects with what either throws. */
+/** Runs the work once the limiter has a slot. Rejects with what either throws. */
 export type Limited = <T>(work: () => Promise<T>) => Promise<T>;
 
 export function limitedBy(limiter: ConcurrencyLimiter): Limited {
@@ -28,7 +29,7 @@ export function limitedBy(limiter: ConcurrencyLimiter): Limited {
   };
 }
 
-/** Of those in line, whoever has used the database least of late goes in first. */
+/** The owner in the queue with the least recent database use goes first. */
 export function createConcurrencyLimiter(
   maxInside: number,
   maxWaiting: number,
@@ -50,7 +51,7 @@ export function createConcurrencyLimiter(
       return new Promise<void>((resolve, reject) => {
         const stayed = cancellation?.onCancel(() => {
           line.splice(line.indexOf(entry), 1);
-          reject(new ApiError('TIMEOUT', 'The operation waited too long for others to end.'));
+          reject(new ApiError('TIMEOUT', 'The operation timed out while waiting for other operations.'));
         });
         const entry = {
           owner: cancellation?.owner,
@@ -64,7 +65,7 @@ export function createConcurrencyLimiter(
     },
     leave() {
       const next = use.takeNext(line);
-      // The place goes straight to the next in line.
+      // The slot passes directly to the next in the queue.
       if (next === undefined) inside -= 1;
       else next.goIn();
     },

@@ -28,7 +28,7 @@ function hasDeprecated(schema: GraphQLSchema): boolean {
   return fields.some(isDeprecated);
 }
 
-/** Collects coordinates as the GraphQL specification writes them (section 3.14). */
+/** Collects schema coordinates as the GraphQL specification writes them (section 3.14). */
 function collector(types: TypeInfo, found: Set<string>): ASTVisitor {
   return {
     Field() {
@@ -48,10 +48,10 @@ function collector(types: TypeInfo, found: Set<string>): ASTVisitor {
 
 const NOTHING: readonly string[] = [];
 
-/** Tells which deprecated elements of the schema an operation uses (contract section 7). */
+/** Returns the deprecated schema elements that an operation uses (contract section 7). */
 export type Deprecations = (document: DocumentNode, operation: OperationDefinitionNode) => readonly string[];
 
-/** A schema without any is looked at once. */
+/** Checks once whether the schema deprecates anything at all. */
 export function createDeprecations(schema: GraphQLSchema): Deprecations {
   if (!hasDeprecated(schema)) return () => NOTHING;
   return (document, operation) => {

@@ -16,10 +16,13 @@ import { PreparedDocument, type PreparedOperation } from './prepared-operation.t
 import { subscriptionConditions } from './root-conditions-rule.ts';
 import { type Variables, variableErrors } from './variables.ts';
 
-/** Enough to mend a document by; each costs time and a line of the answer. */
+/** Enough to fix a document; each error costs time and response size. */
 const MAX_ERRORS = 5;
 const MAX_CACHED = 1_000;
-/** A token with what hangs on it takes a few hundred bytes, and its text must not be what fills the memory either. */
+/**
+ * A token with its nodes takes a few hundred bytes. Texts are bounded too, so that they do not fill the
+ * memory.
+ */
 const MAX_CACHED_TOKENS = 100_000;
 const MAX_CACHED_TEXT_LENGTH = 10_000;
 
@@ -40,9 +43,9 @@ function parseDocument(query: string, maxTokens: number): DocumentNode {
 }
 
 /**
- * Parses documents and validates them, each text once while it stays in a bounded cache. Only what is valid gets in:
- * texts made up to be refused drive nothing out. Two steps, since whether a caller needs credentials shows between
- * them.
+ * Parses and validates documents, each text once while it is in a bounded cache. Only valid documents are
+ * cached, so that invalid ones cannot evict them. Parsing and validation are separate steps: whether a caller
+ * needs credentials is known in between.
  */
 export function createDocumentCache({ schema, introspection, limits }: DocumentCacheOptions) {
   const rules = introspection ? specifiedRules : [...specifiedRules, NoSchemaIntrospectionCustomRule];
@@ -54,14 +57,14 @@ export function createDocumentCache({ schema, introspection, limits }: DocumentC
   const findDeprecated = createDeprecations(schema);
   return {
     introspection,
-    /** Throws GRAPHQL_PARSE_FAILED and, for what a look at the text shows, DEPTH_LIMIT and COMPLEXITY_LIMIT. */
+    /** Throws GRAPHQL_PARSE_FAILED and, as far as the text shows it, DEPTH_LIMIT and COMPLEXITY_LIMIT. */
     parse(query: string): PreparedDocument {
       const known = query.length > MAX_CACHED_TEXT_LENGTH ? undefined : valid.get(query);
       if (known !== undefined) return known;
       checkText(query, scanText(query, limits.maxTokens), limits);
       return new PreparedDocument(parseDocument(query, limits.maxTokens), query);
     },
-    /** The errors of a document, none where it is valid. */
+    /** The errors of a document; none if it is valid. */
     validate(document: PreparedDocument): readonly GraphQLError[] {
       if (document.valid) return [];
       const { node, text } = document;
@@ -76,10 +79,10 @@ export function createDocumentCache({ schema, introspection, limits }: DocumentC
       if (text.length <= MAX_CACHED_TEXT_LENGTH) valid.set(text, document);
       return errors;
     },
-    /** The errors of variables that don't fit the operation of a valid document, none where they do. */
+    /** The errors of variables that do not fit an operation of a valid document; none if they fit. */
     checkVariables: ({ node }: PreparedOperation, given?: Variables): readonly GraphQLError[] =>
       variableErrors(schema, node, given),
-    /** The deprecated elements of the schema that an operation of a valid document uses. */
+    /** The deprecated schema elements that an operation of a valid document uses. */
     deprecatedIn(operation: PreparedOperation): readonly string[] {
       operation.deprecated ??= findDeprecated(operation.document.node, operation.node);
       return operation.deprecated;

@@ -12,24 +12,27 @@ import { executed, located, refused, rendered, type Single } from './outcome.ts'
 import { withLimiters } from './with-limiters.ts';
 
 export interface ExecutorOptions extends MutationOptions {
-  /** Events pass one of their own: a thousand subscribers must not hold up a query. */
+  /** Events have their own limiter: a thousand subscribers must not hold up a query. */
   readonly eventLimiter: ConcurrencyLimiter;
   readonly timeoutMs: number;
 }
 
-/** Runs operations. Nothing of it throws: whatever goes wrong is in the outcome, masked. */
+/** Runs operations. Never throws: errors are in the outcome, masked. */
 export interface Executor {
-  /** A query on the pool, or a mutation in one unit of work that commits before it is answered. */
+  /** Runs a query on the pool, or a mutation in one unit of work that commits before the response. */
   run(args: OperationArgs): Promise<Single>;
-  /** A mutation with more to it. Undefined where `before` ended it, or `undone` gave nothing. */
+  /** Runs a mutation with extra steps. Undefined if `before` ended it or `undone` returned undefined. */
   runMutation(args: OperationArgs, steps: MutationSteps): Promise<Single | undefined>;
-  /** The selection of a subscription on one event, with a context of its own: what loaders cache must not outlive it. */
+  /**
+   * Executes the selection of a subscription on one event, in its own context: loader caches must not outlive
+   * the event.
+   */
   runEvent(args: OperationArgs, event: unknown): Promise<Single>;
 }
 
 /**
- * So many operations run at a time, each for so long: what takes longer is answered with TIMEOUT, its statements are
- * cancelled and its writes undone.
+ * Limits how many operations run at once and for how long. An operation past its timeout is answered with
+ * TIMEOUT; its statements are cancelled and its writes rolled back.
  */
 export function createExecutor(options: ExecutorOptions): Executor {
   const { database, log, limiter, eventLimiter, timeoutMs, bounds } = options;
@@ -37,7 +40,7 @@ export function createExecutor(options: ExecutorOptions): Executor {
   const deadline = createDeadline(timeoutMs);
   const masking = ({ requestId }: OperationContext) => ({ requestId, log });
 
-  /** Undefined where the database cannot answer by itself. */
+  /** Undefined if the database cannot build the response by itself. */
   async function executeWhole(args: OperationArgs, hold: Hold): Promise<Single | undefined> {
     const { contextValue: context } = args;
     const { node } = context.operation;
@@ -46,7 +49,7 @@ export function createExecutor(options: ExecutorOptions): Executor {
       if (data === undefined) return undefined;
       return bounds.checked(rendered(`{"data":${data}}`), context.state, hold);
     } catch (error) {
-      // A refusal is of no field.
+      // A refusal belongs to no field.
       const refusal = hold.refusal ?? (error instanceof ApiError ? error : undefined);
       return refused(refusal ?? located(error, node), masking(context));
     }
@@ -71,8 +74,8 @@ export function createExecutor(options: ExecutorOptions): Executor {
   }
 
   /**
-   * Runs within the time of an operation, and within what answers may hold. What is still under way when its time is
-   * over keeps running until it notices; its outcome is discarded.
+   * Runs within the operation timeout and the memory bounds of responses. Work still running at the timeout
+   * keeps running until it notices; its outcome is discarded.
    */
   function bounded<T extends Single | undefined>(
     context: OperationContext,
@@ -118,7 +121,7 @@ export function createExecutor(options: ExecutorOptions): Executor {
   return {
     async run(args) {
       const { contextValue: context } = args;
-      // Without steps of its own a mutation always comes to something.
+      // Without extra steps a mutation always has an outcome.
       if (context.operation.kind === 'mutation')
         return (await mutate(args)) ?? { kind: 'refused', errors: [] };
       const { hold } = context.state;
@@ -129,11 +132,11 @@ export function createExecutor(options: ExecutorOptions): Executor {
     runMutation: mutate,
     async runEvent(args, event) {
       const { contextValue: context } = args;
-      // However long the line is, nobody is refused or late for it: time counts once there is a place.
+      // An event is never refused or late for a long queue: its timeout starts once it has a slot.
       await eventLimiter.enter();
       const hold = bounds.hold();
       try {
-        // Nobody waits for it any more.
+        // The stream has ended.
         if (context.state.stop.signal.aborted) return { kind: 'refused', errors: [] };
         return await bounded(context, hold, (cancellation) => {
           const db = database.cancellable(cancellation);

@@ -1,4 +1,4 @@
-/** The most that a unit of UTF-16 takes in JSON beyond the one byte that it takes at least: `\u0000`. */
+/** A UTF-16 code unit takes at least one byte in JSON, and at most this many more: `\u0000`. */
 const EXTRA_BYTES_A_UNIT = 5;
 const BRACKETS = 2;
 const QUOTES = 2;
@@ -11,11 +11,11 @@ function hasToJson(value: object): value is { toJSON(): unknown } {
   return 'toJSON' in value && typeof value.toJSON === 'function';
 }
 
-/** Adds values up until they are past a maximum: what comes after that is not looked at. */
+/** Adds up the sizes of values until they exceed a maximum; the rest is skipped. */
 class Sum {
-  /** Exact, or where texts are not looked at, what it is at least. */
+  /** Exact, or a lower bound if texts are not inspected. */
   bytes = 0;
-  /** The units of the texts that were not looked at. */
+  /** UTF-16 code units of the texts that were not inspected. */
   unseen = 0;
   readonly #maximum: number;
   readonly #exact: boolean;
@@ -25,7 +25,7 @@ class Sum {
     this.#exact = exact;
   }
 
-  /** Adds a value and what is in it, as JSON.stringify writes it. */
+  /** Adds a value with its contents, as JSON.stringify writes it. */
   add(value: unknown): void {
     if (typeof value === 'string') this.#addText(value);
     else if (!isObject(value)) this.bytes += String(value).length;
@@ -67,10 +67,10 @@ class Sum {
 }
 
 /**
- * About how many bytes a value has as JSON in UTF-8, without making the text: one of 2^29 characters cannot be made, and
- * one nearly as long blocks everything else. It is above `maximum` exactly where the text is, and is then told of
- * the beginning alone. Most answers are far below: what their texts have at most is
- * enough then, and none is looked at.
+ * The approximate size of a value as JSON in UTF-8, without building the text: a text of 2^29 characters
+ * cannot be built, and one nearly as long blocks everything else. The result is above `maximum` exactly if
+ * the text is; it then covers only the beginning. For most responses an upper bound of their texts is small
+ * enough, and no text is inspected.
  */
 export function jsonSize(value: unknown, maximum: number): number {
   const rough = new Sum(maximum, false);

@@ -17,63 +17,66 @@ export interface MutationOptions {
   readonly database: Database;
   readonly log: Logger;
   readonly limiter: ConcurrencyLimiter;
-  /** Mutations that open a transaction pass it first: they can wait for each other, and reads must not wait for them. */
+  /**
+   * Mutations that open a transaction pass this limiter first: they may wait for each other, and reads must
+   * not wait for them.
+   */
   readonly writeLimiter: ConcurrencyLimiter;
-  /** How long a mutation goes on trying to get its locks. */
+  /** How long a mutation keeps trying to acquire its locks. */
   readonly lockWaitMs: number;
   readonly bounds: ResponseBounds;
   /** Called after every commit. */
   readonly onCommit: () => void;
 }
 
-/** What belongs to a mutation besides its fields, in the same transaction. */
+/** Extra steps in the transaction of a mutation. */
 export interface MutationSteps {
-  /** Before anything is written. False ends it there: nothing is executed. */
+  /** Runs before anything is written. False ends the mutation without executing it. */
   before(work: UnitOfWork): Promise<boolean>;
-  /** Once it is executed and about to be committed. Returns the outcome to answer with. */
+  /** Runs after execution, before the commit. Returns the outcome to answer with. */
   after(work: UnitOfWork, outcome: Single): Promise<Single>;
   /**
-   * In place of `after` where there is no data, and what was written is undone. Returns the outcome to answer with;
-   * undefined where the mutation is as good as not run.
+   * Runs instead of `after` if there is no data and the writes are rolled back. Returns the outcome to answer
+   * with; undefined if the mutation counts as not run.
    */
   undone(outcome: Single): Promise<Single | undefined>;
 }
 
-/** Runs a mutation until it is called off. Undefined where its steps ended it. */
+/** Runs a mutation unless it is cancelled. Undefined if its steps ended it. */
 export type MutationExecutor = (
   args: OperationArgs,
   cancellation: Cancellation,
   steps?: MutationSteps,
 ) => Promise<Single | undefined>;
 
-/** What one try at a mutation comes to. */
+/** The result of one attempt at a mutation. */
 type Attempt =
   | { readonly kind: 'done'; readonly outcome: Single }
   /** Its steps ended it. */
   | { readonly kind: 'ended' }
-  /** The database gave way to another one: nothing of it was done. */
+  /** The database aborted it in favour of another transaction; nothing was written. */
   | { readonly kind: 'again' };
 
 const done = (outcome: Single): Attempt => ({ kind: 'done', outcome });
 const ended: Attempt = { kind: 'ended' };
 const again: Attempt = { kind: 'again' };
 
-/** A statement of a mutation waits so long for a lock; then the mutation gives up its connection, and begins anew. */
+/** Lock timeout of a statement. After it, the mutation releases its connection and starts again. */
 const LOCK_LIMIT_MS = 300;
 
-/** Runs mutations, each in one unit of work that commits before it is answered. */
+/** Runs mutations, each in one unit of work that commits before the response. */
 export function createMutationExecutor(options: MutationOptions): MutationExecutor {
   const { database, log, limiter, writeLimiter, lockWaitMs, bounds, onCommit } = options;
   const masking = ({ requestId }: OperationContext) => ({ requestId, log });
 
-  /** The outcome of the fields, or the first error of the database that is worth another try. */
+  /** Executes the fields. 'again' if a database error is worth a retry. */
   async function executeFields(args: OperationArgs, retries: Retries): Promise<Single | 'again'> {
     const result = await execute(args);
     if (result.errors?.some((error) => retries.allows(databaseKindOf(error)))) return 'again';
     return executed(result, masking(args.contextValue));
   }
 
-  /** The same of a mutation of one statement; undefined where it takes an execution after all. */
+  /** The same as a single statement. Undefined if the mutation needs a regular execution. */
   async function executeAlone(args: OperationArgs, retries: Retries): Promise<Single | 'again' | undefined> {
     const { contextValue: context } = args;
     const { node } = context.operation;
@@ -111,15 +114,15 @@ export function createMutationExecutor(options: MutationOptions): MutationExecut
         await work.rollback();
         return again;
       }
-      // What has committed by itself was known to be small before.
+      // A single statement commits by itself; its response was checked to be small beforehand.
       if (!work.committed) bounds.checked(outcome, state, state.hold);
       const failures = failuresOf(outcome);
-      // From here on it is too late to call it off: what is answered is what was committed.
+      // From here on it cannot be cancelled: the response tells what was committed.
       if (failures.length > 0 || !(cancellation.close() || work.committed)) {
         await work.rollback();
         return done({ kind: 'refused', errors: failures });
       }
-      // Contract section 9: where `data` is null nothing was changed.
+      // Contract section 9: if `data` is null, nothing was changed.
       if (hasNoData(outcome) && !work.committed) {
         await work.rollback();
         if (steps === undefined) return done(outcome);
@@ -132,14 +135,17 @@ export function createMutationExecutor(options: MutationOptions): MutationExecut
       return done(answer);
     } catch (error) {
       await work.rollback();
-      // Under its key it can be sent again at once, whatever became of it.
+      // With an Idempotency-Key the client can retry at once, whatever the outcome was.
       if (steps !== undefined && error instanceof DatabaseError && error.kind === 'unknown')
         state.responseHeaders['retry-after'] = '1';
       return done(refused(error, masking(context)));
     }
   }
 
-  /** Tries until the database leaves it done. Each try has its place among the others, and pauses have none. */
+  /**
+   * Retries for as long as the database aborts it and retries are left. Each attempt takes a limiter slot;
+   * pauses take none.
+   */
   return async (args, cancellation, steps) => {
     const { plans, operation } = args.contextValue;
     const oneStatement =
@@ -147,7 +153,8 @@ export function createMutationExecutor(options: MutationOptions): MutationExecut
       isOneStatement(plans, args.schema, operation.node) &&
       bounds.fitsOneStatement(args);
     const limiters = oneStatement ? [limiter] : [writeLimiter, limiter];
-    // With a key it waits on: a key that is let go of for a pause would be a duplicate's, which then waits in its place.
+    // With an Idempotency-Key there is no lock timeout: a key released for a pause would go to a duplicate,
+    // which would then wait instead.
     const limits = steps === undefined ? { lockLimitMs: LOCK_LIMIT_MS } : {};
     const retries = new Retries(lockWaitMs);
     for (;;) {

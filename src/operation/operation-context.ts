@@ -4,14 +4,14 @@ import type { HttpRequest } from '../request/http-message.ts';
 import type { RequestState } from '../request/request-state.ts';
 import type { PreparedOperation } from './prepared-operation.ts';
 
-/** What an operation runs with. */
+/** The context of an operation. */
 export interface OperationContext extends Context {
   readonly request: HttpRequest;
   readonly state: RequestState;
   readonly operation: PreparedOperation;
 }
 
-/** What graphql-js executes. */
+/** The arguments of an execution by graphql-js. */
 export interface OperationArgs extends ExecutionArgs {
   readonly contextValue: OperationContext;
 }

@@ -22,12 +22,12 @@ import type { PreparedOperation } from './prepared-operation.ts';
 
 type Variables = Readonly<Record<string, unknown>>;
 
-/** Costs of one operation that differ by the variables which size or skip something. */
+/** The cost of an operation varies with the variables that size or skip something. */
 const MAX_COSTS_PER_OPERATION = 50;
 
 /**
- * A variable's part in the key of a cost. An absent one has its default, which null and what does not fit have not.
- * Clients name variables: one that is absent may be called what every object has a member of.
+ * A variable's part of the cost key. Only an absent variable has its default; null and ill-typed values do
+ * not. Clients choose the names, which may be those of members of every object: hence `hasOwn`.
  */
 function sizing(variables: Variables, name: string): string {
   if (!Object.hasOwn(variables, name)) return '';
@@ -35,7 +35,7 @@ function sizing(variables: Variables, name: string): string {
   return typeof value === 'number' || typeof value === 'boolean' ? String(value) : 'none';
 }
 
-/** The fields at the root, those in fragments included. Fragments of a pruned document form no circle. */
+/** Root fields, including those in fragments. A pruned document has no fragment cycles. */
 function countRootFields({ definitions }: DocumentNode): number {
   const counts = new Map<string, number>();
   const count = ({ selections }: SelectionSetNode): number =>
@@ -57,15 +57,16 @@ function countRootFields({ definitions }: DocumentNode): number {
 }
 
 export interface OperationLimiter {
-  /** The cost of the operation. Throws DEPTH_LIMIT and COMPLEXITY_LIMIT for what is too large to be measured. */
+  /** The cost of the operation. Throws DEPTH_LIMIT and COMPLEXITY_LIMIT if it is too large to measure. */
   costOf(operation: PreparedOperation, variables: Variables): OperationCost;
   /** Throws DEPTH_LIMIT and COMPLEXITY_LIMIT. */
   check(cost: OperationCost): void;
 }
 
 /**
- * Measures an operation once before it is validated and run, whatever its type, an invalid one as well. Complexity is what the schema's fields
- * declare with Pothos' plugin; the figure is kept with the parsed document and the variables that matter.
+ * Measures every operation of any type, even an invalid one, once before validation and execution. Complexity
+ * is what the fields of the schema declare through Pothos' plugin. It is cached with the parsed document and
+ * the relevant variables.
  */
 export function createOperationLimiter(schema: GraphQLSchema, limits: OperationLimits): OperationLimiter {
   function measure(

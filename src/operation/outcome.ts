@@ -11,18 +11,21 @@ import type { MediaType } from '../request/media-type.ts';
 import type { OperationCost } from '../request/request-state.ts';
 import { jsonSize } from './json-size.ts';
 
-/** Executed: its errors, if any, are of fields, and what goes out is made from it. All errors of outcomes are masked. */
+/**
+ * Executed: errors, if any, belong to fields, and the response is made from `result`. All errors of outcomes
+ * are masked.
+ */
 export interface Executed {
   readonly kind: 'executed';
   readonly result: ExecutionResult;
 }
 
-/** An answer whose text is there already: the database's, or one that is stored and given out as it is. */
+/** A response that is already text: built by the database, or stored and replayed unchanged. */
 export interface Rendered {
   readonly kind: 'rendered';
   readonly status: number;
   readonly body: string;
-  /** Those in the text, as far as they are known. */
+  /** The errors in the text, as far as they are known. */
   readonly errors: readonly GraphQLError[];
 }
 
@@ -32,33 +35,35 @@ export interface Refused {
   readonly errors: readonly GraphQLError[];
 }
 
-/** What one event of a subscription comes to. */
+/** The outcome of one event of a subscription. */
 export interface StreamEvent {
-  /** Where a client goes on from that has had it; undefined where it is of no event. */
+  /** The position after this event, to resume from; undefined if it does not belong to an event. */
   readonly id: string | undefined;
   readonly outcome: Single;
 }
 
-/** A subscription that has begun. Ends where it is complete; throws StreamInterruption where its client is to come back. */
+/**
+ * A started subscription. Ends when it is complete; throws StreamInterruption if the client should reconnect.
+ */
 interface Streamed {
   readonly kind: 'stream';
-  /** The position that it starts from. */
+  /** The position it starts from. */
   readonly startId: string | undefined;
   readonly events: AsyncGenerator<StreamEvent, void, undefined>;
 }
 
-/** What an operation that is answered once comes to. */
+/** The outcome of an operation with a single response. */
 export type Single = Executed | Rendered | Refused;
 
-/** What an operation comes to. */
+/** The outcome of any operation. */
 export type Outcome = Single | Streamed;
 
-/** Ends a stream that is not complete: the service goes down, or something failed. */
+/** Ends an incomplete stream: the service is shutting down, or something failed. */
 export class StreamInterruption extends Error {
   readonly reason: 'shutdown' | 'failure';
 
   constructor(reason: 'shutdown' | 'failure', cause?: unknown) {
-    super(reason === 'shutdown' ? 'the service goes down' : 'an event stream broke off', { cause });
+    super(reason === 'shutdown' ? 'the service is shutting down' : 'an event stream broke off', { cause });
     this.name = 'StreamInterruption';
     this.reason = reason;
   }
@@ -68,21 +73,21 @@ export function refused(error: unknown, options: MaskOptions): Refused {
   return { kind: 'refused', errors: [maskError(error, options)] };
 }
 
-/** A result of graphql-js: without an entry for data nothing was executed. */
+/** Converts a result of graphql-js. Without a `data` entry nothing was executed. */
 export function executed(result: ExecutionResult, options: MaskOptions): Executed | Refused {
   const errors = result.errors?.map((error) => maskError(error, options));
   if (result.data === undefined) return { kind: 'refused', errors: errors ?? [] };
   return { kind: 'executed', result: errors === undefined ? result : { ...result, errors } };
 }
 
-/** An error of a whole answer, told of its first root field. */
+/** Attributes an error of the whole response to its first root field. */
 export function located(error: unknown, { selectionSet }: OperationDefinitionNode): unknown {
   const [field] = selectionSet.selections;
   if (field?.kind !== Kind.FIELD) return error;
   return locatedError(error, field, [field.alias?.value ?? field.name.value]);
 }
 
-/** The text of an answer without errors. */
+/** A response text without errors. */
 export function rendered(body: string): Rendered {
   return { kind: 'rendered', status: 200, body, errors: [] };
 }
@@ -91,12 +96,12 @@ export function errorsOf(outcome: Single): readonly GraphQLError[] {
   return outcome.kind === 'executed' ? (outcome.result.errors ?? []) : outcome.errors;
 }
 
-/** Whether there is no data in it, so that nothing may have been changed. */
+/** Whether the outcome has no data, which requires that nothing was changed. */
 export function hasNoData(outcome: Single): boolean {
   return outcome.kind === 'refused' || (outcome.kind === 'executed' && outcome.result.data == null);
 }
 
-/** The errors for which the service is to blame, not the caller. */
+/** Errors caused by the service, not by the caller. */
 export function failuresOf(outcome: Single): readonly GraphQLError[] {
   return errorsOf(outcome).filter((error) => publicError(error).status >= 500);
 }
@@ -106,7 +111,7 @@ export interface CostCeilings {
   readonly maxComplexity: number;
 }
 
-/** What the request asked to be told of its cost (contract section 5). */
+/** The cost to report, if the request asked for it (contract section 5). */
 interface ToldCost {
   readonly cost?: OperationCost | undefined;
   readonly limits: CostCeilings;
@@ -131,15 +136,18 @@ export function textOf(outcome: Single, told: ToldCost): string {
   return JSON.stringify({ errors, data, extensions: extensionsWith(extensions, told) });
 }
 
-/** The bytes of a text in UTF-8, or as long as it surely fits, how long it is. Throws COMPLEXITY_LIMIT past `maximum`. */
+/**
+ * The size of a text in UTF-8 bytes, or its length if it certainly fits. Throws COMPLEXITY_LIMIT above
+ * `maximum`.
+ */
 export function checkedLength(text: string, maximum: number): number {
-  // A unit of UTF-16 has three bytes at most.
+  // A UTF-16 code unit takes at most three bytes.
   const bytes = text.length <= maximum / 3 ? text.length : Buffer.byteLength(text);
   if (bytes > maximum) throw answerTooLarge(bytes, maximum);
   return bytes;
 }
 
-/** About how large the text is. Throws COMPLEXITY_LIMIT where that is past `maximum`. */
+/** The approximate size of the response text. Throws COMPLEXITY_LIMIT above `maximum`. */
 export function checkedSize(outcome: Single, told: ToldCost, maximum: number): number {
   if (outcome.kind === 'rendered') return checkedLength(outcome.body, maximum);
   const { errors, data, extensions }: ExecutionResult =
@@ -161,7 +169,7 @@ export function statusOf(outcome: Single, mediaType: MediaType): number {
     if (errors.every(({ code }) => code === 'FORBIDDEN')) return 403;
     if (errors.every(({ code }) => code === 'UNAUTHENTICATED')) return 401;
   }
-  // A `data` entry, even a null one, says that execution began.
+  // A `data` entry, even null, means that execution began.
   if (outcome.kind === 'executed') return 200;
   if (first.negotiable || first.status === 200) return mediaType === 'application/json' ? 200 : 400;
   return first.status;

@@ -12,16 +12,16 @@ import type { OperationPlans } from '../graphql/operation-plans.ts';
 import type { OperationCost } from '../request/request-state.ts';
 import type { DocumentStatistics } from './limits/document-statistics.ts';
 
-/** A document as it was parsed, with what the steps of a request have worked out of it: each does so once. */
+/** A parsed document with the results of later steps, each computed once. */
 export class PreparedDocument {
   readonly node: DocumentNode;
   readonly text: string;
   /** Whether it has passed validation. */
   valid = false;
   documentStatistics: DocumentStatistics | undefined = undefined;
-  /** The fields of the schema that stand anywhere in it. */
+  /** Schema fields used anywhere in it. */
   fields: ReadonlySet<GraphQLField<unknown, unknown>> | undefined = undefined;
-  /** The text without what means nothing. */
+  /** The text without insignificant white space, commas and comments. */
   normalised: string | undefined = undefined;
   readonly #operations = new Map<OperationDefinitionNode, PreparedOperation>();
 
@@ -30,7 +30,7 @@ export class PreparedDocument {
     this.text = text;
   }
 
-  /** The operation that a request names, or the only one. Throws GRAPHQL_VALIDATION_FAILED where there is none. */
+  /** The operation with this name, or the only one. Throws GRAPHQL_VALIDATION_FAILED if there is none. */
   operation(name: string | undefined): PreparedOperation {
     const node = getOperationAST(this.node, name);
     if (node == null) throw noSuchOperation(name);
@@ -43,18 +43,20 @@ export class PreparedDocument {
   }
 }
 
-/** One operation of a document, with what has been worked out of it. Its variables come with each request. */
+/** One operation of a document, with what was computed from it. Variables come with each request. */
 export class PreparedOperation {
   readonly document: PreparedDocument;
   readonly node: OperationDefinitionNode;
   readonly kind: OperationTypeNode;
   readonly name: string | undefined;
   readonly plans: OperationPlans = {};
-  /** By the values of the variables that size or skip something. */
+  /** Keyed by the values of the variables that size or skip something. */
   costs: LRUCache<string, OperationCost> | undefined = undefined;
-  /** The deprecated elements of the schema that it uses. */
+  /** Deprecated schema elements that it uses. */
   deprecated: readonly string[] | undefined = undefined;
-  /** Whether `__schema` or `__type` may stand at its root: in a fragment they count as well. */
+  /**
+   * Whether `__schema` or `__type` may be selected at its root. Any fragment counts as a possible selection.
+   */
   readonly mayIntrospect: boolean;
 
   constructor(document: PreparedDocument, node: OperationDefinitionNode) {
@@ -74,7 +76,7 @@ export class PreparedOperation {
 function noSuchOperation(name: string | undefined): GraphQLError {
   const message =
     name === undefined
-      ? 'The document has several operations, or none: name one of its own with "operationName".'
+      ? 'The document has several operations, or none: select one with "operationName".'
       : `The document has no operation named "${name}".`;
   return new GraphQLError(message, { extensions: { code: 'GRAPHQL_VALIDATION_FAILED' } });
 }

@@ -12,21 +12,21 @@ import type { Variables } from './variables.ts';
 
 export type SchemaField = GraphQLField<unknown, unknown>;
 
-/** An operation of a request, with its variables as they came. */
+/** An operation of a request, with its variables as sent. */
 export interface RequestedOperation {
   readonly operation: PreparedOperation;
   readonly variables: Variables;
 }
 
-/** The fields that an operation asks for, at any depth, of those that a test takes. */
+/** The fields an operation selects, at any depth, that pass a test. */
 export type RequestedFields = (
   asked: RequestedOperation,
   test: (field: SchemaField) => boolean,
 ) => readonly SchemaField[];
 
 /**
- * Looks through whole operations for fields of the schema. What `@skip` and `@include` leave out is not asked for; the
- * variables are looked at only where a document has such a field at all.
+ * Searches whole operations for fields of the schema. Fields removed by `@skip` and `@include` do not count.
+ * Variables are evaluated only if the document contains a matching field at all.
  */
 export function createRequestedFields(schema: GraphQLSchema): RequestedFields {
   const fieldsOf = (document: DocumentNode): ReadonlySet<SchemaField> => {

@@ -13,17 +13,21 @@ export interface ResponseBoundsOptions {
   readonly limits: CostCeilings;
 }
 
-/** How large answers may be, before they are built and once they are (contract section 5). */
+/** Bounds the size of responses, before and after they are built (contract section 5). */
 export interface ResponseBounds {
-  /** What an answer holds that is none of a request's own, such as an event's. */
+  /** A hold for a response other than a request's own, such as an event's. */
   hold(): Hold;
-  /** Throws COMPLEXITY_LIMIT where what is asked of the schema is too large: graphql-js answers it in one go. */
+  /**
+   * Throws COMPLEXITY_LIMIT if the introspection response is too large: graphql-js builds it in one
+   * uninterruptible run.
+   */
   checkIntrospection(args: OperationArgs): void;
-  /** Whether a mutation that commits by itself has a small answer for sure. */
+  /** Whether the response of a single-statement mutation is certain to be small enough. */
   fitsOneStatement(args: OperationArgs): boolean;
   /**
-   * The outcome, its answer counted for as long as that waits. Throws COMPLEXITY_LIMIT where it, or what was read for it, is too large,
-   * and RATE_LIMITED or SERVICE_UNAVAILABLE where others hold too much.
+   * Returns the outcome and counts its response while that is pending. Throws COMPLEXITY_LIMIT if the
+   * response or the data read for it is too large, and RATE_LIMITED or SERVICE_UNAVAILABLE if other responses
+   * hold too much.
    */
   checked<O extends Single>(outcome: O, state: RequestState, hold: Hold): O;
 }
@@ -45,7 +49,7 @@ export function createResponseBounds({
       oneStatementSize(plans, schema, operation.node) <= maxResponseBytes,
     checked(outcome, { cost }, hold) {
       if (hold.refusal !== undefined) throw hold.refusal;
-      // What a field refused as too large is no answer without that field.
+      // A field that is too large fails the whole response, not only the field.
       const refused = errorsOf(outcome).find((error) => publicError(error).code === 'COMPLEXITY_LIMIT');
       if (refused !== undefined) throw refused;
       hold.reserve(checkedSize(outcome, { cost, limits }, maxResponseBytes));

@@ -2,25 +2,25 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { GraphQLError } from 'graphql';
 import { DatabaseError, type DatabaseErrorKind } from '../platform/db/errors.ts';
 
-/** After so many conflicts in a row the client is told to try again itself. */
+/** After this many conflicts the client has to retry itself. */
 const MAX_CONFLICTS = 4;
 const FIRST_PAUSE_MS = 10;
 const MAX_DOUBLINGS = 5;
 
-/** What of the database's was behind an error of an execution; undefined where it was nothing of the kind. */
+/** The kind of the database error behind an execution error; undefined if there is none. */
 export function databaseKindOf(error: unknown): DatabaseErrorKind | undefined {
   let origin: unknown = error;
   while (origin instanceof GraphQLError && origin.originalError != null) origin = origin.originalError;
   return origin instanceof DatabaseError ? origin.kind : undefined;
 }
 
-/** Whether and when a mutation is done again, of which the database has left nothing in favour of others. */
+/** Decides whether and when to retry a mutation that the database aborted in favour of others. */
 export class Retries {
   readonly #endMs: number;
   #conflicts = 0;
   #pauses = 0;
 
-  /** It goes on trying to get its locks for so long. */
+  /** `lockWaitMs` is how long it keeps trying to acquire its locks. */
   constructor(lockWaitMs: number) {
     this.#endMs = performance.now() + lockWaitMs;
   }
@@ -33,8 +33,8 @@ export class Retries {
   }
 
   /**
-   * Waits, longer each time and by chance, so that two that were in each other's way don't meet again. Nothing is held
-   * meanwhile: no lock, no connection, no place.
+   * Waits with exponential backoff and jitter, so that two conflicting mutations do not collide again.
+   * Nothing is held meanwhile: no lock, no connection, no limiter slot.
    */
   async pause(): Promise<void> {
     const pauseMs = FIRST_PAUSE_MS * 2 ** Math.min(this.#pauses, MAX_DOUBLINGS);

@@ -9,7 +9,10 @@ import {
 
 const CONDITIONS: ReadonlySet<string> = new Set(['skip', 'include']);
 
-/** The `@skip` and `@include` at a root, in fragments too. Each fragment is followed once: they may form a circle. */
+/**
+ * The `@skip` and `@include` directives at a root, also in fragments. Each fragment is followed once, since
+ * fragments may form a cycle.
+ */
 function conditionsAt(document: DocumentNode, root: SelectionSetNode): DirectiveNode[] {
   const seen = new Set<string>();
   const collect = ({ selections }: SelectionSetNode): DirectiveNode[] =>
@@ -29,8 +32,8 @@ function conditionsAt(document: DocumentNode, root: SelectionSetNode): Directive
 }
 
 /**
- * The errors of subscriptions whose root field is there on a condition only (GraphQL, September 2025, section 5.2.4.1).
- * graphql-js 16 has no rule for it: a condition that it cannot know, and a root without a field, make it throw.
+ * Rejects subscriptions with a conditional root field (GraphQL, September 2025, section 5.2.4.1). graphql-js
+ * 16 has no rule for it: it throws on a condition it cannot evaluate and on a root without fields.
  */
 export function subscriptionConditions(document: DocumentNode): readonly GraphQLError[] {
   return document.definitions.flatMap((node) => {
@@ -39,6 +42,6 @@ export function subscriptionConditions(document: DocumentNode): readonly GraphQL
     const nodes = conditionsAt(document, node.selectionSet);
     return nodes.length === 0
       ? []
-      : [new GraphQLError('The root of a subscription takes no condition.', { nodes })];
+      : [new GraphQLError('The root field of a subscription must not have @skip or @include.', { nodes })];
   });
 }

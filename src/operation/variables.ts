@@ -17,15 +17,15 @@ import { withoutStacks } from '../graphql/without-stacks.ts';
 
 export type Variables = Readonly<Record<string, unknown>>;
 
-/** Enough to mend a request by. */
+/** Enough to fix a request. */
 const MAX_ERRORS = 10;
 /** No date, number or boolean is longer. */
 const MAX_LENGTH = 1_000;
 const MAX_MEMBERS = 10;
 
 /**
- * A value as far as it decides whether it fits. graphql-js quotes what does not in full, which for a quarter of a
- * megabyte costs more than an ordinary query: what never fits is cut short first.
+ * Shortens a value to what decides whether it fits. graphql-js quotes invalid values in full, which for a
+ * quarter of a megabyte costs more than an ordinary query.
  */
 function abridge(value: unknown, type: GraphQLType | undefined): unknown {
   if (isNonNullType(type)) return abridge(value, type.ofType);
@@ -40,7 +40,7 @@ function abridge(value: unknown, type: GraphQLType | undefined): unknown {
   return Object.fromEntries(Object.entries(value).slice(0, MAX_MEMBERS));
 }
 
-/** Whether a value fits at first sight, as nearly all do. What does not is looked at in full. */
+/** Whether a value obviously fits, as nearly all do. Others are checked in full. */
 function fitsPlainly(type: GraphQLType | undefined, value: unknown): boolean {
   const named = isNonNullType(type) ? type.ofType : type;
   if (named === GraphQLString || named === GraphQLID) return typeof value === 'string';
@@ -48,7 +48,7 @@ function fitsPlainly(type: GraphQLType | undefined, value: unknown): boolean {
   return named === GraphQLInt && typeof value === 'number' && (value | 0) === value;
 }
 
-/** The errors of variables that don't fit the operation. Throws nothing. */
+/** The errors of variables that do not fit the operation. Never throws. */
 export function variableErrors(
   schema: GraphQLSchema,
   { variableDefinitions = [] }: OperationDefinitionNode,

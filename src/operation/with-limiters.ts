@@ -1,7 +1,9 @@
 import type { Cancellation } from '../platform/db/cancellation.ts';
 import type { ConcurrencyLimiter } from './concurrency-limiter.ts';
 
-/** Runs once each limiter has room. Waiting there is part of its time. Rejects with what a limiter refuses it with. */
+/**
+ * Runs once every limiter has a slot. Waiting counts towards its time. Rejects with the refusal of a limiter.
+ */
 export async function withLimiters<T>(
   limiters: readonly ConcurrencyLimiter[],
   cancellation: Cancellation,

@@ -1,12 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** Resolves when `done` does, and after `limitMs` whatever becomes of it. Rejects with what `done` rejects with before. */
+/** Waits for `done`, but no longer than `limitMs`. Rejects if `done` rejects within that time. */
 export async function atMost(limitMs: number, done: Promise<unknown>): Promise<void> {
   const limit = new AbortController();
   try {
-    // Aborted when it is not needed any more: a timer left would keep a process that ends.
     await Promise.race([done, delay(limitMs, undefined, { signal: limit.signal }).catch(() => undefined)]);
   } finally {
+    // A pending timer would keep the process alive.
     limit.abort();
   }
 }

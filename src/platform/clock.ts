@@ -1,8 +1,8 @@
-/** The time, as a dependency, so that a test can hold it still. */
+/** The time as a dependency, so that tests can control it. */
 export interface Clock {
-  /** The time of day: milliseconds since the Unix epoch. It can be set, back as well as forward. */
+  /** Wall-clock time in milliseconds since the Unix epoch. It can jump in either direction. */
   now(): number;
-  /** Milliseconds since some moment, the same one for as long as the process runs. It never goes back: for durations. */
+  /** Monotonic time in milliseconds since a fixed point in this process. Use it for durations. */
   elapsedMs(): number;
 }
 

@@ -15,7 +15,7 @@ import {
 } from './settings.ts';
 import { isWeak } from './weak-secret.ts';
 
-/** Settings that a start cannot go on with. `problems` holds one plain sentence a mistake. */
+/** The settings are invalid. `problems` holds one sentence per mistake. */
 export class ConfigError extends Error {
   readonly problems: readonly string[];
   constructor(problems: readonly string[]) {
@@ -29,12 +29,12 @@ export class ConfigError extends Error {
 
 const LOOPBACK_HOSTS = new Set(['127.0.0.1', '::1', 'localhost']);
 
-/** Whether a host name or address can be reached from this machine only. */
+/** Whether a host name or address is reachable only from this machine. */
 export function isLoopbackHost(host: string): boolean {
   return LOOPBACK_HOSTS.has(host.replace(/^\[|\]$/g, '')) || /^127(\.\d{1,3}){3}$/.test(host);
 }
 
-/** The origin of the settings (contract section 2), which PUBLIC_URL says better. */
+/** The origin from HOST and PORT (contract section 2). PUBLIC_URL takes precedence. */
 export function ownOrigin({ host, port }: Pick<Config, 'host' | 'port'>): string {
   return `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
 }
@@ -107,10 +107,10 @@ const variables = z.object({
     .default('info'),
 });
 
-/** The name of every setting that the service reads, in the order of `.env.example`. */
+/** The names of all settings, in the order of `.env.example`. */
 export const SETTING_NAMES: readonly string[] = Object.keys(variables.shape);
 
-/** All settings, checked. Times carry their unit in the name. */
+/** All settings, validated. Names of durations end in their unit. */
 export interface Config {
   readonly environment: 'development' | 'production' | 'test';
   readonly database:
@@ -124,12 +124,12 @@ export interface Config {
   readonly dataDir: string;
   readonly host: string;
   readonly port: number;
-  /** The service's own origin; undefined means http://HOST:PORT, known once it listens. */
+  /** The service's own origin. Undefined means http://HOST:PORT, which is known once the service listens. */
   readonly publicUrl: string | undefined;
   readonly trustProxy: readonly string[];
   readonly corsOrigins: readonly string[];
   readonly secretKey: string | undefined;
-  /** What JWTs of others are checked with; where no key is set, none is taken. */
+  /** How third-party JWTs are verified. Without any key, none is accepted. */
   readonly jwt: {
     readonly secret: string | undefined;
     readonly publicKey: string | undefined;
@@ -137,7 +137,7 @@ export interface Config {
     readonly issuer: string | undefined;
     readonly audience: string | undefined;
   };
-  /** How often the credentials behind an open event stream are looked up again. */
+  /** How often the credentials behind an open event stream are rechecked. */
   readonly credentialRecheckMs: number;
   readonly anonymousRead: boolean;
   readonly introspection: boolean;
@@ -147,9 +147,9 @@ export interface Config {
   readonly metricsToken: string | undefined;
   readonly redisUrl: string | undefined;
   readonly rateLimit: { readonly burst: number; readonly perSecond: number };
-  /** How many times the limits of one client all credentials of an account get together. */
+  /** The combined limit of an account's credentials, as a multiple of one client's limit. */
   readonly accountLimitFactor: number;
-  /** Failed logins and, apart from them, failed credentials, for each address and each account. */
+  /** Applies per address and per account. Failed logins and failed credentials are counted separately. */
   readonly failureLimit: { readonly burst: number; readonly perSecond: number };
   readonly operationLimits: {
     readonly maxDepth: number;
@@ -160,13 +160,13 @@ export interface Config {
     readonly maxDirectives: number;
     readonly maxFieldPairs: number;
   };
-  /** The body of an answer, an event, or a stored answer, before compression. */
+  /** For one response body, event or stored response, before compression. */
   readonly maxResponseBytes: number;
-  /** Answers that are being built or not yet read, all together. */
+  /** Total of all responses that are being built or not yet read. */
   readonly maxPendingResponseBytes: number;
   readonly maxStreams: number;
   readonly maxBodyBytes: number;
-  /** Of all requests together that are not answered yet. */
+  /** Total of all unanswered requests. */
   readonly maxBufferedBodyBytes: number;
   readonly maxConcurrentOperations: number;
   readonly maxQueuedOperations: number;
@@ -181,7 +181,7 @@ function productionProblems(v: z.infer<typeof variables>): string[] {
   const problems: string[] = [];
   if (v.DATABASE_URL === undefined && v.DATA_DIR === undefined)
     problems.push(
-      'DATABASE_URL is required in production: the PostgreSQL to use. Setting DATA_DIR instead chooses the embedded database, in a folder that is backed up.',
+      'DATABASE_URL is required in production: the address of the PostgreSQL server. To use the embedded database instead, set DATA_DIR to a folder that is backed up.',
     );
   if (v.SECRET_KEY === undefined)
     problems.push(
@@ -201,8 +201,8 @@ function productionProblems(v: z.infer<typeof variables>): string[] {
 }
 
 /**
- * Reads the settings from `environment`. An empty value counts as not set.
- * Throws ConfigError, which names every mistake at once.
+ * Reads the settings from `environment`. An empty value counts as unset. Throws ConfigError, which lists all
+ * mistakes.
  */
 export function loadConfig(environment: NodeJS.ProcessEnv): Config {
   const given = Object.fromEntries(
@@ -210,16 +210,16 @@ export function loadConfig(environment: NodeJS.ProcessEnv): Config {
   );
   const issues = variables.safeParse(given).error?.issues ?? [];
   const broken = new Set(issues.map(({ path: [name] }) => String(name)));
-  // What is asked of the settings together is asked of those that are right by themselves.
+  // Checks across settings use only the individually valid ones.
   const v = variables.parse(Object.fromEntries(Object.entries(given).filter(([name]) => !broken.has(name))));
   const production = v.NODE_ENV === 'production';
   const together = [
     ...(production ? productionProblems(v) : []),
     ...(v.DIRECT_DATABASE_URL !== undefined && v.DATABASE_URL === undefined
-      ? ['DIRECT_DATABASE_URL goes with DATABASE_URL, which is not set.']
+      ? ['DIRECT_DATABASE_URL requires DATABASE_URL, which is not set.']
       : []),
     ...(v.MAX_BUFFERED_BODY_BYTES < v.MAX_BODY_BYTES
-      ? ['MAX_BUFFERED_BODY_BYTES must be at least MAX_BODY_BYTES: one body has to fit.']
+      ? ['MAX_BUFFERED_BODY_BYTES must be at least MAX_BODY_BYTES, so that one body fits.']
       : []),
   ].filter((problem) => ![...broken].some((name) => problem.includes(name)));
   const problems = [...issues.map(({ path, message }) => `${path.join('.')} ${message}.`), ...together];
@@ -285,7 +285,7 @@ export function loadConfig(environment: NodeJS.ProcessEnv): Config {
   };
 }
 
-/** The settings of this process: its environment, completed from `.env` where there is one. Throws ConfigError. */
+/** Reads the process's environment; a `.env` file fills in unset variables. Throws ConfigError. */
 export function loadProcessConfig(): Config {
   if (existsSync('.env')) process.loadEnvFile('.env');
   return loadConfig(process.env);

@@ -1,30 +1,30 @@
-/** Calls back what is not done in time. All that is set has the same time, so what was set first is due first. */
+/** Timeouts that all have the same length, so they fall due in the order in which they were set. */
 export interface Deadline {
-  /** Sets a callback for the time from now. Returns what takes it off again. */
+  /** Calls `callback` when the timeout elapses. Returns a function that cancels it. */
   set(callback: () => void): () => void;
 }
 
 interface Entry {
   readonly dueMs: number;
-  /** Undefined once it is done: what it knows of a request must not stay with the entry. */
+  /** Cleared once fired or cancelled, so that the entry does not retain the request. */
   callback: (() => void) | undefined;
 }
 
-/** So many places at the front of the queue are left empty before it is moved up. */
+/** The queue is compacted when more empty slots than this are at its front. */
 const MAX_EMPTY = 1_024;
 
 /**
- * One timer for all: most of what is set is done long before, and a timer of its own for each is not free. The queue is
- * an array, not a Set: a Set that entries come to and go from is copied again and again, and each copy, once old, keeps
- * from the young garbage collection what the next one holds.
+ * Shares one timer between all entries: most are cancelled long before they fall due, and a timer each is
+ * costly. The queue is an array because a Set with constant turnover rehashes again and again; each old
+ * table, once tenured, keeps its successor alive through minor garbage collections.
  */
 export function createDeadline(timeMs: number): Deadline {
-  // In the order of their being set, from `first` on.
+  // In the order in which they were set, starting at `first`.
   let entries: (Entry | undefined)[] = [];
   let first = 0;
   let timer: NodeJS.Timeout | undefined;
 
-  /** The first that is not done. What is done in front of it leaves. */
+  /** The first pending entry. Drops the finished ones before it. */
   function next(): Entry | undefined {
     while (first < entries.length && entries[first]?.callback === undefined) {
       entries[first] = undefined;

@@ -1,6 +1,6 @@
 import type { Logger } from './log.ts';
 
-/** Something to be cleaned up regularly, in small steps, by any number of instances at once. */
+/** Regular clean-up in small steps. Several instances may run it at the same time. */
 export interface BackgroundJob {
   readonly name: string;
   run(): Promise<unknown>;
@@ -8,7 +8,9 @@ export interface BackgroundJob {
 
 const INTERVAL_MS = 60_000;
 
-/** Runs the jobs one after another, every minute, until it is stopped. A job that fails is run again with the next round. */
+/**
+ * Runs the jobs one after another, every minute, until stopped. A failed job runs again in the next round.
+ */
 export function startBackgroundJobs(jobs: readonly BackgroundJob[], log: Logger): { stop(): Promise<void> } {
   let round = Promise.resolve();
   const timer = setInterval(() => {

@@ -4,7 +4,9 @@ import { withoutUserInformation } from './redact.ts';
 
 export type { Logger };
 
-/** Members whose values never reach a line, at the top and one level down. Nothing logs them: this is the second lock. */
+/**
+ * Fields removed from every log line, at the top level and one below. A safety net: nothing should log them.
+ */
 const SECRETS: ReadonlySet<string> = new Set([
   'authorization',
   'cookie',
@@ -13,7 +15,7 @@ const SECRETS: ReadonlySet<string> = new Set([
   'key',
   'secret',
   'headers',
-  // Of a command that failed, such as the one that a connection begins with.
+  // Errors of failed commands carry these, such as the command that opens a connection.
   'args',
   'parameters',
 ]);
@@ -28,7 +30,7 @@ function mayHoldSecrets(fields: Record<string, unknown>): boolean {
 }
 
 function withoutSecrets(fields: Record<string, unknown>, depth = 1): Record<string, unknown> {
-  // Most lines are copied for nothing otherwise.
+  // Avoids copying the fields of most lines.
   if (!mayHoldSecrets(fields)) return fields;
   const kept: Record<string, unknown> = {};
   for (const name in fields) {
@@ -39,7 +41,7 @@ function withoutSecrets(fields: Record<string, unknown>, depth = 1): Record<stri
   return kept;
 }
 
-/** An error as it is logged: what it names beside message and stack may hold what it was about. */
+/** An error without secrets: properties other than message and stack may hold them. */
 function serialised(error: unknown): unknown {
   if (!(error instanceof Error)) return error;
   const { raw: _raw, ...own } = stdSerializers.err(error);
@@ -49,7 +51,7 @@ function serialised(error: unknown): unknown {
 let second = -1;
 let untilSecond = '';
 
-/** The time as ISO 8601 with milliseconds, of which all but those are written once a second. */
+/** The time in ISO 8601 with milliseconds. Everything but the milliseconds is formatted once per second. */
 function isoTime(): string {
   const nowMs = Date.now();
   const now = Math.floor(nowMs / 1000);
@@ -60,19 +62,19 @@ function isoTime(): string {
   return `${untilSecond}${String(nowMs % 1000).padStart(3, '0')}Z"`;
 }
 
-/** Lines are written in blocks: a system call each would cost more than the request that is logged. */
+/** Lines are written in blocks: a system call per line would cost more than the request it logs. */
 const BLOCK_BYTES = 32_768;
 const FLUSH_INTERVAL_MS = 1_000;
 
 export interface LogOptions {
   readonly level: string;
-  /** Lines for people instead of JSON. */
+  /** Human-readable lines instead of JSON. */
   readonly pretty: boolean;
-  /** Where the lines go; standard output by default. */
+  /** Standard output by default. */
   readonly destination?: DestinationStream;
 }
 
-/** A structured logger: one JSON object a line, `time` in ISO 8601, secrets removed. */
+/** A structured logger: one JSON object per line, `time` in ISO 8601, secrets removed. */
 export function createLogger({ level, pretty: readable, destination }: LogOptions): Logger {
   const options = {
     level,

@@ -1,4 +1,4 @@
-/** Makes a value when it is first asked for, and keeps it. What throws is tried again the next time. */
+/** Computes a value on first use and keeps it. If `make` throws, the next call tries again. */
 export function memoised<T>(make: () => T): () => T {
   let made: { readonly value: T } | undefined;
   return () => {

@@ -1,26 +1,27 @@
-import { collectDefaultMetrics, Gauge, Registry } from 'prom-client';
-import { createDistribution, createTally, type Distribution, type Tally } from './tally.ts';
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 
-/** The metrics of one service in one process. Later concerns add theirs through `counter`, `gauge` and `histogram`. */
+/** The metrics of one service. Its parts register their own with `counter`, `gauge` and `histogram`. */
 export interface Metrics {
   readonly registry: Registry;
-  counter<L extends string>(name: string, help: string, labelNames?: readonly L[]): Tally<L>;
+  counter<L extends string>(name: string, help: string, labelNames?: readonly L[]): Counter<L>;
   gauge(name: string, help: string, collect?: () => number): Gauge;
   histogram<L extends string>(
     name: string,
     help: string,
     buckets: readonly number[],
     labelNames?: readonly L[],
-  ): Distribution<L>;
+  ): Histogram<L>;
 }
 
-/** A registry of its own, never prom-client's global one, so that several services can live in one process. */
+/**
+ * Uses its own registry instead of prom-client's global one, so that one process can hold several services.
+ */
 export function createMetrics(): Metrics {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   return {
     registry,
-    counter: (name, help, labelNames = []) => createTally({ registry, name, help, labelNames }),
+    counter: (name, help, labelNames = []) => new Counter({ registers: [registry], name, help, labelNames }),
     gauge: (name, help, collect) =>
       new Gauge({
         name,
@@ -35,6 +36,6 @@ export function createMetrics(): Metrics {
             }),
       }),
     histogram: (name, help, buckets, labelNames = []) =>
-      createDistribution({ registry, name, help, labelNames }, buckets),
+      new Histogram({ registers: [registry], name, help, labelNames, buckets: [...buckets] }),
   };
 }

@@ -1,6 +1,6 @@
 import { createPublicKey, type KeyObject } from 'node:crypto';
 
-/** What a public key can verify here (RFC 7518 section 3.1). */
+/** The supported signature algorithms (RFC 7518 section 3.1). */
 export type PublicKeyAlgorithm = 'RS256' | 'ES256';
 
 const PEM_BLOCK = /-----BEGIN ([A-Z ]+)-----[\s\S]+?-----END \1-----/g;
@@ -11,16 +11,16 @@ function algorithmOf({ asymmetricKeyType, asymmetricKeyDetails }: KeyObject): Pu
   if (asymmetricKeyType === 'rsa' && (asymmetricKeyDetails?.modulusLength ?? 0) >= MIN_RSA_BITS)
     return 'RS256';
   if (asymmetricKeyType === 'ec' && asymmetricKeyDetails?.namedCurve === 'prime256v1') return 'ES256';
-  throw new Error(`it is neither RSA of ${MIN_RSA_BITS} bits or more nor EC on P-256`);
+  throw new Error(`the key is neither RSA with at least ${MIN_RSA_BITS} bits nor EC on P-256`);
 }
 
-/** The public keys of a PEM text, one or more. Line breaks may be written `\n`. Throws where one is of no use here. */
+/** The public keys in a PEM text. Line breaks may be written as `\n`. Throws for unsupported keys. */
 export function parsePublicKeys(pem: string): { algorithm: PublicKeyAlgorithm; key: KeyObject }[] {
   const blocks = [...pem.replaceAll('\\n', '\n').matchAll(PEM_BLOCK)];
-  if (blocks.length === 0) throw new Error('it holds no PEM block');
+  if (blocks.length === 0) throw new Error('no PEM block found');
   return blocks.map(([block, label = '']) => {
-    // Node would quietly take the public half of a private key, which has no business here.
-    if (label.includes('PRIVATE')) throw new Error('it is a private key');
+    // Node would silently use the public half, but a private key does not belong in this setting.
+    if (label.includes('PRIVATE')) throw new Error('a private key was given');
     const key = createPublicKey(block);
     return { algorithm: algorithmOf(key), key };
   });

@@ -2,8 +2,8 @@ const MAX_KEPT = 200;
 const MAX_LENGTH = 200;
 
 /**
- * The pure function with its results kept, for what comes with nearly every request and is nearly always the same,
- * such as an Accept header. Bounded: long texts are computed each time, and many different ones begin anew.
+ * Caches the results of a pure function, for inputs that nearly every request repeats, such as an Accept
+ * header. Bounded: long texts are not cached, and a full cache is cleared.
  */
 export function remember<T>(compute: (text: string) => T): (text: string) => T {
   const kept = new Map<string, T>();

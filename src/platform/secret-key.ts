@@ -16,9 +16,9 @@ function stored(path: string): string | undefined {
 }
 
 /**
- * The secret that keys are made from: SECRET_KEY or, where that is not set (never in production), random bytes in a
- * file of DATA_DIR that only its owner can read. The file appears whole or not at all, and of two processes that make
- * it at once both end up with the same. Throws where it can be neither read nor written.
+ * The secret that keys are derived from: SECRET_KEY or, if unset (never in production), random bytes in a
+ * file of DATA_DIR that only its owner can read. The file is created atomically, so concurrent processes
+ * agree on its content. Throws if the file can be neither read nor written.
  */
 export function secretKeyOf({ secretKey, dataDir }: Pick<Config, 'secretKey' | 'dataDir'>): string {
   if (secretKey !== undefined) return secretKey;

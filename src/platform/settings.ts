@@ -2,7 +2,7 @@ import { isIP } from 'node:net';
 import { z } from 'zod';
 import { parsePublicKeys } from './public-keys.ts';
 
-/** The kinds of values that settings have, each from its text. Messages go on from the setting's name. */
+/** Parsers for the types of settings. Each message continues a sentence after the setting's name. */
 
 export const flag = z
   .enum(['true', 'false'], { error: 'must be true or false' })
@@ -55,7 +55,7 @@ export const redisUrl = z
     error: 'must be a Redis address such as redis://host:6379',
   });
 
-/** An address that is asked without a name and a password: what is not there cannot be told on. */
+/** Rejects user names and passwords, so that they cannot leak with the address. */
 export const httpUrl = z.string().refine(
   (value) => {
     const { protocol = '', username, password } = URL.parse(value) ?? {};
@@ -64,7 +64,7 @@ export const httpUrl = z.string().refine(
   { error: 'must be an address such as https://login.example.com/jwks, without a user name or a password' },
 );
 
-/** RFC 7518 section 3.2: a key for HS256 has 256 bits at least. */
+/** RFC 7518 section 3.2: a key for HS256 has at least 256 bits. */
 export const secret = z
   .string()
   .refine((value) => Buffer.byteLength(value) >= 32, { error: 'must be at least 32 bytes long' });
@@ -73,7 +73,7 @@ export const publicKey = z.string().superRefine((value, context) => {
   try {
     parsePublicKeys(value);
   } catch (error) {
-    // OpenSSL's own messages say nothing to whoever wrote the setting.
+    // OpenSSL's messages do not help the operator.
     const why = error instanceof Error && !('code' in error) ? `: ${error.message}` : '';
     context.addIssue({ code: 'custom', message: `must hold public keys in PEM${why}` });
   }

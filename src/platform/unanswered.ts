@@ -2,21 +2,24 @@ import { readFile } from 'node:fs/promises';
 import { SocketAddress } from 'node:net';
 import { endianness } from 'node:os';
 
-/** Linux' tables of TCP connections (proc_pid_net(5)), those of this process's network namespace. */
+/** Linux's tables of TCP connections in this process's network namespace (proc_pid_net(5)). */
 const TABLES = [
   { path: '/proc/net/tcp', family: 'ipv4' },
   { path: '/proc/net/tcp6', family: 'ipv6' },
 ] as const;
 
-/** A connection as this end names it: its own port, the other end's address and port. */
+/** Identifies a connection by the local port and the peer's address and port. */
 export function connectionKey(localPort: number, remoteAddress: string, remotePort: number): string {
   return `${localPort} ${remoteAddress.replace(/%.*$/, '')} ${remotePort}`;
 }
 
-/** `sl: local:port remote:port state tx_queue:rx_queue timer:when retransmits uid probes`; rows with an empty tx_queue are left out. */
+/**
+ * `sl: local:port remote:port state tx_queue:rx_queue timer:when retransmits uid probes`. Rows with an empty
+ * tx_queue do not match.
+ */
 const ROW = /: \w+:(\w{4}) (\w+):(\w{4}) \w\w (?!00000000)\w{8}:\w{8} \w\w:\w{8} (\w{8}) +\d+ +(\d+) /g;
 
-/** The address of a row as Node prints it. The kernel writes each 32-bit word in the byte order of the machine. */
+/** The address of a row as Node prints it. The kernel prints each 32-bit word in host byte order. */
 function addressOf(hex: string, family: 'ipv4' | 'ipv6', order: 'BE' | 'LE'): string {
   const bytes = Buffer.from(hex, 'hex');
   if (order === 'LE') bytes.swap32();
@@ -25,7 +28,7 @@ function addressOf(hex: string, family: 'ipv4' | 'ipv6', order: 'BE' | 'LE'): st
   return new SocketAddress({ address, family }).address;
 }
 
-/** The connections of a table whose bytes the other end does not acknowledge, and how often they were sent again since it last did. */
+/** Retransmissions since the last acknowledgement, for connections with unacknowledged bytes. */
 export function unansweredIn(
   table: string,
   family: 'ipv4' | 'ipv6',
@@ -42,8 +45,8 @@ export function unansweredIn(
 }
 
 /**
- * The connections of this machine on which bytes wait for an acknowledgement, by `connectionKey`, with how often they
- * were sent again in vain. Undefined where the system does not tell: the tables are Linux'.
+ * The connections of this machine whose unacknowledged bytes were retransmitted, by `connectionKey`, with the
+ * number of retransmissions. Undefined on systems other than Linux, which lack these tables.
  */
 export async function unansweredConnections(): Promise<ReadonlyMap<string, number> | undefined> {
   const found = new Map<string, number>();

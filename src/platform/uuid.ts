@@ -4,7 +4,7 @@ import { v7 } from 'uuid';
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
 const RANDOM_BYTES = 16;
-/** Random bytes for many ids: asking the system for a few at a time costs more than all the rest of an id. */
+/** Random bytes for many ids: a system call per id would cost more than the rest of making it. */
 const pool = Buffer.alloc(RANDOM_BYTES * 256);
 let used = pool.length;
 let lastMs = 0;
@@ -19,19 +19,19 @@ function nextRandom(): Buffer {
   return pool.subarray(used - RANDOM_BYTES, used);
 }
 
-/** A UUIDv7 (RFC 9562 section 5.7): later ones of this process sort after earlier ones. */
+/** A UUIDv7 (RFC 9562 section 5.7). Ids made by one process sort by creation. */
 export function newId(): string {
   const random = nextRandom();
   const nowMs = Date.now();
   if (nowMs > lastMs) {
     lastMs = nowMs;
-    // Half of the range is left to count up in.
+    // Starts in the lower half of the range to leave room for counting.
     sequence = random.readUInt32BE(6) >>> 1;
   } else sequence += 1;
   return v7({ random, msecs: lastMs, seq: sequence });
 }
 
-/** Whether PostgreSQL's uuid type takes the string in the form that this service prints. */
+/** Whether the string is a UUID as this service prints it. PostgreSQL's uuid type accepts all of these. */
 export function isUuid(value: string): boolean {
   return UUID.test(value);
 }

@@ -2,8 +2,8 @@ import { BlockList, isIP } from 'node:net';
 import { remember } from '../platform/remember.ts';
 
 /**
- * The address as Node's BlockList takes it: an IPv4 one that came in over IPv6 is the IPv4 one, and the brackets and
- * the port that some proxies add are gone.
+ * The address in the form that Node's BlockList takes: IPv4-mapped IPv6 becomes IPv4, and the brackets and
+ * port that some proxies add are removed.
  */
 export const normaliseAddress = remember((address) =>
   address
@@ -12,7 +12,7 @@ export const normaliseAddress = remember((address) =>
     .replace(/^::ffff:(?=\d+\.)/i, ''),
 );
 
-/** Whether a peer is one of the proxies that TRUST_PROXY names. */
+/** Whether a peer is one of the proxies in TRUST_PROXY. */
 export type ProxyTrust = (address: string) => boolean;
 
 export function proxyTrust(networks: readonly string[]): ProxyTrust {
@@ -30,8 +30,8 @@ export function proxyTrust(networks: readonly string[]): ProxyTrust {
 }
 
 /**
- * The address of the client: the peer or, where that is a trusted proxy, the rightmost address of X-Forwarded-For
- * that is none. What stands left of it the client could have written itself.
+ * The address of the client: the peer or, if that is a trusted proxy, the rightmost address of
+ * X-Forwarded-For that is not one. The client could have forged anything left of it.
  */
 export function clientAddress(peer: string, forwardedFor: string | null, isTrusted: ProxyTrust): string {
   let address = normaliseAddress(peer);

@@ -1,6 +1,6 @@
 /**
- * Requests and responses as far as the plugins look at them. Most requests need no more of the Fetch API than this, and
- * the real classes cost as much as the rest of a short query.
+ * The part of requests and responses that plugins use. Most requests need no more of the Fetch API, whose
+ * real classes cost as much as the rest of a short query.
  */
 
 /** The header fields of a request. */
@@ -10,7 +10,7 @@ export interface RequestFields {
   keys(): Iterable<string>;
 }
 
-/** What every way in knows of a request: the whole of what plugins and routes may look at. */
+/** A request as plugins and routes see it, however it arrived. */
 export interface HttpRequest {
   readonly method: string;
   readonly url: string;
@@ -18,10 +18,10 @@ export interface HttpRequest {
   arrayBuffer(): Promise<ArrayBuffer | Uint8Array>;
 }
 
-/** The address of a request, as far as routes go by it. */
+/** The parts of a request URL that routes use. */
 export type RequestUrl = Pick<URL, 'href' | 'hostname' | 'pathname' | 'searchParams'>;
 
-/** Header fields by lower-case name, as Node's parser gives them. */
+/** Header fields by lower-case name, as from Node's parser. */
 export type HeaderFields = Readonly<Record<string, string | readonly string[] | undefined>>;
 
 class PlainFields implements RequestFields {
@@ -46,7 +46,7 @@ class PlainFields implements RequestFields {
   }
 }
 
-/** A request whose body is in. */
+/** A request whose body has been read. */
 export class PlainRequest implements HttpRequest {
   readonly method: string;
   readonly url: string;
@@ -68,7 +68,7 @@ export class PlainRequest implements HttpRequest {
 /** By lower-case name. */
 type ResponseHeaders = Map<string, string>;
 
-/** A response whose body is one text. */
+/** A response whose body is a single text. */
 export class PlainResponse {
   readonly status: number;
   readonly headers: ResponseHeaders;
@@ -84,7 +84,7 @@ export class PlainResponse {
     for (const name in headers) this.headers.set(name, headers[name] as string);
   }
 
-  /** The same for whoever needs one of the Fetch API. */
+  /** The same as a Response of the Fetch API. */
   toResponse(): Response {
     return new Response(this.text === '' ? null : this.text, {
       status: this.status,
@@ -93,14 +93,16 @@ export class PlainResponse {
   }
 }
 
-/** What every response lets plugins look at, and change of its headers. */
+/** The headers of any response, as far as plugins read and set them. */
 export interface OutgoingHeaders {
   get(name: string): string | null | undefined;
   has(name: string): boolean;
   set(name: string, value: string): unknown;
 }
 
-/** What a route or a refusal answers with: plain, or of the Fetch API where it has no text or is a library's. */
+/**
+ * The response of a route or a refusal: plain, or of the Fetch API if it has no text or comes from a library.
+ */
 export type HttpResponse = PlainResponse | Response;
 
 export function asResponse(response: HttpResponse): Response {

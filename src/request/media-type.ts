@@ -1,6 +1,6 @@
 import { remember } from '../platform/remember.ts';
 
-/** What this service can answer a GraphQL request with. */
+/** The media types of GraphQL responses. */
 export type MediaType = 'application/json' | 'application/graphql-response+json' | 'text/event-stream';
 
 const OFFERED: readonly MediaType[] = [
@@ -11,7 +11,7 @@ const OFFERED: readonly MediaType[] = [
 
 interface Range {
   readonly type: string;
-  /** 0 refuses the type. */
+  /** 0 excludes the type. */
   readonly quality: number;
   readonly index: number;
 }
@@ -28,7 +28,7 @@ function ranges(accept: string): Range[] {
   });
 }
 
-/** The range that speaks for a type: the most specific one, whatever its weight. */
+/** The range that applies to a type: the most specific one, whatever its weight. */
 function rangeFor(type: string, given: readonly Range[]): Range | undefined {
   const [family] = type.split('/');
   for (const name of [type, `${family}/*`, '*/*']) {
@@ -38,7 +38,7 @@ function rangeFor(type: string, given: readonly Range[]): Range | undefined {
   return undefined;
 }
 
-/** The type that is wanted most: by weight, then by its place in the header, then by its place in the offer. */
+/** The preferred type: by weight, then by position in the header, then by position in the offer. */
 function choose<T extends string>(given: readonly Range[], offer: readonly T[]): T | undefined {
   return offer
     .map((type) => ({ type, range: rangeFor(type, given) }))
@@ -48,17 +48,17 @@ function choose<T extends string>(given: readonly Range[], offer: readonly T[]):
 
 const chosen = remember((accept) => choose(ranges(accept), OFFERED));
 
-/** The media type to answer with; undefined where none is acceptable. No header and wildcards mean JSON. */
+/** The media type of the response; undefined if none is acceptable. No header and wildcards mean JSON. */
 export function negotiate(accept: string | null): MediaType | undefined {
   if (accept === null || accept.trim() === '') return 'application/json';
   return chosen(accept);
 }
 
-/** Whether a web page is wanted rather than data: a browser's address bar says so. */
+/** Whether a web page is preferred over data, as by the address bar of a browser. */
 export function wantsHtml(accept: string | null): boolean {
   if (accept === null) return false;
   const given = ranges(accept);
-  // A wildcard asks for no page: curl sends one.
+  // A wildcard does not ask for a page: curl sends one.
   return (
     given.some(({ type }) => type === 'text/html') && choose(given, ['text/html', ...OFFERED]) === 'text/html'
   );

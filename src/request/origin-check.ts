@@ -2,28 +2,31 @@ import { isIP } from 'node:net';
 import { type ApiError, forbidden } from '../graphql/errors.ts';
 import type { HttpRequest } from './http-message.ts';
 
-/** The refusal of a request that another site had a browser send; undefined where there is nothing against it. */
+/** Refuses a request that another site made a browser send; undefined if it is allowed. */
 export type OriginCheck = (request: HttpRequest) => ApiError | undefined;
 
 export interface OriginCheckOptions {
-  /** The own origin; undefined where it is what the request's Host says, as far as that can be believed. */
+  /**
+   * The service's own origin. If undefined, the request's Host determines it, as far as that can be trusted.
+   */
   readonly publicUrl: string | undefined;
-  /** The name that the service listens on. */
+  /** The host name that the service listens on. */
   readonly host: string;
   readonly corsOrigins: readonly string[];
 }
 
-/** Requests of the service's own pages, and those that a person made by hand (Fetch Metadata, section 2.4). */
+/** Requests from the pages of the service, and those a user made directly (Fetch Metadata, section 2.4). */
 const OWN_SITES = new Set(['same-origin', 'none']);
 
-/** A name of the domain name system may be another site's, pointed here for a moment (DNS rebinding). */
+/** Any other DNS name may be another site's, pointed here temporarily (DNS rebinding). */
 function isOwnName(hostname: string, host: string): boolean {
   return hostname === host || hostname === 'localhost' || isIP(hostname.replace(/^\[|\]$/g, '')) !== 0;
 }
 
 /**
- * For requests that are authenticated by cookie and do more than read (contract section 3): the browser adds the
- * cookie by itself, so who made it send the request has to be asked for. Neither header: no browser, no such attack.
+ * For requests that are authenticated by cookie and do more than read (contract section 3). Browsers add the
+ * cookie by themselves, so the site that initiated the request is checked. A request with neither header does
+ * not come from a browser and cannot be this attack.
  */
 export function createOriginCheck({ publicUrl, host, corsOrigins }: OriginCheckOptions): OriginCheck {
   const allowed = new Set(corsOrigins);
@@ -36,10 +39,10 @@ export function createOriginCheck({ publicUrl, host, corsOrigins }: OriginCheckO
     const origin = headers.get('origin');
     if (origin !== null) {
       if (allowed.has(origin) || origin === ownOrigin(url)) return undefined;
-      return forbidden('A page of this origin may not act with the session of its visitor.');
+      return forbidden('Pages of this origin are not allowed to use the session.');
     }
     const site = headers.get('sec-fetch-site');
     if (site === null || OWN_SITES.has(site)) return undefined;
-    return forbidden('Another site may not act with the session of its visitor.');
+    return forbidden('Other sites are not allowed to use the session.');
   };
 }

@@ -2,19 +2,21 @@ import { ApiError, exceeded } from '../graphql/errors.ts';
 import type { Metrics } from '../platform/metrics.ts';
 import { type Reader, SlowReaders } from './slow-readers.ts';
 
-/** What an answer may have before it is counted: the kernel takes as much at once, and nearly all answers are smaller. */
+/**
+ * A response up to this size is not counted: the kernel takes as much at once, and nearly all are smaller.
+ */
 export const UNCOUNTED_BYTES = 65_536;
-/** One account may have this part of the whole. */
+/** An account may hold 1/ACCOUNT_SHARE of the total. */
 const ACCOUNT_SHARE = 8;
 
 export interface PendingLimits {
-  /** What all answers may hold together. */
+  /** Limit for all responses together. */
   readonly maxBytes: number;
-  /** What one operation may be sent by the database. */
+  /** Limit for what the database may send for one operation. */
   readonly maxReceivedBytes: number;
 }
 
-/** What one request's answer holds of this process' memory, from the first row until the socket has taken it. */
+/** The memory that a request's response holds, from the first row until the socket has taken it. */
 export class Hold {
   readonly #pending: PendingResponses;
   #account = '';
@@ -27,7 +29,7 @@ export class Hold {
     this.#pending = pending;
   }
 
-  /** Why the answer is not to be had: it is too large, or others hold too much. */
+  /** Why there is no response: it is too large, or others hold too much. */
   get refusal(): ApiError | undefined {
     return this.#refusal;
   }
@@ -36,7 +38,7 @@ export class Hold {
     return this.#bytes;
   }
 
-  /** Says whose answer it is. Throws RATE_LIMITED where the account holds its part already. */
+  /** Sets the account of the response. Throws RATE_LIMITED if the account already holds its share. */
   begin(account: string): void {
     this.countFor(account);
     this.#received = 0;
@@ -44,15 +46,15 @@ export class Hold {
     if (this.#pending.isFull(account)) throw this.#pending.refuseAccount(account);
   }
 
-  /** Says whose answer it is, of one that is not refused. */
+  /** Sets the account of a response that cannot be refused. */
   countFor(account: string): void {
     this.release();
     this.#account = account;
   }
 
   /**
-   * Counts what the database has sent. False where nothing more is to be read: `refusal` says why. Only once it is too
-   * much for one operation is what comes still to be thrown away.
+   * Counts what the database has sent. `refusal` says why not to go on. Rows that still arrive are discarded
+   * only on 'stop', when one operation has received too much.
    */
   receive(bytes: number): 'go on' | 'begin nothing more' | 'stop' {
     this.#received += bytes;
@@ -68,13 +70,16 @@ export class Hold {
     return 'go on';
   }
 
-  /** Counts nothing more: what still comes in is not answered with. */
+  /** Stops counting: what still arrives is not part of the response. */
   abandon(): void {
     this.release();
     this.#abandoned = true;
   }
 
-  /** Says how large the answer is, in place of what was read for it. Throws RATE_LIMITED, SERVICE_UNAVAILABLE. */
+  /**
+   * Counts the size of the response in place of what was read for it. Throws RATE_LIMITED,
+   * SERVICE_UNAVAILABLE.
+   */
   reserve(bytes: number): void {
     const counted = bytes <= UNCOUNTED_BYTES ? 0 : bytes;
     if (counted > this.#bytes && !this.#abandoned) {
@@ -84,7 +89,7 @@ export class Hold {
     } else this.resize(counted);
   }
 
-  /** The same for what is there already and cannot be refused. */
+  /** The same for a response that exists already and cannot be refused. */
   resize(bytes: number): void {
     if (bytes === this.#bytes || this.#abandoned) return;
     this.#pending.add(this.#account, bytes - this.#bytes);
@@ -95,7 +100,7 @@ export class Hold {
     this.resize(0);
   }
 
-  /** Watches the pace of who reads the answer. Returns what ends that and lets go of the answer. */
+  /** Watches the pace of a reader. Returns a function that stops watching and releases the response. */
   waitFor(reader: Reader): () => void {
     const ended = this.#pending.watch(reader);
     return () => {
@@ -106,12 +111,12 @@ export class Hold {
 }
 
 function tooMuchRead(value: number, maximum: number): ApiError {
-  return exceeded('COMPLEXITY_LIMIT', 'The bytes that the operation reads are at least', value, maximum);
+  return exceeded('COMPLEXITY_LIMIT', 'A database result of at least', value, maximum, ' bytes');
 }
 
 /**
- * The answers that are being built or wait for their readers: what all of them hold together and each account's part
- * of it are bounded, and readers that are too slow are cut off (contract section 5).
+ * Responses that are being built or wait for their readers. What they hold is bounded, in total and per
+ * account, and readers that are too slow are cut off (contract section 5).
  */
 export class PendingResponses {
   readonly maxReceivedBytes: number;
@@ -125,12 +130,12 @@ export class PendingResponses {
     this.#maxBytes = maxBytes;
     metrics.gauge(
       'response_bytes_pending',
-      'Bytes of answers that are being built or not yet taken by their sockets.',
+      'Bytes of responses that are being built or not yet taken by their sockets.',
       () => this.#bytes,
     );
     const cutOff = metrics.counter(
       'responses_cut_off_total',
-      'Answers whose readers were too slow and were cut off.',
+      'Responses cut off because their readers were too slow.',
     );
     this.#readers = new SlowReaders(() => cutOff.inc({}));
   }
@@ -148,17 +153,20 @@ export class PendingResponses {
     const maximum = this.#maxBytes / ACCOUNT_SHARE;
     return new ApiError(
       'RATE_LIMITED',
-      `The answers to this account that are not read yet hold ${value} bytes of the ${maximum} that they may: read them first.`,
+      `Unread responses to this account hold ${value} bytes of at most ${maximum}: read them first.`,
       { headers: { 'retry-after': '1' } },
     );
   }
 
-  /** Counts more bytes for an account. Returns what refuses them; slow readers are cut off before all are refused. */
+  /**
+   * Counts more bytes for an account. Returns the refusal if they do not fit, even after slow readers were
+   * cut off.
+   */
   grow(account: string, bytes: number): ApiError | undefined {
     const held = this.#accounts.get(account) ?? 0;
     if (held + bytes > this.#maxBytes / ACCOUNT_SHARE) return this.refuseAccount(account);
     if (!this.#makeRoom(bytes))
-      return new ApiError('SERVICE_UNAVAILABLE', 'Too many answers wait to be read. Try again.', {
+      return new ApiError('SERVICE_UNAVAILABLE', 'Too many responses are waiting to be read. Try again.', {
         headers: { 'retry-after': '1' },
       });
     this.add(account, bytes);
@@ -172,7 +180,7 @@ export class PendingResponses {
     else this.#accounts.set(account, held);
   }
 
-  /** Cuts off slow readers until there is room for so many bytes. False where they don't hold as many. */
+  /** Cuts off slow readers until `bytes` fit. False if that is not enough. */
   #makeRoom(bytes: number): boolean {
     const hasRoom = () => this.#bytes + bytes <= this.#maxBytes;
     if (hasRoom()) return true;
@@ -180,7 +188,7 @@ export class PendingResponses {
     return hasRoom();
   }
 
-  /** Watches who reads an answer. Returns what ends that. */
+  /** Watches the reader of a response. Returns a function that stops watching. */
   watch(reader: Reader): () => void {
     const ended = this.#readers.watch(reader);
     this.#makeRoom(0);

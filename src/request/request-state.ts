@@ -6,67 +6,69 @@ import { normaliseAddress } from './client-address.ts';
 import type { MediaType } from './media-type.ts';
 import type { Hold } from './pending-responses.ts';
 
-/** What an operation would cost at most. */
+/** The most that an operation can cost. */
 export interface OperationCost {
   readonly complexity: number;
   readonly depth: number;
 }
 
-/** What there is to know of the connection that an answer goes out on; a socket of Node's is one. */
+/** The connection that a response goes out on; a Node socket is one. */
 export interface Connection {
   readonly localPort?: number | undefined;
   readonly remoteAddress?: string | undefined;
   readonly remotePort?: number | undefined;
-  /** Ends the connection at once: nobody is there to take what still waits. */
+  /** Ends the connection at once and discards pending data: nobody is left to read it. */
   resetAndDestroy(): unknown;
 }
 
-/** What is known of one HTTP request, filled in by the plugins in the order in which they run. */
+/** The state of an HTTP request, filled in by the plugins in the order in which they run. */
 export interface RequestState {
   requestId: string;
   readonly startedAtMs: number;
-  /** The address of the socket's other end; this machine's for a call of `app.fetch`. */
+  /** The address of the socket's peer; the local address for a call of `app.fetch`. */
   readonly peerAddress: string;
-  /** The address that the request comes from, behind trusted proxies too. */
+  /** The address that the request comes from, resolved through trusted proxies. */
   clientAddress: string;
-  /** Whether a proxy has passed the request on, or the client says so: then it is not from this machine. */
+  /** Whether a proxy forwarded the request, or the client claims so: it is not a local request then. */
   forwarded: boolean;
-  /** Undefined until authentication has run, and where it failed. */
+  /** Undefined until authentication has run, and if it failed. */
   caller: Caller | undefined;
-  /** Where the credential was found that counts, good or bad. */
+  /** Where the credential in effect was found, valid or not. */
   credentialPlace: Presented['place'] | undefined;
-  /** Notes that the caller's credentials were used. */
+  /** Records that the caller's credentials were used. */
   credentialUsed?: (() => void) | undefined;
-  /** What was wrong with the credentials, or with looking them up. The request is refused with it once it is counted. */
+  /** Why authentication or its look-up failed. The request is refused with this once it is counted. */
   authenticationError: unknown;
-  /** Headers that go on the response, whatever it is. */
+  /** Headers set on the response, whatever it is. */
   readonly responseHeaders: Record<string, string>;
-  /** What was wrong with the request before it was whole, such as a body past its limit: it is refused with that. */
+  /** Why the request was refused before it was complete, such as a body over its limit. */
   readonly refusal: ApiError | undefined;
-  /** Why the request has no address that routes could go by: it is refused with that before any of them sees it. */
+  /** Why the request has no URL to route by: it is refused with this before any routing. */
   readonly malformed: ApiError | undefined;
-  /** What the answer goes out on; undefined for a call of `app.fetch`. */
+  /** The connection of the response; undefined for a call of `app.fetch`. */
   readonly connection: Connection | undefined;
-  /** Refusals are written as OAuth has them (RFC 6749 section 5.2), and not in the form of all other routes. */
+  /** Whether refusals use the OAuth format (RFC 6749 section 5.2) instead of that of all other routes. */
   oauth: boolean;
-  /** Whether it goes past Yoga's HTTP handling. */
+  /** Whether the request bypasses Yoga's HTTP handling. */
   fast: boolean;
-  /** Aborted when the client goes away; undefined where nobody can tell. */
+  /** Aborted when the client disconnects; undefined if that cannot be detected. */
   readonly gone: AbortSignal | undefined;
   /** Ends the event stream of this request. */
   readonly stop: AbortController;
-  /** What the client wants its answer as, undefined where it accepts nothing that there is. Plain JSON until that is read. */
+  /**
+   * The media type of the response, undefined if none is acceptable. Plain JSON until Accept has been read.
+   */
   mediaType: MediaType | undefined;
-  /** Where the event stream of this request starts; undefined where it is none. */
+  /** Where the event stream of this request starts; undefined if there is none. */
   eventStart?: FeedStart;
-  /** What the answer holds of this process' memory. */
+  /** The memory that the response holds. */
   readonly hold: Hold;
-  /** What the operation costs, where the client wants to know. */
+  /** The cost of the operation, if the client asked for it. */
   cost?: OperationCost;
-  /** For the log: the kind and the name of the operation, and the codes of its errors. */
+  /** For the log: the kind and name of the operation, and the codes of its errors. */
   operationKind?: 'query' | 'mutation' | 'subscription';
   operationName?: string;
-  /** What of the schema the operation uses though it is deprecated. */
+  /** Deprecated schema elements that the operation uses. */
   deprecated?: readonly string[];
   errorCodes?: readonly string[];
 }
@@ -81,7 +83,10 @@ export interface NewRequest {
   readonly hold: Hold;
 }
 
-/** What a server knows of a request when it comes; without a socket, nobody waits for the answer to be read. */
+/**
+ * What a server knows of an arriving request. Without a socket nobody waits for the response to be read, so
+ * `hold` is optional.
+ */
 export type Arrival = Omit<NewRequest, 'nowMs' | 'hold'> & { readonly hold?: Hold };
 
 class ArrivedRequest implements RequestState {
@@ -115,7 +120,7 @@ class ArrivedRequest implements RequestState {
     this.hold = hold;
   }
 
-  /** Few requests open a stream. */
+  /** Created on demand: few requests open a stream. */
   get stop(): AbortController {
     this.#stop ??= new AbortController();
     return this.#stop;

@@ -1,21 +1,23 @@
-/** A reader of a waiting answer takes that much in the time it is given, or it is cut off (contract section 5). */
+/**
+ * A reader that takes less than this of a waiting response within its time is cut off (contract section 5).
+ */
 const LEAST_TAKEN_BYTES = 262_144;
 const CHECK_INTERVAL_MS = 250;
-/** A reader that was slower than that, for as long at least, makes room for others where there is none. */
+/** A reader slower than this, for at least SLOW_AFTER_MS, is cut off if others need the room. */
 const SLOW_BYTES_PER_SECOND = 262_144;
 const SLOW_AFTER_MS = 250;
 
-/** A socket that has not taken all of an answer yet. */
+/** A socket that has not taken all of a response yet. */
 export interface Reader {
-  /** How many bytes it has still to take. */
+  /** Bytes still to be taken. */
   remaining(): number;
-  /** Ends it at once, and what it held is free again. */
+  /** Ends it at once and frees what it held. */
   cutOff(): void;
-  /** It must take its part in this time, again and again; undefined where others see to its pace. */
+  /** Time in which it must take its part, again and again; undefined if its pace is enforced elsewhere. */
   readonly windowMs?: number | undefined;
 }
 
-/** A reader, and what it took since a moment. */
+/** A reader and its progress since a point in time. */
 class Waiting {
   readonly reader: Reader;
   #sinceMs = performance.now();
@@ -32,7 +34,7 @@ class Waiting {
     return ((this.#remaining - this.reader.remaining()) * 1000) / elapsedMs;
   }
 
-  /** Whether its time is over and it has not taken its part. Where it has, its time begins anew. */
+  /** Whether its time is up without enough progress. With enough progress the time starts again. */
   isStalled(nowMs: number): boolean {
     const { windowMs } = this.reader;
     if (windowMs === undefined || nowMs - this.#sinceMs < windowMs) return false;
@@ -44,7 +46,10 @@ class Waiting {
   }
 }
 
-/** Cuts off those who take too little of what waits for them: all of them in time, the slowest where room is needed. */
+/**
+ * Cuts off readers that take too little of what waits for them: all that miss their time, and the slowest if
+ * room is needed.
+ */
 export class SlowReaders {
   readonly #waiting = new Set<Waiting>();
   readonly #onCutOff: () => void;
@@ -54,7 +59,7 @@ export class SlowReaders {
     this.#onCutOff = onCutOff;
   }
 
-  /** Watches a reader. Returns what ends that. */
+  /** Watches a reader. Returns a function that stops watching. */
   watch(reader: Reader): () => void {
     const waiting = new Waiting(reader);
     this.#waiting.add(waiting);
@@ -66,7 +71,7 @@ export class SlowReaders {
     };
   }
 
-  /** Cuts off one slow reader after the other, the slowest first, until it is enough. */
+  /** Cuts off slow readers, the slowest first, until `isEnough`. */
   cutOffSlowest(isEnough: () => boolean): void {
     const nowMs = performance.now();
     const slow = [...this.#waiting]

@@ -5,7 +5,9 @@ const pathWithout = remember((address) => {
   return start < 0 ? '/' : address.slice(start);
 });
 
-/** The path of an absolute URL, without the cost of parsing it whole. What comes after it may be a secret. */
+/**
+ * The path of an absolute URL, without a full parse. What follows it may be a secret and is never remembered.
+ */
 export function pathOf(url: string): string {
   const end = url.search(/[?#]/);
   return pathWithout(end < 0 ? url : url.slice(0, end));

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import * as oauth from 'oauth4webapi';
 import type { Page } from 'playwright-core';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { scopesOfRole } from '../../src/auth/scopes.ts';
 import { type BrowserOptions, openBrowser } from '../support/browser.ts';
 import { INSECURE, startApplication } from '../support/oauth-application.ts';
 import { temporaryFolder } from '../support/process.ts';
@@ -14,7 +15,7 @@ const USER = {
   email: 'grace.hopper@example.com',
   password: 'a password of the browser',
 };
-const SCOPES = 'posts:read posts:write comments:write users:read';
+const SCOPES = scopesOfRole('member').join(' ');
 const WIDTHS = [390, 1280];
 
 /** A picture of the page in each width, where a folder for them is named. */

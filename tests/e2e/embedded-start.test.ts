@@ -14,7 +14,7 @@ describe('a start on the embedded database', () => {
     const dataDir = await temporaryFolder();
     const held = lockFolder(dataDir);
     const server = launchServer(dataDir);
-    await server.printed(/another process has the embedded database/);
+    await server.printed(/another process is using the embedded database/);
     held.release();
     await server.printed(/listening/);
   });

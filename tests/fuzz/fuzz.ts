@@ -1,6 +1,3 @@
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { buildSchema, type GraphQLSchema } from 'graphql';
 import { startApp } from '../support/app.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { createTemplate, type Template } from '../support/template.ts';
@@ -9,10 +6,7 @@ import { reportOf } from './drive/report.ts';
 import { shrink } from './drive/shrink.ts';
 import { openStage, STAGE_SETTINGS, type Stage } from './drive/stage.ts';
 import { Tally } from './drive/tally.ts';
-
-/** The schema that clients see. */
-export const publishedSchema = (): GraphQLSchema =>
-  buildSchema(readFileSync(join(import.meta.dirname, '../../schema.graphql'), 'utf8'));
+import { judgedSchema } from './judged-schema.ts';
 
 export interface FuzzOptions {
   readonly seconds: number;
@@ -47,7 +41,9 @@ export async function fuzz(options: FuzzOptions): Promise<{ tally: Tally; differ
   const { seed, from, print } = options;
   let end = Number.POSITIVE_INFINITY;
   const tally = new Tally();
-  const campaign = new Campaign(seed, publishedSchema(), tally);
+  const { schema, unjudged } = judgedSchema();
+  if (unjudged.length > 0) print(`Not judged: ${unjudged.join(', ')}.`);
+  const campaign = new Campaign(seed, schema, tally);
   let differences = 0;
   const startMs = performance.now();
   const done = (number: number) =>

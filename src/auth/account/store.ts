@@ -4,7 +4,7 @@ import { hashPassword } from '../password.ts';
 import type { Role } from '../scopes.ts';
 import { ACCOUNT_NAME, MAX_EMAIL_LENGTH, PASSWORD } from './limits.ts';
 
-/** An account that cannot be made or found as asked. The message is for whoever asked. */
+/** An account that cannot be created or found as requested. The message is meant for the requester. */
 export class AccountError extends Error {
   constructor(message: string) {
     super(message);
@@ -15,12 +15,12 @@ export class AccountError extends Error {
 export interface NewAccount {
   readonly name: string;
   readonly email: string;
-  /** An account without one signs in by API key only. */
+  /** An account without a password signs in by API key only. */
   readonly password?: string | undefined;
   readonly role?: Role | undefined;
 }
 
-/** The form in which e-mails are compared: unique without regard to case. */
+/** The form in which e-mails are compared, ignoring case. */
 export const emailKey = (email: string): string => email.toLowerCase();
 
 const length = (text: string) => [...text].length;
@@ -28,7 +28,8 @@ const fits = (text: string, { min, max }: typeof PASSWORD) => length(text) >= mi
 
 function check({ name, email, password }: NewAccount): void {
   const broken = [name, email, password ?? ''].some((text) => text.includes('\0') || !text.isWellFormed());
-  if (broken) throw new AccountError('A text holds a NUL character or a lone surrogate.');
+  if (broken)
+    throw new AccountError('Name, e-mail and password must not contain a NUL character or a lone surrogate.');
   if (!fits(name, ACCOUNT_NAME)) throw new AccountError('The name must be 1 to 100 characters long.');
   if (!/^[^\s@]+@[^\s@]+$/.test(email) || length(email) > MAX_EMAIL_LENGTH)
     throw new AccountError(`"${email}" is not an e-mail address.`);
@@ -36,12 +37,12 @@ function check({ name, email, password }: NewAccount): void {
     throw new AccountError('The password must be 12 to 200 characters long.');
 }
 
-/** Makes an account. Throws AccountError where a rule is broken or the e-mail is taken. */
+/** Creates an account. Throws AccountError if a rule is broken or the e-mail is taken. */
 export async function createAccount(prisma: PrismaClient, account: NewAccount): Promise<{ id: string }> {
   check(account);
   const { name, email, password, role = 'member' } = account;
   const key = emailKey(email);
-  const taken = () => new AccountError(`There is an account with the e-mail "${email}" already.`);
+  const taken = () => new AccountError(`An account with the e-mail "${email}" already exists.`);
   if ((await prisma.user.findUnique({ where: { emailKey: key }, select: { id: true } })) !== null)
     throw taken();
   const passwordHash = password === undefined ? null : await hashPassword(password);
@@ -51,13 +52,13 @@ export async function createAccount(prisma: PrismaClient, account: NewAccount): 
       select: { id: true },
     });
   } catch (error) {
-    // Somebody else was faster.
+    // A concurrent request took the e-mail.
     if (error instanceof Prisma.PrismaClientKnownRequestError && error.code === 'P2002') throw taken();
     throw error;
   }
 }
 
-/** The account of an e-mail. Throws AccountError where there is none. */
+/** The account with an e-mail. Throws AccountError if there is none. */
 export async function findAccount(
   prisma: PrismaClient,
   email: string,

@@ -2,8 +2,8 @@ import { createHash, randomBytes } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 
 /**
- * An API key is `cga_`, 30 random characters of 62 (178 bits) and six of checksum. The prefix lets scanners recognise
- * a leaked key; the checksum tells a mistyped or invented one without asking the database.
+ * An API key is `cga_`, 30 random characters of 62 (178 bits) and a checksum of six. The prefix lets scanners
+ * recognise a leaked key; the checksum exposes a mistyped or invented one without a query.
  */
 const PREFIX = 'cga_';
 const RANDOM_LENGTH = 30;
@@ -22,23 +22,22 @@ function checksum(text: string): string {
   return digits;
 }
 
-/** A new key. */
 export function generateApiKey(): string {
   let random = '';
   while (random.length < RANDOM_LENGTH) {
-    // 248 is the largest multiple of 62 below 256: beyond it the first characters would come more often.
+    // 248 is the largest multiple of 62 below 256: larger bytes would favour the first characters.
     for (const byte of randomBytes(RANDOM_LENGTH))
       if (byte < 248 && random.length < RANDOM_LENGTH) random += ALPHABET[byte % ALPHABET.length];
   }
   return PREFIX + random + checksum(random);
 }
 
-/** Whether the text claims to be an API key of this service. */
+/** Whether the text looks like an API key of this service. */
 export function looksLikeApiKey(text: string): boolean {
   return text.startsWith(PREFIX);
 }
 
-/** Whether the text has the form and the checksum of a key. It says nothing of whether the key exists. */
+/** Whether the text has the form and checksum of a key. The key may still not exist. */
 export function isWellFormedApiKey(text: string): boolean {
   return (
     PATTERN.test(text) &&
@@ -46,12 +45,12 @@ export function isWellFormedApiKey(text: string): boolean {
   );
 }
 
-/** What is stored of a key. Plain SHA-256 is enough for 178 random bits: there is nothing to guess. */
+/** What is stored of a key. Plain SHA-256 is enough: 178 random bits cannot be guessed. */
 export function hashApiKey(key: string): Uint8Array<ArrayBuffer> {
   return new Uint8Array(createHash('sha256').update(key).digest());
 }
 
-/** The part of a key that may be shown to recognise it by. */
+/** The part of a key that may be shown to identify it. */
 export function shownPrefix(key: string): string {
   return key.slice(0, SHOWN_LENGTH);
 }

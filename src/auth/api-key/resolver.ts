@@ -14,11 +14,11 @@ interface KeyRow {
   readonly role: Role;
   readonly scopes: string[];
   readonly expiresAt: Date | null;
-  /** Until it expires, by the database's clock. */
+  /** Time to expiry, by the database's clock. */
   readonly leftMs: number | null;
-  /** Whether it was used so short a time ago that this need not be noted again. */
+  /** Whether its last use was stored so recently that it need not be stored again. */
   readonly fresh: boolean;
-  /** Revoked, expired by the database's clock, or with its account disabled. */
+  /** Revoked, expired by the database's clock, or of a disabled account. */
   readonly ended: boolean;
   readonly burst: number | null;
   readonly perSecond: number | null;
@@ -38,11 +38,11 @@ const TOUCH_KEY = statement<never>(
   'UPDATE api_keys SET last_used_at = now() WHERE id = $1 AND (last_used_at IS NULL OR last_used_at < now())',
 );
 
-/** A key as it was found, and who it makes the caller. */
+/** A key row with the principal it authenticates. */
 interface KnownKey {
   readonly row: KeyRow;
   readonly principal: Principal;
-  /** When it expires, in elapsed time. */
+  /** Expiry in elapsed time. */
   readonly endsMs: number;
 }
 
@@ -54,7 +54,9 @@ export interface ApiKeyResolverOptions {
   readonly log: Logger;
 }
 
-/** Knows API keys. A wrong checksum never reaches the database; a known key does at most twice a second. */
+/**
+ * Resolves API keys. A wrong checksum never reaches the database; a known key does at most twice a second.
+ */
 export function apiKeyResolver({ database, clock, log }: ApiKeyResolverOptions): CredentialResolver {
   const known = createCredentialCache<KnownKey | undefined>(clock);
   const noteUse = createLastUse({

@@ -9,12 +9,14 @@ export interface NewApiKey {
   readonly name: string;
   readonly scopes: readonly Scope[];
   readonly expiresAt?: Date | undefined;
-  /** Another burst, and another sustained rate, than the settings give. */
+  /** Overrides of the burst and the sustained rate in the settings. */
   readonly burst?: number | undefined;
   readonly perSecond?: number | undefined;
 }
 
-/** Makes a key for an account, however many it has. The key itself is in the answer and nowhere else: only its hash is stored. */
+/**
+ * Creates a key for an account, regardless of its limit. The returned key is stored nowhere, only its hash.
+ */
 export async function createApiKey(
   prisma: PrismaClient,
   { userId, name, scopes, expiresAt, burst, perSecond }: NewApiKey,
@@ -36,10 +38,10 @@ export async function createApiKey(
   return { id, key };
 }
 
-/** Contract section 5: so many keys of an account that are neither revoked nor expired. */
+/** Contract section 5: keys of an account that are neither revoked nor expired. */
 const MAX_LIVE_KEYS = 100;
 
-/** An account that has its most keys. The message is for whoever asked. */
+/** The account has as many keys as it may. The message is meant for the requester. */
 export class KeyLimitError extends Error {
   constructor() {
     super(
@@ -49,7 +51,10 @@ export class KeyLimitError extends Error {
   }
 }
 
-/** Whoever else makes a key for the account waits until this transaction ends, and then counts what it has made. */
+/**
+ * A concurrent transaction that creates a key for the account waits for this one and then counts its keys
+ * too.
+ */
 export const LOCK_ACCOUNT = statement<{ id: string }>(
   'api_keys_lock',
   'SELECT id FROM users WHERE id = $1 FOR NO KEY UPDATE',
@@ -66,7 +71,10 @@ async function checkKeyLimit(transaction: Queryable, userId: string): Promise<vo
   if ((row?.live ?? 0) >= MAX_LIVE_KEYS) throw new KeyLimitError();
 }
 
-/** Makes a key for an account as part of `work`. Throws KeyLimitError, exact however many are made at once; DatabaseError. */
+/**
+ * Creates a key for an account as part of `work`. The limit is exact under concurrency. Throws KeyLimitError,
+ * DatabaseError.
+ */
 export async function createApiKeyWithinLimit(
   work: UnitOfWork,
   key: NewApiKey,
@@ -75,7 +83,10 @@ export async function createApiKeyWithinLimit(
   return work.withPrisma((prisma) => createApiKey(prisma, key));
 }
 
-/** Ends a key for good. False where there is no such key, or none of that account, or it has ended already. */
+/**
+ * Revokes a key for good. False if there is no such key, it belongs to another account, or it is already
+ * revoked.
+ */
 export async function revokeApiKey(prisma: PrismaClient, id: string, userId?: string): Promise<boolean> {
   const { count } = await prisma.apiKey.updateMany({
     where: { id, revokedAt: null, ...(userId === undefined ? {} : { userId }) },

@@ -1,6 +1,6 @@
 import type { PrismaClient } from '../../generated/prisma/client.ts';
 
-/** A jti that can be on the list. What a token claims beyond that cannot be looked up, and so is refused. */
+/** Longest jti on the blocklist. A token whose jti cannot be looked up is refused. */
 const MAX_LENGTH = 255;
 
 export function isRevocable(jti: string): boolean {
@@ -9,11 +9,14 @@ export function isRevocable(jti: string): boolean {
 
 export interface RevokedToken {
   readonly jti: string;
-  /** When the token ends by itself. Without it the entry is kept for good: a token may last as long as its issuer likes. */
+  /**
+   * When the token expires. Without it the entry is kept for good: a token may last as long as its issuer
+   * likes.
+   */
   readonly expiresAt?: Date | undefined;
 }
 
-/** Ends a token before its expiry. False where it has been ended already. */
+/** Revokes a token before its expiry. False if it was already revoked. */
 export async function revokeToken(prisma: PrismaClient, { jti, expiresAt }: RevokedToken): Promise<boolean> {
   const { count } = await prisma.revokedToken.createMany({
     data: [{ jti, expiresAt: expiresAt ?? null }],

@@ -13,17 +13,17 @@ export type Algorithm = 'HS256' | 'RS256' | 'ES256';
 
 export type VerificationKey = KeyObject | CryptoKey | Uint8Array;
 
-/** The keys could not be fetched: nothing is known of the token, so it is neither good nor bad. */
+/** The keys could not be fetched, so a token can be neither accepted nor rejected. */
 export class KeysUnavailableError extends Error {
   constructor(cause: unknown) {
-    super('the keys to verify tokens with cannot be fetched', { cause });
+    super('cannot fetch the keys to verify tokens with', { cause });
     this.name = 'KeysUnavailableError';
   }
 }
 
 /**
- * Keys to verify tokens with. A key is bound to its algorithm, never to what a token claims (RFC 8725 section 3.1):
- * asked for another one, it is not there.
+ * Keys to verify tokens with. A key is bound to its algorithm, never to what a token claims (RFC 8725 section
+ * 3.1): it is not offered for any other.
  */
 export interface KeySource {
   /** The keys that may have signed the token. Throws KeysUnavailableError. */
@@ -34,7 +34,7 @@ export interface KeySource {
   ): AsyncIterable<VerificationKey>;
 }
 
-/** A secret of the two sides, for HS256 and for nothing else. */
+/** A shared secret, for HS256 only. */
 export function secretKey(secret: string): KeySource {
   const key = new TextEncoder().encode(secret);
   return {
@@ -44,7 +44,7 @@ export function secretKey(secret: string): KeySource {
   };
 }
 
-/** Public keys from the settings: an RSA key is for RS256, an EC key for ES256. */
+/** Public keys from the settings: RSA keys for RS256, EC keys for ES256. */
 export function publicKeys(pem: string): KeySource {
   const keys = parsePublicKeys(pem);
   return {
@@ -54,21 +54,21 @@ export function publicKeys(pem: string): KeySource {
   };
 }
 
-/** Between two fetches for the sake of an unknown `kid`: anybody can make one up. */
+/** Minimum time between fetches for an unknown `kid`, which anybody can make up. */
 const COOL_DOWN_MS = 30_000;
 const MAX_AGE_MS = 600_000;
 const FETCH_TIMEOUT_MS = 2_000;
-/** After a failed fetch the server is left alone for this long. */
+/** Time without a fetch after a failed one. */
 const BACK_OFF_MS = 1_000;
 
-/** Fetches, but not again right after a failure: an outage must not cost every request the timeout. */
+/** Fetches, but not right after a failure: an outage must not cost every request the timeout. */
 function backingOff(): typeof fetch {
   let failure: { readonly error: unknown; readonly untilMs: number } | undefined;
   return async (input, init) => {
     if (failure !== undefined && performance.now() < failure.untilMs) throw failure.error;
     try {
       const response = await fetch(input, init);
-      if (response.status !== 200) throw new Error(`the key set was answered with ${response.status}`);
+      if (response.status !== 200) throw new Error(`fetching the key set returned status ${response.status}`);
       failure = undefined;
       return response;
     } catch (error) {
@@ -80,13 +80,15 @@ function backingOff(): typeof fetch {
 
 const MIN_RSA_BITS = 2_048;
 
-/** Whether an RSA key is too short for RS256 (RFC 7518 section 3.3): whoever can break it can sign. */
+/** Whether an RSA key is too short for RS256 (RFC 7518 section 3.3): whoever breaks it can sign. */
 function isWeak({ algorithm }: CryptoKey): boolean {
   const { modulusLength } = algorithm as { modulusLength?: number };
   return modulusLength !== undefined && modulusLength < MIN_RSA_BITS;
 }
 
-/** A key set at an address (RFC 7517), fetched with the first token, kept, and fetched again for an unknown `kid`. */
+/**
+ * A remote key set (RFC 7517): fetched with the first token, cached, and fetched again for an unknown `kid`.
+ */
 export function remoteKeys(url: string): KeySource {
   const keys = createRemoteJWKSet(new URL(url), {
     cooldownDuration: COOL_DOWN_MS,

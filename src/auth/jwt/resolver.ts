@@ -21,12 +21,14 @@ const FIND_SUBJECT = statement<SubjectRow>(
 
 const invalid = (reason: string): Resolution => ({ outcome: 'invalid', reason });
 
-/** The role that the token holds: what it claims as far as the account has it, and the lesser one where it claims none. */
+/** The role of the token: admin only if both its claim and the account say so. */
 function effectiveRole(claimed: unknown, held: Role): Role {
   return claimed === 'admin' && held === 'admin' ? 'admin' : 'member';
 }
 
-/** What the `scope` claim (RFC 8693 section 4.2) grants; without one, all that the role can hold. */
+/**
+ * The scopes that the `scope` claim (RFC 8693 section 4.2) grants; without it, all that the role can hold.
+ */
 function grantedScopes(scope: string | undefined, role: Role): ReadonlySet<Scope> {
   return scope === undefined ? new Set(scopesOfRole(role)) : effectiveScopes(scope.split(' '), role);
 }
@@ -39,7 +41,7 @@ export interface JwtResolverOptions extends VerifyOptions {
   readonly clock: Clock;
 }
 
-/** Knows JWTs that others issue for this service's accounts. The signature is checked before the database is asked. */
+/** Resolves JWTs that others issue for this service's accounts. The signature is checked before any query. */
 export function jwtResolver({ database, clock, ...verification }: JwtResolverOptions): CredentialResolver {
   const known = createCredentialCache<SubjectRow | undefined>(clock);
 
@@ -53,15 +55,15 @@ export function jwtResolver({ database, clock, ...verification }: JwtResolverOpt
       const verified = await verifyJwt(value, verification, clock.now());
       if (!verified.valid) return invalid(verified.reason);
       const { sub, exp, jti, role, scope } = verified.payload;
-      if (!isOptionalText(scope)) return invalid('The token has no acceptable scope claim.');
+      if (!isOptionalText(scope)) return invalid('The token has no valid scope claim.');
       if (!isOptionalText(jti) || (jti !== undefined && !isRevocable(jti)))
-        return invalid('The token has no acceptable jti claim.');
+        return invalid('The token has no valid jti claim.');
       const userId = sub.toLowerCase();
       const subject = isUuid(userId)
         ? await known(`${userId} ${jti ?? ''}`, () => ask(userId, jti))
         : undefined;
       if (subject === undefined || subject.ended)
-        return invalid('The token has been revoked, or its subject is no account of this service.');
+        return invalid('The token has been revoked, or its subject is not an account of this service.');
       const effective = effectiveRole(role, subject.role);
       return {
         outcome: 'valid',

@@ -5,7 +5,7 @@ const ALGORITHMS: readonly Algorithm[] = ['HS256', 'RS256', 'ES256'];
 
 const COMPACT = /^[\w-]+\.[\w-]*\.[\w-]*$/;
 
-/** Whether the text claims to be a signed JWT, also an unsigned one: three parts, of which the first is a JSON header. */
+/** Whether the text looks like a JWT, signed or not: three parts, the first a JSON header. */
 export function looksLikeJwt(text: string): boolean {
   if (!COMPACT.test(text)) return false;
   try {
@@ -28,17 +28,16 @@ export type Verification =
 
 const refused = (reason: string): Verification => ({ valid: false, reason });
 
-/** Why jose refused a token, in words that fit into a header (RFC 6750 section 3). */
+/** jose's reason for refusing a token, in words that fit into a header (RFC 6750 section 3). */
 function reasonOf(error: InstanceType<typeof errors.JOSEError>): string {
   if (error instanceof errors.JWTExpired) return 'The token has expired.';
   if (error instanceof errors.JWTClaimValidationFailed) {
     if (error.claim === 'nbf') return 'The token is not valid yet.';
-    if (error.claim === 'iss') return 'The token is of another issuer.';
+    if (error.claim === 'iss') return 'The token was issued by another issuer.';
     if (error.claim === 'aud') return 'The token is meant for another audience.';
-    return `The token has no acceptable ${error.claim} claim.`;
+    return `The token has no valid ${error.claim} claim.`;
   }
-  if (error instanceof errors.JOSENotSupported)
-    return 'The token has critical headers that are not understood.';
+  if (error instanceof errors.JOSENotSupported) return 'The token has unsupported critical headers.';
   return 'The token is malformed.';
 }
 
@@ -50,7 +49,7 @@ export async function verifyJwt(
 ): Promise<Verification> {
   const header = decodeProtectedHeader(token) as JWTHeaderParameters;
   const algorithm = ALGORITHMS.find((known) => known === header.alg);
-  if (algorithm === undefined) return refused('The token is signed with an algorithm that is not accepted.');
+  if (algorithm === undefined) return refused('The signing algorithm of the token is not accepted.');
   const [protectedHeader = '', payload = '', signature = ''] = token.split('.');
   const parts = { protected: protectedHeader, payload, signature };
   for (const source of keys) {
@@ -64,8 +63,7 @@ export async function verifyJwt(
           ...(audience === undefined ? {} : { audience }),
         });
         const { exp, sub } = verified.payload;
-        if (typeof sub !== 'string' || exp === undefined)
-          return refused('The token has no acceptable sub claim.');
+        if (typeof sub !== 'string' || exp === undefined) return refused('The token has no valid sub claim.');
         return { valid: true, payload: { ...verified.payload, exp, sub } };
       } catch (error) {
         if (error instanceof errors.JWSSignatureVerificationFailed) continue;
@@ -74,5 +72,5 @@ export async function verifyJwt(
       }
     }
   }
-  return refused('The signature of the token is that of no known key.');
+  return refused('The signature of the token does not match any known key.');
 }

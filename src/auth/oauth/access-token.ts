@@ -10,21 +10,21 @@ import type { KeyRing } from './key-ring.ts';
 
 /** The type of an access token (RFC 9068 section 2.1). */
 const TYPE = 'at+jwt';
-/** The claim that names the authorization behind a token, hashed: what is revoked with it. Absent without a user. */
+/** The claim with the hash of the authorization behind a token, for revocation. Absent without a user. */
 export const FAMILY_CLAIM = 'family';
 
-/** What of an id the database has. Ids of codes and tokens are the codes and tokens themselves. */
+/** What the database stores of an id. The ids of codes and tokens are the codes and tokens themselves. */
 export function hashId(id: string): Uint8Array<ArrayBuffer> {
   return new Uint8Array(createHash('sha256').update(id).digest());
 }
 
-/** What a token of the service's own says, once its signature, its times and its issuer have been checked. */
+/** The claims of a token of this service, once its signature, times and issuer have been checked. */
 export interface AccessToken {
   readonly jti: string;
   readonly clientId: string;
-  /** The user that it was issued for; undefined where the client acts for its owner. */
+  /** The user it was issued for; undefined if the client acts for its owner. */
   readonly userId: string | undefined;
-  /** The hash of the authorization it belongs to; with a user only. */
+  /** The hash of its authorization; only with a user. */
   readonly family: Buffer | undefined;
   readonly scopes: readonly string[];
   readonly issuedAt: number;
@@ -34,20 +34,20 @@ export interface AccessToken {
   readonly audience: string;
 }
 
-/** What stands behind a token right now. */
+/** The current state of what a token depends on. */
 export interface Standing {
-  /** The account that acts: the user, or the client's owner. */
+  /** The account that acts: the user, or the owner of the client. */
   readonly accountId: string;
   readonly role: Role;
   readonly grantId: string | null;
-  /** Whether the grant was used so short a time ago that this need not be noted again. */
+  /** Whether the last use of the grant was stored so recently that it need not be stored again. */
   readonly fresh: boolean;
   readonly burst: number | null;
   readonly perSecond: number | null;
   readonly ended: boolean;
 }
 
-/** A token is dead with its jti, its authorization, its user, its client, and the owner of that. */
+/** A token ends with its jti, its authorization, its user, its client, and the owner of the client. */
 const STANDING = statement<Standing>(
   'oauth_standing',
   `SELECT COALESCE(u.id, o.id) AS "accountId", COALESCE(u.role, o.role) AS role, g.id AS "grantId",
@@ -66,11 +66,11 @@ export type Checked =
   | { readonly outcome: 'valid'; readonly token: AccessToken }
   | { readonly outcome: 'invalid'; readonly reason: string };
 
-/** The access tokens of the service's own: told from others' by type and key, checked, looked up. */
+/** The service's own access tokens: recognised by type and key, checked, looked up. */
 export interface OwnTokens {
   /** Throws DatabaseError. */
   check(token: string): Promise<Checked>;
-  /** Undefined where the client is gone. Nothing of it is cached. Throws DatabaseError. */
+  /** Undefined if the client is gone. Never cached. Throws DatabaseError. */
   standing(token: Pick<AccessToken, 'jti' | 'clientId' | 'userId' | 'family'>): Promise<Standing | undefined>;
 }
 
@@ -78,17 +78,20 @@ export interface OwnTokensOptions {
   readonly database: Queryable;
   readonly keys: KeyRing;
   readonly clock: Clock;
-  /** Where it is set, tokens of another issuer and for another audience are refused; an origin that changes with the port proves nothing. */
+  /**
+   * If set, tokens of another issuer or audience are refused. An origin that changes with the port proves
+   * nothing.
+   */
   readonly issuer: string | undefined;
 }
 
-/** What tokens are for: the one resource that there is (RFC 8707, RFC 9068 section 3). */
+/** The audience of tokens: the only resource there is (RFC 8707, RFC 9068 section 3). */
 export function audienceOf(issuer: string): string {
   return `${issuer}/graphql`;
 }
 
 const invalid = (reason: string): Checked => ({ outcome: 'invalid', reason });
-/** Others issue tokens of this type too: theirs cost no look for a key that is not here. */
+/** Others issue tokens of this type too; theirs skip the look-up of a key that is not here. */
 function isOurs(token: string, issuer: string | undefined): boolean {
   if (issuer === undefined) return true;
   try {
@@ -128,9 +131,9 @@ export function createOwnTokens({ database, keys, clock, issuer }: OwnTokensOpti
       } = verified.payload;
       const hasUser = sub !== clientId;
       if (!text(jti) || !text(clientId) || !text(iss) || !text(aud) || iat === undefined)
-        return invalid('The token lacks a claim.');
+        return invalid('The token lacks a required claim.');
       if (!isUuid(clientId) || !isUuid(sub) || hasUser !== text(family))
-        return invalid('The token has no acceptable sub claim.');
+        return invalid('The token has no valid sub claim.');
       return {
         outcome: 'valid',
         token: {

@@ -2,7 +2,7 @@ import { type Queryable, statement } from '../../platform/db/statement.ts';
 import { isUuid } from '../../platform/uuid.ts';
 import type { Role } from '../scopes.ts';
 
-/** An account as the pages of OAuth know it. */
+/** An account as the OAuth pages see it. */
 export interface ActiveAccount {
   readonly id: string;
   readonly name: string;
@@ -15,7 +15,7 @@ const FIND = statement<ActiveAccount>(
   'SELECT id, name, email, role FROM users WHERE id = $1 AND disabled_at IS NULL',
 );
 
-/** An account that can act. Undefined where it is unknown or disabled. Throws DatabaseError. */
+/** An account that is not disabled. Undefined if it is unknown or disabled. Throws DatabaseError. */
 export async function findActiveAccount(db: Queryable, id: string): Promise<ActiveAccount | undefined> {
   return isUuid(id) ? (await db.query(FIND, [id]))[0] : undefined;
 }

@@ -9,7 +9,7 @@ import { createOwnTokens, type OwnTokens } from './access-token.ts';
 import { createKeyRing, type KeyRing } from './key-ring.ts';
 import { SIGNING_KEYS } from './signing-keys.ts';
 
-/** What makes the service an issuer of tokens. */
+/** What makes the service a token issuer. */
 export interface Authority {
   readonly keys: KeyRing;
   readonly ownTokens: OwnTokens;
@@ -22,7 +22,7 @@ export interface AuthorityOptions {
   readonly log: Logger;
 }
 
-/** The secret is read, or made, when it is first needed: a service that nobody uses OAuth with needs none. */
+/** The secret is read or created when first needed: a service that does not use OAuth needs none. */
 export function createAuthority({ config, database, clock, log }: AuthorityOptions): Authority {
   const secret = memoised(() => secretKeyOf(config));
   const sealer = memoised(() => createSealer(secret(), SIGNING_KEYS));

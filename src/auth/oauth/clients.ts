@@ -12,7 +12,7 @@ export function isGrant(value: string): value is Grant {
   return (GRANTS as readonly string[]).includes(value);
 }
 
-/** A client that cannot be made as asked. The message is for whoever asked. */
+/** A client that cannot be created as requested. The message is meant for the requester. */
 export class ClientError extends Error {
   constructor(message: string) {
     super(message);
@@ -37,9 +37,9 @@ function check({ owner, grants, scopes, redirectUris, ...client }: NewClient): v
   if (has('authorization_code') && redirectUris.length === 0)
     throw new ClientError('A client with the authorization_code grant needs a redirect URI.');
   if (!has('authorization_code') && redirectUris.length > 0)
-    throw new ClientError('Redirect URIs go with the authorization_code grant.');
+    throw new ClientError('Redirect URIs require the authorization_code grant.');
   if (!has('authorization_code') && !has('client_credentials'))
-    throw new ClientError('Refresh tokens come from the authorization_code grant: name that as well.');
+    throw new ClientError('Refresh tokens require the authorization_code grant: add that grant.');
   if (client.public && has('client_credentials'))
     throw new ClientError('A public client has no credentials: it cannot have the client_credentials grant.');
   for (const uri of redirectUris) {
@@ -48,12 +48,13 @@ function check({ owner, grants, scopes, redirectUris, ...client }: NewClient): v
   }
   const held = scopesOfRole(owner.role);
   const beyond = scopes.filter((scope) => !held.includes(scope));
-  // With a user, the user's role counts; alone, a client never has more than its owner (contract section 3).
+  // When a client acts for a user, the user's role counts. On its own it never has more than its owner
+  // (contract section 3).
   if (!has('authorization_code') && beyond.length > 0)
-    throw new ClientError(`Its owner is a ${owner.role} and cannot hold ${beyond.join(', ')}.`);
+    throw new ClientError(`The owner has the role ${owner.role} and cannot hold ${beyond.join(', ')}.`);
 }
 
-/** Makes a client. Its secret is in the answer and nowhere else: only its hash is stored. Throws ClientError. */
+/** Creates a client. The returned secret is stored nowhere, only its hash. Throws ClientError. */
 export async function createOAuthClient(
   prisma: PrismaClient,
   client: NewClient,
@@ -77,7 +78,7 @@ export async function createOAuthClient(
   return { client_id: id, ...(secret === undefined ? {} : { client_secret: secret }) };
 }
 
-/** Ends a client and everything that it holds. False where there is no such client (any more). */
+/** Deletes a client with everything it holds. False if there is no such client. */
 export async function deleteOAuthClient(prisma: PrismaClient, id: string): Promise<boolean> {
   const { count } = await prisma.oAuthClient.deleteMany({ where: { id } });
   return count > 0;
@@ -100,7 +101,9 @@ const FIND_CLIENT = statement<ClientRow>(
    FROM oauth_clients c JOIN users o ON o.id = c.owner_id WHERE c.id = $1 AND o.disabled_at IS NULL`,
 );
 
-/** A client by its client_id, a UUID. A disabled owner's client is as good as deleted. Throws DatabaseError. */
+/**
+ * A client by its client_id, a UUID. The client of a disabled owner counts as deleted. Throws DatabaseError.
+ */
 export async function findOAuthClient(db: Queryable, id: string): Promise<ClientRow | undefined> {
   return (await db.query(FIND_CLIENT, [id]))[0];
 }

@@ -11,7 +11,7 @@ const FIND = statement<Allowed>(
   'oauth_grant',
   'SELECT scopes FROM oauth_grants WHERE user_id = $1 AND client_id = $2',
 );
-/** What was allowed before stays allowed. A client that is gone meanwhile gets nothing. */
+/** Adds to the scopes allowed before. A client deleted meanwhile gets nothing. */
 const ALLOW = statement<never>(
   'oauth_grant_allow',
   `INSERT INTO oauth_grants (id, user_id, client_id, scopes, created_at)
@@ -28,18 +28,20 @@ export interface Consent {
   readonly scopes: readonly Scope[];
 }
 
-/** Whether the user has allowed the client all of the scopes before. Throws DatabaseError. */
+/** Whether the user has already allowed the client all of the scopes. Throws DatabaseError. */
 export async function isAllowed(db: Queryable, { userId, clientId, scopes }: Consent): Promise<boolean> {
   const [allowed] = await db.query(FIND, [userId, clientId]);
   return allowed !== undefined && scopes.every((scope) => allowed.scopes.includes(scope));
 }
 
-/** Remembers that the user allows the client the scopes. Throws DatabaseError. */
+/** Records that the user allows the client the scopes. Throws DatabaseError. */
 export async function allow(db: Queryable, { userId, clientId, scopes }: Consent): Promise<void> {
   await db.query(ALLOW, [newId(), userId, clientId, scopes]);
 }
 
-/** Takes back what a user has allowed a client, with every token that came of it. False where there is no such grant. */
+/**
+ * Revokes what a user has allowed a client, with every token issued from it. False if there is no such grant.
+ */
 export async function revokeOAuthGrant(prisma: PrismaClient, id: string, userId: string): Promise<boolean> {
   const { count } = await prisma.oAuthGrant.deleteMany({ where: { id, userId } });
   return count > 0;

@@ -7,20 +7,22 @@ import type { Sealer } from '../../platform/sealing.ts';
 import type { KeySource } from '../jwt/keys.ts';
 import { createSigningKey, listSigningKeys, type SigningKey, signerOf } from './signing-keys.ts';
 
-/** What is known of the keys may be so old: rotation reaches every instance within seconds. */
+/** Maximum age of the known keys: rotation reaches every instance within seconds. */
 const MAX_AGE_MS = 1_000;
-/** A key that is known stays good for minutes after it was last seen: no key goes before its last token has expired. */
+/** Verification may use a known key for longer: no key is removed before its last token has expired. */
 const MAX_AGE_TO_VERIFY_MS = 60_000;
 
-/** The service's own signing keys as one instance knows them. The database has them; nothing is kept for long. */
+/**
+ * The service's own signing keys as known to one instance. The database has them; nothing is cached for long.
+ */
 export interface KeyRing {
-  /** The key to sign with, which is made where there is none. Throws DatabaseError. */
+  /** The key to sign with, created if there is none. Throws DatabaseError. */
   signer(): Promise<SigningKey>;
-  /** The key set as it is published (RFC 7517), with the key to sign with in it. Throws DatabaseError. */
+  /** The published key set (RFC 7517), including the key to sign with. Throws DatabaseError. */
   published(): Promise<readonly JWK[]>;
-  /** The public key of a `kid`, asked for in the database where it is not known. Throws DatabaseError. */
+  /** The public key of a `kid`, read from the database if unknown. Throws DatabaseError. */
   publicKey(kid: string): Promise<KeyObject | undefined>;
-  /** The same for the verification of a token by its header. */
+  /** The same for verifying a token by its header. */
   readonly source: KeySource;
 }
 
@@ -32,7 +34,7 @@ interface Known {
 
 export interface KeyRingOptions {
   readonly database: Queryable;
-  /** Asked for when the first key is needed: the secret may have to be made. */
+  /** Called when the first key is needed: the secret may have to be created. */
   readonly sealer: () => Sealer;
   readonly clock: Clock;
   readonly log: Logger;
@@ -43,7 +45,7 @@ export function createKeyRing({ database, sealer, clock, log }: KeyRingOptions):
   let reading: Promise<Known> | undefined;
   let making: Promise<Known> | undefined;
 
-  /** Those who ask at once share one look. */
+  /** Concurrent callers share one read. */
   function read(): Promise<Known> {
     reading ??= (async () => {
       const atMs = clock.elapsedMs();
@@ -61,13 +63,13 @@ export function createKeyRing({ database, sealer, clock, log }: KeyRingOptions):
     return reading;
   }
 
-  /** A look that is under way may have begun before what is looked for was there. */
+  /** A read in flight may have started before the key existed, so it is awaited and repeated. */
   async function readAnew(): Promise<Known> {
     await reading;
     return read();
   }
 
-  /** Makes a key that signs at once. Those who miss one at the same time share it. */
+  /** Creates a key that signs at once. Concurrent callers share it. */
   function make(): Promise<Known> {
     making ??= (async () => {
       await createSigningKey(database, sealer(), 0);
@@ -83,7 +85,7 @@ export function createKeyRing({ database, sealer, clock, log }: KeyRingOptions):
 
   async function publicKey(kid: string): Promise<KeyObject | undefined> {
     const { byKid } = await noOlderThan(MAX_AGE_TO_VERIFY_MS);
-    // It may have been made meanwhile: like an unknown API key it costs one look.
+    // The key may be new. Like an unknown API key it costs one look-up.
     return byKid.get(kid) ?? (await readAnew()).byKid.get(kid);
   }
 
@@ -92,17 +94,17 @@ export function createKeyRing({ database, sealer, clock, log }: KeyRingOptions):
     let found = signerOf(keys);
     if (found === undefined) {
       if (keys.length > 0)
-        log.warn('the signing keys are encrypted under another SECRET_KEY: a new one takes over');
+        log.warn('the signing keys are encrypted under another SECRET_KEY: a new key takes over');
       found = signerOf((await make()).keys);
     }
-    if (found === undefined) throw new Error('a signing key that was made is not there');
+    if (found === undefined) throw new Error('the new signing key was not found');
     return found;
   }
 
   return {
     signer,
     async published() {
-      // Never an empty set: whoever keeps one refuses the first tokens.
+      // Never publish an empty set: whoever caches it refuses the first tokens.
       await signer();
       const { keys } = await noOlderThan(MAX_AGE_MS);
       return keys.map(({ id, publicJwk }) => ({ ...publicJwk, kid: id, alg: 'ES256', use: 'sig' }));

@@ -2,8 +2,8 @@ import { type Queryable, statement } from '../../platform/db/statement.ts';
 import { hashId } from './access-token.ts';
 
 /**
- * A record of the OAuth library. What is in the database of it never opens anything: ids are codes and tokens, so
- * they are stored as hashes and kept out of the payload, which gets its id back when it is read.
+ * A record of the OAuth library. The stored form never grants access: ids are codes and tokens, so they are
+ * stored as hashes and removed from the payload, which gets its id back when read.
  */
 export interface RecordPayload {
   readonly jti?: string | undefined;
@@ -12,27 +12,32 @@ export interface RecordPayload {
   readonly clientId?: string | undefined;
   readonly returnTo?: string | undefined;
   readonly consumed?: number | undefined;
-  /** When it expires, in seconds since the epoch. */
+  /** Expiry in seconds since the epoch. */
   readonly exp?: number | undefined;
 }
 
-/** An authorization lasts with its refresh token; without one, until the tokens that came of its code have expired. */
+/**
+ * An authorization lasts as long as its refresh token; without one, until the tokens issued for its code have
+ * expired.
+ */
 const AUTHORIZATION_LEFT_SECONDS = 3_600;
-/** A code that was used is remembered for as long as the refresh tokens that came of it last: used again, it ends them. */
+/**
+ * A used code is remembered as long as the refresh tokens issued for it can last: using it again ends them.
+ */
 const USED_CODE_SECONDS = 30 * 86_400;
-/** Sign-ins under way that came from one address: each is a few kilobytes for an hour. */
+/** Limit of pending sign-ins from one address: each takes a few kilobytes for an hour. */
 const MAX_OF_AN_ORIGIN = 100;
-/** Stands for the id where the payload repeats it. */
+/** Replaces the id where the payload repeats it. */
 const ID_MARK = '{id}';
 
 interface Row {
   readonly payload: RecordPayload;
   readonly consumedAt: Date | null;
-  /** Until it expires, by the database's clock. */
+  /** Time to expiry, by the database's clock. */
   readonly secondsLeft: number;
 }
 
-/** So many seconds from now, by the database's clock. */
+/** SQL for `seconds` seconds from now, by the database's clock. */
 const after = (seconds: string) => `now() + ${seconds}::float8 * interval '1 second'`;
 
 const COLUMNS =
@@ -46,7 +51,7 @@ const UPSERT = statement<never>(
   `INSERT INTO oauth_records (model, hash, payload, family, expires_at) VALUES ($1, $2, $3::json, $4, ${after('$5')})
    ON CONFLICT (model, hash) DO UPDATE SET payload = excluded.payload, expires_at = excluded.expires_at`,
 );
-/** Those that a new one leaves no room for, but for what somebody else is removing. */
+/** Removes the oldest to make room for the new one, except rows that another request is removing. */
 const INSERT_FROM = statement<never>(
   'oauth_record_insert_from',
   `WITH removed AS (
@@ -62,7 +67,7 @@ const UPDATE = statement<{ one: number }>(
   'oauth_record_update',
   `UPDATE oauth_records SET payload = $3::json, expires_at = ${after('$4')} WHERE model = $1 AND hash = $2 RETURNING 1 AS one`,
 );
-/** An authorization hangs on what the user has allowed: where that is gone meanwhile, nothing is stored. */
+/** An authorization depends on the grant of the user: if that is gone meanwhile, nothing is stored. */
 const UPSERT_AUTHORIZATION = statement<never>(
   'oauth_authorization_upsert',
   `INSERT INTO oauth_records (model, hash, payload, grant_id, expires_at)
@@ -93,23 +98,26 @@ const END_FAMILY_OF = statement<never>(
      OR (model = 'Grant' AND hash = (SELECT family FROM oauth_records WHERE model = $1 AND hash = $2))`,
 );
 
-/** The records of one model. Everything throws DatabaseError. */
+/** The records of one model. Every method throws DatabaseError. */
 export interface Records {
   find(id: string): Promise<RecordPayload | undefined>;
   upsert(id: string, payload: RecordPayload, expiresInSeconds: number): Promise<void>;
-  /** Stores what anybody may have stored. Of one origin the newest 100 are kept, or so many as were made at once. */
+  /**
+   * Stores a record that anybody can create. The newest 100 per origin are kept, and more only if they are
+   * created concurrently.
+   */
   insertFrom(origin: string, id: string, payload: RecordPayload, expiresInSeconds: number): Promise<void>;
-  /** Changes what is there. False where it is gone. */
+  /** Updates a record. False if it is gone. */
   update(id: string, payload: RecordPayload, expiresInSeconds: number): Promise<boolean>;
-  /** False where somebody was there before: then all that came of it is ended. */
+  /** False if it was consumed before: everything issued from it is ended then. */
   consume(id: string): Promise<boolean>;
-  /** False where it was gone already. */
+  /** False if it was already gone. */
   destroy(id: string): Promise<boolean>;
-  /** Ends an authorization with all that belongs to it. */
+  /** Ends an authorization with everything that belongs to it. */
   endFamily(grantId: string): Promise<void>;
 }
 
-/** The payload without its id, wherever that stands in it. */
+/** The payload without its id, wherever it occurs. */
 function withoutId(payload: RecordPayload, id: string): string {
   const { jti, consumed, returnTo, ...rest } = payload;
   return JSON.stringify({
@@ -118,7 +126,7 @@ function withoutId(payload: RecordPayload, id: string): string {
   });
 }
 
-/** `exp` is by the clock of this instance, which the library compares it with, whatever that clock shows. */
+/** `exp` is by the clock of this instance, since the library compares it with that clock. */
 function withId(model: string, { payload, consumedAt, secondsLeft }: Row, id: string): RecordPayload {
   const { returnTo } = payload;
   const exp = Math.floor(Date.now() / 1000 + secondsLeft);
@@ -127,7 +135,7 @@ function withId(model: string, { payload, consumedAt, secondsLeft }: Row, id: st
     jti: id,
     ...(payload.exp === undefined || model === 'Grant' ? {} : { exp }),
     ...(returnTo === undefined ? {} : { returnTo: returnTo.replaceAll(ID_MARK, id) }),
-    // Of an expired code the library would not see that it was used.
+    // The library would not notice that an expired code was used.
     ...(consumedAt === null ? {} : { consumed: Math.floor(consumedAt.getTime() / 1000), exp }),
   };
 }
@@ -146,7 +154,8 @@ export function createRecords(db: Queryable, model: string): Records {
         await db.query(UPSERT_AUTHORIZATION, values);
         return;
       }
-      // First the authorization: where this dies in between it lasts a little too long, and nothing hangs in the air.
+      // The authorization comes first: a crash in between makes it last slightly too long, but leaves no
+      // token without one.
       if (model === 'RefreshToken' && grantId !== undefined)
         await db.query(PROLONG_AUTHORIZATION, [
           hashId(grantId),

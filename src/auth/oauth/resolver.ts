@@ -20,7 +20,7 @@ export interface OAuthResolverOptions {
   readonly log: Logger;
 }
 
-/** What a principal is looked up by again: token, client, user, authorization. None of it is a secret. */
+/** Identifies a principal for later look-ups: token, client, user, authorization. None of it is secret. */
 type Reference = Pick<AccessToken, 'jti' | 'clientId' | 'userId' | 'family'>;
 
 const nameOf = ({ jti, clientId, userId, family }: Reference): string =>
@@ -41,7 +41,7 @@ const ENDED: Resolution = {
   reason: 'The access token has been revoked, or its client or account is gone.',
 };
 
-/** Knows the access tokens that the service itself issues, for users and for clients alone. */
+/** Resolves the access tokens that the service issues, for users and for clients acting on their own. */
 export function oauthResolver({ ownTokens, database, clock, log }: OAuthResolverOptions): CredentialResolver {
   const known = createCredentialCache<Standing | undefined>(clock);
   const noteUse = createLastUse({

@@ -3,17 +3,18 @@ import { calculateJwkThumbprint, type JWK } from 'jose';
 import { type Queryable, statement } from '../../platform/db/statement.ts';
 import type { Sealer } from '../../platform/sealing.ts';
 
-/** What the keys are encrypted for: the purpose of the sealer. */
+/** The purpose that the sealer encrypts the keys for. */
 export const SIGNING_KEYS = 'OAuth signing keys';
-/** How long an access token lasts (contract section 3). */
+/** Lifetime of an access token (contract section 3). */
 export const ACCESS_TOKEN_SECONDS = 900;
-/** A new key is published for so long before it signs, so that nobody meets a token of a key that is not there yet. */
+/** A new key is published this long before it signs, so that nobody meets a token of an unknown key. */
 export const PUBLISH_AHEAD_MS = 10_000;
-/** A key that no longer signs is kept until the last token it signed has expired, and for clocks that go wrong. */
+/** A key that no longer signs is kept until its last token has expired, with a margin for wrong clocks. */
 const KEEP_MS = ACCESS_TOKEN_SECONDS * 1000 + 120_000;
 /**
- * A key under another secret may still sign elsewhere: while a new secret is rolled out, and in development for longer,
- * where each folder may have its own. Whoever can open it removes it, or nobody does.
+ * A key under another secret may still sign elsewhere: during the rollout of a new secret, and in development
+ * for longer, where each folder may have its own. A newer key under the same secret lets it be removed
+ * earlier.
  */
 const KEEP_FOREIGN_MS = { production: 86_400_000, otherwise: 30 * 86_400_000 };
 
@@ -24,15 +25,15 @@ interface KeyRow {
   readonly sealedBy: string;
   readonly createdAt: Date;
   readonly signsFrom: Date;
-  /** Whether that has come, by the database's clock. */
+  /** Whether `signsFrom` has passed, by the database's clock. */
   readonly started: boolean;
 }
 
 /** A key pair as it is stored. */
 export interface SigningKey extends Omit<KeyRow, 'privateKey'> {
-  /** False where it was encrypted under another secret than ours. */
+  /** False if it is encrypted under another secret than ours. */
   readonly usable: boolean;
-  /** The private key. Throws where it is not usable. */
+  /** The private key. Throws if it is not usable. */
   open(): KeyObject;
 }
 
@@ -68,12 +69,15 @@ function asKey({ privateKey, ...key }: KeyRow, sealer: Sealer): SigningKey {
   };
 }
 
-/** All keys that tokens may be signed with, those to come included, in the order in which they sign. Throws DatabaseError. */
+/**
+ * All keys that tokens may be signed with, including future ones, in the order in which they sign. Throws
+ * DatabaseError.
+ */
 export async function listSigningKeys(db: Queryable, sealer: Sealer): Promise<SigningKey[]> {
   return (await db.query(LIST, [])).map((row) => asKey(row, sealer));
 }
 
-/** Makes a key that signs from so many milliseconds from now on. */
+/** Creates a key that starts to sign in `signsInMs` milliseconds. */
 export async function createSigningKey(db: Queryable, sealer: Sealer, signsInMs: number) {
   const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const publicJwk = publicKey.export({ format: 'jwk' }) as JWK;
@@ -83,24 +87,27 @@ export async function createSigningKey(db: Queryable, sealer: Sealer, signsInMs:
   return { id, signsFrom: row?.signsFrom };
 }
 
-/** Has a new key take over, once everybody has had time to learn of it. Every token stays good. */
+/** Lets a new key take over once everybody has had time to learn of it. All tokens stay valid. */
 export function rotateSigningKey(db: Queryable, sealer: Sealer) {
   return createSigningKey(db, sealer, PUBLISH_AHEAD_MS);
 }
 
-/** The key that signs now: of those we can use the newest whose time has come. */
+/** The key that signs now: the newest usable one that has started, else the first to start. */
 export function signerOf(keys: readonly SigningKey[]): SigningKey | undefined {
   const usable = keys.filter(({ usable }) => usable);
   return usable.findLast(({ started }) => started) ?? usable[0];
 }
 
-/** Removes keys that no live token is signed with. How many. Throws DatabaseError. */
+/** Removes keys that no live token is signed with. Returns how many. Throws DatabaseError. */
 export async function dropOldSigningKeys(db: Queryable, production: boolean): Promise<number> {
   const foreignMs = production ? KEEP_FOREIGN_MS.production : KEEP_FOREIGN_MS.otherwise;
   return (await db.query(PRUNE, [KEEP_MS, foreignMs])).length;
 }
 
-/** Removes a key, and with it every token that it signed. False where there is none of that id. Throws DatabaseError. */
+/**
+ * Removes a key, which invalidates every token that it signed. False if there is no such key. Throws
+ * DatabaseError.
+ */
 export async function dropSigningKey(db: Queryable, id: string): Promise<boolean> {
   return (await db.query(DROP, [id])).length > 0;
 }

@@ -1,10 +1,11 @@
-/** The cookie of contract section 3. Its name is the source's. */
+/** The cookie of contract section 3, named as in the source. */
 const NAME = 'session_id';
 const ATTRIBUTES = 'HttpOnly; Secure; SameSite=Strict; Path=/';
 
 /**
- * The values of the session cookies in a Cookie header (RFC 6265 section 4.2.1). Of several any may have been planted by
- * a neighbouring host, whose cookies look no different (section 8.6): none of them can be believed.
+ * The values of the session cookies in a Cookie header (RFC 6265 section 4.2.1). If there are several, a
+ * neighbouring host may have planted any of them, and its cookies look the same (section 8.6): none can be
+ * trusted.
  */
 export function sessionCookies(header: string | null): readonly string[] {
   const values: string[] = [];
@@ -15,10 +16,10 @@ export function sessionCookies(header: string | null): readonly string[] {
   return values;
 }
 
-/** Sets the cookie for as long as the browser is open: the server knows when the session ends, not the cookie. */
+/** Sets the cookie until the browser is closed: the server knows when the session ends, not the cookie. */
 export function setSessionCookie(id: string): string {
   return `${NAME}=${id}; ${ATTRIBUTES}`;
 }
 
-/** Takes the cookie away (RFC 6265 section 3.1). */
+/** Deletes the cookie (RFC 6265 section 3.1). */
 export const CLEAR_SESSION_COOKIE = `${NAME}=; ${ATTRIBUTES}; Max-Age=0`;

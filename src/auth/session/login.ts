@@ -6,7 +6,7 @@ import { type OpenedSession, openSession } from './store.ts';
 export interface LoginAttempt {
   readonly email: string;
   readonly password: string;
-  /** The name that failures from the caller's address count under. */
+  /** The name under which failures from the caller's address are counted. */
   readonly origin: string;
   readonly userAgent: string | null;
 }
@@ -15,7 +15,10 @@ export interface LoggedIn extends OpenedSession {
   readonly user: { readonly id: string; readonly name: string; readonly email: string };
 }
 
-/** Undefined where the account does not exist or is disabled, or the password is wrong: the caller never learns which. */
+/**
+ * Undefined if the account does not exist or is disabled, or the password is wrong. The caller never learns
+ * which.
+ */
 export type Login = (attempt: LoginAttempt) => Promise<LoggedIn | undefined>;
 
 interface AccountRow {
@@ -32,7 +35,7 @@ const FIND_ACCOUNT = statement<AccountRow>(
    FROM users WHERE email_key = $1`,
 );
 
-/** PostgreSQL stores no such text, so no account has it. */
+/** PostgreSQL cannot store such a text, so no account has it. */
 const unstorable = (text: string) => text.includes('\0') || !text.isWellFormed();
 
 export interface LoginOptions {
@@ -40,7 +43,10 @@ export interface LoginOptions {
   readonly passwords: Passwords;
 }
 
-/** Signs in with e-mail and password, with the same work whatever is wrong. Throws DatabaseError and what an attempt throws. */
+/**
+ * Signs in with e-mail and password, with the same work whatever is wrong. Throws DatabaseError and what an
+ * attempt throws.
+ */
 export function createLogin({ database, passwords }: LoginOptions): Login {
   return async ({ email, password, origin, userAgent }) =>
     passwords.attempt([origin, accountFailures(email)], async () => {

@@ -13,9 +13,9 @@ interface SessionRow {
   readonly userId: string;
   readonly role: Role;
   readonly absoluteExpiresAt: Date;
-  /** Whether it was used so short a time ago that this need not be noted again. */
+  /** Whether its last use was stored so recently that it need not be stored again. */
   readonly fresh: boolean;
-  /** Expired by the database's clock, or with its account disabled. */
+  /** Expired by the database's clock, or of a disabled account. */
   readonly ended: boolean;
 }
 
@@ -40,8 +40,8 @@ export interface SessionResolverOptions {
 }
 
 /**
- * Knows the session cookie. Nothing of it is cached: an ended session is refused from the next request on, on every
- * instance, for one indexed read a request.
+ * Resolves the session cookie. Nothing is cached: an ended session is refused from the next request on, on
+ * every instance, for one indexed read per request.
  */
 export function sessionResolver({ database, clock, log }: SessionResolverOptions): CredentialResolver {
   const noteUse = createLastUse({

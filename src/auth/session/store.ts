@@ -3,7 +3,7 @@ import { type Queryable, statement } from '../../platform/db/statement.ts';
 import { newId } from '../../platform/uuid.ts';
 import { generateSessionId, hashSessionId } from './session-id.ts';
 
-/** Contract section 3: idle 7 days, absolute 30. Both by the database's clock, as SQL. */
+/** Contract section 3: idle timeout 7 days, absolute 30. SQL, both by the database's clock. */
 export const IDLE_END = "now() + interval '7 days'";
 const ABSOLUTE_END = "now() + interval '30 days'";
 const MAX_USER_AGENT_LENGTH = 200;
@@ -16,8 +16,8 @@ export interface NewSession {
 }
 
 /**
- * A password that is changed between its check and here lets no session in: the lock makes one of the two wait, and
- * whoever changes the password ends the sessions that came before.
+ * A password changed since its check opens no session. The lock makes one of the two wait, and a password
+ * change ends all earlier sessions.
  */
 const INSERT_SESSION = statement<{ expiresAt: Date }>(
   'session_insert',
@@ -26,13 +26,16 @@ const INSERT_SESSION = statement<{ expiresAt: Date }>(
    WHERE u.id = $2 AND u.password_hash = $5 AND u.disabled_at IS NULL FOR SHARE OF u RETURNING absolute_expires_at AS "expiresAt"`,
 );
 
-/** The id for the cookie, which is nowhere else, and when the session ends at the latest. */
+/** The id for the cookie, stored nowhere, and when the session ends at the latest. */
 export interface OpenedSession {
   readonly sessionId: string;
   readonly expiresAt: Date;
 }
 
-/** Opens a session. Undefined where the password has been changed or the account disabled meanwhile. Throws DatabaseError. */
+/**
+ * Opens a session. Undefined if the password was changed or the account disabled meanwhile. Throws
+ * DatabaseError.
+ */
 export async function openSession(
   db: Queryable,
   { userId, passwordHash, userAgent }: NewSession,
@@ -48,13 +51,13 @@ export async function openSession(
   return opened && { sessionId, ...opened };
 }
 
-/** Ends a session of an account. False where it has no such session (any more). */
+/** Ends a session of an account. False if the account has no such session. */
 export async function revokeSession(prisma: PrismaClient, id: string, userId: string): Promise<boolean> {
   const { count } = await prisma.session.deleteMany({ where: { id, userId } });
   return count > 0;
 }
 
-/** Ends all sessions of an account, but for the one given. How many there were. */
+/** Ends all sessions of an account except the given one. Returns how many. */
 export async function revokeSessionsOf(
   prisma: PrismaClient,
   userId: string,

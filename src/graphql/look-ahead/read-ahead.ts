@@ -92,7 +92,7 @@ export async function readAhead(
   );
   const [row] = await context.db.query(found, [...(id === undefined ? [] : [id]), ...pageParameters(pages)]);
   if (row?.data == null && row?.size !== undefined && row.size > maxBytes)
-    throw exceeded('COMPLEXITY_LIMIT', 'The bytes that the operation reads are at least', row.size, maxBytes);
+    throw exceeded('COMPLEXITY_LIMIT', 'A database result of at least', row.size, maxBytes, ' bytes');
   const json: unknown = row?.data == null ? null : JSON.parse(row.data);
   return { value: decode(plan, json, pages.pages) };
 }

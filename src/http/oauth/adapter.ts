@@ -12,7 +12,7 @@ export interface AdapterOptions {
   readonly database: Queryable;
 }
 
-/** Clients have a table of their own and are made by the administrator, never here. */
+/** Clients have their own table, and only the administrator creates them. */
 function clientAdapter({ database }: AdapterOptions): Pick<Adapter, 'find'> {
   return {
     async find(id) {
@@ -22,7 +22,9 @@ function clientAdapter({ database }: AdapterOptions): Pick<Adapter, 'find'> {
   };
 }
 
-/** The library's own sessions are not kept: who is signed in is what the service's session says, at each request. */
+/**
+ * The library's sessions are not stored: at each request, the service's own session says who is signed in.
+ */
 const forgotten: Adapter = {
   upsert: async () => undefined,
   find: async () => undefined,
@@ -33,7 +35,7 @@ const forgotten: Adapter = {
   revokeByGrantId: async () => undefined,
 };
 
-/** Where the library keeps what it has to remember. Everything throws DatabaseError. */
+/** The storage of the library. All methods throw DatabaseError. */
 export function createAdapterFactory(options: AdapterOptions): (model: string) => Adapter {
   const { library, database } = options;
   const ended = () => new library.errors.SessionNotFound('the sign-in has ended');
@@ -44,7 +46,8 @@ export function createAdapterFactory(options: AdapterOptions): (model: string) =
     return {
       ...forgotten,
       async upsert(id, payload, expiresIn = 0) {
-        // What came of a sign-in is added to it while it lasts: written anew, it could be gone to its end again.
+        // A result may only update an existing sign-in. If it were inserted again, a finished sign-in could
+        // finish twice.
         if (model !== 'Interaction') await records.upsert(id, payload, expiresIn);
         else if (payload.result === undefined)
           await records.insertFrom(String(payload.params?.[ADDRESS]), id, payload, expiresIn);
@@ -52,11 +55,11 @@ export function createAdapterFactory(options: AdapterOptions): (model: string) =
       },
       find: (id) => records.find(id) as Promise<AdapterPayload | undefined>,
       async consume(id) {
-        // The library looks and then consumes: of two at once both would have looked before either came this far.
-        if (!(await records.consume(id))) throw new library.errors.InvalidGrant('it was used already');
+        // The library checks before it consumes, so two concurrent requests can both pass its check.
+        if (!(await records.consume(id))) throw new library.errors.InvalidGrant('it was already used');
       },
       async destroy(id) {
-        // A sign-in that came to its end twice at once would give two codes.
+        // A sign-in that finishes twice at once would yield two codes.
         if (!(await records.destroy(id)) && model === 'Interaction') throw ended();
       },
       revokeByGrantId: records.endFamily,

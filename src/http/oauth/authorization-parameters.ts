@@ -1,22 +1,25 @@
 import type { KoaContextWithOIDC } from 'oidc-provider';
 import type { Library } from './library.ts';
 
-/** The one resource that tokens are for, by a name that stays when the service moves. */
+/** The only resource that tokens are issued for. The name stays the same if the service moves. */
 export const RESOURCE = 'urn:content-graph-api';
-/** The library's cookies, which no browser gets: what it is to know of one it is told with the request. */
+/**
+ * The library's resume cookie. Browsers never get the library's cookies: we add them to the requests passed
+ * to it.
+ */
 export const RESUME_COOKIE = 'resume';
-/** Parameters of our own: the hashes of the browser and of the address that an authorization was begun in and from. */
+/** Our own parameters: hashes of the browser and of the address that began the authorization. */
 export const BROWSER = 'browser';
 export const ADDRESS = 'address';
-/** What is stored of an authorization for anybody who asks: of each parameter, and of all as JSON. */
+/** Anyone can have an authorization stored. These limit each parameter, and all of them as JSON. */
 const MAX_PARAMETER_CHARACTERS = 2_048;
 const MAX_PARAMETERS_BYTES = 5_000;
 
-/** Throws InvalidRequest, which goes back to the client, where an authorization would take too much room. */
+/** Throws InvalidRequest, which is sent to the client, if an authorization would take too much space. */
 export function checkSizes({ oidc: { params = {} } }: KoaContextWithOIDC, { errors }: Library): void {
   for (const [name, value] of Object.entries(params))
     if (typeof value === 'string' && value.length > MAX_PARAMETER_CHARACTERS)
       throw new errors.InvalidRequest(`${name} must have at most ${MAX_PARAMETER_CHARACTERS} characters`);
   if (Buffer.byteLength(JSON.stringify(params)) > MAX_PARAMETERS_BYTES)
-    throw new errors.InvalidRequest(`the parameters must take at most ${MAX_PARAMETERS_BYTES} bytes`);
+    throw new errors.InvalidRequest(`the parameters must have at most ${MAX_PARAMETERS_BYTES} bytes`);
 }

@@ -15,20 +15,20 @@ import { oauthErrorResponse, oauthRefusal } from './oauth-error.ts';
 export interface Call {
   readonly request: HttpRequest;
   readonly state: RequestState;
-  /** The form that was posted. The library gets what has been read of it, so that both see the same. */
+  /** The posted form. The library gets it as we parsed it, so that both see the same values. */
   readonly form?: URLSearchParams | undefined;
-  /** Path and query as the library is to see them. */
+  /** Path and query as passed to the library. */
   readonly target: string;
-  /** The sign-in to come back from, whose browser it has been found to be. */
+  /** The sign-in to resume. Its browser has been verified. */
   readonly resumes?: string | undefined;
 }
 
-/** What an answer of the library came with. */
+/** A response of the library, and what it does not say. */
 export interface Called {
   readonly response: Response;
   /** The client that was authenticated or named. */
   readonly client: { readonly id: string; readonly isPublic: boolean } | undefined;
-  /** What went wrong inside, where something did. */
+  /** The internal error, if there was one. */
   readonly failure: unknown;
 }
 
@@ -38,19 +38,19 @@ interface Seen {
   failure: unknown;
 }
 
-/** What the library needs of a request's headers. The rest, and who is asked for and from where, it gets from us. */
+/** The client's headers that are passed to the library. We set the others ourselves, including Host. */
 const PASSED_ON = ['authorization', 'user-agent'];
 
-/** Calls the library, and learns from it what it does not say in its answers. */
+/** Calls the library, and collects what its responses do not say. */
 export interface LibraryCalls {
-  /** Listens to what a provider does. To be called once for each. */
+  /** Subscribes to the events of a provider. Call it once for each. */
   watch(provider: Provider): void;
   call(provider: Provider, call: Call): Promise<Called>;
-  /** Whose request it is that the library asks something about. */
+  /** The state of the request that a callback of the library is about. */
   stateOf(incoming: IncomingMessage): RequestState | undefined;
 }
 
-/** What the library says of a request that it has refused: for the log. */
+/** Events for requests that the library refused, for the log. */
 const ERRORS = ['grant.error', 'revocation.error', 'introspection.error', 'authorization.error'] as const;
 
 export function createLibraryCalls(issuer: () => string, log: Logger): LibraryCalls {
@@ -58,14 +58,19 @@ export function createLibraryCalls(issuer: () => string, log: Logger): LibraryCa
   const callbacks = new WeakMap<Provider, ReturnType<Provider['callback']>>();
   let lastTurn: Promise<void> = Promise.resolve();
 
-  /** A call takes milliseconds and hardly waits for anything. The one after it waits for as long as it took. */
+  /**
+   * A call takes milliseconds and hardly waits for anything. The next one waits for as long as this one took.
+   */
   async function restAfterCall(): Promise<void> {
     const beganMs = performance.now();
     await setImmediate();
     await setTimeout(performance.now() - beganMs);
   }
 
-  /** Resolves when a call may begin: one at a time, for half of the time, which leaves the other half to all else. */
+  /**
+   * Resolves when a call may begin. Calls run one at a time and for half of the time, which leaves the rest
+   * to other work.
+   */
   function ownTurn(): Promise<void> {
     const turn = lastTurn;
     lastTurn = turn.then(restAfterCall);
@@ -96,7 +101,7 @@ export function createLibraryCalls(issuer: () => string, log: Logger): LibraryCa
     stateOf: (incoming) => seen.get(incoming)?.state,
     watch(provider) {
       provider.use(async (ctx, next) => {
-        // The library adds the hash of its script where it answers by a form that posts itself.
+        // The library adds the hash of its script when it responds with a form that submits itself.
         ctx.set(
           'content-security-policy',
           "default-src 'none'; script-src; frame-ancestors 'none'; base-uri 'none'",
@@ -119,7 +124,7 @@ export function createLibraryCalls(issuer: () => string, log: Logger): LibraryCa
         else entry.failure = error;
       };
       provider.on('server_error', failed);
-      // Koa's own event, which the library's types leave out: what no handler of the library has caught.
+      // Koa's own event, missing from the library's types: errors that no handler of the library caught.
       (provider as EventEmitter).on('error', (error: unknown, ctx?: KoaContextWithOIDC) =>
         failed(ctx, error),
       );
@@ -135,7 +140,7 @@ export function createLibraryCalls(issuer: () => string, log: Logger): LibraryCa
       for (const name of [...headers.keys()]) if (name.startsWith('access-control-')) headers.delete(name);
       if (!headers.get('content-type')?.startsWith('text/html')) headers.delete('content-security-policy');
       headers.delete('set-cookie');
-      // A page that tells of a failure has been made by us.
+      // HTML error pages are already rendered by us.
       if (failure !== undefined && !headers.get('content-type')?.startsWith('text/html'))
         return {
           response: oauthErrorResponse(oauthRefusal(failure, call.state, log)).toResponse(),

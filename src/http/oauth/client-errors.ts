@@ -7,7 +7,7 @@ interface Named {
 }
 
 const NOT_ITS_GRANT = 'requested grant type is not allowed for this client';
-/** Without authentication, or with what is none: RFC 6749 section 5.2 calls both invalid_client. */
+/** Missing or malformed authentication: RFC 6749 section 5.2 calls both invalid_client. */
 const NOT_AUTHENTICATED: ReadonlySet<string | undefined> = new Set([
   'no client authentication mechanism provided',
   'invalid authorization header value format',
@@ -17,16 +17,16 @@ const NOT_AUTHENTICATED: ReadonlySet<string | undefined> = new Set([
 
 const EVENTS = ['grant.error', 'revocation.error', 'introspection.error'] as const;
 
-/** RFC 6749 section 5.2 has names for what the library calls an invalid request. */
+/** RFC 6749 section 5.2 has specific codes for what the library reports as an invalid request. */
 function nameOf({ error, error_description }: Named): string {
   if (error_description === NOT_ITS_GRANT) return 'unauthorized_client';
   return NOT_AUTHENTICATED.has(error_description) ? 'invalid_client' : error;
 }
 
-/** RFC 9110 section 15.5.2: a 401 says how it is done. */
+/** RFC 9110 section 15.5.2: a 401 needs a challenge. */
 export const basicChallenge = (issuer: string) => `Basic realm="${issuer}", error="invalid_client"`;
 
-/** Has a provider tell clients what went wrong by the names that they know. */
+/** Makes a provider report errors by the codes of RFC 6749. */
 export function nameClientErrors(provider: Provider): void {
   const rename = (ctx: KoaContextWithOIDC, error: Named) => {
     const name = nameOf(error);

@@ -3,12 +3,12 @@ import { type ClientRow, isGrant } from '../../auth/oauth/clients.ts';
 import { isNative } from '../../auth/oauth/redirect-uri.ts';
 import { isScope, type Role, type Scope, scopesOfRole } from '../../auth/scopes.ts';
 
-/** A member of the metadata that is ours: the role of the account that the client acts for where there is no user. */
+/** Our own metadata member: the role of the account that the client acts for when there is no user. */
 export const OWNER_ROLE = 'owner_role';
 
 /**
- * A client in the library's terms (RFC 7591). In the place of the secret stands its hash, which is no secret: what is
- * presented is hashed before the two are compared.
+ * A client in the library's terms (RFC 7591). `client_secret` holds the hash of the secret, which is not
+ * secret itself: the presented secret is hashed before the two are compared.
  */
 export function clientMetadata(row: ClientRow): AdapterPayload {
   const { id, name, grants, scopes, redirectUris, secretHash, ownerRole } = row;
@@ -19,7 +19,8 @@ export function clientMetadata(row: ClientRow): AdapterPayload {
     response_types: grants.includes('authorization_code') ? (['code'] as const) : [],
     redirect_uris: redirectUris,
     scope: scopes.join(' '),
-    // Native apps get any port of a loopback address (RFC 8252 section 7.3), and are asked about each time.
+    // Native apps may use any port of a loopback address (RFC 8252 section 7.3). Their users are asked each
+    // time.
     application_type: redirectUris.some(isNative) ? ('native' as const) : ('web' as const),
     [OWNER_ROLE]: ownerRole,
   };
@@ -35,12 +36,14 @@ export function isPublic(client: Client): boolean {
   return client.clientAuthMethod === 'none';
 }
 
-/** Whether nobody can tell that it is this client which asks: an app on a device that has no secret (RFC 8252 section 8.6). */
+/**
+ * Whether other apps can pose as this client: an app on a device, without a secret (RFC 8252 section 8.6).
+ */
 export function canBeImpersonated(client: Client): boolean {
   return isPublic(client) && client.applicationType === 'native';
 }
 
-/** What the client can be given at most; alone, as far as its owner holds it. */
+/** The most that the client can be granted. Acting alone, it gets no more than its owner holds. */
 export function scopesOf(client: Client, { alone }: { readonly alone: boolean }): Scope[] {
   const own = (client.scope ?? '').split(' ').filter(isScope);
   if (!alone) return own;

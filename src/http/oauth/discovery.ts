@@ -1,4 +1,4 @@
-/** What the library says of OpenID Connect, which is not offered here. */
+/** The library's metadata for OpenID Connect, which is not offered here. */
 const OPENID = new Set([
   'acr_values_supported',
   'claim_types_supported',
@@ -9,7 +9,7 @@ const OPENID = new Set([
   'subject_types_supported',
 ]);
 
-/** The metadata of the authorization server (RFC 8414): the library's, without what is not OAuth. */
+/** The authorization server metadata (RFC 8414): the library's, without OpenID Connect. */
 export function metadataOf(document: Record<string, unknown>): Record<string, unknown> {
   const kept = Object.entries(document).filter(([name]) => !OPENID.has(name));
   const scopes = (document.scopes_supported as readonly string[] | undefined) ?? [];

@@ -16,11 +16,11 @@ export interface EndpointOptions {
   readonly issuer: () => string;
   readonly ownTokens: OwnTokens;
   readonly revokeToken: (token: RevokedToken) => Promise<unknown>;
-  /** Counts a failed credential of an address. Throws RATE_LIMITED where there were too many. */
+  /** Counts a failed credential against an address. Throws RATE_LIMITED if there were too many. */
   readonly failure: (state: RequestState) => Promise<void>;
 }
 
-/** What a request to an endpoint comes with. */
+/** A request to an endpoint, with its provider. */
 export interface EndpointRequest {
   readonly provider: Provider;
   readonly request: HttpRequest;
@@ -39,14 +39,14 @@ const WRONG_RESOURCE: OAuthRefusal = {
   status: 400,
   headers: {},
   error: 'invalid_target',
-  description: 'tokens are for the one resource that is here: leave it out, or name it as their aud does',
+  description: 'there is only one resource: omit the parameter, or set it to the aud of the tokens',
 };
 
-/** Whether there is anything of a client in the request: who shows nothing guesses nothing. */
+/** Whether the request names a client. One that does not is no guess. */
 const presents = ({ headers }: HttpRequest, form: URLSearchParams): boolean =>
   headers.has('authorization') || form.has('client_id');
 
-/** Only what is told by name: a member of the claims that nobody thought of stays inside. */
+/** An allowlist: a claim added later is not exposed by accident. */
 function introspection(token: AccessToken): Record<string, unknown> {
   const { scopes, clientId, userId, expiresAt, issuedAt, issuer, audience, jti } = token;
   return {
@@ -78,8 +78,8 @@ export function createEndpoints({
   }
 
   /**
-   * What the client has to say of a token. The library authenticates the client; access tokens, which it signs and
-   * forgets, are ours to answer for: in the place of one it gets a token that nobody has.
+   * Handles a client's request about a token. The library authenticates the client. It does not store the
+   * access tokens that it signs, so we check those, and the library gets a random token instead.
    */
   async function about(arrived: EndpointRequest): Promise<Called & { readonly jwt: string | undefined }> {
     const form = await readForm(arrived.request);
@@ -93,7 +93,7 @@ export function createEndpoints({
     async token(arrived) {
       const form = withoutOwnResource(await readForm(arrived.request), issuer());
       if (!form.has('resource')) return (await call(arrived, form)).response;
-      // The library would look at it when code or refresh token has been used up already.
+      // The library would check the resource only after it has used up the code or refresh token.
       arrived.state.errorCodes = [WRONG_RESOURCE.error];
       return oauthErrorResponse(WRONG_RESOURCE);
     },
@@ -102,7 +102,7 @@ export function createEndpoints({
       const { response, client, jwt } = await about(arrived);
       if (response.status !== 200 || client === undefined || jwt === undefined) return response;
       const checked = await ownTokens.check(jwt);
-      // RFC 7009 section 2.2: a token that is none any more is no error, and neither is one of somebody else's.
+      // RFC 7009 section 2.2: an invalid token is no error, and neither is another client's token.
       if (checked.outcome === 'valid' && checked.token.clientId === client.id) {
         const { jti, expiresAt } = checked.token;
         await revokeToken({ jti, expiresAt: new Date(expiresAt * 1000) });
@@ -118,7 +118,7 @@ export function createEndpoints({
           status: 401,
           headers: { 'www-authenticate': basicChallenge(issuer()) },
           error: 'invalid_client',
-          description: 'only a client with a secret can ask about tokens',
+          description: 'only clients with a secret can introspect tokens',
         });
       const checked = jwt === undefined ? undefined : await ownTokens.check(jwt);
       if (checked?.outcome !== 'valid' || checked.token.clientId !== client.id) return response;

@@ -7,15 +7,15 @@ export interface ExchangeOptions {
   readonly target: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string | undefined;
-  /** The origin that addresses in the answer begin with, whatever the client's Host says. */
+  /** The origin of URLs in the response, whatever Host the client sent. */
   readonly origin: string;
 }
 
-/** A request as Node's own HTTP server would hand it on, and what was answered to it. */
+/** A request as Node's HTTP server would deliver it, with its response. */
 export interface Exchange {
   readonly incoming: IncomingMessage;
   readonly outgoing: ServerResponse;
-  /** Resolves when the answer has ended. */
+  /** Resolves when the response has ended. */
   readonly response: Promise<Response>;
 }
 
@@ -24,8 +24,7 @@ type Ending = (chunk?: string | Uint8Array<ArrayBuffer> | null) => ServerRespons
 const WITHOUT_BODY = new Set([204, 304]);
 
 /**
- * The library speaks Node's HTTP; requests come here through the plugins that all routes share. This stands between
- * the two, with no socket behind it.
+ * Adapts between our plugins and the library, which expects Node's HTTP objects. No socket is behind these.
  */
 export function createExchange({ method, target, headers, body = '', origin }: ExchangeOptions): Exchange {
   const { host, protocol } = new URL(origin);

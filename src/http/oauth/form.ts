@@ -3,12 +3,12 @@ import type { HttpRequest } from '../../request/http-message.ts';
 import { badRequest, bodyTooLarge, checkContentEncoding } from '../request/json-body.ts';
 import { RESOURCE } from './authorization-parameters.ts';
 
-/** No request of OAuth has more to say; the library takes no more either. */
+/** OAuth requests need no more, and the library accepts no more either. */
 const MAX_FORM_BYTES = 50_000;
 
 export const FORM_TYPE = 'application/x-www-form-urlencoded';
 
-/** The body of a request, which must be a form. Throws BAD_REQUEST. */
+/** Reads a form body. Throws BAD_REQUEST. */
 export async function readForm(request: HttpRequest): Promise<URLSearchParams> {
   checkContentEncoding(request.headers);
   const [type = ''] = (request.headers.get('content-type') ?? '').split(';');
@@ -19,8 +19,8 @@ export async function readForm(request: HttpRequest): Promise<URLSearchParams> {
 }
 
 /**
- * The parameters without a `resource` that names the one resource there is (RFC 8707), by whichever of its names: it is
- * the default. So is one without a value (RFC 6749 section 3.1). Another one stays, and is to be refused.
+ * Removes a `resource` that names our only resource (RFC 8707), by any of its names, since it is the default.
+ * An empty value counts as absent (RFC 6749 section 3.1). Any other value stays, and is refused later.
  */
 export function withoutOwnResource(parameters: URLSearchParams, issuer: string): URLSearchParams {
   const kept = new URLSearchParams(parameters);

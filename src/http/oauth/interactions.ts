@@ -38,31 +38,31 @@ export interface PageRequest {
   readonly provider: Provider;
   readonly request: HttpRequest;
   readonly state: RequestState;
-  /** Names the sign-in under way. */
+  /** Id of the sign-in in progress. */
   readonly uid: string;
 }
 
-/** One authorization that waits for its user. */
+/** An authorization that waits for its user. */
 interface UnderWay extends PageRequest {
   readonly interaction: Interaction;
   readonly client: Client;
   readonly redirectUri: string;
-  /** Ends it: sends the user back to the client with what came of it. */
+  /** Finishes it: sends the user back to the client with the result. */
   finish(result: InteractionResults): Promise<HttpResponse>;
 }
 
-/** In the address of the page: what the user has asked for, or that the page was reached from one of our own. */
+/** Query parameters of the page: the user wants another account; one of our own pages led here. */
 const OTHER_ACCOUNT = 'another-account';
 const FROM_HERE = 'from-here';
 
 const EXPIRED =
-  'This sign-in has expired, or was begun in another browser. Go back to the application and start again.';
-const WRONG = 'This e-mail and this password do not belong together. Check both and try again.';
+  'This sign-in has expired or was started in another browser. Go back to the application and start again.';
+const WRONG = 'The e-mail or the password is wrong. Check both and try again.';
 
 const UNKNOWN_HERE =
-  'This browser does not hold the session of this sign-in: it kept no cookie, or you signed in with another one. Sign in here to go on.';
+  'This browser does not have the session of this sign-in. Either it did not keep the cookie, or you signed in with another browser. Sign in here to continue.';
 
-/** What the library says of a sign-in that has come to its end meanwhile, in another tab. */
+/** Replaces the library's error for a sign-in that has meanwhile finished in another tab. */
 function sayExpired(error: unknown): never {
   throw (error as { expose?: boolean }).expose === true ? badRequest(EXPIRED) : error;
 }
@@ -76,11 +76,11 @@ const text = (value: unknown): string => (typeof value === 'string' ? value : ''
 
 const prompts = ({ params }: Interaction, name: string) => text(params.prompt).split(' ').includes(name);
 
-/** The pages between an application that asks and the answer that it gets: who is it, and what do they allow. */
+/** The pages of an authorization. They ask who the user is and what they allow. */
 export function createInteractions(options: InteractionOptions) {
   const { calls, database, login, signIns, checkOrigin, log } = options;
 
-  /** Throws BAD_REQUEST where there is none, or it belongs to another browser. */
+  /** Throws BAD_REQUEST if the sign-in does not exist or belongs to another browser. */
   async function underWay(arrived: PageRequest): Promise<UnderWay> {
     const { provider, request, uid } = arrived;
     const browser = browserOf(request);
@@ -96,7 +96,7 @@ export function createInteractions(options: InteractionOptions) {
       async finish(result) {
         interaction.result = result;
         await interaction.persist().catch(sayExpired);
-        // Where the browser is, by whatever name it knows us: its cookies are there.
+        // A relative URL keeps the browser on the host that holds its cookies.
         return redirect(pathOf('resume', uid));
       },
     };
@@ -117,7 +117,7 @@ export function createInteractions(options: InteractionOptions) {
     return pageResponse(page, { redirectUri, ...failed });
   }
 
-  /** What the client asks for, as far as the account can hold it. */
+  /** The scopes that the client requests, as far as the account can hold them. */
   function scopesFor({ client, interaction }: UnderWay, { role }: ActiveAccount): Scope[] {
     const asked = text(interaction.params.scope).split(' ');
     const held = scopesOfRole(role);
@@ -153,8 +153,8 @@ export function createInteractions(options: InteractionOptions) {
   }
 
   /**
-   * Who is signed in, as the request's own session says: what the authorization remembers is at most that this session
-   * was opened for it. The authorization may be somebody else's, put into this browser.
+   * Who is signed in, according to the request's own session. The authorization only remembers whether that
+   * session was opened for it: somebody else may have planted the authorization in this browser.
    */
   async function signedInWith({ request, interaction }: UnderWay): Promise<SignedIn | undefined> {
     const { userId, credentialId: session } = (await signIns.sessionOf(request)) ?? {};
@@ -180,7 +180,7 @@ export function createInteractions(options: InteractionOptions) {
     if (scopes.length === 0)
       return finish({
         error: 'invalid_scope',
-        error_description: 'the account cannot hold any of the scopes',
+        error_description: 'the account cannot hold any of the requested scopes',
       });
     const asks = prompts(interaction, 'consent') || canBeImpersonated(client);
     const consent = { userId: account.id, clientId: client.clientId, scopes };
@@ -220,7 +220,7 @@ export function createInteractions(options: InteractionOptions) {
     const { request, client, uid } = context;
     const shown = (await readForm(request)).get('account');
     const signedIn = await signedInWith(context);
-    // Who has signed out or changed accounts since has not seen what they allow.
+    // A user who has since signed out or changed accounts has not seen this consent.
     if (signedIn === undefined || signedIn.account.id !== shown) return redirect(pathOf('interaction', uid));
     const { account } = signedIn;
     const scopes = scopesFor(context, account);
@@ -229,7 +229,7 @@ export function createInteractions(options: InteractionOptions) {
     return authorize(context, signedIn, scopes);
   }
 
-  /** Back to the client with what came of it, for the browser alone that it came of. */
+  /** Sends the result to the client, but only from the session that it belongs to. */
   async function resume(context: UnderWay): Promise<HttpResponse> {
     const { provider, request, state, uid, interaction } = context;
     const { session } = (interaction.result ?? {}) as Finished;
@@ -255,17 +255,17 @@ export function createInteractions(options: InteractionOptions) {
     const context = await underWay(arrived);
     if (route === 'login') return signIn(context);
     if (route === 'allow') return confirm(context);
-    return context.finish({ error: 'access_denied', error_description: 'the user said no' });
+    return context.finish({ error: 'access_denied', error_description: 'the user denied the request' });
   };
 }
 
-/** An account, and the session that it is signed in with, by its id. */
+/** An account, and the id of the session that it is signed in with. */
 interface SignedIn {
   readonly account: ActiveAccount;
   readonly session: string;
 }
 
-/** What an authorization that was allowed remembers, beside what the library needs. */
+/** What an allowed authorization remembers beyond what the library needs. */
 interface Finished {
   readonly session?: string;
 }

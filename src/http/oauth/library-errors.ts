@@ -5,15 +5,15 @@ import { oauthRefusal } from './oauth-error.ts';
 import { pageHeaders } from './page-response.ts';
 import { errorPage } from './pages/error-page.ts';
 
-/** What a person can do about an error that cannot be sent back to the application. */
+/** Messages to the user for errors that cannot be sent back to the application. */
 const MESSAGES: Readonly<Record<string, string>> = {
-  invalid_client: 'The application that sent you here is not known, or not any more.',
+  invalid_client: 'The application that sent you here is unknown or no longer registered.',
   invalid_redirect_uri:
-    'The application that sent you here wants its answer at an address that it is not registered with. Nothing was sent there.',
+    'The application that sent you here asked for a response at an address that is not registered for it. Nothing was sent there.',
 };
 const OTHERWISE = 'Go back to the application and start again.';
 
-/** Shows what the library cannot tell the application: such a redirect would lead wherever anybody likes. */
+/** Shows errors that must not be sent to the application, since that would be an open redirect. */
 export function createErrorRenderer(
   { stateOf }: Pick<LibraryCalls, 'stateOf'>,
   log: Logger,
@@ -33,6 +33,6 @@ export function createErrorRenderer(
     state.errorCodes = [out.error];
     const detail = [out.error, out.error_description].filter((part) => part !== undefined).join(': ');
     const message = MESSAGES[out.error] ?? OTHERWISE;
-    ctx.body = errorPage({ title: 'This did not work', message, detail, requestId });
+    ctx.body = errorPage({ title: 'Unable to continue', message, detail, requestId });
   };
 }

@@ -1,6 +1,6 @@
 import type * as OidcProvider from 'oidc-provider';
 
-/** What is used of the OAuth library. */
+/** The parts of the OAuth library that are used. */
 export interface Library {
   readonly Provider: typeof OidcProvider.default;
   readonly errors: typeof OidcProvider.errors;
@@ -8,8 +8,8 @@ export interface Library {
 }
 
 /**
- * Loads the OAuth library when it is first needed: it takes longer than all else of a start. Its parts are loaded one
- * by one because its index writes to the console on a Node that is not an LTS release.
+ * Loads the OAuth library on first use: it takes longer than the rest of startup. Its modules are imported
+ * one by one, because its index writes to the console on Node releases that are not LTS.
  */
 export async function loadLibrary(): Promise<Library> {
   const load = (file: string): Promise<unknown> => import(`oidc-provider/lib/${file}.js`);

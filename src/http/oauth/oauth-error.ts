@@ -3,7 +3,7 @@ import { type MaskOptions, publicRefusal } from '../../graphql/mask-error.ts';
 import { PlainResponse } from '../../request/http-message.ts';
 import type { RequestState } from '../../request/request-state.ts';
 
-/** The service's own codes as the errors of OAuth (RFC 6749 sections 4.1.2.1 and 5.2). */
+/** Maps the service's codes to OAuth errors (RFC 6749 sections 4.1.2.1 and 5.2). */
 const OAUTH_CODES: Partial<Record<ErrorCode, string>> = {
   UNAUTHENTICATED: 'invalid_client',
   RATE_LIMITED: 'temporarily_unavailable',
@@ -19,16 +19,16 @@ export interface OAuthRefusal {
   readonly description: string;
 }
 
-/** An error as OAuth tells it. What is internal is logged in full and told as nothing. */
+/** An error in OAuth's terms. Internal errors are logged in full and hidden from the client. */
 export function oauthRefusal(error: unknown, state: RequestState, log: MaskOptions['log']): OAuthRefusal {
   const { code, status, headers, message } = publicRefusal(error, { requestId: state.requestId, log });
   state.errorCodes = [code];
-  // RFC 6749 section 5.2: no quotes, no backslashes, ASCII.
+  // RFC 6749 section 5.2: ASCII only, no quotes or backslashes.
   const description = message.replaceAll(/["\\]/g, "'").replaceAll(/[^\x20-\x7e]/g, '?');
   return { status, headers, error: OAUTH_CODES[code] ?? 'invalid_request', description };
 }
 
-/** The same as the response of an endpoint that programs call: RFC 6749's form. */
+/** The JSON response of RFC 6749, for endpoints that programs call. */
 export function oauthErrorResponse({ status, headers, error, description }: OAuthRefusal): PlainResponse {
   return new PlainResponse(JSON.stringify({ error, error_description: description }), {
     status,

@@ -19,10 +19,10 @@ import { createProviderSource } from './provider-source.ts';
 import { createSignIns } from './sign-ins.ts';
 
 export interface OAuthOptions {
-  /** The origin that the service is known by. */
+  /** The public origin of the service. */
   readonly issuer: () => string;
   readonly authority: Authority;
-  /** Knows the service's own sessions. */
+  /** Resolves the service's own sessions. */
   readonly sessions: CredentialResolver;
   readonly login: Login;
   readonly checkOrigin: OriginCheck;
@@ -32,7 +32,7 @@ export interface OAuthOptions {
   readonly log: Logger;
 }
 
-/** Wires what OAuth's routes are made of. */
+/** Wires up the OAuth routes. */
 export function createOAuth(options: OAuthOptions): HttpPlugin {
   const { issuer, authority, limiter, database, log } = options;
   const { keys, ownTokens } = authority;

@@ -4,26 +4,28 @@ import { STYLE_HASH } from './pages/layout.ts';
 export interface PageOptions {
   readonly status?: number;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Where posting a form of the page may lead in the end. Browsers hold redirects to it too. */
+  /** Where submitting a form of the page may finally lead. Browsers apply the policy to redirects too. */
   readonly redirectUri?: string | undefined;
 }
 
 const LOOPBACK_TARGETS = 'http://127.0.0.1:* http://localhost:*';
 
 /**
- * Where posting a form may lead, as sources of a Content-Security-Policy. Browsers hold every redirect that follows to
- * them, the application's own included, and where those lead nobody here knows: of the web any address over TLS, and
- * where the application is on the user's own machine anything there.
+ * Where submitting a form may lead, as sources of a Content-Security-Policy. Browsers check every redirect
+ * that follows, including the application's own, whose targets are unknown here. So the policy allows any TLS
+ * address, and everything on the user's own machine if the application runs there.
  */
 function formTargets(redirectUri: string): string {
   const { protocol, hostname } = new URL(redirectUri);
   if (protocol === 'https:') return 'https:';
   if (protocol !== 'http:') return `https: ${protocol}`;
-  // The grammar of sources has no IPv6 addresses (CSP level 3, section 2.3.1).
+  // The source grammar has no IPv6 addresses (CSP level 3, section 2.3.1).
   return hostname.startsWith('[') ? 'https: http:' : `https: ${LOOPBACK_TARGETS}`;
 }
 
-/** What an HTML page may do: nothing but look as it does and post its forms. It is never shown inside another page. */
+/**
+ * The Content-Security-Policy of a page: it may use its styles and submit its forms, and cannot be framed.
+ */
 function policy(redirectUri: string | undefined): string {
   const targets = redirectUri === undefined ? '' : ` ${formTargets(redirectUri)}`;
   return [
@@ -40,7 +42,7 @@ export function pageHeaders(redirectUri?: string): Record<string, string> {
     'content-type': 'text/html; charset=utf-8',
     'content-security-policy': policy(redirectUri),
     'x-frame-options': 'DENY',
-    // Not "no-referrer": browsers then leave the Origin out of the forms as well, which is checked.
+    // Not "no-referrer": browsers would then withhold the Origin of form posts, which is checked.
     'referrer-policy': 'same-origin',
   };
 }

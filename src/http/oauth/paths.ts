@@ -1,4 +1,4 @@
-/** The routes of OAuth by name: their paths, and the methods that they take. */
+/** The OAuth routes by name: their paths and methods. */
 export const OAUTH_ROUTES = {
   discovery: { path: '/.well-known/oauth-authorization-server', methods: ['GET', 'HEAD'] },
   jwks: { path: '/oauth/jwks', methods: ['GET', 'HEAD'] },
@@ -18,28 +18,30 @@ export type OAuthRoute = keyof typeof OAUTH_ROUTES;
 const BY_PATH = new Map(
   Object.entries(OAUTH_ROUTES).map(([name, { path }]) => [path as string, name as OAuthRoute]),
 );
-/** A sign-in under way is named in the path of its pages. */
+/** The pages of a sign-in in progress have its id in their path. */
 const UNDER_WAY = /^\/oauth\/(authorize|interaction)\/([\w-]{1,100})(\/\w+)?$/;
 
-/** Whether the path belongs to OAuth, known or not. */
+/** Whether the path belongs to OAuth, even if no route exists for it. */
 export function isOAuthPath(pathname: string): boolean {
   return pathname.startsWith('/oauth/') || pathname === '/oauth' || pathname === OAUTH_ROUTES.discovery.path;
 }
 
-/** The route of a path, and the sign-in that it names. */
+/** The route of a path, and the sign-in id in it. */
 export function oauthRouteOf(pathname: string): { route: OAuthRoute | undefined; uid: string } {
   const [, page, uid = '', rest = ''] = UNDER_WAY.exec(pathname) ?? [];
   const route = BY_PATH.get(page === undefined ? pathname : `/oauth/${page}/:uid${rest}`);
   return { route, uid };
 }
 
-/** What a log and a metric may have of a path: the name of a sign-in is half of what opens it. */
+/**
+ * The path for logs and metrics. It omits the sign-in id, which is half of what gives access to a sign-in.
+ */
 export function shownOAuthPath(pathname: string): string {
   const { route } = oauthRouteOf(pathname);
   return route === undefined ? '/oauth/*' : OAUTH_ROUTES[route].path;
 }
 
-/** Pages that a person looks at: no other site's script has any business there, and refusals are pages too. */
+/** HTML pages for users: scripts of other sites get no access, and refusals are pages too. */
 const PAGES: ReadonlySet<OAuthRoute> = new Set([
   'authorize',
   'resume',

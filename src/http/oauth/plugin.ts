@@ -42,7 +42,7 @@ export interface OAuthPluginOptions {
   readonly log: Logger;
 }
 
-/** Marks the requests to OAuth's routes, so that whatever refuses them does it in OAuth's form. */
+/** Marks requests to OAuth's routes, so that every refusal has OAuth's format. */
 export function useOAuthErrors(): HttpPlugin {
   return {
     onRequest({ url, state }) {
@@ -51,11 +51,11 @@ export function useOAuthErrors(): HttpPlugin {
   };
 }
 
-/** The routes of OAuth 2.0 (contract section 3): the library's, and what it leaves to us. */
+/** The routes of OAuth 2.0 (contract section 3): those of the library, and those that it leaves to us. */
 export function useOAuth(options: OAuthPluginOptions): HttpPlugin {
   const { issuer, keys, calls, endpoints, interactions, limiter, policy, log } = options;
 
-  /** Each sign-in begins with a row in the database, for anybody who asks: an address gets so many. */
+  /** Limits pages per address: anyone can begin a sign-in, and each one adds a row to the database. */
   async function limitPages({ clientAddress }: RequestState): Promise<void> {
     const name = `pages of address:${addressKey(clientAddress)}`;
     const { refusal } = await limiter.request({ name, policy });
@@ -77,7 +77,7 @@ export function useOAuth(options: OAuthPluginOptions): HttpPlugin {
     return response;
   }
 
-  /** The same for everybody, and dear to ask the library for. */
+  /** Cached: the same for everyone, and expensive to get from the library. */
   const metadata = new WeakMap<Provider, Record<string, unknown>>();
 
   async function discover(
@@ -125,7 +125,9 @@ export function useOAuth(options: OAuthPluginOptions): HttpPlugin {
       throw new ApiError('NOT_FOUND', 'There is nothing at this address.', { status: 404 });
     const { methods } = OAUTH_ROUTES[route];
     if (!(methods as readonly string[]).includes(request.method))
-      throw badRequest(`This takes ${methods.join(' and ')}.`, 405, { allow: methods.join(', ') });
+      throw badRequest(`This endpoint accepts ${methods.join(' and ')} only.`, 405, {
+        allow: methods.join(', '),
+      });
     if (state.refusal !== undefined) throw state.refusal;
     if (state.authenticationError !== undefined) throw state.authenticationError;
     return answer(route, uid, request, state);
@@ -135,7 +137,7 @@ export function useOAuth(options: OAuthPluginOptions): HttpPlugin {
     const refusal = oauthRefusal(error, state, log);
     if (!isOAuthPage(url.pathname)) return oauthErrorResponse(refusal);
     const { status, headers, description } = refusal;
-    const title = status < 500 ? 'This did not work' : 'Something went wrong';
+    const title = status < 500 ? 'Unable to continue' : 'Something went wrong';
     const page = errorPage({ title, message: description, requestId: state.requestId });
     return pageResponse(page, { status, headers });
   }

@@ -9,11 +9,11 @@ export interface ProviderSourceOptions {
   readonly keys: KeyRing;
   readonly database: Queryable;
   readonly renderError: ProviderOptions['renderError'];
-  /** Called for each one that is made. */
+  /** Called for each provider that is created. */
   readonly onCreated: (provider: Provider) => void;
 }
 
-/** Gives the OAuth library with the key that signs now. Throws DatabaseError. */
+/** Returns a provider with the current signing key. Throws DatabaseError. */
 export type ProviderSource = () => Promise<Provider>;
 
 export function createProviderSource({

@@ -15,7 +15,7 @@ import { interactionPolicyOf } from './policy.ts';
 
 const MINUTE = 60;
 const DAY = 86_400;
-/** Contract section 3. A sign-in may take an hour; an authorization lasts as long as what hangs on it. */
+/** Contract section 3. A sign-in may take an hour. A grant lasts as long as the tokens that depend on it. */
 const TTL = {
   AuthorizationCode: MINUTE,
   AccessToken: ACCESS_TOKEN_SECONDS,
@@ -25,7 +25,7 @@ const TTL = {
   Session: MINUTE,
   Grant: 100 * 365 * DAY,
 };
-/** Methods of RFC 6749 section 2.3; a public client has none. */
+/** Methods of RFC 6749 section 2.3. Public clients have none. */
 const CLIENT_AUTHENTICATION = ['client_secret_basic', 'client_secret_post', 'none'] as const;
 
 export interface ProviderOptions {
@@ -36,7 +36,10 @@ export interface ProviderOptions {
   readonly renderError: NonNullable<Configuration['renderError']>;
 }
 
-/** A client asks for nothing beyond what it was made for; asking for nothing means all of it (RFC 6749 section 3.3). */
+/**
+ * Clients may only request their registered scopes. Omitting the scope requests them all (RFC 6749 section
+ * 3.3).
+ */
 function checkScopes({ oidc }: KoaContextWithOIDC, { errors }: Library): void {
   const { client, params } = oidc;
   if (client === undefined || params === undefined) return;
@@ -93,7 +96,7 @@ function configure(options: ProviderOptions): Configuration {
       const account = await findActiveAccount(database, id);
       return account && { accountId: account.id, claims: async () => ({ sub: account.id }) };
     },
-    // What is revoked with the authorization carries its name, hashed as it is stored.
+    // Tokens carry the id of their grant, hashed as it is stored, so that they are revoked with it.
     extraTokenClaims: async (_ctx, token) =>
       'grantId' in token && token.grantId !== undefined
         ? { [FAMILY_CLAIM]: Buffer.from(hashId(token.grantId)).toString('base64url') }
@@ -102,7 +105,7 @@ function configure(options: ProviderOptions): Configuration {
       clientCredentials: { enabled: true },
       introspection: {
         enabled: true,
-        // The library knows when an authorization has ended, and nothing of accounts.
+        // The library knows whether the grant has ended, but not whether the account is active.
         allowedPolicy: async (_ctx, client, token) =>
           token.clientId === client.clientId &&
           ('accountId' in token && token.accountId !== undefined
@@ -157,7 +160,10 @@ function configure(options: ProviderOptions): Configuration {
   };
 }
 
-/** The OAuth library, set up. It signs with one key for as long as it lives: for another key another is made. */
+/**
+ * Configures the OAuth library. A provider signs with one key for its lifetime: another key needs another
+ * provider.
+ */
 export function createProvider(options: ProviderOptions): Provider {
   const { library, issuer } = options;
   const provider = new library.Provider(issuer, configure(options));

@@ -4,13 +4,13 @@ import type { Principal } from '../../auth/principal.ts';
 import { sessionCookies } from '../../auth/session/cookie.ts';
 import type { HttpRequest } from '../../request/http-message.ts';
 
-/** Who is signed in, as far as the pages of an authorization go. */
+/** Who is signed in, for the pages of an authorization. */
 export interface SignIns {
-  /** The session that was opened on the pages of this authorization, by its id. */
+  /** Id of the session that was opened on the pages of this authorization. */
   openedIn(interaction: Interaction): string | undefined;
-  /** The session that the request's cookie opens. */
+  /** The session of the request's cookie. */
   sessionOf(request: HttpRequest): Promise<Principal | undefined>;
-  /** Remembers a new session in the authorization, and ends the one that its cookie takes the place of. */
+  /** Records a new session in the authorization, and ends the one that its cookie replaces. */
   replace(request: HttpRequest, interaction: Interaction, sessionId: string): Promise<void>;
 }
 
@@ -19,7 +19,7 @@ export interface SignInOptions {
   readonly endSession: (id: string, userId: string) => Promise<unknown>;
 }
 
-/** Under this name an unfinished authorization knows who has signed in. */
+/** How an unfinished authorization records who has signed in. */
 interface Remembered {
   readonly signedIn?: string;
 }

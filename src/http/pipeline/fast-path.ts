@@ -16,14 +16,14 @@ import { answerGraphql, type Pipeline } from './pipeline.ts';
 export interface FastPathOptions {
   readonly plugins: readonly HttpPlugin[];
   readonly pipeline: Pipeline;
-  /** The path of GraphQL. */
+  /** Path of the GraphQL endpoint. */
   readonly path: string;
-  /** Origins that get CORS headers, which are Yoga's to give. */
+  /** Origins that get CORS headers. Yoga sets those. */
   readonly corsOrigins: readonly string[];
   readonly log: Logger;
 }
 
-/** A request as Node's parser gives it, with its body. */
+/** A request as Node's parser delivers it, with its body. */
 export interface PlainArrival {
   readonly method: string;
   /** Path and query. */
@@ -33,28 +33,30 @@ export interface PlainArrival {
 }
 
 /**
- * The way of the requests that nearly all are, from no page of another origin, and of preflights that are refused to
- * such pages, so that floods of them are cheap.
+ * Handles nearly all requests: those without an Origin header. Also answers preflights from origins that are
+ * not allowed, so that floods of them are cheap.
  */
 export interface FastPath {
-  /** Whether a request can go this way. The rest goes through Yoga's HTTP handling. */
+  /** Whether the fast path handles the request. All others go through Yoga's HTTP handling. */
   takes(method: string | undefined, target: string | undefined, fields: HeaderFields): boolean;
   answer(arrival: PlainArrival, state: RequestState): Promise<HttpResponse>;
 }
 
-/** A path of plain segments, and whatever query: what it says is what any reader of it takes it for. */
+/** A path of plain segments, with any query. Every parser reads such a target the same way. */
 const PLAIN_TARGET = /^(?:\/\.?[\w-]+(?:\.[\w-]+)*)+(?:\?[\x21\x24-\x7e]*)?$/;
 const PLAIN_METHODS = new Set<string | undefined>(['GET', 'POST']);
 
 /**
- * Runs the same plugins in the same order, and the same pipeline, without a request and a response of the Fetch API
- * around them: two thirds of what Yoga costs for a short query. What a hook returns is awaited only where there is
- * something to wait for.
+ * Runs the same plugins in the same order, and the same pipeline, without Fetch API objects: those are two
+ * thirds of what Yoga costs for a short query. Hooks that return nothing are not awaited.
  */
 export function createFastPath({ plugins, pipeline, path, corsOrigins, log }: FastPathOptions): FastPath {
   const onRequest = plugins.flatMap((plugin) => plugin.onRequest ?? []);
   const onResponse = plugins.flatMap((plugin) => plugin.onResponse ?? []);
-  /** The address of GraphQL on a host: the getters of a URL compute, and nearly all requests ask for this one. */
+  /**
+   * The GraphQL URL on a host. Cached, since URL getters compute on each access and nearly all requests ask
+   * for this URL.
+   */
   const graphqlUrl = remember((host): RequestUrl => {
     const { href, hostname, pathname, searchParams } = new URL(path, `http://${host}`);
     return { href, hostname, pathname, searchParams };
@@ -88,7 +90,7 @@ export function createFastPath({ plugins, pipeline, path, corsOrigins, log }: Fa
       const request = new PlainRequest(method, url.href, fields, body);
       let response: HttpResponse;
       try {
-        // A preflight says nothing but its headers, and here it gets none.
+        // A preflight is answered by its headers alone, and a refused origin gets none.
         response =
           method === 'OPTIONS' ? new PlainResponse('', { status: 204 }) : await handle(request, url, state);
       } catch (error) {

@@ -8,7 +8,7 @@ import type { HttpPlugin, IncomingRequest } from '../plugin.ts';
 import { badRequest, isObject, parseJson, readJsonBody } from '../request/json-body.ts';
 import { errorResponse } from '../response/error-response.ts';
 
-/** Checks the members that GraphQL over HTTP defines; it leaves others unread, as it asks for. */
+/** Checks the members that GraphQL over HTTP defines, and ignores all others as it requires. */
 function checkParams({
   query,
   variables,
@@ -31,7 +31,7 @@ function checkParams({
 
 async function postParams(request: HttpRequest, maxBodyBytes: number): Promise<GraphQLParams> {
   const body = await readJsonBody(request, maxBodyBytes);
-  if (Array.isArray(body)) throw badRequest('Batches are not supported: send one operation a request.');
+  if (Array.isArray(body)) throw badRequest('Batching is not supported: send one operation per request.');
   if (!isObject(body)) throw badRequest('The body must be a JSON object.');
   return checkParams(body);
 }
@@ -49,14 +49,17 @@ function getParams(search: URLSearchParams): GraphQLParams {
   });
 }
 
-/** Without credentials it is 401 whatever else is wrong (contract section 3): nothing tells a stranger more. */
+/**
+ * Without credentials the answer is 401, whatever else is wrong (contract section 3). It tells strangers
+ * nothing more.
+ */
 function refuse(error: unknown, state: RequestState): unknown {
   return error instanceof ApiError && error.code === 'BAD_REQUEST' && !canExecute(state.caller)
     ? credentialsMissing()
     : error;
 }
 
-/** Reads the GraphQL request out of an HTTP one, over POST and GET. Rejects with what refuses it (contract section 1). */
+/** Reads the GraphQL parameters from a POST or GET request. Rejects with the refusal (contract section 1). */
 export async function readGraphqlParams(
   request: HttpRequest,
   { searchParams }: RequestUrl,
@@ -70,14 +73,17 @@ export async function readGraphqlParams(
   }
 }
 
-/** Refuses what no route before has answered and GraphQL does not take: other paths, other methods, broken bodies. */
+/**
+ * Refuses what no earlier route answered and GraphQL does not accept: other paths, other methods, broken
+ * bodies.
+ */
 export function useGraphqlPath(path: string, log: Logger): HttpPlugin {
   function refusalOf({ request, url, state }: IncomingRequest): ApiError | undefined {
     if (state.refusal !== undefined) return state.refusal;
     if (url.pathname !== path)
       return new ApiError('NOT_FOUND', 'There is nothing at this path.', { status: 404 });
     if (request.method === 'POST' || request.method === 'GET') return undefined;
-    return new ApiError('BAD_REQUEST', 'GraphQL takes GET and POST.', {
+    return new ApiError('BAD_REQUEST', 'GraphQL accepts GET and POST only.', {
       status: 405,
       headers: { allow: 'GET, POST' },
     });

@@ -21,7 +21,7 @@ export interface PipelineOptions {
     request: HttpRequest,
     state: RequestState,
   ) => OperationContext;
-  /** Queries and mutations, those with an Idempotency-Key once. */
+  /** Executes queries and mutations. Those with an Idempotency-Key run only once. */
   readonly execute: (args: OperationArgs) => Promise<Single>;
   readonly subscribe: Subscriber;
   readonly respond: Responder;
@@ -30,11 +30,11 @@ export interface PipelineOptions {
 }
 
 /**
- * The steps from a GraphQL request to its response, for all ways in. In this order: `read`, `run`, `respond`, and
- * `refuse` in place of `run` for what `read` rejects.
+ * The steps from a GraphQL request to its response, shared by the fast path and Yoga: `read`, `run`,
+ * `respond`. If `read` rejects, `refuse` replaces `run`.
  */
 export interface Pipeline {
-  /** Rejects with what refuses the request. */
+  /** Rejects with the error that refuses the request. */
   read(request: HttpRequest, url: RequestUrl, state: RequestState): Promise<GraphQLParams>;
   /** Never rejects. */
   run(params: GraphQLParams, request: HttpRequest, state: RequestState): Promise<Outcome>;
@@ -86,7 +86,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
   };
 }
 
-/** All of it, for a way in that has no hooks of its own in between. */
+/** Runs all steps, for callers without hooks in between. */
 export async function answerGraphql(
   pipeline: Pipeline,
   request: HttpRequest,

@@ -7,16 +7,16 @@ import type { HttpPlugin } from '../plugin.ts';
 import { corsFor } from '../response/use-cors.ts';
 import type { Pipeline } from './pipeline.ts';
 
-/** What travels with a request through Yoga beside the request itself. */
+/** What Yoga carries along with a request. */
 interface Travelling {
   readonly state: RequestState;
-  /** What the operation came to, once it has run. */
+  /** The result of the operation, once it has run. */
   outcome?: Outcome;
 }
 
 type YogaPlugin = Plugin<object, Travelling>;
 
-/** The plugin as Yoga takes one: it knows responses of the Fetch API alone. */
+/** Adapts a plugin to Yoga, which only knows Fetch API responses. */
 function forYoga({ onRequest, onResponse }: HttpPlugin): YogaPlugin {
   return {
     ...(onRequest === undefined
@@ -36,8 +36,8 @@ function forYoga({ onRequest, onResponse }: HttpPlugin): YogaPlugin {
 }
 
 /**
- * Has Yoga take the steps of the pipeline in place of its own: parse, validate, execute and render. An outcome goes
- * round Yoga, which knows results of graphql-js alone; a request that Yoga itself refuses has none.
+ * Replaces Yoga's parse, validate, execute and render steps with the pipeline. The outcome bypasses Yoga,
+ * which only knows graphql-js results. A request that Yoga itself refuses has no outcome.
  */
 function usePipeline(pipeline: Pipeline): YogaPlugin {
   return {
@@ -65,11 +65,11 @@ export interface YogaOptions {
   readonly endpoint: string;
   readonly plugins: readonly HttpPlugin[];
   readonly pipeline: Pipeline;
-  /** Origins whose pages may read answers. */
+  /** Origins whose pages may read responses. */
   readonly corsOrigins: readonly string[];
 }
 
-/** Yoga's HTTP handling around the pipeline: whatever is no plain request of the fast path. */
+/** Yoga's HTTP handling around the pipeline, for requests that the fast path does not handle. */
 export function createYogaServer({
   schema,
   endpoint,
@@ -87,7 +87,8 @@ export function createYogaServer({
     multipart: false,
     maxRequestBodySize: false,
     parserAndValidationCache: false,
-    // Yoga answers any address that ends so, and can only be told another end: no request line holds this one.
+    // Yoga answers every URL with this suffix. The check cannot be disabled, so use a suffix that no request
+    // line can contain.
     healthCheckEndpoint: '\n',
     cors: corsFor(corsOrigins),
     plugins: [...plugins.map(forYoga), usePipeline(pipeline)],

@@ -5,14 +5,14 @@ import type { BucketPolicy, Taken } from './token-bucket.ts';
 
 const seconds = (ms: number) => Math.ceil(ms / 1000);
 
-/** The refusal of a client whose bucket is empty. */
+/** The refusal of a request when its bucket is empty. */
 export function rateLimited(message: string, retryAfterMs: number): ApiError {
   return new ApiError('RATE_LIMITED', message, {
     headers: { 'retry-after': String(Math.max(1, seconds(retryAfterMs))) },
   });
 }
 
-/** The bucket's state as headers: the source's, and those of draft-ietf-httpapi-ratelimit-headers-10. */
+/** The bucket's state as X-RateLimit headers and as those of draft-ietf-httpapi-ratelimit-headers-10. */
 export function rateLimitHeaders(
   { remaining, fullAfterMs, policy: { burst, perSecond } }: Taken,
   nowMs: number,
@@ -26,34 +26,37 @@ export function rateLimitHeaders(
   };
 }
 
-/** Counts those who guess, by name: an address, an account. */
+/** Counts failed guesses by name, such as an address or an account. */
 export interface Failures {
-  /** Counts a failure. Throws RATE_LIMITED where there were too many. */
+  /** Counts a failure. Throws RATE_LIMITED if there were too many. */
   failure(name: string): Promise<void>;
-  /** Takes a failure back that was counted before it was known to be none. */
+  /** Takes back a failure that was counted before it turned out not to be one. */
   forgive(name: string): Promise<void>;
 }
 
-/** Counts the requests of clients and the failures of those who guess. */
+/** Limits the requests of clients, and failed guesses. */
 export interface RateLimiter {
   /**
-   * Takes a token of a client and of its account, or of neither. Returns the headers to answer with, which tell of the
-   * emptier bucket; `refusal` where one was empty.
+   * Takes a token from the client's bucket and from its account's, or from neither. Returns the response
+   * headers, which describe the emptier bucket, and a `refusal` if one was empty.
    */
   request(
     client: Bucket,
     account?: Bucket,
   ): Promise<{ headers: Record<string, string>; refusal: ApiError | undefined }>;
-  /** Failed logins: passwords can be guessed. */
+  /** Failed logins, against password guessing. */
   readonly logins: Failures;
-  /** Failed keys, tokens and secrets, which any web page can have a browser send: they must not lock a login out. */
+  /**
+   * Failed keys, tokens and secrets. Any web page can make a browser send those, so they must not lock out
+   * logins.
+   */
   readonly credentials: Failures;
 }
 
 export interface RateLimiterOptions {
   readonly store: BucketStore;
   readonly clock: Clock;
-  /** The bucket of failures of one kind under one name. */
+  /** The bucket for failures of one kind under one name. */
   readonly failures: BucketPolicy;
 }
 
@@ -63,7 +66,11 @@ export function createRateLimiter({ store, clock, failures }: RateLimiterOptions
     return {
       async failure(name) {
         const { allowed, retryAfterMs } = await store.take(bucketOf(name));
-        if (!allowed) throw rateLimited('Too many failed attempts: wait for Retry-After.', retryAfterMs);
+        if (!allowed)
+          throw rateLimited(
+            'Too many failed attempts. Wait for the time given in Retry-After.',
+            retryAfterMs,
+          );
       },
       forgive: (name) => store.giveBack(bucketOf(name)),
     };
@@ -73,8 +80,8 @@ export function createRateLimiter({ store, clock, failures }: RateLimiterOptions
       const taken = await store.take(client, account);
       const headers = rateLimitHeaders(taken, clock.now());
       if (taken.allowed) return { headers, refusal: undefined };
-      const whose = taken.policy === account?.policy ? ' with the credentials of this account together' : '';
-      const message = `Too many requests${whose}: wait for Retry-After.`;
+      const whose = taken.policy === account?.policy ? ' across all credentials of this account' : '';
+      const message = `Too many requests${whose}. Wait for the time given in Retry-After.`;
       return { headers, refusal: rateLimited(message, taken.retryAfterMs) };
     },
     logins: failuresOf('login'),

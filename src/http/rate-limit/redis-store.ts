@@ -5,18 +5,19 @@ import type { Metrics } from '../../platform/metrics.ts';
 import { type Bucket, type BucketStore, memoryBuckets } from './store.ts';
 import { describe, type Taken } from './token-bucket.ts';
 
-/** Redis may take this long before the request goes on without it. */
+/** How long Redis may take before the request goes on without it. */
 const COMMAND_TIMEOUT_MS = 100;
-/** After a failure Redis is left alone for this long, so that an outage does not cost every request the timeout. */
+/** How long Redis is not used after a failure, so that an outage does not cost every request the timeout. */
 const BACK_OFF_MS = 1_000;
 const SILENCE_MS = 3_000;
 const PREFIX = 'content-graph:bucket:';
 
 /**
- * token-bucket.ts as one atomic script on Redis' own clock, so that all instances share one bucket exactly. Numbers
- * go back as text: Redis cuts Lua's to integers. A key ends when its bucket is full, which is what no key means. A
- * bucket that is stamped ahead of the clock, which was set back or is another server's now, refills from now on.
- * KEYS buckets; ARGV tokens to take from each (1) or give back (-1), then burst and tokens a second of each.
+ * token-bucket.ts as one atomic script on the clock of Redis, so that all instances share one bucket exactly.
+ * Numbers are returned as text: Redis truncates Lua numbers to integers. A key expires when its bucket is
+ * full, since no key means a full bucket. A bucket stamped ahead of the clock, because the clock was set back
+ * or another server took over, refills from now on. KEYS: buckets. ARGV: tokens to take from each (1) or give
+ * back (-1), then burst and tokens per second of each.
  */
 const SCRIPT = `
 local n = tonumber(ARGV[1])
@@ -52,8 +53,8 @@ declare module 'ioredis' {
 }
 
 /**
- * The names of the keys. In a cluster a script's keys must live on one server, which the part in braces decides: that
- * of the bucket that many share.
+ * The key names. In a cluster all keys of a script must be on one server. The part in braces decides which:
+ * the name of the shared bucket.
  */
 function keysOf(own: Bucket, shared: Bucket | undefined): string[] {
   return shared === undefined
@@ -61,11 +62,11 @@ function keysOf(own: Bucket, shared: Bucket | undefined): string[] {
     : [`${PREFIX}{${shared.name}}:${own.name}`, `${PREFIX}{${shared.name}}`];
 }
 
-/** Rejects where the answer is not there in time. One that came in while this process was busy is in time. */
+/** Rejects if there is no answer in time. An answer that arrived while this process was busy is in time. */
 function inTime<T>(answer: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     const late = () => reject(new Error(`no answer within ${COMMAND_TIMEOUT_MS} ms`));
-    // Sockets are read between a timer and an immediate.
+    // The event loop reads sockets between timers and immediates.
     const timer = setTimeout(() => setImmediate(late), COMMAND_TIMEOUT_MS);
     answer.then(resolve, reject).finally(() => clearTimeout(timer));
   });
@@ -79,14 +80,14 @@ export interface RedisBucketsOptions {
 }
 
 /**
- * Buckets shared through Redis. Where Redis does not answer in time the service goes on with buckets of its own, says
- * so once in its log and all the while in its metrics, and comes back to Redis by itself.
+ * Buckets shared through Redis. If Redis does not answer in time, the service falls back to buckets of its
+ * own. It logs this once, reports it in the metrics throughout, and returns to Redis by itself.
  */
 export function redisBuckets({ url, clock, log, metrics }: RedisBucketsOptions): BucketStore {
   const memory = memoryBuckets(clock);
   const redis = new Redis(url, {
     connectTimeout: 2_000,
-    // A connection that has gone silent is given up: TCP itself would try for a quarter of an hour.
+    // Gives up silent connections. TCP itself would keep trying for a quarter of an hour.
     socketTimeout: SILENCE_MS,
     maxRetriesPerRequest: 0,
     retryStrategy: (attempt) => Math.min(attempt * 100, BACK_OFF_MS),
@@ -104,11 +105,11 @@ export function redisBuckets({ url, clock, log, metrics }: RedisBucketsOptions):
     retryAtMs = performance.now() + BACK_OFF_MS;
     if (down) return;
     down = true;
-    log.error({ err: error }, 'Redis does not answer: rate limits are this instance’s own until it does');
+    log.error({ err: error }, 'Redis does not answer: this instance uses its own rate limits until it does');
   }
   redis.on('error', failed);
 
-  /** What the script answers; undefined where Redis does not. */
+  /** The result of the script; undefined if Redis does not answer. */
   async function run(tokens: number, own: Bucket, shared?: Bucket) {
     if (down && (performance.now() < retryAtMs || redis.status !== 'ready')) return undefined;
     const keys = keysOf(own, shared);

@@ -9,25 +9,25 @@ import {
   type Taken,
 } from './token-bucket.ts';
 
-/** A bucket by its name. */
+/** A named bucket. */
 export interface Bucket {
   readonly name: string;
   readonly policy: BucketPolicy;
 }
 
-/** Where buckets are kept, by name. */
+/** Stores buckets by name. */
 export interface BucketStore {
-  /** Takes a token from the bucket, and from the one that it shares with others; from neither where one has none. */
+  /** Takes a token from the bucket and from the shared one, or from neither if one is empty. */
   take(own: Bucket, shared?: Bucket): Promise<Taken> | Taken;
-  /** Puts a token back into the bucket, for work that turned out not to count. */
+  /** Returns a token to the bucket, for work that turned out not to count. */
   giveBack(bucket: Bucket): Promise<void>;
   close(): Promise<void>;
 }
 
-/** Beyond this many the bucket that was used longest ago is forgotten, which fills it. */
+/** Beyond this many, the least recently used bucket is evicted, which refills it. */
 const MAX_BUCKETS = 100_000;
 
-/** Buckets of this process alone. */
+/** Buckets of this process only. */
 export function memoryBuckets(clock: Pick<Clock, 'elapsedMs'>, max = MAX_BUCKETS): BucketStore {
   const buckets = new LRUCache<string, BucketState>({ max });
 

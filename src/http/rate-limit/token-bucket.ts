@@ -1,42 +1,43 @@
-/** A bucket of tokens that fills up steadily (the source's "Limits"). */
+/** A token bucket that refills continuously ("Limits" in the behaviour specification). */
 export interface BucketPolicy {
-  /** How many tokens it holds: the burst. */
+  /** Capacity in tokens: the burst. */
   readonly burst: number;
-  /** How many flow in each second: the sustained rate. */
+  /** Tokens added per second: the sustained rate. */
   readonly perSecond: number;
 }
 
 /**
- * A bucket at one moment, as what is missing from it. A full one misses nothing, whatever its policy: it needs no state,
- * and credentials with limits of their own can share the bucket of their account without emptying it for each other.
+ * A bucket at one moment, as the number of missing tokens. A full bucket has none missing, whatever its
+ * policy, so it needs no state. It also lets credentials with different limits share the bucket of their
+ * account without emptying it for each other.
  */
 export interface BucketState {
   missing: number;
   atMs: number;
 }
 
-/** A bucket as a request finds it, or leaves it. */
+/** A bucket as a request finds it or leaves it. */
 export interface Level {
   readonly policy: BucketPolicy;
   missing: number;
 }
 
-/** What became of a request for a token. */
+/** The result of a request for a token. */
 export interface Taken {
   readonly allowed: boolean;
-  /** The policy of the bucket that is told of: the emptier one, where there are two. */
+  /** Policy of the reported bucket, which is the emptier of two. */
   readonly policy: BucketPolicy;
   /** Whole tokens left. */
   readonly remaining: number;
-  /** Until the next token is there, in each bucket; 0 where the request was allowed. */
+  /** Time until each bucket has a token; 0 if the request was allowed. */
   readonly retryAfterMs: number;
-  /** Until the bucket is full again. */
+  /** Time until the bucket is full. */
   readonly fullAfterMs: number;
 }
 
 /**
- * The bucket at `nowMs`, refilled continuously. One from the future has been stamped by a clock that was set back
- * since: it refills from now on.
+ * The bucket at `nowMs`, refilled continuously. A timestamp in the future means that the clock was set back:
+ * the bucket then refills from now on.
  */
 export function levelAt(state: BucketState | undefined, nowMs: number, policy: BucketPolicy): Level {
   if (state === undefined) return { policy, missing: 0 };
@@ -46,7 +47,7 @@ export function levelAt(state: BucketState | undefined, nowMs: number, policy: B
 
 const tokensIn = ({ policy, missing }: Level) => policy.burst - missing;
 
-/** Whether there is a whole token in the bucket. */
+/** Whether the bucket has a whole token. */
 export function holdsToken(level: Level): boolean {
   return tokensIn(level) >= 1;
 }
@@ -55,7 +56,7 @@ function retryAfterMs(level: Level): number {
   return Math.max(0, ((1 - tokensIn(level)) / level.policy.perSecond) * 1000);
 }
 
-/** Describes the bucket, or the two, after a token was taken from each, or from none. */
+/** Describes one or two buckets, after a token was taken from each or from none. */
 export function describe(allowed: boolean, first: Level, second: Level = first): Taken {
   const emptier = tokensIn(second) < tokensIn(first) ? second : first;
   const { policy, missing } = emptier;

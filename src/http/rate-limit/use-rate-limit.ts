@@ -11,42 +11,44 @@ import type { RateLimiter } from './limiter.ts';
 import type { Bucket } from './store.ts';
 import type { BucketPolicy } from './token-bucket.ts';
 
-/** Requests to these take a token each (contract section 5). */
+/** Requests to these paths cost one token each (contract section 5). */
 const LIMITED_PATHS = new Set(['/graphql', '/login', '/oauth/token', '/oauth/introspect', '/oauth/revoke']);
 
 export interface RateLimitOptions {
   readonly limiter: RateLimiter;
   readonly policy: BucketPolicy;
-  /** How many times the limits of one client all credentials of an account get together. */
+  /** All credentials of an account together get this multiple of one client's limits. */
   readonly accountFactor: number;
   readonly metrics: Metrics;
   readonly log: Logger;
 }
 
-/** Whether the credentials were looked at and are bad. */
+/** Whether the credentials were checked and are bad. */
 function hasFailed({ authenticationError }: RequestState): boolean {
   return authenticationError instanceof ApiError && authenticationError.code === 'UNAUTHENTICATED';
 }
 
 /**
- * One token a request, whatever becomes of it, taken before anything of it is parsed. Comes after authentication, so
- * that all kinds of credentials count alike; bad ones count against the address twice, here and, on any path, as failures.
+ * Takes one token per request, whatever its outcome, before anything of it is parsed. Runs after
+ * authentication, so that all kinds of credentials count alike. Bad credentials count against the address
+ * twice: here, and on any path as a failure.
  */
 export function useRateLimit({ limiter, policy, accountFactor, metrics, log }: RateLimitOptions): HttpPlugin {
   const refusals = metrics.counter('rate_limited_total', 'Requests refused with 429.', ['reason']);
 
-  /** What all credentials of an account get together, those in question having the limits `own` (contract section 5). */
+  /** The limits of an account for a request whose credentials have the limits `own` (contract section 5). */
   const accountPolicy = (own: Partial<BucketPolicy>): BucketPolicy => ({
     burst: accountFactor * Math.max(policy.burst, own.burst ?? 0),
     perSecond: accountFactor * Math.max(policy.perSecond, own.perSecond ?? 0),
   });
   const usualAccountPolicy = accountPolicy({});
 
-  /** The bucket of the caller, and that of the account behind it. */
+  /** The bucket of the caller, and that of its account. */
   function bucketsOf(state: RequestState): [client: Bucket, account?: Bucket] {
     const { caller } = state;
     const name = clientOf(state);
-    // Any web page can have a browser send bad keys: that must not spend what a login from the address needs.
+    // Any web page can make a browser send bad keys: they must not use up the tokens for logins from the
+    // address.
     if (hasFailed(state)) return [{ name: `failed ${name}`, policy }];
     if (caller === undefined || !isAuthenticated(caller)) return [{ name, policy }];
     const { userId, rateLimit: own } = caller;
@@ -61,7 +63,7 @@ export function useRateLimit({ limiter, policy, accountFactor, metrics, log }: R
         ];
   }
 
-  /** Takes a token of the caller. Returns what refuses the request where none is left. */
+  /** Takes a token for the caller. Returns the refusal if none is left. */
   async function takeToken(state: RequestState): Promise<ApiError | undefined> {
     const { headers, refusal } = await limiter.request(...bucketsOf(state));
     Object.assign(state.responseHeaders, headers);
@@ -69,7 +71,7 @@ export function useRateLimit({ limiter, policy, accountFactor, metrics, log }: R
     return refusal;
   }
 
-  /** Counts bad credentials, wherever they were tried. Returns what refuses the request: that, or too many of it. */
+  /** Counts bad credentials, on whatever path. Returns the error to refuse the request with. */
   async function countFailure(state: RequestState): Promise<unknown> {
     const { authenticationError, clientAddress } = state;
     if (!hasFailed(state)) return authenticationError;
@@ -89,7 +91,7 @@ export function useRateLimit({ limiter, policy, accountFactor, metrics, log }: R
       if (refusal !== undefined) return endResponse(errorResponse(refusal, state, log));
       if (state.authenticationError !== undefined) {
         const failure = await countFailure(state);
-        // Elsewhere the route itself says what bad credentials mean to it.
+        // On other paths the route decides what bad credentials mean.
         if (limited || failure !== state.authenticationError)
           return endResponse(errorResponse(failure, state, log));
       } else if (limited) state.credentialUsed?.();

@@ -3,7 +3,7 @@ import { ApiError } from '../../graphql/errors.ts';
 import { remember } from '../../platform/remember.ts';
 import type { HttpRequest } from '../../request/http-message.ts';
 
-/** The refusal of a request that is not what the route takes (contract section 4). */
+/** The refusal of a request that the route does not accept (contract section 4). */
 export function badRequest(message: string, status = 400, headers = {}): ApiError {
   return new ApiError('BAD_REQUEST', message, { status, headers });
 }
@@ -16,7 +16,7 @@ export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Parses JSON; `what` names it in the refusal. Throws BAD_REQUEST. */
+/** Parses JSON. `what` names the input in the error message. Throws BAD_REQUEST. */
 export function parseJson(text: string, what: string): unknown {
   try {
     return JSON.parse(text);
@@ -31,7 +31,7 @@ const isJsonType = remember((header) => {
   return type === 'application/json' && (charset === undefined || /^charset="?utf-?8"?$/.test(charset));
 });
 
-/** The media type is JSON in UTF-8; form and multipart bodies would let another site post without a preflight. */
+/** Requires JSON in UTF-8. Another site could post form or multipart bodies without a preflight. */
 function checkContentType(header: string | null): void {
   if (!isJsonType(header ?? '')) {
     throw badRequest('The body must be "application/json" in UTF-8.', 415, {
@@ -40,10 +40,10 @@ function checkContentType(header: string | null): void {
   }
 }
 
-/** A body is taken as it is (contract section 2): what a decoder would make of it has no limit of its own. */
+/** Refuses encoded bodies (contract section 2): nothing would limit their size once decoded. */
 export function checkContentEncoding(headers: Pick<Headers, 'has'>): void {
   if (headers.has('content-encoding'))
-    throw badRequest('The body must come without a Content-Encoding.', 415, {
+    throw badRequest('The body must not have a Content-Encoding.', 415, {
       'accept-encoding': 'identity',
     });
 }
@@ -52,7 +52,7 @@ const utf8 = new TextDecoder('utf-8', { fatal: true });
 
 function decode(bytes: ArrayBuffer | Uint8Array): string {
   try {
-    // Most bodies are ASCII, and each byte of that is a character.
+    // Most bodies are ASCII, where each byte is one character.
     if (Buffer.isBuffer(bytes) && isAscii(bytes)) return bytes.toString('latin1');
     return utf8.decode(bytes);
   } catch {
@@ -60,7 +60,7 @@ function decode(bytes: ArrayBuffer | Uint8Array): string {
   }
 }
 
-/** The body of a request, which must be JSON of at most so many bytes. Throws BAD_REQUEST. */
+/** Reads a JSON body of at most `maxBodyBytes`. Throws BAD_REQUEST. */
 export async function readJsonBody(request: HttpRequest, maxBodyBytes: number): Promise<unknown> {
   checkContentEncoding(request.headers);
   checkContentType(request.headers.get('content-type'));

@@ -19,32 +19,32 @@ export interface AuthenticationOptions {
   readonly resolvers: readonly CredentialResolver[];
   /** The caller of a request without credentials. */
   readonly anonymous: Anonymous;
-  /** Whether credentials that came this way could not be read by others. The rest are refused. */
+  /** Whether the credentials were protected in transit. Otherwise they are refused. */
   readonly isSecure: (request: HttpRequest, state: RequestState) => boolean;
-  /** Where credentials that are sent along are not looked at. */
+  /** Paths on which credentials are ignored. */
   readonly ignoredOn: (pathname: string) => boolean;
   readonly log: Logger;
 }
 
-/** What a header can say of a failure: RFC 6750 section 3 allows no quotes or backslashes in it. */
+/** The WWW-Authenticate value for a failure. RFC 6750 section 3 allows no quotes or backslashes in it. */
 function challenge(reason: string): string {
   return `Bearer error="invalid_token", error_description="${reason.replaceAll(/["\\]/g, "'")}"`;
 }
 
 const NONE: readonly string[] = [];
-const PLAIN_HTTP = 'Credentials are taken over HTTPS only. Change these: others may have read them.';
+const PLAIN_HTTP = 'Credentials are accepted over HTTPS only. Replace these: they may have been intercepted.';
 
 function keysUnavailable(cause: unknown): ApiError {
-  return new ApiError('SERVICE_UNAVAILABLE', 'The keys to check the token with cannot be had right now.', {
+  return new ApiError('SERVICE_UNAVAILABLE', 'The keys to verify the token are currently unavailable.', {
     headers: { 'retry-after': '1' },
     cause,
   });
 }
 
 /**
- * Turns the credentials of a request into its caller, before anything else is read of it. Bad ones are remembered:
- * the rate limit, which comes next, counts the request and refuses it. None at all go on, since the operation decides
- * whether it needs any.
+ * Resolves the credentials of a request to its caller, before anything else of it is read. Bad credentials
+ * are recorded: the rate limit, which runs next, counts the request and refuses it. A request without
+ * credentials goes on, since the operation decides whether it needs any.
  */
 export function useAuthentication({
   resolvers,
@@ -64,7 +64,7 @@ export function useAuthentication({
       state.authenticationError = unauthenticated(result.reason, {
         'www-authenticate': challenge(result.reason),
       });
-      // A browser would go on sending it, and every time be counted as somebody who guesses.
+      // Otherwise the browser keeps sending the cookie, and each request counts as a guess.
       if (state.credentialPlace === 'cookie') state.responseHeaders['set-cookie'] = CLEAR_SESSION_COOKIE;
     }
   }
@@ -81,7 +81,7 @@ export function useAuthentication({
         await identify(ignoredOn(url.pathname) ? undefined : presented, state);
       } catch (error) {
         const cause = error instanceof KeysUnavailableError ? keysUnavailable(error) : error;
-        if (error instanceof KeysUnavailableError) log.warn({ err: error }, 'a token could not be checked');
+        if (error instanceof KeysUnavailableError) log.warn({ err: error }, 'a token could not be verified');
         state.authenticationError = cause;
       }
     },

@@ -7,33 +7,33 @@ import type { RequestState } from '../../request/request-state.ts';
 import { OAUTH_ROUTES } from '../oauth/paths.ts';
 import type { HttpPlugin } from '../plugin.ts';
 
-/** Requests to these hold credentials, or lead to some, whatever their headers hold. */
+/** Whether requests to the path carry credentials or lead to some, whatever their headers. */
 export function holdsCredentials(pathname: string): boolean {
   return pathname === '/login' || (pathname.startsWith('/oauth/') && pathname !== OAUTH_ROUTES.jwks.path);
 }
 
-/** What the way that a request took says of it. */
+/** Tells whom a request comes from, and whether it was protected in transit. */
 export interface ProxyTrust {
-  /** Finds out whom a request comes from, before anything looks at that. */
+  /** Determines the client address, before other plugins use it. */
   useProxyTrust(): HttpPlugin;
-  /** Whether credentials that came with the request may be used, since nobody else could read them on their way. */
+  /** Whether credentials sent with the request were protected in transit, so that they may be used. */
   isSecure(request: HttpRequest, state: RequestState): boolean;
 }
 
-/** RFC 6797. Not of subdomains: they may be somebody else's. */
+/** RFC 6797. Without subdomains: they may belong to somebody else. */
 const HSTS = 'max-age=31536000';
 
-/** Whether the name is one that proxies write (RFC 7239 and what was there before it). */
+/** Whether proxies write this header (RFC 7239 and its predecessors). */
 const isForwarding = (name: string) =>
   name.startsWith('x-forwarded') || name === 'forwarded' || name === 'x-real-ip';
 
-/** Whether a proxy has passed the request on, or the client says so. */
+/** Whether a proxy forwarded the request, or the client claims so. */
 function isForwarded(headers: RequestFields): boolean {
   for (const name of headers.keys()) if (isForwarding(name)) return true;
   return false;
 }
 
-/** Whether the nearest proxy took the request over TLS: of a list the last entry counts, which that one wrote. */
+/** Whether the nearest proxy received the request over TLS. It writes the last entry of the list. */
 function saysTls(headers: RequestFields): boolean {
   return headers.get('x-forwarded-proto')?.split(',').at(-1)?.trim().toLowerCase() === 'https';
 }
@@ -43,7 +43,10 @@ export function createTransport(
   log: Logger,
 ): ProxyTrust {
   const isTrustedProxy = remember(proxyTrust(trustProxy));
-  /** A service on a developer's machine must not have its browser ask all of localhost for TLS. */
+  /**
+   * Whether to send HSTS. On a developer's machine it would make the browser require TLS for all of
+   * localhost.
+   */
   const pins = publicUrl?.startsWith('https:') === true;
   let warned = false;
 
@@ -52,7 +55,7 @@ export function createTransport(
     warned = true;
     log.warn(
       { peer },
-      'a peer that TRUST_PROXY does not name sends forwarding headers, which count for nothing: if it is your proxy, name it',
+      'ignored forwarding headers from a peer that TRUST_PROXY does not list: if it is your proxy, add it',
     );
   }
 
@@ -75,8 +78,9 @@ export function createTransport(
       },
     }),
     /**
-     * In production a trusted proxy has to say that it took the request over TLS, or the request must never have left
-     * this machine (contract section 2). What a proxy has passed on, whoever that is, came from elsewhere (section 9).
+     * In production a trusted proxy must say that it received the request over TLS, or the request must never
+     * have left this machine (contract section 2). A forwarded request came from elsewhere, whoever forwarded
+     * it (section 9).
      */
     isSecure({ headers }, { peerAddress, forwarded }) {
       if (environment !== 'production') return true;

@@ -2,7 +2,7 @@ import type { Logger } from '../../platform/log.ts';
 import type { HttpPlugin } from '../plugin.ts';
 import { errorResponse } from '../response/error-response.ts';
 
-/** Refuses what has no address that can be trusted to mean one thing, before any route looks at it. */
+/** Refuses requests with an ambiguous address, before any route looks at them. */
 export function useWellFormed(log: Logger): HttpPlugin {
   return {
     onRequest({ state, endResponse }) {

@@ -3,7 +3,10 @@ import { PlainResponse } from '../../request/http-message.ts';
 import type { RequestState } from '../../request/request-state.ts';
 import { oauthErrorResponse, oauthRefusal } from '../oauth/oauth-error.ts';
 
-/** A refusal outside an execution, in the shape of all routes but OAuth's: `{"errors":[…]}` and the status of the code. */
+/**
+ * A refusal outside execution, in the format of all routes except OAuth's: `{"errors":[…]}` with the status
+ * of the code.
+ */
 export function errorResponse(
   error: unknown,
   state: RequestState,

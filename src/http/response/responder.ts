@@ -14,7 +14,7 @@ import { type HttpResponse, PlainResponse } from '../../request/http-message.ts'
 import type { RequestState } from '../../request/request-state.ts';
 import { eventStream } from './sse.ts';
 
-/** Makes the response to a request out of what its operation came to, in the media type that the client asked for. */
+/** Turns the outcome of an operation into a response of the media type that the client asked for. */
 export type Responder = (outcome: Outcome, state: RequestState) => HttpResponse;
 
 async function* once(outcome: Single): AsyncGenerator<StreamEvent, void, undefined> {

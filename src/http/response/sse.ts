@@ -1,6 +1,6 @@
 import { type Single, type StreamEvent, StreamInterruption } from '../../operation/outcome.ts';
 
-/** The contract promises a line every 15 seconds. */
+/** The contract promises a line at least every 15 seconds. */
 const KEEP_ALIVE_MS = 12_000;
 const RETRY_MS = 1_000;
 const encoder = new TextEncoder();
@@ -8,12 +8,14 @@ const encoder = new TextEncoder();
 const COMMENT = encoder.encode(':\n\n');
 const COMPLETE = encoder.encode('event: complete\ndata:\n\n');
 
-/** A block without data: EventSource takes its id and its retry time and fires no event (HTML section 9.2.6). */
+/** A block without data: EventSource takes its id and retry time but fires no event (HTML section 9.2.6). */
 function opening(id: string | undefined): Uint8Array {
   return encoder.encode(`retry: ${RETRY_MS}\n${id === undefined ? '' : `id: ${id}\n`}\n`);
 }
 
-/** A line break ends a field (HTML section 9.2.6). In JSON it is white space between tokens, or it is escaped. */
+/**
+ * Line breaks end a field (HTML section 9.2.6). Unescaped ones in JSON are only whitespace between tokens.
+ */
 function onOneLine(json: string): string {
   return json.includes('\n') || json.includes('\r') ? json.replaceAll(/[\r\n]+/g, '') : json;
 }
@@ -23,25 +25,26 @@ function nextFrame(id: string | undefined, text: string): Uint8Array {
 }
 
 export interface EventStreamOptions {
-  /** Aborted when the stream has ended, whoever ended it; ends the stream when somebody else aborts it. */
+  /** Aborted once the stream has ended. Aborting it from outside ends the stream. */
   readonly stop: AbortController;
-  /** The id of the position that the stream starts at. */
+  /** Id of the position at which the stream starts. */
   readonly startId: string | undefined;
-  /** An outcome as the JSON that goes out. */
+  /** Serialises an outcome as JSON. */
   readonly toText: (outcome: Single) => string;
-  /** A comment goes out as often as that. */
+  /** Interval of the keep-alive comments. */
   readonly keepAliveMs?: number;
 }
 
 /**
- * Server-Sent Events in the "distinct connections" mode of the GraphQL-over-SSE protocol. An event is asked for only
- * when the reader has room for it. An interrupted stream ends without `complete`: a client comes back then.
+ * Server-Sent Events in the "distinct connections" mode of the GraphQL-over-SSE protocol. The next event is
+ * requested only when the reader has room for it. An interrupted stream ends without `complete`, so that the
+ * client reconnects.
  */
 export function eventStream(
   events: AsyncGenerator<StreamEvent, void, undefined>,
   { stop, startId, toText, keepAliveMs = KEEP_ALIVE_MS }: EventStreamOptions,
 ): Response {
-  /** The frame of the next event, and whether it is the last. Throws StreamInterruption where the stream failed. */
+  /** The next frame, and whether it is the last. Throws StreamInterruption if the stream failed. */
   async function nextOrLast(): Promise<{ readonly frame: Uint8Array; readonly last: boolean }> {
     try {
       const { done, value } = await events.next();
@@ -73,7 +76,7 @@ export function eventStream(
       } catch (error) {
         if (stop.signal.aborted) return;
         controller.error(error);
-        // Where it was not the events that failed, nobody asks for another one.
+        // If something else failed, the generator is still open.
         await events.return();
       }
       stop.abort();
@@ -87,7 +90,7 @@ export function eventStream(
     headers: {
       'content-type': 'text/event-stream; charset=utf-8',
       'cache-control': 'no-store',
-      // nginx holds responses back by default; without this the events would come in lumps.
+      // nginx buffers responses by default, which would delay events.
       'x-accel-buffering': 'no',
     },
   });

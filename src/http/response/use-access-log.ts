@@ -13,13 +13,13 @@ export interface AccessLogOptions {
 }
 
 const DURATION_BUCKETS_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
-/** A name may be as long as the body. */
+/** Operation names can be as long as the body. */
 const MAX_NAME = 100;
 const KNOWN_PATHS = new Set(['/graphql', '/login', '/logout', '/metrics', '/health/live', '/health/ready']);
 
 /**
- * One line and one observation a response. Of the request the line holds method, path, operation and caller: never
- * headers, query string, document, variables or body, which is where secrets are.
+ * One log line and one observation per response. Of the request, the line holds method, path, operation and
+ * caller. It never holds headers, query string, document, variables or body, which may contain secrets.
  */
 export function useAccessLog({ clock, log, metrics }: AccessLogOptions): HttpPlugin {
   const requests = metrics.counter('http_requests_total', 'HTTP responses by path and status.', [
@@ -28,12 +28,12 @@ export function useAccessLog({ clock, log, metrics }: AccessLogOptions): HttpPlu
   ]);
   const operations = metrics.counter(
     'graphql_operations_total',
-    'GraphQL operations by kind and, where they failed, first error code.',
+    'GraphQL operations by kind and first error code, if any.',
     ['kind', 'code'],
   );
   const duration = metrics.histogram(
     'http_request_duration_seconds',
-    'Time from request to response, event streams to their opening.',
+    'Time from request to response; for event streams, until they open.',
     DURATION_BUCKETS_SECONDS,
     ['path'],
   );
@@ -45,7 +45,7 @@ export function useAccessLog({ clock, log, metrics }: AccessLogOptions): HttpPlu
       const path = oauth || KNOWN_PATHS.has(pathname) ? pathname : 'other';
       const durationMs = clock.now() - state.startedAtMs;
       requests.inc({ path, status: response.status });
-      duration.observe(durationMs / 1000, { path });
+      duration.observe({ path }, durationMs / 1000);
       if (state.operationKind !== undefined)
         operations.inc({ kind: state.operationKind, code: state.errorCodes?.[0] ?? '' });
       const client =

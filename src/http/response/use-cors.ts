@@ -14,7 +14,7 @@ const EXPOSED = [
 ];
 const PREFLIGHT_MAX_AGE_SECONDS = 600;
 
-/** CORS for the origins named in the settings and for nobody else: another origin gets no CORS header at all. */
+/** CORS for the configured origins only. Any other origin gets no CORS headers at all. */
 export function corsFor(origins: readonly string[]): (request: Request) => CORSOptions {
   const allowed = new Set(origins);
   return (request) => {

@@ -3,17 +3,17 @@ import type { Metrics } from '../../platform/metrics.ts';
 import type { RequestState } from '../../request/request-state.ts';
 import type { HttpPlugin } from '../plugin.ts';
 
-/** A metric has a line a client: so many are told apart. */
+/** Limits the metric to this many clients. The rest count as "others". */
 const MAX_CLIENTS = 1_000;
 
 /**
- * Counts the use of what is deprecated, per client (contract section 7), so that who still needs it is known before it
- * goes. Each request's line in the log names it too.
+ * Counts uses of deprecated elements per client (contract section 7), to show who still needs them before
+ * they are removed. The access log names them too.
  */
 export function useDeprecationReport(metrics: Metrics): HttpPlugin {
   const uses = metrics.counter(
     'graphql_deprecated_uses_total',
-    'Operations that use what is deprecated, by element of the schema and client.',
+    'Operations that use deprecated schema elements, by element and client.',
     ['element', 'client'],
   );
   const clients = new Set<string>();

@@ -2,11 +2,14 @@ import type { OutgoingHeaders } from '../../request/http-message.ts';
 import { pathOf } from '../../request/url-path.ts';
 import type { HttpPlugin } from '../plugin.ts';
 
-/** Answers that are the caller's own: no cache may keep them (contract section 2). */
+/** Responses meant for the caller alone: no cache may store them (contract section 2). */
 const PRIVATE_PATH = /^\/(graphql|login|logout|oauth)(\/|$)/;
 
 export interface ResponseHeadersOptions {
-  /** Whether some origins get CORS headers: then no cache may give one's answer to another (Fetch, section 3.2.5). */
+  /**
+   * Whether some origins get CORS headers. Caches must then keep responses apart by origin (Fetch, section
+   * 3.2.5).
+   */
   readonly variesByOrigin: boolean;
 }
 
@@ -15,7 +18,7 @@ function addVary(headers: OutgoingHeaders, field: string): void {
   headers.set('vary', fields == null ? field : `${fields}, ${field}`);
 }
 
-/** Headers that every response carries, and those that the plugins before have asked for. */
+/** Sets the headers that every response carries, and those that earlier plugins requested. */
 export function useResponseHeaders({ variesByOrigin }: ResponseHeadersOptions): HttpPlugin {
   return {
     onResponse({ request, response: { headers }, state }) {

@@ -10,7 +10,7 @@ import { route } from './route.ts';
 export interface GraphiqlOptions {
   readonly path: string;
   readonly endpoint: string;
-  /** A key to fill in, for pages that this machine alone can open. */
+  /** A key to prefill, on pages that only this machine can open. */
   readonly demoKey?: string | undefined;
 }
 
@@ -19,7 +19,7 @@ interface Example {
   readonly variables?: string;
 }
 
-/** One tab each. Lines are short enough to be read whole beside the play button. */
+/** One tab each. Lines are short enough to be fully visible beside the play button. */
 const EXAMPLES: readonly Example[] = [
   {
     query: `# Press the play button (or Ctrl-Enter):
@@ -69,8 +69,8 @@ mutation CreatePost($title: String!) {
     variables: '{\n  "title": "Hello from GraphiQL"\n}',
   },
   {
-    query: `# Page by page: copy "endCursor" into the
-# variable "after" to get the next one.
+    query: `# Copy "endCursor" into the variable "after"
+# to get the next page.
 query PostsPage($after: String) {
   postsConnection(first: 3, after: $after) {
     edges {
@@ -96,7 +96,7 @@ query PostsPage($after: String) {
   },
 ];
 
-/** A comment where there is no key: a placeholder would be sent, and refused, with the query for the schema too. */
+/** Commented out if there is no key: a placeholder would be sent, and refused, with the schema query too. */
 function headersFor(key: string | undefined): string {
   const line = `"Authorization": "Bearer ${key ?? '<your API key>'}"`;
   return `{\n  ${key === undefined ? '// ' : ''}${line}\n}`;
@@ -125,7 +125,7 @@ async function renderPage(endpoint: string, key: string | undefined): Promise<Pa
 }
 
 /**
- * GraphiQL for browsers that open the endpoint: one page that needs no other host. It holds nine megabytes, so it is
+ * GraphiQL for browsers that open the endpoint: one page that needs no other host. At nine megabytes, it is
  * rendered and compressed once and then cached by the browser.
  */
 export function useGraphiqlPage({ path, endpoint, demoKey }: GraphiqlOptions): HttpPlugin {
@@ -136,11 +136,11 @@ export function useGraphiqlPage({ path, endpoint, demoKey }: GraphiqlOptions): H
     return page;
   };
   return route(
-    // With a query in the address too: GraphiQL puts the open tab there, and a reload must find it again.
+    // Also with a query string: GraphiQL stores the open tab there, and a reload must find it again.
     ({ request, url }) =>
       request.method === 'GET' && url.pathname === path && wantsHtml(request.headers.get('accept')),
     async ({ request, url }) => {
-      // A name that another site points at this machine must not read the key (DNS rebinding).
+      // DNS rebinding: another site can point a host name at this machine, and must not read the key.
       const local = isLoopbackHost(url.hostname);
       const { html, gzipped, etag } = await pageWith(local ? demoKey : undefined);
       const headers = {

@@ -9,18 +9,21 @@ const READY = '/health/ready';
 
 export interface HealthOptions {
   readonly version: string;
-  /** Why the service cannot take requests right now; undefined where it can. */
+  /** Why the service cannot serve requests right now; undefined if it can. */
   readonly problem: () => Promise<string | undefined>;
   readonly log: Logger;
 }
 
-/** `/health/live`: the process answers. `/health/ready`: it can do its work, so a balancer may send it some. */
+/**
+ * `/health/live`: the process responds. `/health/ready`: it can serve requests, so a load balancer may send
+ * some.
+ */
 export function useHealth({ version, problem, log }: HealthOptions): HttpPlugin {
   return route(
     ({ url }) => url.pathname === LIVE || url.pathname === READY,
     async ({ request, url, state }) => {
       if (request.method !== 'GET' && request.method !== 'HEAD') {
-        const refusal = new ApiError('BAD_REQUEST', 'Health is asked for with GET.', {
+        const refusal = new ApiError('BAD_REQUEST', 'Health endpoints accept GET and HEAD only.', {
           status: 405,
           headers: { allow: 'GET, HEAD' },
         });

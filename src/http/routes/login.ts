@@ -20,8 +20,7 @@ export interface LoginRouteOptions {
   readonly log: Logger;
 }
 
-const FOREIGN_PAGE =
-  'A page of another site may not sign its visitor in, unless CORS_ORIGINS names its origin.';
+const FOREIGN_PAGE = 'Pages of other sites may not log users in unless CORS_ORIGINS lists their origin.';
 
 async function readCredentials(
   request: HttpRequest,
@@ -36,13 +35,13 @@ async function readCredentials(
 }
 
 /**
- * `POST /login` (contract section 3). A page of another site may neither sign its visitor in as somebody else nor have
- * passwords guessed from the visitor's address. A session id that is sent along is never taken over: each login makes a new
- * one.
+ * `POST /login` (contract section 3). Pages of other sites may neither log their visitors in as somebody else
+ * nor guess passwords from their visitors' addresses. Each login creates a new session; a session id sent
+ * along is never adopted.
  */
 export function useLogin({ login, maxBodyBytes, checkOrigin, log }: LoginRouteOptions): HttpPlugin {
   async function answer(request: HttpRequest, state: RequestState): Promise<HttpResponse> {
-    if (request.method !== 'POST') throw badRequest('Logging in takes POST.', 405, { allow: 'POST' });
+    if (request.method !== 'POST') throw badRequest('Login accepts POST only.', 405, { allow: 'POST' });
     if (checkOrigin(request) !== undefined) throw forbidden(FOREIGN_PAGE);
     if (state.refusal !== undefined) throw state.refusal;
     const { email, password } = await readCredentials(request, maxBodyBytes);
@@ -53,8 +52,8 @@ export function useLogin({ login, maxBodyBytes, checkOrigin, log }: LoginRouteOp
       userAgent: request.headers.get('user-agent'),
     });
     if (loggedIn === undefined)
-      throw unauthenticated('There is no account with this e-mail and this password.', {
-        // RFC 9110 section 15.5.2 wants a challenge; for what was sent in a body there is no scheme of its own.
+      throw unauthenticated('The e-mail or the password is wrong.', {
+        // RFC 9110 section 15.5.2 requires a challenge. No scheme exists for credentials in a body.
         'www-authenticate': 'Bearer',
       });
     const { user, expiresAt, sessionId } = loggedIn;

@@ -19,12 +19,12 @@ export interface LogoutRouteOptions {
 }
 
 /**
- * `POST /logout` (contract section 3): ends the session that the request came with and takes its cookie away. Where
- * there is none (any more) nothing is left to do, which is as good.
+ * `POST /logout` (contract section 3): ends the request's session and clears its cookie. Succeeds without a
+ * session too.
  */
 export function useLogout({ endSession, checkOrigin, log }: LogoutRouteOptions): HttpPlugin {
   async function answer(request: HttpRequest, state: RequestState): Promise<HttpResponse> {
-    if (request.method !== 'POST') throw badRequest('Logging out takes POST.', 405, { allow: 'POST' });
+    if (request.method !== 'POST') throw badRequest('Logout accepts POST only.', 405, { allow: 'POST' });
     const byCookie = state.credentialPlace === 'cookie';
     const refusal = byCookie ? checkOrigin(request) : undefined;
     if (refusal !== undefined) throw refusal;
@@ -34,7 +34,7 @@ export function useLogout({ endSession, checkOrigin, log }: LogoutRouteOptions):
     if (authenticationError !== undefined && !(isUnknown && byCookie)) throw authenticationError;
     if (caller?.kind === 'session') await endSession(caller.credentialId ?? '', caller.userId);
     else if (caller !== undefined && caller.kind !== 'anonymous')
-      throw forbidden('Only a session can be logged out of.');
+      throw forbidden('Only sessions can be logged out.');
     return new Response(null, { status: 204, headers: { 'set-cookie': CLEAR_SESSION_COOKIE } });
   }
 

@@ -14,7 +14,7 @@ import { sharedText } from './shared-text.ts';
 export interface MetricsRouteOptions {
   readonly metrics: Metrics;
   readonly token: string | undefined;
-  /** Whether a token that came this way could not be read by others. */
+  /** Whether the token was protected in transit. */
   readonly isSecure: (request: HttpRequest, state: RequestState) => boolean;
   readonly clock: Clock;
   readonly log: Logger;
@@ -27,12 +27,12 @@ function hasToken(request: HttpRequest, token: string | undefined): boolean {
   return sent.length === expected.length && timingSafeEqual(sent, expected);
 }
 
-/** From this machine itself, and not through a proxy on it. */
+/** Whether the request comes directly from this machine, not through a proxy on it. */
 function isLocal({ forwarded, peerAddress }: RequestState): boolean {
   return !forwarded && isLoopbackHost(peerAddress);
 }
 
-/** `/metrics` in Prometheus' text format, for this machine and for bearers of METRICS_TOKEN. */
+/** `/metrics` in the Prometheus text format, for this machine and for bearers of METRICS_TOKEN. */
 export function useMetricsRoute({
   metrics: { registry },
   token,
@@ -40,17 +40,18 @@ export function useMetricsRoute({
   clock,
   log,
 }: MetricsRouteOptions): HttpPlugin {
-  // Milliseconds a time: the figures of the process are read from the operating system.
+  // Takes milliseconds each time: process metrics are read from the operating system.
   const text = sharedText(() => registry.metrics(), clock);
 
-  /** Why the request gets no metrics; undefined where it does. */
+  /** Why the request gets no metrics; undefined if it does. */
   function refusalOf(request: HttpRequest, state: RequestState): ApiError | undefined {
     if (isLocal(state)) return undefined;
-    if (token === undefined) return forbidden('Metrics are for this machine: METRICS_TOKEN is not set.');
+    if (token === undefined)
+      return forbidden('METRICS_TOKEN is not set: metrics are available to this machine only.');
     if (request.headers.has('authorization') && !isSecure(request, state))
-      return forbidden('The token is taken over HTTPS only. Change it: others may have read it.');
+      return forbidden('The token is accepted over HTTPS only. Replace it: it may have been intercepted.');
     if (hasToken(request, token)) return undefined;
-    return unauthenticated('Metrics are for this machine and for bearers of METRICS_TOKEN.', {
+    return unauthenticated('Metrics require METRICS_TOKEN as a bearer token, except from this machine.', {
       'www-authenticate': 'Bearer',
     });
   }
@@ -59,7 +60,7 @@ export function useMetricsRoute({
     ({ url }) => url.pathname === '/metrics',
     async ({ request, state }) => {
       if (request.method !== 'GET' && request.method !== 'HEAD') {
-        const wrongMethod = new ApiError('BAD_REQUEST', 'Metrics are asked for with GET.', {
+        const wrongMethod = new ApiError('BAD_REQUEST', 'The metrics endpoint accepts GET and HEAD only.', {
           status: 405,
           headers: { allow: 'GET, HEAD' },
         });

@@ -1,25 +1,27 @@
 import type { Clock } from '../../platform/clock.ts';
 import type { Logger } from '../../platform/log.ts';
 
-/** Whether the service should be sent requests. */
+/** Whether the service should receive requests. */
 export interface Readiness {
-  /** What speaks against it, in words for operators; undefined where nothing does. May be a second old. */
+  /** The reason why it should not, for operators; undefined if there is none. May be a second old. */
   problem(): Promise<string | undefined>;
-  /** From here on the service is about to go. */
+  /** Marks the service as shutting down. */
   leave(): void;
 }
 
 export interface ReadinessOptions {
-  /** Asks the database, and rejects where it is gone. */
+  /** Queries the database. Rejects if it is unreachable. */
   readonly pendingMigrations: () => Promise<readonly string[]>;
   readonly clock: Clock;
   readonly log: Logger;
 }
 
-/** Anybody may ask, as often as they like: the database is asked once a second at most (contract section 2). */
+/**
+ * Anyone may ask, as often as they like: the database is queried at most once a second (contract section 2).
+ */
 const MAX_AGE_MS = 1_000;
 
-/** Migrations that were once applied stay so; the database is asked all the same, since it may be gone. */
+/** Applied migrations stay applied. The database is queried all the same, since it may be unreachable. */
 export function createReadiness({ pendingMigrations, clock, log }: ReadinessOptions): Readiness {
   let leaving = false;
   let migrated = false;

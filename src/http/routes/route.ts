@@ -2,8 +2,8 @@ import type { HttpResponse } from '../../request/http-message.ts';
 import type { HttpPlugin, IncomingRequest } from '../plugin.ts';
 
 /**
- * Answers the requests that are its own. All others pass without so much as a promise: every query meets every route.
- * Undefined leaves a request to what comes after.
+ * Answers the requests that belong to a route. All others pass without creating a promise, since every query
+ * meets every route. If `answer` resolves to undefined, the request passes on to later plugins.
  */
 export function route(
   isOwn: (arriving: IncomingRequest) => boolean,

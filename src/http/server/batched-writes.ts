@@ -5,8 +5,8 @@ function doAll(): void {
 }
 
 /**
- * Writes at the end of this turn of the event loop, together with what else was answered in it. A write wakes up its
- * reader where that sleeps, which costs as much as a short query; the second of two in a row finds it awake.
+ * Writes at the end of this turn of the event loop, together with the turn's other responses. A write to a
+ * sleeping reader wakes it, which costs as much as a short query; a second write right after finds it awake.
  * Rejects with what `write` throws.
  */
 export function batchWrite(write: () => void): Promise<void> {

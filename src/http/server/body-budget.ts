@@ -1,16 +1,16 @@
-/** A body on its way in, which may be given up in favour of others. */
+/** A body still being received. It may be dropped in favour of others. */
 export interface ArrivingBody {
   giveUp(): void;
 }
 
 /**
- * Bounds what all bodies hold together, from their first byte until their request is answered. Whoever is asked for
- * nothing yet, without credentials even, can send as many as there are connections. Where there is no more room, those
- * go that have been arriving the longest: a body that is sent in one go takes no time to arrive.
+ * Bounds the memory of all request bodies, from their first byte until their request is answered. Clients can
+ * send bodies before they authenticate, one per connection. When space runs out, the bodies that have been
+ * arriving longest are dropped: a body sent in one go takes no time to arrive.
  */
 export class BodyBudget {
   readonly #maxBytes: number;
-  /** The oldest first. Bodies that arrive in one piece are never in it. */
+  /** Oldest first. Bodies that arrive in one chunk are never in it. */
   readonly #arriving = new Map<ArrivingBody, number>();
   #heldBytes = 0;
 
@@ -22,7 +22,7 @@ export class BodyBudget {
     return this.#heldBytes;
   }
 
-  /** Counts a body that is whole. False where there is no room for it: then nothing is counted. */
+  /** Counts a complete body. Returns false, and counts nothing, if there is no room. */
   take(bytes: number): boolean {
     this.#heldBytes += bytes;
     if (this.#makeRoom()) return true;
@@ -30,21 +30,21 @@ export class BodyBudget {
     return false;
   }
 
-  /** Counts more of a body that is still arriving. It may be given up itself, as the oldest. */
+  /** Counts more bytes of a body still arriving. May drop that body itself, as the oldest. */
   grow(body: ArrivingBody, bytes: number): void {
     this.#arriving.set(body, (this.#arriving.get(body) ?? 0) + bytes);
     this.#heldBytes += bytes;
     if (!this.#makeRoom()) this.#giveUp(body);
   }
 
-  /** It has arrived, and is counted on until `release`, or it never will. Returns what it holds. */
+  /** Call when a body has arrived or failed. Returns its size, which stays counted until `release`. */
   arrived(body: ArrivingBody): number {
     const bytes = this.#arriving.get(body) ?? 0;
     this.#arriving.delete(body);
     return bytes;
   }
 
-  /** Counts bytes no more. */
+  /** Stops counting bytes. */
   release(bytes: number): void {
     this.#heldBytes -= bytes;
   }

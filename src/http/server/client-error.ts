@@ -1,17 +1,19 @@
 import { randomUUID } from 'node:crypto';
 import type { Duplex } from 'node:stream';
 
-/** What Node's parser refuses before there is a request: its error code → the answer. */
+/** Responses to what Node's parser refuses before there is a request, by its error code. */
 const ANSWERS: Readonly<Record<string, readonly [string, string]>> = {
-  HPE_HEADER_OVERFLOW: ['431 Request Header Fields Too Large', 'The address and the headers are too large.'],
+  HPE_HEADER_OVERFLOW: ['431 Request Header Fields Too Large', 'The URL and the headers are too large.'],
   ERR_HTTP_REQUEST_TIMEOUT: ['408 Request Timeout', 'The request did not arrive in time.'],
 };
-const OTHERWISE: readonly [string, string] = ['400 Bad Request', 'This is not HTTP.'];
+const OTHERWISE: readonly [string, string] = ['400 Bad Request', 'The request is not valid HTTP.'];
 
-/** How long a client has to read the answer before the connection is gone, whatever it still sends. */
+/**
+ * How long a client may read the response before the connection is destroyed, even if it is still sending.
+ */
 const LINGER_MS = 1_000;
 
-/** Answers a connection that sent no request that could be read, in the shape of all refusals, and closes it. */
+/** Answers a connection whose request could not be parsed, in the format of all refusals, and closes it. */
 export function answerClientError(error: Error & { code?: string }, socket: Duplex): void {
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy();
@@ -31,6 +33,6 @@ export function answerClientError(error: Error & { code?: string }, socket: Dupl
       body,
     ].join('\r\n'),
   );
-  // Ending it closes our half only: one that goes on sending, a byte at a time, would keep the rest for ever.
+  // end() closes only our half: a client that sends a byte at a time could keep the other half open for ever.
   setTimeout(() => socket.destroy(), LINGER_MS).unref();
 }

@@ -5,16 +5,16 @@ import type { BodyBudget } from './body-budget.ts';
 
 export interface ReceivedBody {
   readonly bytes: Buffer<ArrayBuffer> | undefined;
-  /** The body was not taken: the rest of it is not read, and the connection cannot be used again. */
+  /** Set if the body was refused. The rest of it is not read, so the connection cannot be reused. */
   readonly refusal: ApiError | undefined;
-  /** What the body counts for in the budget, for whoever is done with it to release. */
+  /** Bytes counted in the budget. Whoever is done with the body releases them. */
   readonly heldBytes: number;
 }
 
 export interface ReceiveOptions {
-  /** The limit of this body. */
+  /** Limit for this body. */
   readonly maxBytes: number;
-  /** The limit of all bodies together. */
+  /** Limit for all bodies together. */
   readonly budget: BodyBudget;
 }
 
@@ -22,15 +22,15 @@ const FIRST_CAPACITY = 1024;
 const NOTHING = Buffer.alloc(0);
 
 function noRoom(): ApiError {
-  return new ApiError('SERVICE_UNAVAILABLE', 'The service is taking in too much at once. Try again.', {
+  return new ApiError('SERVICE_UNAVAILABLE', 'The service is receiving too much data at once. Try again.', {
     headers: { 'retry-after': '1' },
   });
 }
 
 /**
- * Collects the body of a request up to a limit. A length announced beyond it is refused before a byte is read. What
- * comes in pieces is copied together as it comes: a piece may be one byte, and each would hold a hundred.
- * Rejects where the client goes away before the end.
+ * Collects a request body up to a limit. A larger Content-Length is refused before a byte is read. Chunks are
+ * copied into one buffer as they arrive: a one-byte chunk kept as it is would occupy a hundred. Rejects if
+ * the client disconnects early.
  */
 export function receiveBody(
   request: IncomingMessage,
@@ -90,13 +90,13 @@ export function receiveBody(
         });
     });
     request.on('error', reject);
-    // It closes after its end as well, and an error that nobody sees costs its stack.
+    // 'close' also follows 'end'. An unused error would still cost its stack.
     request.on('close', () => {
       if (ended) return;
       ended = true;
       giveBack();
       if (whole !== undefined) budget.release(whole.length);
-      reject(new Error('the client went away'));
+      reject(new Error('the client disconnected'));
     });
   });
 }

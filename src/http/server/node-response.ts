@@ -5,16 +5,16 @@ import { batchWrite } from './batched-writes.ts';
 import { type StreamSending, sendStream } from './node-stream.ts';
 
 export interface SendOptions {
-  /** The answer to HEAD has no body. */
+  /** A response to HEAD has no body. */
   readonly head: boolean;
-  /** The connection cannot be used again: what was not read of the request would be taken for the next one. */
+  /** The connection cannot be reused: the unread rest of this request would be taken for the next one. */
   readonly close: boolean;
   readonly streams: StreamSending;
-  /** What the answer holds until it is sent. */
+  /** Counts the memory that the response holds until it is sent. */
   readonly hold: Hold;
 }
 
-/** What a client does not read waits in this process: for whoever takes too little of it, it waits no longer. */
+/** Unread output is buffered in this process, so readers that are too slow are cut off. */
 function waitForReader(
   outgoing: ServerResponse,
   { hold, streams: { drainLimitMs: windowMs } }: SendOptions,
@@ -31,7 +31,10 @@ function waitForReader(
   outgoing.once('close', end);
 }
 
-/** Writes a body that the kernel may not take at once, part by part: what is left tells how fast its reader is. */
+/**
+ * Writes a body in parts, since the kernel may not take it at once. The remainder shows how fast its reader
+ * is.
+ */
 function endInParts(outgoing: ServerResponse, body: Buffer, options: SendOptions): void {
   let sent = 0;
   const write = () => {
@@ -51,7 +54,7 @@ function endInParts(outgoing: ServerResponse, body: Buffer, options: SendOptions
   waitForReader(outgoing, options, () => body.length - sent + outgoing.writableLength);
 }
 
-/** Ends an answer, and sees to it that it does not wait for ever where its reader does not take it. */
+/** Ends a response, and limits how long it waits for its reader. */
 function end(
   outgoing: ServerResponse,
   body: string | Buffer,
@@ -78,13 +81,13 @@ function sendPlain(
   const fields = ['content-length', String(length)];
   if (options.close) fields.push('connection', 'close');
   for (const [name, value] of headers) fields.push(name, value);
-  // Names and values in turn: Node writes them as they are, without keeping a table of them first.
+  // Alternating names and values: Node writes such a list as is, without building a table first.
   outgoing.writeHead(status, fields);
-  // As many bytes as characters: all of it is ASCII, which Node writes faster under this name.
+  // Equal byte and character counts mean ASCII, which Node writes faster as latin1.
   end(outgoing, text, length, length === text.length ? 'latin1' : 'utf8', options);
 }
 
-/** Writes a response to the socket, an event stream as it comes. */
+/** Writes a response to the socket. Event streams are written as they arrive. */
 export async function sendResponse(
   response: HttpResponse,
   outgoing: ServerResponse,

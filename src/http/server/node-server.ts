@@ -14,7 +14,7 @@ import { sendResponse } from './node-response.ts';
 import { DRAIN_LIMIT_MS } from './node-stream.ts';
 import { addressOf, badAddress, fieldsOf, namesHost } from './request-head.ts';
 
-/** The fast path, from a socket. */
+/** The fast path as the socket server sees it. */
 export interface SocketFastPath {
   takes: FastPath['takes'];
   answer(plain: PlainArrival, arrival: Arrival): Promise<HttpResponse>;
@@ -23,14 +23,17 @@ export interface SocketFastPath {
 export interface NodeServerOptions {
   readonly handle: (request: globalThis.Request, arrival: Arrival) => Promise<Response>;
   readonly fastPath?: SocketFastPath;
-  /** Counts what answers hold until they are read. */
+  /** Counts the memory that responses hold until they are read. */
   readonly pending: PendingResponses;
   readonly maxBodyBytes: number;
-  /** What all bodies may hold together that are not answered yet. */
+  /** Limit for the bodies of all unanswered requests together. */
   readonly maxBufferedBodyBytes: number;
-  /** Headers and body of a request must be in by then. */
+  /** Time limit for receiving the headers and body of a request. */
   readonly timeoutMs?: number;
-  /** A client that reads nothing of its answer for so long is cut off, as is an event stream's reader that lags behind. */
+  /**
+   * A client that reads nothing of its response for this long is cut off, as is a lagging event stream
+   * reader.
+   */
   readonly drainLimitMs?: number;
   readonly log: Logger;
   /** Called for each event stream whose reader was too slow. */
@@ -41,15 +44,15 @@ const REQUEST_TIMEOUT_MS = 10_000;
 const TIMEOUT_CHECK_INTERVAL_MS = 500;
 const MAX_HEADER_BYTES = 16_384;
 const KEEP_ALIVE_TIMEOUT_MS = 65_000;
-/** Made once: as the default, an exception with its stack would be made for each request. */
-const CLIENT_GONE = new DOMException('The client has gone.', 'AbortError');
+/** Created once: the default abort reason would be a new exception, with its stack, for each request. */
+const CLIENT_GONE = new DOMException('The client disconnected.', 'AbortError');
 const NO_BODY = new Uint8Array();
 const NOTHING_RECEIVED: ReceivedBody = { bytes: undefined, refusal: undefined, heldBytes: 0 };
 
-/** Whether the answer may be a stream, which ends when its client goes away. */
+/** Whether the response may be a stream, which ends when its client disconnects. */
 const mayStream = (accept: string | undefined) => negotiate(accept ?? null) === 'text/event-stream';
 
-/** Aborted when the connection of an answer is closed before its end. */
+/** Aborted when the connection closes before the response has ended. */
 function goneWith(outgoing: ServerResponse): AbortSignal {
   const gone = new AbortController();
   outgoing.on('close', () => gone.abort(CLIENT_GONE));
@@ -57,8 +60,8 @@ function goneWith(outgoing: ServerResponse): AbortSignal {
 }
 
 /**
- * Node's HTTP server in front of the service. It takes a request in whole, within its limits of size and time, before
- * anything else sees it, and writes the response.
+ * Node's HTTP server in front of the service. It buffers the whole request, within limits of size and time,
+ * before anything else sees it, and writes the response.
  */
 export function createNodeServer({
   handle,
@@ -87,8 +90,8 @@ export function createNodeServer({
     try {
       const { socket } = incoming;
       const peerAddress = socket.remoteAddress;
-      // It was too late and has been answered so: what the client was told has failed must not happen after all. And a
-      // client that has left has no address that its limits could go by.
+      // The request may have timed out: the client was told that it failed, so it must not run. Or the client
+      // has disconnected, and its limits need an address.
       if (!socket.writable || peerAddress === undefined) return void outgoing.destroy();
       const streams = { drainLimitMs, onCutOff };
       const close = refusal !== undefined || malformed !== undefined;
@@ -100,7 +103,7 @@ export function createNodeServer({
         return sendResponse(await fastPath.answer(plain, arrival), outgoing, sending);
       }
       const request = new Request(address ?? 'http://localhost/', {
-        // What is refused for its form is refused alike, preflights too.
+        // Malformed requests are all refused the same way, preflights included.
         method: malformed === undefined ? method : 'GET',
         headers: headers as Record<string, string>,
         signal: goneWith(outgoing),
@@ -139,12 +142,12 @@ export function createNodeServer({
       requestTimeout: timeoutMs,
       headersTimeout: timeoutMs,
       keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
-      // Refused like everything else, with an error and a request id.
+      // Our own code refuses these, with an error and a request id.
       requireHostHeader: false,
     },
     take,
   );
-  // An expectation that is not known may be ignored (RFC 9110 section 10.1.1).
+  // Unknown expectations may be ignored (RFC 9110 section 10.1.1).
   server.on('checkExpectation', take);
   server.on('clientError', answerClientError);
   return server;

@@ -1,18 +1,21 @@
 import type { ServerResponse } from 'node:http';
 import { type Hold, UNCOUNTED_BYTES } from '../../request/pending-responses.ts';
 
-/** So much may wait for a reader in this process. */
+/** How much may be buffered for a reader in this process. */
 export const MAX_BUFFERED_BYTES = 1024 * 1024;
-/** A reader with that much waiting must have taken it all by then. */
+/** A reader with that much buffered must have drained it all within this time. */
 export const DRAIN_LIMIT_MS = 10_000;
 
 export interface StreamSending {
   readonly drainLimitMs: number;
-  /** Called where the reader was too slow. */
+  /** Called if the reader was too slow. */
   readonly onCutOff: () => void;
 }
 
-/** Counts what waits for a stream's reader, and has the reader cut off where others need the room. Returns what counts anew. */
+/**
+ * Counts what is buffered for a stream's reader, and cuts the reader off if others need the room. Returns a
+ * function that recounts.
+ */
 function countWaiting(outgoing: ServerResponse, hold: Hold, cutOff: () => void): () => void {
   let end: (() => void) | undefined;
   const done = () => {
@@ -38,7 +41,7 @@ function countWaiting(outgoing: ServerResponse, hold: Hold, cutOff: () => void):
   };
 }
 
-/** Resolves with false where the reader has not caught up in time. */
+/** Resolves to false if the reader has not caught up in time. */
 function drained(outgoing: ServerResponse, limitMs: number): Promise<boolean> {
   return new Promise((resolve) => {
     const settle = (caughtUp: boolean) => {
@@ -55,8 +58,8 @@ function drained(outgoing: ServerResponse, limitMs: number): Promise<boolean> {
 }
 
 /**
- * Writes a stream. What the reader does not take waits here up to a bound; past it nothing more is asked for, and a
- * reader that does not catch up in time is cut off. An event stream's reader comes back with its last id.
+ * Writes a stream. Unread output is buffered up to a bound. Beyond it nothing more is pulled, and a reader
+ * that does not catch up in time is cut off. An event stream client reconnects with its last id.
  */
 export async function sendStream(
   stream: ReadableStream<Uint8Array>,

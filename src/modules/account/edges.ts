@@ -31,7 +31,7 @@ const GRANTS = statement<OAuthGrantRow>(
 /** The viewer's own id, where it is the viewer's list that is asked for. Throws FORBIDDEN. */
 function own(user: { readonly id: string }, context: Context): string {
   if (principalOf(context).userId === user.id) return user.id;
-  throw forbidden('An account is its owner’s own business.');
+  throw forbidden('Only the owner may see this part of an account.');
 }
 
 /** The viewer may stand at many places of a result: its list is read once for all of them. */

@@ -1,4 +1,5 @@
 import { PASSWORD } from '../../auth/account/limits.ts';
+import { SCOPES, type Scope, scopesOfRole } from '../../auth/scopes.ts';
 import { builder } from '../../graphql/builder.ts';
 import { principalOf, unitOfWorkOf } from '../../graphql/context.ts';
 import { lengthOf, parseId } from '../../graphql/input.ts';
@@ -20,6 +21,10 @@ const CreatedApiKey = builder
     }),
   });
 
+const members = scopesOfRole('member');
+const named = (scopes: readonly Scope[]) => scopes.map((scope) => `\`${scope}\``).join(', ');
+const SCOPE_NAMES = `${named(members)} and, for admins, ${named(SCOPES.filter((scope) => !members.includes(scope)))}`;
+
 builder.mutationFields((t) => ({
   createApiKey: t.field({
     session: true,
@@ -31,8 +36,7 @@ builder.mutationFields((t) => ({
       name: t.arg.string({ required: true, description: `What the key is for, ${lengthOf(KEY_NAME)}.` }),
       scopes: t.arg.stringList({
         required: true,
-        description:
-          'The key’s scopes: `posts:read`, `posts:write`, `comments:write`, `users:read` and, for admins, `users:email`. FORBIDDEN if the account cannot hold one of them.',
+        description: `The key’s scopes: ${SCOPE_NAMES}. FORBIDDEN if the account cannot hold one of them.`,
       }),
       expiresAt: t.arg({
         type: 'DateTime',

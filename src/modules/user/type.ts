@@ -47,7 +47,7 @@ export const User = builder.loadableObject('User', {
         'The e-mail address, unique ignoring case. Visible on your own account and with the scope `users:email`; otherwise FORBIDDEN.',
       resolve: (user, _args, context) => {
         if (mayReadEmail(context, user)) return user.email;
-        throw forbidden('This is the e-mail address of another account: it needs the scope "users:email".');
+        throw forbidden('The e-mail address of another account requires the scope "users:email".');
       },
     }),
     createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When the account was created.' }),

@@ -2,15 +2,15 @@ import { createHmac } from 'node:crypto';
 import { print } from 'graphql';
 import type { PreparedOperation } from '../prepared-operation.ts';
 
-/** The document without what means nothing: white space, commas, comments. */
+/** The document without insignificant white space, commas and comments. */
 function normalised({ document }: PreparedOperation): string {
   document.normalised ??= print(document.node);
   return document.normalised;
 }
 
 /**
- * JSON with the members of objects in one order, whatever order the client wrote them in. Without recursion: variables
- * come unchecked, and may be nested deeper than the stack.
+ * JSON with the members of objects in canonical order. Not recursive: variables are not validated yet, and
+ * may be nested deeper than the stack allows.
  */
 function canonicalJson(root: unknown): string {
   let text = '';
@@ -33,7 +33,7 @@ function canonicalJson(root: unknown): string {
           .map(([name, member]): [string, unknown] => [`${JSON.stringify(name)}:`, member]);
     text += isArray ? '[' : '{';
     pending.push(isArray ? ']' : '}');
-    // Last in, first out: the last member goes on first.
+    // On a stack the last member is pushed first.
     members.reverse().forEach(([prefix, member], index) => {
       const isFirst = index === members.length - 1;
       pending.push({ value: member }, isFirst ? prefix : `,${prefix}`);
@@ -43,8 +43,8 @@ function canonicalJson(root: unknown): string {
 }
 
 /**
- * What makes two requests the same mutation: document, operation and variables (contract section 6). Keyed by the
- * idempotency key, since variables may hold a password, which a plain digest would let a reader of the table guess.
+ * Identifies a mutation by document, operation and variables (contract section 6). Keyed by the idempotency
+ * key: variables may contain a password, which a plain digest would let a reader of the table guess.
  */
 export function fingerprint(key: string, operation: PreparedOperation, variables: unknown): Buffer {
   const text = canonicalJson([normalised(operation), operation.name ?? null, variables ?? {}]);

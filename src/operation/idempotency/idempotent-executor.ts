@@ -43,12 +43,15 @@ export interface IdempotencyOptions {
 }
 
 const NOTHING_SHOWN: Disclosure = { sessionId: null, scopes: [] };
-/** A duplicate waits for the first so long (contract section 6). */
+/** How long a duplicate waits for the first request (contract section 6). */
 const WAIT_LIMIT_MS = 5_000;
-/** How often one waiter an instance asks whether another instance has finished. It holds no connection in between. */
+/**
+ * How often one waiter per instance checks whether another instance has finished. It holds no connection in
+ * between.
+ */
 const POLL_MS = 50;
 
-/** A mutation with a key, and what makes two of them the same. */
+/** A mutation with a key, and what identifies it. */
 interface KeyedMutation {
   readonly args: OperationArgs;
   readonly owner: KeyOwner;
@@ -57,17 +60,17 @@ interface KeyedMutation {
 }
 
 interface Attempt {
-  /** Undefined where the mutation did not run. */
+  /** Undefined if the mutation did not run. */
   readonly outcome: Single | undefined;
-  /** What is committed under the key now, as far as is known. */
+  /** What is now committed under the key, as far as known. */
   readonly stored: StoredResponse | undefined;
 }
 
 /**
- * Mutations with an Idempotency-Key: the key, the writes and the response commit together, so that whatever dies
- * whenever, a retry finds all of them or none. Where there is no data nothing was written, and the response is stored
- * by itself: until then it is as if the mutation had never run, and it may run again. Duplicates in this process wait for the first without a connection;
- * between processes an advisory lock decides, taken before anything is written.
+ * Mutations with an Idempotency-Key. The key, the writes and the response commit together, so that a retry
+ * after any crash finds all of them or none. Without data nothing was written, and the response is stored on
+ * its own; until then the mutation counts as not run and may run again. Duplicates within a process wait for
+ * the first without a connection. Across processes an advisory lock decides, taken before any write.
  */
 export function createIdempotentExecutor({
   executor,
@@ -78,10 +81,13 @@ export function createIdempotentExecutor({
   maxResponseBytes,
   replayCheck,
 }: IdempotencyOptions): (args: OperationArgs) => Promise<Single> {
-  /** The mutations that run in this process, by key: what each has stored once it is done. */
+  /** The mutations running in this process, by key. Each resolves to what it stored. */
   const running = new Map<string, Promise<StoredResponse | undefined>>();
 
-  /** The stored response. Throws IDEMPOTENCY_KEY_REUSED, and FORBIDDEN where it is not for this caller. */
+  /**
+   * Replays the stored response. Throws IDEMPOTENCY_KEY_REUSED, and FORBIDDEN if this caller may not receive
+   * it.
+   */
   function replay(stored: StoredResponse, { print, args, asked }: KeyedMutation): Rendered {
     const { caller, state } = args.contextValue;
     if (!stored.fingerprint.equals(print))
@@ -100,12 +106,14 @@ export function createIdempotentExecutor({
   function inProgress(): ApiError {
     return new ApiError(
       'IDEMPOTENCY_IN_PROGRESS',
-      'The first request with this Idempotency-Key still runs. Try again.',
+      'The first request with this Idempotency-Key is still running. Try again.',
       { headers: { 'retry-after': '1' } },
     );
   }
 
-  /** One try: the mutation with its response, or the response that was there, or nothing where the key is taken. */
+  /**
+   * One attempt: the mutation with its response, the response stored before, or neither if the key is locked.
+   */
   async function attempt({ args, owner, print, asked }: KeyedMutation): Promise<Attempt> {
     const { contextValue: context } = args;
     let found: StoredResponse | undefined;
@@ -122,7 +130,7 @@ export function createIdempotentExecutor({
       {
         async before(work) {
           if (!(await tryLockKey(work, owner))) return false;
-          // Whoever had the key until now may have stored a response.
+          // The previous holder of the key may have stored a response.
           found = await findResponse(work, owner, retentionMs, maxResponseBytes);
           return found === undefined;
         },
@@ -132,21 +140,21 @@ export function createIdempotentExecutor({
           return made.outcome;
         },
         async undone(executed) {
-          // Without an entry for data nothing was executed: variables that don't fit are refused before that.
+          // Without a `data` entry nothing was executed: for example, the variables are invalid.
           if (executed.kind === 'refused') return executed;
           made = make(executed, NOTHING_SHOWN);
-          // The lock ended with the transaction. Where somebody was faster, the key is theirs.
+          // The lock ended with the transaction. Another request may have taken the key since.
           return (await storeResponseAlone(database, owner, made.response, retentionMs))
             ? made.outcome
             : undefined;
         },
       },
     );
-    // Any other result is of a failure, also of one to commit: nothing is stored then.
+    // Any other outcome is a failure, possibly of the commit: nothing is stored.
     return { outcome, stored: outcome !== undefined && outcome === made?.outcome ? made.response : found };
   }
 
-  /** Runs the mutation once the key is free everywhere, at most until the deadline. */
+  /** Runs the mutation once no other instance holds the key, at most until the deadline. */
   async function runFirst(keyed: KeyedMutation, deadlineMs: number): Promise<Attempt> {
     for (;;) {
       const tried = await attempt(keyed);
@@ -156,7 +164,7 @@ export function createIdempotentExecutor({
     }
   }
 
-  /** Waits for the mutation that runs here under the key. False where that took too long. */
+  /** Waits for the mutation that is running here under the key. False on timeout. */
   async function waitFor(first: Promise<unknown>, deadlineMs: number): Promise<boolean> {
     const limit = new AbortController();
     const late = delay(Math.max(0, deadlineMs - performance.now()), false, { signal: limit.signal }).catch(
@@ -199,7 +207,7 @@ export function createIdempotentExecutor({
     if (header === null || operation.kind !== 'mutation') return executor.run(args);
     try {
       const key = parseIdempotencyKey(header);
-      // Keys belong to accounts; without one there is nothing that a mutation can do.
+      // Keys belong to accounts, and without an account a mutation can do nothing.
       if (!isAuthenticated(caller)) return await executor.run(args);
       const variables = args.variableValues ?? {};
       return await runKeyed({

@@ -2,7 +2,7 @@ import { ApiError } from '../../graphql/errors.ts';
 
 const MAX_LENGTH = 255;
 const PRINTABLE = /^[\x20-\x7e]+$/;
-/** RFC 8941 section 3.3.3: within quotes, only a quote and a backslash are escaped. */
+/** RFC 8941 section 3.3.3: in a quoted string only quotes and backslashes are escaped. */
 const QUOTED = /^"((?:[^"\\]|\\["\\])*)"$/;
 
 function malformed(): ApiError {
@@ -12,7 +12,10 @@ function malformed(): ApiError {
   );
 }
 
-/** The key that the header names, bare or quoted alike. Throws BAD_REQUEST where it is neither (contract section 6). */
+/**
+ * The key in the header; bare and quoted forms are equal. Throws BAD_REQUEST if it is neither (contract
+ * section 6).
+ */
 export function parseIdempotencyKey(header: string): string {
   const text = header.trim();
   const quoted = text.startsWith('"') ? QUOTED.exec(text)?.[1] : text;

@@ -4,11 +4,11 @@ import { guardsOf, requireGuards, requireScope } from '../../graphql/scope-plugi
 import type { RequestedFields, RequestedOperation, SchemaField } from '../requested-fields.ts';
 import type { Disclosure } from './store.ts';
 
-/** Decides who may be given a stored response (contract section 6). */
+/** Decides who may receive a stored response (contract section 6). */
 export interface ReplayCheck {
-  /** What is to be kept with a response that has data. */
+  /** What to store with a response that has data. */
   disclosureOf(asked: RequestedOperation, caller: Caller, notedScopes: ReadonlySet<string>): Disclosure;
-  /** Throws FORBIDDEN where executing the operation would refuse the caller, whatever rows it met. */
+  /** Throws FORBIDDEN if executing the operation would refuse the caller, whatever the rows. */
   require(asked: RequestedOperation, caller: Caller, disclosure: Disclosure): void;
 }
 
@@ -20,9 +20,9 @@ function isGuarded(field: SchemaField): boolean {
 }
 
 /**
- * What an execution would check of the caller is read off the schema, for every field that the operation asks for:
- * also for those behind a field that failed the first time. What depends on rows is not looked at again: the account
- * is the same, and so its own rows are the same; the scopes that showed it rows of others are stored with the response.
+ * Reads from the schema what an execution would check of the caller, for every selected field, including
+ * those behind a field that failed the first time. Checks that depend on rows are not repeated: the account
+ * is the same, and so are its own rows; the scopes that revealed rows of others are stored with the response.
  */
 export function createReplayCheck(requestedFields: RequestedFields): ReplayCheck {
   const asksForSecret = (asked: RequestedOperation) => requestedFields(asked, isSecret).length > 0;
@@ -30,7 +30,7 @@ export function createReplayCheck(requestedFields: RequestedFields): ReplayCheck
     disclosureOf(asked, caller, notedScopes) {
       const scopes = [...notedScopes];
       if (!asksForSecret(asked)) return { sessionId: null, scopes };
-      // The secret of any caller but a session is given to nobody again.
+      // A secret requested without a session is never replayed.
       const sessionId = caller.kind === 'session' ? (caller.credentialId ?? null) : null;
       return { sessionId, scopes: sessionId === null ? null : scopes };
     },
@@ -41,13 +41,15 @@ export function createReplayCheck(requestedFields: RequestedFields): ReplayCheck
         if (scopeForOthers !== undefined && (scopes?.includes(scopeForOthers) ?? true))
           requireScope(caller, scopeForOthers);
       }
-      // Null is what an earlier version of the service has stored: the worst is taken for true.
+      // Null comes from an earlier version of the service: assume the worst.
       const isSomebodyElses =
         scopes === null
           ? asksForSecret(asked)
           : sessionId !== null && (caller.kind !== 'session' || caller.credentialId !== sessionId);
       if (isSomebodyElses)
-        throw forbidden('The answer holds a secret that is shown once, to the session that asked for it.');
+        throw forbidden(
+          'The response contains a secret that is shown only once, to the session that requested it.',
+        );
     },
   };
 }

@@ -1,17 +1,19 @@
 import { answerTooLarge } from '../../graphql/errors.ts';
+import { OVERHEAD_BYTES } from '../../platform/aes-gcm.ts';
 import { DatabaseError } from '../../platform/db/errors.ts';
+import { inBatches } from '../../platform/db/in-batches.ts';
 import { type Queryable, statement } from '../../platform/db/statement.ts';
-import { hashKey, type KeyOwner, SEAL_BYTES, seal, unseal } from './seal.ts';
+import { hashKey, type KeyOwner, seal, unseal } from './seal.ts';
 
-/** What decides who may be given a response again, besides what its mutation asks for. */
+/** Decides who may receive a stored response, besides what its mutation selects. */
 export interface Disclosure {
-  /** The session that alone may be given it, since it holds a secret that is shown once. */
+  /** The only session that may receive it, if it contains a secret that is shown once. */
   readonly sessionId: string | null;
-  /** The scopes that it shows rows of other accounts by; null where that is not known. */
+  /** The scopes that revealed rows of other accounts in it; null if unknown. */
   readonly scopes: readonly string[] | null;
 }
 
-/** The first response under a key, and of which mutation it is. */
+/** The first response under a key, with the fingerprint of its mutation. */
 export interface StoredResponse extends Disclosure {
   readonly fingerprint: Buffer;
   readonly status: number;
@@ -21,12 +23,12 @@ export interface StoredResponse extends Disclosure {
 interface Row extends Disclosure {
   readonly fingerprint: Buffer;
   readonly status: number;
-  /** Null where it is larger than may be. */
+  /** Null if larger than allowed. */
   readonly body: Buffer | null;
   readonly size: number;
 }
 
-/** So many milliseconds ago, by the database's clock, which dates the rows. */
+/** SQL for `ms` milliseconds ago, by the database's clock, which dates the rows. */
 const ago = (ms: string) => `now() - ${ms}::float8 * interval '1 millisecond'`;
 
 const FIND = statement<Row>(
@@ -38,7 +40,7 @@ const FIND = statement<Row>(
 
 const INSERT = `INSERT INTO idempotency_keys AS kept (user_id, key_hash, fingerprint, status, body, session_id, scopes)`;
 const VALUES = '$1::uuid, $2::bytea, $3::bytea, $4::smallint, $5::bytea, $6::uuid, $7::text[]';
-/** A response past its time may still be there: it gives way. One within its time never does. */
+/** A response past its retention may still be stored and is replaced. One within it never is. */
 const OR_REPLACE = `ON CONFLICT (user_id, key_hash) DO UPDATE
   SET fingerprint = excluded.fingerprint, status = excluded.status, body = excluded.body,
     session_id = excluded.session_id, scopes = excluded.scopes, created_at = excluded.created_at
@@ -49,14 +51,16 @@ const STORE = statement<{ status: number }>(
   `${INSERT} VALUES (${VALUES}) ${OR_REPLACE}`,
 );
 
-/** The same with nothing else to commit: the lock is taken in passing, and nothing is stored where another has it. */
+/**
+ * The same with nothing else to commit: it takes the lock itself, and stores nothing if the lock is taken.
+ */
 const STORE_ALONE = statement<{ status: number }>(
   'idempotency_store_alone',
   `WITH key AS MATERIALIZED (SELECT pg_try_advisory_xact_lock(hashtextextended($9, 20261121)) AS locked)
    ${INSERT} SELECT ${VALUES} FROM key WHERE locked ${OR_REPLACE}`,
 );
 
-/** Taken before anything is written: a transaction that only waits or holds this keeps no events back. */
+/** Taken before any write: a transaction that only waits for or holds this lock does not delay events. */
 const TRY_LOCK = statement<{ locked: boolean }>(
   'idempotency_lock',
   'SELECT pg_try_advisory_xact_lock(hashtextextended($1, 20261121)) AS locked',
@@ -72,8 +76,8 @@ const PRUNE = statement<{ dropped: number }>(
 const BATCH = 500;
 
 /**
- * The response stored within the retention; undefined where there is none. One indexed read. Throws COMPLEXITY_LIMIT where it
- * is larger than `maxBytes`, since that was more: it stays stored.
+ * The response stored within the retention, if any. One indexed read. Throws COMPLEXITY_LIMIT if it is larger
+ * than `maxBytes`, which was higher when it was stored; it stays stored.
  */
 export async function findResponse(
   db: Queryable,
@@ -81,11 +85,11 @@ export async function findResponse(
   retentionMs: number,
   maxBytes: number,
 ): Promise<StoredResponse | undefined> {
-  const values = [owner.userId, hashKey(owner), retentionMs, maxBytes + SEAL_BYTES];
+  const values = [owner.userId, hashKey(owner), retentionMs, maxBytes + OVERHEAD_BYTES];
   const [row] = await db.query(FIND, values);
   if (row === undefined) return undefined;
   const { body, size, ...rest } = row;
-  if (body === null) throw answerTooLarge(size - SEAL_BYTES, maxBytes);
+  if (body === null) throw answerTooLarge(size - OVERHEAD_BYTES, maxBytes);
   return { ...rest, body: unseal(owner, body) };
 }
 
@@ -98,8 +102,8 @@ const valuesOf = (
 const lockName = ({ userId, key }: KeyOwner) => `${userId}/${key}`;
 
 /**
- * Stores the response in the transaction of the mutation. Throws DatabaseError, also where there is one already:
- * the lock keeps that from happening, and the primary key does where two versions of the service lock differently.
+ * Stores the response in the transaction of the mutation. Throws DatabaseError, also if a response is stored
+ * already. The lock prevents that, and the primary key does if two versions of the service lock differently.
  */
 export async function storeResponse(
   db: Queryable,
@@ -108,12 +112,12 @@ export async function storeResponse(
   retentionMs: number,
 ): Promise<void> {
   const stored = await db.query(STORE, valuesOf(owner, response, retentionMs));
-  if (stored.length === 0) throw new DatabaseError('conflict', new Error('the key has a response already'));
+  if (stored.length === 0) throw new DatabaseError('conflict', new Error('the key already has a response'));
 }
 
 /**
- * Stores the response to a mutation that is undone, in a statement of its own. False where another one has the key by
- * now, or a response already: then it is the other that counts, and this one never happened.
+ * Stores the response of a rolled-back mutation in a statement of its own. False if another request holds the
+ * key or has stored a response: that one counts, and this one never happened.
  */
 export async function storeResponseAlone(
   db: Queryable,
@@ -125,19 +129,16 @@ export async function storeResponseAlone(
   return stored.length > 0;
 }
 
-/** Takes the key for this transaction; false where another one, anywhere, has it. */
+/** Locks the key for this transaction; false if another transaction on any instance holds it. */
 export async function tryLockKey(db: Queryable, owner: KeyOwner): Promise<boolean> {
   const [row] = await db.query(TRY_LOCK, [lockName(owner)]);
   return row?.locked ?? false;
 }
 
-/** Drops the responses older than the retention, batch by batch. Returns how many. */
+/** Drops the responses past the retention in batches. Returns how many. */
 export async function pruneResponses(db: Queryable, retentionMs: number): Promise<number> {
-  let total = 0;
-  for (;;) {
+  return inBatches(BATCH, async () => {
     const [row] = await db.query(PRUNE, [retentionMs, BATCH]);
-    const dropped = row?.dropped ?? 0;
-    total += dropped;
-    if (dropped < BATCH) return total;
-  }
+    return row?.dropped ?? 0;
+  });
 }

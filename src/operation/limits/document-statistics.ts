@@ -14,16 +14,18 @@ import {
 import { countOverlaps, type Overlaps } from './overlaps.ts';
 import { SIZE_ARGUMENTS } from './strip-skipped.ts';
 
-/** Arguments whose variables decide what an operation costs: the sizes of lists, and what `@skip`s. */
+/** Arguments whose variables affect the cost: list sizes, and the `if` of `@skip` and `@include`. */
 const SIZING_ARGUMENTS = new Set([...SIZE_ARGUMENTS, 'if']);
 
-/** What is worth knowing of a document once, whichever of its operations runs. */
+/** Figures of a document that apply to all of its operations. */
 export interface DocumentStatistics extends Overlaps {
   readonly sizingVariables: readonly string[];
   readonly introspectionTooDeep: boolean;
 }
 
-/** graphql-js' own rule, on the fields it looks at and no others: a validation of the whole takes several times as long. */
+/**
+ * Runs graphql-js' own rule on the introspection fields only: a full validation takes several times as long.
+ */
 function goesTooDeep(schema: GraphQLSchema, document: DocumentNode, roots: readonly FieldNode[]): boolean {
   if (roots.length === 0) return false;
   let tooDeep = false;
@@ -36,7 +38,7 @@ function goesTooDeep(schema: GraphQLSchema, document: DocumentNode, roots: reado
   return tooDeep;
 }
 
-/** Looks a document over in one pass. graphql-js' own visitor takes several times as long. */
+/** Surveys a document in one pass. graphql-js' own visitor takes several times as long. */
 export function surveyDocument(
   schema: GraphQLSchema,
   document: DocumentNode,

@@ -1,13 +1,13 @@
 import type { Outline, Spread } from './selections.ts';
 
 export interface SpreadOut {
-  /** The spread with which a fragment comes back to itself (GraphQL section 5.5.2.2). */
+  /** The spread that closes a fragment cycle (GraphQL section 5.5.2.2). */
   readonly circle: Spread | undefined;
-  /** The depth of the one operation, with its fragments; 0 where there are several. */
+  /** Depth of the only operation, fragments included; 0 if there are several. */
   readonly depth: number;
 }
 
-/** Follows the fragments of a document through what they spread, each once. */
+/** Follows the fragment spreads of a document, visiting each fragment once. */
 export function spreadOut(outlines: readonly Outline[]): SpreadOut {
   const fragments = new Map(outlines.map((outline) => [outline.fragment, outline]));
   const depths = new Map<Outline, number | 'open'>();

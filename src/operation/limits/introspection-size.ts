@@ -23,11 +23,14 @@ import { collectFields } from '../../graphql/look-ahead/collect.ts';
 const META_FIELDS = new Map<string, GraphQLField<unknown, unknown>>(
   [SchemaMetaFieldDef, TypeMetaFieldDef].map((field) => [field.name, field]),
 );
-/** Brackets, or quotes around a name, its colon and its comma. */
+/** Bytes of a pair of brackets, and of the quotes, colon and comma of a member name. */
 const BRACKETS = 2;
 const NAME = 4;
 
-/** Adds up what introspection answers with, each selection on each element of the schema once, however often it is asked. */
+/**
+ * Adds up the size of an introspection response. Each selection on each schema element is computed once,
+ * however often it is queried.
+ */
 class IntrospectionSum {
   readonly #args: ExecutionArgs;
   readonly #fragments: Readonly<Record<string, FragmentDefinitionNode>>;
@@ -47,7 +50,7 @@ class IntrospectionSum {
     this.#variableValues = given.coerced ?? {};
   }
 
-  /** The fields that selections ask of a type, by name in the answer. */
+  /** The fields selected on a type, by response name. */
   fields(type: GraphQLObjectType, sets: readonly SelectionSetNode[]): Map<string, FieldNode[]> {
     return collectFields({ fragments: this.#fragments, variableValues: this.#variableValues }, type, sets);
   }
@@ -59,7 +62,8 @@ class IntrospectionSum {
     try {
       args = getArgumentValues(field, node, this.#variableValues);
     } catch {
-      // Such as null for an argument whose variable has a default: an execution says so, of this field alone.
+      // For example null for an argument whose variable has a default: execution reports it for this field
+      // alone.
       return 'null'.length;
     }
     const info = { schema: this.#args.schema } as GraphQLResolveInfo;
@@ -88,7 +92,7 @@ class IntrospectionSum {
     this.#known.set(key, known);
     let bytes = known.get(source);
     if (bytes !== undefined) return bytes;
-    // Each name has a comma but one.
+    // One comma fewer than members.
     bytes = BRACKETS - 1;
     for (const [name, selected] of this.fields(type, sets)) {
       const field = type.getFields()[selected[0]?.name.value ?? ''];
@@ -107,9 +111,9 @@ class IntrospectionSum {
 }
 
 /**
- * The bytes of what `__schema` and `__type` answer with. They are run by graphql-js in one go that nothing can stop, so
- * it is known before: each selection is added up once for each element of the schema, which lists in lists and aliases
- * cannot multiply.
+ * The size in bytes of the response to `__schema` and `__type`. graphql-js builds it in one uninterruptible
+ * run, so the size is computed first. Each selection is computed once per schema element, so nested lists and
+ * aliases cannot multiply the work.
  */
 export function introspectionSize(args: ExecutionArgs, operation: OperationDefinitionNode): number {
   const query = args.schema.getQueryType();

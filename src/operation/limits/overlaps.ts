@@ -1,19 +1,21 @@
 import { type DocumentNode, type FragmentDefinitionNode, Kind, type SelectionSetNode } from 'graphql';
 
-/** How much work merging the fields of a document is. */
+/** The cost of merging a document's fields. */
 export interface Overlaps {
-  /** Its fields, each as often as fragments bring it in. Counting ends a little beyond the ceiling. */
+  /** Fields with fragments expanded. Counting stops shortly after the limit. */
   readonly fields: number;
-  /** Pairs of fields with one response name, and of fragments, in one selection: validation compares each. */
+  /**
+   * Pairs within one selection that validation compares: fields with the same response name, and fragments.
+   */
   readonly overlaps: number;
 }
 
 const pairsOf = (count: number) => (count * (count - 1)) / 2;
 
 /**
- * Counts what validation's rule on overlapping fields (GraphQL section 5.3.2) would compare. Its effort grows with the
- * square of the repetitions: a text of a thousand tokens could hold it up for longer than a large query runs.
- * The fragments form no circle.
+ * Counts the comparisons of validation's rule on overlapping fields (GraphQL section 5.3.2). They grow with
+ * the square of the repetitions: validating a text of a thousand tokens could take longer than running a
+ * large query. The fragments must not form a cycle.
  */
 export function countOverlaps(
   { definitions }: DocumentNode,
@@ -23,7 +25,7 @@ export function countOverlaps(
   let fields = 0;
   let overlaps = 0;
 
-  /** Selections that end up in one place of the response. */
+  /** Merges the selections of one place in the response. */
   function merge(sets: readonly SelectionSetNode[]): void {
     const found = new Map<string, { count: number; sets: SelectionSetNode[] }>();
     const spreads = new Set<string>();

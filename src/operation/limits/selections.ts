@@ -1,40 +1,43 @@
-/** A fragment that a definition spreads. */
+/** A fragment spread in a definition. */
 export interface Spread {
   readonly name: string;
-  /** Where in the text its dots are. */
+  /** Offset of its dots in the text. */
   readonly at: number;
-  /** How many fields of its definition it stands in; none that counts inside introspection. */
+  /**
+   * Number of enclosing fields in its definition; `-Infinity` inside introspection, which does not count as
+   * depth.
+   */
   readonly depth: number;
 }
 
-/** An operation or a fragment, as far as its text shows it. */
+/** What the text shows of an operation or a fragment. */
 export interface Outline {
   /** The fragment's name; undefined for an operation. */
   readonly fragment: string | undefined;
-  /** The depth of its own fields. */
+  /** Depth of its own fields, without fragment spreads. */
   depth: number;
   readonly spreads: Spread[];
 }
 
 interface Selection {
-  /** Response names and, with dots in front, spreads, each with its number. */
+  /** Response names and, prefixed with dots, fragment spreads, each with its count. */
   readonly names: Map<string, number>;
   readonly depth: number;
   spreads: number;
   lastField: string;
 }
 
-/** Follows the selections of a text by its names and braces: what repeats in each, how deep they go, what they spread. */
+/** Tracks the selections of a text by its names and braces: repetitions, depth and fragment spreads. */
 export class Selections {
   overlaps = 0;
   readonly outlines: Outline[] = [];
   readonly #open: Selection[] = [];
-  /** The names in front of a definition's first brace. */
+  /** Names before the first brace of a definition. */
   #head: string[] = [];
-  /** What the next name is: that of a field unless something stands before it. */
+  /** What the next name is: a field, unless something precedes it. */
   #next: 'field' | 'spread' | 'type' | 'other' = 'field';
   #dots = 0;
-  /** Whether the next brace continues the selection that is open, being that of an inline fragment. */
+  /** Whether the next brace belongs to an inline fragment and so continues the open selection. */
   #inline = false;
 
   name(name: string): void {
@@ -77,7 +80,7 @@ export class Selections {
     this.#inline = true;
   }
 
-  /** An alias was a response name already, and a directive's name is none. */
+  /** The next name is not a response name: it follows an alias, which already counted, or is a directive. */
   aliasOrDirective(): void {
     this.#next = 'other';
   }
@@ -87,7 +90,7 @@ export class Selections {
     if (around !== undefined && this.#inline) this.#open.push(around);
     else {
       if (around === undefined) this.#define();
-      // Under __schema and __type depth does not count (contract section 5).
+      // Depth does not count under __schema and __type (contract section 5).
       const depth = around?.lastField.startsWith('__') ? Number.NEGATIVE_INFINITY : (around?.depth ?? 0) + 1;
       this.#open.push({ names: new Map(), spreads: 0, depth, lastField: '' });
     }

@@ -17,7 +17,7 @@ import {
   type ValueNode,
 } from 'graphql';
 
-/** Arguments that multiply what is under a list, or add to what it costs. */
+/** Arguments that multiply the cost below a list, or add to it. */
 export const SIZE_ARGUMENTS: ReadonlySet<string> = new Set(['limit', 'first', 'offset']);
 
 type Variables = Readonly<Record<string, unknown>>;
@@ -31,7 +31,7 @@ function directiveCondition(
     ?.arguments?.find((argument) => argument.name.value === 'if')?.value;
 }
 
-/** The values of variables, with the operation's defaults for those that are absent. */
+/** Variable values, with the operation's defaults for absent ones. */
 function withDefaults(
   { variableDefinitions = [] }: OperationDefinitionNode,
   given: Variables,
@@ -46,9 +46,9 @@ function withDefaults(
 }
 
 /**
- * The operation as far as it costs something: skipped branches, introspection, what the schema does not know and
- * fragments that come back to themselves are left out, and sizes stand as numbers. What is left out for being wrong
- * is refused by validation, which comes after the limits because it is the dearer of the two.
+ * Reduces an operation to what costs something. Skipped branches, introspection, elements unknown to the
+ * schema and cyclic fragments are removed, and sizes become literals. Validation rejects what is removed as
+ * invalid; it is more expensive and so runs after the limits.
  */
 export function stripSkipped(
   schema: GraphQLSchema,
@@ -104,7 +104,7 @@ export function stripSkipped(
 
   function pruneFragment(name: string): FragmentDefinitionNode | undefined {
     if (fragments.has(name)) return fragments.get(name);
-    // Until it is known: a spread inside itself finds nothing.
+    // Until its result is known: a fragment that spreads itself finds undefined.
     fragments.set(name, undefined);
     const definition = definitions.get(name);
     const type = definition === undefined ? undefined : schema.getType(definition.typeCondition.name.value);

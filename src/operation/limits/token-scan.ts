@@ -1,21 +1,27 @@
 import { type Outline, Selections } from './selections.ts';
 
-/** What can be counted in the text of a document without parsing it. */
+/** What can be counted in a document's text without parsing it. */
 export interface TextFigures {
-  /** Counting ends when there are more than the most that are taken. */
+  /** Counting stops once the limit is exceeded. */
   readonly tokens: number;
   readonly aliases: number;
   readonly directives: number;
-  /** How many characters the longest name has, of whatever it is the name. */
+  /** Length in characters of the longest name of any kind. */
   readonly longestName: number;
-  /** How many brackets of any kind stand inside one another. */
+  /** Deepest nesting of brackets of any kind. */
   readonly nesting: number;
-  /** Pairs of fields with one response name, and of fragments, in one selection, as far as the text alone shows them. */
+  /**
+   * Pairs within one selection of fields with the same response name, and of fragments, as far as the text
+   * shows them.
+   */
   readonly overlaps: number;
   readonly outlines: readonly Outline[];
 }
 
-/** The kinds of characters that begin something (GraphQL section 2.1); all others are white space and commas. */
+/**
+ * Kinds of characters that start a token or a comment (GraphQL section 2.1). All others are white space and
+ * commas.
+ */
 const NAME = 1;
 const NUMBER = 2;
 const OPENING = 3;
@@ -40,7 +46,7 @@ define(DOT, '.');
 
 const kindAt = (text: string, at: number): number => KINDS[text.charCodeAt(at)] ?? 0;
 
-/** Where the string that begins at `start` is over (GraphQL section 2.9.4). */
+/** The end of the string that starts at `start` (GraphQL section 2.9.4). */
 function endOfString(text: string, start: number): number {
   if (text.startsWith('"""', start)) {
     let end = text.indexOf('"""', start + 3);
@@ -51,7 +57,7 @@ function endOfString(text: string, start: number): number {
     const character = text[at];
     if (character === '\\') at += 1;
     else if (character === '"') return at + 1;
-    // No string goes past its line: the parser refuses this one.
+    // A string ends with its line: the parser rejects this one.
     else if (character === '\n' || character === '\r') return at;
   }
   return text.length;
@@ -63,7 +69,10 @@ function endOfLine(text: string, start: number): number {
   return at;
 }
 
-/** Where the name or the number that begins at `start` is over; a number may hold a dot and an exponent's sign. */
+/**
+ * The end of the name or number that starts at `start`. A number may contain a dot and the sign of an
+ * exponent.
+ */
 function endOfWord(text: string, start: number, first: number): number {
   let at = start + 1;
   for (; at < text.length; at += 1) {
@@ -76,8 +85,8 @@ function endOfWord(text: string, start: number, first: number): number {
 }
 
 /**
- * Counts in one pass what makes a text dear to parse and to validate, so that too much of it is refused before either.
- * Exact for what is a document; of anything else the parser says what is wrong.
+ * Counts in one pass what makes a text expensive to parse and validate, so that it can be refused before
+ * either. Exact for documents; anything else is left to the parser to reject.
  */
 export function scanText(text: string, maxTokens: number): TextFigures {
   const selections = new Selections();
@@ -95,7 +104,7 @@ export function scanText(text: string, maxTokens: number): TextFigures {
       directives += 1;
       if (parentheses === 0) selections.aliasOrDirective();
     } else if (character === ':' && parentheses === 0) {
-      // Elsewhere a colon follows the name of an argument, a variable or a member of an object.
+      // Inside parentheses a colon follows an argument, a variable or an object member.
       aliases += 1;
       selections.aliasOrDirective();
     }

@@ -2,27 +2,29 @@ import type { Logger } from '../../platform/log.ts';
 import { connectionKey, unansweredConnections } from '../../platform/unanswered.ts';
 import type { Connection } from '../../request/request-state.ts';
 
-/** Ends connections under event streams whose other end has vanished without a word. */
+/** Ends connections of event streams whose clients have vanished silently. */
 export interface HalfOpenWatch {
-  /** Watches a connection. Returns what stops that. */
+  /** Watches a connection. Returns a function that stops watching. */
   watch(connection: Connection): () => void;
-  /** Ends those among the connections on which sending has lately failed, and returns them. Never throws. */
+  /** Ends those of the connections on which sending has recently failed, and returns them. Never throws. */
   endSilent(connections: readonly Connection[]): Promise<readonly Connection[]>;
 }
 
 export interface HalfOpenWatchOptions {
   readonly log: Logger;
-  /** Called for each connection that is ended. */
+  /** Called for each ended connection. */
   readonly onEnd: () => void;
   readonly unanswered?: typeof unansweredConnections;
 }
 
-/** A stream sends something every 12 seconds: three looks that find it unanswered make less than 45 seconds in all. */
+/** A stream sends something every 12 seconds: three unanswered looks take less than 45 seconds in all. */
 const LOOK_INTERVAL_MS = 10_000;
 const LOOKS = 3;
-/** For a client that needs the place, being sent to twice in vain is enough: it may be wrong, but it can resume. */
+/**
+ * If a client needs the slot, two failed sends are enough: the guess may be wrong, but the client can resume.
+ */
 const FAILED_SENDS = 2;
-/** A table of 10,000 connections takes 30 ms to read: clients that ask for it again and again share one reading. */
+/** Reading a table of 10,000 connections takes 30 ms: repeated requests share one reading. */
 const SHARED_MS = 1_000;
 
 function keyOf({ localPort, remoteAddress, remotePort }: Connection): string | undefined {
@@ -31,8 +33,9 @@ function keyOf({ localPort, remoteAddress, remotePort }: Connection): string | u
 }
 
 /**
- * TCP itself gives a silent peer up after a quarter of an hour (tcp_retries2), and Node cannot set TCP_USER_TIMEOUT. But
- * the kernel tells how often it has sent in vain (docs/decisions/0011-half-open-streams.md).
+ * TCP drops a silent peer only after a quarter of an hour (tcp_retries2), and Node cannot set
+ * TCP_USER_TIMEOUT. The kernel does report how often sending has failed
+ * (docs/decisions/0011-half-open-streams.md).
  */
 export function createHalfOpenWatch({
   log,
@@ -46,7 +49,7 @@ export function createHalfOpenWatch({
 
   function end(connections: readonly Connection[], reason: 'silent' | 'needed'): void {
     if (connections.length === 0) return;
-    log.info({ connections: connections.length, reason }, 'ended event streams whose clients do not answer');
+    log.info({ connections: connections.length, reason }, 'ended event streams of unresponsive clients');
     for (const connection of connections) {
       watched.delete(connection);
       connection.resetAndDestroy();
@@ -57,9 +60,7 @@ export function createHalfOpenWatch({
   async function look(): Promise<void> {
     const table = await unanswered();
     if (table === undefined) {
-      log.info(
-        'this system does not tell which connections are dead: event streams of vanished clients end late',
-      );
+      log.info('this system does not report dead connections: event streams of vanished clients end late');
       return;
     }
     const silent: Connection[] = [];
@@ -76,7 +77,7 @@ export function createHalfOpenWatch({
     if (watched.size === 0) return;
     timer = setTimeout(() => {
       look().catch((error: unknown) => {
-        log.warn({ err: error }, 'the table of connections could not be read; trying again');
+        log.warn({ err: error }, 'could not read the table of connections; trying again');
         schedule();
       });
     }, LOOK_INTERVAL_MS).unref();
@@ -95,7 +96,7 @@ export function createHalfOpenWatch({
       if (shared === undefined || nowMs - shared.atMs > SHARED_MS)
         shared = { table: unanswered(), atMs: nowMs };
       const table = await shared.table.catch((error: unknown) => {
-        log.warn({ err: error }, 'the table of connections could not be read');
+        log.warn({ err: error }, 'could not read the table of connections');
         return undefined;
       });
       const silent = connections.filter((connection) => {

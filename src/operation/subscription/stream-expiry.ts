@@ -3,29 +3,29 @@ import type { Logger } from '../../platform/log.ts';
 import type { RequestState } from '../../request/request-state.ts';
 
 export interface StreamExpiryOptions {
-  /** Whether the credentials still hold. A rejection is no answer: they are asked again. */
+  /** Whether the credentials are still valid. A rejection decides nothing: they are checked again. */
   readonly stillValid: (principal: Principal) => Promise<boolean>;
-  /** The longest time between two questions. */
+  /** The longest time between two checks. */
   readonly recheckMs: number;
   readonly now: () => number;
   readonly log: Logger;
 }
 
-/** How long a stream may go on: as long as the credentials behind it hold. */
+/** Lets a stream run while its credentials are valid. */
 export interface Lease {
-  /** What the promise resolves to; undefined where the credentials end before, and ever after. */
+  /** Resolves to the result of the promise; to undefined once the credentials have ended. */
   during<T extends object>(promise: () => Promise<T>): Promise<T | undefined>;
-  /** Stops looking at them. */
+  /** Stops checking the credentials. */
   end(): void;
 }
 
 /** Opens the lease of the stream that a request asks for. */
 export type StreamExpiry = (state: RequestState) => Lease;
 
-/** A lease that does not end: nothing stands behind the stream that could. */
+/** A lease that never ends: the stream has no credentials that could end. */
 const UNLIMITED: Lease = { during: (promise) => promise(), end: () => undefined };
 
-/** Calls `onEnd` once the credentials have ended. Returns what stops the watch. */
+/** Calls `onEnd` once the credentials have ended. Returns a function that stops the watch. */
 function watch(
   principal: Principal,
   { stillValid, recheckMs, now, log }: StreamExpiryOptions,
@@ -35,13 +35,13 @@ function watch(
   let stopped = false;
   const schedule = () => {
     const untilExpiryMs = (principal.expiresAtMs ?? Number.POSITIVE_INFINITY) - now();
-    // A clock that is ahead sees it in the past while it holds.
+    // If this clock is ahead, the expiry looks past while the credentials are still valid.
     const waitMs = untilExpiryMs > 0 ? Math.min(recheckMs, untilExpiryMs) : recheckMs;
     timer = setTimeout(() => void check(), Math.max(1, waitMs)).unref();
   };
   const check = async () => {
     const holds = await stillValid(principal).catch((error: unknown) => {
-      log.warn({ err: error }, 'the credentials behind an event stream could not be checked; trying again');
+      log.warn({ err: error }, 'could not check the credentials behind an event stream; trying again');
       return true;
     });
     if (stopped) return;
@@ -56,8 +56,8 @@ function watch(
 }
 
 /**
- * Contract section 3: a stream ends with the credentials behind it. They are looked up again every `recheckMs`, and at
- * the time when they are known to expire.
+ * Contract section 3: a stream ends with its credentials. They are checked every `recheckMs`, and when they
+ * are known to expire.
  */
 export function createStreamExpiry(options: StreamExpiryOptions): StreamExpiry {
   return ({ caller }) => {
@@ -72,7 +72,7 @@ export function createStreamExpiry(options: StreamExpiryOptions): StreamExpiry {
       end,
       async during(promise) {
         if (ended) return undefined;
-        // One promise a call: racing each against one that lives as long as the stream would gather in memory.
+        // One promise per call: racing each against one that lives as long as the stream would leak memory.
         return new Promise((resolve, reject) => {
           wake = () => resolve(undefined);
           promise().then(resolve, reject);

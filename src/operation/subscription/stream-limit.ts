@@ -2,28 +2,30 @@ import { ApiError } from '../../graphql/errors.ts';
 import type { Connection } from '../../request/request-state.ts';
 import type { HalfOpenWatch } from './half-open.ts';
 
-/** Whose stream it is, and over which connection where there is one. */
+/** Who owns a stream, and its connection if there is one. */
 export interface StreamOwner {
   readonly client: string;
-  /** The account behind the client's credentials, whose clients share a limit. */
+  /** The account behind the client's credentials. All clients of an account share a limit. */
   readonly account?: string | undefined;
   readonly connection?: Connection | undefined;
 }
 
-/** Counts the open event streams of each client and each account. */
+/** Counts open event streams per client and per account. */
 export interface StreamLimit {
   /**
-   * Counts one more. Rejects with RATE_LIMITED where the client or its account has its most and none of those is over a
-   * dead connection. Returns what takes it off, once.
+   * Adds a stream and returns a function that removes it once. Rejects with RATE_LIMITED if the client or its
+   * account is at its limit and none of its streams has a dead connection.
    */
   open(owner: StreamOwner): Promise<() => void>;
   readonly total: number;
 }
 
 export interface StreamLimitOptions {
-  /** How many a client may have on this instance (contract section 5). */
+  /** Streams per client on this instance (contract section 5). */
   readonly maximum: number;
-  /** How many times that all credentials of an account may have together (contract section 5). */
+  /**
+   * Limit of all credentials of an account together, as a multiple of a client's limit (contract section 5).
+   */
   readonly accountFactor: number;
   readonly halfOpen: HalfOpenWatch;
 }
@@ -40,19 +42,19 @@ interface Bound {
 }
 
 export function createStreamLimit({ maximum, accountFactor, halfOpen }: StreamLimitOptions): StreamLimit {
-  /** By client and by account: their names are never the same. */
+  /** By client and by account: their names never collide. */
   const owned = new Map<string, Set<OpenStream>>();
   let total = 0;
 
   const isFull = ({ name, most }: Bound) => (owned.get(name)?.size ?? 0) >= most;
 
   function boundsOf({ client, account }: StreamOwner): Bound[] {
-    const own = { name: client, most: maximum, who: 'a client' };
+    const own = { name: client, most: maximum, who: 'client' };
     if (account === undefined) return [own];
-    return [own, { name: account, most: maximum * accountFactor, who: 'an account' }];
+    return [own, { name: account, most: maximum * accountFactor, who: 'account' }];
   }
 
-  /** A client whose network fails again and again meets its own dead streams: those give way. */
+  /** A client whose network keeps failing runs into its own dead streams: end those first. */
   async function endDead(name: string): Promise<void> {
     const streams = [...(owned.get(name) ?? [])];
     const ended = await halfOpen.endSilent(streams.flatMap(({ connection }) => connection ?? []));
@@ -73,7 +75,7 @@ export function createStreamLimit({ maximum, accountFactor, halfOpen }: StreamLi
       for (const bound of bounds) if (isFull(bound)) await endDead(bound.name);
       const full = bounds.find(isFull);
       if (full !== undefined) {
-        const message = `At most ${full.most} event streams of ${full.who} may be open at a time.`;
+        const message = `At most ${full.most} event streams per ${full.who} may be open at a time.`;
         throw new ApiError('RATE_LIMITED', message, { headers: { 'retry-after': '5' } });
       }
       const { client, account, connection } = owner;

@@ -1,10 +1,10 @@
 import type { Metrics } from '../../platform/metrics.ts';
 
-/** What operators want to know of event streams (their number is counted where they are opened). */
+/** Metrics of event streams. Their number is counted where they are opened. */
 export interface StreamMetrics {
-  /** An event goes out: how old it is, and whether it is from before the stream was opened. */
+  /** An event is sent: its age, and whether it predates the stream. */
   sent(createdAt: Date, replayed: boolean): void;
-  /** A reader was too slow, or had vanished, and was cut off. */
+  /** A stream was ended because its reader was too slow or had vanished. */
   cutOff(): void;
 }
 
@@ -14,7 +14,7 @@ export function createStreamMetrics(metrics: Metrics): StreamMetrics {
   const sent = metrics.counter('events_sent_total', 'Events written to streams.');
   const replayed = metrics.counter(
     'events_replayed_total',
-    'Those among them that happened before the stream was opened.',
+    'Events written to streams that happened before the stream was opened.',
   );
   const cutOff = metrics.counter(
     'event_streams_cut_off_total',
@@ -22,7 +22,7 @@ export function createStreamMetrics(metrics: Metrics): StreamMetrics {
   );
   const lag = metrics.histogram(
     'event_lag_seconds',
-    'From the start of the transaction that made an event to its being written to a stream.',
+    'Seconds from the start of the transaction that created an event until it is written to a stream.',
     LAG_BUCKETS_SECONDS,
   );
   return {

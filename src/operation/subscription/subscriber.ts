@@ -23,21 +23,21 @@ import type { StreamExpiry } from './stream-expiry.ts';
 import type { StreamLimit } from './stream-limit.ts';
 import type { StreamMetrics } from './stream-metrics.ts';
 
-/** What a subscription's source yields: the event, and whatever its resolver needs of it. */
+/** What a subscription's source yields: the event, and what its resolver needs. */
 interface SourceEvent {
   readonly delivery: FeedEvent;
-  /** The same event as it is now; undefined where what it is about is gone. */
+  /** The same event with current data; undefined if its subject is gone. */
   refresh(): Promise<SourceEvent | undefined>;
 }
 
-/** What an execution can come to where something was deleted between two of its statements. */
+/** Errors that an execution may meet if something is deleted between its statements. */
 const MAY_BE_GONE: ReadonlySet<ErrorCode> = new Set(['NOT_FOUND', 'INTERNAL_SERVER_ERROR']);
-/** What an execution can come to that passes: a lost database, or no room beside the other answers to the account. */
+/** Transient errors: the database is lost, or the account's other responses leave no room. */
 const PASSING: ReadonlySet<ErrorCode> = new Set(['SERVICE_UNAVAILABLE', 'TIMEOUT', 'RATE_LIMITED']);
-/** So often an event is executed anew because of that. */
+/** How often an event is executed again because of that. */
 const MAX_REFRESHES = 3;
 
-/** Begins the subscription of a request. Throws what refuses it. */
+/** Starts the subscription of a request. Throws the refusal. */
 export type Subscriber = (args: OperationArgs) => Promise<Outcome>;
 
 export interface SubscriberOptions {
@@ -46,17 +46,20 @@ export interface SubscriberOptions {
   readonly streams: StreamLimit;
   readonly metrics: StreamMetrics;
   readonly openLease: StreamExpiry;
-  /** Aborted when the service goes down. */
+  /** Aborted on shutdown. */
   readonly shutdown: AbortSignal;
   readonly log: Logger;
 }
 
-/** The id of the last event that the client has seen. The header wins: EventSource keeps a stale one in its URL. */
+/**
+ * The id of the last event that the client has seen. The header wins: EventSource keeps a stale id in its
+ * URL.
+ */
 function lastEventId({ url, headers }: HttpRequest): string | undefined {
   return headers.get('last-event-id') || new URL(url).searchParams.get('lastEventId') || undefined;
 }
 
-/** Opens the feed for a request, from where the client left off, and notes the start for the stream. */
+/** Opens the feed where the client left off, and records the start for the stream. */
 export async function openEvents(
   feed: PostFeed,
   request: HttpRequest,
@@ -70,12 +73,12 @@ export async function openEvents(
 
 function startError(failure: NonNullable<FeedStart['failure']>): ApiError {
   return failure === 'malformed'
-    ? new ApiError('BAD_USER_INPUT', 'The last event id is none of this service.', {
+    ? new ApiError('BAD_USER_INPUT', 'The last event id was not issued by this service.', {
         argument: 'lastEventId',
       })
     : new ApiError(
         'EVENT_HISTORY_EXPIRED',
-        'The events after that id are not kept any more: read the posts anew and go on from here.',
+        'The events after that id are no longer kept: read the posts again and continue from here.',
       );
 }
 
@@ -83,13 +86,15 @@ function isAsyncIterable(value: ExecutionResult | AsyncIterable<unknown>): value
   return Symbol.asyncIterator in value;
 }
 
-/** Ends a stream with its request: a client that goes away before the stream has begun leaves nobody else to end it. */
+/** Ends a stream with its request. If the client leaves before the stream starts, nothing else ends it. */
 function endWith({ gone, stop }: RequestState): void {
   if (gone?.aborted) stop.abort();
   else gone?.addEventListener('abort', () => stop.abort(), { once: true });
 }
 
-/** Opens subscriptions: within the client's number of streams, from its last event, one execution an event. */
+/**
+ * Opens subscriptions: within the stream limits, resumed from the last event, with one execution per event.
+ */
 export function createSubscriber({
   executor,
   eventLimiter,
@@ -101,7 +106,7 @@ export function createSubscriber({
 }: SubscriberOptions): Subscriber {
   const wait = limitedBy(eventLimiter);
 
-  /** The same arguments for the source of the events: what it reads from the database waits its turn. */
+  /** The same arguments for the source of the events, whose database reads are queued by the limiter. */
   function sourceArgs(args: OperationArgs): OperationArgs {
     const { db } = args.contextValue;
     const waiting: Queryable = { query: (statement, values) => wait(() => db.query(statement, values)) };
@@ -109,8 +114,8 @@ export function createSubscriber({
   }
 
   /**
-   * What an event comes to. An execution is several statements, between which others delete what it reads: then it is
-   * done again on the post as it is now. Undefined where the post is gone: then there is no event.
+   * The outcome of an event. Its execution takes several statements, and others may delete in between what it
+   * reads; it is then repeated on the current post. Undefined if the post is gone: there is no event then.
    */
   async function outcomeOf(args: OperationArgs, event: SourceEvent): Promise<Single | undefined> {
     let outcome = await executor.runEvent(args, event);
@@ -124,7 +129,7 @@ export function createSubscriber({
     return outcome;
   }
 
-  /** The next event that there is something to send of; done where the source has ended. */
+  /** The next event with something to send; done once the source has ended. */
   async function nextOf(
     source: AsyncIterator<SourceEvent>,
     args: OperationArgs,
@@ -134,8 +139,8 @@ export function createSubscriber({
       if (next.done) return { done: true, value: undefined };
       const outcome = await outcomeOf(args, next.value);
       if (outcome === undefined) continue;
-      // The stream breaks off, and the client gets this event when it comes back. A bug would meet it again and again:
-      // that event goes out as an error, and those after it still arrive.
+      // A transient error breaks the stream off, and the client gets this event when it reconnects. A bug
+      // would recur every time: its event is sent as an error, and later ones still arrive.
       const passing = errorsOf(outcome).find((error) => PASSING.has(publicError(error).code));
       if (passing !== undefined) throw new Error(`an event could not be executed: ${passing.message}`);
       const { event, eventId, replayed } = next.value.delivery;
@@ -144,7 +149,7 @@ export function createSubscriber({
     }
   }
 
-  /** The events of a stream for as long as its caller's credentials hold. */
+  /** The events of a stream while the credentials of its caller are valid. */
   async function* follow(
     source: AsyncIterator<SourceEvent>,
     args: OperationArgs,
@@ -167,13 +172,14 @@ export function createSubscriber({
       throw new StreamInterruption('failure', error);
     } finally {
       lease.end();
-      // It may still wait for an event: it ends with the stream's own signal, and nobody needs to wait for that.
+      // It may still be waiting for an event. The stream's own signal ends it, so nobody needs to wait for
+      // that.
       source.return?.().catch((error: unknown) => log.debug({ err: error }, 'a closed stream failed'));
     }
     if (shutdown.aborted) throw new StreamInterruption('shutdown');
   }
 
-  /** An id that cannot be gone on from: one event that says so, with the id of now, and the end. */
+  /** For an id that cannot be resumed from: one event with the error and the current id, then the end. */
   async function* refuseStart(
     { eventId }: FeedStart,
     failure: NonNullable<FeedStart['failure']>,

@@ -1,7 +1,7 @@
 import { connect } from 'node:net';
 import type { ClientBase } from 'pg';
 
-/** PostgreSQL's protocol, "CancelRequest": its length, its code, then the backend's number and secret. */
+/** PostgreSQL protocol, "CancelRequest": length, code, backend process id, secret key. */
 const LENGTH = 16;
 const CODE = 80_877_102;
 const TIMEOUT_MS = 5_000;
@@ -14,9 +14,9 @@ interface BackendKey {
 }
 
 /**
- * Asks the server to cancel what it runs for a connection, over a connection of its own: the pool may be empty just
- * because everybody waits for such statements. Resolves once the server has seen to it and closed that connection, as
- * libpq waits for it. Nothing is closed from here before: PgBouncer drops the request of a client that has gone.
+ * Asks the server to cancel the statement that a connection runs. Uses a separate connection, because the
+ * pool may be exhausted by exactly these statements. Like libpq, waits until the server has handled the
+ * request and closed the connection: PgBouncer drops the request if the client disconnects first.
  */
 export async function cancelStatement(client: ClientBase): Promise<void> {
   const { processID, secretKey, host = 'localhost', port = 5432 } = client as unknown as BackendKey;

@@ -1,18 +1,19 @@
-/** Counts what the database sends for some work: whether that goes on, begins nothing more, or is stopped at once. */
+/** Counts the bytes that the database sends for some work, and decides whether the work may continue. */
 export interface ReceivedMeter {
+  /** `begin nothing more` lets the running statement finish; `stop` ends it at once. */
   receive(bytes: number): 'go on' | 'begin nothing more' | 'stop';
 }
 
-/** Says that work is not wanted any more. Lighter than an AbortController, since every operation makes one. */
+/** Signals that work is no longer wanted. Lighter than an AbortController: every operation needs one. */
 export class Cancellation {
-  /** The only one, as nearly always, or all of them. */
+  /** A single listener is by far the most common case, so it needs no Set. */
   #listeners: (() => void) | Set<() => void> | undefined;
   #cancelled = false;
   #closed = false;
   #undecided = false;
   #received = 0;
   readonly #meter: ReceivedMeter | undefined;
-  /** Whose work it is, as far as turns go: an account or, without one, an address. */
+  /** Who is charged for the work when turns are shared out: an account or, without one, an address. */
   readonly owner: string | undefined;
 
   constructor(meter?: ReceivedMeter, owner?: string) {
@@ -21,19 +22,20 @@ export class Cancellation {
   }
 
   /**
-   * Counts what the database has sent for the work. False where it is too much: nothing of it is to be taken any more.
-   * What is committed, or may be, is taken whatever it is.
+   * Counts bytes that the database has sent for the work. Returns false if they exceed the bound and the rest
+   * must be discarded. Never false once the work has committed or may have.
    */
   receive(bytes: number): boolean {
     this.#received += bytes;
     if (this.#meter === undefined || this.#closed || this.#undecided) return true;
     const verdict = this.#meter.receive(bytes);
-    // The statement that runs is let end: it has sent what is counted, and to cancel it takes another connection.
+    // The running statement is not cancelled: its data is already counted, and cancelling takes another
+    // connection.
     if (verdict !== 'go on') this.#cancelled = true;
     return verdict !== 'stop';
   }
 
-  /** The bytes that the database has sent for the work. */
+  /** The number of bytes that the database has sent for the work. */
   get received(): number {
     return this.#received;
   }
@@ -42,7 +44,7 @@ export class Cancellation {
     return this.#cancelled;
   }
 
-  /** Calls the work off. False where it is too late, or was done before. */
+  /** Cancels the work. Returns false if it is too late, or if the work was cancelled before. */
   cancel(): boolean {
     if (this.#cancelled || this.#closed) return false;
     this.#cancelled = true;
@@ -54,8 +56,8 @@ export class Cancellation {
   }
 
   /**
-   * Whether the work that was called off may be done all the same: only its own outcome tells. Set while a statement
-   * runs that commits by itself.
+   * Whether cancelled work may still take effect, so that only the statement's own outcome counts. True while
+   * a statement that commits by itself is running.
    */
   get undecided(): boolean {
     return this.#undecided;
@@ -65,13 +67,13 @@ export class Cancellation {
     this.#undecided = undecided;
   }
 
-  /** Says that it is too late to call the work off. False where it was called off already. */
+  /** Rules out cancellation from now on. Returns false if the work was cancelled before. */
   close(): boolean {
     this.#closed = true;
     return !this.#cancelled;
   }
 
-  /** Calls `listener` when the work is cancelled. Returns what takes it off again. */
+  /** Calls `listener` when the work is cancelled. Returns a function that removes it. */
   onCancel(listener: () => void): () => void {
     if (this.#listeners === undefined) this.#listeners = listener;
     else if (typeof this.#listeners === 'function') this.#listeners = new Set([this.#listeners, listener]);

@@ -3,25 +3,26 @@ import type { Cancellation } from './cancellation.ts';
 import { DatabaseError } from './errors.ts';
 import type { RecentUse, Waiting } from './recent-use.ts';
 
-/** A place among those who may have a connection. */
+/** The right to use one connection. */
 export interface Place {
   readonly owner: string | undefined;
-  /** When it was taken, by `waitedMs`. */
+  /** The value of `waitedMs` when the place was taken. */
   readonly sinceMs: number;
 }
 
 /**
- * How long this process has done nothing but wait. What it does meanwhile for others must not count for whoever has a
- * connection: in a busy process a thousandth of a second in the database takes half a second to be noticed.
+ * The idle time of the event loop. Usage is measured in it so that an owner is not charged for other work of
+ * this process: in a busy process, a result that took 1 ms in the database may be noticed half a second
+ * later.
  */
 const waitedMs = () => performance.nodeTiming.idleTime;
-/** What this process does with a byte from the database takes about so long: 3 ms a megabyte. */
+/** Processing the database's data costs this process about 3 ms per MiB. */
 const MS_A_BYTE = 3 / 1_048_576;
 
-/** A place that was waited for, with the connection of whoever had it before. */
+/** A place obtained by waiting, with the connection of its previous holder. */
 export interface Turn<Connection> {
   readonly place: Place;
-  /** Undefined where it broke, or was never opened. */
+  /** Undefined if it broke or was never opened. */
   readonly connection: Connection | undefined;
 }
 
@@ -31,9 +32,9 @@ interface InLine<Connection> extends Waiting {
 }
 
 /**
- * The line for the connections of a pool. A pool's own line serves in the order of arrival, and gives up after the time
- * that a connection may take to open: behind the heavy reads of many accounts, a cheap one of another would be refused.
- * Here whoever has used connections least of late goes first, and waits as long as the operation may take.
+ * The queue for a pool's connections. pg's own queue is first-in, first-out and times out after the connect
+ * timeout, so a cheap read behind many accounts' heavy reads would be refused. Here the owner with the least
+ * recent usage goes first, and may wait as long as its operation may take.
  */
 export class ConnectionLine<Connection> {
   readonly #use: RecentUse;
@@ -45,19 +46,21 @@ export class ConnectionLine<Connection> {
     this.#use = use;
   }
 
-  /** A place where there is one at once. */
+  /** Takes a place if one is free; never waits. */
   enter(owner: string | undefined): Place | undefined {
     if (this.#free === 0) return undefined;
     this.#free -= 1;
     return { owner, sinceMs: waitedMs() };
   }
 
-  /** Waits for a place. Throws DatabaseError: `timeout` where the work is called off, or what `refuseAll` was given. */
+  /**
+   * Waits for a place. Throws DatabaseError: `timeout` on cancellation, or the error given to `refuseAll`.
+   */
   wait(cancellation: Cancellation | undefined): Promise<Turn<Connection>> {
     return new Promise((resolve, reject) => {
       const calledOff = cancellation?.onCancel(() => {
         this.#line.splice(this.#line.indexOf(entry), 1);
-        reject(new DatabaseError('timeout', new Error('called off while it waited for a connection')));
+        reject(new DatabaseError('timeout', new Error('cancelled while waiting for a connection')));
       });
       const entry: InLine<Connection> = {
         owner: cancellation?.owner,
@@ -75,8 +78,9 @@ export class ConnectionLine<Connection> {
   }
 
   /**
-   * Gives a place back, straight to the next in line, and a connection with it: to go through the pool costs a turn of
-   * the event loop and two timers. `bytes` came over it meanwhile. Returns whether somebody has taken them.
+   * Returns a place and hands it, with its connection, to the next in the queue: going through the pool costs
+   * a turn of the event loop and two timers. `bytes` is what the holder received. Returns whether somebody
+   * took the place.
    */
   leave({ owner, sinceMs }: Place, bytes: number, connection?: Connection): boolean {
     const nowMs = waitedMs();
@@ -90,7 +94,7 @@ export class ConnectionLine<Connection> {
     return true;
   }
 
-  /** Sends all away who wait: there is no server to connect to. */
+  /** Rejects everyone in the queue, because the server cannot be reached. */
   refuseAll(error: DatabaseError): void {
     for (const { refuse } of this.#line.splice(0)) refuse(error);
   }

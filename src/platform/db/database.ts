@@ -15,51 +15,55 @@ import { type DatabaseServer, openServer, type ServerOptions } from './server.ts
 import type { Parameter, Queryable, Statement } from './statement.ts';
 import { type Connection, UnitOfWork, type UnitOfWorkOptions } from './unit-of-work.ts';
 
-/** The database, embedded or real: one pool under direct statements, units of work and Prisma's client. */
+/**
+ * The database, embedded or a server: direct statements, units of work and Prisma's client share one pool.
+ */
 export interface Database extends Queryable {
   readonly kind: 'embedded' | 'postgres';
-  /** For the paths where speed does not matter: credentials, administration. Never inside a unit of work. */
+  /**
+   * For paths that are not performance-critical: credentials, administration. Never inside a unit of work.
+   */
   readonly prisma: PrismaClient;
-  /** How much each account has had of the connections lately. */
+  /** Each account's recent use of the connections. */
   readonly recentUse: RecentUse;
-  /** The same pool for work that can be called off: what runs is then cancelled, and nothing more is begun. */
+  /** The same pool with a cancellation, which cancels the running statement and prevents further ones. */
   cancellable(cancellation: Cancellation): Queryable;
-  /** A transaction that opens with its first statement. */
+  /** A transaction that begins with its first statement. */
   unitOfWork(options?: UnitOfWorkOptions, cancellation?: Cancellation): UnitOfWork;
   /**
-   * A connection for as long as the caller keeps it, past a connection pooler where one is set up. `limited` has its
-   * statements end in time, as those of the pool do.
+   * A connection that the caller owns. It bypasses the connection pooler, if there is one. `limited` applies
+   * the pool's time limits to its statements.
    */
   dedicatedClient(options?: { readonly limited?: boolean }): Promise<pg.Client>;
   close(): Promise<void>;
 }
 
-/** A connection of the pool, and the place in the line that it is lent for. */
+/** A connection on loan from the pool, with its place in the queue. */
 interface Loan {
   readonly client: pg.PoolClient;
   readonly place: Place;
   readonly cancellation: Cancellation | undefined;
-  /** What its work had received when it got the connection. */
+  /** How many bytes its work had received when it got the connection. */
   readonly receivedBefore: number;
 }
 
 const CONNECT_TIMEOUT_MS = 5_000;
 const IDLE_TIMEOUT_MS = 30_000;
-/** A peer that is gone is noticed on connections that rest, too, and not only after the two hours of TCP's default. */
+/** Detects a vanished peer on idle connections, without TCP's default delay of two hours. */
 const KEEP_ALIVE = { keepAlive: true, keepAliveInitialDelayMillis: 10_000 };
 
-/** Whether a connection can be used on: one that is about to end, or is broken, is the pool's to replace. */
+/** Whether a connection can be reused. The pool replaces one that is closing or broken. */
 function isOpen({ connection }: pg.PoolClient): boolean {
   return connection.stream instanceof Socket && connection.stream.readyState === 'open';
 }
 
-/** Opens the database that the settings name. Throws what opening an embedded folder throws. */
+/** Opens the configured database. Throws the same errors as opening an embedded folder. */
 export async function openDatabase(options: ServerOptions): Promise<Database> {
   const server = await openServer(options);
   return connectDatabase(options.config.database.kind, server, options.log);
 }
 
-/** The database on a server. Closing it closes the server. */
+/** Connects to a server. Closing the database closes the server. */
 export function connectDatabase(kind: Database['kind'], server: DatabaseServer, log: Logger): Database {
   const pool = new pg.Pool({
     ...server.connection,
@@ -72,7 +76,7 @@ export function connectDatabase(kind: Database['kind'], server: DatabaseServer, 
       if (server.greeting !== undefined) await client.query(server.greeting);
     },
   });
-  // A connection that breaks is replaced by the pool; without listeners, idle or lent, it would end the process.
+  // The pool replaces a broken connection; without an error listener, it would end the process.
   pool.on('error', (error) => log.warn({ err: toDatabaseError(error) }, 'an idle database connection broke'));
   pool.on('connect', (client) => client.on('error', () => undefined));
   const prisma = new PrismaClient({ adapter: new PrismaPg(pool) });
@@ -92,7 +96,7 @@ export function connectDatabase(kind: Database['kind'], server: DatabaseServer, 
     try {
       return await pool.connect();
     } catch (error) {
-      // A server that restarts refuses whoever connects at that moment.
+      // A restarting server refuses connections for a moment.
       if (kind !== 'embedded') throw toDatabaseError(error);
       await serverReady();
       return pool.connect().catch((again: unknown) => Promise.reject(toDatabaseError(again)));
@@ -119,7 +123,7 @@ export function connectDatabase(kind: Database['kind'], server: DatabaseServer, 
   function giveBack({ client, place, cancellation, receivedBefore }: Loan, error?: Error): void {
     lendFor(client, undefined);
     const bytes = (cancellation?.received ?? 0) - receivedBefore;
-    // Those who wait at the pool itself, as Prisma's client does, come first: they would wait for ever otherwise.
+    // Callers queued at the pool itself, such as Prisma's client, come first: otherwise they would starve.
     const handsOver = error === undefined && pool.waitingCount === 0 && isOpen(client);
     if (handsOver && line.leave(place, bytes, client)) return;
     client.release(error);
@@ -139,7 +143,7 @@ export function connectDatabase(kind: Database['kind'], server: DatabaseServer, 
     });
   }
 
-  /** With a cancellation it is a statement that changes nothing: past its time it is that, whatever became of it. */
+  /** With a cancellation, for reads only: a statement that was ended counts as a timeout in any case. */
   async function query<Row>(
     statement: Statement<Row>,
     values: readonly Parameter[],
@@ -194,7 +198,7 @@ export function connectDatabase(kind: Database['kind'], server: DatabaseServer, 
         connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
         ...KEEP_ALIVE,
       });
-      // It may break in the packet that says it is ready, before a caller can listen: then the first statement tells.
+      // It may break before the caller can listen. The first statement then reports the error.
       client.on('error', () => undefined);
       await client.connect();
       if (limited) limitStatements(client, server);

@@ -1,12 +1,12 @@
 import pg from 'pg';
 
 /**
- * What went wrong with the database, as far as a caller can act on it. `unknown`: the connection was lost while
- * something was committed, which may be done or not. After any other nothing was changed.
+ * What went wrong, as far as a caller can act on it. `unknown`: the connection was lost during a commit,
+ * which may or may not have taken effect. Every other kind means that nothing was changed.
  */
 export type DatabaseErrorKind = 'unavailable' | 'timeout' | 'locked' | 'conflict' | 'unknown' | 'other';
 
-/** The only error that leaves the database layer. The cause is for the log, never for a client. */
+/** The only error that leaves the database layer. The cause is for the log and never shown to clients. */
 export class DatabaseError extends Error {
   readonly kind: DatabaseErrorKind;
   constructor(kind: DatabaseErrorKind, cause: unknown) {
@@ -23,7 +23,7 @@ const KINDS: readonly [RegExp, DatabaseErrorKind][] = [
   [/^40001$|^40P01$/, 'conflict'],
   [/^08|^57P0|^53|^25006$|^28|^3D000$/, 'unavailable'],
   [/^E(CONN|PIPE|HOSTUNREACH|NETUNREACH|TIMEDOUT|NOENT|AI_AGAIN|NOTFOUND)/, 'unavailable'],
-  // A prepared statement that is not there, or is already: the connection is replaced.
+  // A prepared statement is missing or already exists: the connection is replaced.
   [/^26000$|^42P05$/, 'unavailable'],
   [/^P(1001|1002|1008|1011|1017|2024)$/, 'unavailable'],
   [/^P2034$/, 'conflict'],
@@ -32,11 +32,11 @@ const KINDS: readonly [RegExp, DatabaseErrorKind][] = [
 const LOST_CONNECTION =
   /Connection terminated|timeout exceeded when trying to connect|not queryable|Connection ended|closed the connection|Can't reach database/i;
 
-/** What `pg` says of a connection that was broken before. */
+/** pg's message for a connection that was already broken. */
 const NEVER_SENT = /not queryable/;
-/** SQLSTATE of the connection's end, by the server or by a pooler before it. */
+/** SQLSTATE codes for a connection that the server, or a pooler in front of it, has ended. */
 export const CONNECTION_LOST = /^08|^57P0/;
-/** SQLSTATE for what was ended and whose outcome was not heard. */
+/** SQLSTATE for a cancelled statement whose outcome is unknown. */
 export const TRANSACTION_RESOLUTION_UNKNOWN = '08007';
 
 function codeOf(error: unknown): string {
@@ -48,7 +48,7 @@ function codeOf(error: unknown): string {
     meta?: { driverAdapterError?: unknown };
   };
   if (typeof originalCode === 'string') return originalCode;
-  // Prisma's client has a code of its own and keeps the database's in what its adapter threw.
+  // Prisma's client has its own code; the database's is in the adapter's error.
   for (const inner of [cause, meta?.driverAdapterError]) {
     const found = inner === error ? '' : codeOf(inner);
     if (found !== '') return found;
@@ -72,14 +72,14 @@ export function isConnectionLost(error: unknown): boolean {
   return lost || CONNECTION_LOST.test(codeOf(error)) || codeOf(error) === 'ECONNRESET';
 }
 
-/** Whether a statement that was ended has left without a word: on a connection that was lost over it. */
+/** Whether the connection was lost while a statement was being cancelled, so that its outcome is unknown. */
 export function isAbandoned(error: unknown): boolean {
   return error instanceof DatabaseError && codeOf(error.cause) === TRANSACTION_RESOLUTION_UNKNOWN;
 }
 
 /**
- * The error of something that commits, as toDatabaseError gives it, but `unknown` where the connection went before the
- * server had told what became of it.
+ * Like toDatabaseError, for statements that commit: the kind is `unknown` if the connection was lost before
+ * the server reported the outcome.
  */
 export function toCommitError(error: unknown): DatabaseError {
   const known = toDatabaseError(error);

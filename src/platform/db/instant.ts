@@ -1,4 +1,4 @@
-/** An instant as PostgreSQL reads it, in years that ISO 8601 signs as well. */
+/** An instant in PostgreSQL's format, including the years to which ISO 8601 adds a sign. */
 export function instantText(date: Date): string {
   const text = date.toISOString();
   const year = date.getUTCFullYear();

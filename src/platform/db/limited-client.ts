@@ -4,35 +4,35 @@ import type { Cancellation } from './cancellation.ts';
 import { CONNECTION_LOST, TRANSACTION_RESOLUTION_UNKNOWN } from './errors.ts';
 import { NamedQuery } from './named-query.ts';
 
-/** What can be done about a statement that runs too long or for nobody. */
+/** How to end a statement that runs too long or is no longer wanted. */
 export interface StatementControl {
-  /** How long a statement may run before `overrun`; undefined where the server sees to it. */
+  /** How long a statement may run before `overrun`. Undefined if the server enforces the limit. */
   readonly statementLimitMs?: number | undefined;
-  /** When a server that has not answered by then is taken for gone; undefined where it cannot go alone. */
+  /** When an unresponsive server is presumed dead. Undefined if it cannot fail on its own. */
   readonly silence?: Deadline | undefined;
-  /** The same from when it was asked to cancel. */
+  /** The same, counted from a cancel request. */
   readonly cancelSilence?: Deadline | undefined;
-  /** What opens a transaction in place of BEGIN, where its limits come with it. */
+  /** Replaces BEGIN if each transaction has to set its own limits. */
   readonly begin?: string | undefined;
-  /** Whether what was ended is undone even where the connection was lost over it. */
+  /** Whether an ended statement is rolled back even if the connection was lost. */
   readonly lostIsUndone?: boolean;
-  /** Ends what runs on a connection past its time. Resolves once it can hit nothing later. */
+  /** Ends a statement past its time limit. Resolves once it can no longer hit a later statement. */
   overrun(client: pg.ClientBase): Promise<void> | undefined;
-  /** Asks to end what runs on a connection because nobody waits for it. Resolves once it can hit nothing later. */
+  /** Cancels a statement that nobody waits for. Resolves once it can no longer hit a later statement. */
   cancel(client: pg.ClientBase): Promise<void>;
 }
 
-/** On whose behalf a connection is lent right now. */
+/** The work that a connection is currently lent to. */
 interface Lending {
   to: Cancellation | undefined;
 }
 
 const lendings = new WeakMap<pg.ClientBase, Lending>();
 
-/** Ties what runs on a limited connection to a cancellation, until the next call. */
+/** Ties the statements on a limited connection to a cancellation until the next call. */
 export function lendFor(client: pg.ClientBase, cancellation: Cancellation | undefined): void {
   const lending = lendings.get(client);
-  if (lending === undefined) throw new Error('the statements of the connection are not limited');
+  if (lending === undefined) throw new Error('the connection is not limited');
   lending.to = cancellation;
 }
 
@@ -42,18 +42,18 @@ function databaseError(code: string, message: string, cause?: unknown): Error {
   return Object.assign(new pg.DatabaseError(message, 0, 'error'), { code, severity: 'ERROR', cause });
 }
 
-/** PostgreSQL's own error for it, whoever of us ended the statement. */
+/** PostgreSQL's own error for a cancelled statement, whichever side ended it. */
 export function statementCancelled(cause?: unknown): Error {
   return databaseError(QUERY_CANCELED, 'the statement was cancelled', cause);
 }
 
-/** What became of a statement that we have ended: done or undone where the server says so, else nobody knows. */
+/** The error of a statement that we ended. Its outcome is unknown unless the server reported it. */
 function endedWith(error: unknown, lostIsUndone = false): unknown {
   const told = error instanceof pg.DatabaseError && !CONNECTION_LOST.test(error.code ?? '');
   if (told || lostIsUndone) return statementCancelled(error);
   return databaseError(
     TRANSACTION_RESOLUTION_UNKNOWN,
-    'the connection was lost over a cancelled statement',
+    'the connection was lost while a statement was being cancelled',
     error,
   );
 }
@@ -62,26 +62,27 @@ function textOf(config: unknown): string | undefined {
   return typeof config === 'string' ? config : (config as { text?: string }).text;
 }
 
-/** What the answer to a statement may have that nobody counts: a row of 2^29 characters would end the process. */
+/** The bound on results that no loan counts: a row of 2^29 characters would crash the process. */
 const MAX_UNCOUNTED_BYTES = 268_435_456;
 
 /**
- * Counts what comes in on a connection before pg gathers it. What is past the bound of the loan, or of a statement on
- * nobody's behalf, ends the connection: the rest of a row could not be refused otherwise. Returns what begins anew.
+ * Counts the bytes received on a connection before pg buffers them. Too many, for the loan or for a statement
+ * without one, end the connection: there is no other way to refuse the rest of a row. Returns a function that
+ * resets the count of statements without a loan.
  */
 function boundReceived(client: pg.ClientBase, lending: Lending): () => void {
-  if (!(client instanceof pg.Client)) throw new Error('a connection of another kind than pg’s own');
+  if (!(client instanceof pg.Client)) throw new Error('the connection is not a pg.Client');
   const { stream } = client.connection;
   let uncounted = 0;
-  // In place of pg's own listener, which it calls: two of them cost more than what is done here.
+  // Replaces pg's own listener and calls it: a second listener would cost more than the counting.
   const [parse, ...others] = stream.listeners('data');
   if (parse === undefined || others.length > 0)
-    throw new Error('pg listens to its connections in another way');
+    throw new Error('unexpected data listeners on a pg connection');
   stream.removeAllListeners('data').on('data', (chunk: Buffer) => {
     const { to } = lending;
     uncounted += chunk.length;
     const taken = to === undefined ? uncounted <= MAX_UNCOUNTED_BYTES : to.receive(chunk.length);
-    if (!taken) stream.destroy(new Error('the database has sent more than can be held'));
+    if (!taken) stream.destroy(new Error('the database sent more data than the bound allows'));
     parse(chunk);
   });
   return () => {
@@ -92,8 +93,8 @@ function boundReceived(client: pg.ClientBase, lending: Lending): () => void {
 type Callback = (error: unknown, result?: unknown) => void;
 
 /**
- * Has every statement on a connection end in time, whichever way it gets there: our own, a transaction's BEGIN, and
- * Prisma's. A cancelled loan begins nothing more but the ROLLBACK.
+ * Limits the time of every statement on a connection: our own, a transaction's BEGIN, and Prisma's. A
+ * cancelled loan starts nothing more except ROLLBACK.
  */
 export function limitStatements(client: pg.ClientBase, control: StatementControl): void {
   const query = client.query.bind(client) as (...args: unknown[]) => unknown;
@@ -101,7 +102,7 @@ export function limitStatements(client: pg.ClientBase, control: StatementControl
   lendings.set(client, lending);
   const countAnew = boundReceived(client, lending);
 
-  /** Watches what is about to run. `done` is called with its outcome, the error told in our own words. */
+  /** Watches a statement about to run. Calls `done` with its outcome; the error says whether we ended it. */
   function watch(cancellation: Cancellation | undefined, done: Callback): Callback {
     let ended = false;
     let cancelling: Promise<void> | undefined;
@@ -111,7 +112,7 @@ export function limitStatements(client: pg.ClientBase, control: StatementControl
     };
     const timer =
       control.statementLimitMs === undefined ? undefined : setTimeout(end, control.statementLimitMs);
-    // One that vanished without a word is waited for as long as TCP tries: for hours, where all was acknowledged.
+    // Without this, a vanished server is noticed only by TCP: after hours if everything was acknowledged.
     const giveUp = () => void (client as pg.Client).end();
     const heard = control.silence?.set(giveUp);
     let heardAfterwards: (() => void) | undefined;
@@ -126,7 +127,7 @@ export function limitStatements(client: pg.ClientBase, control: StatementControl
       heardAfterwards?.();
       release?.();
       const reason = ended && error != null ? endedWith(error, control.lostIsUndone) : error;
-      // What comes next on the connection must not be hit by a request that is still on its way.
+      // A cancel request still in flight must not hit the next statement.
       if (cancelling === undefined) done(reason, result);
       else void cancelling.then(() => done(reason, result));
     };

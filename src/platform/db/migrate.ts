@@ -8,14 +8,14 @@ import type { Database } from './database.ts';
 import { isConnectionLost, toDatabaseError } from './errors.ts';
 import { type Queryable, statement } from './statement.ts';
 
-/** A migration in Prisma's layout: a folder of prisma/migrations with `migration.sql` in it. */
+/** A migration in Prisma's layout: a folder in prisma/migrations that holds `migration.sql`. */
 interface Migration {
   readonly name: string;
   readonly sql: string;
   readonly checksum: string;
 }
 
-/** The database holds something that these migrations cannot go on from. */
+/** The database's migration history does not fit the checked-in migrations. */
 export class MigrationError extends Error {
   constructor(message: string) {
     super(message);
@@ -25,10 +25,10 @@ export class MigrationError extends Error {
 
 const MIGRATIONS_FOLDER = fileURLToPath(new URL('../../../prisma/migrations', import.meta.url));
 
-/** The key of the advisory lock that Prisma Migrate takes, so that it and this applier exclude each other. */
+/** The advisory lock of Prisma Migrate, so that Prisma Migrate and this code exclude each other. */
 const PRISMA_LOCK = 72_707_369;
 
-/** A server that restarts is back within these pauses, 6 seconds in all. */
+/** Together these pauses give a restarting server 6 seconds to come back. */
 const MAX_PAUSES = 6;
 const FIRST_PAUSE_MS = 100;
 
@@ -64,10 +64,10 @@ function pendingOf(applied: readonly Applied[]): Migration[] {
     if (row === undefined) return true;
     if (row.finished_at === null)
       throw new MigrationError(
-        `Migration ${name} was begun and not finished. Mend the database, then mark it with "prisma migrate resolve".`,
+        `Migration ${name} was started but not finished. Repair the database, then mark the migration with "prisma migrate resolve".`,
       );
     if (row.checksum !== checksum)
-      throw new MigrationError(`Migration ${name} was applied with another text than the one checked in.`);
+      throw new MigrationError(`The text of migration ${name} differs from the one that was applied.`);
     return false;
   });
 }
@@ -76,7 +76,7 @@ async function applyAll(client: Client): Promise<string[]> {
   await client.query(CREATE_TABLE);
   const pending = pendingOf((await client.query<Applied>(APPLIED)).rows);
   for (const { name, sql, checksum } of pending) {
-    // One transaction each: a process that dies here leaves nothing half done.
+    // One transaction per migration, so that a crash leaves none half applied.
     await client.query('BEGIN');
     await client.query(sql);
     await client.query(
@@ -96,16 +96,16 @@ async function migrateOnce(database: Database): Promise<string[]> {
     await client.query('SELECT pg_advisory_unlock($1)', [PRISMA_LOCK]);
     return applied;
   } finally {
-    // After a failure this ends the transaction and gives the lock back.
+    // After a failure, this also ends the transaction and releases the lock.
     await client.end();
   }
 }
 
 /**
- * Applies the pending migrations in order and returns their names. Of several processes that start at once one
- * applies them while the others wait. The record is Prisma Migrate's own, so that either tool goes on from the other.
- * A connection that is lost meanwhile is replaced: each migration was applied or was not. Throws MigrationError and
- * what `pg` throws.
+ * Applies the pending migrations in order and returns their names. If several processes start at once, one
+ * applies them while the others wait. The history is kept in Prisma Migrate's table, so either tool can
+ * continue. A lost connection is retried, since each migration is atomic. Throws MigrationError and pg's
+ * errors.
  */
 export async function migrate(database: Database): Promise<string[]> {
   let lost = false;
@@ -113,7 +113,7 @@ export async function migrate(database: Database): Promise<string[]> {
     try {
       return await migrateOnce(database);
     } catch (error) {
-      // A server that was never there is told at once.
+      // A server that was never reachable is reported at once.
       lost ||= isConnectionLost(error);
       if (!lost || pauses === MAX_PAUSES || toDatabaseError(error).kind !== 'unavailable') throw error;
       await delay(FIRST_PAUSE_MS * 2 ** pauses);

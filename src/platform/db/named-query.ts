@@ -8,7 +8,7 @@ import {
 } from './prepared-statements.ts';
 import type { Parameter, Statement } from './statement.ts';
 
-/** What `pg` offers to queries of another class than its own, as pg-cursor is: its types leave it out. */
+/** The part of `pg` that custom query classes such as pg-cursor use. Its types omit it. */
 interface WireConnection {
   readonly stream: { cork(): void; uncork(): void };
   readonly parsedStatements: Record<string, string | undefined>;
@@ -40,7 +40,7 @@ function parserOf(oid: number): Column['parse'] {
 
 const quoted = (text: string) => `"${text.replaceAll('\\', '\\\\').replaceAll('"', '\\"')}"`;
 
-/** A parameter in PostgreSQL's text format, bytes as they are. */
+/** A parameter in PostgreSQL's text format; bytes stay as they are. */
 function encode(value: Parameter): string | Buffer | null {
   if (value === null || typeof value === 'string') return value;
   if (value instanceof Date) return instantText(value);
@@ -51,28 +51,29 @@ function encode(value: Parameter): string | Buffer | null {
 }
 
 /**
- * A statement on its way over a connection of `pg`. Unlike pg's own query it asks what the columns are only when a
- * connection first runs a prepared statement, which spares both sides a message each time, and it is no event emitter.
+ * A statement for a connection of `pg`. Unlike pg's own Query, it asks for the columns only when a connection
+ * first runs a prepared statement, which saves a message in each direction afterwards. It is not an event
+ * emitter.
  */
 export class NamedQuery<Row> {
-  /** Its name on the connection; empty where it is prepared for this once. `pg` reads it. */
+  /** The name of the prepared statement; empty for an unnamed one. `pg` reads it. */
   name = '';
   readonly text: string;
   readonly #statement: Statement<Row>;
   readonly #values: readonly Parameter[];
   readonly #budget: PreparedBudget | undefined;
-  /** What runs before it, in the same flight and transaction. */
+  /** SQL to run first, in the same round trip and transaction. */
   readonly #before: string | undefined;
   #isBefore: boolean;
   #columns: readonly Column[] = [];
   #connection: WireConnection | undefined;
-  /** Undefined where the statement has no name. */
+  /** Undefined if the statement has no name. */
   #prepared: Prepared | undefined;
   readonly #rows: Row[] = [];
   #failure: unknown;
   callback: (error: unknown, rows: Row[]) => void;
 
-  /** Without a budget nothing gets a name. What `before` returns is left aside. */
+  /** Without a budget, the statement is not prepared by name. The rows of `before` are ignored. */
   constructor(
     statement: Statement<Row>,
     values: readonly Parameter[],
@@ -96,7 +97,8 @@ export class NamedQuery<Row> {
     this.#connection = connection;
     connection.stream.cork();
     try {
-      // All until the Sync is one transaction (PostgreSQL, "Extended Query"): what is set for it holds for what follows.
+      // Everything up to Sync is one transaction (PostgreSQL, "Extended Query"), so settings made first
+      // apply.
       if (this.#before !== undefined) {
         connection.parse({ name: '', text: this.#before });
         connection.bind({ statement: '', values: [] });
@@ -116,7 +118,7 @@ export class NamedQuery<Row> {
     return null;
   }
 
-  /** Finds or makes the prepared statement, where this is to have one. What must go for it goes in the same flight. */
+  /** Finds or adds the prepared statement within the budget. Closes evicted ones in the same round trip. */
   #prepare(connection: WireConnection, budget: PreparedBudget): Prepared | undefined {
     const { name } = this.#statement;
     const all = preparedOn(connection);
@@ -162,7 +164,7 @@ export class NamedQuery<Row> {
 
   handleError(error: unknown): void {
     const connection = this.#connection;
-    // What failed after it was parsed is prepared all the same, and counts.
+    // A statement that failed after parsing is still prepared and still counts.
     if (connection !== undefined && this.name !== '' && connection.parsedStatements[this.name] === undefined)
       preparedOn(connection).remove(this.name);
     this.callback(error, []);

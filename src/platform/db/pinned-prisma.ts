@@ -8,7 +8,7 @@ const NESTED: Readonly<Record<string, string>> = {
   ROLLBACK: 'ROLLBACK TO SAVEPOINT prisma',
 };
 
-/** A pool of the one connection that it is given. Transactions that Prisma opens on it become savepoints. */
+/** A pool with one given connection. Transactions that Prisma opens on it become savepoints. */
 class PinnedPool extends pg.Pool {
   readonly #client: pg.PoolClient;
 
@@ -33,8 +33,8 @@ class PinnedPool extends pg.Pool {
 const clients = new WeakMap<pg.PoolClient, PrismaClient>();
 
 /**
- * Prisma's client on one connection, made once for each connection and kept as long: what it reads and writes belongs
- * to the transaction that is open there.
+ * Prisma's client on one connection, so that it takes part in the transaction open there. Created once per
+ * connection and kept as long as the connection.
  */
 export function prismaOn(client: pg.PoolClient): PrismaClient {
   let prisma = clients.get(client);

@@ -1,46 +1,48 @@
 import type { Statement } from './statement.ts';
 
-/** A column of a result, and what makes a value of its text. */
+/** A column of a result, and the parser for its text. */
 export interface Column {
   readonly name: string;
   readonly parse: (text: string) => unknown;
 }
 
-/** A statement that a connection has prepared, or is about to. */
+/** A statement that a connection has prepared or is about to prepare. */
 export interface Prepared {
   readonly weight: number;
-  /** Undefined until the server has said what they are. They cannot change: PostgreSQL refuses that. */
+  /** Undefined until the server has described them. PostgreSQL does not let them change. */
   columns: readonly Column[] | undefined;
-  /** When it was used last, as a count of uses. */
+  /** The value of the use counter at the last use. */
   lastUse: number;
 }
 
 const MIB = 1_048_576;
-/** What a backend may keep prepared, in bytes of its memory, and what all backends of a pool may together. */
+/** Memory for prepared statements, per backend and for all backends of a pool. */
 const CONNECTION_BYTES = 16 * MIB;
 const POOL_BYTES = 128 * MIB;
-/** No statement may take more than this part of a connection's share: it would drive everything else out. */
+/**
+ * A statement larger than this part of a connection's share is not prepared: it would evict too many others.
+ */
 const LARGEST_PART = 1 / 8;
 
 /**
- * What PostgreSQL keeps for a prepared statement with its generic plan: the tree and the plan grow with the text, 80 to
- * 165 bytes a character for the statements of look-ahead.
+ * Memory that PostgreSQL needs for a prepared statement and its generic plan. Tree and plan grow with the
+ * text: 80 to 165 bytes per character for the statements of look-ahead.
  */
 const BYTES_A_STATEMENT = 8_192;
 const BYTES_A_CHARACTER = 170;
 
-/** So many names are remembered, or twice that, in the order in which they were met. */
+/** Names per generation. Two generations are remembered. */
 const MAX_REMEMBERED = 1_000;
 
-/** About how many bytes a backend needs to keep a statement prepared. */
+/** The estimated memory of a prepared statement, in bytes. */
 function weightOf({ text }: Statement<unknown>): number {
   return BYTES_A_STATEMENT + BYTES_A_CHARACTER * text.length;
 }
 
 /**
- * What the connections of a pool may keep prepared. A client can make up statements without end, each of its own
- * selection, and a backend keeps in its memory what it has prepared for as long as it lives: only what comes again gets
- * a name, by its weight, within a share for each connection.
+ * Limits what the connections of a pool keep prepared. Clients can produce any number of distinct statements
+ * by varying their selections, and a backend keeps a prepared statement in memory until it is closed. So only
+ * repeated statements are prepared, within a memory share for each connection.
  */
 export class PreparedBudget {
   /** Bytes for one connection. */
@@ -52,14 +54,14 @@ export class PreparedBudget {
     this.share = Math.min(CONNECTION_BYTES, Math.floor(POOL_BYTES / connections));
   }
 
-  /** The weight of a statement that is worth preparing: run before, not long ago, and not too large. */
+  /** The weight of a statement worth preparing: seen recently and not too large. Otherwise undefined. */
   weigh(statement: Statement<unknown>): number | undefined {
     const weight = weightOf(statement);
     if (weight > this.share * LARGEST_PART || !this.#meet(statement.name)) return undefined;
     return weight;
   }
 
-  /** Remembers the name. Whether it was known before. */
+  /** Remembers the name. Returns whether it was known. */
   #meet(name: string): boolean {
     if (this.#recent.has(name)) return true;
     const known = this.#older.has(name);
@@ -78,7 +80,7 @@ export class PreparedStatements {
   #weight = 0;
   #uses = 0;
 
-  /** The statement of that name, which counts as used; undefined where it is not prepared. */
+  /** Looks up a statement and marks it as used. Undefined if it is not prepared. */
   use(name: string): Prepared | undefined {
     const found = this.#prepared.get(name);
     this.#uses += 1;
@@ -86,7 +88,7 @@ export class PreparedStatements {
     return found;
   }
 
-  /** Adds a statement. Returns the names of those that must go for it, not used for longest first. */
+  /** Adds a statement. Returns the names of those evicted to make room, least recently used first. */
   add(name: string, weight: number, share: number): string[] {
     const gone: string[] = [];
     while (this.#weight + weight > share && this.#prepared.size > 0) {

@@ -1,20 +1,20 @@
 import { LRUCache } from 'lru-cache';
 
-/** After this long half of what somebody has used is forgotten. */
+/** Past usage decays with this half-life. */
 const HALF_LIFE_MS = 2_000;
-/** Beyond this many the owner who used something longest ago is forgotten. */
+/** Beyond this, the least recently used owner is forgotten. */
 const MAX_OWNERS = 10_000;
 
-/** Somebody who waits for a turn; work without an owner is the service's own. */
+/** An entry waiting for its turn. Work without an owner is the service's own. */
 export interface Waiting {
   readonly owner: string | undefined;
 }
 
-/** How long each owner has kept connections of late, so that whoever has used least has the next turn. */
+/** How long each owner has recently held connections. The owner with the least usage gets the next turn. */
 export class RecentUse {
   readonly #uses = new LRUCache<string, { ms: number; atMs: number }>({ max: MAX_OWNERS });
 
-  /** Milliseconds, of which ever fewer count as time passes. */
+  /** The decayed usage in milliseconds. */
   of(owner: string | undefined, nowMs = performance.now()): number {
     const use = owner === undefined ? undefined : this.#uses.get(owner);
     return use === undefined ? 0 : use.ms * 0.5 ** ((nowMs - use.atMs) / HALF_LIFE_MS);
@@ -31,7 +31,9 @@ export class RecentUse {
     use.atMs = atMs;
   }
 
-  /** Takes the one out of the line whose turn it is: whose owner has used least and, of equals, who came first. */
+  /**
+   * Removes and returns the next entry: the one whose owner has the least usage or, on a tie, the earliest.
+   */
   takeNext<T extends Waiting>(line: T[]): T | undefined {
     if (line.length <= 1) return line.pop();
     const nowMs = performance.now();

@@ -7,20 +7,20 @@ import type { EmbeddedAddress } from './embedded/address.ts';
 import { startEmbeddedServer } from './embedded/server.ts';
 import type { StatementControl } from './limited-client.ts';
 
-/** The PostgreSQL server behind a Database: how to reach it, and what it cannot do by itself. */
+/** The PostgreSQL server behind a Database: how to reach it, and how to make up for what it cannot do. */
 export interface DatabaseServer extends StatementControl {
   /** For the pool. */
   readonly connection: ClientConfig;
-  /** For migrations and LISTEN: past a connection pooler. */
+  /** For migrations and LISTEN: bypasses a connection pooler. */
   readonly direct: ClientConfig;
   readonly poolSize: number;
-  /** Whether statements may have names. */
+  /** Whether statements may be prepared by name. */
   readonly named: boolean;
-  /** What a connection of the pool begins with. */
+  /** SQL to run on each new connection of the pool. */
   readonly greeting?: string | undefined;
-  /** What is run before a statement outside of a transaction, in one flight with it and in its transaction. */
+  /** SQL to run before a statement outside a transaction, in the same round trip and implicit transaction. */
   readonly alone?: string | undefined;
-  /** Resolves once connections are taken. */
+  /** Resolves once the server accepts connections. */
   ready(): Promise<void>;
   close(): Promise<void>;
 }
@@ -28,20 +28,20 @@ export interface DatabaseServer extends StatementControl {
 export interface ServerOptions {
   readonly config: Config;
   readonly log: Logger;
-  /** Names of prepared statements are shared by all connections of the embedded server: one process alone uses them. */
+  /** The embedded server's connections share all prepared statements, so only one process may use them. */
   readonly namedStatements?: boolean;
 }
 
 const APPLICATION_NAME = 'content-graph-api';
 const IDLE_IN_TRANSACTION_MS = 30_000;
-/** What the answer to a statement may take past the statement's own limit. */
+/** How long the server's answer may take beyond the statement's own limit. */
 const ANSWER_MS = 2_000;
-/** An administration command may have the embedded folder as the service starts; it is done within seconds. */
+/** An admin command may hold the embedded folder when the service starts; it finishes within seconds. */
 const FOLDER_PATIENCE_MS = 10_000;
 
-/** What an operator has to know of the embedded database (contract section 8). */
+/** What an operator must know about the embedded database (contract section 8). */
 const DURABILITY =
-  'the embedded database keeps what it has answered through the death of the process and, on a disk that keeps what it has flushed, through a loss of power; it does not survive the loss of the disk, so keep copies of DATA_DIR';
+  'the embedded database survives a crash of the process and, on a disk that honours flushes, a loss of power; it does not survive the loss of the disk, so back up DATA_DIR';
 
 /** How `pg` reaches an embedded server. */
 export function embeddedConnection({ host, port, password = '' }: EmbeddedAddress): ClientConfig {
@@ -56,8 +56,8 @@ function postgresServer(
   const { url, directUrl, poolSize } = database;
   const pooled = url !== directUrl;
   const base = { application_name: APPLICATION_NAME };
-  // A pooler refuses settings in the start-up message, and gives a statement's name to connections that don't know it.
-  // What is set for a session would be another client's next: there each transaction brings its own limits.
+  // A pooler refuses settings in the start-up message and shares sessions between clients: prepared
+  // statements may be missing, and session settings would leak. So each transaction sets its own limits.
   const settings = pooled
     ? {}
     : { statement_timeout: statementLimitMs, idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS };
@@ -66,7 +66,7 @@ function postgresServer(
     direct: { connectionString: directUrl, ...base },
     poolSize,
     named: named && !pooled,
-    // Its compiler takes longer than what it compiles (decision 17).
+    // JIT compilation takes longer than it saves (decision 17).
     greeting: pooled ? undefined : 'SET jit = off',
     alone: pooled
       ? `SELECT set_config('statement_timeout', '${statementLimitMs}', true), set_config('jit', 'off', true)`
@@ -74,7 +74,7 @@ function postgresServer(
     begin: pooled
       ? `BEGIN; SET LOCAL jit = off; SET LOCAL statement_timeout = ${statementLimitMs}; SET LOCAL idle_in_transaction_session_timeout = ${IDLE_IN_TRANSACTION_MS}`
       : undefined,
-    // Prisma's single statements have none of that.
+    // Covers Prisma's single statements, which set no limits of their own.
     statementLimitMs: pooled ? statementLimitMs : undefined,
     silence: createDeadline(statementLimitMs + ANSWER_MS),
     cancelSilence: createDeadline(ANSWER_MS),
@@ -85,7 +85,7 @@ function postgresServer(
   };
 }
 
-/** The server that the settings name, started where it is embedded. Throws UnsafeFolderError, FolderInUseError, EmbeddedStartError. */
+/** Throws UnsafeFolderError, FolderInUseError, EmbeddedStartError if the embedded server cannot start. */
 export async function openServer({
   config,
   log,
@@ -105,19 +105,19 @@ export async function openServer({
     direct: connection,
     poolSize: 1,
     named: namedStatements,
-    // It is one backend: what a connection before has prepared is still there, under names that this one is to give.
+    // All connections share one backend, so statements of earlier connections may still hold the names.
     greeting: namedStatements ? 'DEALLOCATE ALL' : undefined,
     statementLimitMs,
-    // It answers as soon as it has committed: one that is ended before has not.
+    // It answers as soon as it has committed, so a statement without an answer has not.
     lostIsUndone: true,
-    // PGlite can neither time a statement out nor cancel it: its worker ends, and with it what was not committed.
+    // PGlite can neither time out nor cancel a statement. Ending its worker drops what is not committed.
     overrun() {
       server
-        .restart('a statement ran past its time')
-        .catch((error: unknown) => log.error({ err: error }, 'the embedded database did not come back'));
+        .restart('a statement exceeded its time limit')
+        .catch((error: unknown) => log.error({ err: error }, 'the embedded database did not restart'));
       return undefined;
     },
-    // Whatever runs ends by itself within the limit; ending the worker would hit everybody else's work as well.
+    // The statement ends within its time limit anyway, and ending the worker would abort everyone's work.
     cancel: async () => undefined,
     ready: server.ready,
     close: server.close,

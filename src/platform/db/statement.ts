@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto';
 
 /**
- * One SQL statement of the service. The name is made from the text, so that PostgreSQL parses and plans it once a
- * connection and the log can name it. `Row` is the shape of what it returns.
+ * An SQL statement. The name is derived from the text: PostgreSQL parses and plans a named statement once per
+ * connection, and the log can refer to it. `Row` is the type of the rows it returns.
  */
 export interface Statement<Row> {
   readonly name: string;
   readonly text: string;
-  /** Never present: carries the row's type. */
+  /** Never set: carries the row type. */
   readonly row?: Row;
 }
 
@@ -22,13 +22,13 @@ export type Parameter =
   | null
   | readonly (string | number)[];
 
-/** Whatever statements can be run on: the pool, or the one connection of a unit of work. */
+/** Runs statements: the pool, or the connection of a unit of work. */
 export interface Queryable {
   /** The rows of a statement. Throws DatabaseError. */
   query<Row>(statement: Statement<Row>, values: readonly Parameter[]): Promise<Row[]>;
 }
 
-/** PostgreSQL cuts names at 63 bytes. Clients write texts: no two of theirs may come to one name, so 132 bits of it. */
+/** PostgreSQL truncates names to 63 bytes. Clients shape the text: 132 digest bits prevent collisions. */
 const LABEL_LENGTH = 40;
 const DIGEST_LENGTH = 22;
 

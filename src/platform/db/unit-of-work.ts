@@ -4,28 +4,30 @@ import type { Cancellation } from './cancellation.ts';
 import { toCommitError, toDatabaseError } from './errors.ts';
 import type { Parameter, Queryable, Statement } from './statement.ts';
 
-/** A connection on loan: statements on it, Prisma's client bound to it. */
+/** A connection on loan, with Prisma's client bound to it. */
 export interface Connection extends Queryable {
   readonly client: PoolClient;
   readonly prisma: PrismaClient;
-  /** What opens a transaction, with its limits; with one on how long it waits for each lock, in milliseconds. */
+  /** The SQL that begins a transaction and sets its limits. `lockLimitMs` limits the wait for each lock. */
   begin(lockLimitMs?: number): string;
-  /** A statement outside of a transaction, which commits by itself. */
+  /** Runs a statement outside a transaction, so that it commits by itself. */
   queryAlone<Row>(statement: Statement<Row>, values: readonly Parameter[]): Promise<Row[]>;
   release(error?: Error): void;
 }
 
 export interface UnitOfWorkOptions {
-  /** Whether there is one statement and no more: it then commits by itself, without the trips of BEGIN and COMMIT. */
+  /**
+   * The unit is a single statement that commits by itself, which saves the round trips of BEGIN and COMMIT.
+   */
   readonly oneStatement?: boolean;
-  /** How long a statement waits for a lock; as long as it may run where absent. The embedded database has no such limit. */
+  /** Limits the wait for a lock; by default the statement timeout. Ignored by the embedded database. */
   readonly lockLimitMs?: number;
 }
 
 /**
- * One transaction on one connection, for everything that a mutation reads and writes: all of it is done or nothing. It
- * opens with the first statement: a mutation that is refused before costs the database nothing. There is no way from
- * here to the pool, so that work inside a transaction cannot wait for a second connection.
+ * One transaction on one connection for everything that a mutation reads and writes. It begins with the first
+ * statement, so a mutation refused earlier costs the database nothing. It has no access to the pool, so work
+ * in a transaction cannot wait for a second connection.
  */
 export class UnitOfWork implements Queryable {
   readonly #connect: () => Promise<Connection>;
@@ -63,7 +65,7 @@ export class UnitOfWork implements Queryable {
     return this.#connection;
   }
 
-  /** One statement after the other: loaders of one tick would otherwise meet on the connection. */
+  /** Runs one statement at a time: loaders of the same tick would otherwise collide on the connection. */
   query<Row>(statement: Statement<Row>, values: readonly Parameter[]): Promise<Row[]> {
     if (this.#oneStatement) return this.#queryAlone(statement, values);
     const result = this.#turn.then(async () => (await this.#begun()).query(statement, values));
@@ -71,10 +73,7 @@ export class UnitOfWork implements Queryable {
     return result;
   }
 
-  /**
-   * Runs the one statement that there is. Once it is on its way, calling it off can come too late: the statement's own
-   * outcome says what became of it, if it is heard.
-   */
+  /** Runs the single statement. Once it is sent, its own outcome counts, not a late cancellation. */
   async #queryAlone<Row>(statement: Statement<Row>, values: readonly Parameter[]): Promise<Row[]> {
     if (this.#ended) throw new Error('the unit of work has ended');
     this.#ended = true;
@@ -97,7 +96,7 @@ export class UnitOfWork implements Queryable {
 
   /** Runs `write` with Prisma's client on this transaction. Throws DatabaseError. */
   async withPrisma<T>(write: (prisma: PrismaClient) => Promise<T>): Promise<T> {
-    if (this.#oneStatement) throw new Error('this unit of work is one statement');
+    if (this.#oneStatement) throw new Error('this unit of work is a single statement');
     const { prisma } = await this.#begun();
     try {
       return await write(prisma);
@@ -106,20 +105,20 @@ export class UnitOfWork implements Queryable {
     }
   }
 
-  /** Whether the one statement is done and has committed by itself: nothing undoes it. */
+  /** Whether the single statement has committed by itself and can no longer be undone. */
   get committed(): boolean {
     return this.#committed;
   }
 
   /**
-   * Makes the work last. Throws DatabaseError: then nothing of it is there, but where its kind is `unknown` either all
-   * of it or nothing.
+   * Commits the work. Throws DatabaseError: nothing was committed, unless its kind is `unknown`, which leaves
+   * the outcome open.
    */
   async commit(): Promise<void> {
     await this.#end('COMMIT');
   }
 
-  /** Undoes everything. Never throws: a connection that cannot roll back is closed, which does. */
+  /** Rolls back. Never throws: a connection that cannot roll back is closed, which has the same effect. */
   async rollback(): Promise<void> {
     await this.#end('ROLLBACK').catch(() => undefined);
   }

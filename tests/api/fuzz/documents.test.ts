@@ -4,7 +4,7 @@ import { reportOf } from '../../fuzz/drive/report.ts';
 import { shrink } from '../../fuzz/drive/shrink.ts';
 import { openStage, STAGE_SETTINGS } from '../../fuzz/drive/stage.ts';
 import { Tally } from '../../fuzz/drive/tally.ts';
-import { publishedSchema } from '../../fuzz/fuzz.ts';
+import { judgedSchema } from '../../fuzz/judged-schema.ts';
 import { useApp } from '../../support/app.ts';
 
 /** `npm run test:fuzz` tries as many as there is time for, from any seed. */
@@ -15,7 +15,7 @@ const app = useApp({ settings: STAGE_SETTINGS });
 
 it('answers random operations as the contract says, whichever way they come', async () => {
   const tally = new Tally();
-  const campaign = new Campaign(SEED, publishedSchema(), tally);
+  const campaign = new Campaign(SEED, judgedSchema().schema, tally);
   const stage = await openStage(app);
   try {
     for (let number = 0; number < CASES; number += 1) {

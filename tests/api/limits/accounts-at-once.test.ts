@@ -15,6 +15,6 @@ it('of several accounts made at once with one e-mail one is made, and the others
   expect(reasons).toHaveLength(spellings.length - 1);
   for (const reason of reasons) {
     expect(reason).toBeInstanceOf(AccountError);
-    expect(reason.message).toMatch(/^There is an account with the e-mail "once@example\.com" already\.$/i);
+    expect(reason.message).toMatch(/^An account with the e-mail "once@example\.com" already exists\.$/i);
   }
 });

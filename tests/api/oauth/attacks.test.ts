@@ -44,7 +44,7 @@ async function refusal(url: string): Promise<{ at: string; error: string | null;
     const answer = new URLSearchParams(left.hash.slice(1) || left.search);
     return { at: left.origin + left.pathname, error: answer.get('error'), status: response.status };
   }
-  const [, error = null] = /For its developers: (\w+)/.exec(await response.text()) ?? [];
+  const [, error = null] = /Technical details: (\w+)/.exec(await response.text()) ?? [];
   return { at: 'here', error, status: response.status };
 }
 

@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { disableAccount } from '../../../src/auth/account/store.ts';
 import { deleteOAuthClient } from '../../../src/auth/oauth/clients.ts';
+import { scopesOfRole } from '../../../src/auth/scopes.ts';
 import { useApp } from '../../support/app.ts';
 import { createPost } from '../../support/content.ts';
 import { readEventStream } from '../../support/event-stream.ts';
@@ -60,7 +61,7 @@ describe('User.oauthGrants', () => {
       id: expect.any(String),
       clientId: client.id,
       clientName: 'Post Reader',
-      scopes: ['posts:read', 'posts:write', 'comments:write', 'users:read'],
+      scopes: scopesOfRole('member'),
       createdAt: expect.stringMatching(/Z$/),
       lastUsedAt: null,
     };
@@ -209,7 +210,7 @@ describe('introspection and revocation', () => {
       active: true,
       client_id: client.id,
       sub: user.id,
-      scope: 'posts:read posts:write comments:write users:read',
+      scope: scopesOfRole('member').join(' '),
       token_type: 'Bearer',
     });
     expect((await introspect(refresh, client)).body).toMatchObject({ active: true, client_id: client.id });

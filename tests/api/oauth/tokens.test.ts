@@ -1,5 +1,6 @@
 import { decodeJwt, decodeProtectedHeader } from 'jose';
 import { describe, expect, it } from 'vitest';
+import { scopesOfRole } from '../../../src/auth/scopes.ts';
 import { ORIGIN, useApp } from '../../support/app.ts';
 import {
   askToken,
@@ -14,7 +15,7 @@ import { secondInstance } from '../../support/second-instance.ts';
 import { PASSWORD, person } from '../../support/session.ts';
 
 const app = useApp();
-const MEMBER_SCOPES = 'posts:read posts:write comments:write users:read';
+const MEMBER_SCOPES = scopesOfRole('member').join(' ');
 
 /** A user, a client of somebody else's, and what the client got for the user. */
 async function granted(options: Partial<Parameters<typeof oauthClient>[1]> = {}) {

@@ -18,9 +18,14 @@ import { WRITES } from './writes.ts';
 import { faultsOf } from './wrong.ts';
 
 /** The published schema, with all that the contract says of its fields. */
-export const SCHEMA = buildOracleSchema({ ...READS, ...WRITES }, false);
+const RESOLVERS = { ...READS, ...WRITES };
+
+/** The coordinates of the fields that the oracle knows the answers to. */
+export const JUDGED: readonly string[] = Object.keys(RESOLVERS);
+
+export const SCHEMA = buildOracleSchema(RESOLVERS, false);
 /** The same where nothing is lost to an error beside it: it finds all errors that could be told. */
-const LENIENT = buildOracleSchema({ ...READS, ...WRITES }, true);
+const LENIENT = buildOracleSchema(RESOLVERS, true);
 
 type Inputs = Readonly<Record<string, unknown>>;
 type CallerOf = World['callers'][keyof World['callers']];

@@ -1,11 +1,10 @@
-import type { Role, Scope } from '../../../auth/scopes.ts';
+import { type Role, type Scope, scopeWords } from '../../../auth/scopes.ts';
 import { html } from './html.ts';
 import { layout } from './layout.ts';
-import { scopeWords } from './scope-words.ts';
 
 export interface ConsentPage {
   readonly clientName: string;
-  /** Where the answer is sent: the host or, for an app, its scheme. */
+  /** Where the response is sent: the host or, for an app, its scheme. */
   readonly destination: string;
   readonly account: {
     readonly id: string;
@@ -21,7 +20,7 @@ export interface ConsentPage {
 
 const TICK = html`<svg viewBox="0 0 24 24" aria-hidden="true"><path d="M5 12.5l4.5 4.5L19 7.5"/></svg>`;
 
-/** The first letter as a reader sees it, however many code points it takes. */
+/** The first letter as a reader sees it, however many code points it has. */
 function initialOf(name: string): string {
   const [first] = new Intl.Segmenter().segment(name.trim());
   return first?.segment.toUpperCase() ?? '';
@@ -43,7 +42,7 @@ ${scopes.map(
   (scope) => html`<li>${TICK}${scopeWords(scope, account.role)}</li>
 `,
 )}</ul>
-<p class="soft">${clientName} never sees your password, and you can take this back at any time. Whatever you choose, you go on to <strong>${destination}</strong>.</p>
+<p class="soft">${clientName} never sees your password, and you can revoke this access at any time. Either way, you will continue to <strong>${destination}</strong>.</p>
 <div class="actions pair">
 <form method="post" action="${allowPath}">
 <input type="hidden" name="account" value="${account.id}">

@@ -3,15 +3,15 @@ import { layout } from './layout.ts';
 
 export interface ErrorPage {
   readonly title: string;
-  /** What happened and what to do, in words for the person in front of it. */
+  /** What happened and what to do, for the user. */
   readonly message: string;
-  /** For whoever set up the application: OAuth's own words. */
+  /** The OAuth error, for the application's developers. */
   readonly detail?: string | undefined;
   readonly requestId: string;
 }
 
 export function errorPage({ title, message, detail, requestId }: ErrorPage): string {
-  const technical = detail === undefined ? NOTHING : html`<p class="soft">For its developers: ${detail}</p>`;
+  const technical = detail === undefined ? NOTHING : html`<p class="soft">Technical details: ${detail}</p>`;
   return layout({
     title,
     content: html`<h1>${title}</h1>

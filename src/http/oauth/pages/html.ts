@@ -1,4 +1,4 @@
-/** A piece of HTML that is safe to put into more of it. */
+/** HTML that is safe to embed. */
 export interface Html {
   readonly html: string;
 }
@@ -18,7 +18,10 @@ function textOf(part: Part): string {
   return 'html' in part ? part.html : part.map(({ html }) => html).join('');
 }
 
-/** HTML from a template. Every text that is put in is escaped, for elements and for quoted attributes alike. */
+/**
+ * Builds HTML from a template. Interpolated strings are escaped, for elements and for quoted attributes
+ * alike.
+ */
 export function html(strings: TemplateStringsArray, ...parts: readonly Part[]): Html {
   return { html: strings.reduce((whole, next, index) => whole + textOf(parts[index - 1] ?? '') + next) };
 }

@@ -36,22 +36,22 @@ a { color: var(--act); }
 @media (min-width: 40rem) { .actions.pair { grid-template-columns: 1fr 1fr; } }
 `;
 
-/** What the policy of a page allows for the sake of its looks (CSP level 3, section 6.6.4.3): this text and no other. */
+/** The CSP source of the style sheet: it allows this exact text (CSP level 3, section 6.6.4.3). */
 export const STYLE_HASH = `'sha256-${createHash('sha256').update(STYLE).digest('base64')}'`;
 
 export interface Page {
   readonly title: string;
   readonly content: Html;
-  /** More for the head. */
+  /** Additional head content. */
   readonly head?: Html;
 }
 
 const NO_MORE: Html = { html: '' };
 
-/** The service's sign: posts, and what ties them together. */
+/** The logo: posts, and the links between them. */
 const MARK = html`<svg viewBox="0 0 24 24" aria-hidden="true"><path d="M7 8l5 8M17 8l-5 8M8 6h8"/><circle cx="6" cy="6" r="2.5"/><circle cx="18" cy="6" r="2.5"/><circle cx="12" cy="18" r="2.5"/></svg>`;
 
-/** A whole page. It needs no script and loads nothing. */
+/** A complete page. It needs no script and loads nothing. */
 export function layout({ title, content, head = NO_MORE }: Page): string {
   const style: Html = { html: `<style>${STYLE}</style>` };
   return html`<!doctype html>

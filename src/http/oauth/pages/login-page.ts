@@ -3,12 +3,12 @@ import { layout } from './layout.ts';
 
 export interface LoginPage {
   readonly clientName: string;
-  /** Where the form and the way back are posted to. */
+  /** Where the form and the cancel button are posted to. */
   readonly loginPath: string;
   readonly cancelPath: string;
-  /** What was typed before, or what the client suggests. */
+  /** The e-mail entered before, or the one that the client suggests. */
   readonly email: string;
-  /** What went wrong the last time, in words for the person who tries. */
+  /** Why the last attempt failed, for the user. */
   readonly problem?: string | undefined;
 }
 
@@ -19,9 +19,9 @@ export function loginPage({ clientName, loginPath, cancelPath, email, problem }:
   const atEmail = email === '' ? html` autofocus` : NOTHING;
   const atPassword = email === '' ? NOTHING : html` autofocus`;
   return layout({
-    title: problem === undefined ? 'Sign in' : 'Sign in: something is wrong',
+    title: problem === undefined ? 'Sign in' : 'Sign in: error',
     content: html`<h1>Sign in</h1>
-<p>to go on to <strong>${clientName}</strong>. It never sees your password.</p>
+<p>to continue to <strong>${clientName}</strong>. It never sees your password.</p>
 ${alert}
 <form id="sign-in" method="post" action="${loginPath}">
 <label for="email">E-mail</label>

@@ -19,8 +19,8 @@ import { isOpen, isOwn, UnsafeFolderError } from './folder.ts';
 const embeddedAddress = z.object({ host: z.string(), port: z.number(), password: z.string().optional() });
 
 /**
- * Where the embedded server listens, as `pg` takes it: a folder with the socket in it, or a loopback host. The modes
- * of the folder keep others from the socket; on loopback, which anybody reaches, a password does.
+ * Where the embedded server listens, in pg's terms: the folder of the socket, or a loopback host. The
+ * folder's mode protects the socket. Any local user can reach loopback, so a password protects that.
  */
 export type EmbeddedAddress = Readonly<z.infer<typeof embeddedAddress>>;
 
@@ -30,7 +30,7 @@ const MAX_SOCKET_PATH_BYTES = 100;
 const SOCKET_FOLDER = 'content-graph-';
 const PASSWORD_BYTES = 24;
 
-/** The socket's name, as libpq expects it in the folder: `psql -h DATA_DIR` finds it. */
+/** The path of the socket. Uses libpq's file name, so that `psql -h DATA_DIR` finds it. */
 export function socketPath(address: EmbeddedAddress): string | undefined {
   return /^(127\.|\[?::1)/.test(address.host) ? undefined : join(address.host, `.s.PGSQL.${address.port}`);
 }
@@ -44,8 +44,8 @@ async function freePort(): Promise<number> {
 }
 
 /**
- * Picks the address for a folder: a socket inside it or, where its path is too long, in a new temporary folder whose
- * name nobody can foresee; loopback with a password on Windows.
+ * Picks the address for a folder: a socket inside it or, if its path is too long, in a new temporary folder
+ * with an unpredictable name. On Windows: loopback with a password.
  */
 export async function chooseAddress(dataDir: string): Promise<EmbeddedAddress> {
   if (process.platform === 'win32')
@@ -61,14 +61,14 @@ export async function chooseAddress(dataDir: string): Promise<EmbeddedAddress> {
 
 const file = (dataDir: string) => join(dataDir, 'address.json');
 
-/** Leaves the address for other processes, such as the admin command: whole or not at all. */
+/** Writes the address atomically for other processes, such as the admin command. */
 export function publishAddress(dataDir: string, address: EmbeddedAddress): void {
   const draft = `${file(dataDir)}.${process.pid}`;
   writeFileSync(draft, JSON.stringify(address), { mode: 0o600 });
   renameSync(draft, file(dataDir));
 }
 
-/** The address that a server has published; undefined where there is none. One that was killed leaves its own behind. */
+/** The address that a server has published, if any. A killed server leaves its address behind. */
 export function publishedAddress(dataDir: string): EmbeddedAddress | undefined {
   if (!existsSync(file(dataDir))) return undefined;
   return embeddedAddress.parse(JSON.parse(readFileSync(file(dataDir), 'utf8')));
@@ -78,7 +78,7 @@ export function withdrawAddress(dataDir: string): void {
   rmSync(file(dataDir), { force: true });
 }
 
-/** Removes what an address has left in the file system, where nobody listens any more: the socket and its own folder. */
+/** Removes the socket, and its temporary folder, of an address that nobody serves any more. */
 export function discardAddress(dataDir: string, address: EmbeddedAddress): void {
   const path = socketPath(address);
   const stats = lstatSync(address.host, { throwIfNoEntry: false });
@@ -88,8 +88,9 @@ export function discardAddress(dataDir: string, address: EmbeddedAddress): void 
 }
 
 /**
- * Whether somebody listens there as far as the file system tells. Throws UnsafeFolderError where that may be another
- * user: the socket and its folder have to be this user's own, the folder closed to others, and neither a link.
+ * Whether the address looks served, judging by the file system. Throws UnsafeFolderError if another user may
+ * be listening: this user must own the socket and its folder, the folder must be private, and neither may be
+ * a link.
  */
 export function isServed(address: EmbeddedAddress): boolean {
   const path = socketPath(address);
@@ -99,7 +100,7 @@ export function isServed(address: EmbeddedAddress): boolean {
   if (folder === undefined || socket === undefined) return false;
   if (!folder.isDirectory() || !isOwn(folder) || isOpen(folder) || !socket.isSocket() || !isOwn(socket))
     throw new UnsafeFolderError(
-      `The socket "${path}" of the embedded database may be another user's: it or its folder is not yours alone.`,
+      `The socket "${path}" of the embedded database may be another user's: you must own it and its folder, and the folder must be closed to others.`,
     );
   return true;
 }

@@ -3,7 +3,7 @@ import { dirname } from 'node:path';
 import { PGlite } from '@electric-sql/pglite';
 import { FlushedFiles, flushEntries, settleFolder } from './flushed-files.ts';
 
-/** PGlite turns fsync off and would flush by fdatasync, which its runtime does not have. */
+/** PGlite turns fsync off, and the default wal_sync_method, fdatasync, does not exist in its runtime. */
 const FLUSHED = [
   ...PGlite.defaultStartParams.filter((parameter) => parameter !== '-F'),
   '-c',
@@ -12,7 +12,7 @@ const FLUSHED = [
   'wal_sync_method=fsync',
 ];
 
-/** Makes the folder whole or not at all: a process that dies on the way leaves a draft, which the next one replaces. */
+/** Creates the folder atomically. A process that crashes leaves a draft, which the next one replaces. */
 async function createCluster(folder: string): Promise<void> {
   const draft = `${folder}.new`;
   rmSync(draft, { recursive: true, force: true });
@@ -23,7 +23,9 @@ async function createCluster(folder: string): Promise<void> {
   flushEntries(dirname(folder));
 }
 
-/** Opens the PostgreSQL data in a folder, and makes them where there are none. A commit is on the disk before it is answered. */
+/**
+ * Opens the PostgreSQL data in a folder, or creates it. A commit is flushed to disk before it is answered.
+ */
 export async function openCluster(folder: string): Promise<PGlite> {
   if (!existsSync(folder)) await createCluster(folder);
   return PGlite.create({ fs: new FlushedFiles(folder), startParams: FLUSHED });

@@ -3,10 +3,10 @@ import { join } from 'node:path';
 import type { PGlite } from '@electric-sql/pglite';
 import { NodeFS } from '@electric-sql/pglite/nodefs';
 
-/** EIO as WASI numbers it: PostgreSQL panics on it, as it has to, and recovers from what is on the disk. */
+/** WASI's number for EIO. PostgreSQL panics on it, as it must, and recovers from what is on disk. */
 const EIO = 29;
 
-/** Emscripten's file system over Node's, as far as it matters here. `nfd` is Node's descriptor of an open file. */
+/** The part of Emscripten's NODEFS that is used here. `nfd` is Node's file descriptor. */
 interface NodeFiles {
   readonly stream_ops: { fsync?: (stream: { readonly nfd: number }) => number };
 }
@@ -20,7 +20,7 @@ function flush(descriptor: number): number {
   }
 }
 
-/** PGlite's files in a folder, with the one call it leaves out: an fsync of PostgreSQL's reaches the disk. */
+/** PGlite's NodeFS plus the missing fsync, so that PostgreSQL's flushes reach the disk. */
 export class FlushedFiles extends NodeFS {
   override async init(pg: PGlite, options: Parameters<NodeFS['init']>[1]): ReturnType<NodeFS['init']> {
     const { emscriptenOpts } = await super.init(pg, options);
@@ -40,12 +40,12 @@ function onDescriptor(path: string, flags: string, work: (descriptor: number) =>
   }
 }
 
-/** Flushes the entries of a folder: what was made or renamed in it keeps its name. Windows flushes no folders. */
+/** Flushes a folder's entries, so that created and renamed files keep their names. Windows cannot do this. */
 export function flushEntries(folder: string): void {
   if (process.platform !== 'win32') onDescriptor(folder, 'r', fsyncSync);
 }
 
-/** Flushes a folder with all that is in it, for its owner alone: PGlite makes files that anybody may write to. */
+/** Flushes a folder recursively and makes it private: PGlite creates world-writable files. */
 export function settleFolder(folder: string): void {
   chmodSync(folder, 0o700);
   for (const entry of readdirSync(folder, { withFileTypes: true })) {

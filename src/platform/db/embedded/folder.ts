@@ -1,7 +1,7 @@
 import { chmodSync, lstatSync, mkdirSync, readdirSync, type Stats, statSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** Other users of the machine could read or change what is in a folder, or listen in it. */
+/** Other users of the machine could read or change the folder's content, or listen on a socket in it. */
 export class UnsafeFolderError extends Error {
   constructor(message: string) {
     super(message);
@@ -11,18 +11,18 @@ export class UnsafeFolderError extends Error {
 
 const OTHERS = 0o077;
 
-/** Whether this process's user owns it. Windows has no such owners: a folder there has the rights of the one around it. */
+/** Whether this process's user owns it. Always true on Windows, where folders inherit their permissions. */
 export const isOwn = ({ uid }: Stats): boolean => process.geteuid === undefined || uid === process.geteuid();
 
-/** Whether anybody but its owner has rights to it. */
+/** Whether anyone but its owner has access. */
 export const isOpen = ({ mode }: Stats): boolean => process.platform !== 'win32' && (mode & OTHERS) !== 0;
 
 const octal = ({ mode }: Stats) => (mode & 0o7777).toString(8).padStart(4, '0');
 
 /**
- * Makes sure of a folder that nobody but this process's user can read or change, as PostgreSQL asks of its own, and
- * makes it where there is none. One that is open to others is closed to them, or refused where `strict`: what they
- * have read by then, no mode takes back. Throws UnsafeFolderError.
+ * Ensures that only this process's user can read or change the folder, as PostgreSQL requires of its data
+ * directory. Creates the folder if needed. A folder open to others is closed to them or, if `strict`,
+ * refused: its content may already have been read. Throws UnsafeFolderError.
  */
 export function securePrivateFolder(path: string, { strict }: { readonly strict: boolean }): void {
   mkdirSync(path, { recursive: true, mode: 0o700 });
@@ -30,14 +30,14 @@ export function securePrivateFolder(path: string, { strict }: { readonly strict:
   if (!stats.isDirectory()) throw new UnsafeFolderError(`DATA_DIR "${path}" is not a folder.`);
   if (!isOwn(stats))
     throw new UnsafeFolderError(
-      `DATA_DIR "${path}" belongs to another user of this machine (uid ${stats.uid}), who could read and change all that is in it. Run as that user, or set DATA_DIR to a folder of your own.`,
+      `DATA_DIR "${path}" belongs to another user of this machine (uid ${stats.uid}), who could read and change everything in it. Run as that user, or set DATA_DIR to a folder of your own.`,
     );
   if (!isOpen(stats)) return;
   if (strict)
     throw new UnsafeFolderError(
       `DATA_DIR "${path}" is open to other users of this machine (mode ${octal(stats)}). Close it with "chmod -R go= '${path}'", then start again.`,
     );
-  // While it was open, somebody may have put something into it under a name that is about to be used.
+  // While it was open, another user may have planted a file under a name that the service uses.
   for (const name of readdirSync(path))
     if (!isOwn(lstatSync(join(path, name))))
       throw new UnsafeFolderError(

@@ -3,27 +3,27 @@ import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from '../../log.ts';
 
-/** Somebody else holds the folder. */
+/** Another process holds the folder. */
 export class FolderInUseError extends Error {
   constructor(dataDir: string) {
     super(
-      `The embedded database in "${dataDir}" is in use by another process. Stop that one, or set DATA_DIR to another folder.`,
+      `The embedded database in "${dataDir}" is in use by another process. Stop that process, or set DATA_DIR to another folder.`,
     );
     this.name = 'FolderInUseError';
   }
 }
 
-/** A folder that is this process's until it lets go of it. */
+/** This process's hold on a folder, until released. */
 export interface FolderLock {
   release(): void;
 }
 
 /**
- * Takes the folder for this process. Nothing in PGlite stops a second process from opening it, which would destroy
- * the data. SQLite's exclusive lock is the operating system's own on every platform: it goes with the process,
- * however that dies, and leaves nothing stale behind.
+ * Locks the folder for this process. PGlite does not stop a second process from opening it, which would
+ * destroy the data. SQLite's exclusive lock is an operating system lock on every platform: it is released
+ * however the process dies, and never goes stale.
  *
- * Throws FolderInUseError where another process (or another database of this one) has it.
+ * Throws FolderInUseError if another process, or another database of this one, holds it.
  */
 export function lockFolder(dataDir: string): FolderLock {
   const lock = new DatabaseSync(join(dataDir, 'lock'));
@@ -40,8 +40,8 @@ export function lockFolder(dataDir: string): FolderLock {
 const RETRY_MS = 100;
 
 /**
- * Takes the folder as `lockFolder` does, and waits up to `patienceMs` where somebody has it: an administration
- * command, or a server on its way out, lets go within seconds. Throws FolderInUseError.
+ * Like `lockFolder`, but waits up to `patienceMs` for the lock: an admin command or a stopping server
+ * releases it within seconds. Throws FolderInUseError.
  */
 export async function takeFolder(dataDir: string, patienceMs: number, log: Logger): Promise<FolderLock> {
   const giveUpAt = performance.now() + patienceMs;
@@ -50,7 +50,7 @@ export async function takeFolder(dataDir: string, patienceMs: number, log: Logge
       return lockFolder(dataDir);
     } catch (error) {
       if (!(error instanceof FolderInUseError) || performance.now() >= giveUpAt) throw error;
-      if (!waits) log.info({ dataDir }, 'another process has the embedded database; waiting for it');
+      if (!waits) log.info({ dataDir }, 'another process is using the embedded database; waiting for it');
       waits = true;
     }
     await delay(RETRY_MS);

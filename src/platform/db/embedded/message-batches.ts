@@ -1,22 +1,22 @@
 /**
- * PGlite is one backend behind all connections, and the socket server hands it one protocol message at a time. The
- * messages of an extended query share the backend's unnamed statement and portal until their Sync (PostgreSQL
- * protocol, "Extended Query"), so those of two connections must not mix: one would run with the parameters of the other,
- * or wait for ever for an answer that an error of the other has skipped.
+ * PGlite is one backend behind all connections, and the socket server passes it one protocol message at a
+ * time. The messages of an extended query share the backend's unnamed statement and portal until Sync
+ * (PostgreSQL protocol, "Extended Query"). If those of two connections were interleaved, one could run with
+ * the other's parameters, or wait for ever for an answer that the other's error has skipped.
  */
 
-/** What the socket server puts messages into, as far as it matters here. */
+/** The part of the socket server's message queue that is used here. */
 export interface MessageQueue {
-  /** Resolves with the number of bytes answered. */
+  /** Resolves with the number of bytes in the answer. */
   enqueue(handlerId: number, message: Uint8Array, onData: (data: Uint8Array) => void): Promise<number>;
-  /** Forgets what a connection that has closed still had waiting. */
+  /** Drops the queued messages of a closed connection. */
   clearQueueForHandler(handlerId: number): void;
 }
 
-/** Parse, Bind, Describe, Execute and Close: each goes on to the Sync that ends its batch. */
+/** Parse, Bind, Describe, Execute and Close: held until the Sync that ends their batch. */
 const HELD = new Set([...'PBDEC'].map((letter) => letter.charCodeAt(0)));
 
-/** Makes a queue take the messages of an extended query as one. A connection that closes on the way leaves nothing. */
+/** Passes each extended query on as one message. Closing the connection drops an incomplete batch. */
 export function batchExtendedQueries(queue: MessageQueue): void {
   const enqueue = queue.enqueue.bind(queue);
   const clear = queue.clearQueueForHandler.bind(queue);

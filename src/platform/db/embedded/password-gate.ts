@@ -1,26 +1,26 @@
 import { timingSafeEqual } from 'node:crypto';
 import type { MessageQueue } from './message-batches.ts';
 
-/** A message of the protocol: its type, its length, its body. */
+/** A protocol message: type, length, body. */
 function message(type: string, body: Buffer): Buffer {
   const length = Buffer.alloc(4);
   length.writeInt32BE(body.length + length.length);
   return Buffer.concat([Buffer.from(type), length, body]);
 }
 
-/** AuthenticationCleartextPassword: loopback is the only way it takes. */
+/** AuthenticationCleartextPassword. Acceptable because it only crosses loopback. */
 const ASK = message('R', Buffer.from([0, 0, 0, 3]));
 const REFUSAL = message('E', Buffer.from('SFATAL\0C28P01\0Mpassword authentication failed\0\0'));
 
-/** Compares in a time that says nothing of where they differ. */
+/** Compares in constant time. */
 function isPassword(answer: Uint8Array, password: string): boolean {
   const expected = message('p', Buffer.from(`${password}\0`));
   return answer.length === expected.length && timingSafeEqual(answer, expected);
 }
 
 /**
- * PGlite lets everybody in. Before a queue that this one guards gets the first message of a connection, its client
- * has to know the password (PostgreSQL protocol, "Start-up").
+ * PGlite admits everyone. This withholds a connection's first message from the queue until the client has
+ * given the password (PostgreSQL protocol, "Start-up").
  */
 export function requirePassword(queue: MessageQueue, password: string): void {
   const enqueue = queue.enqueue.bind(queue);

@@ -16,29 +16,29 @@ import { takeFolder } from './lock.ts';
 import { type Running, type Supervisor, supervise } from './supervisor.ts';
 import type { EmbeddedWorkerData } from './worker.ts';
 
-/** The folder's data cannot be opened. `cause` is what PostgreSQL or the operating system says. */
+/** The folder's data cannot be opened. `cause` is the error of PostgreSQL or the operating system. */
 export class EmbeddedStartError extends Error {
   constructor(dataDir: string, cause: unknown) {
-    const why = cause instanceof Error ? cause.message : 'it ended without a word';
+    const why = cause instanceof Error ? cause.message : 'it ended without an error message';
     super(
-      `The embedded database in "${dataDir}" does not start: ${why}. Restore the folder from a copy, or set DATA_DIR to another one.`,
+      `The embedded database in "${dataDir}" does not start: ${why}. Restore the folder from a backup, or set DATA_DIR to another one.`,
       { cause },
     );
     this.name = 'EmbeddedStartError';
   }
 }
 
-/** The embedded PostgreSQL of one folder: a worker thread that other processes can connect to as well. */
+/** The embedded PostgreSQL of one folder: a worker thread that other processes can connect to. */
 export interface EmbeddedServer extends Supervisor {
   readonly address: EmbeddedAddress;
 }
 
 export interface EmbeddedServerOptions {
-  /** Whether other processes may connect. One that holds the folder for a moment only must not draw them in. */
+  /** Whether to publish the address to other processes. A short-lived server must not attract clients. */
   readonly shared?: boolean;
-  /** How long a folder that somebody else holds is waited for. */
+  /** How long to wait for a folder that another process holds. */
   readonly patienceMs?: number;
-  /** Whether a folder that is open to other users is refused; otherwise it is closed to them. */
+  /** Whether to refuse a folder that is open to other users, instead of closing it to them. */
   readonly strict?: boolean;
 }
 
@@ -73,7 +73,7 @@ function startWorker(dataDir: string, address: EmbeddedAddress, log: Logger): Pr
   });
 }
 
-/** What a killed server has left behind names a socket that is about to be another's, or a folder that nobody needs. */
+/** Removes the address of a killed server, with its socket and temporary folder. */
 function clearAddress(dataDir: string): void {
   const left = publishedAddress(dataDir);
   withdrawAddress(dataDir);
@@ -81,8 +81,8 @@ function clearAddress(dataDir: string): void {
 }
 
 /**
- * Starts the embedded server on `dataDir`, which it locks and creates if need be. Throws UnsafeFolderError,
- * FolderInUseError, EmbeddedStartError. A worker that dies later is started again.
+ * Starts the embedded server on `dataDir`, which it locks and, if needed, creates. A worker that dies later
+ * is restarted. Throws UnsafeFolderError, FolderInUseError, EmbeddedStartError.
  */
 export async function startEmbeddedServer(
   dataDir: string,

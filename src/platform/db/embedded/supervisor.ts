@@ -1,31 +1,31 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from '../../log.ts';
 
-/** Something that has started and may end by itself. */
+/** A started process or thread that may end by itself. */
 export interface Running {
-  /** Resolves once it has ended, for whatever reason. */
+  /** Resolves once it has ended, for any reason. */
   readonly ended: Promise<void>;
-  /** Ends it in the middle of whatever it does. */
+  /** Kills it. */
   terminate(): Promise<unknown>;
-  /** Lets it end in order. */
+  /** Shuts it down gracefully. */
   close(): Promise<void>;
 }
 
-/** Keeps one thing running: never two at a time. */
+/** Keeps one instance running, never two at a time. */
 export interface Supervisor {
-  /** Resolves while it runs; waits for a first restart, and rejects at once while the last one has failed. */
+  /** Resolves while it runs. Waits for the first restart attempt; rejects while restarts keep failing. */
   ready(): Promise<void>;
-  /** Ends it and starts it again. Rejects with what the start rejects with; it is tried again all the same. */
+  /** Kills it and starts it again. Rejects if the first attempt fails; further attempts follow anyway. */
   restart(reason: string): Promise<void>;
-  /** Ends it in order and for good. */
+  /** Shuts it down gracefully and for good. */
   close(): Promise<void>;
 }
 
 export interface SupervisorOptions {
-  /** Rejects where it did not start; then nothing of it is left running. */
+  /** Rejects if it did not start; nothing is left running then. */
   start(): Promise<Running>;
   readonly log: Logger;
-  /** Waits so long, or until the signal aborts; never rejects. */
+  /** Waits for `ms`, or until the signal aborts. Never rejects. */
   readonly pause?: (ms: number, signal: AbortSignal) => Promise<void>;
 }
 
@@ -35,8 +35,8 @@ const LONGEST_PAUSE_MS = 30_000;
 const pauseFor = (ms: number, signal: AbortSignal) => delay(ms, undefined, { signal }).catch(() => undefined);
 
 /**
- * Starts something and starts it again whenever it ends by itself. What fails at first is the caller's: it rejects.
- * Later failures are retried ever more slowly, since what stops a start, such as a full disk, is seldom gone at once.
+ * Starts an instance and restarts it whenever it ends by itself. Rejects if the first start fails. Later
+ * failures are retried with exponential backoff, because causes such as a full disk rarely go away at once.
  */
 export async function supervise({ start, log, pause = pauseFor }: SupervisorOptions): Promise<Supervisor> {
   const stopping = new AbortController();
@@ -74,7 +74,7 @@ export async function supervise({ start, log, pause = pauseFor }: SupervisorOpti
   function renew(ended: Promise<unknown>): void {
     current = undefined;
     const first = Promise.withResolvers<void>();
-    // Whoever needs the database awaits `ready` and gets the error there.
+    // Callers get the error from `ready`.
     first.promise.catch(() => undefined);
     state = first.promise;
     reviving = revive(ended, first);
@@ -84,7 +84,7 @@ export async function supervise({ start, log, pause = pauseFor }: SupervisorOpti
   return {
     ready: () => state,
     restart(reason) {
-      // Otherwise it is on its way already.
+      // Undefined while a restart is already under way.
       if (current !== undefined) {
         log.warn({ reason }, 'restarting the embedded database');
         renew(current.terminate());
@@ -93,7 +93,7 @@ export async function supervise({ start, log, pause = pauseFor }: SupervisorOpti
     },
     async close() {
       stopping.abort();
-      // One that is just starting would otherwise go on after this.
+      // An instance that is just starting would otherwise outlive this call.
       await reviving;
       await current?.close();
     },

@@ -1,6 +1,6 @@
 /**
- * The worker thread of the embedded database: PGlite behind PostgreSQL's wire protocol on one socket, so that a slow
- * statement never stops the event loop of the service. It is started by server.ts only.
+ * The worker thread of the embedded database: PGlite speaks PostgreSQL's wire protocol on a socket, so a slow
+ * statement never blocks the service's event loop. Started only by server.ts.
  */
 import { chmodSync } from 'node:fs';
 import { parentPort, workerData } from 'node:worker_threads';
@@ -10,7 +10,7 @@ import { openCluster } from './cluster.ts';
 import { batchExtendedQueries, type MessageQueue } from './message-batches.ts';
 import { requirePassword } from './password-gate.ts';
 
-/** What server.ts hands over: the folder of the data, and the socket to listen on. */
+/** The data folder and the socket to listen on. */
 export interface EmbeddedWorkerData {
   readonly folder: string;
   readonly address: { readonly path: string } | EmbeddedAddress;
@@ -24,12 +24,12 @@ async function serve(
 ): Promise<void> {
   const db = await openCluster(folder);
   const server = new PGLiteSocketServer({ db, ...address, maxConnections: MAX_CONNECTIONS });
-  // The package keeps its queue to itself, and its version is pinned.
+  // The queue is private to the package. The package's version is pinned.
   const { queryQueue } = server as unknown as { queryQueue: MessageQueue };
   batchExtendedQueries(queryQueue);
   if ('password' in address && address.password !== undefined) requirePassword(queryQueue, address.password);
   await server.start();
-  // Whatever the umask: the folder's modes keep others out, and so do the socket's own.
+  // Independent of the umask: the socket's own mode keeps others out, as the folder's does.
   if ('path' in address) chmodSync(address.path, 0o600);
   port.on('message', (message: unknown) => {
     if (message !== 'close') return;
