@@ -16,7 +16,7 @@ import { createReplayCheck } from './operation/idempotency/replay-check.ts';
 import { createOperationLimiter } from './operation/operation-cost.ts';
 import { createRequestedFields } from './operation/requested-fields.ts';
 import { createResponseBounds } from './operation/response-bounds.ts';
-import { createHalfOpenWatch } from './operation/subscription/half-open.ts';
+import { createHalfOpenWatch } from './operation/subscription/half-open-connections.ts';
 import { createStreamExpiry } from './operation/subscription/stream-expiry.ts';
 import { createStreamLimit } from './operation/subscription/stream-limit.ts';
 import type { StreamMetrics } from './operation/subscription/stream-metrics.ts';

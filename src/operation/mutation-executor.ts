@@ -10,7 +10,7 @@ import type { ConcurrencyLimiter } from './concurrency-limiter.ts';
 import type { OperationArgs, OperationContext } from './operation-context.ts';
 import { executed, failuresOf, hasNoData, located, refused, rendered, type Single } from './outcome.ts';
 import type { ResponseBounds } from './response-bounds.ts';
-import { databaseKindOf, Retries } from './retries.ts';
+import { databaseKindOf, Retries } from './conflict-retries.ts';
 import { withLimiters } from './with-limiters.ts';
 
 export interface MutationOptions {

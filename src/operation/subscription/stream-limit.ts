@@ -1,6 +1,6 @@
 import { ApiError } from '../../graphql/errors.ts';
 import type { Connection } from '../../request/request-state.ts';
-import type { HalfOpenWatch } from './half-open.ts';
+import type { HalfOpenWatch } from './half-open-connections.ts';
 
 /** Who owns a stream, and its connection if there is one. */
 export interface StreamOwner {

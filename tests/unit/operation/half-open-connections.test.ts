@@ -1,9 +1,9 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { ApiError } from '../../../src/graphql/errors.ts';
-import { createHalfOpenWatch } from '../../../src/operation/subscription/half-open.ts';
+import { createHalfOpenWatch } from '../../../src/operation/subscription/half-open-connections.ts';
 import { createStreamLimit } from '../../../src/operation/subscription/stream-limit.ts';
 import { createLogger } from '../../../src/platform/log.ts';
-import { connectionKey, unansweredIn } from '../../../src/platform/unanswered.ts';
+import { connectionKey, unansweredIn } from '../../../src/platform/unanswered-connections.ts';
 import type { Connection } from '../../../src/request/request-state.ts';
 
 const HEADER =

@@ -1,5 +1,5 @@
 import type { Logger } from '../../platform/log.ts';
-import { connectionKey, unansweredConnections } from '../../platform/unanswered.ts';
+import { connectionKey, unansweredConnections } from '../../platform/unanswered-connections.ts';
 import type { Connection } from '../../request/request-state.ts';
 
 /** Ends connections of event streams whose clients have vanished silently. */
