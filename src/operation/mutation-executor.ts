@@ -7,10 +7,10 @@ import { DatabaseError } from '../platform/db/errors.ts';
 import type { UnitOfWork } from '../platform/db/unit-of-work.ts';
 import type { Logger } from '../platform/log.ts';
 import type { ConcurrencyLimiter } from './concurrency-limiter.ts';
+import { databaseKindOf, Retries } from './conflict-retries.ts';
 import type { OperationArgs, OperationContext } from './operation-context.ts';
 import { executed, failuresOf, hasNoData, located, refused, rendered, type Single } from './outcome.ts';
 import type { ResponseBounds } from './response-bounds.ts';
-import { databaseKindOf, Retries } from './conflict-retries.ts';
 import { withLimiters } from './with-limiters.ts';
 
 export interface MutationOptions {

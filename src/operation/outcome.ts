@@ -7,7 +7,6 @@ import {
 } from 'graphql';
 import { answerTooLarge } from '../graphql/errors.ts';
 import { type MaskOptions, maskError, publicError } from '../graphql/mask-error.ts';
-import type { MediaType } from '../request/media-type.ts';
 import type { OperationCost } from '../request/request-state.ts';
 import { jsonSize } from './json-size.ts';
 
@@ -155,22 +154,4 @@ export function checkedSize(outcome: Single, told: ToldCost, maximum: number): n
   const bytes = jsonSize({ errors, data, extensions: extensionsWith(extensions, told) }, maximum);
   if (bytes > maximum) throw answerTooLarge(bytes, maximum);
   return bytes;
-}
-
-/** The HTTP status of an outcome (contract sections 3 and 4, GraphQL over HTTP section 6.4). */
-export function statusOf(outcome: Single, mediaType: MediaType): number {
-  if (outcome.kind === 'rendered') return outcome.status;
-  const errors = errorsOf(outcome).map(publicError);
-  const [first] = errors;
-  if (first === undefined) return 200;
-  const worst = errors.find(({ status }) => status >= 500);
-  if (worst !== undefined) return worst.status;
-  if (hasNoData(outcome)) {
-    if (errors.every(({ code }) => code === 'FORBIDDEN')) return 403;
-    if (errors.every(({ code }) => code === 'UNAUTHENTICATED')) return 401;
-  }
-  // A `data` entry, even null, means that execution began.
-  if (outcome.kind === 'executed') return 200;
-  if (first.negotiable || first.status === 200) return mediaType === 'application/json' ? 200 : 400;
-  return first.status;
 }

@@ -4,7 +4,7 @@ import type { Settings } from '../support/process.ts';
 import { temporaryFolder } from '../support/process.ts';
 import { demoKey } from '../support/server.ts';
 import { ALLOCATION_ORDER, createInstance } from './support/instance.ts';
-import { type ChaosReport, runChaos } from './support/run.ts';
+import { type ChaosReport, FAULTY_CATCH_UP_LIMIT_MS, runChaos } from './support/run.ts';
 
 interface PageAnswer {
   readonly data: {
@@ -37,7 +37,7 @@ async function readTitles(origin: string, key: string): Promise<string[]> {
 
 async function runEmbedded(
   fault: Settings,
-  size: { posts: number; clients: number; postsAKill: number },
+  size: { posts: number; clients: number; postsAKill: number; catchUpLimitMs?: number },
 ): Promise<ChaosReport> {
   const dataDir = await temporaryFolder();
   const instance = await createInstance({ DATA_DIR: dataDir, ...fault });
@@ -64,7 +64,12 @@ describe('an instance on the embedded database', () => {
   });
 
   it('would be found out if ids followed allocation', async () => {
-    const { problems } = await runEmbedded(ALLOCATION_ORDER, { posts: 200, clients: 5, postsAKill: 1_000 });
+    const { problems } = await runEmbedded(ALLOCATION_ORDER, {
+      posts: 200,
+      clients: 5,
+      postsAKill: 1_000,
+      catchUpLimitMs: FAULTY_CATCH_UP_LIMIT_MS,
+    });
     process.stdout.write(`  with the fault: ${problems.length} problems, such as: ${problems[0]}\n`);
     expect(problems).not.toEqual([]);
   });

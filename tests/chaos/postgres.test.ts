@@ -5,7 +5,7 @@ import type { Settings } from '../support/process.ts';
 import { temporaryFolder } from '../support/process.ts';
 import { admin } from '../support/server.ts';
 import { ALLOCATION_ORDER, createInstance } from './support/instance.ts';
-import { type ChaosReport, runChaos } from './support/run.ts';
+import { type ChaosReport, FAULTY_CATCH_UP_LIMIT_MS, runChaos } from './support/run.ts';
 
 const INSTANCES = 3;
 const SCOPES = 'posts:read posts:write';
@@ -39,7 +39,7 @@ async function prepare() {
 
 async function runOnPostgres(
   fault: Settings,
-  size: { posts: number; clients: number; postsAKill: number },
+  size: { posts: number; clients: number; postsAKill: number; catchUpLimitMs?: number },
 ): Promise<ChaosReport> {
   const { server, name, settings, key, url } = await prepare();
   const instances = await Promise.all(
@@ -82,6 +82,7 @@ describe('three instances on PostgreSQL', () => {
       posts: 300,
       clients: 10,
       postsAKill: 1_000,
+      catchUpLimitMs: FAULTY_CATCH_UP_LIMIT_MS,
     });
     process.stdout.write(`  with the fault: ${problems.length} problems, such as: ${problems[0]}\n`);
     expect(problems).not.toEqual([]);

@@ -6,9 +6,9 @@ import {
   type Outcome,
   type Single,
   type StreamEvent,
-  statusOf,
   textOf,
 } from '../../operation/outcome.ts';
+import { statusOf } from '../../operation/response-status.ts';
 import { holderOf } from '../../request/caller.ts';
 import { type HttpResponse, PlainResponse } from '../../request/http-message.ts';
 import type { RequestState } from '../../request/request-state.ts';

@@ -14,10 +14,10 @@ import {
   type Rendered,
   refused,
   type Single,
-  statusOf,
   textOf,
 } from '../outcome.ts';
 import type { RequestedOperation } from '../requested-fields.ts';
+import { statusOf } from '../response-status.ts';
 import { fingerprint } from './fingerprint.ts';
 import { parseIdempotencyKey } from './key.ts';
 import type { ReplayCheck } from './replay-check.ts';

@@ -1,0 +1,21 @@
+import { publicError } from '../graphql/mask-error.ts';
+import type { MediaType } from '../request/media-type.ts';
+import { errorsOf, hasNoData, type Single } from './outcome.ts';
+
+/** The HTTP status of an outcome (contract sections 3 and 4, GraphQL over HTTP section 6.4). */
+export function statusOf(outcome: Single, mediaType: MediaType): number {
+  if (outcome.kind === 'rendered') return outcome.status;
+  const errors = errorsOf(outcome).map(publicError);
+  const [first] = errors;
+  if (first === undefined) return 200;
+  const worst = errors.find(({ status }) => status >= 500);
+  if (worst !== undefined) return worst.status;
+  if (hasNoData(outcome)) {
+    if (errors.every(({ code }) => code === 'FORBIDDEN')) return 403;
+    if (errors.every(({ code }) => code === 'UNAUTHENTICATED')) return 401;
+  }
+  // A `data` entry, even null, means that execution began.
+  if (outcome.kind === 'executed') return 200;
+  if (first.negotiable || first.status === 200) return mediaType === 'application/json' ? 200 : 400;
+  return first.status;
+}
