@@ -19,9 +19,9 @@ export interface SchemaTypes {
 }
 
 /**
- * The one builder that every module adds its types to. The first plugin is the outermost around a resolver: what is
- * thrown becomes a rejection, the scope is checked, then a mutation forgets what was read before, then what was read
- * ahead is returned, and only then are keys loaded.
+ * The schema builder that all modules add their types to. The first plugin is the outermost wrapper of a resolver:
+ * exceptions become rejections, the scope is checked, a mutation clears the loader caches, look-ahead returns what
+ * it has read, and only then are keys loaded.
  */
 export const builder = new SchemaBuilder<SchemaTypes>({
   plugins: ['rejections', 'scopes', 'mutations', 'lookAhead', DataloaderPlugin, ComplexityPlugin],

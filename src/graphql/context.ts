@@ -8,33 +8,33 @@ import { unauthenticated } from './errors.ts';
 import type { OperationPlans } from './operation-plans.ts';
 
 /**
- * The ways that lead to an answer: `fast_path` a request past Yoga's own HTTP handling, `whole_answer` a query that the
- * database answers by itself, `one_statement` a mutation that is one statement, `look_ahead` a root field read with all
- * that it selects, `loaders` one that is left to its resolver and to loaders.
+ * How a response was produced. `fast_path`: the request bypassed Yoga's HTTP handling. `whole_answer`: the
+ * database answered the whole query. `one_statement`: the mutation ran as a single statement. `look_ahead`: a
+ * root field was read with its whole selection. `loaders`: a root field was left to its resolver and loaders.
  */
 export type AnswerPath = 'fast_path' | 'whole_answer' | 'one_statement' | 'look_ahead' | 'loaders';
 
-/** What every resolver gets. A new one is made for each operation and, in a subscription, for each event. */
+/** The context of every resolver. Each operation gets a new one, and so does each event of a subscription. */
 export interface Context {
   readonly requestId: string;
   readonly caller: Caller;
-  /** Whether root fields read their whole selection at once; the loaders do it otherwise. */
+  /** Whether root fields read their whole selection at once. If not, loaders read it. */
   readonly lookAhead: boolean;
-  /** What has been worked out of the operation before. */
+  /** Plans derived from the operation's text, cached with its document. */
   readonly plans: OperationPlans;
-  /** What an answer may have. */
+  /** The maximum size of a response. */
   readonly maxResponseBytes: number;
-  /** Called for each way that is taken. */
+  /** Called for each path taken. */
   readonly onPath: (path: AnswerPath) => void;
-  /** Where to read: the pool or, in a mutation, its unit of work. */
+  /** What to read from: the pool or, in a mutation, its unit of work. */
   readonly db: Queryable;
-  /** The transaction of the mutation that runs; undefined in a query or subscription. */
+  /** The transaction of the running mutation; undefined in queries and subscriptions. */
   readonly unitOfWork: UnitOfWork | undefined;
-  /** Where a resolver notes the scopes that it has shown rows of others by; undefined where nobody asks. */
+  /** Resolvers add the scopes that they check for rows of other accounts. Undefined if nothing records them. */
   readonly notedScopes?: Set<Scope> | undefined;
-  /** For whoever has to check or hash one: there is a limit to guessing and to how much is done at a time. */
+  /** Checks and hashes passwords. Failed attempts and concurrent work are limited. */
   readonly passwords: Passwords;
-  /** The events that this subscriber has still to get; the place is fixed when the promise resolves. */
+  /** The events that follow for this subscriber. Its position is fixed when the promise resolves. */
   readonly events: () => Promise<AsyncIterable<readonly FeedEvent[]>>;
 }
 
@@ -44,7 +44,7 @@ export function unitOfWorkOf({ unitOfWork }: Context): UnitOfWork {
   return unitOfWork;
 }
 
-/** The account that acts. Throws UNAUTHENTICATED where there is none. */
+/** The caller's principal. Throws UNAUTHENTICATED for anonymous callers. */
 export function principalOf({ caller }: Context): Principal {
   if (!isAuthenticated(caller))
     throw unauthenticated('Credentials are required.', { 'www-authenticate': 'Bearer' });

@@ -1,6 +1,6 @@
 import { GraphQLError, type ValueNode, valueFromASTUntyped } from 'graphql';
 
-/** RFC 3339 section 5.6, `date-time`. A leap second is not representable and so refused. */
+/** RFC 3339 section 5.6, `date-time`. Leap seconds are refused: a Date cannot represent them. */
 const DATE_TIME =
   /^(\d{4})-(\d{2})-(\d{2})[Tt](\d{2}):(\d{2}):(\d{2})(\.\d+)?(?:[Zz]|([+-])(\d{2}):(\d{2}))$/;
 
@@ -9,8 +9,8 @@ const MINUTE_MS = 60_000;
 const at = (node: ValueNode | undefined) => ({ nodes: node ?? null });
 
 /**
- * The instant that an RFC 3339 text names, cut to milliseconds. Throws GraphQLError, as scalars do, for anything else;
- * `node` is where it stands in a document.
+ * Parses an RFC 3339 date-time and truncates it to milliseconds. Throws GraphQLError, as scalars do, for anything
+ * else. `node` gives the error its location in the document.
  */
 export function parseDateTime(value: unknown, node?: ValueNode): Date {
   const match = typeof value === 'string' ? DATE_TIME.exec(value) : null;
@@ -38,5 +38,5 @@ export function parseDateTime(value: unknown, node?: ValueNode): Date {
   return new Date(date.getTime() - (match[8] === '-' ? -offset : offset));
 }
 
-/** The same for a literal: graphql-js leaves it to the scalar to say where it stands. */
+/** The same for a literal. graphql-js leaves it to the scalar to add the location. */
 export const parseDateTimeLiteral = (node: ValueNode): Date => parseDateTime(valueFromASTUntyped(node), node);

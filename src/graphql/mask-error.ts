@@ -9,21 +9,21 @@ export interface MaskOptions {
   readonly log: Logger;
 }
 
-/** What belongs to the response around a masked error, not into it. */
+/** What the HTTP response needs to know about a masked error. */
 export interface PublicError {
   readonly code: ErrorCode;
   readonly status: number;
-  /** An error of the GraphQL document or its variables: over plain JSON such a response has status 200. */
+  /** An error in the GraphQL document or its variables: as `application/json`, its response has status 200. */
   readonly negotiable: boolean;
   readonly headers: Readonly<Record<string, string>>;
 }
 
 const masked = new WeakMap<GraphQLError, PublicError>();
 
-/** graphql-js quotes what it refuses, however long that is: a quarter of a megabyte need not travel back. */
+/** graphql-js quotes invalid values in full. A quarter of a megabyte need not be sent back. */
 const MAX_MESSAGE_LENGTH = 1_000;
 
-/** graphql-js' message for a variable that does not fit its type. */
+/** The start of graphql-js's message for an invalid variable. */
 const VARIABLE = /^Variable "\$(\w+)"/;
 
 function originOf(error: unknown): unknown {
@@ -36,18 +36,18 @@ function isPublicCode(code: unknown): code is ErrorCode {
   return typeof code === 'string' && code in ERROR_STATUS;
 }
 
-/** The public error behind an internal one: what the database's state means for the caller, or nothing at all. */
+/** The public error for an internal one: specific for database errors of a known kind, generic for all others. */
 function translate(origin: unknown, { requestId, log }: MaskOptions): ApiError {
   if (origin instanceof ApiError) return origin;
   if (origin instanceof DatabaseError && origin.kind !== 'other') {
-    log.warn({ requestId, err: origin }, 'the database did not answer as it should');
+    log.warn({ requestId, err: origin }, 'database error');
     if (origin.kind === 'timeout' || origin.kind === 'locked')
       return new ApiError('TIMEOUT', 'The operation took too long and was cancelled.');
-    // Without Retry-After: whoever sends it again by themselves, and without a key, may do it twice.
+    // Without Retry-After: a client that retries automatically and without a key may do it twice.
     if (origin.kind === 'unknown')
       return new ApiError(
         'SERVICE_UNAVAILABLE',
-        'The connection to the database was lost before it told the outcome: this may have been done. Sent again with the same Idempotency-Key, it is not done twice and tells.',
+        'The connection to the database was lost before the outcome was known: this may have been done. A retry with the same Idempotency-Key does not do it twice and returns the outcome.',
         { details: { outcome: 'unknown' } },
       );
     return new ApiError('SERVICE_UNAVAILABLE', 'The service cannot do this right now. Try again.', {
@@ -63,17 +63,17 @@ function translate(origin: unknown, { requestId, log }: MaskOptions): ApiError {
 }
 
 /**
- * The error as a client gets it (contract section 4): message, locations, path, and a code of the closed set. What is
- * internal is logged in full with the request id and replaced. Masking twice changes nothing.
+ * The error as clients see it (contract section 4): message, locations, path, and a code of the closed set. Internal
+ * errors are logged in full with the request id and replaced. Masking an error twice changes nothing.
  */
 export function maskError(error: unknown, options: MaskOptions): GraphQLError {
   if (error instanceof GraphQLError && masked.has(error)) return error;
   const origin = originOf(error);
-  // graphql-js' own errors have no origin: syntax, validation, and what a client did to an execution.
+  // graphql-js's own errors: syntax, validation, and mistakes of the client found during execution.
   if (origin instanceof GraphQLError) {
     const { code } = origin.extensions;
     const known = isPublicCode(code) ? code : 'BAD_USER_INPUT';
-    // What a scalar refuses is wrapped in the error that names the variable.
+    // A scalar's error is wrapped in one that names the variable.
     const { message } = error instanceof GraphQLError ? error : origin;
     const variable = VARIABLE.exec(message)?.[1];
     const extensions = {
@@ -98,7 +98,7 @@ function publish(
   extensions: Readonly<Record<string, unknown>>,
   meaning: PublicError,
 ): GraphQLError {
-  // One of graphql-js' own holds nothing internal: it goes out itself. Finding its place in the text again is dear.
+  // graphql-js's own errors contain nothing internal and are reused: computing locations again is expensive.
   if (error instanceof GraphQLError && error.originalError === undefined && error.message === message) {
     for (const name of Object.keys(error.extensions)) delete error.extensions[name];
     Object.assign(error.extensions, extensions);
@@ -127,7 +127,7 @@ export interface PublicRefusal extends Pick<PublicError, 'code' | 'status' | 'he
   readonly entry: object;
 }
 
-/** The same of an error outside of an execution, where nearly none has a place in a document to tell of. */
+/** The same for an error outside an execution. Hardly any of these has locations. */
 export function publicRefusal(error: unknown, options: MaskOptions): PublicRefusal {
   if (error instanceof GraphQLError) {
     const entry = maskError(error, options);

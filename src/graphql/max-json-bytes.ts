@@ -1,20 +1,20 @@
 import { type GraphQLField, type GraphQLObjectType, GraphQLString, getNullableType } from 'graphql';
 
-/** A character takes that much in JSON at most: a control character is `\u0000`. */
+/** The most that a character takes in JSON: a control character is written as `\u0000`. */
 const MAX_BYTES_A_CHARACTER = 6;
-/** Numbers, booleans, instants and UUIDs with their quotes are shorter. */
+/** Numbers, booleans, and instants and UUIDs with their quotes are shorter. */
 const MAX_SHORT_BYTES = 64;
 
 declare global {
   export namespace PothosSchemaTypes {
     interface FieldOptions {
-      /** How many characters a text has at most, which tells before it is read how large an answer can be. */
+      /** The maximum length of a text. It bounds the size of a response before anything is read. */
       maxCharacters?: number;
     }
   }
 }
 
-/** The bytes that the value of a leaf field takes in JSON at most; infinite where nobody has said how long its text is. */
+/** The maximum size of a leaf field's value in JSON; infinite for a text without `maxCharacters`. */
 export function maxJsonBytes({ type, extensions }: GraphQLField<unknown, unknown>): number {
   const { maxCharacters } = extensions as { maxCharacters?: number };
   if (maxCharacters !== undefined) return MAX_BYTES_A_CHARACTER * maxCharacters + 2;
@@ -24,7 +24,7 @@ export function maxJsonBytes({ type, extensions }: GraphQLField<unknown, unknown
 
 const known = new WeakMap<GraphQLObjectType, Map<string, number>>();
 
-/** The same for a property of the rows behind a type: the field that shows it, or is named like it, says so. */
+/** The same for a property of the rows behind a type, taken from the field that exposes it or has its name. */
 export function maxPropertyBytes(type: GraphQLObjectType, property: string): number {
   let sizes = known.get(type);
   if (sizes === undefined) {

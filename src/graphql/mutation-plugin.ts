@@ -12,9 +12,9 @@ declare global {
       mutations: MutationPlugin<Types>;
     }
     interface FieldOptions {
-      /** Does what the resolver does, for a field of a mutation that writes with a single statement. */
+      /** Does the same as the resolver, for a mutation that writes with a single statement. */
       oneStatement?: OneStatement;
-      /** What the field of a mutation locks. Without it: nothing that another one waits for. */
+      /** The rows that a mutation locks. If absent, it locks nothing that another mutation waits for. */
       locks?: RowLocks;
     }
   }
@@ -25,13 +25,14 @@ interface Options {
   readonly locks?: RowLocks;
 }
 
-/** Those whose first root field has been reached. */
+/** Units of work whose first root field has started. */
 const begun = new WeakSet<UnitOfWork>();
 
 /**
- * Root fields of a mutation: before the first of them what they name is locked. Then what loaders have cached is forgotten before each, since it must see what those before it
- * wrote. Each may fail the whole (contract section 9, "A mutation is all or nothing"): none may be null, so that an
- * error in one leaves no data, and the unit of work is rolled back. `tests/contract/mutations.test.ts` keeps that so.
+ * Before the first root field of a mutation runs, the rows that all root fields name are locked. Before each field,
+ * the loader caches are cleared, because it must see what earlier fields wrote. No root field is nullable, so an error
+ * in one leaves no data and the unit of work is rolled back (contract section 9, "A mutation is all or nothing").
+ * `tests/contract/mutations.test.ts` enforces that.
  */
 class MutationPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
   override onOutputFieldConfig(config: PothosOutputFieldConfig<Types>): PothosOutputFieldConfig<Types> {

@@ -18,10 +18,10 @@ import { maxJsonBytes } from './max-json-bytes.ts';
 import type { OperationPlans } from './operation-plans.ts';
 import { guardsOf, requireGuards } from './scope-plugin.ts';
 
-/** Writes with one statement, and returns the row as it is then. */
+/** Writes with one statement and returns the resulting row. */
 export type OneStatement = (args: Record<string, unknown>, context: Context) => Promise<object>;
 
-/** A member of the payload: a column of the row, or the name of its type. */
+/** A member of the payload: a column of the row, or `__typename`. */
 type PayloadMember =
   | {
       readonly name: string;
@@ -45,7 +45,7 @@ declare module './operation-plans.ts' {
   }
 }
 
-/** Quotes, colon, comma, brackets. */
+/** Bytes for quotes, colon, comma and brackets. */
 const PUNCTUATION = 10;
 
 const responseName = ({ alias, name }: FieldNode) => alias?.value ?? name.value;
@@ -80,7 +80,7 @@ function planOperation(
   if (node === undefined || !isPlain(node) || others.length > 0) return undefined;
   const field = schema.getMutationType()?.getFields()[node.name.value];
   const write = field?.extensions.oneStatement as OneStatement | undefined;
-  // What fails in a field that cannot be null leaves no data at all.
+  // An error in a non-null field leaves no data at all.
   if (field === undefined || write === undefined || !isNonNullType(field.type)) return undefined;
   const members = planMembers(field.type.ofType, node);
   return members && { name: responseName(node), field, node, write, members };
@@ -96,8 +96,8 @@ function planOf(
 }
 
 /**
- * Whether a mutation is one statement and no more: one field that writes so, and columns of its row. Such a statement
- * needs no transaction around it: PostgreSQL commits it by itself, whole or not at all.
+ * Whether a mutation is a single statement: one field that writes with one statement and selects only columns of its
+ * row. Such a statement needs no explicit transaction: PostgreSQL commits it atomically.
  */
 export function isOneStatement(
   plans: OperationPlans,
@@ -107,7 +107,7 @@ export function isOneStatement(
   return planOf(plans, schema, operation) !== undefined;
 }
 
-/** The bytes that the `data` of such a mutation has at most: once it is known, the statement has committed. */
+/** The maximum size of the `data` of such a mutation. Its actual size is known only after the commit. */
 export function oneStatementSize(
   plans: OperationPlans,
   schema: GraphQLSchema,
@@ -123,8 +123,8 @@ export function oneStatementSize(
 }
 
 /**
- * The `data` of such a mutation, without an execution around its one field. Undefined where its arguments are wrong:
- * nothing is written then, and an execution says what is wrong. Throws what the field's resolver throws.
+ * Runs such a mutation without an execution and returns its `data`. Undefined if its arguments are invalid: nothing is
+ * written, and an execution reports the error. Throws what the field's resolver throws.
  */
 export async function runOneStatement(
   { schema, variableValues }: ExecutionArgs,
@@ -145,7 +145,7 @@ export async function runOneStatement(
   requireGuards(context.caller, guardsOf(field));
   context.onPath('one_statement');
   const row = (await write(args, context)) as Record<string, unknown>;
-  // Not by assignment: a client may call a member "__proto__".
+  // Not by assignment: a client may use the alias "__proto__".
   const payload = Object.fromEntries(
     members.map((member) => [
       member.name,

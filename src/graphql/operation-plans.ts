@@ -1,14 +1,14 @@
-/** How much of the graph an operation names. */
+/** The size of an operation's selection. */
 export interface Width {
-  /** Fields with a selection of their own, each as often as fragments bring it in. */
+  /** The number of fields with a selection of their own, fragments expanded. */
   readonly objects: number;
   /** The names of all fields. */
   readonly names: ReadonlySet<string>;
 }
 
 /**
- * What was worked out of an operation's text, kept with it for as long as its document is. A file that keeps something
- * here declares its member beside its own types, as Pothos' plugins declare theirs.
+ * Everything derived from an operation's text, cached with its document. A file that stores something here declares
+ * its member next to its own types, as Pothos plugins do.
  */
 export interface OperationPlans {
   width?: Width;

@@ -10,8 +10,8 @@ declare global {
 }
 
 /**
- * What a resolver throws becomes a rejection. In a list graphql-js lets go of the promises of earlier items where a later
- * one throws: one of them that is rejected afterwards would be nobody's, and end the process.
+ * Turns exceptions of resolvers into rejections. If an item of a list throws, graphql-js drops the promises of earlier
+ * items. If one of them were rejected later, nobody would handle the rejection, and the process would end.
  */
 class RejectionPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
   override wrapResolve(

@@ -3,25 +3,25 @@ import type { UnitOfWork } from '../platform/db/unit-of-work.ts';
 import type { Context } from './context.ts';
 import { collectFields } from './look-ahead/collect.ts';
 
-/** What a field of a mutation is about to lock, as its arguments name it. */
+/** A row that a mutation will lock, as its arguments name it. */
 export interface NamedRow {
   readonly kind: LockKind;
-  /** The row's id, or that of a row below it; undefined where the argument names none. */
+  /** The id of the row or of a row below it; undefined if the argument is not a valid id. */
   readonly id: string | undefined;
-  /** The kind of the row below that the id is of. */
+  /** The kind of the row below, if the id is that of a row below. */
   readonly below?: string;
-  /** Whether the row is to be deleted, which takes the strongest lock. */
+  /** Whether the row will be deleted, which needs the strongest lock. */
   readonly deleted?: boolean;
 }
 
-/** A kind of rows. Whoever locks several kinds takes those with the lower rank first. */
+/** A kind of rows. Kinds with a lower rank are locked first. */
 export interface LockKind {
   readonly rank: number;
-  /** Locks all the rows in one order, in one statement, until the unit of work ends. Throws DatabaseError. */
+  /** Locks all rows in a fixed order with one statement, until the unit of work ends. Throws DatabaseError. */
   take(work: UnitOfWork, rows: readonly NamedRow[], context: Context): Promise<void>;
 }
 
-/** The rows that a field will lock. What the arguments are wrong about is for the resolver to say. */
+/** The rows that a field will lock. Invalid arguments are left to the resolver to report. */
 export type RowLocks = (args: Record<string, unknown>) => readonly NamedRow[];
 
 type Info = Pick<GraphQLResolveInfo, 'operation' | 'fragments' | 'schema' | 'variableValues' | 'parentType'>;
@@ -40,15 +40,16 @@ function namedRows(info: Info): NamedRow[] {
     try {
       rows.push(...locks(getArgumentValues(field, node, info.variableValues)));
     } catch {
-      // A field whose arguments don't fit fails when its turn comes, and undoes the others: it locks nothing.
+      // A field with invalid arguments fails when it runs and rolls back the others. It locks nothing.
     }
   }
   return rows;
 }
 
 /**
- * Locks what the root fields of a mutation name, before the first of them runs: in the order of their ids and not of the
- * document, so that two operations never wait for each other (decision 14). A field alone takes its one lock itself.
+ * Locks the rows that the root fields of a mutation name, before the first field runs. They are locked in the order of
+ * their ids, not of the document, so that two operations never deadlock (decision 14). If there is only one root
+ * field, it takes its one lock itself.
  */
 export async function takeRowLocks(work: UnitOfWork, info: Info, context: Context): Promise<void> {
   if (hasOneField(info)) return;

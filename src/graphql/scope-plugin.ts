@@ -12,11 +12,11 @@ declare global {
     interface FieldOptions {
       /** The scope that the caller needs for this field (contract section 3). */
       scope?: Scope;
-      /** Whether the field is for a person who has logged in, and for no other credentials. */
+      /** Whether the field needs a session; all other credentials are refused. */
       session?: boolean;
-      /** The scope that rows of other accounts take. The resolver checks it, and says so with `notedScope`. */
+      /** The scope needed for rows of other accounts. The resolver checks it and adds it to `notedScopes`. */
       scopeForOthers?: Scope;
-      /** Whether the field holds a secret that is shown once. */
+      /** Whether the field returns a secret that is shown only once. */
       secret?: boolean;
     }
   }
@@ -29,14 +29,14 @@ interface Guards {
   readonly secret?: boolean;
 }
 
-/** What the options of a field ask of its callers. */
+/** What a field requires of its callers. */
 export function guardsOf({ extensions }: Pick<GraphQLField<unknown, unknown>, 'extensions'>): Guards {
   return extensions as Guards;
 }
 
 /**
- * Whether a field is refused to a caller who has no account and no more than these scopes. Without an account no row is
- * one's own.
+ * Whether a field refuses a caller that has only these scopes and no account. Without an account, every row belongs
+ * to somebody else.
  */
 export function needsMoreThan(
   scopes: ReadonlySet<Scope>,
@@ -48,18 +48,18 @@ export function needsMoreThan(
   );
 }
 
-/** Throws FORBIDDEN where the caller's credentials lack the scope, UNAUTHENTICATED where it has none. */
+/** Throws FORBIDDEN if the caller's credentials lack the scope, UNAUTHENTICATED if there are none. */
 export function requireScope(caller: Caller, scope: Scope): void {
   if (caller.scopes.has(scope)) return;
   if (!isAuthenticated(caller))
     throw unauthenticated('Credentials are required.', { 'www-authenticate': 'Bearer' });
-  // RFC 6750 section 3.1: insufficient_scope, naming what is missing.
+  // RFC 6750 section 3.1: insufficient_scope, with the missing scope.
   throw new ApiError('FORBIDDEN', `This requires the scope "${scope}".`, {
     headers: { 'www-authenticate': `Bearer error="insufficient_scope", scope="${scope}"` },
   });
 }
 
-/** Throws FORBIDDEN to credentials other than a session (contract section 3), UNAUTHENTICATED where there are none. */
+/** Throws FORBIDDEN for credentials other than a session (contract section 3), UNAUTHENTICATED without any. */
 function requireSession(caller: Caller): void {
   if (caller.kind === 'session') return;
   if (!isAuthenticated(caller))
@@ -67,15 +67,15 @@ function requireSession(caller: Caller): void {
   throw forbidden('This requires a session: log in at /login.');
 }
 
-/** Throws FORBIDDEN where the caller's credentials are not enough for a field, whatever row it is of. */
+/** Throws FORBIDDEN or UNAUTHENTICATED if the credentials do not suffice for a field, whatever its row. */
 export function requireGuards(caller: Caller, { scope, session }: Guards): void {
   if (scope !== undefined) requireScope(caller, scope);
   if (session === true) requireSession(caller);
 }
 
 /**
- * The field options `scope` and `session` are checked before the field's resolver, and before a subscription opens. All
- * are kept for checks of whole operations. The description of a field names its scope.
+ * Checks the field options `scope` and `session` before the resolver runs and before a subscription opens. Keeps all
+ * options in the field's extensions for checks of whole operations. Adds the scope to the field's description.
  */
 class ScopePlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
   override onOutputFieldConfig(config: PothosOutputFieldConfig<Types>): PothosOutputFieldConfig<Types> {

@@ -5,9 +5,8 @@ import type { OperationPlans, Width } from './operation-plans.ts';
 type Fragments = GraphQLResolveInfo['fragments'];
 
 /**
- * PostgreSQL takes about 70 µs to plan each subquery of a statement, however few rows it reads, and a text never seen
- * before is planned each time. Beyond so many it is cheaper to read level by level, with statements that are always
- * the same.
+ * PostgreSQL takes about 70 µs to plan each subquery, however few rows it reads, and it plans every new text. Above
+ * this width it is cheaper to read level by level, with statements whose text is always the same.
  */
 const MOST_OBJECTS = 100;
 
@@ -40,7 +39,7 @@ function measure(operation: OperationDefinitionNode, fragments: Fragments): Widt
   return { objects: count(operation.selectionSet), names };
 }
 
-/** The width of an operation that validation and the limits have let through: its fragments form no circle. */
+/** The width of an operation that has passed validation and the limits, so its fragments form no cycle. */
 export function widthOf(
   plans: OperationPlans,
   operation: OperationDefinitionNode,
@@ -50,7 +49,7 @@ export function widthOf(
   return plans.width;
 }
 
-/** Whether an operation is too wide for look-ahead: resolvers and loaders read it. */
+/** Whether an operation is too wide for look-ahead and is left to resolvers and loaders. */
 export function isTooWide(
   plans: OperationPlans,
   operation: OperationDefinitionNode,

@@ -1,6 +1,6 @@
 /**
- * Runs what makes errors that only ever go to a client. Capturing where each was made is most of the price of a refused
- * document. Whatever `run` throws has no stack either, so it must not do more than make such errors.
+ * Runs code whose errors only go to a client, without capturing stack traces: they are most of the cost of a refused
+ * document. No error thrown by `run` has a stack trace, so `run` must only create such errors.
  */
 export function withoutStacks<T>(run: () => T): T {
   const { stackTraceLimit } = Error;

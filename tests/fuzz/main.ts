@@ -2,8 +2,9 @@
  * Random operations against the service as it ships, beside what the contract says of them: `npm run test:fuzz -- --help`.
  * It exits with 1 where an answer differs, with 2 for wrong options.
  */
-import { Command, InvalidArgumentError } from 'commander';
+import { Command } from 'commander';
 import { watchCoverage } from './drive/coverage.ts';
+import { wholeNumber } from './whole-number.ts';
 
 interface Options {
   readonly seconds?: number;
@@ -16,24 +17,19 @@ interface Options {
 
 const DEFAULT_SECONDS = 60;
 
-function wholeNumber(text: string): number {
-  if (!/^\d{1,10}$/.test(text)) throw new InvalidArgumentError('It must be a whole number.');
-  return Number(text);
-}
-
 const { PROPERTY_SEED = '' } = process.env;
 const defaultSeed = PROPERTY_SEED === '' ? Math.floor(Math.random() * 2 ** 32) : Number(PROPERTY_SEED);
 
 const options = new Command('npm run test:fuzz --')
   .description(
-    'Compares the service with the contract on random operations; on PostgreSQL where DATABASE_URL is set.',
+    'Compares the service with the contract on random operations; on PostgreSQL if DATABASE_URL is set.',
   )
-  .option('--seconds <n>', `for so long; ${DEFAULT_SECONDS} without a count`, wholeNumber)
-  .option('--count <n>', 'so many cases', wholeNumber)
-  .option('--seed <n>', 'the seed of the run, of 32 bits', wholeNumber, defaultSeed)
+  .option('--seconds <n>', `run for this long; ${DEFAULT_SECONDS} without --count`, wholeNumber)
+  .option('--count <n>', 'the number of cases', wholeNumber)
+  .option('--seed <n>', 'the seed of the run, 32 bits', wholeNumber, defaultSeed)
   .option('--from <n>', 'the number of the first case', wholeNumber, 0)
-  .option('--reports <n>', 'end after so many differences', wholeNumber, 1)
-  .option('--coverage', 'also tell which lines no operation reached', false)
+  .option('--reports <n>', 'stop after this many differences', wholeNumber, 1)
+  .option('--coverage', 'also print the lines that no operation reached', false)
   .exitOverride((error) => process.exit(error.exitCode === 0 ? 0 : 2))
   .parse()
   .opts<Options>();

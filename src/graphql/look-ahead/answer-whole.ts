@@ -24,27 +24,27 @@ import { buildBoundedSql, mostBytes } from './size.ts';
 import { buildSql, type Pages, pageParameters, resolvePages } from './statement.ts';
 import { cachedStatement, type JsonStatement, nextPlanId } from './statement-cache.ts';
 
-/** What the arguments of a request make of a plan. */
+/** A plan's pages and parameters for the arguments of a request. */
 interface WholeArguments {
   readonly pages: Pages;
-  /** Whether the answer may be too large, so that its statement measures it. */
+  /** Whether the response may be too large, so the statement measures it. */
   readonly bounded: boolean;
   readonly values: readonly Parameter[];
 }
 
-/** An operation that the database can answer by itself. */
+/** The plan of an operation that the database can answer by itself. */
 interface WholePlan {
   readonly id: number;
   readonly roots: ReadonlyMap<string, EdgePlan>;
-  /** What the fields of the operation need; without any of these they are refused one by one, by their resolvers. */
+  /** The scopes that the fields need. If the caller lacks one, resolvers refuse the fields one by one. */
   readonly scopes: readonly Scope[];
-  /** Whether all requests have the same arguments: no variables, and no row that may depend on the caller. */
+  /** Whether all requests have the same arguments: no variables, and no root row that may depend on the caller. */
   readonly alike: boolean;
-  /** The arguments, where all requests have the same. */
+  /** The arguments, if all requests have the same. */
   known: WholeArguments | undefined;
 }
 
-/** The plans of an operation, by the variables that skip or include parts of it. */
+/** The plans of an operation, by the values of its @skip and @include variables. */
 interface WholePlans {
   readonly fragments: Readonly<Record<string, FragmentDefinitionNode>>;
   readonly conditions: readonly string[];
@@ -72,7 +72,7 @@ function plansOf(document: DocumentNode, operation: OperationDefinitionNode): Wh
   };
 }
 
-/** The scopes that the fields of a plan need; undefined where the database cannot write all of its response. */
+/** The scopes that the fields of a plan need; undefined if the database cannot write all of its response. */
 function scopesOf({ edge, field, object }: EdgePlan): Scope[] | undefined {
   const own = field.extensions.scope === undefined ? [] : [field.extensions.scope as Scope];
   if (edge.kind === 'values') return own;
@@ -107,7 +107,7 @@ function planOperation(
   return { id: nextPlanId(), roots, scopes: [...scopes], alike, known: undefined };
 }
 
-/** The id that the arguments of a root row name; undefined where they name nothing or are refused. */
+/** The id of a root row; undefined if its arguments are invalid or name no row. */
 function rowId(
   { field, node }: EdgePlan,
   edge: RowEdge,
@@ -118,16 +118,16 @@ function rowId(
   try {
     args = getArgumentValues(field, node, variables);
   } catch {
-    // Such as null for an argument whose variable has a default: an execution says so, of this field alone.
+    // For example null in a variable with a default: an execution reports it for this field alone.
     return undefined;
   }
   return edge.id(args, context);
 }
 
-/** What is around the `data` of an answer. */
+/** The bytes of a response around its `data`. */
 const ENVELOPE_BYTES = '{"data":}'.length;
 
-/** The arguments of a request; undefined where one is refused or names nothing. */
+/** The arguments of a request; undefined if one is invalid or names no row. */
 function argumentsOf(
   { roots }: WholePlan,
   variables: Variables,
@@ -170,9 +170,9 @@ function statementOf(
 
 /**
  * Answers a query with one statement that writes the `data` of the response itself: nothing is parsed, resolved or
- * printed on the way. Undefined where the operation has a field that needs a resolver, a scope that the caller lacks,
- * or an argument that is wrong: then it is executed, and its errors are what they always are. Throws DatabaseError,
- * and COMPLEXITY_LIMIT where the answer is too large.
+ * serialised on the way. Undefined if a field needs a resolver, the caller lacks a scope or an argument is invalid: an
+ * execution then answers the query, with its usual errors. Throws DatabaseError, and COMPLEXITY_LIMIT if the response
+ * is too large.
  */
 export async function answerWhole(
   args: ExecutionArgs,

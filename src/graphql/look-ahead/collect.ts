@@ -15,7 +15,7 @@ function isTrue(value: ValueNode, variables: Readonly<Record<string, unknown>>):
   return value.kind === Kind.BOOLEAN && value.value;
 }
 
-/** Whether @skip and @include leave a selection in (GraphQL section 3.13). */
+/** Whether @skip and @include keep a selection (GraphQL section 3.13). */
 function isIncluded(
   directives: readonly DirectiveNode[] = [],
   variables: Readonly<Record<string, unknown>>,
@@ -29,8 +29,8 @@ function isIncluded(
 }
 
 /**
- * The fields that selections ask of an object, by response name, in the order and with the merging of GraphQL's
- * CollectFields (section 6.3.2). All types with fields are objects here, so a fragment applies where its type is this one.
+ * The fields selected on an object, by response name, ordered and merged as by GraphQL's CollectFields (section
+ * 6.3.2). The schema has no interfaces or unions, so a fragment applies only if its type is this one.
  */
 export function collectFields(
   { fragments, variableValues }: Info,

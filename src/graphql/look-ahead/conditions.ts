@@ -1,6 +1,6 @@
 import { type ASTVisitor, type GraphQLResolveInfo, Kind, visit } from 'graphql';
 
-/** The variables that @skip and @include of an operation look at: a plan holds for one choice of them. */
+/** The variables that @skip and @include of an operation read. A plan is valid for one choice of their values. */
 export function conditionVariables({
   operation,
   fragments,
@@ -16,10 +16,7 @@ export function conditionVariables({
   return [...names];
 }
 
-/**
- * The choice that variables make, as a key; undefined where a condition is null, which is no choice but a mistake that
- * an execution tells of.
- */
+/** The values of these variables as a key; undefined if one is null, an error that an execution reports. */
 export function choiceOf(
   conditions: readonly string[],
   variables: Readonly<Record<string, unknown>>,

@@ -4,10 +4,10 @@ import type { Slice } from '../pagination/slice.ts';
 import { aheadKey } from './edge.ts';
 import type { EdgePlan, ObjectPlan } from './plan.ts';
 
-/** A row as the statement's JSON gives it: columns by property, what was read ahead by response name. */
+/** A row of the statement's JSON: columns by property, values read ahead by `aheadKey`. */
 type JsonRow = Record<string, unknown>;
 
-/** Makes the rows what resolvers expect, in place: columns are decoded, connections are slices. */
+/** Converts rows in place to what resolvers expect: columns are decoded, connections become slices. */
 export function decode(plan: EdgePlan, value: unknown, pages: ReadonlyMap<EdgePlan, Page>): unknown {
   const { edge, object } = plan;
   if (object === undefined || value === null) return value;

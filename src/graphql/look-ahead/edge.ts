@@ -2,7 +2,7 @@ import type { Context } from '../context.ts';
 import type { Page } from '../pagination/arguments.ts';
 import type { Entity, ListEdge } from '../read/entity.ts';
 
-/** A field that a row's column leads on from: the row whose id the column holds. */
+/** A field that returns the row whose id is in a column of the parent row. */
 export interface ToOneEdge {
   readonly kind: 'one';
   readonly entity: Entity<object>;
@@ -14,33 +14,33 @@ export interface ToOneEdge {
 export interface RowEdge {
   readonly kind: 'row';
   readonly entity: Entity<object>;
-  /** The id that the arguments or the caller name; undefined where they name nothing. */
+  /** The id from the arguments or the caller; undefined if there is no valid id. */
   readonly id: (args: Record<string, unknown>, context: Context) => string | undefined;
 }
 
-/** A list field: of all rows at the root, of the parent's elsewhere. */
+/** A list field: at the root of all rows, elsewhere of the parent's rows. */
 export interface ToManyEdge {
   readonly kind: 'many' | 'connection';
   readonly list: ListEdge<object>;
-  /** The page that the arguments name. Throws BAD_USER_INPUT. */
+  /** The page for the arguments. Throws BAD_USER_INPUT. */
   readonly page: (args: Record<string, unknown>) => Page;
 }
 
-/** A field with values that one expression reads. */
+/** A field whose values are read by one SQL expression. */
 export interface ValuesEdge {
   readonly kind: 'values';
-  /** The SQL of the values of the row that goes under `alias`: compact JSON as text, never null. */
+  /** The SQL of the values for the row under `alias`: compact JSON as text, never null. */
   readonly sql: (alias: string) => string;
 }
 
-/** How a field reads what it returns: beside its type, for loaders and look-ahead alike. */
+/** How a field reads what it returns. Declared with the field, used by loaders and look-ahead. */
 export type Edge = ToOneEdge | RowEdge | ToManyEdge | ValuesEdge;
 
 export function isToMany(edge: Edge): edge is ToManyEdge {
   return edge.kind === 'many' || edge.kind === 'connection';
 }
 
-/** The property of a row under which a field finds what was read for it, by the field's name in the response. */
+/** The row property with the value read ahead for a field, by the field's response name. */
 export function aheadKey(responseName: string | number): string {
   return `$${responseName}`;
 }

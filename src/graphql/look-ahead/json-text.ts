@@ -1,18 +1,18 @@
 import { type GraphQLOutputType, getNullableType, isListType, isNonNullType } from 'graphql';
 
-/** A piece of a JSON text in SQL: text that stands in it as it is, or an expression of type text that is never null. */
+/** A piece of JSON text in SQL: literal text, or an expression of type text that is never null. */
 export type Piece = { readonly text: string } | { readonly sql: string };
 
 const quoted = (text: string) => `'${text.replaceAll("'", "''")}'`;
 
-/** One `||` after the other would copy what is there already again for each; in pairs of pairs it is copied a few times. */
+/** In a flat chain, each `||` copies everything before it again. In balanced pairs it is copied a few times. */
 function joined(operands: readonly string[]): string {
   if (operands.length <= 8) return operands.join(' || ');
   const middle = operands.length >> 1;
   return `(${joined(operands.slice(0, middle))}) || (${joined(operands.slice(middle))})`;
 }
 
-/** The expression, of type text, that puts pieces together. Without a limit to their number, which functions have. */
+/** The text expression that joins the pieces. Unlike a function's arguments, their number is not limited. */
 export function concatenation(pieces: readonly Piece[]): string {
   const operands: string[] = [];
   let text = '';
@@ -29,7 +29,7 @@ export function concatenation(pieces: readonly Piece[]): string {
   return `(${joined(operands)})`;
 }
 
-/** A JSON object. The names stand in its text and nowhere else: clients choose them. */
+/** A JSON object. Clients choose the names, so these appear only in its literal text. */
 export function objectPieces(members: Iterable<readonly [name: string, value: readonly Piece[]]>): Piece[] {
   const pieces: Piece[] = [];
   for (const [name, value] of members)
@@ -44,16 +44,18 @@ export const anyJson = (value: string): Piece[] => [{ sql: `coalesce(to_json(${v
 const printedInstant = (value: string) =>
   `to_char(${value} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
 
-/** What a column that is never null is in the response, by the GraphQL type of its field, byte for byte what JSON.stringify writes. */
+/**
+ * The JSON of a non-null column by the GraphQL type of its field, byte for byte the same as JSON.stringify writes.
+ */
 function presentJson(typeName: string, value: string): Piece[] {
-  // UUIDs: nothing in them has to be escaped.
+  // UUIDs need no escaping.
   if (typeName === 'ID') return [{ text: '"' }, { sql: `${value}::text` }, { text: '"' }];
   if (typeName === 'DateTime') return [{ text: '"' }, { sql: printedInstant(value) }, { text: '"' }];
   if (typeName === 'Int') return [{ sql: `${value}::text` }];
   return [{ sql: `to_json(${value})::text` }];
 }
 
-/** The same for any column. */
+/** The same for a column that may be null. */
 export function columnJson(type: GraphQLOutputType, value: string): Piece[] {
   const present = getNullableType(type);
   const pieces = isListType(present) ? presentJson('', value) : presentJson(String(present), value);

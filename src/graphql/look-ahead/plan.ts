@@ -15,22 +15,22 @@ import { columnsOf, type Entity } from '../read/entity.ts';
 import { collectFields } from './collect.ts';
 import { type Edge, isToMany } from './edge.ts';
 
-/** What of a row a selection needs: its columns, and what hangs on it. */
+/** What a selection needs from a row: its columns and edges. */
 export interface ObjectPlan {
   readonly entity: Entity<object>;
   /** Properties of the entity. */
   readonly columns: Set<string>;
-  /** The codecs of those that have one. */
+  /** The codecs of the columns that have one. */
   readonly codecs: Map<string, JsonCodec>;
-  /** The bytes that a property takes in JSON at most. */
+  /** The maximum size of a property in JSON, in bytes. */
   readonly bytes: (property: string) => number;
   /** By response name. */
   readonly edges: Map<string, EdgePlan>;
-  /** The members of the response, in its order, as far as the database can write them; undefined where it cannot. */
+  /** The members of the response object, in order; undefined if the database cannot write all of them. */
   members: Member[] | undefined;
 }
 
-/** A member of a response object that is a column, an edge, or the name of its type. */
+/** A member of a response object: a column, an edge, or `__typename`. */
 export type Member =
   | {
       readonly name: string;
@@ -45,9 +45,9 @@ export interface EdgePlan {
   readonly edge: Edge;
   readonly field: GraphQLField<unknown, unknown>;
   readonly node: FieldNode;
-  /** The bytes that plain values take in JSON at most. */
+  /** The maximum size of plain values in JSON. */
   readonly maxBytes: number;
-  /** What is read of the rows at the other end; undefined where they are plain values. */
+  /** What to read from the rows at the other end; undefined for plain values. */
   readonly object: ObjectPlan | undefined;
 }
 
@@ -57,12 +57,14 @@ export function edgeOf(field: GraphQLField<unknown, unknown>): Edge | undefined 
   return field.extensions.edge as Edge | undefined;
 }
 
-/** What plugins note of a field: the column that it shows as it is, or the columns that its resolver looks at. */
-function extensionsOf(field: GraphQLField<unknown, unknown>): {
+/** What plugins record about a field: the column that it exposes, or the columns that its resolver reads. */
+interface FieldNotes {
   readonly pothosExposedField?: string;
   readonly columns?: readonly string[];
-} {
-  return field.extensions;
+}
+
+function extensionsOf(field: GraphQLField<unknown, unknown>): FieldNotes {
+  return field.extensions as FieldNotes;
 }
 
 function entityOf(edge: Edge): Entity<object> | undefined {
@@ -70,14 +72,14 @@ function entityOf(edge: Edge): Entity<object> | undefined {
   return isToMany(edge) ? edge.list.entity : edge.entity;
 }
 
-/** Whether two fields under one name ask for the same. Validation sees to it everywhere but across `nodes` and `edges`. */
+/** Whether two fields with one response name are equal. Validation ensures it, except across `nodes` and `edges`. */
 function sameField(a: FieldNode, b: FieldNode): boolean {
   const text = ({ name, arguments: args = [] }: FieldNode) =>
     `${name.value}(${args.map(print).sort().join()})`;
   return a === b || text(a) === text(b);
 }
 
-/** The selections on the nodes of a connection: under `nodes`, and under `node` of `edges`. */
+/** The selections on the nodes of a connection: under `nodes` and under `node` of `edges`. */
 function nodeSelections(
   info: Info,
   connection: GraphQLObjectType,
@@ -98,7 +100,7 @@ function nodeSelections(
   return found;
 }
 
-/** The plan of an edge and all that hangs on it; undefined where look-ahead declines. */
+/** The plan of an edge and everything below it; undefined if look-ahead declines. */
 export function planEdge(
   info: Info,
   field: GraphQLField<unknown, unknown>,
@@ -129,7 +131,7 @@ function planConnection(
   const type = getNamedType(connection.getFields().nodes?.type);
   if (!isObjectType(type)) return undefined;
   const plan = planObject(info, entity, type, nodeSelections(info, connection, sets));
-  // Cursors are made of these, and connections are made of cursors: not by the database.
+  // Resolvers build cursors from createdAt and id. The database cannot write a connection.
   needColumn(plan, 'createdAt');
   plan.members = undefined;
   return plan;
@@ -141,7 +143,7 @@ function needColumn({ entity, columns, codecs }: ObjectPlan, property: string): 
   if (codec !== undefined) codecs.set(property, codec);
 }
 
-/** The columns that a field's resolver starts from: also a loader's, where nothing is read ahead for the field. */
+/** The columns that a field's resolver needs, also to call a loader if nothing is read ahead for the field. */
 function columnsFor(field: GraphQLField<unknown, unknown>, known: readonly string[]): readonly string[] {
   const edge = edgeOf(field);
   if (edge !== undefined) return edge.kind === 'one' ? [edge.key] : [];
@@ -166,10 +168,10 @@ function planObject(
     members: [],
   };
 
-  /** A member of the response; undefined where the database cannot write it. */
+  /** A member of the response; undefined if the database cannot write it. */
   function planMember(name: string, nodes: readonly FieldNode[]): Member | undefined {
     const [node] = nodes;
-    // Nodes of a connection are planned together: one name may stand for two fields there, which have to be loaded.
+    // Both node selections of a connection share one plan. If one name means two fields, loaders read them.
     if (node === undefined || !nodes.every((other) => sameField(node, other))) return undefined;
     if (node.name.value === '__typename') return { name, kind: 'typename', type: type.name };
     const field = type.getFields()[node.name.value];
@@ -185,7 +187,7 @@ function planObject(
     return { name, kind: 'edge', plan: planned };
   }
 
-  /** The same values under another name: a statement would read them again for each, a loader reads them once. */
+  /** Whether another name has the same values. A statement would read them once per name, a loader only once. */
   function isRepeated({ edge, field }: EdgePlan): boolean {
     return edge.kind === 'values' && [...plan.edges.values()].some((other) => other.field === field);
   }

@@ -13,9 +13,9 @@ declare global {
       lookAhead: LookAheadPlugin<Types>;
     }
     interface FieldOptions {
-      /** How the field reads what it returns, so that it can be read along with what it hangs on. */
+      /** How the field reads what it returns, so that look-ahead can read it together with its parent. */
       edge?: Edge;
-      /** The columns that the resolver of a computed field looks at. */
+      /** The columns that the resolver of a computed field reads. */
       columns?: readonly string[];
     }
   }
@@ -25,7 +25,7 @@ const ROOTS: ReadonlySet<string> = new Set(['Query', 'Mutation', 'Subscription']
 
 type Resolver<C extends object> = GraphQLFieldResolver<unknown, C, object>;
 
-/** The field option `edge`: at the root it reads the whole selection, below it returns what was read. */
+/** The field option `edge`: a root field reads its whole selection, a field below returns what was read. */
 class LookAheadPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
   override onOutputFieldConfig(config: PothosOutputFieldConfig<Types>): PothosOutputFieldConfig<Types> {
     const { edge, columns, maxCharacters } = config.pothosOptions as {
@@ -47,10 +47,10 @@ class LookAheadPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
   }
 }
 
-/** Pothos knows the context by the builder's type alone, which this plugin is not written for. */
+/** Pothos types the context by the builder, which this plugin does not know. */
 const ours = (context: object) => context as unknown as Context;
 
-/** What is too wide for one statement is read level by level, with a few statements for each. */
+/** Operations too wide for one statement are read level by level, with a few statements per level. */
 function inRoundsWhereWide<C extends object>(resolve: Resolver<C>): Resolver<C> {
   return (parent, args, context, info) => {
     if (isTooWide(ours(context).plans, info.operation, info.fragments)) readInRounds(context);

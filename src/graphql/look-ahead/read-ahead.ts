@@ -12,13 +12,13 @@ import { buildBoundedSql, mostBytes } from './size.ts';
 import { buildSql, pageParameters, resolvePages } from './statement.ts';
 import { cachedStatement, nextPlanId } from './statement-cache.ts';
 
-/** A root field that is read ahead of its resolvers. */
+/** The plan of a root field that is read ahead. */
 interface AheadPlan {
   readonly id: number;
   readonly plan: EdgePlan;
 }
 
-/** The plans of one root field, by the variables that skip or include parts of it. */
+/** The plans of one root field, by the values of the operation's @skip and @include variables. */
 interface AheadPlans {
   readonly conditions: readonly string[];
   readonly plans: LRUCache<string, AheadPlan | 'declined'>;
@@ -26,13 +26,13 @@ interface AheadPlans {
 
 declare module '../operation-plans.ts' {
   interface OperationPlans {
-    /** By the first of the field's nodes: one fragment may stand in several operations, which add fields of their own. */
+    /** By the field's first node. Per operation, because operations can share a fragment and add their own fields. */
     ahead?: Map<FieldNode, AheadPlans>;
   }
 }
 
 const MAX_PLANS = 16;
-/** What is read ahead has names of its own and a row more in each connection: about twice the answer at most. */
+/** JSON read ahead has its own names and one extra row per connection: at most about twice the response. */
 const MAX_AHEAD_ANSWERS = 2;
 
 function planOf(
@@ -60,9 +60,10 @@ function planOf(
 }
 
 /**
- * Reads a root field with its whole selection in one statement: selected columns only, lists within lists cut in the
- * database. Returns what the field's resolver would return, with what was read ahead on the rows; undefined where
- * look-ahead declines and the resolver is to do it. Throws DatabaseError.
+ * Reads a root field with its whole selection in one statement: only selected columns, with nested lists limited in
+ * the database. Returns what the field's resolver would return, with the values read ahead on the rows. Undefined if
+ * look-ahead declines and leaves the field to its resolver. Throws DatabaseError, and COMPLEXITY_LIMIT if the result
+ * is too large.
  */
 export async function readAhead(
   context: Context,

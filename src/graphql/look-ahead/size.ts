@@ -11,13 +11,13 @@ import {
   selectFor,
 } from './statement.ts';
 
-/** Quotes around a name, its colon and its comma. */
+/** The quotes around a name, its colon and its comma. */
 const NAME_BYTES = 4;
 const BRACKETS = 2;
-/** Texts that can be longer are measured; what is shorter is bounded by the complexity of an operation. */
+/** Texts that can be longer are measured. Shorter ones are bounded by the operation's complexity. */
 const SHORT_TEXT_BYTES = 2_000;
 
-/** The members of a row's JSON that are columns, and what all the rest of it takes at least and at most. */
+/** A row's JSON: its columns, its edges, and the bytes of everything else. */
 interface RowSize {
   readonly columns: readonly string[];
   readonly fixed: number;
@@ -41,8 +41,8 @@ function rowSize({ columns, edges, members }: ObjectPlan, form: JsonForm): RowSi
 }
 
 /**
- * The bytes of the JSON of root fields at most: every list as long as it may be, every text as long as its rules allow
- * and all of it to be escaped. For nearly all queries it is little, and nothing has to be measured.
+ * The maximum size of the JSON of root fields: every list full, every text as long as its rules allow and fully
+ * escaped. For nearly all queries it is small, and nothing needs to be measured.
  */
 export function mostBytes(
   roots: ReadonlyMap<string, EdgePlan>,
@@ -67,9 +67,9 @@ export function mostBytes(
 }
 
 /**
- * The SQL of what the JSON of root fields has at least: the same rows, and of their long texts no more than how long
- * each is, which PostgreSQL knows without reading it. A text takes at most six times that. The parameters are those of
- * `buildSql`.
+ * The SQL of the minimum size of the JSON of root fields. It reads the same rows, but only the lengths of long texts,
+ * which PostgreSQL knows without reading the texts. In JSON, a text takes at most six times its length. The parameters
+ * are those of `buildSql`.
  */
 function leastBytesSql(roots: ReadonlyMap<string, EdgePlan>, { pages }: Pages, form: JsonForm): string {
   let aliases = 0;
@@ -81,7 +81,7 @@ function leastBytesSql(roots: ReadonlyMap<string, EdgePlan>, { pages }: Pages, f
     return columns.some((column) => object.bytes(column) > SHORT_TEXT_BYTES) || edges.some(isLong);
   };
 
-  /** Passes over the parameters of what is not measured. */
+  /** Skips the parameters of an edge that is not measured. */
   function skip(plan: EdgePlan): void {
     const page = pages.get(plan);
     if (plan.edge.kind === 'row') parameters += 1;
@@ -132,9 +132,9 @@ function leastBytesSql(roots: ReadonlyMap<string, EdgePlan>, { pages }: Pages, f
 }
 
 /**
- * The same as `buildSql` for what may be too large: the text is built only where its least size fits, so that it is six
- * times the maximum at most, and given only where it fits itself. One statement, and so of one moment: `size` is the
- * text's, or what it is at least where there is none.
+ * The same as `buildSql` for JSON that may be too large. The text is built only if its minimum size fits, so it has at
+ * most six times the maximum, and returned only if it fits itself. One statement, so both sizes are of one snapshot.
+ * `size` is the size of the text or, if it was not built, its minimum size.
  */
 export function buildBoundedSql(
   roots: ReadonlyMap<string, EdgePlan>,

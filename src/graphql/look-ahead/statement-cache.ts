@@ -1,16 +1,16 @@
 import { LRUCache } from 'lru-cache';
 import { type Statement, statement } from '../../platform/db/statement.ts';
 
-/** What look-ahead reads: one JSON text. A `data` of null with a size means that it is too large. */
+/** The result of look-ahead: one JSON text. `data` null with a `size` means that the text is too large. */
 export interface JsonRow {
   readonly data: string | null;
-  /** How large it is, or at least is where it is too large to be given; undefined where it surely is not. */
+  /** The size of the text, or its minimum size if the text was not built; undefined if it cannot be too large. */
   readonly size?: number;
 }
 
 export type JsonStatement = Statement<JsonRow>;
 
-/** One selection can make a text of 100 KB for each shape of its pages: what counts is how much they are together. */
+/** A selection can have a statement of 100 KB for each shape of its pages, so their total length is limited. */
 const MAX_CHARACTERS = 16_000_000;
 
 const statements = new LRUCache<string, JsonStatement>({
@@ -20,13 +20,13 @@ const statements = new LRUCache<string, JsonStatement>({
 
 let plans = 0;
 
-/** Numbers a plan, under which its statements are kept. What is left of a plan that is gone falls out by and by. */
+/** An id for a plan, under which its statements are cached. Statements of discarded plans are evicted over time. */
 export function nextPlanId(): number {
   plans += 1;
   return plans;
 }
 
-/** The statement of a plan for a shape of its pages, made with `build` where it is not kept. */
+/** The statement of a plan for a shape of its pages, built if it is not cached. */
 export function cachedStatement(
   planId: number,
   shape: string,

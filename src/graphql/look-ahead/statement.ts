@@ -12,28 +12,28 @@ type Variables = Readonly<Record<string, unknown>>;
 /** The column with the number of a row in its page, from 1. */
 const ROW_NUMBER = '$n';
 
-/** What the arguments of a request make of a plan: the page of each list in it, and those that they spoil. */
+/** The page of each list in a plan, for the arguments of a request. Lists with invalid arguments have none. */
 export interface Pages {
   readonly pages: ReadonlyMap<EdgePlan, Page>;
-  /** What of the pages changes the statement's text. */
+  /** The part of the pages that changes the statement's text. */
   readonly shape: string;
 }
 
-/** Reads one row more than a connection shows, which tells whether there is a next page. */
+/** A connection reads one extra row, which tells whether there is a next page. */
 export function rowsToRead({ edge }: EdgePlan, page: Page): Page {
   return edge.kind === 'connection' ? { ...page, limit: page.limit + 1 } : page;
 }
 
-/** The rows of a list in SQL, and what is read of each. */
+/** The rows of a list in SQL, and what is read from each. */
 interface ListRows {
   readonly from: string;
-  /** The SQL of something for the row under `alias`, or of something else for one that is not shown. */
+  /** `shown` for the row under `alias`, or `hidden` for a connection's extra row. */
   perRow(shown: string, hidden: string, alias: string): string;
 }
 
 /**
- * The rows of a list. Nothing is read of what hangs on the row past a connection's page: nobody has paid for it, and in
- * connections within connections there would be twice as much of it at each level.
+ * The rows of a list. The edges of a connection's extra row are not read: the operation's cost does not include them,
+ * and in nested connections they would double at each level.
  */
 export function listRows(
   plan: EdgePlan & { readonly edge: ToManyEdge; readonly object: ObjectPlan },
@@ -52,7 +52,7 @@ export function listRows(
   };
 }
 
-/** The pages of all lists under a plan. A list whose arguments are refused is left to its resolver, which says so. */
+/** The pages of all lists in a plan. A list with invalid arguments is left to its resolver, which reports them. */
 export function resolvePages(root: EdgePlan, variables: Variables): Pages {
   const pages = new Map<EdgePlan, Page>();
   let shape = '';
@@ -78,12 +78,12 @@ function pageOf({ field, node }: EdgePlan, edge: ToManyEdge, variables: Variable
   }
 }
 
-/** The parameters of the statement, in the order in which its text names them. */
+/** The parameters of the statement, in the order of its text. */
 export function pageParameters({ pages }: Pages): Parameter[] {
   return [...pages].flatMap(([plan, page]) => pageValues(rowsToRead(plan, page)));
 }
 
-/** The select list of what the JSON of a row, or what hangs on it, is made of. */
+/** The select list of the columns that a row's JSON and its edges need. */
 export function selectFor({ entity, columns, edges }: ObjectPlan): string {
   const needed = new Set(columns);
   for (const { edge } of edges.values()) if (edge.kind === 'one') needed.add(edge.key);
@@ -100,11 +100,11 @@ export type JsonForm = 'ahead' | 'whole';
 type Member = readonly [name: string, value: readonly Piece[]];
 
 /**
- * The SQL that reads root fields and all that their plans hold as one JSON text, compact and on one line. Rows are
- * found, ordered and cut first, and their JSON is built outside of that, so that nothing is built for a row that is not
- * returned. It is put together as text: PostgreSQL's own JSON functions put white space between rows, take 100 arguments
- * at most, and cost more. Of the form `ahead` there is one root, and the text is its value; of the form `whole` it is an
- * object with all of them.
+ * The SQL that reads root fields and everything in their plans as one JSON text, compact and on one line. A subquery
+ * finds, orders and limits the rows; their JSON is built outside it, so none is built for rows that are not returned.
+ * The JSON is built as text: PostgreSQL's JSON functions add white space between rows, take at most 100 arguments, and
+ * cost more. In the form `ahead` there is one root and the text is its value; in the form `whole` the text is an object
+ * of all roots.
  */
 export function buildSql(roots: ReadonlyMap<string, EdgePlan>, { pages }: Pages, form: JsonForm): string {
   let aliases = 0;
@@ -138,11 +138,11 @@ export function buildSql(roots: ReadonlyMap<string, EdgePlan>, { pages }: Pages,
     });
   }
 
-  /** The JSON of the row that goes under `alias`. */
+  /** The JSON of the row under `alias`. */
   const rowJson = (plan: ObjectPlan, alias: string): string =>
     concatenation(objectPieces(form === 'whole' ? wholeMembers(plan, alias) : aheadMembers(plan, alias)));
 
-  /** The value of an edge; undefined where it is left to a resolver. */
+  /** The value of an edge; undefined if it is left to a resolver. */
   function edgePieces(plan: EdgePlan, parent: string | undefined): Piece[] | undefined {
     const { edge, object } = plan;
     if (edge.kind === 'values') return [{ sql: edge.sql(parent ?? '') }];
@@ -150,7 +150,7 @@ export function buildSql(roots: ReadonlyMap<string, EdgePlan>, { pages }: Pages,
     aliases += 1;
     const alias = `r${aliases}`;
     if (edge.kind === 'row' || edge.kind === 'one') {
-      // The id of a root row comes before the parameters of what hangs on it.
+      // The id of a root row precedes the parameters of its edges.
       if (edge.kind === 'row') parameters += 1;
       const id = edge.kind === 'row' ? `$${parameters}` : `${parent}."${edge.key}"`;
       const row = `SELECT ${selectFor(object)} ${rowById(edge.entity, id)}`;
@@ -159,7 +159,7 @@ export function buildSql(roots: ReadonlyMap<string, EdgePlan>, { pages }: Pages,
     }
     const page = pages.get(plan);
     if (page === undefined) return undefined;
-    // Before what hangs on the rows: parameters are counted in the order of the pages.
+    // Before the edges of the rows: parameters are numbered in the order of the pages.
     const first = nextParameters(page);
     const rows = listRows({ ...plan, edge, object }, page, parent, first);
     const json = rows.perRow(rowJson(object, alias), "'null'", alias);

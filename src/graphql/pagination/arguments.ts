@@ -9,9 +9,9 @@ export const MAX_OFFSET = 10_000;
 export interface Page {
   readonly limit: number;
   readonly offset: number;
-  /** Only rows after this place in the list's order. */
+  /** Only rows after this position in the list's order. */
   readonly after?: Position;
-  /** Only rows made after this instant, oldest first whatever the list's own order is. */
+  /** Only rows created after this instant, oldest first regardless of the list's own order. */
   readonly createdAfter?: Date;
   readonly tag?: string;
 }
@@ -26,7 +26,7 @@ interface ListArguments {
   readonly offset?: number | null | undefined;
 }
 
-/** The page that `limit` and `offset` name; null counts as absent. Throws BAD_USER_INPUT, never clamps. */
+/** The page for `limit` and `offset`; null counts as absent. Throws BAD_USER_INPUT, never clamps. */
 export function listPage({ limit, offset }: ListArguments): Page {
   return {
     limit: inRange('limit', limit ?? DEFAULT_LIMIT, MAX_LIMIT),
@@ -40,10 +40,10 @@ export interface ConnectionArguments {
   readonly after?: string | null | undefined;
 }
 
-/** The page that a connection's arguments name. `first` is Relay's name for `limit`. Throws BAD_USER_INPUT. */
+/** The page for a connection's arguments. `first` is Relay's name for `limit`. Throws BAD_USER_INPUT. */
 export function connectionPage({ limit, first, after }: ConnectionArguments): Page {
   if (limit != null && first != null)
-    throw badInput('first', 'is another name for "limit": give one of them.');
+    throw badInput('first', 'is an alias of "limit"; give only one of them.');
   const size =
     first != null ? inRange('first', first, MAX_LIMIT) : inRange('limit', limit ?? DEFAULT_LIMIT, MAX_LIMIT);
   return after == null

@@ -1,7 +1,7 @@
 import { CONTENT_START, FRAME_BYTES, opaqueBytes, opaqueText } from '../../platform/opaque-id.ts';
 import { badInput } from '../errors.ts';
 
-/** A place in an order by (createdAt, id). It stays valid when the row that it came from is deleted. */
+/** A position in the order (createdAt, id). It stays valid when its row is deleted. */
 export interface Position {
   readonly createdAt: Date;
   readonly id: string;
@@ -11,7 +11,7 @@ const TIME_BYTES = 8;
 const ID_START = CONTENT_START + TIME_BYTES;
 const ID_BYTES = 16;
 const BYTES = FRAME_BYTES + TIME_BYTES + ID_BYTES;
-/** The years 0 to 9999, in milliseconds: what DateTime can say, and well inside what PostgreSQL stores. */
+/** The years 0 to 9999 in milliseconds: the range of DateTime, well within that of PostgreSQL. */
 const MIN_TIME = Date.UTC(-1, 0);
 const MAX_TIME = Date.UTC(10_000, 0);
 
@@ -23,7 +23,7 @@ export function encodeCursor({ createdAt, id }: Position): string {
   return opaqueText(bytes);
 }
 
-/** The position that a cursor of ours stands for. Throws BAD_USER_INPUT naming `argument` for any other string. */
+/** Decodes a cursor of this service. Throws BAD_USER_INPUT, naming `argument`, for any other string. */
 export function decodeCursor(argument: string, cursor: string): Position {
   const bytes = opaqueBytes(cursor);
   if (bytes?.length !== BYTES) throw badInput(argument, 'is not a cursor of this service.');

@@ -6,7 +6,6 @@ import type { Slice } from './slice.ts';
 
 type ArgumentBuilder = ArgBuilder<PothosSchemaTypes.ExtendDefaultTypes<SchemaTypes>>;
 
-/** How many items to return at most. */
 export const limitArgument = (arg: ArgumentBuilder) =>
   arg.int({
     description: `The maximum number of items to return: 0 to ${MAX_LIMIT}, ${DEFAULT_LIMIT} if absent or null.`,
@@ -26,14 +25,14 @@ export const connectionArguments = (arg: ArgumentBuilder) => ({
   }),
 });
 
-/** So many items that are passed over cost as much as one field of an item that is read. */
+/** The number of skipped items that cost as much as one field of an item. */
 const SKIPPED_A_POINT = 10;
 
 const within = (value: number, max: number) => Math.min(Math.max(value, 0), max);
 
 /**
- * The cost of a field whose selection is read once an item (contract sections 5 and 9). Sizes out of range count as the
- * nearest allowed one: the resolver refuses them by name.
+ * The cost of a field whose selection is read once per item (contract sections 5 and 9). Out-of-range arguments count
+ * as the nearest allowed value; the resolver refuses them.
  */
 export function listCost({
   limit,
@@ -50,7 +49,7 @@ export function listCost({
   };
 }
 
-/** Inside a connection the items were counted already, by the connection's own field. */
+/** The connection's own field has already counted the items. */
 const COUNTED = { field: 1, multiplier: 1 };
 
 const PageInfo = builder.objectRef<Slice<Position>>('PageInfo').implement({
@@ -76,7 +75,7 @@ const PageInfo = builder.objectRef<Slice<Position>>('PageInfo').implement({
   }),
 });
 
-/** The connection and edge types of a node type, named after it. */
+/** The connection type of a node type, and its edge type. */
 export function connectionOf<Row extends Position>(
   name: string,
   node: OutputRef<string | Row>,

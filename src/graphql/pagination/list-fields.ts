@@ -20,7 +20,7 @@ interface ListOptions<Type, Row extends object> {
   readonly description: string;
 }
 
-/** The rows of a list that belong to the parent, by `limit` and, unless `offset` is false, `offset`. */
+/** A list of the parent's rows, paged by `limit` and, unless `offset` is false, by `offset`. */
 export function childList<Parent extends { readonly id: string }, Row extends Position>(
   t: ChildBuilder<Parent>,
   {
@@ -61,11 +61,11 @@ export function childConnection<Parent extends { readonly id: string }, Row exte
 
 interface RootOptions<Args extends InputFieldMap> {
   readonly args: Args;
-  /** The page that the arguments name. Throws BAD_USER_INPUT. */
+  /** The page for the arguments. Throws BAD_USER_INPUT. */
   readonly page: (args: InputShapeFromFields<Args>) => Page;
 }
 
-/** Look-ahead has the arguments from graphql-js, which coerces them by the same types. */
+/** Look-ahead gets untyped arguments from graphql-js, which coerces them to the same types. */
 const pageOfCoerced =
   <Args extends InputFieldMap>({ page }: RootOptions<Args>) =>
   (args: Record<string, unknown>): Page =>

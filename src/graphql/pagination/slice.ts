@@ -7,14 +7,14 @@ import { readPage } from '../read/read.ts';
 import type { Page } from './arguments.ts';
 import type { Position } from './cursor.ts';
 
-/** What a connection is made of: the rows of one page, and what lies beyond it. */
+/** A page of a connection: its rows, and whether there are more before and after them. */
 export interface Slice<Row extends Position> {
   readonly rows: readonly Row[];
   readonly hasNextPage: boolean;
   readonly hasPreviousPage: boolean;
 }
 
-/** One row more than asked for tells whether there is a next page. */
+/** One extra row tells whether there is a next page. */
 const oneMore = (page: Page): Page => ({ ...page, limit: page.limit + 1 });
 
 function slice<Row extends Position>(rows: readonly Row[], page: Page): Slice<Row> {
@@ -33,7 +33,7 @@ export async function readSlice<Row extends Position>(
   return slice(await readPage(db, edge, oneMore(page)), page);
 }
 
-/** What loaders read of a connection: the same slice for each of the parents, each at its parent's place. */
+/** The same for loaders: one slice per parent, in the order of the parents. */
 export async function loadSlices<Row extends Position>(
   context: Context,
   edge: ListEdge<Row>,

@@ -1,27 +1,26 @@
-/** How the values of a column travel in the JSON that look-ahead reads, where that is not as JSON has them. */
+/** Converts the values of a column to and from JSON in look-ahead, for types that JSON does not have. */
 export interface JsonCodec {
-  /** The SQL of the JSON of a value, as text that is never null. */
+  /** The SQL that writes a value as JSON text, never null. */
   sql(value: string): string;
-  /** The row's property, from what the JSON has. */
+  /** The row's property from the JSON value. */
   parse(json: unknown): unknown;
 }
 
-/** A `timestamptz` column, which is a Date in rows. */
+/** A `timestamptz` column. In rows it is a Date. */
 export interface InstantColumn {
   readonly name: string;
   readonly codec: JsonCodec;
 }
 
-/** How a property of a row is declared: by its column's name, or with a codec where its type needs one. */
+/** How a row property is declared: by its column's name, with a codec if its type needs one. */
 export type ColumnOf<Value> = [Extract<Value, Date>] extends [never] ? string : InstantColumn;
 
-/** A number costs less to write and to read than a date. Milliseconds are all that a Date holds. */
+/** Numbers are cheaper to write and parse than date strings. A Date has millisecond precision. */
 const INSTANT: JsonCodec = {
   sql: (value) => `coalesce((extract(epoch FROM ${value}) * 1000)::bigint::text, 'null')`,
   parse: (milliseconds) => (typeof milliseconds === 'number' ? new Date(milliseconds) : null),
 };
 
-/** Declares the column of a Date. */
 export const instant = (name: string): InstantColumn => ({ name, codec: INSTANT });
 
 export const columnName = (column: string | InstantColumn): string =>

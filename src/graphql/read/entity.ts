@@ -1,29 +1,30 @@
 import { type ColumnOf, columnName, type InstantColumn } from './column.ts';
 
-/** Where the rows of a list come from, and the columns of their order. The row's table goes under the alias `t`. */
+/** The FROM clause of a list and the columns that order it. The row's table has the alias `t`. */
 export interface Source {
   readonly from: string;
   readonly createdAt: string;
   readonly id: string;
 }
 
-/** A table as the schema's objects see it: every object has an id and a time of creation, and lists follow the two. */
+/** A table as the schema sees it. Every row has an id and a creation time; lists are ordered by the two. */
 export interface Entity<Row extends object> {
   readonly name: string;
   /** Row property → column of the table. */
   readonly columns: { readonly [Property in keyof Row & string]: ColumnOf<Row[Property]> };
   readonly source: Source;
-  /** Properties that can be long. */
+  /** Properties with long texts. */
   readonly texts?: readonly string[];
-  /** The rows that carry a tag, in the same order and from one index: of `keys` alone, where they need not be read. */
+  /** The rows that have a tag, in the same order and from one index. */
   readonly byTag?: Source & {
+    /** The FROM clause if only the keys of the rows are needed. */
     readonly keys: string;
     /** The column to compare. */
     readonly tag: string;
   };
 }
 
-/** A list that the schema offers: all rows of an entity or, with `parent`, those that belong to a parent row. */
+/** A list in the schema: all rows of an entity or, with `parent`, the rows of a parent. */
 export interface ListEdge<Row extends object> {
   readonly name: string;
   readonly entity: Entity<Row>;
@@ -32,12 +33,12 @@ export interface ListEdge<Row extends object> {
   readonly order: 'newest-first' | 'oldest-first';
 }
 
-/** The columns of an entity by property, for those who do not know its rows. */
+/** The columns of an entity by property, for callers that do not know its row type. */
 export function columnsOf({ columns }: Entity<object>): Readonly<Record<string, string | InstantColumn>> {
   return columns;
 }
 
-/** The select list that returns these properties of a row of the entity; all of them unless told otherwise. */
+/** The select list of these properties of an entity; by default, of all. */
 export function selectList(entity: Entity<object>, properties?: Iterable<string>): string {
   const columns = columnsOf(entity);
   return [...(properties ?? Object.keys(columns))]

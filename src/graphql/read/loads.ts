@@ -8,7 +8,7 @@ import { type PageKey, readKeys } from './pages.ts';
 import { readByIds, readPages } from './read.ts';
 import { inRound, readsInRounds } from './rounds.ts';
 
-/** What loaders read: the rows with the ids, each at its id's place; undefined where there is none. */
+/** Loads the rows with the ids, in the order of the ids; undefined for an id without a row. */
 export function loadByIds<Row extends { readonly id: string }>(
   context: Context,
   entity: Entity<Row>,
@@ -17,7 +17,7 @@ export function loadByIds<Row extends { readonly id: string }>(
   return inRound(context, entity, ids, (all) => readByIds(context.db, entity, all));
 }
 
-/** The `load` of an entity's object type. An id that names no row is NOT_FOUND; `what` says of what. */
+/** The `load` of an entity's object type. An id without a row is NOT_FOUND; `what` names the type in the message. */
 export function loaderOf<Row extends { readonly id: string }>(entity: Entity<Row>, what: string) {
   return async (ids: string[], context: Context): Promise<(Row | Error)[]> => {
     const rows = await loadByIds(context, entity, ids);
@@ -25,7 +25,7 @@ export function loaderOf<Row extends { readonly id: string }>(entity: Entity<Row
   };
 }
 
-/** What loaders read of a list: the same page for each of the parents, each at its parent's place. */
+/** Loads the same page of a list for each parent, in the order of the parents. */
 export function loadPages<Row extends object>(
   context: Context,
   edge: ListEdge<Row>,

@@ -2,7 +2,7 @@ import { type Parameter, type Statement, statement } from '../../platform/db/sta
 import type { Page } from '../pagination/arguments.ts';
 import { type ListEdge, selectList } from './entity.ts';
 
-/** The column that tells which parent a row of a batch belongs to. */
+/** The column with the id of a row's parent, in a batch. */
 export const PARENT_KEY = '$parent';
 
 const STEPS = {
@@ -11,9 +11,9 @@ const STEPS = {
 } as const;
 
 /**
- * What of a page changes the text of its statement; the rest is parameters. The size does: PostgreSQL can keep a plan
- * only where it knows how few rows are wanted. With the size as a parameter it plans anew each time, which takes as long
- * as reading the rows.
+ * The part of a page that changes the text of its statement; the rest is parameters. The limit is in the text because
+ * PostgreSQL keeps a plan only if it knows how few rows are wanted. With the limit as a parameter it plans every time,
+ * which takes as long as reading the rows.
  */
 export function pageShape(page: Page): string {
   return [
@@ -27,12 +27,12 @@ export function pageShape(page: Page): string {
     .join('_');
 }
 
-/** What a page is in SQL: values, or the columns that hold them. */
+/** A page in SQL terms: values, or columns that hold them. */
 interface PageTerms {
   readonly parent?: string | undefined;
   readonly limit: string;
   readonly offset?: string | undefined;
-  /** A row of `createdAt` and `id`. */
+  /** A row value of `createdAt` and `id`. */
   readonly after?: string | undefined;
   readonly createdAfter?: string | undefined;
   readonly tag?: string | undefined;
@@ -56,11 +56,11 @@ function clausesOf<Row extends object>(
   const order = `ORDER BY ${source.createdAt} ${direction}, ${source.id} ${direction}`;
   const cut = `${where} ${order} LIMIT ${limit}${offset === undefined ? '' : ` OFFSET ${offset}`}`;
   if (offset === undefined) return `FROM ${source.from}${cut}`;
-  // What is passed over is counted in the index alone, and only the rows asked for are read.
+  // Skipped rows are counted in the index alone; only the requested rows are read.
   return `FROM (SELECT ${source.id} AS id, ${source.createdAt} AS at FROM ${source.keys}${cut}) AS s JOIN ${all.from} ON ${all.id} = s.id ORDER BY s.at ${direction}, s.id ${direction}`;
 }
 
-/** The same with parameters, in the order of `pageValues`, from `$first` on. */
+/** The same with parameters, in the order of `pageValues`, starting at `$first`. */
 export function pageClauses<Row extends object>(
   edge: ListEdge<Row>,
   page: Page,
@@ -72,7 +72,7 @@ export function pageClauses<Row extends object>(
   return clausesOf(edge, {
     parent,
     limit: `${page.limit}`,
-    // In a query of its own it is as unknown to a plan for one value as to a plan for all: the latter is kept.
+    // In a subquery, the offset is unknown to custom and generic plans alike, so PostgreSQL keeps the generic one.
     offset: page.offset > 0 ? `(SELECT ${parameter()}::bigint)` : undefined,
     after: page.after && `(${parameter()}::timestamptz, ${parameter()}::uuid)`,
     createdAfter: page.createdAfter && `${parameter()}::timestamptz`,
@@ -80,7 +80,7 @@ export function pageClauses<Row extends object>(
   });
 }
 
-/** The parameters of `pageClauses`, in its order. */
+/** The parameters of `pageClauses`, in order. */
 export function pageValues(page: Page): Parameter[] {
   const values: Parameter[] = page.offset > 0 ? [page.offset] : [];
   if (page.after !== undefined) values.push(page.after.createdAt, page.after.id);
@@ -91,7 +91,7 @@ export function pageValues(page: Page): Parameter[] {
 
 const statements = new WeakMap<object, Map<string, Statement<unknown>>>();
 
-/** The statement of a list and a shape, built once. */
+/** The statement for a list and a shape, built once. */
 function cached<Row>(edge: ListEdge<object>, shape: string, build: () => string): Statement<Row> {
   const known = statements.get(edge) ?? new Map<string, Statement<unknown>>();
   statements.set(edge, known);
@@ -103,7 +103,7 @@ function cached<Row>(edge: ListEdge<object>, shape: string, build: () => string)
   return found as Statement<Row>;
 }
 
-/** One page of a list without parent. Parameters: `pageValues`. */
+/** One page of a list without a parent. Parameters: `pageValues`. */
 export function pageStatement<Row extends object>(edge: ListEdge<Row>, page: Page): Statement<Row> {
   return cached(
     edge,
@@ -113,8 +113,8 @@ export function pageStatement<Row extends object>(edge: ListEdge<Row>, page: Pag
 }
 
 /**
- * The same page for many parents in one statement that reads only the rows asked for: one index scan a parent, each
- * ending at its LIMIT. Parameters: the parents' ids, then `pageValues`.
+ * The same page for many parents. The statement reads only the requested rows: one index scan per parent, each ending
+ * at its LIMIT. Parameters: the parents' ids, then `pageValues`.
  */
 export function batchStatement<Row extends object>(
   edge: ListEdge<Row>,
@@ -128,17 +128,17 @@ ORDER BY k.n, r."createdAt" ${direction}, r."id" ${direction}`;
   });
 }
 
-/** The column that tells which of the pages asked for a row belongs to, counted from 1. */
+/** The column with the number of a row's page, counted from 1. */
 export const PAGE_NUMBER = '$page';
 
-/** Whether two pages can be read by one `pagesStatement`. */
+/** The shape of a page. One `pagesStatement` reads pages of the same shape. */
 export function pagesShape({ offset, after }: Page): string {
   return [offset > 0 && 'offset', after && 'after'].filter(Boolean).join('_');
 }
 
 /**
- * Pages of one shape and of any sizes and places, each of a parent of its own, in one statement that PostgreSQL plans
- * once. Parameters: ids of parents, sizes, offsets, and the two of the cursors, a value for each page.
+ * Pages of one shape, each with its own parent, limit and position, in one statement that PostgreSQL plans once.
+ * Parameters, one value per page: parent ids, limits, offsets, and `createdAt` and `id` of the cursors.
  */
 export function pagesStatement<Row extends object>(
   edge: ListEdge<Row>,

@@ -4,11 +4,11 @@ import type { Page } from '../pagination/arguments.ts';
 import type { ListEdge } from './entity.ts';
 import { PAGE_NUMBER, pagesShape, pagesStatement } from './page-statement.ts';
 
-/** A page of one parent's. */
+/** A page of one parent. */
 export interface PageKey {
   readonly id: string;
   readonly page: Page;
-  /** The names of all fields of the operation: a long text that is not among them is not read. */
+  /** The names of all fields of the operation. Long texts not among them are not read. */
   readonly names: ReadonlySet<string>;
 }
 
@@ -18,7 +18,7 @@ function columnsFor<Row extends object>({ entity }: ListEdge<Row>, names: Readon
   );
 }
 
-/** Pages of one shape. One statement. */
+/** Reads pages of one shape with one statement. */
 async function readShape<Row extends object>(
   db: Queryable,
   edge: ListEdge<Row>,
@@ -43,7 +43,7 @@ async function readShape<Row extends object>(
   return lists;
 }
 
-/** Each page at its key's place: a few statements, however many pages there are and however they differ. */
+/** Reads pages, in the order of their keys, with one statement per shape. */
 export async function readKeys<Row extends object>(
   db: Queryable,
   edge: ListEdge<Row>,

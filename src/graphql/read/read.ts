@@ -21,7 +21,7 @@ function byIds<Row extends object>(entity: Entity<Row>): Statement<Row> {
   return found as Statement<Row>;
 }
 
-/** The row with the id; undefined where there is none. `id` is a UUID. */
+/** The row with the id, or undefined. `id` is a UUID. */
 export async function readById<Row extends Identified>(
   db: Queryable,
   entity: Entity<Row>,
@@ -31,7 +31,7 @@ export async function readById<Row extends Identified>(
   return row;
 }
 
-/** The rows with the ids, each at its id's place; undefined where there is none. One statement. */
+/** The rows with the ids, in the order of the ids; undefined for an id without a row. One statement. */
 export async function readByIds<Row extends Identified>(
   db: Queryable,
   entity: Entity<Row>,
@@ -42,7 +42,7 @@ export async function readByIds<Row extends Identified>(
   return ids.map((id) => found.get(id));
 }
 
-/** One page of a list without parent. */
+/** One page of a list without a parent. */
 export async function readPage<Row extends object>(
   db: Queryable,
   edge: ListEdge<Row>,
@@ -51,7 +51,7 @@ export async function readPage<Row extends object>(
   return db.query(pageStatement(edge, page), pageValues(page));
 }
 
-/** The same page for each of the parents, each at its parent's place. One statement. */
+/** The same page for each parent, in the order of the parents. One statement. */
 export async function readPages<Row extends object>(
   db: Queryable,
   edge: ListEdge<Row>,

@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 
 type Read = (keys: readonly unknown[]) => Promise<readonly unknown[]>;
 
-/** Keys that wait for the next round, of what is read in one way. */
+/** Keys of one kind that wait for the next round. */
 interface Waiting {
   readonly keys: unknown[];
   readonly read: Read;
@@ -10,8 +10,8 @@ interface Waiting {
 }
 
 /**
- * Reads level by level: what is asked for while statements run waits until all of them are done, and goes together
- * then. However many fields ask, an operation has a few statements for each of its levels.
+ * Reads level by level. Keys requested while statements run wait until all of them are done, and are then read
+ * together. However many fields request keys, an operation takes a few statements per level.
  */
 class Rounds {
   #waiting = new Map<object, Waiting>();
@@ -31,7 +31,7 @@ class Rounds {
 
   async #run(): Promise<void> {
     this.#running = true;
-    // By the next turn all resolvers have asked that what was read last has given something to ask for.
+    // By the next turn of the event loop, all resolvers that follow from the last round have requested their keys.
     for (await nextTurn(); this.#waiting.size > 0; await nextTurn()) {
       const round = [...this.#waiting.values()];
       this.#waiting = new Map();
@@ -44,7 +44,7 @@ class Rounds {
 
 const roundsOf = new WeakMap<object, Rounds>();
 
-/** From now on what the operation of this context loads is read in rounds. */
+/** From now on, the loads of this context are read in rounds. */
 export function readInRounds(context: object): void {
   if (!roundsOf.has(context)) roundsOf.set(context, new Rounds());
 }
@@ -52,8 +52,8 @@ export function readInRounds(context: object): void {
 export const readsInRounds = (context: object): boolean => roundsOf.has(context);
 
 /**
- * The values of the keys, each at its key's place, as `read` gives them: at once, or in a round together with all other
- * keys of the kind. `kind` stands for one way to read, always with the same `read`.
+ * Reads the values of the keys, in their order: at once, or in a round together with all other keys of the kind. A
+ * `kind` always comes with the same `read`.
  */
 export async function inRound<Key, Value>(
   context: object,

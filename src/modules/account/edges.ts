@@ -5,7 +5,7 @@ import { type Statement, statement } from '../../platform/db/statement.ts';
 import { User } from '../user/type.ts';
 import { ApiKey, type ApiKeyRow, OAuthGrant, type OAuthGrantRow, Session, type SessionRow } from './type.ts';
 
-/** Nobody looks through more; the newest are the ones in use. */
+/** Nobody looks through a longer list, and the newest entries are the ones in use. */
 const MAX_LISTED = 100;
 
 const KEYS = statement<ApiKeyRow>(
@@ -28,13 +28,13 @@ const GRANTS = statement<OAuthGrantRow>(
    WHERE g.user_id = ANY($1::uuid[]) ORDER BY g.created_at DESC, g.id DESC LIMIT $2`,
 );
 
-/** The viewer's own id, where it is the viewer's list that is asked for. Throws FORBIDDEN. */
+/** The user's id, if the user is the viewer. Throws FORBIDDEN otherwise. */
 function own(user: { readonly id: string }, context: Context): string {
   if (principalOf(context).userId === user.id) return user.id;
   throw forbidden('Only the owner may see this part of an account.');
 }
 
-/** The viewer may stand at many places of a result: its list is read once for all of them. */
+/** The viewer may occur many times in a result: its list is read once for all of them. */
 async function ofAccounts<Row extends { readonly userId: string }>(
   rows: Statement<Row>,
   ids: readonly string[],

@@ -2,7 +2,7 @@ import { LOCK_ACCOUNT } from '../../auth/api-key/store.ts';
 import { principalOf } from '../../graphql/context.ts';
 import type { LockKind, NamedRow } from '../../graphql/row-locks.ts';
 
-/** Keys, sessions and grants that one operation ends are ended under the lock of their account. */
+/** An operation that ends several keys, sessions or grants locks their account first. */
 const ACCOUNT: LockKind = {
   rank: 2,
   async take(work, _rows, context) {

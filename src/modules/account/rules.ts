@@ -9,23 +9,23 @@ export const KEY_NAME = { min: 1, max: 100, visible: true };
 export const checkKeyName = (name: string): string => checkText('name', name, KEY_NAME);
 export const checkNewPassword = (password: string): string => checkText('newPassword', password, PASSWORD);
 
-/** The scopes of a new key: known, each once, and within the role of the account (contract section 3). */
+/** The scopes of a new key: known, without duplicates, and within the account's role (contract section 3). */
 export function checkScopes(scopes: readonly string[], { role }: Principal): readonly Scope[] {
-  if (scopes.length === 0) throw badInput('scopes', 'must name a scope at least.');
+  if (scopes.length === 0) throw badInput('scopes', 'must contain at least one scope.');
   const unknown = scopes.find((scope) => !isScope(scope));
   if (unknown !== undefined)
-    throw badInput('scopes', `must hold known scopes only: ${scopesOfRole(role).join(', ')}.`);
-  if (new Set(scopes).size < scopes.length) throw badInput('scopes', 'must not hold a scope twice.');
+    throw badInput('scopes', `must contain only known scopes: ${scopesOfRole(role).join(', ')}.`);
+  if (new Set(scopes).size < scopes.length) throw badInput('scopes', 'must not contain duplicates.');
   const held = scopesOfRole(role);
   const known = scopes.filter(isScope);
   const beyond = known.find((scope) => !held.includes(scope));
   if (beyond !== undefined)
-    throw forbidden(`A key never has more than its account, which cannot hold "${beyond}".`);
+    throw forbidden(`The account cannot hold the scope "${beyond}", so neither can its key.`);
   return known;
 }
 
 export function checkExpiry(expiresAt: Date | null | undefined, nowMs: number): Date | undefined {
   if (expiresAt == null) return undefined;
-  if (expiresAt.getTime() <= nowMs) throw badInput('expiresAt', 'must lie in the future.');
+  if (expiresAt.getTime() <= nowMs) throw badInput('expiresAt', 'must be in the future.');
   return expiresAt;
 }

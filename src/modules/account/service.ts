@@ -15,7 +15,9 @@ export interface NewKey {
   readonly expiresAt?: Date | null | undefined;
 }
 
-/** Makes a key for the caller's account. Throws BAD_USER_INPUT, FORBIDDEN for scopes beyond the role, DatabaseError. */
+/**
+ * Creates a key for the caller's account. Throws BAD_USER_INPUT, FORBIDDEN for scopes beyond the role, DatabaseError.
+ */
 export async function makeApiKey(
   work: UnitOfWork,
   principal: Principal,
@@ -34,17 +36,17 @@ export async function makeApiKey(
   return { key, apiKey };
 }
 
-/** Ends a key of the caller's account. False where it has no such key (any more). */
+/** Revokes a key of the caller's account. False if it has no such key, or no longer has it. */
 export async function endApiKey(work: UnitOfWork, { userId }: Principal, id: string | undefined) {
   return id !== undefined && (await work.withPrisma((prisma) => revokeApiKey(prisma, id, userId)));
 }
 
-/** Ends a session of the caller's account. False where it has no such session (any more). */
+/** Ends a session of the caller's account. False if it has no such session, or no longer has it. */
 export async function endSession(work: UnitOfWork, { userId }: Principal, id: string | undefined) {
   return id !== undefined && (await work.withPrisma((prisma) => revokeSession(prisma, id, userId)));
 }
 
-/** Takes back what the caller's account has allowed a client. False where it has no such grant (any more). */
+/** Revokes a client's grant of the caller's account. False if it has no such grant, or no longer has it. */
 export async function endGrant(work: UnitOfWork, { userId }: Principal, id: string | undefined) {
   return id !== undefined && (await work.withPrisma((prisma) => revokeOAuthGrant(prisma, id, userId)));
 }
@@ -53,15 +55,16 @@ const FIND_HASH = statement<{ email: string; hash: string | null }>(
   'account_password_hash',
   'SELECT email, password_hash AS "hash" FROM users WHERE id = $1',
 );
-/** Of two changes at a time one finds that the password it was given is not the current one any more. */
+/** Of two concurrent changes, the later one finds that its current password is no longer current. */
 const CHANGE_HASH = statement<{ id: string }>(
   'account_change_password',
   'UPDATE users SET password_hash = $3 WHERE id = $1 AND password_hash = $2 RETURNING id',
 );
 
 /**
- * Changes the password and ends the other sessions of the account. A wrong current password is BAD_USER_INPUT: the
- * caller may do this, the argument is wrong. It counts as a failed login of the account; RATE_LIMITED past too many.
+ * Changes the password and ends the other sessions of the account. A wrong current password is BAD_USER_INPUT, because
+ * the caller has the permission but the argument is wrong. It counts as a failed login of the account; too many failed
+ * logins are RATE_LIMITED.
  */
 export async function changePassword(
   work: UnitOfWork,
@@ -72,7 +75,7 @@ export async function changePassword(
 ): Promise<void> {
   checkNewPassword(newPassword);
   const [account] = await work.query(FIND_HASH, [userId]);
-  if (account === undefined) throw new Error('the account behind a session is gone');
+  if (account === undefined) throw new Error('the account of the session no longer exists');
   const { email, hash } = account;
   const changed = await passwords.attempt([accountFailures(email)], async () => {
     if (!(await passwords.matches(currentPassword, hash))) return undefined;

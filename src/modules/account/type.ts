@@ -23,7 +23,7 @@ export interface SessionRow {
   readonly expiresAt: Date;
 }
 
-/** What an account has allowed an OAuth client, as its owner sees it. */
+/** An account's grant to an OAuth client, as its owner sees it. */
 export interface OAuthGrantRow {
   readonly id: string;
   readonly userId: string;

@@ -1,6 +1,6 @@
 import type { Principal } from '../../auth/principal.ts';
 
-/** Deleting a comment is for its author, for the author of the post, and for admins (contract section 3). */
+/** Only its author, the post's author and admins may delete a comment (contract section 3). */
 export function mayDeleteComment(
   principal: Principal,
   comment: { readonly authorId: string; readonly postAuthorId: string },

@@ -8,28 +8,28 @@ import { checkBody } from './rules.ts';
 import type { CommentRow } from './type.ts';
 
 /**
- * Keeps the post until the unit of work ends, with the lock that counting its comments takes of it anyway. A weaker one
- * would be shared by all who comment, and they would never let pass who wants to delete it.
+ * Locks the post until the unit of work ends, with the lock that updating its comment count takes anyway. All
+ * commenters would share a weaker lock, and a deletion might wait for ever.
  */
 const HOLD_POST = statement<{ id: string }>(
   'post_hold',
   'SELECT id FROM posts WHERE id = $1 FOR NO KEY UPDATE',
 );
 
-/** Dated by the database: Prisma's client would take the clock of this machine. */
+/** The database sets the date; Prisma's client would use the clock of this machine. */
 const INSERT_COMMENT = statement<Pick<CommentRow, 'createdAt'>>(
   'comment_insert',
   `INSERT INTO comments (id, body, post_id, author_id) VALUES ($1, $2, $3, $4) RETURNING created_at AS "createdAt"`,
 );
 
-/** Locks the post and not the comment: the order that deleting a post takes its locks in, so that the two cannot deadlock. */
+/** Locks the post before the comment, as deleting a post does, so that the two cannot deadlock. */
 const LOCK_POST_OF_COMMENT = statement<{ id: string; authorId: string; postAuthorId: string }>(
   'comment_lock_post',
   `SELECT c.id, c.author_id AS "authorId", p.author_id AS "postAuthorId"
    FROM comments c JOIN posts p ON p.id = c.post_id WHERE c.id = $1 FOR NO KEY UPDATE OF p`,
 );
 
-/** Comments on a post. Throws BAD_USER_INPUT, NOT_FOUND where there is no such post, DatabaseError. */
+/** Creates a comment. Throws BAD_USER_INPUT, NOT_FOUND if the post does not exist, DatabaseError. */
 export async function createComment(
   work: UnitOfWork,
   principal: Principal,
@@ -45,7 +45,7 @@ export async function createComment(
   return { ...comment, ...made };
 }
 
-/** Deletes a comment. False where there is no such comment (any more). Throws FORBIDDEN, DatabaseError. */
+/** Deletes a comment. False if the comment does not exist. Throws FORBIDDEN, DatabaseError. */
 export async function deleteComment(
   work: UnitOfWork,
   principal: Principal,

@@ -3,7 +3,7 @@ import { type Statement, statement } from '../../platform/db/statement.ts';
 
 const COMMENT = 'comment';
 
-/** Sorted first and locked then, one after the other. A comment stands for its post, which never changes. */
+/** Sorts the posts, then locks them one by one. A comment stands for its post, which never changes. */
 const lockPosts = (strength: string): Statement<{ id: string }> =>
   statement(
     'posts_lock',
@@ -15,8 +15,8 @@ const TO_CHANGE = lockPosts('FOR NO KEY UPDATE');
 const TO_DELETE = lockPosts('FOR UPDATE');
 
 /**
- * All that is written below a post is written under the lock of the post: its columns, tags, comments and their count.
- * The strongest lock that any of them needs is taken of all: none is made stronger later.
+ * Everything below a post is written under the lock of the post: its columns, tags, comments and comment count. All
+ * posts get the strongest lock that any of them needs, so no lock is upgraded later.
  */
 const POSTS: LockKind = {
   rank: 1,
@@ -28,7 +28,7 @@ const POSTS: LockKind = {
   },
 };
 
-/** The lock of a post that is about to be changed, or to have its comments changed. */
+/** The lock of a post that will be changed or get a comment. */
 export const postToChange = (id: string | undefined): NamedRow => ({ kind: POSTS, id });
 export const postToDelete = (id: string | undefined): NamedRow => ({ kind: POSTS, id, deleted: true });
 /** The lock of the post that a comment is on. */

@@ -20,7 +20,7 @@ interface Filters {
 
 function filtered(page: Page, { offset, createdAfter, tag }: Filters): Page {
   if (createdAfter != null && offset != null)
-    throw badInput('offset', 'does not go with "createdAfter", which names the place itself.');
+    throw badInput('offset', 'cannot be combined with "createdAfter".');
   return {
     ...page,
     ...(createdAfter == null ? {} : { createdAfter }),

@@ -9,13 +9,13 @@ import { mayChangePost } from './policy.ts';
 import { checkBody, checkTags, checkTitle } from './rules.ts';
 import { type PostRow, postEntity } from './type.ts';
 
-/** What of a new post the database decides. */
+/** The columns of a new post that the database sets. */
 type Made = Pick<PostRow, 'commentCount' | 'createdAt'>;
 
 const INSERT = `INSERT INTO posts (id, title, body, author_id) VALUES ($1, $2, $3, $4)
   RETURNING id, comment_count AS "commentCount", created_at AS "createdAt"`;
 
-/** The post and its event in one statement: the write that clients wait for most often. */
+/** Inserts the post and its event in one statement: this is the most frequent write. */
 const INSERT_POST = statement<Made>(
   'post_insert',
   `WITH post AS (${INSERT}), event AS (${APPEND_EVENT}) SELECT "commentCount", "createdAt" FROM post`,
@@ -32,8 +32,8 @@ const INSERT_TAGGED_POST = statement<Made>(
 );
 
 /**
- * Locks the post until the unit of work ends, so that what was checked still holds when it is written: as strongly as
- * the write does by itself, and no more. References to a post that is changed may be made meanwhile.
+ * Locks the post until the unit of work ends, so that it does not change between check and write. The lock is no
+ * stronger than the one that the write takes anyway: references to a post being changed can still be added.
  */
 const lockPost = (strength: string): Statement<PostRow> =>
   statement('post_lock', `SELECT ${selectList(postEntity)} FROM posts t WHERE t.id = $1 ${strength}`);
@@ -46,7 +46,7 @@ export interface NewPost {
   readonly tags: readonly string[];
 }
 
-/** Creates a post of the principal, and with it its event. Throws BAD_USER_INPUT, DatabaseError. */
+/** Creates a post by the principal, and its event. Throws BAD_USER_INPUT, DatabaseError. */
 export async function createPost(
   work: UnitOfWork,
   principal: Principal,
@@ -69,7 +69,7 @@ export interface PostChanges {
   readonly tags: readonly string[] | undefined;
 }
 
-/** Changes what is given and leaves the rest. Throws BAD_USER_INPUT, NOT_FOUND, FORBIDDEN, DatabaseError. */
+/** Changes only the given fields. Throws BAD_USER_INPUT, NOT_FOUND, FORBIDDEN, DatabaseError. */
 export async function updatePost(
   work: UnitOfWork,
   principal: Principal,
@@ -103,7 +103,7 @@ export async function updatePost(
   );
 }
 
-/** Deletes a post and its comments. False where there is no such post (any more). Throws FORBIDDEN, DatabaseError. */
+/** Deletes a post and its comments. False if the post does not exist. Throws FORBIDDEN, DatabaseError. */
 export async function deletePost(
   work: UnitOfWork,
   principal: Principal,

@@ -6,10 +6,10 @@ import { readById, readByIds } from '../../graphql/read/read.ts';
 import type { Queryable } from '../../platform/db/statement.ts';
 import { Post, type PostRow, postEntity } from './type.ts';
 
-/** Subscribers who get to an event at the same time share one reading of its post; whoever comes later reads it anew. */
+/** Subscribers that reach an event at the same time share one read of its post. Later ones read it again. */
 const underway = new WeakMap<LogEvent, Promise<PostRow | undefined>>();
 
-/** The posts of the events as they are now, in one statement. */
+/** Reads the current posts of the events in one statement. */
 function readPosts(deliveries: readonly FeedEvent[], db: Queryable): Promise<(PostRow | undefined)[]> {
   const unread = deliveries.map(({ event }) => event).filter((event) => !underway.has(event));
   if (unread.length > 0) {
@@ -28,11 +28,11 @@ function readPosts(deliveries: readonly FeedEvent[], db: Queryable): Promise<(Po
   return Promise.all(deliveries.map(({ event }) => underway.get(event)));
 }
 
-/** An event with its post as it is now. The transport reads the delivery. */
+/** An event with its current post. The transport reads `delivery`. */
 export interface PostCreated {
   readonly delivery: FeedEvent;
   readonly post: PostRow;
-  /** The same event with its post read anew; undefined where that is gone. Throws DatabaseError. */
+  /** The same event with its post read again; undefined if the post was deleted. Throws DatabaseError. */
   refresh(): Promise<PostCreated | undefined>;
 }
 
@@ -47,10 +47,10 @@ function postCreated(delivery: FeedEvent, post: PostRow, db: Queryable): PostCre
   };
 }
 
-/** A post that was read longer ago is read again before it goes out: it may be changed or deleted. */
+/** A post read longer ago is read again before it is sent: it may have been changed or deleted. */
 const FRESH_MS = 100;
 
-/** The events as a subscriber gets them: one whose post is deleted meanwhile is left out. */
+/** The events for a subscriber. Events whose post has been deleted are left out. */
 async function* postsCreated(
   batches: AsyncIterable<readonly FeedEvent[]>,
   { db }: Context,
@@ -69,7 +69,7 @@ async function* postsCreated(
         if (post !== undefined && delivery !== undefined) yield postCreated(delivery, post, db);
       }
       rest = rest.slice(done);
-      // A slow subscriber has no more read for it than it takes while that is fresh.
+      // For a slow subscriber, read only as many posts as it takes while they are fresh.
       size = 2 * done;
     }
   }

@@ -50,11 +50,11 @@ const TAGS_OF_POSTS = statement<TagsRow>(
   'SELECT post_id AS "postId", array_agg(name ORDER BY position) AS names FROM tags WHERE post_id = ANY($1::uuid[]) GROUP BY post_id',
 );
 
-/** The same for one row, as the text of a JSON array. */
+/** The same for one row, as JSON array text. */
 const tagsSql = (alias: string): string =>
   `(SELECT '[' || coalesce(string_agg(to_json(g.name)::text, ',' ORDER BY g.position), '') || ']' FROM tags g WHERE g.post_id = ${alias}."id")`;
 
-/** The tags of each post, in the order they were given in. */
+/** The tags of each post, in the order given. */
 async function readTags({ db }: Context, postIds: readonly string[]): Promise<string[][]> {
   const rows = await db.query(TAGS_OF_POSTS, [postIds]);
   const found = new Map(rows.map(({ postId, names }) => [postId, names]));
@@ -89,7 +89,7 @@ export const Post = builder.loadableObject('Post', {
     }),
     tags: t.loadableList({
       type: 'String',
-      // Each with its quotes and a comma.
+      // One more per tag for quotes and comma.
       maxCharacters: MAX_TAGS * (TAG.max + 1),
       edge: { kind: 'values', sql: tagsSql },
       description: `The tags of the post, at most ${MAX_TAGS}, in the order given.`,

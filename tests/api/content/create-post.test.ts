@@ -53,7 +53,7 @@ describe('Mutation.createPost', () => {
     expect(dataOf(await create(ten)).createPost.tags).toEqual(ten);
     expect(dataOf(await create(['a', 'A', ' a'])).createPost.tags).toEqual(['a', 'A', ' a']);
     expectBadInput(await create([...ten, 'eleventh']), 'tags', /10/);
-    expectBadInput(await create(['a', 'b', 'a']), 'tags', /twice/);
+    expectBadInput(await create(['a', 'b', 'a']), 'tags', /duplicates/);
     expectBadInput(await create(['👩'.repeat(51)]), 'tags', /1 to 50/);
     expectBadInput(await create(['']), 'tags');
     expectBadInput(await create(['a\0']), 'tags', /NUL/);

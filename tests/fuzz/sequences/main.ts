@@ -1,21 +1,31 @@
+/**
+ * Random sequences of requests to two instances, beside a model of the contract: `npm run test:fuzz:sequences -- --help`.
+ * It exits with 1 if an answer differs, with 2 for wrong options.
+ */
 import { randomInt } from 'node:crypto';
-import { parseArgs } from 'node:util';
+import { Command } from 'commander';
+import { wholeNumber } from '../whole-number.ts';
 import { provideDatabase } from './own-database.ts';
 import { runSequences } from './run.ts';
 
 const DEFAULT_SECONDS = 60;
 
+interface Options {
+  readonly seconds?: number;
+  readonly count?: number;
+  readonly seed: number;
+}
+
+const { seconds, count, seed } = new Command('npm run test:fuzz:sequences --')
+  .description('Compares two instances with a model of the contract; on PostgreSQL if DATABASE_URL is set.')
+  .option('--seconds <n>', `run for this long; ${DEFAULT_SECONDS} without --count`, wholeNumber)
+  .option('--count <n>', 'the number of sequences', wholeNumber)
+  .option('--seed <n>', 'the seed of the run', wholeNumber, randomInt(2 ** 30))
+  .exitOverride((error) => process.exit(error.exitCode === 0 ? 0 : 2))
+  .parse()
+  .opts<Options>();
+
 async function main(): Promise<number> {
-  const { values } = parseArgs({
-    options: { seconds: { type: 'string' }, count: { type: 'string' }, seed: { type: 'string' } },
-  });
-  const seed = values.seed === undefined ? randomInt(2 ** 30) : Number(values.seed);
-  const count = values.count === undefined ? undefined : Number(values.count);
-  const seconds = values.seconds === undefined ? undefined : Number(values.seconds);
-  if ([seed, count ?? 1, seconds ?? 1].some((number) => !Number.isFinite(number) || number < 0)) {
-    process.stderr.write('Options: --seconds N or --count N, and --seed N.\n');
-    return 2;
-  }
   const { place, drop } = await provideDatabase();
   const startMs = performance.now();
   try {
