@@ -19,9 +19,9 @@ export interface SchemaTypes {
 }
 
 /**
- * The schema builder that all modules add their types to. The first plugin is the outermost wrapper of a resolver:
- * exceptions become rejections, the scope is checked, a mutation clears the loader caches, look-ahead returns what
- * it has read, and only then are keys loaded.
+ * The schema builder that all modules add their types to. The first plugin is the outermost wrapper of a
+ * resolver: exceptions become rejections, the scope is checked, a mutation clears the loader caches,
+ * look-ahead returns what it has read, and only then are keys loaded.
  */
 export const builder = new SchemaBuilder<SchemaTypes>({
   plugins: ['rejections', 'scopes', 'mutations', 'lookAhead', DataloaderPlugin, ComplexityPlugin],

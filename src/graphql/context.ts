@@ -30,7 +30,7 @@ export interface Context {
   readonly db: Queryable;
   /** The transaction of the running mutation; undefined in queries and subscriptions. */
   readonly unitOfWork: UnitOfWork | undefined;
-  /** Resolvers add the scopes that they check for rows of other accounts. Undefined if nothing records them. */
+  /** Resolvers add the scopes that they check for rows of other accounts. Undefined if not recorded. */
   readonly notedScopes?: Set<Scope> | undefined;
   /** Checks and hashes passwords. Failed attempts and concurrent work are limited. */
   readonly passwords: Passwords;

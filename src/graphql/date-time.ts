@@ -9,8 +9,8 @@ const MINUTE_MS = 60_000;
 const at = (node: ValueNode | undefined) => ({ nodes: node ?? null });
 
 /**
- * Parses an RFC 3339 date-time and truncates it to milliseconds. Throws GraphQLError, as scalars do, for anything
- * else. `node` gives the error its location in the document.
+ * Parses an RFC 3339 date-time and truncates it to milliseconds. Throws GraphQLError, as scalars do, for
+ * anything else. `node` gives the error its location in the document.
  */
 export function parseDateTime(value: unknown, node?: ValueNode): Date {
   const match = typeof value === 'string' ? DATE_TIME.exec(value) : null;

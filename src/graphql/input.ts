@@ -20,8 +20,8 @@ export const lengthOf = ({ min, max }: TextRule): string =>
   `${min} to ${max.toLocaleString('en')} characters`;
 
 /**
- * Returns the text unchanged if it satisfies the rule. PostgreSQL cannot store NUL, and UTF-8 cannot encode lone
- * surrogates: both are refused, not replaced. Throws BAD_USER_INPUT.
+ * Returns the text unchanged if it satisfies the rule. PostgreSQL cannot store NUL, and UTF-8 cannot encode
+ * lone surrogates: both are refused, not replaced. Throws BAD_USER_INPUT.
  */
 export function checkText(argument: string, text: string, { min, max, visible = false }: TextRule): string {
   if (text.includes('\0')) throw badInput(argument, 'must not contain the NUL character.');

@@ -13,7 +13,7 @@ export interface MaskOptions {
 export interface PublicError {
   readonly code: ErrorCode;
   readonly status: number;
-  /** An error in the GraphQL document or its variables: as `application/json`, its response has status 200. */
+  /** An error in the document or its variables: as `application/json`, its response has status 200. */
   readonly negotiable: boolean;
   readonly headers: Readonly<Record<string, string>>;
 }
@@ -36,7 +36,7 @@ function isPublicCode(code: unknown): code is ErrorCode {
   return typeof code === 'string' && code in ERROR_STATUS;
 }
 
-/** The public error for an internal one: specific for database errors of a known kind, generic for all others. */
+/** The public error for an internal one: specific for known kinds of database errors, otherwise generic. */
 function translate(origin: unknown, { requestId, log }: MaskOptions): ApiError {
   if (origin instanceof ApiError) return origin;
   if (origin instanceof DatabaseError && origin.kind !== 'other') {
@@ -63,8 +63,9 @@ function translate(origin: unknown, { requestId, log }: MaskOptions): ApiError {
 }
 
 /**
- * The error as clients see it (contract section 4): message, locations, path, and a code of the closed set. Internal
- * errors are logged in full with the request id and replaced. Masking an error twice changes nothing.
+ * The error as clients see it (contract section 4): message, locations, path, and a code of the closed set.
+ * Internal errors are logged in full with the request id and replaced. Masking an error twice changes
+ * nothing.
  */
 export function maskError(error: unknown, options: MaskOptions): GraphQLError {
   if (error instanceof GraphQLError && masked.has(error)) return error;

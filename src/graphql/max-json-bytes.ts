@@ -24,7 +24,7 @@ export function maxJsonBytes({ type, extensions }: GraphQLField<unknown, unknown
 
 const known = new WeakMap<GraphQLObjectType, Map<string, number>>();
 
-/** The same for a property of the rows behind a type, taken from the field that exposes it or has its name. */
+/** The same for a property of the rows behind a type, from the field that exposes it or has its name. */
 export function maxPropertyBytes(type: GraphQLObjectType, property: string): number {
   let sizes = known.get(type);
   if (sizes === undefined) {

@@ -29,10 +29,10 @@ interface Options {
 const begun = new WeakSet<UnitOfWork>();
 
 /**
- * Before the first root field of a mutation runs, the rows that all root fields name are locked. Before each field,
- * the loader caches are cleared, because it must see what earlier fields wrote. No root field is nullable, so an error
- * in one leaves no data and the unit of work is rolled back (contract section 9, "A mutation is all or nothing").
- * `tests/contract/mutations.test.ts` enforces that.
+ * Before the first root field of a mutation runs, the rows that all root fields name are locked. Before each
+ * field, the loader caches are cleared, because the field must see what earlier ones wrote. No root field is
+ * nullable, so an error in one leaves no data and the unit of work is rolled back (contract section 9, "A
+ * mutation is all or nothing"). `tests/contract/mutations.test.ts` enforces that.
  */
 class MutationPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
   override onOutputFieldConfig(config: PothosOutputFieldConfig<Types>): PothosOutputFieldConfig<Types> {

@@ -96,8 +96,8 @@ function planOf(
 }
 
 /**
- * Whether a mutation is a single statement: one field that writes with one statement and selects only columns of its
- * row. Such a statement needs no explicit transaction: PostgreSQL commits it atomically.
+ * Whether a mutation is a single statement: one field that writes with one statement and selects only columns
+ * of its row. Such a statement needs no explicit transaction: PostgreSQL commits it atomically.
  */
 export function isOneStatement(
   plans: OperationPlans,
@@ -123,8 +123,8 @@ export function oneStatementSize(
 }
 
 /**
- * Runs such a mutation without an execution and returns its `data`. Undefined if its arguments are invalid: nothing is
- * written, and an execution reports the error. Throws what the field's resolver throws.
+ * Runs such a mutation without an execution and returns its `data`. Undefined if its arguments are invalid:
+ * nothing is written, and an execution reports the error. Throws what the field's resolver throws.
  */
 export async function runOneStatement(
   { schema, variableValues }: ExecutionArgs,

@@ -7,8 +7,8 @@ export interface Width {
 }
 
 /**
- * Everything derived from an operation's text, cached with its document. A file that stores something here declares
- * its member next to its own types, as Pothos plugins do.
+ * Everything derived from an operation's text, cached with its document. A file that stores something here
+ * declares its member next to its own types, as Pothos plugins do.
  */
 export interface OperationPlans {
   width?: Width;

@@ -10,8 +10,9 @@ declare global {
 }
 
 /**
- * Turns exceptions of resolvers into rejections. If an item of a list throws, graphql-js drops the promises of earlier
- * items. If one of them were rejected later, nobody would handle the rejection, and the process would end.
+ * Turns exceptions of resolvers into rejections. If an item of a list throws, graphql-js drops the promises
+ * of earlier items. If one of them were rejected later, nobody would handle the rejection, and the process
+ * would end.
  */
 class RejectionPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
   override wrapResolve(

@@ -8,7 +8,7 @@ export interface NamedRow {
   readonly kind: LockKind;
   /** The id of the row or of a row below it; undefined if the argument is not a valid id. */
   readonly id: string | undefined;
-  /** The kind of the row below, if the id is that of a row below. */
+  /** If the id is that of a row below, the kind of that row. */
   readonly below?: string;
   /** Whether the row will be deleted, which needs the strongest lock. */
   readonly deleted?: boolean;
@@ -17,7 +17,7 @@ export interface NamedRow {
 /** A kind of rows. Kinds with a lower rank are locked first. */
 export interface LockKind {
   readonly rank: number;
-  /** Locks all rows in a fixed order with one statement, until the unit of work ends. Throws DatabaseError. */
+  /** Locks all rows in one order, in one statement, until the unit of work ends. Throws DatabaseError. */
   take(work: UnitOfWork, rows: readonly NamedRow[], context: Context): Promise<void>;
 }
 
@@ -47,9 +47,9 @@ function namedRows(info: Info): NamedRow[] {
 }
 
 /**
- * Locks the rows that the root fields of a mutation name, before the first field runs. They are locked in the order of
- * their ids, not of the document, so that two operations never deadlock (decision 14). If there is only one root
- * field, it takes its one lock itself.
+ * Locks the rows that the root fields of a mutation name, before the first field runs. They are locked in the
+ * order of their ids, not of the document, so that two operations never deadlock (decision 14). If there is
+ * only one root field, it takes its one lock itself.
  */
 export async function takeRowLocks(work: UnitOfWork, info: Info, context: Context): Promise<void> {
   if (hasOneField(info)) return;

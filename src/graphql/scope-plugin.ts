@@ -35,8 +35,8 @@ export function guardsOf({ extensions }: Pick<GraphQLField<unknown, unknown>, 'e
 }
 
 /**
- * Whether a field refuses a caller that has only these scopes and no account. Without an account, every row belongs
- * to somebody else.
+ * Whether a field refuses a caller that has only these scopes and no account. Without an account, every row
+ * belongs to somebody else.
  */
 export function needsMoreThan(
   scopes: ReadonlySet<Scope>,
@@ -59,7 +59,9 @@ export function requireScope(caller: Caller, scope: Scope): void {
   });
 }
 
-/** Throws FORBIDDEN for credentials other than a session (contract section 3), UNAUTHENTICATED without any. */
+/**
+ * Throws FORBIDDEN unless the credentials are a session (contract section 3), UNAUTHENTICATED without any.
+ */
 function requireSession(caller: Caller): void {
   if (caller.kind === 'session') return;
   if (!isAuthenticated(caller))
@@ -74,8 +76,9 @@ export function requireGuards(caller: Caller, { scope, session }: Guards): void 
 }
 
 /**
- * Checks the field options `scope` and `session` before the resolver runs and before a subscription opens. Keeps all
- * options in the field's extensions for checks of whole operations. Adds the scope to the field's description.
+ * Checks the field options `scope` and `session` before the resolver runs and before a subscription opens.
+ * Keeps all options in the field's extensions for checks of whole operations. Adds the scope to the field's
+ * description.
  */
 class ScopePlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
   override onOutputFieldConfig(config: PothosOutputFieldConfig<Types>): PothosOutputFieldConfig<Types> {

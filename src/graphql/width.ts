@@ -5,8 +5,8 @@ import type { OperationPlans, Width } from './operation-plans.ts';
 type Fragments = GraphQLResolveInfo['fragments'];
 
 /**
- * PostgreSQL takes about 70 µs to plan each subquery, however few rows it reads, and it plans every new text. Above
- * this width it is cheaper to read level by level, with statements whose text is always the same.
+ * PostgreSQL takes about 70 µs to plan each subquery, however few rows it reads, and it plans every new text.
+ * Above this width it is cheaper to read level by level, with statements whose text is always the same.
  */
 const MOST_OBJECTS = 100;
 

@@ -1,6 +1,6 @@
 /**
- * Runs code whose errors only go to a client, without capturing stack traces: they are most of the cost of a refused
- * document. No error thrown by `run` has a stack trace, so `run` must only create such errors.
+ * Runs code whose errors only go to a client, without capturing stack traces: they are most of the cost of a
+ * refused document. No error thrown by `run` has a stack trace, so `run` must only create such errors.
  */
 export function withoutStacks<T>(run: () => T): T {
   const { stackTraceLimit } = Error;

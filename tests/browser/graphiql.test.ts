@@ -132,7 +132,7 @@ describe('GraphiQL on a first start in development', () => {
     await page.locator('.graphiql-doc-explorer').getByRole('link', { name: 'Post', exact: true }).click();
     await expect
       .poll(() => page.locator('.graphiql-doc-explorer').innerText(), WAIT)
-      .toContain('The number of comments on the post right now.');
+      .toContain('The current number of comments on the post.');
   });
 
   it('asks no other host for anything', () => {

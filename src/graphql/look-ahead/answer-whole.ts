@@ -38,7 +38,9 @@ interface WholePlan {
   readonly roots: ReadonlyMap<string, EdgePlan>;
   /** The scopes that the fields need. If the caller lacks one, resolvers refuse the fields one by one. */
   readonly scopes: readonly Scope[];
-  /** Whether all requests have the same arguments: no variables, and no root row that may depend on the caller. */
+  /**
+   * Whether all requests have the same arguments: no variables, no root row that may depend on the caller.
+   */
   readonly alike: boolean;
   /** The arguments, if all requests have the same. */
   known: WholeArguments | undefined;
@@ -169,10 +171,10 @@ function statementOf(
 }
 
 /**
- * Answers a query with one statement that writes the `data` of the response itself: nothing is parsed, resolved or
- * serialised on the way. Undefined if a field needs a resolver, the caller lacks a scope or an argument is invalid: an
- * execution then answers the query, with its usual errors. Throws DatabaseError, and COMPLEXITY_LIMIT if the response
- * is too large.
+ * Answers a query with one statement that writes the `data` of the response itself: nothing is parsed,
+ * resolved or serialised on the way. Undefined if a field needs a resolver, the caller lacks a scope or an
+ * argument is invalid: an execution then answers the query, with its usual errors. Throws DatabaseError, and
+ * COMPLEXITY_LIMIT if the response is too large.
  */
 export async function answerWhole(
   args: ExecutionArgs,

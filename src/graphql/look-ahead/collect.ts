@@ -29,8 +29,9 @@ function isIncluded(
 }
 
 /**
- * The fields selected on an object, by response name, ordered and merged as by GraphQL's CollectFields (section
- * 6.3.2). The schema has no interfaces or unions, so a fragment applies only if its type is this one.
+ * The fields selected on an object, by response name, ordered and merged as by GraphQL's CollectFields
+ * (section 6.3.2). The schema has no interfaces or unions, so a fragment applies only if its type is this
+ * one.
  */
 export function collectFields(
   { fragments, variableValues }: Info,

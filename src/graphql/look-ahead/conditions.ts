@@ -1,6 +1,6 @@
 import { type ASTVisitor, type GraphQLResolveInfo, Kind, visit } from 'graphql';
 
-/** The variables that @skip and @include of an operation read. A plan is valid for one choice of their values. */
+/** The variables in @skip and @include of an operation. A plan is valid for one choice of their values. */
 export function conditionVariables({
   operation,
   fragments,

@@ -5,7 +5,7 @@ export type Piece = { readonly text: string } | { readonly sql: string };
 
 const quoted = (text: string) => `'${text.replaceAll("'", "''")}'`;
 
-/** In a flat chain, each `||` copies everything before it again. In balanced pairs it is copied a few times. */
+/** In a flat chain, each `||` copies everything before it. In balanced pairs it is copied a few times. */
 function joined(operands: readonly string[]): string {
   if (operands.length <= 8) return operands.join(' || ');
   const middle = operands.length >> 1;
@@ -44,9 +44,7 @@ export const anyJson = (value: string): Piece[] => [{ sql: `coalesce(to_json(${v
 const printedInstant = (value: string) =>
   `to_char(${value} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
 
-/**
- * The JSON of a non-null column by the GraphQL type of its field, byte for byte the same as JSON.stringify writes.
- */
+/** The JSON of a non-null column, by its field's type: byte for byte what JSON.stringify writes. */
 function presentJson(typeName: string, value: string): Piece[] {
   // UUIDs need no escaping.
   if (typeName === 'ID') return [{ text: '"' }, { sql: `${value}::text` }, { text: '"' }];

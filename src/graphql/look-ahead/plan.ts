@@ -72,7 +72,10 @@ function entityOf(edge: Edge): Entity<object> | undefined {
   return isToMany(edge) ? edge.list.entity : edge.entity;
 }
 
-/** Whether two fields with one response name are equal. Validation ensures it, except across `nodes` and `edges`. */
+/**
+ * Whether two fields with one response name are equal. Validation ensures it, except across `nodes` and
+ * `edges`.
+ */
 function sameField(a: FieldNode, b: FieldNode): boolean {
   const text = ({ name, arguments: args = [] }: FieldNode) =>
     `${name.value}(${args.map(print).sort().join()})`;
@@ -143,7 +146,7 @@ function needColumn({ entity, columns, codecs }: ObjectPlan, property: string): 
   if (codec !== undefined) codecs.set(property, codec);
 }
 
-/** The columns that a field's resolver needs, also to call a loader if nothing is read ahead for the field. */
+/** The columns that a field's resolver needs, also to call a loader if nothing was read ahead. */
 function columnsFor(field: GraphQLField<unknown, unknown>, known: readonly string[]): readonly string[] {
   const edge = edgeOf(field);
   if (edge !== undefined) return edge.kind === 'one' ? [edge.key] : [];
@@ -187,7 +190,7 @@ function planObject(
     return { name, kind: 'edge', plan: planned };
   }
 
-  /** Whether another name has the same values. A statement would read them once per name, a loader only once. */
+  /** Whether another name has the same values: a statement would read them per name, a loader only once. */
   function isRepeated({ edge, field }: EdgePlan): boolean {
     return edge.kind === 'values' && [...plan.edges.values()].some((other) => other.field === field);
   }

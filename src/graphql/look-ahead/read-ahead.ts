@@ -26,7 +26,7 @@ interface AheadPlans {
 
 declare module '../operation-plans.ts' {
   interface OperationPlans {
-    /** By the field's first node. Per operation, because operations can share a fragment and add their own fields. */
+    /** By the field's first node. Per operation: operations can share a fragment and add their own fields. */
     ahead?: Map<FieldNode, AheadPlans>;
   }
 }
@@ -60,10 +60,10 @@ function planOf(
 }
 
 /**
- * Reads a root field with its whole selection in one statement: only selected columns, with nested lists limited in
- * the database. Returns what the field's resolver would return, with the values read ahead on the rows. Undefined if
- * look-ahead declines and leaves the field to its resolver. Throws DatabaseError, and COMPLEXITY_LIMIT if the result
- * is too large.
+ * Reads a root field with its whole selection in one statement: only selected columns, with nested lists
+ * limited in the database. Returns what the field's resolver would return, with the values read ahead on the
+ * rows. Undefined if look-ahead declines and leaves the field to its resolver. Throws DatabaseError, and
+ * COMPLEXITY_LIMIT if the result is too large.
  */
 export async function readAhead(
   context: Context,

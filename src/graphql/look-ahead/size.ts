@@ -41,8 +41,8 @@ function rowSize({ columns, edges, members }: ObjectPlan, form: JsonForm): RowSi
 }
 
 /**
- * The maximum size of the JSON of root fields: every list full, every text as long as its rules allow and fully
- * escaped. For nearly all queries it is small, and nothing needs to be measured.
+ * The maximum size of the JSON of root fields: every list full, every text as long as its rules allow and
+ * fully escaped. For nearly all queries it is small, and nothing needs to be measured.
  */
 export function mostBytes(
   roots: ReadonlyMap<string, EdgePlan>,
@@ -67,9 +67,9 @@ export function mostBytes(
 }
 
 /**
- * The SQL of the minimum size of the JSON of root fields. It reads the same rows, but only the lengths of long texts,
- * which PostgreSQL knows without reading the texts. In JSON, a text takes at most six times its length. The parameters
- * are those of `buildSql`.
+ * The SQL of the minimum size of the JSON of root fields. It reads the same rows, but only the lengths of
+ * long texts, which PostgreSQL knows without reading the texts. In JSON, a text takes at most six times its
+ * length. The parameters are those of `buildSql`.
  */
 function leastBytesSql(roots: ReadonlyMap<string, EdgePlan>, { pages }: Pages, form: JsonForm): string {
   let aliases = 0;
@@ -132,9 +132,9 @@ function leastBytesSql(roots: ReadonlyMap<string, EdgePlan>, { pages }: Pages, f
 }
 
 /**
- * The same as `buildSql` for JSON that may be too large. The text is built only if its minimum size fits, so it has at
- * most six times the maximum, and returned only if it fits itself. One statement, so both sizes are of one snapshot.
- * `size` is the size of the text or, if it was not built, its minimum size.
+ * The same as `buildSql` for JSON that may be too large. The text is built only if its minimum size fits, so
+ * it has at most six times the maximum, and returned only if it fits itself. One statement, so both sizes are
+ * of one snapshot. `size` is the size of the text or, if it was not built, its minimum size.
  */
 export function buildBoundedSql(
   roots: ReadonlyMap<string, EdgePlan>,

@@ -4,13 +4,13 @@ import { type Statement, statement } from '../../platform/db/statement.ts';
 /** The result of look-ahead: one JSON text. `data` null with a `size` means that the text is too large. */
 export interface JsonRow {
   readonly data: string | null;
-  /** The size of the text, or its minimum size if the text was not built; undefined if it cannot be too large. */
+  /** The size of the text, or its minimum size if it was not built; undefined if it cannot be too large. */
   readonly size?: number;
 }
 
 export type JsonStatement = Statement<JsonRow>;
 
-/** A selection can have a statement of 100 KB for each shape of its pages, so their total length is limited. */
+/** A selection can have a 100 KB statement for each shape of its pages, so their total length is limited. */
 const MAX_CHARACTERS = 16_000_000;
 
 const statements = new LRUCache<string, JsonStatement>({
@@ -20,7 +20,7 @@ const statements = new LRUCache<string, JsonStatement>({
 
 let plans = 0;
 
-/** An id for a plan, under which its statements are cached. Statements of discarded plans are evicted over time. */
+/** A plan id, the key of its cached statements. Statements of discarded plans are evicted over time. */
 export function nextPlanId(): number {
   plans += 1;
   return plans;

@@ -12,7 +12,7 @@ type Variables = Readonly<Record<string, unknown>>;
 /** The column with the number of a row in its page, from 1. */
 const ROW_NUMBER = '$n';
 
-/** The page of each list in a plan, for the arguments of a request. Lists with invalid arguments have none. */
+/** The page of each list in a plan, for a request's arguments. Lists with invalid arguments have none. */
 export interface Pages {
   readonly pages: ReadonlyMap<EdgePlan, Page>;
   /** The part of the pages that changes the statement's text. */
@@ -32,8 +32,8 @@ interface ListRows {
 }
 
 /**
- * The rows of a list. The edges of a connection's extra row are not read: the operation's cost does not include them,
- * and in nested connections they would double at each level.
+ * The rows of a list. The edges of a connection's extra row are not read: the operation's cost does not
+ * include them, and in nested connections they would double at each level.
  */
 export function listRows(
   plan: EdgePlan & { readonly edge: ToManyEdge; readonly object: ObjectPlan },
@@ -52,7 +52,7 @@ export function listRows(
   };
 }
 
-/** The pages of all lists in a plan. A list with invalid arguments is left to its resolver, which reports them. */
+/** The pages of all lists in a plan. A list with invalid arguments is left to its resolver. */
 export function resolvePages(root: EdgePlan, variables: Variables): Pages {
   const pages = new Map<EdgePlan, Page>();
   let shape = '';
@@ -100,11 +100,11 @@ export type JsonForm = 'ahead' | 'whole';
 type Member = readonly [name: string, value: readonly Piece[]];
 
 /**
- * The SQL that reads root fields and everything in their plans as one JSON text, compact and on one line. A subquery
- * finds, orders and limits the rows; their JSON is built outside it, so none is built for rows that are not returned.
- * The JSON is built as text: PostgreSQL's JSON functions add white space between rows, take at most 100 arguments, and
- * cost more. In the form `ahead` there is one root and the text is its value; in the form `whole` the text is an object
- * of all roots.
+ * The SQL that reads root fields and everything in their plans as one JSON text, compact and on one line. A
+ * subquery finds, orders and limits the rows; their JSON is built outside it, so none is built for rows that
+ * are not returned. The JSON is built as text: PostgreSQL's JSON functions add white space between rows, take
+ * at most 100 arguments, and cost more. In the form `ahead` there is one root and the text is its value; in
+ * the form `whole` the text is an object of all roots.
  */
 export function buildSql(roots: ReadonlyMap<string, EdgePlan>, { pages }: Pages, form: JsonForm): string {
   let aliases = 0;

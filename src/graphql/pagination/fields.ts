@@ -31,8 +31,8 @@ const SKIPPED_A_POINT = 10;
 const within = (value: number, max: number) => Math.min(Math.max(value, 0), max);
 
 /**
- * The cost of a field whose selection is read once per item (contract sections 5 and 9). Out-of-range arguments count
- * as the nearest allowed value; the resolver refuses them.
+ * The cost of a field whose selection is read once per item (contract sections 5 and 9). Out-of-range
+ * arguments count as the nearest allowed value; the resolver refuses them.
  */
 export function listCost({
   limit,

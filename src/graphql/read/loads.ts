@@ -17,7 +17,7 @@ export function loadByIds<Row extends { readonly id: string }>(
   return inRound(context, entity, ids, (all) => readByIds(context.db, entity, all));
 }
 
-/** The `load` of an entity's object type. An id without a row is NOT_FOUND; `what` names the type in the message. */
+/** The `load` of an object type. An id without a row is NOT_FOUND; `what` names the type in the message. */
 export function loaderOf<Row extends { readonly id: string }>(entity: Entity<Row>, what: string) {
   return async (ids: string[], context: Context): Promise<(Row | Error)[]> => {
     const rows = await loadByIds(context, entity, ids);

@@ -11,9 +11,9 @@ const STEPS = {
 } as const;
 
 /**
- * The part of a page that changes the text of its statement; the rest is parameters. The limit is in the text because
- * PostgreSQL keeps a plan only if it knows how few rows are wanted. With the limit as a parameter it plans every time,
- * which takes as long as reading the rows.
+ * The part of a page that changes the text of its statement; the rest is parameters. The limit is in the text
+ * because PostgreSQL keeps a plan only if it knows how few rows are wanted. With the limit as a parameter it
+ * plans every time, which takes as long as reading the rows.
  */
 export function pageShape(page: Page): string {
   return [
@@ -72,7 +72,8 @@ export function pageClauses<Row extends object>(
   return clausesOf(edge, {
     parent,
     limit: `${page.limit}`,
-    // In a subquery, the offset is unknown to custom and generic plans alike, so PostgreSQL keeps the generic one.
+    // In a subquery, the offset is unknown to custom and generic plans alike, so PostgreSQL keeps the generic
+    // one.
     offset: page.offset > 0 ? `(SELECT ${parameter()}::bigint)` : undefined,
     after: page.after && `(${parameter()}::timestamptz, ${parameter()}::uuid)`,
     createdAfter: page.createdAfter && `${parameter()}::timestamptz`,
@@ -113,8 +114,8 @@ export function pageStatement<Row extends object>(edge: ListEdge<Row>, page: Pag
 }
 
 /**
- * The same page for many parents. The statement reads only the requested rows: one index scan per parent, each ending
- * at its LIMIT. Parameters: the parents' ids, then `pageValues`.
+ * The same page for many parents. The statement reads only the requested rows: one index scan per parent,
+ * each ending at its LIMIT. Parameters: the parents' ids, then `pageValues`.
  */
 export function batchStatement<Row extends object>(
   edge: ListEdge<Row>,
@@ -137,8 +138,8 @@ export function pagesShape({ offset, after }: Page): string {
 }
 
 /**
- * Pages of one shape, each with its own parent, limit and position, in one statement that PostgreSQL plans once.
- * Parameters, one value per page: parent ids, limits, offsets, and `createdAt` and `id` of the cursors.
+ * Pages of one shape, each with its own parent, limit and position, in one statement that PostgreSQL plans
+ * once. Parameters, one value per page: parent ids, limits, offsets, and `createdAt` and `id` of the cursors.
  */
 export function pagesStatement<Row extends object>(
   edge: ListEdge<Row>,

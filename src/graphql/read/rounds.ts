@@ -10,8 +10,8 @@ interface Waiting {
 }
 
 /**
- * Reads level by level. Keys requested while statements run wait until all of them are done, and are then read
- * together. However many fields request keys, an operation takes a few statements per level.
+ * Reads level by level. Keys requested while statements run wait until all of them are done, and are then
+ * read together. However many fields request keys, an operation takes a few statements per level.
  */
 class Rounds {
   #waiting = new Map<object, Waiting>();
@@ -31,7 +31,7 @@ class Rounds {
 
   async #run(): Promise<void> {
     this.#running = true;
-    // By the next turn of the event loop, all resolvers that follow from the last round have requested their keys.
+    // By the next turn of the event loop, all resolvers fed by the last round have requested their keys.
     for (await nextTurn(); this.#waiting.size > 0; await nextTurn()) {
       const round = [...this.#waiting.values()];
       this.#waiting = new Map();
@@ -52,8 +52,8 @@ export function readInRounds(context: object): void {
 export const readsInRounds = (context: object): boolean => roundsOf.has(context);
 
 /**
- * Reads the values of the keys, in their order: at once, or in a round together with all other keys of the kind. A
- * `kind` always comes with the same `read`.
+ * Reads the values of the keys, in their order: at once, or in a round together with all other keys of the
+ * kind. A `kind` always comes with the same `read`.
  */
 export async function inRound<Key, Value>(
   context: object,

@@ -16,7 +16,8 @@ export interface NewKey {
 }
 
 /**
- * Creates a key for the caller's account. Throws BAD_USER_INPUT, FORBIDDEN for scopes beyond the role, DatabaseError.
+ * Creates a key for the caller's account. Throws BAD_USER_INPUT, FORBIDDEN for scopes beyond the role,
+ * DatabaseError.
  */
 export async function makeApiKey(
   work: UnitOfWork,
@@ -62,9 +63,9 @@ const CHANGE_HASH = statement<{ id: string }>(
 );
 
 /**
- * Changes the password and ends the other sessions of the account. A wrong current password is BAD_USER_INPUT, because
- * the caller has the permission but the argument is wrong. It counts as a failed login of the account; too many failed
- * logins are RATE_LIMITED.
+ * Changes the password and ends the other sessions of the account. A wrong current password is
+ * BAD_USER_INPUT, because the caller has the permission but the argument is wrong. It counts as a failed
+ * login of the account; too many failed logins are RATE_LIMITED.
  */
 export async function changePassword(
   work: UnitOfWork,

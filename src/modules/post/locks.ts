@@ -3,7 +3,7 @@ import { type Statement, statement } from '../../platform/db/statement.ts';
 
 const COMMENT = 'comment';
 
-/** Sorts the posts, then locks them one by one. A comment stands for its post, which never changes. */
+/** Sorts the posts, then locks them one by one. A comment's id stands for its post, which never changes. */
 const lockPosts = (strength: string): Statement<{ id: string }> =>
   statement(
     'posts_lock',
@@ -15,8 +15,8 @@ const TO_CHANGE = lockPosts('FOR NO KEY UPDATE');
 const TO_DELETE = lockPosts('FOR UPDATE');
 
 /**
- * Everything below a post is written under the lock of the post: its columns, tags, comments and comment count. All
- * posts get the strongest lock that any of them needs, so no lock is upgraded later.
+ * Everything below a post is written under the lock of the post: its columns, tags, comments and comment
+ * count. All posts get the strongest lock that any of them needs, so no lock is upgraded later.
  */
 const POSTS: LockKind = {
   rank: 1,

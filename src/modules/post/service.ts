@@ -32,8 +32,9 @@ const INSERT_TAGGED_POST = statement<Made>(
 );
 
 /**
- * Locks the post until the unit of work ends, so that it does not change between check and write. The lock is no
- * stronger than the one that the write takes anyway: references to a post being changed can still be added.
+ * Locks the post until the unit of work ends, so that it does not change between check and write. The lock is
+ * no stronger than the one that the write takes anyway: references to a post being changed can still be
+ * added.
  */
 const lockPost = (strength: string): Statement<PostRow> =>
   statement('post_lock', `SELECT ${selectList(postEntity)} FROM posts t WHERE t.id = $1 ${strength}`);

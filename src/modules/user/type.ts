@@ -23,7 +23,7 @@ export const userEntity: Entity<UserRow> = {
 
 const EMAIL_SCOPE = 'users:email';
 
-/** Callers may read their own e-mail address; others need the scope `users:email` (contract section 3). */
+/** One's own e-mail address needs no scope; that of others needs `users:email` (contract section 3). */
 function mayReadEmail(context: Context, user: UserRow): boolean {
   if (principalOf(context).userId === user.id) return true;
   context.notedScopes?.add(EMAIL_SCOPE);
