@@ -9,6 +9,7 @@ import {
   type SelectionSetNode,
   specifiedRules,
   validate,
+  valueFromASTUntyped,
 } from 'graphql';
 import type { Case, ExpectedAnswer, ExpectedRefusal, Verdict } from '../case.ts';
 import type { World } from '../world.ts';
@@ -122,11 +123,19 @@ const bytesOf = (answer: ExpectedAnswer) =>
     JSON.stringify(answer.data, (_, value: unknown) => (typeof value === 'symbol' ? '' : value)),
   );
 
+/** The defaults of variables as they stand in the text: what one variable has wrong leaves the others theirs. */
+function defaultsOf({ variableDefinitions = [] }: OperationDefinitionNode): Record<string, unknown> {
+  const defaults: Record<string, unknown> = Object.create(null);
+  for (const { variable, defaultValue } of variableDefinitions)
+    if (defaultValue !== undefined) defaults[variable.name.value] = valueFromASTUntyped(defaultValue);
+  return defaults;
+}
+
 function askedBy(world: World, test: Case, document: DocumentNode, operation: OperationDefinitionNode) {
   const inputs = ownNames(JSON.parse(JSON.stringify(test.variables ?? {})) as Record<string, unknown>);
   const given = getVariableValues(SCHEMA, operation.variableDefinitions ?? [], inputs);
   const caller = world.callers[test.caller];
-  const variables = given.coerced ?? inputs;
+  const variables = given.coerced ?? { ...defaultsOf(operation), ...inputs };
   const asked: ToExecute = { schema: SCHEMA, document, operation, variables, inputs, caller, world };
   return { asked, given };
 }
