@@ -88,6 +88,8 @@ export class Draft {
   readonly known: Known;
   readonly names: Names;
   readonly manner: Manner;
+  /** The aliases so far, by the type that they stand on. */
+  readonly aliases = new Map<string, string[]>();
   readonly fragments = new Map<string, Fragment>();
   readonly definitions = new Map<string, VariableDefinition>();
   /** What the request gives for the variables. No prototype: a variable may be called `__proto__`. */

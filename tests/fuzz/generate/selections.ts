@@ -37,13 +37,20 @@ function fieldsOf(draft: Draft, type: GraphQLObjectType, depth: number): readonl
 }
 
 /** Under which name a field is to come back. What stands there already may be merged with, seldom collides. */
-function responseName(draft: Draft, field: Field, scope: Scope): string {
+function responseName(draft: Draft, field: Field, scope: Scope, type: GraphQLObjectType): string {
   const { random, names, manner } = draft;
+  const aliases = draft.aliases.get(type.name) ?? [];
+  // One name in two places of the same type: what is planned for both of them must not mix them up.
+  const again = aliases.length > 0 && oneIn(random, 4) ? random.pick(aliases) : undefined;
+  if (again !== undefined && !scope.has(again)) return again;
   if (oneIn(random, manner.alias)) {
     for (let tries = 0; tries < 3; tries += 1) {
       const name = names.any();
       const there = scope.get(name);
-      if (there === undefined || there.field === field.name || draft.fault(6)) return name;
+      if (there === undefined || there.field === field.name || draft.fault(6)) {
+        draft.aliases.set(type.name, [...aliases, name]);
+        return name;
+      }
     }
     return names.fresh(scope);
   }
@@ -65,18 +72,18 @@ function entryOf(draft: Draft, field: Field, scope: Scope, name: string): Entry 
   return entry;
 }
 
-function fieldText(draft: Draft, field: Field, scope: Scope, depth: number): string {
+function fieldText(draft: Draft, type: GraphQLObjectType, field: Field, scope: Scope, depth: number): string {
   const { random } = draft;
   draft.room -= 1;
-  const name = responseName(draft, field, scope);
+  const name = responseName(draft, field, scope, type);
   const { args, below } = entryOf(draft, field, scope, name);
   const alias = name === field.name && !oneIn(random, 12) ? '' : `${name}${random.pick([': ', ':', ' : '])}`;
   const written = draft.fault(40) ? draft.names.any() : field.name;
   const condition = directives(draft);
-  const type = typeOf(draft, field);
-  if (type === undefined) return `${alias}${written}${args}${condition}${draft.fault(60) ? ' { id }' : ''}`;
+  const target = typeOf(draft, field);
+  if (target === undefined) return `${alias}${written}${args}${condition}${draft.fault(60) ? ' { id }' : ''}`;
   if (draft.fault(40)) return `${alias}${written}${args}${condition}`;
-  return `${alias}${written}${args}${condition} ${selectionSet(draft, type, below, depth - 1)}`;
+  return `${alias}${written}${args}${condition} ${selectionSet(draft, target, below, depth - 1)}`;
 }
 
 /** What a fragment may be said to be on where it does not belong. */
@@ -140,6 +147,12 @@ export function selectionSet(draft: Draft, type: GraphQLObjectType, scope: Scope
   const count = draft.room <= 0 ? 1 : 1 + random.below(manner.breadth);
   const isSubscription = type === draft.schema.getSubscriptionType();
   const isSingle = type === draft.schema.getMutationType() && oneIn(random, 2);
+  // The nodes of a connection in both of the ways that lead to them.
+  const both = type.name.endsWith('Connection') && depth > 0 && oneIn(random, 3) ? ['nodes', 'edges'] : [];
+  for (const name of both) {
+    const field = type.getFields()[name];
+    if (field !== undefined) parts.push(fieldText(draft, type, field, scope, depth));
+  }
   for (let at = 0; at < count; at += 1) {
     const part = weighted<Part>(random, [
       [manner.fragment * 2, 'field'],
@@ -153,7 +166,7 @@ export function selectionSet(draft: Draft, type: GraphQLObjectType, scope: Scope
       parts.push(inlineFragment(draft, type, scope, depth - (at > 0 ? 0 : 1)));
     else if (part === 'spread' && depth > -2)
       parts.push(spread(draft, type, scope, depth - 1) ?? '__typename');
-    else parts.push(fieldText(draft, random.pick(fields), scope, depth));
+    else parts.push(fieldText(draft, type, random.pick(fields), scope, depth));
     if (isSingle || (isSubscription && !draft.fault(6))) break;
   }
   return `{ ${parts.join(random.pick([' ', ' ', ', ', '\n', ' # }\n']))} }`;
