@@ -28,6 +28,7 @@ function texts({ userIds, postIds, ownPostIds, commentIds }: Known): string[] {
     `{ posts(limit: 0) { author { ${repeat(8, () => 'posts(limit: 1) { author { name } }')} } } }`,
     `{ posts(limit: 25) { author { postsConnection(first: 0) { nodes { ${repeat(25, (i) => `a${i}: author { posts(limit: 100) { comments(limit: 100) { id } } }`)} } } } } }`,
     `{ posts(limit: 100) { author { ${repeat(4, (i) => `a${i}: postsConnection(first: 1) { nodes { author { postsConnection(first: 1) { nodes { author { postsConnection(first: 1) { nodes { id } } } } } } } }`)} } } }`,
+    '{ posts(limit: 100) { author { posts(limit: 20) { title } } } }',
     '{ posts(createdAfter: "0001-01-01T00:00:00Z", limit: 100, tag: "rare") { id createdAt } }',
     `{ post(id: "${own}") { comments(limit: 100, offset: 900) { body } commentsConnection(first: 100) { nodes { body } } } }`,
     '{ __schema { types { name description fields { name description args { name description } type { name kind } } } } }',

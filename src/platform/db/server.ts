@@ -32,6 +32,12 @@ export interface ServerOptions {
   readonly namedStatements?: boolean;
 }
 
+/**
+ * Every list is read in the order of an index, a page at a time. Compiling its statement takes longer than running it, and
+ * a bitmap scan reads all posts of a prolific author to sort them (decision 17).
+ */
+const PLANNING = ['jit = off', 'enable_bitmapscan = off'];
+
 const APPLICATION_NAME = 'content-graph-api';
 const IDLE_IN_TRANSACTION_MS = 30_000;
 /** How long the server's answer may take beyond the statement's own limit. */
@@ -66,13 +72,12 @@ function postgresServer(
     direct: { connectionString: directUrl, ...base },
     poolSize,
     named: named && !pooled,
-    // JIT compilation takes longer than it saves (decision 17).
-    greeting: pooled ? undefined : 'SET jit = off',
+    greeting: pooled ? undefined : `SET ${PLANNING.join('; SET ')}`,
     alone: pooled
-      ? `SELECT set_config('statement_timeout', '${statementLimitMs}', true), set_config('jit', 'off', true)`
+      ? `SELECT set_config('statement_timeout', '${statementLimitMs}', true), set_config('jit', 'off', true), set_config('enable_bitmapscan', 'off', true)`
       : undefined,
     begin: pooled
-      ? `BEGIN; SET LOCAL jit = off; SET LOCAL statement_timeout = ${statementLimitMs}; SET LOCAL idle_in_transaction_session_timeout = ${IDLE_IN_TRANSACTION_MS}`
+      ? `BEGIN; SET LOCAL ${PLANNING.join('; SET LOCAL ')}; SET LOCAL statement_timeout = ${statementLimitMs}; SET LOCAL idle_in_transaction_session_timeout = ${IDLE_IN_TRANSACTION_MS}`
       : undefined,
     // Covers Prisma's single statements, which set no limits of their own.
     statementLimitMs: pooled ? statementLimitMs : undefined,
@@ -106,7 +111,7 @@ export async function openServer({
     poolSize: 1,
     named: namedStatements,
     // All connections share one backend, so statements of earlier connections may still hold the names.
-    greeting: namedStatements ? 'DEALLOCATE ALL' : undefined,
+    greeting: `${namedStatements ? 'DEALLOCATE ALL; ' : ''}SET ${PLANNING.join('; SET ')}`,
     statementLimitMs,
     // It answers as soon as it has committed, so a statement without an answer has not.
     lostIsUndone: true,

@@ -1,0 +1,29 @@
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { openDatabase } from '../../src/platform/db/database.ts';
+import { statement } from '../../src/platform/db/statement.ts';
+import { createLogger } from '../../src/platform/log.ts';
+import { useApp } from '../support/app.ts';
+import { pgbouncer } from '../support/pgbouncer.ts';
+
+const SETTINGS = statement<{ jit: string; bitmap: string }>(
+  'planner_settings',
+  `SELECT current_setting('jit') AS jit, current_setting('enable_bitmapscan') AS bitmap`,
+);
+
+describe('Through a connection pooler, PostgreSQL plans lists in the order of their index', () => {
+  const app = useApp();
+
+  it('without JIT and without bitmap scans, in a transaction and outside of one', async () => {
+    const { database: own } = app.config;
+    if (own.kind !== 'postgres') throw new Error('this needs PostgreSQL');
+    const config = { ...app.config, database: { ...own, url: await pgbouncer(own.url) } };
+    const log = createLogger({ level: 'error', pretty: false });
+    const database = await openDatabase({ config, log });
+    onTestFinished(() => database.close());
+    const settings = { jit: 'off', bitmap: 'off' };
+    expect(await database.query(SETTINGS, [])).toEqual([settings]);
+    const unit = database.unitOfWork();
+    expect(await unit.query(SETTINGS, [])).toEqual([settings]);
+    await unit.rollback();
+  });
+});
