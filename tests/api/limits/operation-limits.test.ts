@@ -73,6 +73,13 @@ describe('aliases, tokens, directives and root fields', () => {
     expectLimit(await ask(withTokens(1_001)), 'GRAPHQL_PARSE_FAILED', 1_001, 1_000);
   });
 
+  it('1,000 pairs of fields under one name are taken and 1,001 are not', async () => {
+    // 45 of a name make 990 pairs, 5 make 10, 2 make one.
+    const pairs = `${repeat(45, () => 'id')} ${repeat(5, () => 'name')}`;
+    expect((await ask(`{ viewer { ${pairs} email } }`)).status).toBe(200);
+    expectLimit(await ask(`{ viewer { ${pairs} email email } }`), 'COMPLEXITY_LIMIT', 1_001, 1_000);
+  });
+
   it('50 directives and 50 root fields are taken', async () => {
     dataOf(await ask(`{ ${repeat(25, () => '__typename @include(if: true) @skip(if: false)')} }`));
     expectLimit(

@@ -110,13 +110,27 @@ describe('a code', () => {
   });
 
   it('is good for 60 seconds', async () => {
-    const got = await authorize();
-    await age(app, 'oauth_records', 61_000);
-    expect((await exchangeCode(app, client, got)).body.error).toBe('invalid_grant');
+    const used = await authorize();
+    const late = await authorize();
+    await age(app, 'oauth_records', 30_000);
+    expect((await exchangeCode(app, client, used)).status).toBe(200);
+    await age(app, 'oauth_records', 31_000);
+    expect((await exchangeCode(app, client, late)).body.error).toBe('invalid_grant');
   });
 });
 
 describe('a refresh token', () => {
+  const DAY_MS = 86_400_000;
+
+  it('is good for 30 days', async () => {
+    const { body: young } = await exchangeCode(app, client, await authorize());
+    const { body: old } = await exchangeCode(app, client, await authorize());
+    await age(app, 'oauth_records', 29 * DAY_MS);
+    expect((await refresh(young.refresh_token)).status).toBe(200);
+    await age(app, 'oauth_records', DAY_MS);
+    expect((await refresh(old.refresh_token)).body.error).toBe('invalid_grant');
+  });
+
   it('that is used twice ends its family, the newest tokens too', async () => {
     const { body: first } = await exchangeCode(app, client, await authorize());
     const { body: second } = await refresh(first.refresh_token);
