@@ -48,7 +48,7 @@ class MutationPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
     if (kind !== 'Mutation') return resolve;
     return async (parent, args, context, info) => {
       clearAllDataLoaders(context);
-      const own = context as unknown as Context;
+      const own = context as Context;
       const work = unitOfWorkOf(own);
       if (!begun.has(work)) {
         begun.add(work);

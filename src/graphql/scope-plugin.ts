@@ -115,7 +115,7 @@ function guarded<C extends object>(
 ): GraphQLFieldResolver<unknown, C, object> {
   if (guards.scope === undefined && guards.session !== true) return resolve;
   return (parent, args, context, info) => {
-    requireGuards((context as unknown as { caller: Caller }).caller, guards);
+    requireGuards((context as { caller: Caller }).caller, guards);
     return resolve(parent, args, context, info);
   };
 }

@@ -158,6 +158,7 @@ export interface Config {
     readonly maxTokens: number;
     readonly maxRootFields: number;
     readonly maxDirectives: number;
+    /** Pairs of same-named fields within one selection, which validation compares with each other. */
     readonly maxFieldPairs: number;
   };
   /** For one response body, event or stored response, before compression. */

@@ -48,7 +48,7 @@ class LookAheadPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
 }
 
 /** Pothos types the context by the builder, which this plugin does not know. */
-const ours = (context: object) => context as unknown as Context;
+const ours = (context: object) => context as Context;
 
 /** Operations too wide for one statement are read level by level, with a few statements per level. */
 function inRoundsWhereWide<C extends object>(resolve: Resolver<C>): Resolver<C> {

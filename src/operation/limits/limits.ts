@@ -1,21 +1,13 @@
 import { GraphQLError, Source } from 'graphql';
 import { exceeded } from '../../graphql/errors.ts';
+import type { Config } from '../../platform/config.ts';
 import type { OperationCost } from '../../request/request-state.ts';
 import type { DocumentStatistics } from './document-statistics.ts';
 import { spreadOut } from './fragment-spreads.ts';
 import type { TextFigures } from './token-scan.ts';
 
 /** Limits checked before an operation runs (contract section 5). */
-export interface OperationLimits {
-  readonly maxDepth: number;
-  readonly maxComplexity: number;
-  readonly maxAliases: number;
-  readonly maxTokens: number;
-  readonly maxRootFields: number;
-  readonly maxDirectives: number;
-  /** Pairs of same-named fields within one selection, which validation compares with each other. */
-  readonly maxFieldPairs: number;
-}
+export type OperationLimits = Config['operationLimits'];
 
 function checkDepth(depth: number, maxDepth: number): void {
   if (depth > maxDepth) throw exceeded('DEPTH_LIMIT', 'Depth', depth, maxDepth);
