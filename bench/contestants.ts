@@ -63,6 +63,7 @@ export interface Running {
 
 export interface StartOptions {
   readonly args?: readonly string[];
+  readonly nodeArgs?: readonly string[];
   readonly settings?: Readonly<Record<string, string>>;
 }
 
@@ -71,12 +72,13 @@ export async function startContestant(
   cleanup: AsyncDisposableStack,
   workspace: Workspace,
   contestant: Contestant,
-  { args = [], settings = {} }: StartOptions = {},
+  { args = [], nodeArgs = [], settings = {} }: StartOptions = {},
 ): Promise<Running> {
   const applicationName = `bench ${contestant.name}`;
   const server = await startServer({
     file: contestant.file,
     args: [...(contestant.args ?? []), ...args],
+    nodeArgs,
     env: {
       NODE_ENV: 'production',
       GRAPHILE_ENV: 'production',

@@ -16,6 +16,7 @@ const COMMANDS: Readonly<Record<string, string>> = {
   prices: 'database time a point of complexity, over 200 random queries',
   dearest: 'a search for the dearest operations that the limits accept (dearest --out FILE)',
   anonymous: 'what floods of requests without credentials do to a client with a key',
+  fanout: 'new posts to thousands of subscribers, beside servers that only write (fanout --only PART)',
   locks: 'mutations that lock posts in opposite orders, beside the query of another account',
   'login-timing': 'whether the time of a refused login tells if there is an account',
   profile: 'where the time goes under one workload (profile W0 … W4)',

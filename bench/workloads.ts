@@ -27,7 +27,8 @@ const POSTGRAPHILE: Readonly<Record<Workload, string>> = {
     createPost(input: { post: { title: $title, body: $body, authorId: $authorId } }) { post { id: rowId title } } }`,
 };
 
-const NEW_POST = {
+/** What a load generator writes. */
+export const NEW_POST = {
   title: 'A post that the bench has written',
   body: 'About five hundred characters. '.repeat(16),
 };

@@ -35,6 +35,7 @@ import { useMetricsRoute } from './http/routes/metrics.ts';
 import { createReadiness } from './http/routes/readiness.ts';
 import type { SocketFastPath } from './http/server/node-server.ts';
 import { createConcurrencyLimiter, limitedBy } from './operation/concurrency-limiter.ts';
+import { createFanOut } from './operation/subscription/fan-out.ts';
 import { createStreamMetrics } from './operation/subscription/stream-metrics.ts';
 import { createOperationPipeline } from './operation-pipeline.ts';
 import { type Clock, systemClock } from './platform/clock.ts';
@@ -44,6 +45,7 @@ import { pendingMigrations } from './platform/db/migrate.ts';
 import { startBackgroundJobs } from './platform/job-runner.ts';
 import type { Logger } from './platform/log.ts';
 import { createMetrics } from './platform/metrics.ts';
+import { departureOf } from './request/departure.ts';
 import { asResponse } from './request/http-message.ts';
 import { createOriginCheck } from './request/origin-check.ts';
 import { PendingResponses } from './request/pending-responses.ts';
@@ -72,6 +74,8 @@ export interface AppOptions {
   readonly demoKey?: string | undefined;
   /** Whether root fields read their whole selection at once. Turn off to compare with loaders only. */
   readonly lookAhead?: boolean;
+  /** Whether subscribers share what is the same for them. Turn off to compare. */
+  readonly shareEvents?: boolean;
   /** The schema to serve; another one can be tried out. */
   readonly schema?: GraphQLSchema;
 }
@@ -105,12 +109,12 @@ export function createApp({
   clock = systemClock,
   demoKey,
   lookAhead = true,
+  shareEvents = true,
   schema = buildSchema(),
 }: AppOptions): App {
   const metrics = createMetrics();
   const eventLimiter = createConcurrencyLimiter(eventPlaces(config), Number.POSITIVE_INFINITY);
   const feed = createPostFeed({ database, log, limitedBy: limitedBy(eventLimiter) });
-  const shutdown = new AbortController();
   const buckets =
     config.redisUrl === undefined
       ? memoryBuckets(clock)
@@ -138,6 +142,7 @@ export function createApp({
     log,
   });
   const streamMetrics = createStreamMetrics(metrics);
+  const fanOut = createFanOut({ feed, metrics: streamMetrics, maxGroups: config.maxEventGroups, log });
   const notifications = connectNotifications({ database, log, onWake: feed.wake });
   const jobs = startBackgroundJobs(backgroundJobs(config, database), log);
   const anonymous = anonymousCaller(config);
@@ -157,7 +162,8 @@ export function createApp({
     pending,
     checkOrigin,
     stillValid: credentials.stillValid,
-    shutdown: shutdown.signal,
+    fanOut,
+    shareEvents,
     onCommit() {
       feed.wake();
       notifications.announce();
@@ -218,7 +224,7 @@ export function createApp({
   return {
     pending,
     async fetch(request, arrival) {
-      const state = arrived({ gone: request.signal, ...arrival });
+      const state = arrived({ departure: departureOf(request.signal), ...arrival });
       const { host, pathname, search } = new URL(request.url);
       const fields = { host, ...Object.fromEntries(request.headers) };
       try {
@@ -242,16 +248,16 @@ export function createApp({
       answer: async (plain, arrival) => fastPath.answer(plain, arrived(arrival)),
     },
     handle: async (request, arrival) =>
-      yoga.handleRequest(request, { state: arrived({ gone: request.signal, ...arrival }) }),
+      yoga.handleRequest(request, { state: arrived({ departure: departureOf(request.signal), ...arrival }) }),
     listensAt(listening) {
       origin = config.publicUrl ?? listening;
     },
     announceShutdown: readiness.leave,
-    endStreams: () => shutdown.abort(),
+    endStreams: fanOut.interrupt,
     onCutOff: streamMetrics.cutOff,
     async close() {
       readiness.leave();
-      shutdown.abort();
+      fanOut.interrupt();
       await jobs.stop();
       await notifications.close();
       await feed.close();

@@ -6,6 +6,7 @@ import type { PostFeed } from './events/feed.ts';
 import type { AnswerPath } from './graphql/context.ts';
 import { createPipeline, type Pipeline } from './http/pipeline/pipeline.ts';
 import { createResponder } from './http/response/responder.ts';
+import { SSE } from './http/response/sse.ts';
 import { createAdmission } from './operation/admission.ts';
 import { createAnonymousAccessCheck } from './operation/anonymous-access.ts';
 import { type ConcurrencyLimiter, createConcurrencyLimiter } from './operation/concurrency-limiter.ts';
@@ -16,8 +17,10 @@ import { createReplayCheck } from './operation/idempotency/replay-check.ts';
 import { createOperationLimiter } from './operation/operation-cost.ts';
 import { createRequestedFields } from './operation/requested-fields.ts';
 import { createResponseBounds } from './operation/response-bounds.ts';
+import { createCredentialWatch } from './operation/subscription/credential-watch.ts';
+import { createEventTexts } from './operation/subscription/event-texts.ts';
+import type { FanOut } from './operation/subscription/fan-out.ts';
 import { createHalfOpenWatch } from './operation/subscription/half-open-connections.ts';
-import { createStreamExpiry } from './operation/subscription/stream-expiry.ts';
 import { createStreamLimit } from './operation/subscription/stream-limit.ts';
 import type { StreamMetrics } from './operation/subscription/stream-metrics.ts';
 import { createSubscriber, openEvents } from './operation/subscription/subscriber.ts';
@@ -46,8 +49,9 @@ export interface OperationPipelineOptions {
   readonly pending: PendingResponses;
   readonly checkOrigin: OriginCheck;
   readonly stillValid: Credentials['stillValid'];
-  /** Ends the event streams. */
-  readonly shutdown: AbortSignal;
+  readonly fanOut: FanOut;
+  /** Whether subscribers share what is the same for them. */
+  readonly shareEvents: boolean;
   readonly onCommit: () => void;
 }
 
@@ -60,7 +64,8 @@ const writePlaces = ({ database }: Config) =>
 /** Creates the pipeline that runs operations within the configured limits. */
 export function createOperationPipeline(options: OperationPipelineOptions): Pipeline {
   const { config, database, log, clock, metrics, schema, anonymous, lookAhead, passwords, feed } = options;
-  const { eventLimiter, streamMetrics, pending, checkOrigin, stillValid, shutdown, onCommit } = options;
+  const { eventLimiter, streamMetrics, pending, checkOrigin, stillValid, fanOut, shareEvents, onCommit } =
+    options;
   const { maxResponseBytes } = config;
   const limits = config.operationLimits;
   const requestedFields = createRequestedFields(schema);
@@ -98,15 +103,26 @@ export function createOperationPipeline(options: OperationPipelineOptions): Pipe
   );
   metrics.gauge(
     'event_executions_running',
-    'Events that are being executed for a stream.',
+    'Reads and executions of events that are running.',
     () => eventLimiter.inside,
   );
   metrics.gauge(
     'event_executions_waiting',
-    'Events that are waiting for a slot.',
+    'Reads and executions of events that are waiting for a slot.',
     () => eventLimiter.waiting,
   );
   metrics.gauge('event_streams_open', 'Open event streams.', () => streams.total);
+  metrics.gauge('event_groups', 'Groups of event streams that get the same.', () => fanOut.groups);
+  metrics.gauge(
+    'event_streams_lagging',
+    'Event streams that get no more events until their readers have caught up.',
+    () => fanOut.lagging,
+  );
+  metrics.gauge(
+    'event_streams_catching_up',
+    'Event streams that are waiting to read events from before they were opened.',
+    () => fanOut.catchingUp,
+  );
   const paths = metrics.counter(
     'graphql_paths_total',
     'How often each path was taken: requests on the fast path, whole responses, single-statement mutations, root fields read ahead, root fields left to loaders.',
@@ -123,12 +139,6 @@ export function createOperationPipeline(options: OperationPipelineOptions): Pipe
     lockWaitMs: config.statementTimeoutMs,
     bounds: createResponseBounds({ pending, maxResponseBytes, limits }),
     onCommit,
-  });
-  const openLease = createStreamExpiry({
-    stillValid,
-    recheckMs: config.credentialRecheckMs,
-    now: clock.now,
-    log,
   });
   return createPipeline({
     schema,
@@ -153,7 +163,7 @@ export function createOperationPipeline(options: OperationPipelineOptions): Pipe
         onPath,
         unitOfWork: undefined,
         passwords,
-        events: () => openEvents(feed, request, state, shutdown),
+        events: () => openEvents(feed, request),
       };
     },
     execute: createIdempotentExecutor({
@@ -166,12 +176,18 @@ export function createOperationPipeline(options: OperationPipelineOptions): Pipe
       replayCheck: createReplayCheck(requestedFields),
     }),
     subscribe: createSubscriber({
-      executor,
-      eventLimiter,
+      fanOut,
+      textsOf: createEventTexts({ executor, limits, shared: shareEvents, log }),
       streams,
+      credentials: createCredentialWatch({
+        stillValid,
+        recheckMs: config.credentialRecheckMs,
+        now: clock.now,
+        log,
+      }),
       metrics: streamMetrics,
-      openLease,
-      shutdown,
+      format: SSE,
+      limits,
       log,
     }),
     respond: createResponder(limits),

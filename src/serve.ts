@@ -21,6 +21,8 @@ export interface Service {
 
 const DRAIN_LIMIT_MS = 10_000;
 const IDLE_CHECK_MS = 50;
+/** As many as the system allows: thousands of clients may connect at once. Node asks for 511. */
+const LISTEN_BACKLOG = 65_535;
 
 async function prepare(
   config: Config,
@@ -54,7 +56,7 @@ export function nodeServerOptions(app: App, config: Config, log: Logger): NodeSe
 async function listen(server: Server, { host, port }: Config, log: Logger): Promise<string> {
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
-    server.listen(port, host, resolve);
+    server.listen({ port, host, backlog: LISTEN_BACKLOG }, resolve);
   });
   // For example, no file descriptor is left. Without a listener, the error would end the process.
   server.on('error', (error) => log.error({ err: error }, 'a connection could not be accepted'));
@@ -79,7 +81,7 @@ async function drain(server: Server, app: App): Promise<void> {
 export async function startService(
   config: Config,
   log: Logger,
-  options: Pick<AppOptions, 'lookAhead'> = {},
+  options: Pick<AppOptions, 'lookAhead' | 'shareEvents'> = {},
 ): Promise<Service> {
   const database = await openDatabase({ config, log });
   try {

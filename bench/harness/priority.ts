@@ -2,6 +2,8 @@ import { setPriority } from 'node:os';
 
 const FIRST = -15;
 const USUAL = 0;
+/** How many works are under way that go first. */
+let underWay = 0;
 
 /**
  * Has this process, which generates load and takes its times, run before those that it loads, where it is allowed to:
@@ -10,9 +12,11 @@ const USUAL = 0;
 export async function beforeOthers<T>(work: () => Promise<T>): Promise<T> {
   if (process.getuid?.() !== 0) return work();
   setPriority(FIRST);
+  underWay += 1;
   try {
     return await work();
   } finally {
-    setPriority(USUAL);
+    underWay -= 1;
+    if (underWay === 0) setPriority(USUAL);
   }
 }

@@ -13,6 +13,7 @@ const SECTIONS = [
   'Dearest operations',
   'Anonymous floods',
   'Opposite orders',
+  'Fan-out',
 ] as const;
 
 export type Section = (typeof SECTIONS)[number];

@@ -1,9 +1,10 @@
 import type { Server } from 'node:http';
 import { type Profiler, Session } from 'node:inspector/promises';
 import type { AddressInfo } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
 
 /** What the bench asks of a server process. */
-export type Wish = { readonly kind: 'usage' | 'stop' | 'profile-start' | 'profile-stop' };
+export type Wish = { readonly kind: 'usage' | 'memory' | 'stop' | 'profile-start' | 'profile-stop' };
 
 /** What a server process tells the bench. */
 export type Report =
@@ -14,6 +15,13 @@ export type Report =
       readonly cpuMs: number;
       /** SQL statements so far; 0 where they are not counted. */
       readonly statements: number;
+    }
+  | {
+      readonly kind: 'memory';
+      /** Resident memory after a collection. */
+      readonly rssBytes: number;
+      /** What of the heap is alive. */
+      readonly heapBytes: number;
     }
   | { readonly kind: 'profiling' }
   | { readonly kind: 'profile'; readonly profile: Profiler.Profile };
@@ -31,6 +39,8 @@ export interface ServeOptions extends Omit<AttendOptions, 'port'> {
 
 export const POOL_SIZE = 10;
 const KEEP_ALIVE_TIMEOUT_MS = 120_000;
+const COLLECTIONS = 3;
+const COLLECTION_PAUSE_MS = 100;
 
 /** An environment variable that the bench has set. */
 export function given(name: string): string {
@@ -56,6 +66,17 @@ async function stopProfile(): Promise<Profiler.Profile> {
   return profile;
 }
 
+/** What is left once nothing more can be collected: finalizers let go of more after the first time. */
+async function measureMemory(): Promise<Report> {
+  if (globalThis.gc === undefined) throw new Error('memory can only be measured with --expose-gc');
+  for (let turn = 0; turn < COLLECTIONS; turn += 1) {
+    globalThis.gc();
+    await delay(COLLECTION_PAUSE_MS);
+  }
+  const { rss, heapUsed } = process.memoryUsage();
+  return { kind: 'memory', rssBytes: rss, heapBytes: heapUsed };
+}
+
 /** Answers the bench until it says stop. */
 export function attend({ port, close, statements = () => 0 }: AttendOptions): void {
   const report = (message: Report) => process.send?.(message);
@@ -70,6 +91,7 @@ export function attend({ port, close, statements = () => 0 }: AttendOptions): vo
   };
   process.on('message', ({ kind }: Wish) => {
     if (kind === 'stop') return stop();
+    if (kind === 'memory') return void measureMemory().then(report);
     if (kind === 'profile-start') return void startProfile().then(() => report({ kind: 'profiling' }));
     if (kind === 'profile-stop')
       return void stopProfile().then((profile) => report({ kind: 'profile', profile }));

@@ -1,6 +1,6 @@
 /**
- * The service of src/ with everything on. `--loaders` turns look-ahead off, which no setting does; `--count` counts SQL
- * statements. Settings come from the environment.
+ * The service of src/ with everything on. `--loaders` turns look-ahead off and `--alone` the sharing of events
+ * between subscribers, which no setting does; `--count` counts SQL statements. Settings come from the environment.
  */
 import { createRequire } from 'node:module';
 import { loadConfig } from '../../src/platform/config.ts';
@@ -25,7 +25,10 @@ function countStatements(): () => number {
 const statements = process.argv.includes('--count') ? countStatements() : undefined;
 const config = loadConfig(process.env);
 const log = createLogger({ level: config.logLevel, pretty: false });
-const service = await startService(config, log, { lookAhead: !process.argv.includes('--loaders') });
+const service = await startService(config, log, {
+  lookAhead: !process.argv.includes('--loaders'),
+  shareEvents: !process.argv.includes('--alone'),
+});
 attend({
   port: Number(new URL(service.origin).port),
   close: service.stop,

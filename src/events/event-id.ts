@@ -1,14 +1,6 @@
 import { CONTENT_START, FRAME_BYTES, opaqueBytes, opaqueText } from '../platform/opaque-id.ts';
 import type { Run } from './committed-before-start.ts';
-import type { LogPosition } from './position.ts';
-
-/** An event id's content: a position in a generation of the log, and later events to skip. */
-export interface EventPlace extends LogPosition {
-  /** Eight bytes in hexadecimal. */
-  readonly generation: string;
-  /** Numbers of events after the position that were committed before the reader first connected. */
-  readonly early: readonly Run[];
-}
+import type { EventPlace } from './event-place.ts';
 
 const GENERATION_BYTES = 8;
 const XID_START = CONTENT_START + GENERATION_BYTES;

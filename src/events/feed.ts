@@ -1,10 +1,11 @@
 import type { Database } from '../platform/db/database.ts';
 import type { Logger } from '../platform/log.ts';
-import { CommittedBeforeStart } from './committed-before-start.ts';
-import { decodeEventId, type EventPlace, encodeEventId } from './event-id.ts';
+import { decodeEventId, encodeEventId } from './event-id.ts';
+import type { EventPlace } from './event-place.ts';
 import { canResumeFrom } from './generation.ts';
-import { type LogEvent, readAfter, readNow } from './log.ts';
-import { isAfter, type LogPosition } from './position.ts';
+import { type LogEvent, type LogNow, readAfter, readNow } from './log.ts';
+import type { LogPosition } from './position.ts';
+import { sharedByNext } from './shared-by-next.ts';
 import { createLogTail } from './tail.ts';
 
 /** Where a reader starts. */
@@ -19,116 +20,84 @@ export interface FeedStart {
   readonly failure: 'malformed' | 'expired' | undefined;
 }
 
-/** An event for one reader. */
-export interface FeedEvent {
-  /** Shared between readers of this process that are at about the same position. */
-  readonly event: LogEvent;
-  /** The id to resume from after this event. */
-  readonly eventId: string;
-  /** Whether it was committed before the reader connected. */
-  readonly replayed: boolean;
-}
-
-/** A live feed of the event log for any number of readers in this process. */
+/** The event log as readers at any number of places see it. */
 export interface PostFeed {
   /** Signals a possible commit, so that readers need not wait for the next poll. */
   wake(): void;
   /** The start of a new reader or, given its last event id, of a returning one. Throws DatabaseError. */
   open(lastEventId: string | undefined): Promise<FeedStart>;
+  /** Up to `limit` events after a place, from memory. Undefined if memory may lack some of them. */
+  recent(place: EventPlace, limit: number): readonly LogEvent[] | undefined;
   /**
-   * Yields the events after a start, past and then new, in order, without gaps or duplicates. Each batch
-   * holds the events available, up to a bound. Ends when `signal` aborts or the feed closes. Throws
+   * Up to `limit` events after a place, in order and without gaps. Empty at the end of the log. Throws
    * DatabaseError, HistoryLostError.
    */
-  follow(start: FeedStart, signal: AbortSignal): AsyncGenerator<readonly FeedEvent[], void, undefined>;
+  read(place: EventPlace, limit: number): Promise<readonly LogEvent[]>;
+  /** Calls `onGrowth` when there may be more events. Returns a function that stops it. */
+  follow(onGrowth: () => void): () => void;
   close(): Promise<void>;
 }
 
-/** The log was pruned past a reader's position or restored. The reader's id is refused from then on. */
+/** The log was pruned past a reader's place or restored. The reader's id is refused from then on. */
 export class HistoryLostError extends Error {
   constructor() {
-    super('the event log no longer continues from the position of the reader');
+    super('the event log no longer continues from the place of the reader');
     this.name = 'HistoryLostError';
   }
 }
 
-/** The most events that a reader holds at a time. */
-const BATCH = 50;
-
 export interface PostFeedOptions {
   readonly database: Database;
   readonly log: Logger;
-  /** Limits how many readers read the log at once: thousands may reconnect together. */
+  /** Limits how many reads of the log run at once. */
   readonly limitedBy: <T>(read: () => Promise<T>) => Promise<T>;
 }
 
-/**
- * One tail reads the log for the whole process. A follower is only a position: it reads from the tail's
- * window or, if it has fallen behind, from the log. So a slow follower holds no memory and delays nobody.
- */
+/** One tail reads the log for the whole process. Readers that have fallen behind read the log itself. */
 export function createPostFeed({ database, log, limitedBy }: PostFeedOptions): PostFeed {
   const tail = createLogTail({ database, log });
+  // Thousands may connect at once. The end of the log must be read after each of them came, but not for each.
+  const present = sharedByNext<LogNow>(() => readNow(database));
 
   /** Reads the generation together with the events, so that pruning in between cannot go unnoticed. */
-  async function readBehind(generation: string, position: LogPosition): Promise<LogEvent[]> {
-    const slice = await limitedBy(() => readAfter(database, position, BATCH));
-    if (!canResumeFrom(generation, position, slice.generation)) throw new HistoryLostError();
+  async function readBehind(place: EventPlace, limit: number): Promise<readonly LogEvent[]> {
+    const slice = await limitedBy(() => readAfter(database, place, limit));
+    if (!canResumeFrom(place.generation, place, slice.generation)) throw new HistoryLostError();
     return slice.events;
   }
 
-  async function* follow(
-    { place, now }: FeedStart,
-    signal: AbortSignal,
-  ): AsyncGenerator<readonly FeedEvent[], void, undefined> {
-    const { generation } = place;
-    const early = new CommittedBeforeStart(place.early);
-    const over = () => tail.closed || signal.aborted;
-    const leave = tail.join();
-    let position: LogPosition = place;
-    const deliver = (event: LogEvent): FeedEvent[] => {
-      position = event.position;
-      if (early.pass(position.id)) return [];
-      const eventId = encodeEventId({ generation, ...position, early: early.runs });
-      return [{ event, eventId, replayed: !isAfter(position, now) }];
-    };
-    try {
-      while (!over()) {
-        const recent = tail.recent(generation, position, BATCH);
-        const batch = recent ?? (await readBehind(generation, position));
-        if (batch.length > 0) {
-          const events = batch.flatMap(deliver);
-          if (events.length > 0 && !over()) yield events;
-          continue;
-        }
-        // The tail may have started meanwhile, at a later position.
-        if (recent === undefined && tail.follows(generation)) continue;
-        if (recent === undefined) tail.wake();
-        await tail.growth(signal);
-      }
-    } finally {
-      leave();
-    }
-  }
+  const recent = (place: EventPlace, limit: number) => tail.recent(place.generation, place, limit);
 
   return {
     wake: tail.wake,
     async open(lastEventId) {
-      const { generation, position: now, early } = await readNow(database);
+      const { generation, position: now, early } = await present();
       const at = (place: EventPlace, failure: FeedStart['failure']): FeedStart => ({
         eventId: encodeEventId(place),
         place,
         now,
         failure,
       });
-      const present: EventPlace = { generation: generation.key, ...now, early: early.runs };
-      if (lastEventId === undefined) return at(present, undefined);
+      const end: EventPlace = { generation: generation.key, ...now, early: early.runs };
+      if (lastEventId === undefined) return at(end, undefined);
       const place = decodeEventId(lastEventId);
-      if (place === undefined) return at(present, 'malformed');
-      return canResumeFrom(place.generation, place, generation)
-        ? at(place, undefined)
-        : at(present, 'expired');
+      if (place === undefined) return at(end, 'malformed');
+      return canResumeFrom(place.generation, place, generation) ? at(place, undefined) : at(end, 'expired');
     },
-    follow,
+    recent,
+    async read(place, limit) {
+      for (;;) {
+        const known = recent(place, limit);
+        if (known !== undefined) return known;
+        const events = await readBehind(place, limit);
+        if (events.length > 0) return events;
+        // The tail starts at the end of the log. If it has started meanwhile, it knows better.
+        if (tail.follows(place.generation)) continue;
+        tail.wake();
+        return events;
+      }
+    },
+    follow: tail.follow,
     close: tail.close,
   };
 }

@@ -19,7 +19,7 @@ const MIN_INTERVAL_MS = 10;
 export interface NotificationsOptions {
   readonly database: Database;
   readonly log: Logger;
-  /** Called for each wake-up and after each (re)connection, since wake-ups may have been missed. */
+  /** Called for each wake-up by another process and after each (re)connection, since wake-ups may have been missed. */
   readonly onWake: () => void;
 }
 
@@ -53,7 +53,12 @@ export function connectNotifications({ database, log, onWake }: NotificationsOpt
       const mine = connected;
       mine.on('error', (error) => lost(mine, error));
       mine.on('end', () => lost(mine, undefined));
-      mine.on('notification', () => onWake());
+      const { rows } = await mine.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
+      const pid = rows[0]?.pid;
+      mine.on('notification', ({ processId }) => {
+        // This process woke its own readers when it committed.
+        if (processId !== pid) onWake();
+      });
       await mine.query(`LISTEN ${CHANNEL}`);
       if (closed) return await end(mine);
       client = mine;

@@ -4,21 +4,21 @@ import { canResumeFrom } from './generation.ts';
 import { type LogEvent, readAfter, readNow } from './log.ts';
 import { isAfter, type LogPosition } from './position.ts';
 
-/** The newest events of the log, read once for the whole process while there are followers. */
+/** The newest events of the log, read once for the whole process while somebody follows. */
 export interface LogTail {
   /** Signals a possible commit, so that readers need not wait for the next poll. */
   wake(): void;
-  /** Registers a follower. Returns a function that removes it; further calls do nothing. */
-  join(): () => void;
+  /**
+   * Keeps reading, and calls `onGrowth` when there may be more events. Returns a function that stops it;
+   * further calls do nothing.
+   */
+  follow(onGrowth: () => void): () => void;
   /**
    * Up to `limit` events after a position, from the window. Undefined if the window may lack some of them.
    */
   recent(generation: string, position: LogPosition, limit: number): readonly LogEvent[] | undefined;
   /** Whether the window holds events of that generation. */
   follows(generation: string): boolean;
-  /** Resolves when there may be more events, when `signal` aborts, or when the tail closes. */
-  growth(signal: AbortSignal): Promise<void>;
-  readonly closed: boolean;
   close(): Promise<void>;
 }
 
@@ -67,27 +67,26 @@ export interface LogTailOptions {
 
 export function createLogTail({ database, log }: LogTailOptions): LogTail {
   let window: Window | undefined;
-  let followers = 0;
+  const followers = new Set<() => void>();
   let closed = false;
   let timer: NodeJS.Timeout | undefined;
   let draining: Promise<void> | undefined;
   let again = false;
   let heldBackMs = HELD_BACK_MIN_MS;
-  const waiting = new Set<() => void>();
 
   function announce(): void {
-    for (const resume of [...waiting]) resume();
+    for (const onGrowth of [...followers]) onGrowth();
   }
 
   function schedule(delayMs: number): void {
     clearTimeout(timer);
-    if (!closed && followers > 0) timer = setTimeout(wake, delayMs).unref();
+    if (!closed && followers.size > 0) timer = setTimeout(wake, delayMs).unref();
   }
 
   async function drain(): Promise<void> {
     if (window === undefined) {
       const { generation, position } = await readNow(database);
-      if (followers === 0) return;
+      if (followers.size === 0) return;
       window = { generation: generation.key, start: position, end: position, events: [] };
       announce();
     }
@@ -112,7 +111,7 @@ export function createLogTail({ database, log }: LogTailOptions): LogTail {
   }
 
   function wake(): void {
-    if (closed || followers === 0) return;
+    if (closed || followers.size === 0) return;
     if (draining !== undefined) {
       again = true;
       return;
@@ -132,14 +131,12 @@ export function createLogTail({ database, log }: LogTailOptions): LogTail {
 
   return {
     wake,
-    join() {
-      followers += 1;
-      let joined = true;
+    follow(onGrowth) {
+      // The same function may be registered twice.
+      const follower = () => onGrowth();
+      followers.add(follower);
       return () => {
-        if (!joined) return;
-        joined = false;
-        followers -= 1;
-        if (followers > 0) return;
+        if (!followers.delete(follower) || followers.size > 0) return;
         clearTimeout(timer);
         window = undefined;
       };
@@ -149,25 +146,9 @@ export function createLogTail({ database, log }: LogTailOptions): LogTail {
       return isAfter(window.start, position) ? undefined : eventsAfter(window, position, limit);
     },
     follows: (generation) => window?.generation === generation,
-    growth(signal) {
-      return new Promise((resolve) => {
-        if (closed || signal.aborted) return resolve();
-        const resume = () => {
-          waiting.delete(resume);
-          signal.removeEventListener('abort', resume);
-          resolve();
-        };
-        waiting.add(resume);
-        signal.addEventListener('abort', resume);
-      });
-    },
-    get closed() {
-      return closed;
-    },
     async close() {
       closed = true;
       clearTimeout(timer);
-      announce();
       await draining;
     },
   };

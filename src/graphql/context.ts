@@ -1,10 +1,10 @@
 import type { Passwords } from '../auth/password-check.ts';
 import { type Caller, isAuthenticated, type Principal } from '../auth/principal.ts';
 import type { Scope } from '../auth/scopes.ts';
-import type { FeedEvent } from '../events/feed.ts';
 import type { Queryable } from '../platform/db/statement.ts';
 import type { UnitOfWork } from '../platform/db/unit-of-work.ts';
 import { unauthenticated } from './errors.ts';
+import type { EventSource } from './event-source.ts';
 import type { OperationPlans } from './operation-plans.ts';
 
 /**
@@ -35,7 +35,7 @@ export interface Context {
   /** Checks and hashes passwords. Failed attempts and concurrent work are limited. */
   readonly passwords: Passwords;
   /** The events that follow for this subscriber. Its position is fixed when the promise resolves. */
-  readonly events: () => Promise<AsyncIterable<readonly FeedEvent[]>>;
+  readonly events: () => Promise<EventSource>;
 }
 
 /** The unit of work of the running mutation. */

@@ -2,6 +2,7 @@ import { execute } from 'graphql';
 import { ApiError } from '../graphql/errors.ts';
 import { answerWhole } from '../graphql/look-ahead/answer-whole.ts';
 import { Cancellation } from '../platform/db/cancellation.ts';
+import type { Queryable } from '../platform/db/statement.ts';
 import { createDeadline } from '../platform/deadline.ts';
 import { holderOf } from '../request/caller.ts';
 import type { Hold } from '../request/pending-responses.ts';
@@ -11,10 +12,21 @@ import type { OperationArgs, OperationContext } from './operation-context.ts';
 import { executed, located, refused, rendered, type Single } from './outcome.ts';
 import { withLimiters } from './with-limiters.ts';
 
+/** Whom the memory of event texts counts for if accounts share them. */
+const SHARED = 'events';
+
 export interface ExecutorOptions extends MutationOptions {
   /** Events have their own limiter: a thousand subscribers must not hold up a query. */
   readonly eventLimiter: ConcurrencyLimiter;
   readonly timeoutMs: number;
+}
+
+/** For whom events are read. */
+export interface EventReaders {
+  /** Who is charged; undefined if several accounts share the work. */
+  readonly owner: string | undefined;
+  /** Whether all of them have left. */
+  readonly gone: boolean;
 }
 
 /** Runs operations. Never throws: errors are in the outcome, masked. */
@@ -24,10 +36,15 @@ export interface Executor {
   /** Runs a mutation with extra steps. Undefined if `before` ended it or `undone` returned undefined. */
   runMutation(args: OperationArgs, steps: MutationSteps): Promise<Single | undefined>;
   /**
-   * Executes the selection of a subscription on one event, in its own context: loader caches must not outlive
-   * the event.
+   * Runs work for event streams: once their limiter has a slot, within the operation timeout and the memory
+   * bounds of responses. Rejects with the refusal, or with what `work` throws.
    */
-  runEvent(args: OperationArgs, event: unknown): Promise<Single>;
+  forEvents<T>(readers: EventReaders, work: (db: Queryable, hold: Hold) => Promise<T>): Promise<T>;
+  /**
+   * Executes the selection of a subscription on one event, in its own context: loader caches must not outlive
+   * the event. Never throws.
+   */
+  runEvent(args: OperationArgs, event: unknown, db: Queryable, hold: Hold): Promise<Single>;
 }
 
 /**
@@ -75,48 +92,62 @@ export function createExecutor(options: ExecutorOptions): Executor {
 
   /**
    * Runs within the operation timeout and the memory bounds of responses. Work still running at the timeout
-   * keeps running until it notices; its outcome is discarded.
+   * keeps running until it notices; its result is discarded. `refuse` makes the result of a refusal, or throws
+   * it.
    */
-  function bounded<T extends Single | undefined>(
-    context: OperationContext,
+  function inTime<T, R>(
+    holder: string | undefined,
     hold: Hold,
     run: (cancellation: Cancellation) => Promise<T>,
-  ): Promise<T | Single> {
-    const holder = holderOf(context.state);
-    const refuse = (error: unknown) => refused(error, masking(context));
-    try {
-      hold.begin(holder);
-    } catch (error) {
-      return Promise.resolve(refuse(error));
-    }
+    refuse: (error: unknown) => R,
+  ): Promise<T | R> {
     const cancellation = new Cancellation(hold, holder);
-    return new Promise<T | Single>((resolve) => {
-      const inTime = deadline.set(() => {
+    return new Promise<T | R>((resolve, reject) => {
+      // Called again when the work notices its timeout: nothing may be thrown past the promise then.
+      const fail = (error: unknown) => {
+        try {
+          resolve(refuse(error));
+        } catch (refusal) {
+          reject(refusal);
+        }
+      };
+      try {
+        hold.begin(holder ?? SHARED);
+      } catch (error) {
+        fail(error);
+        return;
+      }
+      const done = deadline.set(() => {
         if (!cancellation.cancel() || cancellation.undecided) return;
         hold.abandon();
-        const error = new ApiError(
-          'TIMEOUT',
-          `The operation took longer than ${timeoutMs} ms and was cancelled.`,
-        );
-        resolve(refuse(error));
+        const message = `The operation took longer than ${timeoutMs} ms and was cancelled.`;
+        fail(new ApiError('TIMEOUT', message));
       });
       run(cancellation).then(
-        (outcome) => {
-          inTime();
-          resolve(hold.refusal === undefined ? outcome : refuse(hold.refusal));
+        (result) => {
+          done();
+          if (hold.refusal === undefined) resolve(result);
+          else fail(hold.refusal);
         },
         (error: unknown) => {
-          inTime();
-          resolve(refuse(error));
+          done();
+          fail(error);
         },
       );
     });
   }
 
+  /** The same for an operation, whose refusal is its outcome. */
+  function bounded<T extends Single | undefined>(
+    context: OperationContext,
+    run: (cancellation: Cancellation) => Promise<T>,
+  ): Promise<T | Single> {
+    const { state } = context;
+    return inTime(holderOf(state), state.hold, run, (error): Single => refused(error, masking(context)));
+  }
+
   const mutate = (args: OperationArgs, steps?: MutationSteps) =>
-    bounded(args.contextValue, args.contextValue.state.hold, (cancellation) =>
-      executeMutation(args, cancellation, steps),
-    );
+    bounded(args.contextValue, (cancellation) => executeMutation(args, cancellation, steps));
 
   return {
     async run(args) {
@@ -125,27 +156,33 @@ export function createExecutor(options: ExecutorOptions): Executor {
       if (context.operation.kind === 'mutation')
         return (await mutate(args)) ?? { kind: 'refused', errors: [] };
       const { hold } = context.state;
-      return bounded(context, hold, (cancellation) =>
+      return bounded(context, (cancellation) =>
         withLimiters([limiter], cancellation, () => executeQuery(args, cancellation, hold)),
       );
     },
     runMutation: mutate,
-    async runEvent(args, event) {
-      const { contextValue: context } = args;
-      // An event is never refused or late for a long queue: its timeout starts once it has a slot.
+    async forEvents(readers, work) {
+      // Events are never refused or late for a long queue: their timeout starts once they have a slot.
       await eventLimiter.enter();
       const hold = bounds.hold();
       try {
-        // The stream has ended.
-        if (context.state.stop.signal.aborted) return { kind: 'refused', errors: [] };
-        return await bounded(context, hold, (cancellation) => {
-          const db = database.cancellable(cancellation);
-          return executeFields({ ...args, contextValue: { ...context, db }, rootValue: event }, hold);
-        });
+        if (readers.gone)
+          throw new ApiError('SERVICE_UNAVAILABLE', 'Nobody waits for these events any more.');
+        return await inTime(
+          readers.owner,
+          hold,
+          (cancellation) => work(database.cancellable(cancellation), hold),
+          (error): never => {
+            throw hold.refusal ?? error;
+          },
+        );
       } finally {
         hold.release();
         eventLimiter.leave();
       }
+    },
+    async runEvent(args, event, db, hold) {
+      return executeFields({ ...args, contextValue: { ...args.contextValue, db }, rootValue: event }, hold);
     },
   };
 }

@@ -7,6 +7,7 @@ import {
 } from 'graphql';
 import { answerTooLarge } from '../graphql/errors.ts';
 import { type MaskOptions, maskError, publicError } from '../graphql/mask-error.ts';
+import type { EventStream } from '../request/event-stream.ts';
 import type { OperationCost } from '../request/request-state.ts';
 import { jsonSize } from './json-size.ts';
 
@@ -34,39 +35,24 @@ export interface Refused {
   readonly errors: readonly GraphQLError[];
 }
 
-/** The outcome of one event of a subscription. */
-export interface StreamEvent {
-  /** The position after this event, to resume from; undefined if it does not belong to an event. */
-  readonly id: string | undefined;
-  readonly outcome: Single;
-}
-
-/**
- * A started subscription. Ends when it is complete; throws StreamInterruption if the client should reconnect.
- */
+/** A started subscription. */
 interface Streamed {
   readonly kind: 'stream';
-  /** The position it starts from. */
-  readonly startId: string | undefined;
-  readonly events: AsyncGenerator<StreamEvent, void, undefined>;
+  readonly stream: EventStream;
+}
+
+/** A subscription that cannot go on where the client left off. It gets this error and the current position. */
+interface Unresumable {
+  readonly kind: 'unresumable';
+  readonly startId: string;
+  readonly outcome: Refused;
 }
 
 /** The outcome of an operation with a single response. */
 export type Single = Executed | Rendered | Refused;
 
 /** The outcome of any operation. */
-export type Outcome = Single | Streamed;
-
-/** Ends an incomplete stream: the service is shutting down, or something failed. */
-export class StreamInterruption extends Error {
-  readonly reason: 'shutdown' | 'failure';
-
-  constructor(reason: 'shutdown' | 'failure', cause?: unknown) {
-    super(reason === 'shutdown' ? 'the service is shutting down' : 'an event stream broke off', { cause });
-    this.name = 'StreamInterruption';
-    this.reason = reason;
-  }
-}
+export type Outcome = Single | Streamed | Unresumable;
 
 export function refused(error: unknown, options: MaskOptions): Refused {
   return { kind: 'refused', errors: [maskError(error, options)] };

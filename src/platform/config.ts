@@ -92,6 +92,7 @@ const variables = z.object({
   MAX_RESPONSE_BYTES: integer(10_000, 268_435_456).default(8_388_608),
   MAX_PENDING_RESPONSE_BYTES: integer(100_000, 1_000_000_000_000).default(268_435_456),
   MAX_STREAMS: integer(1, 100_000).default(10),
+  MAX_EVENT_GROUPS: integer(1, 1_000_000).default(10_000),
   MAX_BODY_BYTES: integer(1_000, 100_000_000).default(262_144),
   MAX_BUFFERED_BODY_BYTES: integer(1_000, 10_000_000_000).default(67_108_864),
   MAX_CONCURRENT_OPERATIONS: integer(1, 100_000).default(64),
@@ -166,6 +167,8 @@ export interface Config {
   /** Total of all responses that are being built or not yet read. */
   readonly maxPendingResponseBytes: number;
   readonly maxStreams: number;
+  /** Groups of event streams that get the same. */
+  readonly maxEventGroups: number;
   readonly maxBodyBytes: number;
   /** Total of all unanswered requests. */
   readonly maxBufferedBodyBytes: number;
@@ -274,6 +277,7 @@ export function loadConfig(environment: NodeJS.ProcessEnv): Config {
     maxResponseBytes: v.MAX_RESPONSE_BYTES,
     maxPendingResponseBytes: v.MAX_PENDING_RESPONSE_BYTES,
     maxStreams: v.MAX_STREAMS,
+    maxEventGroups: v.MAX_EVENT_GROUPS,
     maxBodyBytes: v.MAX_BODY_BYTES,
     maxBufferedBodyBytes: v.MAX_BUFFERED_BODY_BYTES,
     maxConcurrentOperations: v.MAX_CONCURRENT_OPERATIONS,

@@ -1,3 +1,6 @@
+import type { EventStream } from './event-stream.ts';
+import { bodyOf } from './web-stream.ts';
+
 /**
  * The part of requests and responses that plugins use. Most requests need no more of the Fetch API, whose
  * real classes cost as much as the rest of a short query.
@@ -93,6 +96,32 @@ export class PlainResponse {
   }
 }
 
+/** A response whose body is a stream of events. */
+export class StreamResponse {
+  readonly status = 200;
+  readonly headers: ResponseHeaders;
+  readonly stream: EventStream;
+
+  constructor(stream: EventStream) {
+    this.stream = stream;
+    this.headers = new Map(Object.entries(stream.format.headers));
+  }
+
+  toResponse(): Response {
+    return new WebStreamResponse(this);
+  }
+}
+
+/** The same as a Response of the Fetch API. A socket takes the stream, any other reader the body. */
+export class WebStreamResponse extends Response {
+  readonly stream: EventStream;
+
+  constructor({ stream, status, headers }: StreamResponse) {
+    super(bodyOf(stream), { status, headers: [...headers] });
+    this.stream = stream;
+  }
+}
+
 /** The headers of any response, as far as plugins read and set them. */
 export interface OutgoingHeaders {
   get(name: string): string | null | undefined;
@@ -103,8 +132,8 @@ export interface OutgoingHeaders {
 /**
  * The response of a route or a refusal: plain, or of the Fetch API if it has no text or comes from a library.
  */
-export type HttpResponse = PlainResponse | Response;
+export type HttpResponse = PlainResponse | StreamResponse | Response;
 
 export function asResponse(response: HttpResponse): Response {
-  return response instanceof PlainResponse ? response.toResponse() : response;
+  return response instanceof Response ? response : response.toResponse();
 }

@@ -1,8 +1,8 @@
 import type { Presented } from '../auth/authenticate.ts';
 import type { Caller } from '../auth/principal.ts';
-import type { FeedStart } from '../events/feed.ts';
 import type { ApiError } from '../graphql/errors.ts';
 import { normaliseAddress } from './client-address.ts';
+import type { Departure } from './departure.ts';
 import type { MediaType } from './media-type.ts';
 import type { Hold } from './pending-responses.ts';
 
@@ -51,16 +51,12 @@ export interface RequestState {
   oauth: boolean;
   /** Whether the request bypasses Yoga's HTTP handling. */
   fast: boolean;
-  /** Aborted when the client disconnects; undefined if that cannot be detected. */
-  readonly gone: AbortSignal | undefined;
-  /** Ends the event stream of this request. */
-  readonly stop: AbortController;
+  /** Undefined if it cannot be detected that the client disconnects. */
+  readonly departure: Departure | undefined;
   /**
    * The media type of the response, undefined if none is acceptable. Plain JSON until Accept has been read.
    */
   mediaType: MediaType | undefined;
-  /** Where the event stream of this request starts; undefined if there is none. */
-  eventStart?: FeedStart;
   /** The memory that the response holds. */
   readonly hold: Hold;
   /** The cost of the operation, if the client asked for it. */
@@ -79,7 +75,7 @@ export interface NewRequest {
   readonly refusal?: ApiError | undefined;
   readonly malformed?: ApiError | undefined;
   readonly connection?: Connection | undefined;
-  readonly gone?: AbortSignal | undefined;
+  readonly departure?: Departure | undefined;
   readonly hold: Hold;
 }
 
@@ -102,28 +98,29 @@ class ArrivedRequest implements RequestState {
   readonly refusal: ApiError | undefined;
   readonly malformed: ApiError | undefined;
   readonly connection: Connection | undefined;
-  readonly gone: AbortSignal | undefined;
+  readonly departure: Departure | undefined;
   oauth = false;
   fast = false;
   mediaType: MediaType | undefined = 'application/json';
   readonly hold: Hold;
-  #stop: AbortController | undefined;
 
-  constructor({ nowMs, peerAddress = '127.0.0.1', refusal, malformed, connection, gone, hold }: NewRequest) {
+  constructor({
+    nowMs,
+    peerAddress = '127.0.0.1',
+    refusal,
+    malformed,
+    connection,
+    departure,
+    hold,
+  }: NewRequest) {
     this.startedAtMs = nowMs;
     this.peerAddress = normaliseAddress(peerAddress);
     this.clientAddress = this.peerAddress;
     this.refusal = refusal;
     this.malformed = malformed;
     this.connection = connection;
-    this.gone = gone;
+    this.departure = departure;
     this.hold = hold;
-  }
-
-  /** Created on demand: few requests open a stream. */
-  get stop(): AbortController {
-    this.#stop ??= new AbortController();
-    return this.#stop;
   }
 }
 

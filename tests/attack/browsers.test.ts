@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { cookieOf, login } from '../support/session.ts';
+import { cookieOf, login } from '../support/credentials/session.ts';
 import { answerOf, deployment, graphql, service } from './support/attacker.ts';
 import { PASSWORD } from './support/deployment.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { login } from '../support/session.ts';
+import { login } from '../support/credentials/session.ts';
 import { deployment, fetchFrom, send, service, statusesIn } from './support/attacker.ts';
 import { METRICS_TOKEN, PASSWORD } from './support/deployment.ts';
 

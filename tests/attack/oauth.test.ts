@@ -9,7 +9,7 @@ import {
   postForm,
   REDIRECT_URI,
   type TestClient,
-} from '../support/oauth.ts';
+} from '../support/credentials/oauth.ts';
 import { deployment, graphql, service } from './support/attacker.ts';
 import { PASSWORD } from './support/deployment.ts';
 

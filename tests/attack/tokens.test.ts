@@ -2,8 +2,15 @@ import { createHmac, createPrivateKey } from 'node:crypto';
 import { decodeJwt, decodeProtectedHeader, SignJWT } from 'jose';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { newId } from '../../src/platform/uuid.ts';
-import { askToken } from '../support/oauth.ts';
-import { AUDIENCE, assembleToken, ISSUER, newEcPair, newRsaPair, signToken } from '../support/tokens.ts';
+import { askToken } from '../support/credentials/oauth.ts';
+import {
+  AUDIENCE,
+  assembleToken,
+  ISSUER,
+  newEcPair,
+  newRsaPair,
+  signToken,
+} from '../support/credentials/tokens.ts';
 import { deployment, graphql, service } from './support/attacker.ts';
 
 const { ada, admin, grace, machine, rsa, origin } = deployment;

@@ -1,8 +1,8 @@
 import type { Page } from 'playwright-core';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { openBrowser } from '../support/browser.ts';
-import { temporaryFolder } from '../support/process.ts';
-import { demoKey, type ServerProcess, startServer } from '../support/server.ts';
+import { openBrowser } from '../support/processes/browser.ts';
+import { temporaryFolder } from '../support/processes/process.ts';
+import { demoKey, type ServerProcess, startServer } from '../support/processes/server.ts';
 
 const WAIT = { timeout: 60_000 };
 const SETTINGS = { RATE_LIMIT_BURST: '10000' };

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vites
 import { loadConfig } from '../../src/platform/config.ts';
 import { createLogger } from '../../src/platform/log.ts';
 import { type Service, startService } from '../../src/serve.ts';
-import { type Browser, openBrowser } from '../support/browser.ts';
+import { type Browser, openBrowser } from '../support/processes/browser.ts';
 
 const WAIT = { timeout: 30_000 };
 

@@ -3,10 +3,10 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Cookie, Page } from 'playwright-core';
 import { expect, it, onTestFinished } from 'vitest';
-import { type Browser, openBrowser } from '../support/browser.ts';
-import { startApplication } from '../support/oauth-application.ts';
-import { temporaryFolder } from '../support/process.ts';
-import { admin, startServer } from '../support/server.ts';
+import { startApplication } from '../support/credentials/oauth-application.ts';
+import { type Browser, openBrowser } from '../support/processes/browser.ts';
+import { temporaryFolder } from '../support/processes/process.ts';
+import { admin, startServer } from '../support/processes/server.ts';
 
 const GRACE = {
   name: 'Grace Hopper',

@@ -4,10 +4,10 @@ import * as oauth from 'oauth4webapi';
 import type { Page } from 'playwright-core';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { scopesOfRole } from '../../src/auth/scopes.ts';
-import { type BrowserOptions, openBrowser } from '../support/browser.ts';
-import { INSECURE, startApplication } from '../support/oauth-application.ts';
-import { temporaryFolder } from '../support/process.ts';
-import { admin, startServer } from '../support/server.ts';
+import { INSECURE, startApplication } from '../support/credentials/oauth-application.ts';
+import { type BrowserOptions, openBrowser } from '../support/processes/browser.ts';
+import { temporaryFolder } from '../support/processes/process.ts';
+import { admin, startServer } from '../support/processes/server.ts';
 
 const SETTINGS = { RATE_LIMIT_BURST: '10000' };
 const USER = {

@@ -1,8 +1,8 @@
 import { randomInt } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import type { Settings } from '../support/process.ts';
-import { temporaryFolder } from '../support/process.ts';
-import { demoKey } from '../support/server.ts';
+import type { Settings } from '../support/processes/process.ts';
+import { temporaryFolder } from '../support/processes/process.ts';
+import { demoKey } from '../support/processes/server.ts';
 import { ALLOCATION_ORDER, createInstance } from './support/instance.ts';
 import { type ChaosReport, FAULTY_CATCH_UP_LIMIT_MS, runChaos } from './support/run.ts';
 

@@ -2,7 +2,7 @@ import { loadConfig } from '../../src/platform/config.ts';
 import { openDatabase } from '../../src/platform/db/database.ts';
 import { statement } from '../../src/platform/db/statement.ts';
 import { createLogger } from '../../src/platform/log.ts';
-import type { Settings } from '../support/process.ts';
+import type { Settings } from '../support/processes/process.ts';
 
 const COUNT = statement<{ posts: number; events: number; stored: number }>(
   'crash_count',

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { type Settings, temporaryFolder } from '../support/process.ts';
-import { admin, demoKey } from '../support/server.ts';
+import { type Settings, temporaryFolder } from '../support/processes/process.ts';
+import { admin, demoKey } from '../support/processes/server.ts';
 import { countRows } from './counting.ts';
 import { startOwnPostgres } from './own-postgres.ts';
 import { restartedServer } from './restarted-server.ts';

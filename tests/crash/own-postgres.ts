@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
 import { onTestFinished } from 'vitest';
-import { until } from '../support/process.ts';
+import { until } from '../support/processes/process.ts';
 
 /** A PostgreSQL that is the test's own, to be killed. */
 export interface OwnPostgres {

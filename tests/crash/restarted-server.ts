@@ -1,5 +1,5 @@
-import type { Settings } from '../support/process.ts';
-import { type ServerProcess, startServer } from '../support/server.ts';
+import type { Settings } from '../support/processes/process.ts';
+import { type ServerProcess, startServer } from '../support/processes/server.ts';
 import type { Target } from './keyed-posts.ts';
 
 /** One server after the other on the same database. */

@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import { until } from '../support/process.ts';
+import { until } from '../support/processes/process.ts';
 import { type Clients, createClients, createPost, type Target } from './keyed-posts.ts';
 
 export interface Rounds {

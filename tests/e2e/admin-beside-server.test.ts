@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { temporaryFolder, until } from '../support/process.ts';
-import { admin, demoKey, launchServer, startServer } from '../support/server.ts';
+import { temporaryFolder, until } from '../support/processes/process.ts';
+import { admin, demoKey, launchServer, startServer } from '../support/processes/server.ts';
 
 const user = (email: string) =>
   ['user', 'create', '--name', 'Eve', '--email', email, '--password', 'a long passphrase'] as const;

@@ -1,7 +1,7 @@
 import { SignJWT } from 'jose';
 import { describe, expect, it } from 'vitest';
-import { temporaryFolder, until } from '../support/process.ts';
-import { admin, startServer } from '../support/server.ts';
+import { temporaryFolder, until } from '../support/processes/process.ts';
+import { admin, startServer } from '../support/processes/server.ts';
 
 const SECRET = 'a-k3y-f0r-t0kens-0f-this-test-alone';
 const EMAIL = 'eve@example.org';

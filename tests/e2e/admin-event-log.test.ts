@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { temporaryFolder } from '../support/process.ts';
-import { admin, demoKey, startServer } from '../support/server.ts';
-import { received, subscribe } from '../support/subscriber.ts';
+import { temporaryFolder } from '../support/processes/process.ts';
+import { admin, demoKey, startServer } from '../support/processes/server.ts';
+import { received, subscribe } from '../support/streams/subscriber.ts';
 
 describe('admin event-log renew', () => {
   it('ends the history of a running server: open streams break off, and their ids have expired', async () => {

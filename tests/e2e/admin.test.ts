@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { runShell, temporaryFolder } from '../support/process.ts';
-import { admin, startServer } from '../support/server.ts';
+import { runShell, temporaryFolder } from '../support/processes/process.ts';
+import { admin, startServer } from '../support/processes/server.ts';
 
 const ADA = ['--name', 'Ada', '--email', 'ada@example.org', '--password', 'a long passphrase'];
 const UUID = expect.stringMatching(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$/);

@@ -1,7 +1,7 @@
 import { cp, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { ROOT, runScript, temporaryFolder } from '../support/process.ts';
+import { ROOT, runScript, temporaryFolder } from '../support/processes/process.ts';
 
 /** What a start reads of the project; the packages are linked. */
 const PARTS = ['src', 'prisma', 'scripts', 'package.json', 'prisma.config.ts'];

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { temporaryFolder, until } from '../support/process.ts';
-import { demoKey, launchServer, startServer } from '../support/server.ts';
+import { temporaryFolder, until } from '../support/processes/process.ts';
+import { demoKey, launchServer, startServer } from '../support/processes/server.ts';
 
 describe('the embedded database', () => {
   it('keeps every post that was answered before kill -9', async () => {

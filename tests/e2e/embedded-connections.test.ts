@@ -1,8 +1,8 @@
 import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { temporaryFolder, until } from '../support/process.ts';
-import { demoKey, startServer } from '../support/server.ts';
+import { temporaryFolder, until } from '../support/processes/process.ts';
+import { demoKey, startServer } from '../support/processes/server.ts';
 
 const text = (value: string) => Buffer.from(`${value}\0`);
 const int16 = (value: number) => Buffer.from([value >> 8, value & 255]);

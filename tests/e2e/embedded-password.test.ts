@@ -6,7 +6,7 @@ import pg from 'pg';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { EmbeddedWorkerData } from '../../src/platform/db/embedded/worker.ts';
 import { embeddedConnection } from '../../src/platform/db/server.ts';
-import { temporaryFolder } from '../support/process.ts';
+import { temporaryFolder } from '../support/processes/process.ts';
 
 const HOST = '127.0.0.1';
 

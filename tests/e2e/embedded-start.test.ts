@@ -6,8 +6,8 @@ import { lockFolder } from '../../src/platform/db/embedded/lock.ts';
 import { EmbeddedStartError, startEmbeddedServer } from '../../src/platform/db/embedded/server.ts';
 import { embeddedConnection } from '../../src/platform/db/server.ts';
 import { createLogger } from '../../src/platform/log.ts';
-import { temporaryFolder, until } from '../support/process.ts';
-import { launchServer, productionSettings, startServer } from '../support/server.ts';
+import { temporaryFolder, until } from '../support/processes/process.ts';
+import { launchServer, productionSettings, startServer } from '../support/processes/server.ts';
 
 describe('a start on the embedded database', () => {
   it('waits for an administration command that has the folder for a moment', async () => {

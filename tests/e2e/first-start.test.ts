@@ -1,8 +1,8 @@
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { runShell, temporaryFolder } from '../support/process.ts';
-import { demoKey, startServer } from '../support/server.ts';
+import { runShell, temporaryFolder } from '../support/processes/process.ts';
+import { demoKey, startServer } from '../support/processes/server.ts';
 
 describe('first start in development', () => {
   it('prints the address of GraphiQL, the demo key and password, and a curl line that works when pasted', async () => {

@@ -1,8 +1,8 @@
 import * as oauth from 'oauth4webapi';
 import { describe, expect, it } from 'vitest';
-import { Browser } from '../support/oauth.ts';
-import { temporaryFolder, until } from '../support/process.ts';
-import { admin, type ServerProcess, startServer } from '../support/server.ts';
+import { Browser } from '../support/credentials/oauth.ts';
+import { temporaryFolder, until } from '../support/processes/process.ts';
+import { admin, type ServerProcess, startServer } from '../support/processes/server.ts';
 
 const EMAIL = 'eve@example.org';
 const PASSWORD = 'a long passphrase';

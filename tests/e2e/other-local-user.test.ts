@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { publishAddress } from '../../src/platform/db/embedded/address.ts';
 import { lockFolder } from '../../src/platform/db/embedded/lock.ts';
-import { type OtherUser, otherUser } from '../support/other-user.ts';
-import { ROOT, runProgram, type Settings, temporaryFolder, until } from '../support/process.ts';
-import { admin, launchServer, productionSettings, startServer } from '../support/server.ts';
+import { type OtherUser, otherUser } from '../support/processes/other-user.ts';
+import { ROOT, runProgram, type Settings, temporaryFolder, until } from '../support/processes/process.ts';
+import { admin, launchServer, productionSettings, startServer } from '../support/processes/server.ts';
 
 const NOTHING = { seen: [], read: [], written: [], moved: [], connected: [], listening: [] };
 const EVE = [

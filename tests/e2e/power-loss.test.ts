@@ -1,10 +1,10 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { temporaryFolder, until } from '../support/process.ts';
-import { admin, launchServer, productionSettings, startServer } from '../support/server.ts';
+import { temporaryFolder, until } from '../support/processes/process.ts';
+import { admin, launchServer, productionSettings, startServer } from '../support/processes/server.ts';
 
-const FLUSHED_ONLY = `--import=${new URL('../support/flushed-only.mjs', import.meta.url).href}`;
+const FLUSHED_ONLY = `--import=${new URL('../support/processes/flushed-only.mjs', import.meta.url).href}`;
 
 /** Settings of a server that keeps in `to` what a loss of power would leave of `from`. */
 const losingPower = (from: string, to: string) => ({

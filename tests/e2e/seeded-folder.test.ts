@@ -1,8 +1,14 @@
 import { cp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { temporaryFolder } from '../support/process.ts';
-import { admin, demoKey, launchServer, productionSettings, startServer } from '../support/server.ts';
+import { temporaryFolder } from '../support/processes/process.ts';
+import {
+  admin,
+  demoKey,
+  launchServer,
+  productionSettings,
+  startServer,
+} from '../support/processes/server.ts';
 
 describe('NODE_ENV=production', () => {
   it('refuses to start on a folder that development has seeded, or on a copy of its database', async () => {

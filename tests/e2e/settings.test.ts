@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { temporaryFolder } from '../support/process.ts';
-import { admin, launchServer, productionSettings, startServer } from '../support/server.ts';
+import { temporaryFolder } from '../support/processes/process.ts';
+import { admin, launchServer, productionSettings, startServer } from '../support/processes/server.ts';
 
 describe('settings', () => {
   it('names all mistakes at once in plain words, touches nothing and exits 1', async () => {

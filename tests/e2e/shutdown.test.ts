@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { temporaryFolder, until } from '../support/process.ts';
-import { demoKey, type ServerProcess, startServer } from '../support/server.ts';
+import { temporaryFolder, until } from '../support/processes/process.ts';
+import { demoKey, type ServerProcess, startServer } from '../support/processes/server.ts';
 
 /** A subscription's stream as text, while it comes in. */
 interface Stream {

@@ -2,9 +2,9 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Client, fetchExchange } from '@urql/core';
 import { createClient } from 'graphql-sse';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { temporaryFolder, until } from '../support/process.ts';
-import { resumingFetch } from '../support/resuming-fetch.ts';
-import { demoKey, type ServerProcess, startServer } from '../support/server.ts';
+import { temporaryFolder, until } from '../support/processes/process.ts';
+import { demoKey, type ServerProcess, startServer } from '../support/processes/server.ts';
+import { resumingFetch } from '../support/streams/resuming-fetch.ts';
 
 const QUERY = 'subscription { postCreated { title } }';
 

@@ -1,6 +1,6 @@
 import { startApp } from '../support/app.ts';
-import { createTestDatabase } from '../support/database.ts';
-import { createTemplate, type Template } from '../support/template.ts';
+import { createTestDatabase } from '../support/database/database.ts';
+import { createTemplate, type Template } from '../support/database/template.ts';
 import { Campaign } from './drive/campaign.ts';
 import { reportOf } from './drive/report.ts';
 import { shrink } from './drive/shrink.ts';

@@ -2,7 +2,7 @@ import { createApiKey } from '../../src/auth/api-key/store.ts';
 import { type Role, type Scope, scopesOfRole } from '../../src/auth/scopes.ts';
 import { statement } from '../../src/platform/db/statement.ts';
 import type { Account, TestApp } from '../support/app.ts';
-import { visitor as makeVisitor, PASSWORD } from '../support/session.ts';
+import { visitor as makeVisitor, PASSWORD } from '../support/credentials/session.ts';
 import type { CallerName } from './case.ts';
 import { disable, HOSTILE_TAGS, HOSTILE_TEXTS, seedContent, seedKeys } from './hostile-content.ts';
 import { type RunSql, readSnapshot, type Snapshot } from './snapshot.ts';

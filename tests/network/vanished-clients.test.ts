@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { type Namespace, namespace } from '../support/namespace.ts';
-import { temporaryFolder, until } from '../support/process.ts';
-import { demoKey, startServer } from '../support/server.ts';
+import { type Namespace, namespace } from '../support/processes/namespace.ts';
+import { temporaryFolder, until } from '../support/processes/process.ts';
+import { demoKey, startServer } from '../support/processes/server.ts';
 
 const METRICS_TOKEN = 'a-token-of-24-characters';
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { useApp } from '../support/app.ts';
 import { createPost } from '../support/content.ts';
-import { cuttingProxy } from '../support/cutting-proxy.ts';
+import { cuttingProxy } from '../support/database/cutting-proxy.ts';
 import { send } from '../support/keyed.ts';
 import { instanceOnOwnPool } from '../support/second-instance.ts';
 

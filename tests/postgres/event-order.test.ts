@@ -4,7 +4,7 @@ import { newId } from '../../src/platform/uuid.ts';
 import { useApp } from '../support/app.ts';
 import { createPost } from '../support/content.ts';
 import { secondInstance } from '../support/second-instance.ts';
-import { subscribe, titlesOf } from '../support/subscriber.ts';
+import { subscribe, titlesOf } from '../support/streams/subscriber.ts';
 
 describe('the order of events', () => {
   const app = useApp({ settings: { MAX_STREAMS: '1000' } });

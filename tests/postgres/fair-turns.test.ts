@@ -2,9 +2,9 @@ import type pg from 'pg';
 import { describe, expect, it } from 'vitest';
 import { useApp } from '../support/app.ts';
 import { createPost } from '../support/content.ts';
+import { visitor } from '../support/credentials/session.ts';
 import { readMetric } from '../support/metrics.ts';
 import { dataOf } from '../support/refusal.ts';
-import { visitor } from '../support/session.ts';
 
 describe('A client whose requests hold all connections', () => {
   const app = useApp({ settings: { DATABASE_POOL_SIZE: '2' } });

@@ -2,6 +2,7 @@ import type pg from 'pg';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { TestApp } from '../support/app.ts';
 import { useApp } from '../support/app.ts';
+import { visitor } from '../support/credentials/session.ts';
 import {
   CREATE_POST,
   type KeyedRequest,
@@ -11,8 +12,7 @@ import {
   storedFor,
 } from '../support/keyed.ts';
 import { instanceOnOwnPool } from '../support/second-instance.ts';
-import { visitor } from '../support/session.ts';
-import { subscribe, titlesOf } from '../support/subscriber.ts';
+import { subscribe, titlesOf } from '../support/streams/subscriber.ts';
 
 const DUPLICATES = 50;
 /** The first field waits where api_keys is locked, before it has written anything; the second makes the post. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { useApp } from '../support/app.ts';
-import { type Cut, cuttingProxy } from '../support/cutting-proxy.ts';
+import { type Cut, cuttingProxy } from '../support/database/cutting-proxy.ts';
 import { CREATE_POST, postsNamed, send, storedFor } from '../support/keyed.ts';
 import { instanceOnOwnPool } from '../support/second-instance.ts';
 

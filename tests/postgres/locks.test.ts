@@ -3,9 +3,9 @@ import type pg from 'pg';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { type Account, type Answer, useApp } from '../support/app.ts';
 import { createComment, createPost } from '../support/content.ts';
+import { gqlAs, visitor } from '../support/credentials/session.ts';
 import { readMetric } from '../support/metrics.ts';
 import { dataOf } from '../support/refusal.ts';
-import { gqlAs, visitor } from '../support/session.ts';
 
 /** PostgreSQL finds deadlocks before anybody gives up waiting (the service does so after 300 ms, PostgreSQL looks after 1 s). */
 process.env.PGOPTIONS = '-c deadlock_timeout=10ms';

@@ -4,7 +4,7 @@ import { loadConfig } from '../../src/platform/config.ts';
 import { openDatabase } from '../../src/platform/db/database.ts';
 import { migrate, pendingMigrations } from '../../src/platform/db/migrate.ts';
 import { createLogger } from '../../src/platform/log.ts';
-import { createTestDatabase } from '../support/database.ts';
+import { createTestDatabase } from '../support/database/database.ts';
 
 /** The advisory lock of Prisma Migrate. */
 const MIGRATION_LOCK = 72_707_369;

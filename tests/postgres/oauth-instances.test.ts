@@ -3,7 +3,6 @@ import { describe, expect, it } from 'vitest';
 import { rotateSigningKey, SIGNING_KEYS } from '../../src/auth/oauth/signing-keys.ts';
 import { createSealer } from '../../src/platform/sealing.ts';
 import { secretKeyOf } from '../../src/platform/secret-key.ts';
-import { age } from '../support/aged.ts';
 import { useApp } from '../support/app.ts';
 import {
   askToken,
@@ -15,10 +14,11 @@ import {
   oauthClient,
   postForm,
   statusWith,
-} from '../support/oauth.ts';
+} from '../support/credentials/oauth.ts';
+import { PASSWORD, person } from '../support/credentials/session.ts';
+import { age } from '../support/database/aged.ts';
 import { instanceOnOwnPool } from '../support/second-instance.ts';
-import { PASSWORD, person } from '../support/session.ts';
-import { clockOf } from '../support/stepped-clock.ts';
+import { clockOf } from '../support/time/stepped-clock.ts';
 
 describe('OAuth at two instances on one PostgreSQL', () => {
   const app = useApp();

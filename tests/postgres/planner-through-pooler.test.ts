@@ -3,7 +3,7 @@ import { openDatabase } from '../../src/platform/db/database.ts';
 import { statement } from '../../src/platform/db/statement.ts';
 import { createLogger } from '../../src/platform/log.ts';
 import { useApp } from '../support/app.ts';
-import { pgbouncer } from '../support/pgbouncer.ts';
+import { pgbouncer } from '../support/database/pgbouncer.ts';
 
 const SETTINGS = statement<{ jit: string; bitmap: string }>(
   'planner_settings',

@@ -1,8 +1,8 @@
 import type pg from 'pg';
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { type TestApp, useApp } from '../support/app.ts';
+import { pgbouncer } from '../support/database/pgbouncer.ts';
 import { CREATE_POST, type KeyedRequest, postsNamed, send, storedFor } from '../support/keyed.ts';
-import { pgbouncer } from '../support/pgbouncer.ts';
 import { instanceOnOwnPool } from '../support/second-instance.ts';
 
 /** The one statement of this mutation commits by itself; CREATE_POST takes a transaction, since it reads the author. */

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { useApp } from '../support/app.ts';
 import { createPost } from '../support/content.ts';
+import { stallingProxy } from '../support/database/stalling-proxy.ts';
 import { send } from '../support/keyed.ts';
 import { instanceOnOwnPool } from '../support/second-instance.ts';
-import { stallingProxy } from '../support/stalling-proxy.ts';
-import { subscribe, titlesOf } from '../support/subscriber.ts';
+import { subscribe, titlesOf } from '../support/streams/subscriber.ts';
 
 const WAIT = { timeout: 25_000 };
 

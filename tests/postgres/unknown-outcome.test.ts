@@ -1,9 +1,9 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { type TestApp, useApp } from '../support/app.ts';
-import { type Cut, cuttingProxy } from '../support/cutting-proxy.ts';
+import { type Cut, cuttingProxy } from '../support/database/cutting-proxy.ts';
+import { stallingProxy } from '../support/database/stalling-proxy.ts';
 import { CREATE_POST, postsNamed, type RawAnswer, send } from '../support/keyed.ts';
 import { instanceOnOwnPool } from '../support/second-instance.ts';
-import { stallingProxy } from '../support/stalling-proxy.ts';
 
 /** One statement, which commits by itself; CREATE_POST takes a transaction, since it reads the author. */
 const CREATE_ALONE = 'mutation ($title: String!) { createPost(title: $title, body: "Body.") { id title } }';

@@ -8,7 +8,7 @@ import { systemClock } from '../../src/platform/clock.ts';
 import { createLogger } from '../../src/platform/log.ts';
 import { createMetrics } from '../../src/platform/metrics.ts';
 import { policies, sharings, steps } from '../support/bucket-model.ts';
-import { until } from '../support/process.ts';
+import { until } from '../support/processes/process.ts';
 
 const url = process.env.REDIS_URL ?? '';
 const logged: string[] = [];

@@ -4,8 +4,8 @@ import { systemClock } from '../../src/platform/clock.ts';
 import { loadConfig } from '../../src/platform/config.ts';
 import { createLogger } from '../../src/platform/log.ts';
 import { ORIGIN, type TestApp, useApp } from '../support/app.ts';
+import { stallingProxy } from '../support/database/stalling-proxy.ts';
 import { readMetric } from '../support/metrics.ts';
-import { stallingProxy } from '../support/stalling-proxy.ts';
 
 const REDIS_URL = process.env.REDIS_URL ?? '';
 const QUERY = '{ __typename }';

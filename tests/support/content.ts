@@ -51,15 +51,19 @@ export async function seedComments(app: TestApp, comments: readonly SeededCommen
 }
 
 const CREATE_POST =
-  'mutation ($title: String!, $tags: [String!]) { createPost(title: $title, body: "Body.", tags: $tags) { id } }';
+  'mutation ($title: String!, $body: String!, $tags: [String!]) { createPost(title: $title, body: $body, tags: $tags) { id } }';
 
 /** Creates a post through the API. Its id. */
 export async function createPost(
   app: TestApp,
   key: string,
-  { title = 'A post', tags = [] }: { readonly title?: string; readonly tags?: readonly string[] } = {},
+  {
+    title = 'A post',
+    body = 'Body.',
+    tags = [],
+  }: { readonly title?: string; readonly body?: string; readonly tags?: readonly string[] } = {},
 ): Promise<string> {
-  const { data, errors } = await app.gql(CREATE_POST, { key, variables: { title, tags } });
+  const { data, errors } = await app.gql(CREATE_POST, { key, variables: { title, body, tags } });
   expect(errors).toBeUndefined();
   return data.createPost.id;
 }

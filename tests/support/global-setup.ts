@@ -1,5 +1,5 @@
 import type { TestProject } from 'vitest/node';
-import { createTemplate, type Template } from './template.ts';
+import { createTemplate, type Template } from './database/template.ts';
 
 declare module 'vitest' {
   export interface ProvidedContext {

@@ -1,6 +1,6 @@
 import type { GraphqlError, TestApp } from './app.ts';
-import { readEventStream } from './event-stream.ts';
 import type { Parsed } from './parsed.ts';
+import { readEventStream } from './streams/event-stream.ts';
 
 export interface Asked {
   readonly key: string;

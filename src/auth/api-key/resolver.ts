@@ -1,5 +1,6 @@
 import type { Clock } from '../../platform/clock.ts';
-import { type Queryable, statement } from '../../platform/db/statement.ts';
+import { gathered } from '../../platform/db/gathered.ts';
+import { type Queryable, type Statement, statement } from '../../platform/db/statement.ts';
 import type { Logger } from '../../platform/log.ts';
 import type { CredentialResolver, Resolution } from '../authenticate.ts';
 import { createCredentialCache } from '../credential-cache.ts';
@@ -24,19 +25,28 @@ interface KeyRow {
   readonly perSecond: number | null;
 }
 
-const SELECT = `SELECT k.id, k.user_id AS "userId", u.role, k.scopes, k.expires_at AS "expiresAt",
+const COLUMNS = `k.id, k.user_id AS "userId", u.role, k.scopes, k.expires_at AS "expiresAt",
      (extract(epoch FROM k.expires_at - now()) * 1000)::float8 AS "leftMs",
      coalesce(k.last_used_at > now() - ${FRESH}, false) AS "fresh",
      (k.revoked_at IS NOT NULL OR u.disabled_at IS NOT NULL OR coalesce(k.expires_at <= now(), false)) AS "ended",
-     k.burst, k.per_second AS "perSecond"
-   FROM api_keys k JOIN users u ON u.id = k.user_id`;
-const FIND_KEY = statement<KeyRow>('api_key_by_hash', `${SELECT} WHERE k.hash = $1`);
-const FIND_KEY_BY_ID = statement<KeyRow>('api_key_by_id', `${SELECT} WHERE k.id = $1`);
-
-const TOUCH_KEY = statement<never>(
-  'api_key_touch',
-  'UPDATE api_keys SET last_used_at = now() WHERE id = $1 AND (last_used_at IS NULL OR last_used_at < now())',
+     k.burst, k.per_second AS "perSecond"`;
+const FROM = 'FROM api_keys k JOIN users u ON u.id = k.user_id';
+const FIND_KEYS = statement<KeyRow & { hash: Uint8Array }>(
+  'api_keys_by_hash',
+  `SELECT k.hash, ${COLUMNS} ${FROM} WHERE k.hash = ANY($1::bytea[])`,
 );
+const FIND_KEYS_BY_ID = statement<KeyRow>(
+  'api_keys_by_id',
+  `SELECT ${COLUMNS} ${FROM} WHERE k.id = ANY($1::uuid[])`,
+);
+
+const TOUCH_KEYS = statement<never>(
+  'api_keys_touch',
+  'UPDATE api_keys SET last_used_at = now() WHERE id = ANY($1::uuid[]) AND (last_used_at IS NULL OR last_used_at < now())',
+);
+
+/** Bytes as PostgreSQL writes them as text. */
+const byteaText = (bytes: Uint8Array) => `\\x${Buffer.from(bytes).toString('hex')}`;
 
 /** A key row with the principal it authenticates. */
 interface KnownKey {
@@ -63,12 +73,25 @@ export function apiKeyResolver({ database, clock, log }: ApiKeyResolverOptions):
     clock,
     log,
     what: 'an API key',
-    store: (id) => database.query(TOUCH_KEY, [id]),
+    store: gathered(async (ids) => {
+      await database.query(TOUCH_KEYS, [ids]);
+      return ids;
+    }),
   });
+
+  /** Looks keys up by what `keyOf` says of their rows. */
+  const lookUp = <Row extends KeyRow>(statement: Statement<Row>, keyOf: (row: Row) => string) =>
+    gathered(async (keys: readonly string[]) => {
+      const rows = await database.query(statement, [keys]);
+      const found = new Map(rows.map((row) => [keyOf(row), row]));
+      return keys.map((key) => found.get(key));
+    });
+  const findByHash = lookUp(FIND_KEYS, ({ hash }) => byteaText(hash));
+  const findById = lookUp(FIND_KEYS_BY_ID, ({ id }) => id);
 
   async function ask(key: string): Promise<KnownKey | undefined> {
     const askedMs = clock.elapsedMs();
-    const [row] = await database.query(FIND_KEY, [hashApiKey(key)]);
+    const row = await findByHash(byteaText(hashApiKey(key)));
     return row && { row, principal: principalOf(row), endsMs: askedMs + (row.leftMs ?? Infinity) };
   }
 
@@ -83,7 +106,7 @@ export function apiKeyResolver({ database, clock, log }: ApiKeyResolverOptions):
       return { outcome: 'valid', principal, used: () => noteUse(row.id, row.fresh) };
     },
     async stillValid({ credentialId }) {
-      const [row] = await database.query(FIND_KEY_BY_ID, [credentialId ?? null]);
+      const row = credentialId === undefined ? undefined : await findById(credentialId);
       return row !== undefined && !row.ended;
     },
   };

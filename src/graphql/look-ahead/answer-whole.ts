@@ -1,28 +1,22 @@
-import {
-  type DocumentNode,
-  type ExecutionArgs,
-  type FragmentDefinitionNode,
-  type GraphQLSchema,
-  getArgumentValues,
-  getVariableValues,
-  Kind,
-  type OperationDefinitionNode,
-} from 'graphql';
-import { LRUCache } from 'lru-cache';
+import { type ExecutionArgs, getArgumentValues, type OperationDefinitionNode } from 'graphql';
 import type { Scope } from '../../auth/scopes.ts';
 import type { Parameter } from '../../platform/db/statement.ts';
 import type { Context } from '../context.ts';
 import { answerTooLarge } from '../errors.ts';
-import type { OperationPlans } from '../operation-plans.ts';
 import type { Page } from '../pagination/arguments.ts';
-import { isTooWide } from '../width.ts';
-import { collectFields } from './collect.ts';
-import { choiceOf, conditionVariables } from './conditions.ts';
 import { isToMany, type RowEdge } from './edge.ts';
-import { type EdgePlan, planEdge } from './plan.ts';
+import type { EdgePlan } from './plan.ts';
 import { buildBoundedSql, mostBytes } from './size.ts';
 import { buildSql, type Pages, pageParameters, resolvePages } from './statement.ts';
 import { cachedStatement, type JsonStatement, nextPlanId } from './statement-cache.ts';
+import {
+  cachedPlan,
+  coercedVariables,
+  type PlanCache,
+  planCache,
+  planRoots,
+  type RootPlans,
+} from './whole-plan.ts';
 
 /** A plan's pages and parameters for the arguments of a request. */
 interface WholeArguments {
@@ -46,67 +40,19 @@ interface WholePlan {
   known: WholeArguments | undefined;
 }
 
-/** The plans of an operation, by the values of its @skip and @include variables. */
-interface WholePlans {
-  readonly fragments: Readonly<Record<string, FragmentDefinitionNode>>;
-  readonly conditions: readonly string[];
-  readonly plans: LRUCache<string, WholePlan | 'declined'>;
-}
-
 declare module '../operation-plans.ts' {
   interface OperationPlans {
-    whole?: WholePlans;
+    whole?: PlanCache<WholePlan>;
   }
 }
 
 type Variables = Readonly<Record<string, unknown>>;
 
-const MAX_PLANS = 16;
-
-function plansOf(document: DocumentNode, operation: OperationDefinitionNode): WholePlans {
-  const fragments: Record<string, FragmentDefinitionNode> = Object.create(null);
-  for (const node of document.definitions)
-    if (node.kind === Kind.FRAGMENT_DEFINITION) fragments[node.name.value] = node;
-  return {
-    fragments,
-    conditions: conditionVariables({ operation, fragments }),
-    plans: new LRUCache({ max: MAX_PLANS }),
-  };
-}
-
-/** The scopes that the fields of a plan need; undefined if the database cannot write all of its response. */
-function scopesOf({ edge, field, object }: EdgePlan): Scope[] | undefined {
-  const own = field.extensions.scope === undefined ? [] : [field.extensions.scope as Scope];
-  if (edge.kind === 'values') return own;
-  if (object?.members === undefined) return undefined;
-  const below = object.members.map((member) => (member.kind === 'edge' ? scopesOf(member.plan) : []));
-  return below.every((scopes) => scopes !== undefined) ? [...own, ...below.flat()] : undefined;
-}
-
-function planOperation(
-  schema: GraphQLSchema,
-  operation: OperationDefinitionNode,
-  { fragments }: WholePlans,
-  variableValues: Record<string, unknown>,
-  plans: OperationPlans,
-): WholePlan | 'declined' {
-  const query = schema.getQueryType();
-  if (query == null || isTooWide(plans, operation, fragments)) return 'declined';
-  const info = { schema, fragments, variableValues };
-  const roots = new Map<string, EdgePlan>();
-  const scopes = new Set<Scope>();
-  for (const [name, nodes] of collectFields(info, query, [operation.selectionSet])) {
-    const field = query.getFields()[nodes[0]?.name.value ?? ''];
-    const plan = field === undefined ? undefined : planEdge(info, field, nodes);
-    const needed = plan === undefined ? undefined : scopesOf(plan);
-    if (plan === undefined || needed === undefined) return 'declined';
-    roots.set(name, plan);
-    for (const scope of needed) scopes.add(scope);
-  }
-  if (roots.size === 0) return 'declined';
+/** The plan of a query from those of its root fields. */
+function planQuery({ roots, scopes }: RootPlans, operation: OperationDefinitionNode): WholePlan {
   const { variableDefinitions = [] } = operation;
   const alike = variableDefinitions.length === 0 && [...roots.values()].every(({ edge }) => isToMany(edge));
-  return { id: nextPlanId(), roots, scopes: [...scopes], alike, known: undefined };
+  return { id: nextPlanId(), roots, scopes, alike, known: undefined };
 }
 
 /** The id of a root row; undefined if its arguments are invalid or name no row. */
@@ -182,25 +128,17 @@ export async function answerWhole(
   context: Context,
 ): Promise<string | undefined> {
   if (operation.operation !== 'query') return undefined;
-  const { schema } = args;
   const { plans } = context;
-  plans.whole ??= plansOf(args.document, operation);
-  const cache = plans.whole;
-  const { variableDefinitions = [] } = operation;
-  const { coerced: variables } =
-    variableDefinitions.length === 0
-      ? { coerced: {} }
-      : getVariableValues(schema, variableDefinitions, args.variableValues ?? {});
+  plans.whole ??= planCache(args.document, operation);
+  const variables = coercedVariables(args, operation);
   if (variables === undefined) return undefined;
-  const key = choiceOf(cache.conditions, variables);
-  if (key === undefined) return undefined;
-  let plan = cache.plans.get(key);
-  if (plan === undefined) {
-    plan = planOperation(schema, operation, cache, variables, plans);
-    cache.plans.set(key, plan);
-  }
-  if (plan === 'declined' || !plan.scopes.every((scope) => context.caller.scopes.has(scope)))
-    return undefined;
+  const { fragments } = plans.whole;
+  const plan = cachedPlan(plans.whole, variables, () => {
+    const root = args.schema.getQueryType();
+    const planned = planRoots(root, { args, operation, variables, plans, fragments });
+    return planned && planQuery(planned, operation);
+  });
+  if (plan === undefined || !plan.scopes.every((scope) => context.caller.scopes.has(scope))) return undefined;
   const given = plan.known ?? argumentsOf(plan, variables, context);
   if (given === undefined) return undefined;
   if (plan.alike) plan.known = given;

@@ -1,6 +1,7 @@
 import type { Context } from '../context.ts';
 import type { Page } from '../pagination/arguments.ts';
 import type { Entity, ListEdge } from '../read/entity.ts';
+import type { Identified } from '../read/read.ts';
 
 /** A field that returns the row whose id is in a column of the parent row. */
 export interface ToOneEdge {
@@ -16,6 +17,12 @@ export interface RowEdge {
   readonly entity: Entity<object>;
   /** The id from the arguments or the caller; undefined if there is no valid id. */
   readonly id: (args: Record<string, unknown>, context: Context) => string | undefined;
+}
+
+/** A subscription field: each event is about a row, which is the root value of the event's execution. */
+export interface EventEdge {
+  readonly kind: 'event';
+  readonly entity: Entity<Identified>;
 }
 
 /** A list field: at the root of all rows, elsewhere of the parent's rows. */
@@ -34,7 +41,7 @@ export interface ValuesEdge {
 }
 
 /** How a field reads what it returns. Declared with the field, used by loaders and look-ahead. */
-export type Edge = ToOneEdge | RowEdge | ToManyEdge | ValuesEdge;
+export type Edge = ToOneEdge | RowEdge | EventEdge | ToManyEdge | ValuesEdge;
 
 export function isToMany(edge: Edge): edge is ToManyEdge {
   return edge.kind === 'many' || edge.kind === 'connection';

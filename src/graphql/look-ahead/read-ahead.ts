@@ -75,7 +75,8 @@ export async function readAhead(
   const { plan } = cached;
   const pages = resolvePages(plan, info.variableValues);
   const { edge } = plan;
-  if (isToMany(edge) && !pages.pages.has(plan)) return undefined;
+  // The row of an event has been read already.
+  if (edge.kind === 'event' || (isToMany(edge) && !pages.pages.has(plan))) return undefined;
   const id =
     edge.kind === 'row'
       ? edge.id(getArgumentValues(plan.field, plan.node, info.variableValues), context)

@@ -96,6 +96,17 @@ export const rowById = ({ source }: Entity<object>, id: string) =>
 /** `ahead`: rows for resolvers, by property. `whole`: the response itself, by response name. */
 export type JsonForm = 'ahead' | 'whole';
 
+/** The id of the row that an event is about, in `eventsSql`. */
+const EVENT_ROW_ID = 'k.id';
+
+/**
+ * The SQL that writes the response of each event, in the order of the ids in the first parameter; null for an
+ * id without a row.
+ */
+export function eventsSql(roots: ReadonlyMap<string, EdgePlan>, pages: Pages): string {
+  return `${buildSql(roots, pages, 'whole')} FROM unnest($1::uuid[]) WITH ORDINALITY AS k(id, n) ORDER BY k.n`;
+}
+
 /** A name in the JSON, and its value. */
 type Member = readonly [name: string, value: readonly Piece[]];
 
@@ -149,6 +160,12 @@ export function buildSql(roots: ReadonlyMap<string, EdgePlan>, { pages }: Pages,
     if (object === undefined) return undefined;
     aliases += 1;
     const alias = `r${aliases}`;
+    if (edge.kind === 'event') {
+      // The ids of the events' rows are the first parameter.
+      parameters += 1;
+      const row = `SELECT ${selectFor(object)} ${rowById(edge.entity, EVENT_ROW_ID)}`;
+      return [{ sql: `(SELECT ${rowJson(object, alias)} FROM (${row}) AS ${alias})` }];
+    }
     if (edge.kind === 'row' || edge.kind === 'one') {
       // The id of a root row precedes the parameters of its edges.
       if (edge.kind === 'row') parameters += 1;

@@ -3,7 +3,8 @@ import type { Page } from '../pagination/arguments.ts';
 import { type Entity, type ListEdge, selectList } from './entity.ts';
 import { batchStatement, PARENT_KEY, pageStatement, pageValues } from './page-statement.ts';
 
-interface Identified {
+/** A row with an id. */
+export interface Identified {
   readonly id: string;
 }
 

@@ -1,5 +1,10 @@
 import type { ServerResponse } from 'node:http';
-import { type HttpResponse, PlainResponse } from '../../request/http-message.ts';
+import {
+  type HttpResponse,
+  PlainResponse,
+  StreamResponse,
+  WebStreamResponse,
+} from '../../request/http-message.ts';
 import { type Hold, UNCOUNTED_BYTES } from '../../request/pending-responses.ts';
 import { batchWrite } from './batched-writes.ts';
 import { type StreamSending, sendStream } from './node-stream.ts';
@@ -87,7 +92,23 @@ function sendPlain(
   end(outgoing, text, length, length === text.length ? 'latin1' : 'utf8', options);
 }
 
-/** Writes a response to the socket. Event streams are written as they arrive. */
+function sendEvents(
+  { status, headers, stream }: StreamResponse | WebStreamResponse,
+  outgoing: ServerResponse,
+  { hold, streams }: SendOptions,
+): void {
+  hold.release();
+  if (outgoing.destroyed) {
+    stream.close();
+    return;
+  }
+  const fields: string[] = [];
+  for (const [name, value] of headers) fields.push(name, value);
+  outgoing.writeHead(status, fields);
+  sendStream(stream, outgoing, streams, hold);
+}
+
+/** Writes a response to the socket. Event streams are written as their events arrive. */
 export async function sendResponse(
   response: HttpResponse,
   outgoing: ServerResponse,
@@ -98,6 +119,8 @@ export async function sendResponse(
       if (outgoing.destroyed) options.hold.release();
       else sendPlain(response, outgoing, options);
     });
+  if (response instanceof StreamResponse || response instanceof WebStreamResponse)
+    return sendEvents(response, outgoing, options);
   if (outgoing.destroyed) {
     options.hold.release();
     return void (await response.body?.cancel());
@@ -109,8 +132,6 @@ export async function sendResponse(
   const cookies = response.headers.getSetCookie();
   if (cookies.length > 0) outgoing.setHeader('set-cookie', cookies);
   if (options.close) outgoing.setHeader('connection', 'close');
-  if (response.headers.get('content-type')?.startsWith('text/event-stream') && response.body !== null)
-    return sendStream(response.body, outgoing, options.streams, options.hold);
   const body = Buffer.from(await response.arrayBuffer());
   if (response.status !== 204 && response.status !== 304) outgoing.setHeader('content-length', body.length);
   end(outgoing, options.head ? Buffer.alloc(0) : body, options.head ? 0 : body.length, 'utf8', options);

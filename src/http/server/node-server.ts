@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { Request } from '@whatwg-node/fetch';
 import type { Logger } from '../../platform/log.ts';
+import { SocketDeparture } from '../../request/departure.ts';
 import type { HttpResponse } from '../../request/http-message.ts';
 import { negotiate } from '../../request/media-type.ts';
 import type { Hold, PendingResponses } from '../../request/pending-responses.ts';
@@ -98,8 +99,8 @@ export function createNodeServer({
       const sending = { head: method === 'HEAD', close, streams, hold };
       if (fastPath !== undefined && fast) {
         const plain = { method, target: url ?? '/', fields: headers, body: bytes ?? NO_BODY };
-        const gone = mayStream(headers.accept) ? goneWith(outgoing) : undefined;
-        const arrival = { peerAddress, refusal, connection: socket, gone, hold };
+        const departure = mayStream(headers.accept) ? new SocketDeparture(outgoing) : undefined;
+        const arrival = { peerAddress, refusal, connection: socket, departure, hold };
         return sendResponse(await fastPath.answer(plain, arrival), outgoing, sending);
       }
       const request = new Request(address ?? 'http://localhost/', {

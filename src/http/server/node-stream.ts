@@ -1,9 +1,9 @@
 import type { ServerResponse } from 'node:http';
-import { type Hold, UNCOUNTED_BYTES } from '../../request/pending-responses.ts';
+import type { Socket } from 'node:net';
+import type { Backlog, EventStream, Frame, Sink } from '../../request/event-stream.ts';
+import type { Hold } from '../../request/pending-responses.ts';
 
-/** How much may be buffered for a reader in this process. */
-export const MAX_BUFFERED_BYTES = 1024 * 1024;
-/** A reader with that much buffered must have drained it all within this time. */
+/** A reader that lags must have taken 256 KiB within this time, again and again. */
 export const DRAIN_LIMIT_MS = 10_000;
 
 export interface StreamSending {
@@ -13,76 +13,99 @@ export interface StreamSending {
 }
 
 /**
- * Counts what is buffered for a stream's reader, and cuts the reader off if others need the room. Returns a
- * function that recounts.
+ * Writes an event stream to a socket. Frames go past the response object, which would frame and copy each of
+ * them again for every reader.
  */
-function countWaiting(outgoing: ServerResponse, hold: Hold, cutOff: () => void): () => void {
-  let end: (() => void) | undefined;
-  const done = () => {
-    end?.();
-    end = undefined;
-  };
-  outgoing.on('drain', done);
-  outgoing.once('close', done);
-  return () => {
-    const bytes = outgoing.writableLength;
-    if (bytes <= UNCOUNTED_BYTES) {
-      done();
-      return;
-    }
-    hold.resize(bytes);
-    end ??= hold.waitFor({
-      remaining: () => outgoing.writableLength,
+class SocketSink implements Sink {
+  readonly #outgoing: ServerResponse;
+  readonly #sending: StreamSending;
+  readonly #hold: Hold;
+  /** Set once the response has the socket to itself: a pipelined one waits for those before it. */
+  #socket: Socket | undefined;
+  /** Set while what waits is counted. */
+  #backlog: { readonly sharers: number; end(): void } | undefined;
+
+  constructor(outgoing: ServerResponse, sending: StreamSending, hold: Hold) {
+    this.#outgoing = outgoing;
+    this.#sending = sending;
+    this.#hold = hold;
+  }
+
+  write({ bytes, chunk }: Frame): number {
+    const outgoing = this.#outgoing;
+    const socket = this.#socket ?? this.#ownSocket();
+    if (socket === undefined) outgoing.write(bytes);
+    else socket.write(chunk);
+    this.#count();
+    return outgoing.writableLength;
+  }
+
+  /** The socket, if all that the response has written so far has been handed to it. */
+  #ownSocket(): Socket | undefined {
+    const { socket, chunkedEncoding, headersSent, writableLength } = this.#outgoing;
+    if (socket == null || !chunkedEncoding || !headersSent) return undefined;
+    // What the response holds back itself must go first.
+    if (writableLength !== socket.writableLength) return undefined;
+    this.#socket = socket;
+    return socket;
+  }
+
+  whenDrained({ sharers, limited }: Backlog, onDrained: () => void): void {
+    this.#backlog?.end();
+    const outgoing = this.#outgoing;
+    const emitter = this.#socket ?? outgoing;
+    const remaining = () => outgoing.writableLength;
+    const { drainLimitMs, onCutOff } = this.#sending;
+    const release = this.#hold.waitFor({
+      remaining,
+      windowMs: limited ? drainLimitMs : undefined,
       cutOff() {
-        done();
-        cutOff();
+        onCutOff();
+        end();
+        outgoing.destroy();
       },
     });
-  };
-}
-
-/** Resolves to false if the reader has not caught up in time. */
-function drained(outgoing: ServerResponse, limitMs: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const settle = (caughtUp: boolean) => {
-      clearTimeout(timer);
-      outgoing.off('drain', onDrain);
-      outgoing.off('close', onDrain);
-      resolve(caughtUp);
+    const end = () => {
+      this.#backlog = undefined;
+      release();
+      emitter.off('drain', drained);
+      outgoing.off('close', end);
     };
-    const onDrain = () => settle(true);
-    const timer = setTimeout(() => settle(false), limitMs).unref();
-    outgoing.once('drain', onDrain);
-    outgoing.once('close', onDrain);
-  });
+    const drained = () => {
+      end();
+      onDrained();
+    };
+    emitter.once('drain', drained);
+    outgoing.once('close', end);
+    this.#backlog = { sharers, end };
+    this.#count();
+  }
+
+  /** Frames that wait for several readers are in memory once. */
+  #count(): void {
+    if (this.#backlog === undefined) return;
+    this.#hold.resize(Math.ceil(this.#outgoing.writableLength / this.#backlog.sharers));
+  }
+
+  end({ bytes }: Frame): void {
+    this.#outgoing.end(bytes);
+  }
+
+  breakOff(): void {
+    this.#outgoing.destroy();
+  }
 }
 
-/**
- * Writes a stream. Unread output is buffered up to a bound. Beyond it nothing more is pulled, and a reader
- * that does not catch up in time is cut off. An event stream client reconnects with its last id.
- */
-export async function sendStream(
-  stream: ReadableStream<Uint8Array>,
+/** Sends the headers of a response and its event stream, the start of both in one packet. */
+export function sendStream(
+  stream: EventStream,
   outgoing: ServerResponse,
-  { drainLimitMs, onCutOff }: StreamSending,
+  sending: StreamSending,
   hold: Hold,
-): Promise<void> {
-  const reader = stream.getReader();
-  outgoing.once('close', () => void reader.cancel().catch(() => undefined));
+): void {
+  const { socket } = outgoing;
+  socket?.cork();
   outgoing.flushHeaders();
-  const cutOff = () => {
-    onCutOff();
-    outgoing.destroy();
-  };
-  const count = countWaiting(outgoing, hold, cutOff);
-  for (;;) {
-    const { done, value } = await reader.read();
-    if (done || outgoing.destroyed) break;
-    outgoing.write(value);
-    count();
-    if (outgoing.writableLength <= MAX_BUFFERED_BYTES || (await drained(outgoing, drainLimitMs))) continue;
-    cutOff();
-    return;
-  }
-  outgoing.end();
+  stream.attach(new SocketSink(outgoing, sending, hold));
+  socket?.uncork();
 }

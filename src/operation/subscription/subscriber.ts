@@ -1,53 +1,32 @@
-import { createSourceEventStream, type ExecutionResult } from 'graphql';
-import type { FeedEvent, FeedStart, PostFeed } from '../../events/feed.ts';
-import { ApiError, type ErrorCode, unauthenticated } from '../../graphql/errors.ts';
-import { publicError } from '../../graphql/mask-error.ts';
-import type { Queryable } from '../../platform/db/statement.ts';
+import { createSourceEventStream } from 'graphql';
+import { isAuthenticated } from '../../auth/principal.ts';
+import type { FeedStart, PostFeed } from '../../events/feed.ts';
+import { ApiError, unauthenticated } from '../../graphql/errors.ts';
+import { EventSource } from '../../graphql/event-source.ts';
 import type { Logger } from '../../platform/log.ts';
-import { accountOf, clientOf } from '../../request/caller.ts';
+import { accountOf, clientOf, holderOf } from '../../request/caller.ts';
+import type { StreamFormat } from '../../request/event-stream.ts';
 import type { HttpRequest } from '../../request/http-message.ts';
-import type { RequestState } from '../../request/request-state.ts';
-import { type ConcurrencyLimiter, limitedBy } from '../concurrency-limiter.ts';
-import type { Executor } from '../executor.ts';
 import type { OperationArgs } from '../operation-context.ts';
-import {
-  errorsOf,
-  executed,
-  type Outcome,
-  refused,
-  type Single,
-  type StreamEvent,
-  StreamInterruption,
-} from '../outcome.ts';
-import type { StreamExpiry } from './stream-expiry.ts';
+import { type CostCeilings, executed, type Outcome, refused, textOf } from '../outcome.ts';
+import type { CredentialWatch } from './credential-watch.ts';
+import type { EventTexts } from './event-texts.ts';
+import type { FanOut } from './fan-out.ts';
 import type { StreamLimit } from './stream-limit.ts';
 import type { StreamMetrics } from './stream-metrics.ts';
-
-/** What a subscription's source yields: the event, and what its resolver needs. */
-interface SourceEvent {
-  readonly delivery: FeedEvent;
-  /** The same event with current data; undefined if its subject is gone. */
-  refresh(): Promise<SourceEvent | undefined>;
-}
-
-/** Errors that an execution may meet if something is deleted between its statements. */
-const MAY_BE_GONE: ReadonlySet<ErrorCode> = new Set(['NOT_FOUND', 'INTERNAL_SERVER_ERROR']);
-/** Transient errors: the database is lost, or the account's other responses leave no room. */
-const PASSING: ReadonlySet<ErrorCode> = new Set(['SERVICE_UNAVAILABLE', 'TIMEOUT', 'RATE_LIMITED']);
-/** How often an event is executed again because of that. */
-const MAX_REFRESHES = 3;
+import type { SubscriberStream } from './subscriber-stream.ts';
 
 /** Starts the subscription of a request. Throws the refusal. */
 export type Subscriber = (args: OperationArgs) => Promise<Outcome>;
 
 export interface SubscriberOptions {
-  readonly executor: Executor;
-  readonly eventLimiter: ConcurrencyLimiter;
+  readonly fanOut: FanOut;
+  readonly textsOf: (args: OperationArgs) => EventTexts;
   readonly streams: StreamLimit;
+  readonly credentials: CredentialWatch;
   readonly metrics: StreamMetrics;
-  readonly openLease: StreamExpiry;
-  /** Aborted on shutdown. */
-  readonly shutdown: AbortSignal;
+  readonly format: StreamFormat;
+  readonly limits: CostCeilings;
   readonly log: Logger;
 }
 
@@ -59,16 +38,9 @@ function lastEventId({ url, headers }: HttpRequest): string | undefined {
   return headers.get('last-event-id') || new URL(url).searchParams.get('lastEventId') || undefined;
 }
 
-/** Opens the feed where the client left off, and records the start for the stream. */
-export async function openEvents(
-  feed: PostFeed,
-  request: HttpRequest,
-  state: RequestState,
-  shutdown: AbortSignal,
-): Promise<AsyncIterable<readonly FeedEvent[]>> {
-  const start = await feed.open(lastEventId(request));
-  state.eventStart = start;
-  return feed.follow(start, AbortSignal.any([state.stop.signal, shutdown]));
+/** Opens the feed where the client left off. Throws DatabaseError. */
+export async function openEvents(feed: PostFeed, request: HttpRequest): Promise<EventSource> {
+  return new EventSource(await feed.open(lastEventId(request)));
 }
 
 function startError(failure: NonNullable<FeedStart['failure']>): ApiError {
@@ -82,138 +54,58 @@ function startError(failure: NonNullable<FeedStart['failure']>): ApiError {
       );
 }
 
-function isAsyncIterable(value: ExecutionResult | AsyncIterable<unknown>): value is AsyncIterable<unknown> {
-  return Symbol.asyncIterator in value;
-}
+/** Opens subscriptions: within the stream limits, resumed from the last event, while their credentials hold. */
+export function createSubscriber(options: SubscriberOptions): Subscriber {
+  const { fanOut, textsOf, streams, credentials, metrics, format, limits, log } = options;
 
-/** Ends a stream with its request. If the client leaves before the stream starts, nothing else ends it. */
-function endWith({ gone, stop }: RequestState): void {
-  if (gone?.aborted) stop.abort();
-  else gone?.addEventListener('abort', () => stop.abort(), { once: true });
-}
-
-/**
- * Opens subscriptions: within the stream limits, resumed from the last event, with one execution per event.
- */
-export function createSubscriber({
-  executor,
-  eventLimiter,
-  streams,
-  metrics,
-  openLease,
-  shutdown,
-  log,
-}: SubscriberOptions): Subscriber {
-  const wait = limitedBy(eventLimiter);
-
-  /** The same arguments for the source of the events, whose database reads are queued by the limiter. */
-  function sourceArgs(args: OperationArgs): OperationArgs {
-    const { db } = args.contextValue;
-    const waiting: Queryable = { query: (statement, values) => wait(() => db.query(statement, values)) };
-    return { ...args, contextValue: { ...args.contextValue, db: waiting } };
-  }
-
-  /**
-   * The outcome of an event. Its execution takes several statements, and others may delete in between what it
-   * reads; it is then repeated on the current post. Undefined if the post is gone: there is no event then.
-   */
-  async function outcomeOf(args: OperationArgs, event: SourceEvent): Promise<Single | undefined> {
-    let outcome = await executor.runEvent(args, event);
-    let current: SourceEvent | undefined = event;
-    for (let left = MAX_REFRESHES; left > 0; left -= 1) {
-      if (!errorsOf(outcome).some((error) => MAY_BE_GONE.has(publicError(error).code))) break;
-      current = await current.refresh();
-      if (current === undefined) return undefined;
-      outcome = await executor.runEvent(args, current);
-    }
-    return outcome;
-  }
-
-  /** The next event with something to send; done once the source has ended. */
-  async function nextOf(
-    source: AsyncIterator<SourceEvent>,
-    args: OperationArgs,
-  ): Promise<IteratorResult<StreamEvent, undefined>> {
-    for (;;) {
-      const next = await source.next();
-      if (next.done) return { done: true, value: undefined };
-      const outcome = await outcomeOf(args, next.value);
-      if (outcome === undefined) continue;
-      // A transient error breaks the stream off, and the client gets this event when it reconnects. A bug
-      // would recur every time: its event is sent as an error, and later ones still arrive.
-      const passing = errorsOf(outcome).find((error) => PASSING.has(publicError(error).code));
-      if (passing !== undefined) throw new Error(`an event could not be executed: ${passing.message}`);
-      const { event, eventId, replayed } = next.value.delivery;
-      metrics.sent(event.createdAt, replayed);
-      return { done: false, value: { id: eventId, outcome } };
-    }
-  }
-
-  /** The events of a stream while the credentials of its caller are valid. */
-  async function* follow(
-    source: AsyncIterator<SourceEvent>,
-    args: OperationArgs,
-  ): AsyncGenerator<StreamEvent, void, undefined> {
-    const { requestId, state } = args.contextValue;
-    const lease = openLease(state);
-    try {
-      for (;;) {
-        const next = await lease.during(() => nextOf(source, args));
-        if (next === undefined) {
+  /** Ends the stream with its credentials, and with its request if the client leaves before it begins. */
+  function bind(stream: SubscriberStream, { contextValue }: OperationArgs): void {
+    const { state, caller, requestId } = contextValue;
+    const { cost, departure } = state;
+    if (isAuthenticated(caller))
+      stream.onClose(
+        credentials.watch(caller, () => {
           const error = unauthenticated('The credentials behind this stream have expired or been revoked.');
-          yield { id: undefined, outcome: refused(error, { requestId, log }) };
-          return;
-        }
-        if (next.done) break;
-        yield next.value;
-      }
-    } catch (error) {
-      log.warn({ requestId, err: error }, 'an event stream broke off');
-      throw new StreamInterruption('failure', error);
-    } finally {
-      lease.end();
-      // It may still be waiting for an event. The stream's own signal ends it, so nobody needs to wait for
-      // that.
-      source.return?.().catch((error: unknown) => log.debug({ err: error }, 'a closed stream failed'));
-    }
-    if (shutdown.aborted) throw new StreamInterruption('shutdown');
+          stream.finish(textOf(refused(error, { requestId, log }), { cost, limits }));
+        }),
+      );
+    if (departure?.left) stream.close();
+    else departure?.onLeave(() => stream.close());
   }
 
-  /** For an id that cannot be resumed from: one event with the error and the current id, then the end. */
-  async function* refuseStart(
-    { eventId }: FeedStart,
-    failure: NonNullable<FeedStart['failure']>,
-    requestId: string,
-  ): AsyncGenerator<StreamEvent, void, undefined> {
-    yield { id: eventId, outcome: refused(startError(failure), { requestId, log }) };
+  /** The outcome of the source of the events. `leave` gives the stream's slot back. */
+  function begin(args: OperationArgs, { start }: EventSource, leave: () => void): Outcome {
+    const { requestId, state, request } = args.contextValue;
+    if (start.failure !== undefined) {
+      leave();
+      const outcome = refused(startError(start.failure), { requestId, log });
+      return { kind: 'unresumable', startId: start.eventId, outcome };
+    }
+    state.hold.countFor(holderOf(state));
+    const stream = fanOut.open({ texts: textsOf(args), format, start, owner: holderOf(state) });
+    stream.onClose(leave);
+    bind(stream, args);
+    if (lastEventId(request) !== undefined) metrics.resumed();
+    return { kind: 'stream', stream };
   }
 
   return async (args) => {
     const { state, requestId } = args.contextValue;
-    const close = await streams.open({
+    const leave = await streams.open({
       client: clientOf(state),
       account: accountOf(state),
       connection: state.connection,
     });
-    state.stop.signal.addEventListener('abort', close, { once: true });
-    endWith(state);
-    const source = await createSourceEventStream(sourceArgs(args)).catch((error: unknown) => {
-      close();
-      throw error;
-    });
-    if (!isAsyncIterable(source)) {
-      close();
+    try {
+      // Checks the scope of the field and its arguments, and calls its `subscribe` function.
+      const source = await createSourceEventStream(args);
+      if (source instanceof EventSource) return begin(args, source, leave);
+      if (Symbol.asyncIterator in source) throw new Error('a subscription field returned no event source');
+      leave();
       return executed(source, { requestId, log });
+    } catch (error) {
+      leave();
+      throw error;
     }
-    const start = state.eventStart;
-    if (start === undefined) {
-      close();
-      throw new Error('the subscription did not ask for its events');
-    }
-    const events =
-      start.failure === undefined
-        ? follow((source as AsyncIterable<SourceEvent>)[Symbol.asyncIterator](), args)
-        : refuseStart(start, start.failure, requestId);
-    return { kind: 'stream', startId: start.eventId, events };
   };
 }

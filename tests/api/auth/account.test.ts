@@ -2,9 +2,9 @@ import { describe, expect, it } from 'vitest';
 import { isWellFormedApiKey } from '../../../src/auth/api-key/format.ts';
 import { useApp } from '../../support/app.ts';
 import { createPost } from '../../support/content.ts';
+import { cookieOf, freshCookie, gqlAs, login, PASSWORD, visitor } from '../../support/credentials/session.ts';
+import { JWT_SECRET, signToken } from '../../support/credentials/tokens.ts';
 import { dataOf, expectBadInput, expectForbidden } from '../../support/refusal.ts';
-import { cookieOf, freshCookie, gqlAs, login, PASSWORD, visitor } from '../../support/session.ts';
-import { JWT_SECRET, signToken } from '../../support/tokens.ts';
 
 const app = useApp({ settings: { JWT_SECRET } });
 const VIEWER = '{ viewer { id } }';

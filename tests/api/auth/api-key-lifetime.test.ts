@@ -2,11 +2,11 @@ import { describe, expect, it } from 'vitest';
 import { disableAccount } from '../../../src/auth/account/store.ts';
 import { createApiKey, revokeApiKey } from '../../../src/auth/api-key/store.ts';
 import { SCOPES } from '../../../src/auth/scopes.ts';
-import { age } from '../../support/aged.ts';
 import { type Answer, useApp } from '../../support/app.ts';
 import { createPost } from '../../support/content.ts';
+import { age } from '../../support/database/aged.ts';
 import { dataOf, expectForbidden, expectRefused } from '../../support/refusal.ts';
-import { clockOf } from '../../support/stepped-clock.ts';
+import { clockOf } from '../../support/time/stepped-clock.ts';
 
 /** Revocations hold everywhere within a second (contract section 3): the clock of this service goes when it is told to. */
 const SECOND_MS = 1_000;

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { createApiKey } from '../../../src/auth/api-key/store.ts';
 import { useApp } from '../../support/app.ts';
+import { gqlAs, visitor } from '../../support/credentials/session.ts';
 import { expectRefused } from '../../support/refusal.ts';
-import { gqlAs, visitor } from '../../support/session.ts';
 
 const app = useApp();
 const HOUR_MS = 3_600_000;

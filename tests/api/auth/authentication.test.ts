@@ -1,9 +1,9 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { generateApiKey } from '../../../src/auth/api-key/format.ts';
 import { createApiKey, revokeApiKey } from '../../../src/auth/api-key/store.ts';
-import { age } from '../../support/aged.ts';
 import { useApp } from '../../support/app.ts';
-import { clockOf } from '../../support/stepped-clock.ts';
+import { age } from '../../support/database/aged.ts';
+import { clockOf } from '../../support/time/stepped-clock.ts';
 import { UNTHROTTLED } from '../../support/unthrottled.ts';
 
 const MINUTE_MS = 60_000;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { useApp } from '../../support/app.ts';
-import { gqlAs, visitor } from '../../support/session.ts';
+import { gqlAs, visitor } from '../../support/credentials/session.ts';
 import { useSocket } from '../../support/socket.ts';
 
 const app = useApp();

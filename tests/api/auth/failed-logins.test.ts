@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { useApp } from '../../support/app.ts';
-import { gqlAs, login, PASSWORD, person, visitor } from '../../support/session.ts';
+import { gqlAs, login, PASSWORD, person, visitor } from '../../support/credentials/session.ts';
 
 /** Behind a proxy that the tests are, so that they can come from any address. */
 const app = useApp({

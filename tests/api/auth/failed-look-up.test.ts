@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { useApp } from '../../support/app.ts';
 import { dataOf, expectRefused } from '../../support/refusal.ts';
-import { steppedClock } from '../../support/stepped-clock.ts';
+import { steppedClock } from '../../support/time/stepped-clock.ts';
 
 const app = useApp({ clock: steppedClock(Date.now()) });
 

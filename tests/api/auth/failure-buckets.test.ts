@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { useApp } from '../../support/app.ts';
-import { oauthClient, postForm } from '../../support/oauth.ts';
-import { gqlAs, login, PASSWORD, person, visitor } from '../../support/session.ts';
-import { steppedClock } from '../../support/stepped-clock.ts';
-import { JWT_SECRET, signToken } from '../../support/tokens.ts';
+import { oauthClient, postForm } from '../../support/credentials/oauth.ts';
+import { gqlAs, login, PASSWORD, person, visitor } from '../../support/credentials/session.ts';
+import { JWT_SECRET, signToken } from '../../support/credentials/tokens.ts';
+import { steppedClock } from '../../support/time/stepped-clock.ts';
 
 const QUERY = '{ __typename }';
 const app = useApp({

@@ -6,7 +6,7 @@ import { createApp } from '../../../src/app.ts';
 import { loadConfig } from '../../../src/platform/config.ts';
 import { createLogger } from '../../../src/platform/log.ts';
 import { ORIGIN, useApp } from '../../support/app.ts';
-import { type KeyPair, newEcPair, newRsaPair, signToken } from '../../support/tokens.ts';
+import { type KeyPair, newEcPair, newRsaPair, signToken } from '../../support/credentials/tokens.ts';
 
 /** An issuer that publishes keys, and counts who asks for them. */
 let server: Server;

@@ -4,7 +4,6 @@ import { disableAccount } from '../../../src/auth/account/store.ts';
 import { SCOPES } from '../../../src/auth/scopes.ts';
 import { newId } from '../../../src/platform/uuid.ts';
 import { useApp } from '../../support/app.ts';
-import { dataOf, expectForbidden } from '../../support/refusal.ts';
 import {
   AUDIENCE,
   assembleToken,
@@ -14,7 +13,8 @@ import {
   newRsaPair,
   signToken,
   type TokenOptions,
-} from '../../support/tokens.ts';
+} from '../../support/credentials/tokens.ts';
+import { dataOf, expectForbidden } from '../../support/refusal.ts';
 
 const rsa = newRsaPair();
 const ec = newEcPair();

@@ -12,7 +12,7 @@ it('a key whose checksum is wrong is refused without a question to the database;
   const watched: Database = {
     ...database,
     query(statement, values) {
-      if (statement.name.startsWith('api_key_by_hash')) lookUps += 1;
+      if (statement.name.startsWith('api_keys_by_hash')) lookUps += 1;
       return database.query(statement, values);
     },
   };

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { disableAccount } from '../../../src/auth/account/store.ts';
 import { ORIGIN, useApp } from '../../support/app.ts';
+import { cookieOf, gqlAs, login, PASSWORD, person, visitor } from '../../support/credentials/session.ts';
 import { dataOf } from '../../support/refusal.ts';
-import { cookieOf, gqlAs, login, PASSWORD, person, visitor } from '../../support/session.ts';
 
 const app = useApp();
 const VIEWER = '{ viewer { id } }';

@@ -8,12 +8,12 @@ import type { Database } from '../../../src/platform/db/database.ts';
 import { newId } from '../../../src/platform/uuid.ts';
 import { type TestApp, useApp } from '../../support/app.ts';
 import { createPost } from '../../support/content.ts';
-import { readEventStream } from '../../support/event-stream.ts';
+import { type Visitor, visitor } from '../../support/credentials/session.ts';
+import { JWT_SECRET, signToken } from '../../support/credentials/tokens.ts';
 import { dataOf } from '../../support/refusal.ts';
 import { secondInstance } from '../../support/second-instance.ts';
-import { type Visitor, visitor } from '../../support/session.ts';
-import { clockOf } from '../../support/stepped-clock.ts';
-import { JWT_SECRET, signToken } from '../../support/tokens.ts';
+import { readEventStream } from '../../support/streams/event-stream.ts';
+import { clockOf } from '../../support/time/stepped-clock.ts';
 
 /** A clock that can be put forward: what is cached for less than a second is out of date then. */
 let aheadMs = 0;

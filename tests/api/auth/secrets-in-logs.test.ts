@@ -2,8 +2,8 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { generateApiKey } from '../../../src/auth/api-key/format.ts';
 import { statement } from '../../../src/platform/db/statement.ts';
 import { useApp } from '../../support/app.ts';
-import { readEventStream } from '../../support/event-stream.ts';
 import { useSocket } from '../../support/socket.ts';
+import { readEventStream } from '../../support/streams/event-stream.ts';
 import { UNTHROTTLED } from '../../support/unthrottled.ts';
 
 describe('secrets', () => {

@@ -13,11 +13,11 @@ import {
   oauthClient,
   PKCE,
   postForm,
-} from '../../support/oauth.ts';
+} from '../../support/credentials/oauth.ts';
+import { cookieOf, gqlAs, login, PASSWORD, person, visitor } from '../../support/credentials/session.ts';
+import { JWT_SECRET, signToken } from '../../support/credentials/tokens.ts';
 import { dataOf } from '../../support/refusal.ts';
 import { secondInstance } from '../../support/second-instance.ts';
-import { cookieOf, gqlAs, login, PASSWORD, person, visitor } from '../../support/session.ts';
-import { JWT_SECRET, signToken } from '../../support/tokens.ts';
 
 const app = useApp({
   settings: { JWT_SECRET, SECRET_KEY: 'the-k3y-that-encrypts-what-is-stored-00', LOG_LEVEL: 'trace' },

@@ -3,11 +3,11 @@ import { disableAccount } from '../../../src/auth/account/store.ts';
 import { dropExpiredSessions, dropExpiredTokens } from '../../../src/auth/expired-credentials.ts';
 import { revokeToken } from '../../../src/auth/jwt/blocklist.ts';
 import { newId } from '../../../src/platform/uuid.ts';
-import { age } from '../../support/aged.ts';
 import { ORIGIN, useApp } from '../../support/app.ts';
+import { freshCookie, gqlAs, visitor } from '../../support/credentials/session.ts';
+import { age } from '../../support/database/aged.ts';
 import { dataOf } from '../../support/refusal.ts';
-import { freshCookie, gqlAs, visitor } from '../../support/session.ts';
-import { clockOf } from '../../support/stepped-clock.ts';
+import { clockOf } from '../../support/time/stepped-clock.ts';
 
 const DAY_MS = 86_400_000;
 const MINUTE_MS = 60_000;

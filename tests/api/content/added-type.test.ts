@@ -5,7 +5,7 @@ import { newId } from '../../../src/platform/uuid.ts';
 import { buildSchema } from '../../../src/schema.ts';
 import { ORIGIN, useApp } from '../../support/app.ts';
 import { seedPosts } from '../../support/content.ts';
-import { MARKS_TABLE } from '../../support/marks.ts';
+import { MARKS_TABLE } from '../../support/schema/marks.ts';
 
 const schema = buildSchema();
 

@@ -7,7 +7,12 @@ import { createLogger } from '../../../src/platform/log.ts';
 import { buildSchema } from '../../../src/schema.ts';
 import { type Account, ORIGIN, useApp } from '../../support/app.ts';
 import { readMetricBy } from '../../support/metrics.ts';
-import { type KnownData, type RandomQuery, randomPosts, randomQueries } from '../../support/random-query.ts';
+import {
+  type KnownData,
+  type RandomQuery,
+  randomPosts,
+  randomQueries,
+} from '../../support/schema/random-query.ts';
 
 /** How many random operations are compared; `npm run test:look-ahead` asks for more. */
 const RUNS = Number(process.env.LOOK_AHEAD_RUNS ?? 300);

@@ -1,9 +1,9 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { type Account, useApp } from '../../support/app.ts';
 import { past, seedComments, seedPosts } from '../../support/content.ts';
+import { useCountedDatabase } from '../../support/database/statement-count.ts';
 import { dataOf } from '../../support/refusal.ts';
-import { useCountedDatabase } from '../../support/statement-count.ts';
-import { clockOf } from '../../support/stepped-clock.ts';
+import { clockOf } from '../../support/time/stepped-clock.ts';
 
 const POSTS = 100;
 const AUTHORS = 10;

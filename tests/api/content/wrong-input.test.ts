@@ -2,10 +2,10 @@ import fc from 'fast-check';
 import { type GraphQLArgument, getNamedType } from 'graphql';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { useApp } from '../../support/app.ts';
-import { expectClosedSet } from '../../support/closed-set.ts';
 import { createPost } from '../../support/content.ts';
 import { expectBadInput } from '../../support/refusal.ts';
-import { fieldsOf, introspect, type SchemaField } from '../../support/schema-fields.ts';
+import { expectClosedSet } from '../../support/schema/closed-set.ts';
+import { fieldsOf, introspect, type SchemaField } from '../../support/schema/schema-fields.ts';
 import {
   anyJson,
   brokenCursor,
@@ -13,7 +13,7 @@ import {
   literal,
   outOfRange,
   unknownId,
-} from '../../support/wrong-values.ts';
+} from '../../support/schema/wrong-values.ts';
 
 const RUNS = 300;
 const RUNS_EACH = 12;

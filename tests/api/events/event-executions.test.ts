@@ -4,10 +4,12 @@ import { useApp } from '../../support/app.ts';
 import { createPost } from '../../support/content.ts';
 import { readMetric } from '../../support/metrics.ts';
 import { secondInstance } from '../../support/second-instance.ts';
-import { subscribe } from '../../support/subscriber.ts';
+import { subscribe } from '../../support/streams/subscriber.ts';
 
 const STREAMS = 30;
-const QUERY = 'subscription { postCreated { title author { name posts(limit: 5) { comments { body } } } } }';
+/** Different for each subscriber: those who ask the same are read for together. */
+const queryOf = (n: number) =>
+  `subscription { postCreated { title author { n${n}: name posts(limit: 5) { comments { body } } } } }`;
 
 /** A transaction that writes in another database of the server holds events back: other tests have theirs open. */
 const HELD_BACK = { timeout: 60_000 };
@@ -48,9 +50,9 @@ describe('events that many subscribers get at once', () => {
 
   it('are executed by a share of the database’s connections, while queries are answered; each gets its own', async () => {
     const { watched, reads, open } = held(app);
-    const instance = secondInstance(app, { database: watched });
+    const instance = secondInstance(app, { database: watched, lookAhead: false });
     const streams = await Promise.all(
-      Array.from({ length: STREAMS }, () => subscribe(instance, { key, query: QUERY })),
+      Array.from({ length: STREAMS }, (_, n) => subscribe(instance, { key, query: queryOf(n) })),
     );
     const places = app.config.database.kind === 'postgres' ? app.config.database.poolSize / 2 : 1;
     await createPost(app, key, { title: 'for all' });
@@ -81,9 +83,9 @@ describe('events that many subscribers get at once', () => {
         return watched.cancellable(cancellation);
       },
     };
-    const instance = secondInstance(app, { database: counted });
+    const instance = secondInstance(app, { database: counted, lookAhead: false });
     const streams = await Promise.all(
-      Array.from({ length: STREAMS }, () => subscribe(instance, { key, query: QUERY })),
+      Array.from({ length: STREAMS }, (_, n) => subscribe(instance, { key, query: queryOf(n) })),
     );
     const before = begun;
     await createPost(app, key, { title: 'for nobody' });

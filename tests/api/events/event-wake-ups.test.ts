@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
 import { useApp } from '../../support/app.ts';
 import { createPost } from '../../support/content.ts';
-import { onlyShortTimers } from '../../support/short-timers.ts';
-import { subscribe } from '../../support/subscriber.ts';
+import { subscribe } from '../../support/streams/subscriber.ts';
+import { onlyShortTimers } from '../../support/time/short-timers.ts';
 
 const app = useApp();
 

@@ -3,8 +3,8 @@ import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { useApp } from '../../support/app.ts';
 import { createPost } from '../../support/content.ts';
-import { readEventStream } from '../../support/event-stream.ts';
-import { received, requestStream } from '../../support/subscriber.ts';
+import { readEventStream } from '../../support/streams/event-stream.ts';
+import { received, requestStream } from '../../support/streams/subscriber.ts';
 
 /** The bytes of an id as anybody finds them who looks: version, generation, transaction, number, runs, checksum. */
 interface Parts {

@@ -4,7 +4,13 @@ import { renewGeneration } from '../../../src/events/generation.ts';
 import { pruneEvents } from '../../../src/events/retention.ts';
 import { useApp } from '../../support/app.ts';
 import { createPost } from '../../support/content.ts';
-import { type Method, received, type Subscriber, subscribe, titlesOf } from '../../support/subscriber.ts';
+import {
+  type Method,
+  received,
+  type Subscriber,
+  subscribe,
+  titlesOf,
+} from '../../support/streams/subscriber.ts';
 
 const METHODS: readonly Method[] = ['GET', 'POST'];
 /** An age that every event has. */

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { useApp } from '../../support/app.ts';
 import { createPost } from '../../support/content.ts';
-import { type Method, subscribe, titlesOf } from '../../support/subscriber.ts';
+import { type Method, subscribe, titlesOf } from '../../support/streams/subscriber.ts';
 
 const METHODS: readonly Method[] = ['GET', 'POST'];
 

@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { type TestApp, useApp } from '../../support/app.ts';
 import { createPost } from '../../support/content.ts';
 import { secondInstance } from '../../support/second-instance.ts';
-import { requestStream, subscribe, titlesOf } from '../../support/subscriber.ts';
+import { requestStream, subscribe, titlesOf } from '../../support/streams/subscriber.ts';
 
 async function metric({ fetch }: Pick<TestApp, 'fetch'>, name: string): Promise<number> {
   const text = await (await fetch('/metrics')).text();

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { useApp } from '../../support/app.ts';
-import { type EventStream, readEventStream } from '../../support/event-stream.ts';
 import { useSocket } from '../../support/socket.ts';
+import { type EventStream, readEventStream } from '../../support/streams/event-stream.ts';
 import { UNTHROTTLED } from '../../support/unthrottled.ts';
 
 const TITLES = 'subscription { postCreated { title } }';

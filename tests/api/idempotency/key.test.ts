@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { useApp } from '../../support/app.ts';
 import { CREATE_POST, postsNamed, send, storedFor } from '../../support/keyed.ts';
-import { subscribe } from '../../support/subscriber.ts';
+import { subscribe } from '../../support/streams/subscriber.ts';
 
 const MALFORMED = [
   ['nothing', ''],

@@ -3,8 +3,8 @@ import { createApiKey } from '../../../src/auth/api-key/store.ts';
 import type { Scope } from '../../../src/auth/scopes.ts';
 import { useApp } from '../../support/app.ts';
 import { createPost } from '../../support/content.ts';
+import { freshCookie, visitor } from '../../support/credentials/session.ts';
 import { type KeyedRequest, postsNamed, type RawAnswer, send, storedFor } from '../../support/keyed.ts';
-import { freshCookie, visitor } from '../../support/session.ts';
 
 const NEW_KEY = 'createApiKey(name: "n", scopes: ["posts:read"])';
 const SECRET = /cga_\w+/;

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { useApp } from '../../support/app.ts';
 import { createPost } from '../../support/content.ts';
 import { CREATE_POST, postsNamed, send, storedFor } from '../../support/keyed.ts';
-import { clockOf } from '../../support/stepped-clock.ts';
+import { clockOf } from '../../support/time/stepped-clock.ts';
 
 describe('An Idempotency-Key under which nothing was executed', () => {
   const time = { ms: Date.now() };

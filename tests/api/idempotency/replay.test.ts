@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { createApiKey } from '../../../src/auth/api-key/store.ts';
 import { type TestApp, useApp } from '../../support/app.ts';
 import { createPost } from '../../support/content.ts';
+import { freshCookie, visitor } from '../../support/credentials/session.ts';
 import { CREATE_POST, type KeyedRequest, postsNamed, send, storedFor } from '../../support/keyed.ts';
-import { freshCookie, visitor } from '../../support/session.ts';
 
 /** Sends a request twice and expects the second answer to be the first. Returns it. */
 async function twice(app: TestApp, request: KeyedRequest) {

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { pruneResponses } from '../../../src/operation/idempotency/store.ts';
-import { age } from '../../support/aged.ts';
 import { useApp } from '../../support/app.ts';
+import { visitor } from '../../support/credentials/session.ts';
+import { age } from '../../support/database/aged.ts';
 import { CREATE_POST, postsNamed, send, storedFor } from '../../support/keyed.ts';
-import { visitor } from '../../support/session.ts';
 
 /** What it did is in the statistics before it is asked for them. */
 const ONE_CONNECTION = { DATABASE_POOL_SIZE: '1' };

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { createApiKey } from '../../../src/auth/api-key/store.ts';
 import { type TestApp, useApp } from '../../support/app.ts';
-import { askToken, oauthClient } from '../../support/oauth.ts';
+import { askToken, oauthClient } from '../../support/credentials/oauth.ts';
+import { freshCookie, gqlAs, visitor } from '../../support/credentials/session.ts';
+import { JWT_SECRET, signToken } from '../../support/credentials/tokens.ts';
 import { dataOf } from '../../support/refusal.ts';
-import { freshCookie, gqlAs, visitor } from '../../support/session.ts';
-import { steppedClock } from '../../support/stepped-clock.ts';
-import { requestStream } from '../../support/subscriber.ts';
-import { JWT_SECRET, signToken } from '../../support/tokens.ts';
+import { requestStream } from '../../support/streams/subscriber.ts';
+import { steppedClock } from '../../support/time/stepped-clock.ts';
 
 const QUERY = '{ __typename }';
 const clock = steppedClock(Date.now());

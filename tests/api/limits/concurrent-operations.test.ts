@@ -1,9 +1,9 @@
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { type Account, useApp } from '../../support/app.ts';
-import { holdTable } from '../../support/blocked.ts';
+import { holdTable } from '../../support/database/blocked.ts';
 import { readMetric } from '../../support/metrics.ts';
 import { dataOf, expectRefused } from '../../support/refusal.ts';
-import { clockOf } from '../../support/stepped-clock.ts';
+import { clockOf } from '../../support/time/stepped-clock.ts';
 
 const QUERY = '{ posts { id } }';
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { useApp } from '../../support/app.ts';
 import { seedPosts } from '../../support/content.ts';
 import { postsNamed, send, storedFor } from '../../support/keyed.ts';
-import { repeated } from '../../support/repeated.ts';
+import { repeated } from '../../support/schema/repeated.ts';
 
 const MAXIMUM = 100_000;
 /** Larger than the API takes, as another program may have written it; than one operation may be sent, too. */

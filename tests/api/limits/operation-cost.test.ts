@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { type Account, useApp } from '../../support/app.ts';
 import { createPost } from '../../support/content.ts';
-import { readEventStream } from '../../support/event-stream.ts';
+import { readEventStream } from '../../support/streams/event-stream.ts';
 
 const app = useApp();
 let account: Account;

@@ -5,7 +5,7 @@ import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { type Account, useApp } from '../../support/app.ts';
 import { seedPosts } from '../../support/content.ts';
 import { readMetric } from '../../support/metrics.ts';
-import { repeated } from '../../support/repeated.ts';
+import { repeated } from '../../support/schema/repeated.ts';
 import { useSocket } from '../../support/socket.ts';
 
 const MIB = 1_048_576;

@@ -3,7 +3,7 @@ import { createApiKey } from '../../../src/auth/api-key/store.ts';
 import { systemClock } from '../../../src/platform/clock.ts';
 import { type TestApp, useApp } from '../../support/app.ts';
 import { useSocket } from '../../support/socket.ts';
-import { steppedClock } from '../../support/stepped-clock.ts';
+import { steppedClock } from '../../support/time/stepped-clock.ts';
 
 const QUERY = '{ __typename }';
 const remainingOf = ({ headers }: { headers: Headers }) => Number(headers.get('x-ratelimit-remaining'));

@@ -1,10 +1,10 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { type Account, useApp } from '../../support/app.ts';
-import { authorizeClient, exchangeCode, oauthClient, statusWith } from '../../support/oauth.ts';
-import { until } from '../../support/process.ts';
-import { PASSWORD, person } from '../../support/session.ts';
-import { useCountedDatabase } from '../../support/statement-count.ts';
-import { steppedClock } from '../../support/stepped-clock.ts';
+import { authorizeClient, exchangeCode, oauthClient, statusWith } from '../../support/credentials/oauth.ts';
+import { PASSWORD, person } from '../../support/credentials/session.ts';
+import { useCountedDatabase } from '../../support/database/statement-count.ts';
+import { until } from '../../support/processes/process.ts';
+import { steppedClock } from '../../support/time/stepped-clock.ts';
 
 describe('a request without a token', () => {
   const counted = useCountedDatabase();

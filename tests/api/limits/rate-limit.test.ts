@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { type Account, useApp } from '../../support/app.ts';
-import { steppedClock } from '../../support/stepped-clock.ts';
+import { steppedClock } from '../../support/time/stepped-clock.ts';
 
 const BURST = 100;
 const PER_SECOND = 20;

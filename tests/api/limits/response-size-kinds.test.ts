@@ -4,8 +4,8 @@ import { createApp } from '../../../src/app.ts';
 import { createLogger } from '../../../src/platform/log.ts';
 import { ORIGIN, useApp } from '../../support/app.ts';
 import { send } from '../../support/keyed.ts';
-import { repeated } from '../../support/repeated.ts';
-import { subscribe } from '../../support/subscriber.ts';
+import { repeated } from '../../support/schema/repeated.ts';
+import { subscribe } from '../../support/streams/subscriber.ts';
 
 const MAXIMUM = 150_000;
 const BODY = 'x'.repeat(40_000);

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { type Account, type Answer, useApp } from '../../support/app.ts';
 import { seedComments, seedPosts } from '../../support/content.ts';
-import { repeated } from '../../support/repeated.ts';
+import { repeated } from '../../support/schema/repeated.ts';
 
 const MAXIMUM = 8_388_608;
 const BODY = 'x'.repeat(50_000);

@@ -1,10 +1,10 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { describe, expect, it } from 'vitest';
-import { MAX_BUFFERED_BYTES } from '../../../src/http/server/node-stream.ts';
+import { LAGGING_BYTES } from '../../../src/operation/subscription/group.ts';
 import { useApp } from '../../support/app.ts';
 import { useSocket } from '../../support/socket.ts';
-import { subscribe } from '../../support/subscriber.ts';
+import { subscribe } from '../../support/streams/subscriber.ts';
 
 const QUERY = 'subscription { postCreated { title body } }';
 const BODY = 'b'.repeat(49_000);
@@ -62,7 +62,7 @@ describe('a subscriber that stops reading', () => {
     await once(stopped, 'close');
     const bytes = Buffer.concat(taken);
     const waited = (await metric('events_sent_total')) - posted.length - bytes.length / BODY.length;
-    expect(waited * BODY.length).toBeLessThan(MAX_BUFFERED_BYTES + 3 * BODY.length);
+    expect(waited * BODY.length).toBeLessThan(LAGGING_BYTES + 5 * BODY.length);
 
     const events = bytes.toString().split('\n\n').slice(0, -1);
     const got = events.flatMap((event) => /"title":"([^"]+)"/.exec(event)?.[1] ?? []);

@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { type Account, useApp } from '../../support/app.ts';
 import { readMetric } from '../../support/metrics.ts';
 import { useSocket } from '../../support/socket.ts';
-import { requestStream } from '../../support/subscriber.ts';
+import { requestStream } from '../../support/streams/subscriber.ts';
 
 const app = useApp();
 const socket = useSocket(app);

@@ -1,10 +1,10 @@
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { type Account, type TestApp, useApp } from '../../support/app.ts';
-import { holdTable, makeCommentsSlow, SLOW_BODY } from '../../support/blocked.ts';
 import { createPost } from '../../support/content.ts';
+import { holdTable, makeCommentsSlow, SLOW_BODY } from '../../support/database/blocked.ts';
 import { readMetric } from '../../support/metrics.ts';
 import { dataOf, expectRefused } from '../../support/refusal.ts';
-import { clockOf } from '../../support/stepped-clock.ts';
+import { clockOf } from '../../support/time/stepped-clock.ts';
 
 const CREATE_AND_COMMENT = `mutation ($postId: ID!, $title: String!) {
   createPost(title: $title, body: "b") { id }

@@ -4,11 +4,11 @@ import { encodeCursor } from '../../../src/graphql/pagination/cursor.ts';
 import { buildSchema } from '../../../src/schema.ts';
 import { type Account, useApp } from '../../support/app.ts';
 import { past, seedComments, seedPosts } from '../../support/content.ts';
-import { type KnownData, type RandomQuery, randomQueries } from '../../support/random-query.ts';
+import { useCountedDatabase } from '../../support/database/statement-count.ts';
 import { dataOf } from '../../support/refusal.ts';
-import { repeated } from '../../support/repeated.ts';
-import { useCountedDatabase } from '../../support/statement-count.ts';
-import { clockOf } from '../../support/stepped-clock.ts';
+import { type KnownData, type RandomQuery, randomQueries } from '../../support/schema/random-query.ts';
+import { repeated } from '../../support/schema/repeated.ts';
+import { clockOf } from '../../support/time/stepped-clock.ts';
 
 const RUNS = 100;
 const POSTS = 60;

@@ -1,5 +1,4 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { age } from '../../support/aged.ts';
 import { useApp } from '../../support/app.ts';
 import {
   askToken,
@@ -13,9 +12,10 @@ import {
   REDIRECT_URI,
   statusWith,
   type TestClient,
-} from '../../support/oauth.ts';
-import { PASSWORD, person } from '../../support/session.ts';
-import { clockOf } from '../../support/stepped-clock.ts';
+} from '../../support/credentials/oauth.ts';
+import { PASSWORD, person } from '../../support/credentials/session.ts';
+import { age } from '../../support/database/aged.ts';
+import { clockOf } from '../../support/time/stepped-clock.ts';
 
 /** A clock that can be put forward: what is cached for less than a second is out of date then. */
 let aheadMs = 0;

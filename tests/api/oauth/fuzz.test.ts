@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { useApp } from '../../support/app.ts';
-import { leaksIn } from '../../support/closed-set.ts';
 import {
   authorizeClient,
   Browser,
@@ -11,8 +10,9 @@ import {
   PKCE,
   REDIRECT_URI,
   type TestClient,
-} from '../../support/oauth.ts';
-import { PASSWORD, person } from '../../support/session.ts';
+} from '../../support/credentials/oauth.ts';
+import { PASSWORD, person } from '../../support/credentials/session.ts';
+import { leaksIn } from '../../support/schema/closed-set.ts';
 
 const app = useApp({ settings: { LOG_LEVEL: 'debug' } });
 const RUNS = 300;

@@ -4,7 +4,6 @@ import { deleteOAuthClient } from '../../../src/auth/oauth/clients.ts';
 import { scopesOfRole } from '../../../src/auth/scopes.ts';
 import { useApp } from '../../support/app.ts';
 import { createPost } from '../../support/content.ts';
-import { readEventStream } from '../../support/event-stream.ts';
 import {
   askToken,
   authorizeClient,
@@ -14,11 +13,12 @@ import {
   postForm,
   statusWith,
   type TestClient,
-} from '../../support/oauth.ts';
+} from '../../support/credentials/oauth.ts';
+import { freshCookie, gqlAs, PASSWORD, person } from '../../support/credentials/session.ts';
 import { dataOf } from '../../support/refusal.ts';
 import { secondInstance } from '../../support/second-instance.ts';
-import { freshCookie, gqlAs, PASSWORD, person } from '../../support/session.ts';
-import { clockOf } from '../../support/stepped-clock.ts';
+import { readEventStream } from '../../support/streams/event-stream.ts';
+import { clockOf } from '../../support/time/stepped-clock.ts';
 
 /** A clock that can be put forward: what is cached for less than a second is out of date then. */
 let aheadMs = 0;

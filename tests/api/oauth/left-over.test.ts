@@ -8,8 +8,8 @@ import {
   PKCE,
   REDIRECT_URI,
   type TestClient,
-} from '../../support/oauth.ts';
-import { PASSWORD, person } from '../../support/session.ts';
+} from '../../support/credentials/oauth.ts';
+import { PASSWORD, person } from '../../support/credentials/session.ts';
 
 const app = useApp({ settings: { TRUST_PROXY: '127.0.0.1' } });
 const { challenge } = PKCE();

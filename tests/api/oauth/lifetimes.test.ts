@@ -1,5 +1,4 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { age } from '../../support/aged.ts';
 import { useApp } from '../../support/app.ts';
 import {
   askToken,
@@ -7,8 +6,9 @@ import {
   exchangeCode,
   oauthClient,
   type TestClient,
-} from '../../support/oauth.ts';
-import { PASSWORD, person } from '../../support/session.ts';
+} from '../../support/credentials/oauth.ts';
+import { PASSWORD, person } from '../../support/credentials/session.ts';
+import { age } from '../../support/database/aged.ts';
 
 const DAY_MS = 86_400_000;
 

@@ -10,7 +10,7 @@ import {
   PKCE,
   postForm,
   statusWith,
-} from '../../support/oauth.ts';
+} from '../../support/credentials/oauth.ts';
 import { secondInstance } from '../../support/second-instance.ts';
 
 const app = useApp();

@@ -9,9 +9,9 @@ import {
   PKCE,
   REDIRECT_URI,
   type TestClient,
-} from '../../support/oauth.ts';
+} from '../../support/credentials/oauth.ts';
+import { freshCookie, gqlAs, login, PASSWORD, person } from '../../support/credentials/session.ts';
 import { dataOf } from '../../support/refusal.ts';
-import { freshCookie, gqlAs, login, PASSWORD, person } from '../../support/session.ts';
 
 const app = useApp();
 const SESSIONS = '{ viewer { sessions { id } } }';

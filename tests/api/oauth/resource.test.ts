@@ -13,8 +13,8 @@ import {
   postForm,
   REDIRECT_URI,
   type TestClient,
-} from '../../support/oauth.ts';
-import { PASSWORD, person } from '../../support/session.ts';
+} from '../../support/credentials/oauth.ts';
+import { PASSWORD, person } from '../../support/credentials/session.ts';
 
 const app = useApp();
 const ELSEWHERE = 'https://elsewhere.example/graphql';

@@ -9,8 +9,8 @@ import {
   PKCE,
   statusWith,
   type TestClient,
-} from '../../support/oauth.ts';
-import { freshCookie, PASSWORD, person } from '../../support/session.ts';
+} from '../../support/credentials/oauth.ts';
+import { freshCookie, PASSWORD, person } from '../../support/credentials/session.ts';
 
 const app = useApp();
 const { challenge, verifier } = PKCE();

@@ -10,11 +10,17 @@ import {
 } from '../../../src/auth/oauth/signing-keys.ts';
 import { createSealer } from '../../../src/platform/sealing.ts';
 import { secretKeyOf } from '../../../src/platform/secret-key.ts';
-import { age } from '../../support/aged.ts';
 import { type TestApp, useApp } from '../../support/app.ts';
-import { askToken, type Fetching, oauthClient, statusWith, type TestClient } from '../../support/oauth.ts';
+import {
+  askToken,
+  type Fetching,
+  oauthClient,
+  statusWith,
+  type TestClient,
+} from '../../support/credentials/oauth.ts';
+import { age } from '../../support/database/aged.ts';
 import { secondInstance } from '../../support/second-instance.ts';
-import { clockOf } from '../../support/stepped-clock.ts';
+import { clockOf } from '../../support/time/stepped-clock.ts';
 
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;

@@ -10,9 +10,9 @@ import {
   oauthClient,
   postForm,
   statusWith,
-} from '../../support/oauth.ts';
+} from '../../support/credentials/oauth.ts';
+import { PASSWORD, person } from '../../support/credentials/session.ts';
 import { secondInstance } from '../../support/second-instance.ts';
-import { PASSWORD, person } from '../../support/session.ts';
 
 const app = useApp();
 const MEMBER_SCOPES = scopesOfRole('member').join(' ');

@@ -9,7 +9,7 @@ import {
   postForm,
   statusWith,
   type TestClient,
-} from '../../support/oauth.ts';
+} from '../../support/credentials/oauth.ts';
 import { useSocket } from '../../support/socket.ts';
 
 const ALLOWED = 'https://app.example.com';

@@ -7,8 +7,8 @@ import {
   oauthClient,
   PKCE,
   REDIRECT_URI,
-} from '../../support/oauth.ts';
-import { freshCookie, PASSWORD, person } from '../../support/session.ts';
+} from '../../support/credentials/oauth.ts';
+import { freshCookie, PASSWORD, person } from '../../support/credentials/session.ts';
 
 const app = useApp();
 const { challenge } = PKCE();

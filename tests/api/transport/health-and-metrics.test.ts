@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 import packageJson from '../../../package.json' with { type: 'json' };
 import { statement } from '../../../src/platform/db/statement.ts';
 import { ORIGIN, useApp } from '../../support/app.ts';
-import { useCountedDatabase } from '../../support/statement-count.ts';
-import { steppedClock } from '../../support/stepped-clock.ts';
+import { useCountedDatabase } from '../../support/database/statement-count.ts';
+import { steppedClock } from '../../support/time/stepped-clock.ts';
 
 describe('/health', () => {
   const app = useApp();

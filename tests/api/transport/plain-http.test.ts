@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { useApp } from '../../support/app.ts';
-import { authorizeUrl, oauthClient, PKCE } from '../../support/oauth.ts';
-import { PASSWORD, person, visitor } from '../../support/session.ts';
+import { authorizeUrl, oauthClient, PKCE } from '../../support/credentials/oauth.ts';
+import { PASSWORD, person, visitor } from '../../support/credentials/session.ts';
 
 const PROXY = '10.0.0.1';
 const CLIENT = '203.0.113.7';

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { useApp } from '../../support/app.ts';
-import { PASSWORD, person } from '../../support/session.ts';
+import { PASSWORD, person } from '../../support/credentials/session.ts';
 import { useSocket } from '../../support/socket.ts';
 
 const app = useApp({ settings: { ANONYMOUS_READ: 'false', GRAPHIQL: 'true' } });

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { useApp } from '../../support/app.ts';
-import { expectClosedSet } from '../../support/closed-set.ts';
 import { createPost } from '../../support/content.ts';
-import { anyJson, deepJson } from '../../support/wrong-values.ts';
+import { expectClosedSet } from '../../support/schema/closed-set.ts';
+import { anyJson, deepJson } from '../../support/schema/wrong-values.ts';
 
 const RUNS = 150;
 const MEGABYTE = 1024 * 1024;

@@ -5,12 +5,12 @@ import { backgroundJobs } from '../../../src/background-jobs.ts';
 import { newId } from '../../../src/platform/uuid.ts';
 import { type TestApp, useApp } from '../../support/app.ts';
 import { createPost } from '../../support/content.ts';
+import { freshCookie, visitor } from '../../support/credentials/session.ts';
 import { CREATE_POST, postsNamed, send, storedFor } from '../../support/keyed.ts';
 import { dataOf } from '../../support/refusal.ts';
 import { secondInstance } from '../../support/second-instance.ts';
-import { freshCookie, visitor } from '../../support/session.ts';
-import { clockOf } from '../../support/stepped-clock.ts';
-import { subscribe, titlesOf } from '../../support/subscriber.ts';
+import { subscribe, titlesOf } from '../../support/streams/subscriber.ts';
+import { clockOf } from '../../support/time/stepped-clock.ts';
 
 const HOUR_MS = 3_600_000;
 const off = (hours: number) => clockOf(() => Date.now() + hours * HOUR_MS);

@@ -14,9 +14,9 @@ import { scopesOfRole } from '../../../src/auth/scopes.ts';
 import { loadConfig } from '../../../src/platform/config.ts';
 import { openDatabase } from '../../../src/platform/db/database.ts';
 import { createLogger } from '../../../src/platform/log.ts';
-import { REDIRECT_URI, type TestClient } from '../../support/oauth.ts';
-import { pgbouncer } from '../../support/pgbouncer.ts';
-import { AUDIENCE, ISSUER, JWT_SECRET } from '../../support/tokens.ts';
+import { REDIRECT_URI, type TestClient } from '../../support/credentials/oauth.ts';
+import { AUDIENCE, ISSUER, JWT_SECRET } from '../../support/credentials/tokens.ts';
+import { pgbouncer } from '../../support/database/pgbouncer.ts';
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 const LIMIT_MS = 120_000;

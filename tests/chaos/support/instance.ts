@@ -1,12 +1,14 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { fileURLToPath } from 'node:url';
-import { type Process, runScript, type Settings } from '../../support/process.ts';
+import { type Exit, type Process, runScript, type Settings } from '../../support/processes/process.ts';
 
 /** One instance of the service, on the same address however often it is killed and started again. */
 export interface Instance {
   readonly origin: string;
   start(): Promise<void>;
+  /** Sends it a signal that ends it, and waits until it has ended. */
+  stop(signal: NodeJS.Signals): Promise<Exit>;
   /** Kills it with SIGKILL and starts it again. */
   restart(): Promise<void>;
 }
@@ -39,12 +41,16 @@ export async function createInstance(settings: Settings): Promise<Instance> {
     });
     await process.printed(/listening/);
   }
+  function stop(signal: NodeJS.Signals): Promise<Exit> {
+    process.kill(signal);
+    return process.exited;
+  }
   return {
     origin: `http://127.0.0.1:${port}`,
     start,
+    stop,
     async restart() {
-      process.kill('SIGKILL');
-      await process.exited;
+      await stop('SIGKILL');
       await start();
     },
   };

@@ -2,6 +2,12 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Random } from './random.ts';
 
+/** What a post says beside its title. */
+export interface Content {
+  readonly body: string;
+  readonly tags: readonly string[];
+}
+
 export interface WriteOptions {
   readonly origins: readonly string[];
   readonly key: string;
@@ -9,6 +15,8 @@ export interface WriteOptions {
   readonly posts: number;
   readonly firstNumber: number;
   readonly writers: number;
+  /** What the post of a number says; left out where that is all the same. */
+  readonly contentOf?: (number: number) => Content;
   /** Called when the posts of a mutation are acknowledged, with how many there are in all. */
   readonly onProgress: (acknowledged: number) => void;
 }
@@ -35,8 +43,15 @@ const MAX_POSTS_A_MUTATION = 3;
 const ATTEMPT_LIMIT_MS = 15_000;
 const BACK_OFF_MS = 50;
 
-function mutation(titles: readonly string[]): string {
-  const fields = titles.map((title, index) => `p${index}: createPost(title: "${title}", body: "b") { id }`);
+const SHORT: Content = { body: 'b', tags: [] };
+
+export const titleOf = (number: number) => `post ${number}`;
+
+function mutation(posts: readonly (Content & { readonly title: string })[]): string {
+  const fields = posts.map((post, index) => {
+    const args = Object.entries(post).map(([name, value]) => `${name}: ${JSON.stringify(value)}`);
+    return `p${index}: createPost(${args.join(', ')}) { id }`;
+  });
   return JSON.stringify({ query: `mutation { ${fields.join(' ')} }` });
 }
 
@@ -48,6 +63,7 @@ export async function writePosts({
   posts,
   firstNumber,
   writers,
+  contentOf = () => SHORT,
   onProgress,
 }: WriteOptions): Promise<Writing> {
   const written = new Map<string, Written>();
@@ -78,9 +94,10 @@ export async function writePosts({
     while (given < posts) {
       const count = Math.min(1 + random.below(MAX_POSTS_A_MUTATION), posts - given);
       const first = firstNumber + given;
-      const titles = Array.from({ length: count }, (_, index) => `post ${first + index}`);
+      const numbers = Array.from({ length: count }, (_, index) => first + index);
+      const titles = numbers.map(titleOf);
       given += count;
-      const body = mutation(titles);
+      const body = mutation(numbers.map((number) => ({ title: titleOf(number), ...contentOf(number) })));
       const idempotencyKey = randomUUID();
       const asked = tick();
       while (!(await attempt(body, idempotencyKey))) {

@@ -1,4 +1,4 @@
-import { cookieOf, login } from '../../support/session.ts';
+import { cookieOf, login } from '../../support/credentials/session.ts';
 import { PASSWORD, usable } from './cast.ts';
 import { scopesOf } from './execute.ts';
 import { bucketsOf, takes } from './limits.ts';

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { type Block, type EventStream, openEventStream } from '../../support/event-stream.ts';
+import { type Block, type EventStream, openEventStream } from '../../support/streams/event-stream.ts';
 import type { World } from './world.ts';
 
 const QUERY = 'subscription { postCreated { id } }';

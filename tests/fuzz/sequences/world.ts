@@ -3,8 +3,8 @@ import { systemClock } from '../../../src/platform/clock.ts';
 import { type Config, loadConfig } from '../../../src/platform/config.ts';
 import { type Database, openDatabase } from '../../../src/platform/db/database.ts';
 import { createLogger } from '../../../src/platform/log.ts';
-import { openCuttingProxy } from '../../support/cutting-proxy.ts';
-import { openStallingProxy } from '../../support/stalling-proxy.ts';
+import { openCuttingProxy } from '../../support/database/cutting-proxy.ts';
+import { openStallingProxy } from '../../support/database/stalling-proxy.ts';
 import type { Limits } from './limits.ts';
 
 export const ORIGIN = 'http://127.0.0.1:4000';

@@ -4,7 +4,7 @@ import { SIGNING_KEYS } from '../../../src/auth/oauth/signing-keys.ts';
 import type { Parameter, Queryable, Statement } from '../../../src/platform/db/statement.ts';
 import { createLogger } from '../../../src/platform/log.ts';
 import { createSealer } from '../../../src/platform/sealing.ts';
-import { steppedClock } from '../../support/stepped-clock.ts';
+import { steppedClock } from '../../support/time/stepped-clock.ts';
 
 interface Row {
   readonly id: string;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { createReadiness } from '../../../src/http/routes/readiness.ts';
 import { createLogger } from '../../../src/platform/log.ts';
-import { steppedClock } from '../../support/stepped-clock.ts';
+import { steppedClock } from '../../support/time/stepped-clock.ts';
 
 /** A probe that ends when it is told to. */
 function make() {

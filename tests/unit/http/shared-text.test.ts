@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { sharedText } from '../../../src/http/routes/shared-text.ts';
-import { steppedClock } from '../../support/stepped-clock.ts';
+import { steppedClock } from '../../support/time/stepped-clock.ts';
 
 function make() {
   const clock = steppedClock();

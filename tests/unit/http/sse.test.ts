@@ -1,8 +1,7 @@
 import fc from 'fast-check';
-import { describe, expect, it, vi } from 'vitest';
-import { eventStream } from '../../../src/http/response/sse.ts';
-import type { StreamEvent } from '../../../src/operation/outcome.ts';
-import { readEventStream } from '../../support/event-stream.ts';
+import { describe, expect, it } from 'vitest';
+import { SSE, sseText } from '../../../src/http/response/sse.ts';
+import { readEventStream } from '../../support/streams/event-stream.ts';
 
 /** JSON with white space between its tokens, as any source may write it. */
 const loose = fc
@@ -24,55 +23,46 @@ const loose = fc
     return { value, text: `${space()}${write(value)}${space()}` };
   });
 
-describe('an event', () => {
-  it('is one block with one line of data, whatever white space its JSON has', async () => {
+const ids = fc.option(fc.stringMatching(/^[\w-]{1,60}$/), { nil: undefined });
+
+describe('events', () => {
+  it('are one block each with one line of data, whatever white space their JSON has', async () => {
+    const events = fc.array(fc.record({ id: ids, json: loose }), { minLength: 1, maxLength: 5 });
     await fc.assert(
-      fc.asyncProperty(loose, async ({ value, text }) => {
-        async function* events(): AsyncGenerator<StreamEvent, void, undefined> {
-          yield { id: undefined, outcome: { kind: 'executed', result: { data: {} } } };
-        }
-        const response = eventStream(events(), {
-          stop: new AbortController(),
-          startId: undefined,
-          toText: () => text,
-        });
-        const wire = await response.clone().text();
+      fc.asyncProperty(events, async (given) => {
+        const { bytes } = SSE.events(given.map(({ id, json: { text } }) => ({ id, text })));
+        const wire = bytes.toString();
         expect(wire).not.toContain('\r');
-        expect(wire.split('\n').filter((line) => line.startsWith('data: '))).toHaveLength(1);
-        const stream = readEventStream(response);
-        await stream.block();
-        const event = await stream.block();
-        expect(JSON.parse(event?.data ?? '')).toEqual(JSON.parse(JSON.stringify(value)));
-        expect(await stream.block()).toMatchObject({ event: 'complete' });
+        expect(wire.split('\n').filter((line) => line.startsWith('data: '))).toHaveLength(given.length);
+        const stream = readEventStream(new Response(wire));
+        for (const { id, json } of given) {
+          const event = await stream.block();
+          expect(event).toMatchObject({ event: 'next', id });
+          expect(JSON.parse(event?.data ?? '')).toEqual(JSON.parse(JSON.stringify(json.value)));
+        }
         expect(await stream.block()).toBeUndefined();
+      }),
+    );
+  });
+
+  it('are the content of one chunk (RFC 9112 section 7.1)', () => {
+    fc.assert(
+      fc.property(fc.array(fc.record({ id: ids, text: fc.string({ unit: 'binary' }) })), (given) => {
+        const { bytes, chunk } = SSE.events(given);
+        const [size = '', ...rest] = chunk.toString('latin1').split('\r\n');
+        expect(Number.parseInt(size, 16)).toBe(bytes.length);
+        expect(`${rest.join('\r\n')}`).toBe(`${bytes.toString('latin1')}\r\n`);
       }),
     );
   });
 });
 
-describe('a stream on which nothing happens', () => {
-  it('gets a comment at least every 15 seconds, and none once it has ended', async () => {
-    vi.useFakeTimers();
-    try {
-      const stop = new AbortController();
-      async function* nothing(): AsyncGenerator<StreamEvent, void, undefined> {
-        await new Promise(() => undefined);
-      }
-      const { body, headers } = eventStream(nothing(), { stop, startId: undefined, toText: String });
-      // nginx holds responses back by default.
-      expect(headers.get('x-accel-buffering')).toBe('no');
-      const reader = body?.pipeThrough(new TextDecoderStream()).getReader();
-      expect((await reader?.read())?.value).toMatch(/^retry: /);
-      for (let round = 0; round < 3; round += 1) {
-        const next = reader?.read();
-        await vi.advanceTimersByTimeAsync(15_000);
-        expect((await next)?.value).toMatch(/^(:\n\n)+$/);
-      }
-      expect(vi.getTimerCount()).toBe(1);
-      stop.abort();
-      expect(vi.getTimerCount()).toBe(0);
-    } finally {
-      vi.useRealTimers();
-    }
+describe('a stream with one event', () => {
+  it('begins with its position and ends with `complete`', async () => {
+    const stream = readEventStream(new Response(sseText({ id: 'a', text: '{}' }, 'start')));
+    expect(await stream.block()).toMatchObject({ id: 'start', retry: '1000', event: undefined });
+    expect(await stream.block()).toMatchObject({ id: 'a', event: 'next', data: '{}' });
+    expect(await stream.block()).toMatchObject({ event: 'complete' });
+    expect(await stream.block()).toBeUndefined();
   });
 });

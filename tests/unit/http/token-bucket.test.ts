@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { type Bucket, memoryBuckets } from '../../../src/http/rate-limit/store.ts';
 import type { BucketPolicy, Taken } from '../../../src/http/rate-limit/token-bucket.ts';
 import { BucketModel, policies, sharings, steps, takeAll } from '../../support/bucket-model.ts';
-import { steppedClock } from '../../support/stepped-clock.ts';
+import { steppedClock } from '../../support/time/stepped-clock.ts';
 
 /** What two ways of adding fractions may differ by. */
 const EPSILON = 1e-6;

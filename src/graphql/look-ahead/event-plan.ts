@@ -1,0 +1,107 @@
+import type { ExecutionArgs, OperationDefinitionNode } from 'graphql';
+import type { Parameter, Queryable } from '../../platform/db/statement.ts';
+import type { Context } from '../context.ts';
+import type { Entity } from '../read/entity.ts';
+import type { Identified } from '../read/read.ts';
+import { collectFields } from './collect.ts';
+import { edgeOf } from './plan.ts';
+import { mostBytes } from './size.ts';
+import { eventsSql, pageParameters, resolvePages } from './statement.ts';
+import { cachedStatement, type JsonStatement, nextPlanId } from './statement-cache.ts';
+import {
+  cachedPlan,
+  coercedVariables,
+  type PlanCache,
+  planCache,
+  planRoots,
+  type RootPlans,
+} from './whole-plan.ts';
+
+interface NumberedPlans extends RootPlans {
+  readonly id: number;
+}
+
+declare module '../operation-plans.ts' {
+  interface OperationPlans {
+    events?: PlanCache<NumberedPlans>;
+  }
+}
+
+/** One statement that writes the responses of a subscription for any number of events. */
+export interface EventPlan {
+  readonly statement: JsonStatement;
+  /** The parameters after the ids. */
+  readonly values: readonly Parameter[];
+  /** The maximum size of a response. */
+  readonly maxBytes: number;
+}
+
+/** What the events of a subscription are about. Throws if its root field does not say. */
+export function eventEntity(
+  { schema, document }: ExecutionArgs,
+  operation: OperationDefinitionNode,
+  { plans }: Context,
+): Entity<Identified> {
+  plans.events ??= planCache(document, operation);
+  const root = schema.getSubscriptionType();
+  if (root == null) throw new Error('the schema has no subscriptions');
+  const info = { fragments: plans.events.fragments, variableValues: {} };
+  // A subscription has exactly one root field (GraphQL section 5.2.3.1), without conditions.
+  const [nodes] = collectFields(info, root, [operation.selectionSet]).values();
+  const field = root.getFields()[nodes?.[0]?.name.value ?? ''];
+  const edge = field === undefined ? undefined : edgeOf(field);
+  if (edge?.kind !== 'event') throw new Error('the field of a subscription has no edge of kind "event"');
+  return edge.entity;
+}
+
+/** The bytes of a response around its `data`. */
+const ENVELOPE_BYTES = '{"data":}'.length;
+
+/**
+ * The plan of a subscription. It depends on the caller only in that the caller holds the scopes of all fields.
+ * Undefined if a field needs a resolver, the caller lacks a scope, an argument is invalid or a response may be
+ * too large: each event is then executed, with its usual errors.
+ */
+export function planEvents(
+  args: ExecutionArgs,
+  operation: OperationDefinitionNode,
+  { plans, caller, maxResponseBytes }: Context,
+): EventPlan | undefined {
+  plans.events ??= planCache(args.document, operation);
+  const { fragments } = plans.events;
+  const variables = coercedVariables(args, operation);
+  if (variables === undefined) return undefined;
+  const plan = cachedPlan(plans.events, variables, () => {
+    const root = args.schema.getSubscriptionType();
+    const planned = planRoots(root, { args, operation, variables, plans, fragments });
+    return planned && { id: nextPlanId(), ...planned };
+  });
+  if (plan === undefined || !plan.scopes.every((scope) => caller.scopes.has(scope))) return undefined;
+  const { id, roots } = plan;
+  const [root] = roots.values();
+  if (root?.edge.kind !== 'event') return undefined;
+  const pages = resolvePages(root, variables);
+  if (pages.shape.includes('!')) return undefined;
+  const maxBytes = mostBytes(roots, pages, 'whole') + ENVELOPE_BYTES;
+  if (maxBytes > maxResponseBytes) return undefined;
+  const statement = cachedStatement(
+    id,
+    pages.shape,
+    () => `events_${root.field.name}`,
+    () => eventsSql(roots, pages),
+  );
+  return { statement, values: pageParameters(pages), maxBytes };
+}
+
+/**
+ * The responses for the events about these rows, in order; undefined for a row that does not exist. Throws
+ * DatabaseError.
+ */
+export async function readEvents(
+  db: Queryable,
+  { statement, values }: EventPlan,
+  rowIds: readonly string[],
+): Promise<(string | undefined)[]> {
+  const rows = await db.query(statement, [rowIds, ...values]);
+  return rows.map(({ data }) => (data === null ? undefined : `{"data":${data}}`));
+}

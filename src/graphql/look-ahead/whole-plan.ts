@@ -1,0 +1,110 @@
+import {
+  type DocumentNode,
+  type ExecutionArgs,
+  type FragmentDefinitionNode,
+  type GraphQLObjectType,
+  getVariableValues,
+  Kind,
+  type OperationDefinitionNode,
+} from 'graphql';
+import { LRUCache } from 'lru-cache';
+import type { Scope } from '../../auth/scopes.ts';
+import type { OperationPlans } from '../operation-plans.ts';
+import { isTooWide } from '../width.ts';
+import { collectFields } from './collect.ts';
+import { choiceOf, conditionVariables } from './conditions.ts';
+import { type EdgePlan, planEdge } from './plan.ts';
+
+type Variables = Readonly<Record<string, unknown>>;
+
+/** The plans of an operation, by the values of its @skip and @include variables. */
+export interface PlanCache<Plan extends object> {
+  readonly fragments: Readonly<Record<string, FragmentDefinitionNode>>;
+  readonly conditions: readonly string[];
+  readonly plans: LRUCache<string, Plan | 'declined'>;
+}
+
+const MAX_PLANS = 16;
+
+export function planCache<Plan extends object>(
+  document: DocumentNode,
+  operation: OperationDefinitionNode,
+): PlanCache<Plan> {
+  const fragments: Record<string, FragmentDefinitionNode> = Object.create(null);
+  for (const node of document.definitions)
+    if (node.kind === Kind.FRAGMENT_DEFINITION) fragments[node.name.value] = node;
+  return {
+    fragments,
+    conditions: conditionVariables({ operation, fragments }),
+    plans: new LRUCache({ max: MAX_PLANS }),
+  };
+}
+
+/** The plan for the variables, made if it is not cached. Undefined if `plan` declines. */
+export function cachedPlan<Plan extends object>(
+  { conditions, plans }: PlanCache<Plan>,
+  variables: Variables,
+  plan: () => Plan | undefined,
+): Plan | undefined {
+  const key = choiceOf(conditions, variables);
+  if (key === undefined) return undefined;
+  let found = plans.get(key);
+  if (found === undefined) {
+    found = plan() ?? 'declined';
+    plans.set(key, found);
+  }
+  return found === 'declined' ? undefined : found;
+}
+
+/** The variables of an operation, coerced; undefined if one is invalid, an error that an execution reports. */
+export function coercedVariables(
+  { schema, variableValues }: ExecutionArgs,
+  { variableDefinitions = [] }: OperationDefinitionNode,
+): Record<string, unknown> | undefined {
+  if (variableDefinitions.length === 0) return {};
+  return getVariableValues(schema, variableDefinitions, variableValues ?? {}).coerced;
+}
+
+/** The scopes that the fields of a plan need; undefined if the database cannot write all of its response. */
+function scopesOf({ edge, field, object }: EdgePlan): Scope[] | undefined {
+  const own = field.extensions.scope === undefined ? [] : [field.extensions.scope as Scope];
+  if (edge.kind === 'values') return own;
+  if (object?.members === undefined) return undefined;
+  const below = object.members.map((member) => (member.kind === 'edge' ? scopesOf(member.plan) : []));
+  return below.every((scopes) => scopes !== undefined) ? [...own, ...below.flat()] : undefined;
+}
+
+/** The root fields of an operation, in order, by response name. */
+export interface RootPlans {
+  readonly roots: ReadonlyMap<string, EdgePlan>;
+  /** The scopes that the fields need. If the caller lacks one, resolvers refuse the fields one by one. */
+  readonly scopes: readonly Scope[];
+}
+
+interface PlannedOperation {
+  readonly args: ExecutionArgs;
+  readonly operation: OperationDefinitionNode;
+  readonly variables: Record<string, unknown>;
+  readonly plans: OperationPlans;
+  readonly fragments: PlanCache<object>['fragments'];
+}
+
+/** Plans the root fields of an operation; undefined if the database cannot write its whole response. */
+export function planRoots(
+  root: GraphQLObjectType | null | undefined,
+  { args, operation, variables, plans, fragments }: PlannedOperation,
+): RootPlans | undefined {
+  if (root == null || isTooWide(plans, operation, fragments)) return undefined;
+  const info = { schema: args.schema, fragments, variableValues: variables };
+  const roots = new Map<string, EdgePlan>();
+  const scopes = new Set<Scope>();
+  for (const [name, nodes] of collectFields(info, root, [operation.selectionSet])) {
+    const field = root.getFields()[nodes[0]?.name.value ?? ''];
+    const plan = field === undefined ? undefined : planEdge(info, field, nodes);
+    const needed = plan === undefined ? undefined : scopesOf(plan);
+    if (plan === undefined || needed === undefined) return undefined;
+    roots.set(name, plan);
+    for (const scope of needed) scopes.add(scope);
+  }
+  return roots.size === 0 ? undefined : { roots, scopes: [...scopes] };
+}

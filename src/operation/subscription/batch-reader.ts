@@ -1,0 +1,100 @@
+import { encodeEventId } from '../../events/event-id.ts';
+import { type EventPlace, pass } from '../../events/event-place.ts';
+import type { PostFeed } from '../../events/feed.ts';
+import type { LogEvent } from '../../events/log.ts';
+import type { EventText, Frame, StreamFormat } from '../../request/event-stream.ts';
+import type { EventReaders } from '../executor.ts';
+import { codeOf, type EventTexts, mayPass } from './event-texts.ts';
+
+/** The next events of a cohort, ready to be sent. */
+export interface Batch {
+  /** The place after them. */
+  readonly place: EventPlace;
+  /** The events in the frame, in order. */
+  readonly events: readonly LogEvent[];
+  /** Undefined if there is nothing to send: all events were skipped, or their rows are gone. */
+  readonly frame: Frame | undefined;
+  /** When the responses had been read. */
+  readonly readAtMs: number;
+}
+
+/** A frame that has reached this size gets no more events. Its readers then have little to take in at a time. */
+const MAX_FRAME_BYTES = 65_536;
+/** How often reading a single event may time out until it is executed instead. */
+const MAX_TIMEOUTS = 3;
+
+export interface BatchReaderOptions {
+  readonly texts: EventTexts;
+  readonly feed: PostFeed;
+  readonly format: StreamFormat;
+}
+
+/** Reads the batches of a group: about as many events at a time as fit into a frame. */
+export class BatchReader {
+  readonly #options: BatchReaderOptions;
+  /** The average size of recent responses. */
+  #averageBytes = 1;
+
+  constructor(options: BatchReaderOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * The batch after a place; undefined at the end of the log. `timeouts` is how often reading it has taken too
+   * long: fewer events are read then. Rejects with HistoryLostError, and with errors that may pass.
+   */
+  async next(from: EventPlace, readers: EventReaders, timeouts: number): Promise<Batch | undefined> {
+    const fitting = Math.ceil(MAX_FRAME_BYTES / this.#averageBytes);
+    const limit = Math.max(1, Math.min(this.#options.texts.atMost, fitting) >> timeouts);
+    const events = await this.#options.feed.read(from, limit);
+    if (events.length === 0) return undefined;
+    const wanted: { readonly event: LogEvent; readonly place: EventPlace }[] = [];
+    let place = from;
+    for (const event of events) {
+      const passed = pass(place, event);
+      place = passed.place;
+      if (!passed.skipped) wanted.push({ event, place });
+    }
+    const texts = await this.#read(
+      wanted.map(({ event }) => event.postId),
+      readers,
+      timeouts,
+    );
+    const sent: { readonly event: LogEvent; readonly text: EventText }[] = [];
+    let bytes = 0;
+    let done = 0;
+    for (const { event, place: after } of wanted.slice(0, texts.length)) {
+      if (bytes >= MAX_FRAME_BYTES) break;
+      const text = texts[done];
+      done += 1;
+      if (text === undefined) continue;
+      sent.push({ event, text: { id: encodeEventId(after), text } });
+      bytes += text.length;
+    }
+    if (sent.length > 0) this.#averageBytes = Math.max(1, bytes / sent.length);
+    return {
+      place: done === wanted.length ? place : (wanted[done - 1]?.place ?? from),
+      events: sent.map(({ event }) => event),
+      frame: sent.length === 0 ? undefined : this.#options.format.events(sent.map(({ text }) => text)),
+      readAtMs: performance.now(),
+    };
+  }
+
+  /** The responses to the first events, at least to one. */
+  async #read(
+    rowIds: readonly string[],
+    readers: EventReaders,
+    timeouts: number,
+  ): Promise<readonly (string | undefined)[]> {
+    const [first] = rowIds;
+    if (first === undefined) return [];
+    const { texts } = this.#options;
+    try {
+      if (rowIds.length > 1 || timeouts < MAX_TIMEOUTS) return await texts.read(rowIds, readers);
+    } catch (error) {
+      if (mayPass(codeOf(error))) throw error;
+    }
+    // The statement fails for good. An execution tells which field is the reason, or does without it.
+    return [await texts.execute(first, readers)];
+  }
+}

@@ -1,0 +1,161 @@
+import { GraphQLError } from 'graphql';
+import { isAuthenticated } from '../../auth/principal.ts';
+import { ApiError, type ErrorCode } from '../../graphql/errors.ts';
+import { type EventPlan, eventEntity, planEvents, readEvents } from '../../graphql/look-ahead/event-plan.ts';
+import { publicError } from '../../graphql/mask-error.ts';
+import { readById } from '../../graphql/read/read.ts';
+import { DatabaseError } from '../../platform/db/errors.ts';
+import type { Logger } from '../../platform/log.ts';
+import { newId } from '../../platform/uuid.ts';
+import type { EventReaders, Executor } from '../executor.ts';
+import type { OperationArgs } from '../operation-context.ts';
+import { type CostCeilings, errorsOf, refused, type Single, textOf } from '../outcome.ts';
+
+/** The responses of a subscription to events, for all subscribers who get the same. */
+export interface EventTexts {
+  /** Equal for subscriptions whose responses are the same. */
+  readonly key: string;
+  /** The most events to read at once. */
+  readonly atMost: number;
+  /**
+   * The responses to these events, in order; undefined for an event whose row is gone. Rejects with a DatabaseError or the refusal.
+   */
+  read(rowIds: readonly string[], readers: EventReaders): Promise<readonly (string | undefined)[]>;
+  /**
+   * The response to one event by execution, with its errors; undefined if its row is gone. Rejects with an
+   * error that may pass.
+   */
+  execute(rowId: string, readers: EventReaders): Promise<string | undefined>;
+}
+
+/** An execution met an error that may pass. */
+class PassingError extends Error {
+  readonly code: ErrorCode;
+
+  constructor(code: ErrorCode) {
+    super(`an event could not be executed: ${code}`);
+    this.name = 'PassingError';
+    this.code = code;
+  }
+}
+
+/** Errors that an execution may meet if something is deleted between its statements. */
+const MAY_BE_GONE: ReadonlySet<ErrorCode> = new Set(['NOT_FOUND', 'INTERNAL_SERVER_ERROR']);
+/** How often an event is executed again because of that. */
+const MAX_REFRESHES = 3;
+/** Transient errors: the database is lost, or other responses leave no room. */
+const PASSING: ReadonlySet<ErrorCode> = new Set(['SERVICE_UNAVAILABLE', 'TIMEOUT', 'RATE_LIMITED']);
+
+/** Whether reading the same again may succeed. */
+export function mayPass(code: ErrorCode): boolean {
+  return PASSING.has(code);
+}
+
+/** The code of what reading rejects with. */
+export function codeOf(error: unknown): ErrorCode {
+  if (error instanceof ApiError || error instanceof PassingError) return error.code;
+  if (!(error instanceof DatabaseError) || error.kind === 'other') return 'INTERNAL_SERVER_ERROR';
+  return error.kind === 'timeout' || error.kind === 'locked' ? 'TIMEOUT' : 'SERVICE_UNAVAILABLE';
+}
+
+const MAX_EVENTS = 100;
+
+export interface EventTextsOptions {
+  readonly executor: Executor;
+  readonly limits: CostCeilings;
+  /** Whether subscribers share what is the same for them. Turn off to compare. */
+  readonly shared: boolean;
+  readonly log: Logger;
+}
+
+/** Everything that a response depends on if resolvers build it. */
+function executionKey({ contextValue, variableValues }: OperationArgs): string {
+  const { caller, operation, state } = contextValue;
+  const scopes = [...caller.scopes].sort();
+  const account = isAuthenticated(caller) ? [caller.userId, caller.role] : [];
+  // A session sees which of the account's sessions it is.
+  const session = caller.kind === 'session' ? caller.credentialId : undefined;
+  const { text } = operation.document;
+  return JSON.stringify([
+    caller.kind,
+    account,
+    session,
+    scopes,
+    text,
+    operation.name,
+    variableValues,
+    state.cost,
+  ]);
+}
+
+function planKey({ statement: { name }, values }: EventPlan): string {
+  return JSON.stringify([name, values.map(String)]);
+}
+
+/** The same without locations: subscribers with other texts share the response. */
+function unlocated(outcome: Single): Single {
+  if (outcome.kind !== 'executed') return outcome;
+  const { errors, ...result } = outcome.result;
+  if (errors === undefined) return outcome;
+  const shown = errors.map(
+    ({ message, path, extensions }) => new GraphQLError(message, { path, extensions }),
+  );
+  return { kind: 'executed', result: { ...result, errors: shown } };
+}
+
+/** How the responses of a subscription are read: by the database, or by executing each event. */
+export function createEventTexts({ executor, limits, shared, log }: EventTextsOptions) {
+  let alone = 0;
+  const unshared = () => {
+    if (shared) return '';
+    alone += 1;
+    return `${alone}`;
+  };
+
+  return (asked: OperationArgs): EventTexts => {
+    // Errors belong to no request of one of those who share them.
+    const requestId = newId();
+    const context = { ...asked.contextValue, requestId };
+    const args = { ...asked, contextValue: context };
+    const { operation, state, lookAhead, maxResponseBytes } = context;
+    const { cost } = state;
+    const entity = eventEntity(args, operation.node, context);
+    // Only an execution tells the cost.
+    const plan = lookAhead && cost === undefined ? planEvents(args, operation.node, context) : undefined;
+
+    async function execute(rowId: string, readers: EventReaders) {
+      try {
+        return await executor.forEvents(readers, async (db, hold) => {
+          for (let left = MAX_REFRESHES; ; left -= 1) {
+            const row = await readById(db, entity, rowId);
+            if (row === undefined) return undefined;
+            const outcome = await executor.runEvent(args, row, db, hold);
+            const codes = errorsOf(outcome).map((error) => publicError(error).code);
+            // The execution takes several statements, and others may delete in between what it reads.
+            if (left > 0 && codes.some((code) => MAY_BE_GONE.has(code))) continue;
+            const found = codes.find(mayPass);
+            if (found !== undefined) throw new PassingError(found);
+            return textOf(plan === undefined ? outcome : unlocated(outcome), { cost, limits });
+          }
+        });
+      } catch (error) {
+        if (mayPass(codeOf(error))) throw error;
+        return textOf(refused(error, { requestId, log }), { cost, limits });
+      }
+    }
+
+    if (plan === undefined)
+      return {
+        key: `execution ${unshared()}${executionKey(args)}`,
+        atMost: 1,
+        read: async ([rowId = ''], readers) => [await execute(rowId, readers)],
+        execute,
+      };
+    return {
+      key: `statement ${unshared()}${planKey(plan)}`,
+      atMost: Math.min(MAX_EVENTS, Math.max(1, Math.floor(maxResponseBytes / plan.maxBytes))),
+      read: (rowIds, readers) => executor.forEvents(readers, (db) => readEvents(db, plan, rowIds)),
+      execute,
+    };
+  };
+}

@@ -1,0 +1,274 @@
+import { encodeEventId } from '../../events/event-id.ts';
+import type { EventPlace } from '../../events/event-place.ts';
+import { HistoryLostError, type PostFeed } from '../../events/feed.ts';
+import type { Logger } from '../../platform/log.ts';
+import type { Frame, StreamFormat } from '../../request/event-stream.ts';
+import { UNCOUNTED_BYTES } from '../../request/pending-responses.ts';
+import type { EventReaders } from '../executor.ts';
+import { type Batch, BatchReader } from './batch-reader.ts';
+import { Cohort as CohortOf } from './cohort.ts';
+import { codeOf, type EventTexts } from './event-texts.ts';
+import type { SliceQueue } from './slices.ts';
+import type { StreamMetrics } from './stream-metrics.ts';
+import type { SubscriberStream } from './subscriber-stream.ts';
+
+/** Posts read longer ago are read again before they are sent: they may have been changed or deleted. */
+const FRESH_MS = 100;
+/** Streams that come within this time and have missed the same events read them together. */
+const GATHER_MS = 20;
+/** A reader with more than this waiting leaves its cohort until it has caught up. */
+export const LAGGING_BYTES = 262_144;
+/** How many cohorts read history at a time. Live ones do not wait for them. */
+const MAX_CATCHING_UP = 2;
+/** The pause after a failed read, doubled each time. */
+const MIN_PAUSE_MS = 100;
+const MAX_PAUSE_MS = 5_000;
+
+type Cohort = CohortOf<SubscriberStream>;
+
+export interface GroupOptions {
+  readonly texts: EventTexts;
+  readonly format: StreamFormat;
+  readonly feed: PostFeed;
+  readonly slices: SliceQueue;
+  readonly metrics: StreamMetrics;
+  readonly log: Logger;
+}
+
+/**
+ * Subscribers who get the same responses. They move along the event log in cohorts: a cohort reads the next
+ * events in one statement, moves on, and sends one frame to all of its streams. Cohorts that meet merge. A
+ * stream never joins a cohort that is reading or sending, so that it gets nothing that was read before it came.
+ */
+export class Group {
+  readonly #options: GroupOptions;
+  readonly #reader: BatchReader;
+  /** Cohorts that can be joined, by the id of their place. All others are reading or sending. */
+  readonly #waiting = new Map<string, Cohort>();
+  /** Those of them that wait until more streams have joined, or after a failure. */
+  readonly #resting = new Set<Cohort>();
+  /** Those of them that wait for their turn to read history, in order. */
+  readonly #behind = new Set<Cohort>();
+  #catchingUp = 0;
+  #streams = 0;
+  #backlogs = 0;
+  #lagging = 0;
+  /** Who is charged for reading: the account of all streams, or nobody in particular. */
+  #owner: string | undefined;
+
+  constructor(options: GroupOptions) {
+    this.#options = options;
+    this.#reader = new BatchReader(options);
+  }
+
+  get size(): number {
+    return this.#streams;
+  }
+
+  get lagging(): number {
+    return this.#lagging;
+  }
+
+  /** Streams in waiting cohorts that have yet to read history. */
+  get catchingUp(): number {
+    let streams = 0;
+    for (const cohort of this.#waiting.values()) if (cohort.catchingUp) streams += cohort.streams.size;
+    return streams;
+  }
+
+  /** Reserves a place for a stream that joins later. */
+  enter(owner: string): void {
+    this.#owner = this.#streams === 0 || this.#owner === owner ? owner : undefined;
+    this.#streams += 1;
+  }
+
+  /** Ends what `enter` began. */
+  leave(stream: SubscriberStream): void {
+    this.#streams -= 1;
+    this.#setBacklog(stream, 'none');
+    const { cohort } = stream;
+    if (cohort === undefined) return;
+    cohort.remove(stream);
+    if (cohort.streams.size === 0) this.#take(cohort);
+  }
+
+  /** Delivers the events after a place to a stream. */
+  readonly join = (stream: SubscriberStream, place: EventPlace): void => {
+    const key = encodeEventId(place);
+    let cohort = this.#waiting.get(key);
+    if (cohort === undefined) {
+      cohort = new CohortOf<SubscriberStream>(place);
+      this.#waiting.set(key, cohort);
+      cohort.catchingUp = this.#options.feed.recent(place, 1)?.length !== 0;
+      // Others with the same history may come in a moment.
+      if (cohort.catchingUp) this.#rest(cohort, GATHER_MS);
+    }
+    cohort.add(stream);
+  };
+
+  /** There may be more events. */
+  wake(): void {
+    for (const cohort of [...this.#waiting.values()]) this.#consider(cohort);
+  }
+
+  /** Has a waiting cohort read on if there are events for it. `atEnd`: it has just found the end of the log. */
+  #consider(cohort: Cohort, atEnd = false): void {
+    const recent = this.#options.feed.recent(cohort.place, 1);
+    // While the process does not follow the log yet, it has no recent events.
+    if (recent?.length === 0 || (recent === undefined && atEnd)) {
+      cohort.catchingUp = false;
+      return;
+    }
+    if (this.#resting.has(cohort)) return;
+    // Past what the process remembers, reading takes a statement more.
+    if (recent === undefined) cohort.catchingUp = true;
+    if (!cohort.catchingUp) return void this.#read(cohort);
+    this.#behind.add(cohort);
+    this.#catchUp();
+  }
+
+  /** Lets a waiting cohort read no earlier than after a while. */
+  #rest(cohort: Cohort, forMs: number): void {
+    this.#resting.add(cohort);
+    setTimeout(() => {
+      if (this.#resting.delete(cohort)) this.#consider(cohort);
+    }, forMs).unref();
+  }
+
+  /** Has the cohorts with history read on, a few at a time. */
+  #catchUp(): void {
+    for (const cohort of this.#behind) {
+      if (this.#catchingUp >= MAX_CATCHING_UP) return;
+      this.#catchingUp += 1;
+      void this.#read(cohort).then(() => {
+        this.#catchingUp -= 1;
+        this.#catchUp();
+      });
+    }
+  }
+
+  /** Removes a cohort from those that can be joined. */
+  #take(cohort: Cohort): void {
+    this.#behind.delete(cohort);
+    this.#resting.delete(cohort);
+    const key = encodeEventId(cohort.place);
+    if (this.#waiting.get(key) === cohort) this.#waiting.delete(key);
+  }
+
+  #readersOf({ streams }: Cohort): EventReaders {
+    return {
+      owner: this.#owner,
+      get gone() {
+        return streams.size === 0;
+      },
+    };
+  }
+
+  /** Reads the next batch of a waiting cohort, and begins to send it. Never rejects. */
+  async #read(cohort: Cohort): Promise<void> {
+    this.#take(cohort);
+    try {
+      const batch = await this.#reader.next(cohort.place, this.#readersOf(cohort), cohort.timeouts);
+      cohort.failures = 0;
+      cohort.timeouts = 0;
+      if (batch === undefined) this.#wait(cohort, true);
+      else this.#send(cohort, batch).catch((error: unknown) => this.#breakOff(cohort, error));
+    } catch (error) {
+      if (error instanceof HistoryLostError) this.#breakOff(cohort, error);
+      else this.#retry(cohort, error);
+    }
+  }
+
+  /** Moves a cohort past a batch and sends the batch to its streams. */
+  async #send(cohort: Cohort, { place, events, frame, readAtMs }: Batch): Promise<void> {
+    const { slices, metrics } = this.#options;
+    const before = cohort.place;
+    cohort.place = place;
+    if (frame !== undefined) {
+      const streams = [...cohort.streams];
+      const done = await slices.run(
+        streams,
+        (slice) => {
+          const members = slice.filter((stream) => stream.cohort === cohort);
+          for (const stream of members) this.#deliver(stream, frame);
+          metrics.sent(events, members);
+        },
+        () => performance.now() - readAtMs < FRESH_MS,
+      );
+      if (done < streams.length) this.#split(cohort, streams.slice(done), before);
+    }
+    this.#wait(cohort);
+  }
+
+  /** Has the streams that got nothing of a batch read it again, as it is now. */
+  #split(cohort: Cohort, streams: readonly SubscriberStream[], place: EventPlace): void {
+    const rest = new CohortOf<SubscriberStream>(place);
+    rest.catchingUp = cohort.catchingUp;
+    for (const stream of streams) {
+      if (stream.cohort !== cohort) continue;
+      cohort.remove(stream);
+      rest.add(stream);
+    }
+    this.#wait(rest);
+  }
+
+  /** Sends a frame to a stream. One whose reader lags leaves its cohort until the reader has caught up. */
+  #deliver(stream: SubscriberStream, frame: Frame): void {
+    const waiting = stream.write(frame);
+    const backlog = waiting > LAGGING_BYTES ? 'lagging' : waiting > UNCOUNTED_BYTES ? 'counted' : 'none';
+    if (backlog === 'none' || backlog === stream.backlog) return;
+    const { cohort } = stream;
+    const place = cohort?.place;
+    if (backlog === 'lagging') cohort?.remove(stream);
+    this.#setBacklog(stream, backlog);
+    // Frames are shared: each further reader that has them waiting adds little.
+    stream.whenDrained({ sharers: this.#backlogs, limited: backlog === 'lagging' }, () => {
+      if (stream.closed) return;
+      this.#setBacklog(stream, 'none');
+      if (backlog === 'lagging' && place !== undefined) this.join(stream, place);
+    });
+  }
+
+  #setBacklog(stream: SubscriberStream, backlog: SubscriberStream['backlog']): void {
+    if (stream.backlog !== 'none') this.#backlogs -= 1;
+    if (stream.backlog === 'lagging') this.#lagging -= 1;
+    stream.backlog = backlog;
+    if (backlog !== 'none') this.#backlogs += 1;
+    if (backlog === 'lagging') this.#lagging += 1;
+  }
+
+  /** Lets a cohort be joined, and has it read on if there are events. */
+  #wait(cohort: Cohort, atEnd = false): void {
+    if (cohort.streams.size > 0) this.#consider(this.#merged(cohort), atEnd);
+  }
+
+  /** Lets a cohort be joined, after it has merged with one at the same place. Returns what becomes of it. */
+  #merged(cohort: Cohort): Cohort {
+    const key = encodeEventId(cohort.place);
+    const other = this.#waiting.get(key);
+    if (other !== undefined) this.#take(other);
+    const [large, small] =
+      other !== undefined && other.streams.size > cohort.streams.size ? [other, cohort] : [cohort, other];
+    if (small !== undefined) large.absorb(small);
+    this.#waiting.set(key, large);
+    return large;
+  }
+
+  /** Ends the streams: their clients reconnect, and are told if the log does not go on from their place. */
+  #breakOff(cohort: Cohort, error: unknown): void {
+    this.#options.log.warn({ streams: cohort.streams.size, err: error }, 'event streams broke off');
+    for (const stream of [...cohort.streams]) stream.breakOff();
+  }
+
+  /** Keeps the streams, and has them read again after a pause. */
+  #retry(cohort: Cohort, error: unknown): void {
+    if (cohort.streams.size === 0) return;
+    const pauseMs = Math.min(MAX_PAUSE_MS, MIN_PAUSE_MS * 2 ** cohort.failures);
+    const line = { err: error, streams: cohort.streams.size, pauseMs };
+    if (cohort.failures === 0) this.#options.log.warn(line, 'events could not be read; trying again');
+    else this.#options.log.debug(line, 'events could still not be read');
+    cohort.failures += 1;
+    if (codeOf(error) === 'TIMEOUT') cohort.timeouts += 1;
+    this.#rest(this.#merged(cohort), pauseMs);
+  }
+}

@@ -1,0 +1,116 @@
+import type { EventPlace } from '../../events/event-place.ts';
+import type { FeedStart } from '../../events/feed.ts';
+import type { LogPosition } from '../../events/position.ts';
+import type { Backlog, EventStream, Frame, Sink, StreamFormat } from '../../request/event-stream.ts';
+import type { Cohort, Member } from './cohort.ts';
+
+export interface SubscriberStreamOptions {
+  /** Begins to deliver the events after a place. */
+  readonly deliver: (stream: SubscriberStream, after: EventPlace) => void;
+  readonly format: StreamFormat;
+  readonly start: FeedStart;
+}
+
+/**
+ * One subscriber's stream. It holds only what differs between the subscribers of a group: thousands are open at
+ * a time.
+ */
+export class SubscriberStream implements EventStream, Member<SubscriberStream> {
+  readonly format: StreamFormat;
+  readonly #deliver: SubscriberStreamOptions['deliver'];
+  /** Until it is attached. */
+  #start: FeedStart | undefined;
+  /** Events up to this position were history when it connected. */
+  readonly liveAfter: LogPosition;
+  #sink: Sink | undefined;
+  #onClose: (() => void)[] = [];
+  #state: 'open' | 'interrupted' | 'closed' = 'open';
+  /** The streams that it moves with; undefined while nothing is delivered to it. */
+  cohort: Cohort<SubscriberStream> | undefined;
+  /**
+   * What waits for its reader: little, enough to count as pending memory, or so much that it gets no more events
+   * until the reader has taken all of it in.
+   */
+  backlog: 'none' | 'counted' | 'lagging' = 'none';
+  /** When it last got a heartbeat, or its first block. */
+  heartbeatAtMs = Number.POSITIVE_INFINITY;
+
+  constructor({ deliver, format, start }: SubscriberStreamOptions) {
+    this.#deliver = deliver;
+    this.format = format;
+    this.#start = start;
+    this.liveAfter = start.now;
+  }
+
+  get closed(): boolean {
+    return this.#state === 'closed';
+  }
+
+  /** Calls back once the stream has closed. */
+  onClose(callback: () => void): void {
+    this.#onClose.push(callback);
+  }
+
+  attach(sink: Sink): void {
+    const start = this.#start;
+    this.#start = undefined;
+    if (start === undefined) throw new Error('a stream is attached once');
+    if (this.#state === 'closed') {
+      sink.end(this.format.interruption);
+      return;
+    }
+    this.#sink = sink;
+    sink.write(this.format.opening(start.eventId));
+    this.heartbeatAtMs = performance.now();
+    if (this.#state === 'interrupted') this.end(this.format.interruption);
+    else this.#deliver(this, start.place);
+  }
+
+  /** Sends a frame. Returns how many bytes wait for the reader. */
+  write(frame: Frame): number {
+    return this.#sink?.write(frame) ?? 0;
+  }
+
+  /** Sends a heartbeat, unless something waits for the reader anyway. */
+  beat(nowMs: number): void {
+    this.heartbeatAtMs = nowMs;
+    if (!this.closed && this.backlog !== 'lagging') this.write(this.format.heartbeat);
+  }
+
+  whenDrained(backlog: Backlog, onDrained: () => void): void {
+    this.#sink?.whenDrained(backlog, onDrained);
+  }
+
+  /** Sends a last response, which belongs to no event, and completes the stream. */
+  finish(text: string): void {
+    if (this.closed) return;
+    this.write(this.format.events([{ id: undefined, text }]));
+    this.end(this.format.complete);
+  }
+
+  /** Ends the stream with a frame. */
+  end(frame: Frame): void {
+    if (this.closed) return;
+    this.#sink?.end(frame);
+    this.close();
+  }
+
+  /** Ends the stream so that the client reconnects, elsewhere or after a restart. It still gets its position. */
+  interrupt(): void {
+    if (this.#sink !== undefined) this.end(this.format.interruption);
+    else if (!this.closed) this.#state = 'interrupted';
+  }
+
+  /** Breaks the stream off so that the client reconnects. */
+  breakOff(): void {
+    if (this.closed) return;
+    this.#sink?.breakOff();
+    this.close();
+  }
+
+  close(): void {
+    if (this.closed) return;
+    this.#state = 'closed';
+    for (const callback of this.#onClose.splice(0)) callback();
+  }
+}

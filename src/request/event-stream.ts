@@ -1,0 +1,60 @@
+/** Part of an event stream, built once for all its readers. */
+export interface Frame {
+  readonly bytes: Buffer;
+  /** The same bytes as one chunk of the chunked transfer coding (RFC 9112 section 7.1). */
+  readonly chunk: Buffer;
+}
+
+/** An event as it is sent. */
+export interface EventText {
+  /** The position after this event, to resume from; undefined if it does not belong to an event. */
+  readonly id: string | undefined;
+  /** The response as JSON. */
+  readonly text: string;
+}
+
+/** How events are written to a stream. */
+export interface StreamFormat {
+  /** The headers of the response. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** The start of a stream. `id` is the position at which it starts. */
+  opening(id: string): Frame;
+  events(events: readonly EventText[]): Frame;
+  readonly heartbeat: Frame;
+  /** The orderly end of a stream. */
+  readonly complete: Frame;
+  /** The end of an incomplete stream: the client should reconnect. */
+  readonly interruption: Frame;
+}
+
+/** What waits for the reader of a stream. */
+export interface Backlog {
+  /** How many readers have about the same frames waiting. */
+  readonly sharers: number;
+  /** Whether a reader that is too slow is cut off. Otherwise it is only if others need the memory. */
+  readonly limited: boolean;
+}
+
+/** Where a stream goes: a socket, or the body of a Fetch API response. */
+export interface Sink {
+  /** Sends a frame. Returns how many bytes now wait for the reader in this process. */
+  write(frame: Frame): number;
+  /**
+   * Counts what waits as pending memory, and calls `onDrained` once nothing waits any more. A further call
+   * replaces the one before.
+   */
+  whenDrained(backlog: Backlog, onDrained: () => void): void;
+  /** Ends the stream after what waits. */
+  end(frame: Frame): void;
+  /** Breaks the stream off at once, so that the client reconnects. */
+  breakOff(): void;
+}
+
+/** The stream of events that a subscription asks for. */
+export interface EventStream {
+  readonly format: StreamFormat;
+  /** Starts to deliver. To be called once. */
+  attach(sink: Sink): void;
+  /** Ends the delivery: the client has disconnected, before `attach` or after. Further calls do nothing. */
+  close(): void;
+}

@@ -1,0 +1,94 @@
+import { expect } from 'vitest';
+import { decodeEventId } from '../../../../src/events/event-id.ts';
+import { isAfter, type LogPosition } from '../../../../src/events/position.ts';
+import type { Database } from '../../../../src/platform/db/database.ts';
+import { statement } from '../../../../src/platform/db/statement.ts';
+import type { Got, KnownPost } from './operations.ts';
+import type { Subscription, World } from './world.ts';
+
+interface LoggedEvent {
+  readonly position: LogPosition;
+  readonly post: KnownPost;
+}
+
+const EVENTS = statement<{ xid: string; id: number; postId: string }>(
+  'all_events',
+  'SELECT xid::text, id, post_id AS "postId" FROM events ORDER BY events.xid, events.id',
+);
+
+function positionOf(eventId: string): LogPosition {
+  const place = decodeEventId(eventId);
+  if (place === undefined) throw new Error(`not an event id: ${eventId}`);
+  return place;
+}
+
+/** The events of the posts of a world, in the order in which everyone must get them. */
+export async function logOf({ posts }: World, database: Database): Promise<LoggedEvent[]> {
+  const byId = new Map(posts.map((post) => [post.id, post]));
+  const rows = await database.query(EVENTS, []);
+  return rows.flatMap(({ xid, id, postId }) => {
+    const post = byId.get(postId);
+    return post === undefined ? [] : [{ position: { xid: BigInt(xid), id }, post }];
+  });
+}
+
+/** Whether an event id is that of an event. */
+export function isOf(event: LoggedEvent | undefined, eventId: string): boolean {
+  const { xid, id } = positionOf(eventId);
+  return event?.position.xid === xid && event.position.id === id;
+}
+
+/** Checks one event: the post as it was when the subscriber came, or later. */
+function judgeEvent(
+  { data, errors }: Got,
+  post: KnownPost,
+  { operation, reader, floor }: Subscription,
+): void {
+  const known = floor.get(post.id);
+  expect(known?.deleted ?? false).toBe(false);
+  if (operation.refused?.(post, reader)) {
+    expect(data).toBeNull();
+    expect(errors).toMatchObject([{ extensions: { code: 'FORBIDDEN' } }]);
+    return;
+  }
+  expect(errors).toBeUndefined();
+  const { id, title, comments, commentsConnection, ...rest } = data.postCreated;
+  expect([id, rest]).toEqual([post.id, operation.expected(post, reader)]);
+  const [number, version] = title.split(':').map(Number);
+  expect(number).toBe(post.number);
+  expect(version).toBeGreaterThanOrEqual(known?.version ?? 0);
+  expect(version).toBeLessThanOrEqual(post.version);
+  const { commentsOf, mostComments = 0 } = operation;
+  if (commentsOf === undefined) return;
+  const shown = commentsOf({ comments, commentsConnection });
+  expect(shown).toEqual(shown.map((_, n) => ({ body: `comment ${n}` })));
+  expect(shown.length).toBeGreaterThanOrEqual(Math.min(mostComments, known?.comments ?? 0));
+  expect(shown.length).toBeLessThanOrEqual(Math.min(mostComments, post.comments));
+}
+
+/** Checks all that a subscriber got: in order, nothing twice, nothing left out, nothing that is not for it. */
+export function judge(subscription: Subscription, log: readonly LoggedEvent[]): void {
+  const { stream, reader, excluded, after, left } = subscription;
+  const start = after === undefined ? undefined : positionOf(after);
+  const due = log.filter(
+    ({ position, post }) => !excluded.has(post.id) && (start === undefined || isAfter(position, start)),
+  );
+  const got = stream.got.map((event) => ({ event, position: positionOf(event.eventId) }));
+  const indexes = got.map(({ position }) =>
+    due.findIndex(({ position: { xid, id } }) => xid === position.xid && id === position.id),
+  );
+  expect(indexes).toEqual([...new Set(indexes)].sort((a, b) => a - b));
+  expect(indexes).not.toContain(-1);
+  for (const [n, { event }] of got.entries()) {
+    const post = due[indexes[n] ?? -1]?.post;
+    if (post !== undefined) judgeEvent(event, post, subscription);
+  }
+  // A subscriber that has left may lack what came after its last event.
+  const ended = left || reader.revoked;
+  const last = ended ? (indexes.at(-1) ?? -1) : due.length - 1;
+  const missing = due.slice(0, last + 1).filter(({ post }, n) => !post.deleted && !indexes.includes(n));
+  expect(missing.map(({ post }) => post.number)).toEqual([]);
+  if (left) return;
+  expect(stream.ended).toBe(reader.revoked ? 'complete' : undefined);
+  expect(stream.refusal).toBe(reader.revoked ? 'UNAUTHENTICATED' : undefined);
+}

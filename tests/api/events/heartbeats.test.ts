@@ -1,0 +1,22 @@
+import { expect, it, onTestFinished, vi } from 'vitest';
+import { useApp } from '../../support/app.ts';
+import { readMetric } from '../../support/metrics.ts';
+import { subscribe } from '../../support/streams/subscriber.ts';
+
+const app = useApp();
+
+it('a stream on which nothing happens gets a comment at least every 15 seconds, and nothing keeps time once all have ended', async () => {
+  const { key } = await app.account();
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'performance'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const timers = vi.getTimerCount();
+  const { stream, close } = await subscribe(app, { key });
+  for (let round = 0; round < 3; round += 1) {
+    const next = stream.block();
+    vi.advanceTimersByTime(15_000);
+    expect((await next)?.raw).toMatch(/^:/);
+  }
+  await close();
+  await expect.poll(() => readMetric(app, 'event_streams_open')).toBe(0);
+  expect(vi.getTimerCount()).toBe(timers);
+});

@@ -1,0 +1,139 @@
+import { once } from 'node:events';
+import { connect, type Socket as NetSocket } from 'node:net';
+import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { useApp } from '../../support/app.ts';
+import { createPost } from '../../support/content.ts';
+import { readMetric } from '../../support/metrics.ts';
+import { useSocket } from '../../support/socket.ts';
+
+const ORIGIN = 'https://pages.example.com';
+const app = useApp({ settings: { CORS_ORIGINS: ORIGIN } });
+const socket = useSocket(app);
+let key = '';
+beforeAll(async () => {
+  ({ key } = await app.account());
+});
+
+/** Nearly as long as a post can be. */
+const LONG = 'b'.repeat(50_000);
+
+const open = () => readMetric(app, 'event_streams_open');
+
+/** A connection that keeps what comes back on it. */
+async function dial(): Promise<{ connection: NetSocket; received: { text: string } }> {
+  const connection = connect(Number(new URL(socket.origin).port), '127.0.0.1');
+  onTestFinished(() => void connection.destroy());
+  const received = { text: '' };
+  connection.setEncoding('utf8').on('data', (text: string) => {
+    received.text += text;
+  });
+  await once(connection, 'connect');
+  return { connection, received };
+}
+
+function get(path: string, version: string, fields: readonly string[] = []): string {
+  return [`GET ${path} HTTP/${version}`, 'host: localhost', ...fields, '', ''].join('\r\n');
+}
+
+const TITLES = `/graphql?${new URLSearchParams({ query: 'subscription { postCreated { title } }' })}`;
+const fields = () => ['accept: text/event-stream', `authorization: Bearer ${key}`];
+
+/** The events of a stream, out of its chunks (RFC 9112 section 7.1) if it has any. */
+function bodyOf(text: string): string {
+  const start = text.indexOf('\r\n\r\n') + 4;
+  const body = text.slice(start);
+  if (!/^transfer-encoding: chunked\r$/im.test(text.slice(0, start))) return body;
+  let rest = body;
+  let content = '';
+  for (;;) {
+    const [size = ''] = rest.split('\r\n', 1);
+    const length = Number.parseInt(size, 16);
+    if (!(length > 0)) return content;
+    expect(rest.slice(size.length + 2 + length, size.length + 4 + length)).toBe('\r\n');
+    content += rest.slice(size.length + 2, size.length + 2 + length);
+    rest = rest.slice(size.length + 4 + length);
+  }
+}
+
+const titlesIn = (text: string) => [...bodyOf(text).matchAll(/"title":"([^"]*)"/g)].map(([, title]) => title);
+
+describe('an event stream on a socket', () => {
+  it.each(['1.0', '1.1'])('is framed as HTTP/%s has it, event by event', async (version) => {
+    const { connection, received } = await dial();
+    connection.write(get(TITLES, version, fields()));
+    await expect.poll(() => received.text).toMatch(/retry: 1000\nid: \S+\n\n/);
+    for (const title of ['a', 'ä€𝔹']) {
+      await createPost(app, key, { title });
+      await expect.poll(() => received.text).toContain(`"title":"${title}"`);
+    }
+    expect(/^transfer-encoding: chunked\r$/im.test(received.text)).toBe(version === '1.1');
+  });
+
+  it('goes on where it was once a reader that has stopped for a while reads on', async () => {
+    const { connection, received } = await dial();
+    const query = new URLSearchParams({ query: 'subscription { postCreated { title body } }' });
+    connection.write(get(`/graphql?${query}`, '1.1', fields()));
+    await expect.poll(() => received.text).toMatch(/retry: 1000/);
+    connection.pause();
+    const titles: string[] = [];
+    // Until the buffers of the kernel are full at both ends.
+    while ((await readMetric(app, 'event_streams_lagging')) === 0) {
+      expect(titles.length).toBeLessThan(1_000);
+      titles.push(`${titles.length}`);
+      await createPost(app, key, { title: `${titles.length - 1}`, body: LONG });
+    }
+    for (const title of ['late', 'later', 'last']) {
+      titles.push(title);
+      await createPost(app, key, { title });
+    }
+    connection.resume();
+    await expect.poll(() => received.text, { timeout: 20_000 }).toContain('"title":"last"');
+    expect(titlesIn(received.text)).toEqual(titles);
+    await expect.poll(() => readMetric(app, 'event_streams_lagging')).toBe(0);
+    connection.destroy();
+  }, 60_000);
+
+  it('waits for the answers before it on its connection, and loses nothing', async () => {
+    const { connection, received } = await dial();
+    const query = new URLSearchParams({ query: '{ posts(limit: 100) { title } }' });
+    const request = get(`/graphql?${query}`, '1.1', [`authorization: Bearer ${key}`]);
+    connection.write(request + request + get(TITLES, '1.1', fields()));
+    await expect.poll(() => received.text).toMatch(/retry: 1000/);
+    await createPost(app, key, { title: 'after two answers' });
+    await expect.poll(() => received.text).toContain('"title":"after two answers"');
+    const stream = received.text.slice(received.text.lastIndexOf('HTTP/1.1 200 OK'));
+    expect(titlesIn(stream)).toEqual(['after two answers']);
+  });
+
+  it('for a page of another origin is the same, with CORS headers', async () => {
+    const { connection, received } = await dial();
+    connection.write(get(TITLES, '1.1', [...fields(), `origin: ${ORIGIN}`]));
+    await expect.poll(() => received.text).toMatch(/retry: 1000/);
+    expect(received.text.toLowerCase()).toContain(`access-control-allow-origin: ${ORIGIN}\r\n`);
+    await createPost(app, key, { title: 'from afar' });
+    await expect.poll(() => titlesIn(received.text)).toEqual(['from afar']);
+    connection.destroy();
+  });
+
+  it('whose client leaves at any moment is not left open', async () => {
+    await expect.poll(open).toBe(0);
+    for (let turns = 0; turns < 40; turns += 1) {
+      const { connection } = await dial();
+      const origin = turns % 2 === 0 ? [] : [`origin: ${ORIGIN}`];
+      connection.write(get(TITLES, '1.1', [...fields(), ...origin]));
+      for (let turn = 0; turn < turns; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+      connection.destroy();
+    }
+    await createPost(app, key, { title: 'for nobody' });
+    await expect.poll(open).toBe(0);
+    expect(await readMetric(app, 'event_groups')).toBe(0);
+  });
+
+  it('refuses HEAD', async () => {
+    const { connection, received } = await dial();
+    connection.write(get(TITLES, '1.1', [...fields(), 'connection: close']).replace('GET', 'HEAD'));
+    await once(connection, 'close');
+    expect(received.text).toMatch(/^HTTP\/1.1 405 /);
+    expect(await open()).toBe(0);
+  });
+});

@@ -1,0 +1,142 @@
+import { randomInt } from 'node:crypto';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import type { Exit } from '../support/processes/process.ts';
+import { Authors } from './support/authors.ts';
+import { Crowd } from './support/crowd.ts';
+import { createOwnDatabase, type OwnDatabase, readRows } from './support/database.ts';
+import { createInstance } from './support/instance.ts';
+import { randomFrom } from './support/random.ts';
+import { contentOf, type ExpectedPost } from './support/selections.ts';
+import { Target } from './support/target.ts';
+import { findProblems } from './support/verify.ts';
+
+const NAMES = ['Ada', 'Ben', 'Cleo'];
+const SUBSCRIBERS = 2_000;
+/** These are there before the first post; the others come one stop after another. */
+const EARLY_SUBSCRIBERS = 1_700;
+/** So many posts each author writes while an instance is stopped, and again while its subscribers come back. */
+const POSTS_AT_STOP = 20;
+const POSTS_AT_RETURN = 8;
+/** An instance is stopped once it has so many streams: there is something to lose. */
+const LEAST_STREAMS = 300;
+const PRINTED_PROBLEMS = 20;
+
+interface Stop {
+  readonly instance: 0 | 1;
+  readonly signal: 'SIGKILL' | 'SIGTERM';
+  /** Whether everybody has everything before the next stop. Otherwise that one meets those who catch up. */
+  readonly settles: boolean;
+}
+
+const STOPS: readonly Stop[] = [
+  { instance: 0, signal: 'SIGKILL', settles: true },
+  { instance: 1, signal: 'SIGKILL', settles: false },
+  { instance: 0, signal: 'SIGTERM', settles: true },
+  { instance: 1, signal: 'SIGKILL', settles: false },
+  { instance: 0, signal: 'SIGKILL', settles: false },
+  { instance: 1, signal: 'SIGTERM', settles: true },
+];
+
+/** On a busy machine the service is slow, and not to be blamed for it. */
+const PATIENCE = {
+  REQUEST_TIMEOUT_MS: '120000',
+  OPERATION_TIMEOUT_MS: '120000',
+  STATEMENT_TIMEOUT_MS: '60000',
+};
+
+/** All posts with what they must say, in the order of the event log; one without an event comes last. */
+async function readExpected(
+  database: OwnDatabase,
+  authors: ReadonlyMap<string, string>,
+): Promise<ExpectedPost[]> {
+  const rows = await readRows<{ id: string; title: string }>(
+    database,
+    `SELECT posts.id, title FROM posts LEFT JOIN events ON events.post_id = posts.id
+     ORDER BY events.xid NULLS LAST, events.id`,
+  );
+  return rows.map(({ id, title }) => ({
+    id,
+    title,
+    author: authors.get(title) ?? 'nobody',
+    ...contentOf(Number(title.replace('post ', ''))),
+  }));
+}
+
+/** Lines with which a process has said that something went wrong: errors in its log, and what is no log at all. */
+const alarms = ({ stdout, stderr }: Exit) =>
+  `${stdout}${stderr}`.split('\n').filter((line) => line !== '' && !/^\{"level":[1-4]0,/.test(line));
+
+/** Stops the instances and starts them again while posts are written and subscribers come. */
+async function stopOneAfterAnother(
+  targets: readonly Target[],
+  crowd: Crowd,
+  authors: Authors,
+  report: (what: string) => void,
+): Promise<void> {
+  for (const { instance, signal, settles } of STOPS) {
+    const target = targets[instance];
+    if (target === undefined) throw new Error('there are two instances');
+    await crowd.connectedTo(target, LEAST_STREAMS);
+    let restarting: Promise<void> | undefined;
+    await authors.write(POSTS_AT_STOP, () => {
+      restarting = target.restart(signal);
+      crowd.add((SUBSCRIBERS - EARLY_SUBSCRIBERS) / STOPS.length);
+    });
+    await restarting;
+    await authors.write(POSTS_AT_RETURN);
+    report(`${target.name} is back from ${signal}, ${authors.posts.size} posts are acknowledged`);
+    if (!settles) continue;
+    // Who comes after a post does not get it.
+    await crowd.allConnected();
+    await crowd.allHave(await authors.writeLast());
+    report('everybody has everything');
+  }
+}
+
+describe('two instances with 2,000 subscribers', () => {
+  it('give each exactly the posts committed since it connected, in the order of the log, whatever is stopped', async () => {
+    const startedAt = performance.now();
+    const seed = randomInt(2 ** 31);
+    const report = (what: string) => {
+      const seconds = Math.round((performance.now() - startedAt) / 1000);
+      process.stdout.write(`crowd, after ${seconds} s: ${what}\n`);
+    };
+    const database = await createOwnDatabase(NAMES);
+    const { keys } = database;
+    const settings = { ...database.settings, ...PATIENCE, MAX_STREAMS: String(SUBSCRIBERS) };
+    const targets = await Promise.all(
+      ['A', 'B'].map(async (name) => new Target(name, await createInstance(settings))),
+    );
+    const origins = targets.map(({ origin }) => origin);
+    const authors = new Authors({ names: NAMES, keys, origins, seed });
+    const crowd = new Crowd({ targets, keys, random: randomFrom(seed) });
+    onTestFinished(() => crowd.stop());
+
+    await Promise.all(targets.map((target) => target.start()));
+    crowd.add(EARLY_SUBSCRIBERS);
+    await crowd.allConnected();
+    report(`${EARLY_SUBSCRIBERS} subscribers are connected, seed ${seed}`);
+    await stopOneAfterAnother(targets, crowd, authors, report);
+    // Nobody is stopped any more: now they get what is new.
+    await authors.write(POSTS_AT_STOP);
+    await crowd.allHave(await authors.writeLast());
+    await crowd.stop();
+    const exits = await Promise.all(targets.map((target) => target.stop('SIGTERM')));
+
+    const expected = await readExpected(database, authors.authors);
+    const problems = [
+      ...findProblems({
+        clients: crowd.listeners,
+        posts: authors.posts,
+        stored: expected.map(({ title }) => title),
+        storedInOrder: true,
+      }),
+      ...crowd.wrongContent(new Map(expected.map((post) => [post.title, post]))),
+      ...targets.flatMap(({ ended }) => ended.flatMap(alarms)),
+    ];
+    const figures = { seed, posts: authors.posts.size, ...crowd.figures, retries: authors.retries };
+    report(JSON.stringify({ ...figures, problems: problems.length }));
+    expect(problems.slice(0, PRINTED_PROBLEMS)).toEqual([]);
+    expect(exits.map(({ code }) => code)).toEqual([0, 0]);
+  });
+});

@@ -1,0 +1,65 @@
+import { randomBytes } from 'node:crypto';
+import pg from 'pg';
+import { expect, onTestFinished } from 'vitest';
+import type { Settings } from '../../support/processes/process.ts';
+import { temporaryFolder } from '../../support/processes/process.ts';
+import { admin } from '../../support/processes/server.ts';
+
+const SCOPES = 'posts:read posts:write';
+
+/** A database that goes with the test, with accounts in it. */
+export interface OwnDatabase {
+  /** A connection to the server, to another database. */
+  readonly server: pg.Client;
+  readonly name: string;
+  readonly url: string;
+  /** What an instance needs to use it. */
+  readonly settings: Settings;
+  /** An API key for each account. */
+  readonly keys: readonly string[];
+}
+
+/** A database of its own, and in it accounts of these names with an API key each. */
+export async function createOwnDatabase(names: readonly string[]): Promise<OwnDatabase> {
+  const url = new URL(process.env.DATABASE_URL ?? '');
+  const server = new pg.Client({ connectionString: url.href });
+  await server.connect();
+  const name = `content_graph_chaos_${randomBytes(6).toString('hex')}`;
+  await server.query(`CREATE DATABASE ${name}`);
+  onTestFinished(async () => {
+    await server.query(`DROP DATABASE ${name} WITH (FORCE)`);
+    await server.end();
+  });
+  url.pathname = `/${name}`;
+  const settings: Settings = { NODE_ENV: 'test', DATABASE_URL: url.href };
+  const dataDir = await temporaryFolder();
+  const keys: string[] = [];
+  for (const user of names) {
+    const email = `${user.toLowerCase()}@example.com`;
+    const password = randomBytes(18).toString('base64url');
+    const account = ['--name', user, '--email', email, '--password', password];
+    await admin(['user', 'create', ...account], dataDir, settings);
+    const created = await admin(
+      ['api-key', 'create', '--user', email, '--name', 'chaos', '--scopes', SCOPES],
+      dataDir,
+      settings,
+    );
+    expect(created.stderr).toBe('');
+    keys.push(created.json.key as string);
+  }
+  return { server, name, url: url.href, settings: { ...settings, DATA_DIR: dataDir }, keys };
+}
+
+/** The rows of a query, on a connection of its own. */
+export async function readRows<Row extends pg.QueryResultRow>(
+  { url }: OwnDatabase,
+  query: string,
+): Promise<Row[]> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  try {
+    return (await client.query<Row>(query)).rows;
+  } finally {
+    await client.end();
+  }
+}

@@ -1,0 +1,127 @@
+import { connect, type Socket } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+import { EventResponse } from './event-response.ts';
+import type { Random } from './random.ts';
+import type { Target } from './target.ts';
+import type { Account } from './verify.ts';
+import { tick } from './writers.ts';
+
+export interface ListenerOptions {
+  readonly name: string;
+  readonly targets: readonly Target[];
+  /** The path and the headers of its requests. */
+  readonly path: string;
+  readonly headers: readonly string[];
+  readonly random: Random;
+  /** The title of the post in an event's data; undefined where it is not the data of a post. */
+  readonly titleOf: (data: string) => string | undefined;
+}
+
+/** Those that lose a connection at the same moment do not all come back at the same moment. */
+const BACK_OFF_MS = 250;
+
+function field(block: string, name: string): string | undefined {
+  const line = block.split('\n').find((text) => text.startsWith(`${name}:`));
+  return line?.slice(name.length + 1).trimStart();
+}
+
+/**
+ * One of thousands of subscribers. Wherever its connection ends, it comes back with its last id to one of the instances,
+ * and waits for that one where it is down.
+ */
+export class Listener implements Account {
+  readonly #options: ListenerOptions;
+  readonly name: string;
+  readonly titles: string[] = [];
+  readonly complaints: string[] = [];
+  readonly connecting = tick();
+  connected = Number.POSITIVE_INFINITY;
+  /** The instance that its stream is open at. */
+  at: Target | undefined;
+  connections = 0;
+  /** How often there was nobody to connect to. */
+  refused = 0;
+  #lastId: string | undefined;
+  #socket: Socket | undefined;
+  readonly #stopped = Promise.withResolvers<void>();
+  #isStopped = false;
+  readonly #running: Promise<void>;
+
+  constructor(options: ListenerOptions) {
+    this.#options = options;
+    this.name = options.name;
+    this.#running = this.#run();
+  }
+
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    this.#stopped.resolve();
+    this.#socket?.destroy();
+    await this.#running;
+  }
+
+  async #run(): Promise<void> {
+    const { random, targets } = this.#options;
+    while (!this.#isStopped) {
+      const target = random.pick(targets);
+      await Promise.race([target.up, this.#stopped.promise]);
+      if (this.#isStopped) return;
+      await this.#listenTo(target);
+      if (!this.#isStopped) await delay(random.below(BACK_OFF_MS));
+    }
+  }
+
+  /** One connection, to its end, however it ends. */
+  async #listenTo(target: Target): Promise<void> {
+    const { serving } = target;
+    const response = new EventResponse((block) => this.#take(block, target));
+    const socket = connect(target.port, '127.0.0.1');
+    this.#socket = socket;
+    socket.setNoDelay(true).write(this.#request());
+    socket.on('data', (part: Buffer) => {
+      try {
+        response.take(part);
+        // An answer that is no stream: its connection would stay open for another request.
+        if (response.ended || (response.status ?? 200) !== 200) socket.destroy();
+      } catch (error) {
+        this.complaints.push(String(error));
+        socket.destroy();
+      }
+    });
+    // Refused, or broken by a kill.
+    socket.on('error', () => undefined);
+    await new Promise<void>((resolve) => socket.once('close', () => resolve()));
+    const { status } = response;
+    const opened = this.at !== undefined;
+    this.at = undefined;
+    if (status === undefined) this.refused += 1;
+    const owed = serving !== undefined && serving === target.serving && !this.#isStopped;
+    // An instance that goes away refuses connections, and no requests.
+    if (status !== undefined && status !== 200) this.complaints.push(`status ${status} from ${target.name}`);
+    else if (owed)
+      this.complaints.push(`${opened ? 'cut off' : 'not let in'} by ${target.name}, which ran on`);
+  }
+
+  #request(): string {
+    const { path, headers } = this.#options;
+    const resuming = this.#lastId === undefined ? [] : [`last-event-id: ${this.#lastId}`];
+    const lines = [`GET ${path} HTTP/1.1`, 'host: 127.0.0.1', 'accept: text/event-stream', ...headers];
+    return `${[...lines, ...resuming].join('\r\n')}\r\n\r\n`;
+  }
+
+  #take(block: string, target: Target): void {
+    const event = field(block, 'event');
+    const id = field(block, 'id');
+    if (event === 'next') {
+      const title = this.#options.titleOf(field(block, 'data') ?? '');
+      if (title !== undefined && id !== undefined) this.titles.push(title);
+      else this.complaints.push(block);
+    } else if (event !== undefined) this.complaints.push(block);
+    if (id === undefined) return;
+    this.#lastId = id;
+    if (this.at !== undefined) return;
+    this.at = target;
+    this.connections += 1;
+    this.connected = Math.min(this.connected, tick());
+  }
+}

@@ -1,0 +1,115 @@
+import { connect, createServer, type Socket } from 'node:net';
+import { afterAll, beforeAll } from 'vitest';
+import { socketPath } from '../../../src/platform/db/embedded/address.ts';
+import { startEmbeddedServer } from '../../../src/platform/db/embedded/server.ts';
+import { createLogger } from '../../../src/platform/log.ts';
+import { createTestDatabase } from './database.ts';
+
+/** A database that is heard saying what it has done. */
+export interface CountedDatabase {
+  /** The settings of a service that reaches it past the one who counts. */
+  readonly settings: Readonly<Record<string, string>>;
+  /** The command tag of each statement that the database completed, such as `SELECT 3` or `BEGIN`, in order. */
+  readonly completed: string[];
+}
+
+const COMMAND_COMPLETE = 'C'.charCodeAt(0);
+const HEADER_BYTES = 5;
+
+/** Reads the messages of a PostgreSQL server (Frontend/Backend Protocol: type, length, body) in whatever pieces they come. */
+function messageReader(onMessage: (type: number, body: Buffer) => void): (chunk: Buffer) => void {
+  let rest: Buffer = Buffer.alloc(0);
+  return (chunk) => {
+    rest = Buffer.concat([rest, chunk]);
+    while (rest.length >= HEADER_BYTES) {
+      const end = 1 + rest.readUInt32BE(1);
+      if (rest.length < end) return;
+      onMessage(rest.readUInt8(0), rest.subarray(HEADER_BYTES, end));
+      rest = rest.subarray(end);
+    }
+  };
+}
+
+async function openUpstream(): Promise<{ path: string; dial: () => Socket; close: () => Promise<void> }> {
+  const own = await createTestDatabase();
+  const { DATABASE_URL: url, DATA_DIR: dataDir = '' } = own.settings;
+  if (url !== undefined) {
+    const { hostname, port, pathname } = new URL(url);
+    return { path: pathname, dial: () => connect(Number(port || 5432), hostname), close: own.drop };
+  }
+  const server = await startEmbeddedServer(dataDir, createLogger({ level: 'error', pretty: false }));
+  const { host, port } = server.address;
+  const path = socketPath(server.address);
+  return {
+    path: '/postgres',
+    dial: () => (path === undefined ? connect(port, host) : connect(path)),
+    async close() {
+      await server.close();
+      await own.drop();
+    },
+  };
+}
+
+/**
+ * A database behind a proxy that counts the server's CommandComplete messages: one for each statement that the
+ * database itself says it has run, named or not, inside a transaction or out, the same on PGlite and PostgreSQL.
+ * Its own statistics fall short: pg_stat_statements is not there on PGlite, pg_stat_database counts a transaction as
+ * one, and pg_prepared_statements knows named statements only.
+ */
+async function open(): Promise<CountedDatabase & { close(): Promise<void> }> {
+  const upstream = await openUpstream();
+  const completed: string[] = [];
+  const sockets = new Set<Socket>();
+  const proxy = createServer((client) => {
+    const server = upstream.dial();
+    const read = messageReader((type, body) => {
+      if (type !== COMMAND_COMPLETE) return;
+      const tag = body.toString('latin1', 0, body.length - 1);
+      // Wake-ups between instances go over a connection of their own, at a time of their own.
+      if (tag !== 'LISTEN' && tag !== 'NOTIFY') completed.push(tag);
+    });
+    server.on('data', read);
+    for (const [from, to] of [
+      [client, server],
+      [server, client],
+    ] as const) {
+      sockets.add(from);
+      from.pipe(to);
+      // Either end may hang up; the other then does too.
+      from.on('error', () => to.destroy());
+      from.on('close', () => to.destroy());
+    }
+  });
+  await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
+  const bound = proxy.address();
+  if (typeof bound !== 'object' || bound === null) throw new Error('the proxy has no port');
+  return {
+    // PGlite has one backend for all connections, on which their prepared statements would collide.
+    settings: {
+      DATABASE_URL: `postgres://postgres@127.0.0.1:${bound.port}${upstream.path}`,
+      DATABASE_POOL_SIZE: '1',
+    },
+    completed,
+    async close() {
+      const closed = new Promise((resolve) => proxy.close(resolve));
+      for (const socket of sockets) socket.destroy();
+      await closed;
+      await upstream.close();
+    },
+  };
+}
+
+/** Opens a counted database for the tests of a file, before the service that `useApp` starts on its settings. */
+export function useCountedDatabase(): CountedDatabase {
+  const settings: Record<string, string> = {};
+  const holder = { settings, completed: [] as string[] };
+  let close = async () => {};
+  beforeAll(async () => {
+    const opened = await open();
+    close = opened.close;
+    holder.completed = opened.completed;
+    Object.assign(settings, opened.settings);
+  });
+  afterAll(() => close());
+  return holder;
+}

@@ -1,0 +1,73 @@
+import { randomBytes } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Answer } from '../app.ts';
+import type { Parsed } from '../parsed.ts';
+import { type Exit, type Process, runScript, type Settings } from './process.ts';
+
+/** The service in a process of its own, and how to call it. */
+export interface ServerProcess extends Process {
+  readonly origin: string;
+  gql(query: string, options?: { key?: string; variables?: Record<string, unknown> }): Promise<Answer>;
+}
+
+/** Settings with which production starts. Its standard output is JSON, with the origin in the line "listening". */
+export function productionSettings(): Settings {
+  return {
+    NODE_ENV: 'production',
+    SECRET_KEY: randomBytes(48).toString('base64'),
+    PUBLIC_URL: 'https://api.example.com',
+    SHUTDOWN_DELAY: '0',
+  };
+}
+
+/** Starts the service and leaves it to the test what comes of it. */
+export function launchServer(dataDir: string, settings: Settings = {}): Process {
+  return runScript('src/main.ts', [], { DATA_DIR: dataDir, PORT: '0', ...settings });
+}
+
+/** Starts the service on a folder and a free port; resolves once it listens. */
+export async function startServer(dataDir: string, settings: Settings = {}): Promise<ServerProcess> {
+  const launched = launchServer(dataDir, settings);
+  const said =
+    settings.NODE_ENV === 'production'
+      ? /"origin":"(http:\/\/[^"]+)"/
+      : /Content Graph API\s+(http:\/\/\S+)\/graphql[\s\S]*\n\n/;
+  const origin = (await launched.printed(said))[1] ?? '';
+  return Object.assign(Object.create(launched) as Process, {
+    origin,
+    async gql(query: string, { key, variables }: { key?: string; variables?: object } = {}) {
+      const response = await fetch(`${origin}/graphql`, {
+        method: 'POST',
+        headers: {
+          'content-type': 'application/json',
+          ...(key === undefined ? {} : { authorization: `Bearer ${key}` }),
+        },
+        body: JSON.stringify({ query, variables }),
+      });
+      const { data, errors, extensions } = (await response.json()) as Answer;
+      return { status: response.status, headers: response.headers, data, errors, extensions };
+    },
+  });
+}
+
+/** The demo key that a first start in development has left in its folder. */
+export async function demoKey(dataDir: string): Promise<string> {
+  const { apiKey } = JSON.parse(await readFile(join(dataDir, 'demo.json'), 'utf8')) as { apiKey: string };
+  return apiKey;
+}
+
+/** What an admin command printed, read as JSON; undefined where it printed nothing. */
+export interface AdminResult extends Exit {
+  readonly json: Parsed;
+}
+
+/** Runs an admin command to its end. */
+export async function admin(
+  args: readonly string[],
+  dataDir: string,
+  settings: Settings = {},
+): Promise<AdminResult> {
+  const exit = await runScript('src/admin/main.ts', args, { DATA_DIR: dataDir, ...settings }).exited;
+  return { ...exit, json: exit.stdout === '' ? undefined : JSON.parse(exit.stdout) };
+}
