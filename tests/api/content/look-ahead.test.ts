@@ -13,6 +13,7 @@ import {
   randomPosts,
   randomQueries,
 } from '../../support/schema/random-query.ts';
+import { type ToldError, toldErrors } from '../../support/schema/told-errors.ts';
 
 /** How many random operations are compared; `npm run test:look-ahead` asks for more. */
 const RUNS = Number(process.env.LOOK_AHEAD_RUNS ?? 300);
@@ -30,22 +31,19 @@ const QUERIES = RUNS - MUTATIONS;
 interface Answered {
   readonly status: number;
   readonly text: string;
-  readonly body: { readonly data?: unknown; readonly errors?: readonly { readonly extensions: unknown }[] };
+  readonly body: { readonly data?: unknown; readonly errors?: readonly ToldError[] };
 }
 
-/**
- * Where the whole answer failed it is one of several rows that the error is told of: which one is nobody's promise. The
- * order of members is (GraphQL section 7.2.2), so what holds data is compared as text.
- */
+/** The order of members is promised (GraphQL section 7.2.2), so what holds data is compared as text. */
 function comparable({ status, text, body }: Answered): unknown {
   if (body.errors === undefined) return { status, text };
   if (body.data == null) return { status, error: body.errors[0]?.extensions };
-  return { status, errors: body.errors, data: JSON.stringify(body.data) };
+  return { status, errors: toldErrors(body.data, body.errors), data: JSON.stringify(body.data) };
 }
 
 /** The same of a new post, whose id and instant are its own. */
 function comparablePost({ status, text, body }: Answered): unknown {
-  if (body.errors !== undefined) return { status, body };
+  if (body.errors !== undefined) return { status, data: body.data, errors: toldErrors(body.data, body.errors) };
   return {
     status,
     text: text
