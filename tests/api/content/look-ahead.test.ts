@@ -43,7 +43,8 @@ function comparable({ status, text, body }: Answered): unknown {
 
 /** The same of a new post, whose id and instant are its own. */
 function comparablePost({ status, text, body }: Answered): unknown {
-  if (body.errors !== undefined) return { status, data: body.data, errors: toldErrors(body.data, body.errors) };
+  if (body.errors !== undefined)
+    return { status, data: body.data, errors: toldErrors(body.data, body.errors) };
   return {
     status,
     text: text

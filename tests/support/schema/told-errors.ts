@@ -1,6 +1,6 @@
 export interface ToldError {
   readonly message?: unknown;
-  readonly path?: readonly (string | number)[];
+  readonly path?: readonly (string | number)[] | undefined;
   readonly extensions: unknown;
 }
 
