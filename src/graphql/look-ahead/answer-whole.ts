@@ -4,8 +4,9 @@ import type { Parameter } from '../../platform/db/statement.ts';
 import type { Context } from '../context.ts';
 import { answerTooLarge } from '../errors.ts';
 import type { Page } from '../pagination/arguments.ts';
+import { withCursors } from './cursor-json.ts';
 import { isToMany, type RowEdge } from './edge.ts';
-import type { EdgePlan } from './plan.ts';
+import type { EdgePlan, RootMember } from './plan.ts';
 import { buildBoundedSql, mostBytes } from './size.ts';
 import { buildSql, type Pages, pageParameters, resolvePages } from './statement.ts';
 import { cachedStatement, type JsonStatement, nextPlanId } from './statement-cache.ts';
@@ -29,7 +30,8 @@ interface WholeArguments {
 /** The plan of an operation that the database can answer by itself. */
 interface WholePlan {
   readonly id: number;
-  readonly roots: ReadonlyMap<string, EdgePlan>;
+  readonly members: readonly RootMember[];
+  readonly roots: readonly EdgePlan[];
   /** The scopes that the fields need. If the caller lacks one, resolvers refuse the fields one by one. */
   readonly scopes: readonly Scope[];
   /**
@@ -49,10 +51,10 @@ declare module '../operation-plans.ts' {
 type Variables = Readonly<Record<string, unknown>>;
 
 /** The plan of a query from those of its root fields. */
-function planQuery({ roots, scopes }: RootPlans, operation: OperationDefinitionNode): WholePlan {
+function planQuery({ members, roots, scopes }: RootPlans, operation: OperationDefinitionNode): WholePlan {
   const { variableDefinitions = [] } = operation;
-  const alike = variableDefinitions.length === 0 && [...roots.values()].every(({ edge }) => isToMany(edge));
-  return { id: nextPlanId(), roots, scopes, alike, known: undefined };
+  const alike = variableDefinitions.length === 0 && roots.every(({ edge }) => isToMany(edge));
+  return { id: nextPlanId(), members, roots, scopes, alike, known: undefined };
 }
 
 /** The id of a root row; undefined if its arguments are invalid or name no row. */
@@ -77,14 +79,14 @@ const ENVELOPE_BYTES = '{"data":}'.length;
 
 /** The arguments of a request; undefined if one is invalid or names no row. */
 function argumentsOf(
-  { roots }: WholePlan,
+  { members, roots }: WholePlan,
   variables: Variables,
   context: Context,
 ): WholeArguments | undefined {
   const pages = new Map<EdgePlan, Page>();
   const values: Parameter[] = [];
   let shape = '';
-  for (const plan of roots.values()) {
+  for (const plan of roots) {
     const resolved = resolvePages(plan, variables);
     if (resolved.shape.includes('!') || (isToMany(plan.edge) && !resolved.pages.has(plan))) return undefined;
     if (plan.edge.kind === 'row') {
@@ -96,23 +98,23 @@ function argumentsOf(
     for (const [list, page] of resolved.pages) pages.set(list, page);
     shape += `;${resolved.shape}`;
   }
-  const bounded = mostBytes(roots, { pages }, 'whole') > context.maxResponseBytes - ENVELOPE_BYTES;
+  const bounded = mostBytes(members, { pages }, 'whole') > context.maxResponseBytes - ENVELOPE_BYTES;
   return { pages: { pages, shape: bounded ? `${shape};bounded` : shape }, bounded, values };
 }
 
 function statementOf(
-  { id, roots }: WholePlan,
+  { id, members, roots }: WholePlan,
   { pages, bounded }: WholeArguments,
   { maxResponseBytes }: Context,
 ): JsonStatement {
   return cachedStatement(
     id,
     pages.shape,
-    () => `whole_${[...roots.values()][0]?.field.name}`,
+    () => `whole_${roots[0]?.field.name}`,
     () =>
       bounded
-        ? buildBoundedSql(roots, pages, 'whole', maxResponseBytes - ENVELOPE_BYTES)
-        : buildSql(roots, pages, 'whole'),
+        ? buildBoundedSql(members, pages, 'whole', maxResponseBytes - ENVELOPE_BYTES)
+        : buildSql(members, pages, 'whole'),
   );
 }
 
@@ -146,5 +148,5 @@ export async function answerWhole(
   const [row] = await context.db.query(statementOf(plan, given, context), given.values);
   if (row?.data == null && row?.size !== undefined)
     throw answerTooLarge(row.size + ENVELOPE_BYTES, context.maxResponseBytes);
-  return row?.data ?? undefined;
+  return row?.data == null ? undefined : withCursors(row.data);
 }

@@ -4,7 +4,8 @@ import type { Context } from '../context.ts';
 import type { Entity } from '../read/entity.ts';
 import type { Identified } from '../read/read.ts';
 import { collectFields } from './collect.ts';
-import { edgeOf } from './plan.ts';
+import { withCursors } from './cursor-json.ts';
+import { edgeOf } from './plan-edge.ts';
 import { mostBytes } from './size.ts';
 import { eventsSql, pageParameters, resolvePages } from './statement.ts';
 import { cachedStatement, type JsonStatement, nextPlanId } from './statement-cache.ts';
@@ -77,18 +78,18 @@ export function planEvents(
     return planned && { id: nextPlanId(), ...planned };
   });
   if (plan === undefined || !plan.scopes.every((scope) => caller.scopes.has(scope))) return undefined;
-  const { id, roots } = plan;
-  const [root] = roots.values();
+  const { id, members, roots } = plan;
+  const [root] = roots;
   if (root?.edge.kind !== 'event') return undefined;
   const pages = resolvePages(root, variables);
   if (pages.shape.includes('!')) return undefined;
-  const maxBytes = mostBytes(roots, pages, 'whole') + ENVELOPE_BYTES;
+  const maxBytes = mostBytes(members, pages, 'whole') + ENVELOPE_BYTES;
   if (maxBytes > maxResponseBytes) return undefined;
   const statement = cachedStatement(
     id,
     pages.shape,
     () => `events_${root.field.name}`,
-    () => eventsSql(roots, pages),
+    () => eventsSql(members, pages),
   );
   return { statement, values: pageParameters(pages), maxBytes };
 }
@@ -103,5 +104,5 @@ export async function readEvents(
   rowIds: readonly string[],
 ): Promise<(string | undefined)[]> {
   const rows = await db.query(statement, [rowIds, ...values]);
-  return rows.map(({ data }) => (data === null ? undefined : `{"data":${data}}`));
+  return rows.map(({ data }) => (data === null ? undefined : `{"data":${withCursors(data)}}`));
 }

@@ -1,4 +1,5 @@
 import { type GraphQLOutputType, getNullableType, isListType, isNonNullType } from 'graphql';
+import type { TypenameMember } from './plan.ts';
 
 /** A piece of JSON text in SQL: literal text, or an expression of type text that is never null. */
 export type Piece = { readonly text: string } | { readonly sql: string };
@@ -29,8 +30,11 @@ export function concatenation(pieces: readonly Piece[]): string {
   return `(${joined(operands)})`;
 }
 
+/** A member of a JSON object. */
+export type NamedJson = readonly [name: string, value: readonly Piece[]];
+
 /** A JSON object. Clients choose the names, so these appear only in its literal text. */
-export function objectPieces(members: Iterable<readonly [name: string, value: readonly Piece[]]>): Piece[] {
+export function objectPieces(members: Iterable<NamedJson>): Piece[] {
   const pieces: Piece[] = [];
   for (const [name, value] of members)
     pieces.push({ text: `${pieces.length === 0 ? '{' : ','}${JSON.stringify(name)}:` }, ...value);
@@ -59,3 +63,17 @@ export function columnJson(type: GraphQLOutputType, value: string): Piece[] {
   const pieces = isListType(present) ? presentJson('', value) : presentJson(String(present), value);
   return isNonNullType(type) ? pieces : [{ sql: `coalesce(${concatenation(pieces)}, 'null')` }];
 }
+
+/** The members of an object, of which all but `__typename` get their values from `value`. */
+export function valuesOf<Known extends { readonly name: string; readonly kind: string }>(
+  members: readonly (Known | TypenameMember)[],
+  value: (member: Known) => readonly Piece[],
+): NamedJson[] {
+  return members.map((member) => [
+    member.name,
+    isTypename(member) ? [{ text: JSON.stringify(member.type) }] : value(member),
+  ]);
+}
+
+const isTypename = (member: { readonly kind: string }): member is TypenameMember =>
+  member.kind === 'typename';

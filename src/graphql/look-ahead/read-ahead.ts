@@ -7,7 +7,8 @@ import { isTooWide } from '../width.ts';
 import { choiceOf, conditionVariables } from './conditions.ts';
 import { decode } from './decode.ts';
 import { isToMany } from './edge.ts';
-import { type EdgePlan, planEdge } from './plan.ts';
+import type { EdgePlan } from './plan.ts';
+import { planEdge } from './plan-edge.ts';
 import { buildBoundedSql, mostBytes } from './size.ts';
 import { buildSql, pageParameters, resolvePages } from './statement.ts';
 import { cachedStatement, nextPlanId } from './statement-cache.ts';
@@ -52,7 +53,7 @@ function planOf(
   if (key === undefined) return undefined;
   let cached = cache.plans.get(key);
   if (cached === undefined) {
-    const plan = planEdge(info, field, info.fieldNodes);
+    const plan = planEdge({ ...info, form: 'ahead' }, field, info.fieldNodes);
     cached = plan === undefined ? 'declined' : { id: nextPlanId(), plan };
     cache.plans.set(key, cached);
   }
@@ -82,7 +83,7 @@ export async function readAhead(
       ? edge.id(getArgumentValues(plan.field, plan.node, info.variableValues), context)
       : undefined;
   if (edge.kind === 'row' && id === undefined) return { value: null };
-  const roots = new Map([[info.fieldName, plan]]);
+  const roots = [{ name: info.fieldName, kind: 'edge' as const, plan }];
   const maxBytes = MAX_AHEAD_ANSWERS * context.maxResponseBytes;
   const bounded = mostBytes(roots, pages, 'ahead') > maxBytes;
   const { shape } = pages;

@@ -1,15 +1,9 @@
 import { pageValues } from '../read/page-statement.ts';
+import { CURSOR_JSON_BYTES } from './cursor-json.ts';
 import { isToMany } from './edge.ts';
-import type { EdgePlan, ObjectPlan } from './plan.ts';
-import {
-  buildSql,
-  type JsonForm,
-  listRows,
-  type Pages,
-  rowById,
-  rowsToRead,
-  selectFor,
-} from './statement.ts';
+import type { ConnectionPlan, EdgePlan, JsonForm, ObjectPlan, RootMember } from './plan.ts';
+import { nodeObjects } from './plan-connection.ts';
+import { buildSql, listRows, type Pages, rowById, rowsSql, rowsToRead, selectFor } from './statement.ts';
 
 /** The quotes around a name, its colon and its comma. */
 const NAME_BYTES = 4;
@@ -40,29 +34,66 @@ function rowSize({ columns, edges, members }: ObjectPlan, form: JsonForm): RowSi
   return { columns: shown, fixed, edges: [...edges.values()] };
 }
 
+const nameBytes = ({ name }: { readonly name: string }) => name.length + NAME_BYTES;
+
+/** The maximum size of a connection's JSON without its nodes, which `node` tells. */
+function mostOfConnection(
+  { members }: ConnectionPlan,
+  limit: number,
+  node: (object: ObjectPlan) => number,
+): number {
+  let bytes = BRACKETS;
+  for (const member of members) {
+    bytes += nameBytes(member) + BRACKETS;
+    if (member.kind === 'typename') bytes += member.type.length;
+    if (member.kind === 'nodes') bytes += limit * (node(member.object) + 1);
+    if (member.kind === 'edges') {
+      let edge = BRACKETS + 1;
+      for (const inner of member.members) {
+        edge += nameBytes(inner);
+        if (inner.kind === 'typename') edge += inner.type.length + BRACKETS;
+        else edge += inner.kind === 'cursor' ? CURSOR_JSON_BYTES : node(inner.object);
+      }
+      bytes += limit * edge;
+    }
+    if (member.kind === 'pageInfo')
+      for (const inner of member.members)
+        bytes +=
+          nameBytes(inner) + (inner.kind === 'typename' ? inner.type.length + BRACKETS : CURSOR_JSON_BYTES);
+  }
+  return bytes;
+}
+
 /**
  * The maximum size of the JSON of root fields: every list full, every text as long as its rules allow and
  * fully escaped. For nearly all queries it is small, and nothing needs to be measured.
  */
 export function mostBytes(
-  roots: ReadonlyMap<string, EdgePlan>,
+  roots: readonly RootMember[],
   { pages }: Pick<Pages, 'pages'>,
   form: JsonForm,
 ): number {
-  const most = (plan: EdgePlan): number => {
-    const { object, maxBytes } = plan;
-    if (object === undefined) return maxBytes;
+  const mostOfRow = (object: ObjectPlan): number => {
     const { columns, fixed, edges } = rowSize(object, form);
-    let row = fixed + 1;
+    let row = fixed;
     for (const column of columns) row += object.bytes(column);
     for (const edge of edges) row += most(edge);
+    return row;
+  };
+  const most = (plan: EdgePlan): number => {
+    const { object, connection, maxBytes } = plan;
+    if (object === undefined) return maxBytes;
     const page = pages.get(plan);
+    if (connection !== undefined) return mostOfConnection(connection, page?.limit ?? 0, mostOfRow);
+    const row = mostOfRow(object) + 1;
     return isToMany(plan.edge)
       ? BRACKETS + (page === undefined ? 0 : rowsToRead(plan, page).limit * row)
       : row;
   };
   let bytes = BRACKETS;
-  for (const [name, plan] of roots) bytes += name.length + NAME_BYTES + most(plan);
+  for (const member of roots)
+    bytes +=
+      nameBytes(member) + (member.kind === 'typename' ? member.type.length + BRACKETS : most(member.plan));
   return bytes;
 }
 
@@ -71,14 +102,18 @@ export function mostBytes(
  * long texts, which PostgreSQL knows without reading the texts. In JSON, a text takes at most six times its
  * length. The parameters are those of `buildSql`.
  */
-function leastBytesSql(roots: ReadonlyMap<string, EdgePlan>, { pages }: Pages, form: JsonForm): string {
+function leastBytesSql(roots: readonly RootMember[], { pages }: Pages, form: JsonForm): string {
   let aliases = 0;
   let parameters = 0;
 
-  const isLong = ({ object, maxBytes }: EdgePlan): boolean => {
-    if (object === undefined) return maxBytes > SHORT_TEXT_BYTES;
+  const isLongRow = (object: ObjectPlan): boolean => {
     const { columns, edges } = rowSize(object, form);
     return columns.some((column) => object.bytes(column) > SHORT_TEXT_BYTES) || edges.some(isLong);
+  };
+
+  const isLong = ({ object, connection, maxBytes }: EdgePlan): boolean => {
+    if (object === undefined) return maxBytes > SHORT_TEXT_BYTES;
+    return connection === undefined ? isLongRow(object) : nodeObjects(connection).some(isLongRow);
   };
 
   /** Skips the parameters of an edge that is not measured. */
@@ -104,6 +139,19 @@ function leastBytesSql(roots: ReadonlyMap<string, EdgePlan>, { pages }: Pages, f
     return terms.join(' + ');
   }
 
+  /** The rows of the page are read for each selection of its nodes that has long texts. */
+  function connectionTerms(connection: ConnectionPlan, rows: string): string[] {
+    return nodeObjects(connection).flatMap((object) => {
+      if (!isLongRow(object)) {
+        for (const edge of object.edges.values()) skip(edge);
+        return [];
+      }
+      aliases += 1;
+      const alias = `m${aliases}`;
+      return `coalesce((SELECT sum(${rowSql(object, alias)})::bigint FROM (${rows}) AS ${alias}), 0)`;
+    });
+  }
+
   function edgeSql(plan: EdgePlan, parent: string | undefined): string | undefined {
     const { edge, object } = plan;
     if (object === undefined || !isLong(plan)) {
@@ -122,12 +170,16 @@ function leastBytesSql(roots: ReadonlyMap<string, EdgePlan>, { pages }: Pages, f
     if (page === undefined || !isToMany(edge)) return undefined;
     const first = parameters + 1;
     parameters += pageValues(page).length;
+    if (plan.connection !== undefined) {
+      const rows = rowsSql({ ...plan, edge, object }, page, parent, first);
+      return connectionTerms(plan.connection, rows).join(' + ');
+    }
     const rows = listRows({ ...plan, edge, object }, page, parent, first);
     const size = rows.perRow(rowSql(object, alias), '0', alias);
     return `coalesce((SELECT sum(${size})::bigint FROM (${rows.from}) AS ${alias}), 0)`;
   }
 
-  const terms = [...roots.values()].flatMap((plan) => edgeSql(plan, undefined) ?? []);
+  const terms = roots.flatMap((root) => (root.kind === 'edge' ? (edgeSql(root.plan, undefined) ?? []) : []));
   return terms.length === 0 ? '0::bigint' : terms.join(' + ');
 }
 
@@ -137,7 +189,7 @@ function leastBytesSql(roots: ReadonlyMap<string, EdgePlan>, { pages }: Pages, f
  * of one snapshot. `size` is the size of the text or, if it was not built, its minimum size.
  */
 export function buildBoundedSql(
-  roots: ReadonlyMap<string, EdgePlan>,
+  roots: readonly RootMember[],
   pages: Pages,
   form: JsonForm,
   maxBytes: number,

@@ -3,9 +3,19 @@ import type { Parameter } from '../../platform/db/statement.ts';
 import type { Page } from '../pagination/arguments.ts';
 import { type Entity, selectList } from '../read/entity.ts';
 import { pageClauses, pageShape, pageValues } from '../read/page-statement.ts';
+import { connectionPieces } from './connection-sql.ts';
 import { aheadKey, isToMany, type ToManyEdge } from './edge.ts';
-import { anyJson, columnJson, concatenation, objectPieces, type Piece } from './json-text.ts';
-import type { EdgePlan, ObjectPlan } from './plan.ts';
+import {
+  anyJson,
+  columnJson,
+  concatenation,
+  type NamedJson,
+  objectPieces,
+  type Piece,
+  valuesOf,
+} from './json-text.ts';
+import type { ConnectionPlan, EdgePlan, JsonForm, ObjectPlan, RootMember } from './plan.ts';
+import { showsNextPage } from './plan-connection.ts';
 
 type Variables = Readonly<Record<string, unknown>>;
 
@@ -19,9 +29,23 @@ export interface Pages {
   readonly shape: string;
 }
 
-/** A connection reads one extra row, which tells whether there is a next page. */
-export function rowsToRead({ edge }: EdgePlan, page: Page): Page {
-  return edge.kind === 'connection' ? { ...page, limit: page.limit + 1 } : page;
+/** A connection reads one extra row if it has to tell whether there is a next page. */
+export function rowsToRead({ edge, connection }: EdgePlan, page: Page): Page {
+  const oneMore = edge.kind === 'connection' && (connection === undefined || showsNextPage(connection));
+  return oneMore ? { ...page, limit: page.limit + 1 } : page;
+}
+
+type ListPlan = EdgePlan & { readonly edge: ToManyEdge; readonly object: ObjectPlan };
+
+/** The query of these rows of a list. */
+export function rowsSql(
+  { edge: { list }, object }: ListPlan,
+  rows: Page,
+  parent: string | undefined,
+  firstParameter: number,
+): string {
+  const parentId = list.parent === undefined ? undefined : `${parent}."id"`;
+  return `SELECT ${selectFor(object)} ${pageClauses(list, rows, parentId, firstParameter)}`;
 }
 
 /** The rows of a list in SQL, and what is read from each. */
@@ -36,14 +60,13 @@ interface ListRows {
  * include them, and in nested connections they would double at each level.
  */
 export function listRows(
-  plan: EdgePlan & { readonly edge: ToManyEdge; readonly object: ObjectPlan },
+  plan: ListPlan,
   page: Page,
   parent: string | undefined,
   firstParameter: number,
 ): ListRows {
   const { edge, object } = plan;
-  const parentId = edge.list.parent === undefined ? undefined : `${parent}."id"`;
-  const rows = `SELECT ${selectFor(object)} ${pageClauses(edge.list, rowsToRead(plan, page), parentId, firstParameter)}`;
+  const rows = rowsSql(plan, rowsToRead(plan, page), parent, firstParameter);
   if (edge.kind !== 'connection' || object.edges.size === 0) return { from: rows, perRow: (shown) => shown };
   return {
     from: `SELECT p.*, row_number() OVER () AS "${ROW_NUMBER}" FROM (${rows}) AS p`,
@@ -93,9 +116,6 @@ export function selectFor({ entity, columns, edges }: ObjectPlan): string {
 export const rowById = ({ source }: Entity<object>, id: string) =>
   `FROM ${source.from} WHERE ${source.id} = ${id}`;
 
-/** `ahead`: rows for resolvers, by property. `whole`: the response itself, by response name. */
-export type JsonForm = 'ahead' | 'whole';
-
 /** The id of the row that an event is about, in `eventsSql`. */
 const EVENT_ROW_ID = 'k.id';
 
@@ -103,12 +123,11 @@ const EVENT_ROW_ID = 'k.id';
  * The SQL that writes the response of each event, in the order of the ids in the first parameter; null for an
  * id without a row.
  */
-export function eventsSql(roots: ReadonlyMap<string, EdgePlan>, pages: Pages): string {
+export function eventsSql(roots: readonly RootMember[], pages: Pages): string {
   return `${buildSql(roots, pages, 'whole')} FROM unnest($1::uuid[]) WITH ORDINALITY AS k(id, n) ORDER BY k.n`;
 }
 
-/** A name in the JSON, and its value. */
-type Member = readonly [name: string, value: readonly Piece[]];
+const NULL: readonly Piece[] = [{ text: 'null' }];
 
 /**
  * The SQL that reads root fields and everything in their plans as one JSON text, compact and on one line. A
@@ -117,9 +136,14 @@ type Member = readonly [name: string, value: readonly Piece[]];
  * at most 100 arguments, and cost more. In the form `ahead` there is one root and the text is its value; in
  * the form `whole` the text is an object of all roots.
  */
-export function buildSql(roots: ReadonlyMap<string, EdgePlan>, { pages }: Pages, form: JsonForm): string {
+export function buildSql(roots: readonly RootMember[], { pages }: Pages, form: JsonForm): string {
   let aliases = 0;
   let parameters = 0;
+
+  const nextAlias = (): string => {
+    aliases += 1;
+    return `r${aliases}`;
+  };
 
   const nextParameters = (page: Page): number => {
     const first = parameters + 1;
@@ -127,8 +151,8 @@ export function buildSql(roots: ReadonlyMap<string, EdgePlan>, { pages }: Pages,
     return first;
   };
 
-  function aheadMembers({ columns, codecs, edges }: ObjectPlan, alias: string): Member[] {
-    const members = [...columns].map((property): Member => {
+  function aheadMembers({ columns, codecs, edges }: ObjectPlan, alias: string): NamedJson[] {
+    const members = [...columns].map((property): NamedJson => {
       const value = `${alias}."${property}"`;
       const codec = codecs.get(property);
       return [property, codec === undefined ? anyJson(value) : [{ sql: codec.sql(value) }]];
@@ -140,26 +164,34 @@ export function buildSql(roots: ReadonlyMap<string, EdgePlan>, { pages }: Pages,
     return members;
   }
 
-  function wholeMembers({ members = [] }: ObjectPlan, alias: string): Member[] {
-    return members.map((member): Member => {
-      if (member.kind === 'typename') return [member.name, [{ text: JSON.stringify(member.type) }]];
-      if (member.kind === 'column')
-        return [member.name, columnJson(member.type, `${alias}."${member.property}"`)];
-      return [member.name, edgePieces(member.plan, alias) ?? [{ text: 'null' }]];
-    });
+  function wholeMembers({ members = [] }: ObjectPlan, alias: string): NamedJson[] {
+    return valuesOf(members, (member) =>
+      member.kind === 'column'
+        ? columnJson(member.type, `${alias}."${member.property}"`)
+        : (edgePieces(member.plan, alias) ?? NULL),
+    );
   }
 
   /** The JSON of the row under `alias`. */
   const rowJson = (plan: ObjectPlan, alias: string): string =>
     concatenation(objectPieces(form === 'whole' ? wholeMembers(plan, alias) : aheadMembers(plan, alias)));
 
+  function connectionJson(
+    plan: ListPlan,
+    connection: ConnectionPlan,
+    page: Page,
+    parent: string | undefined,
+  ): Piece[] {
+    const rows = rowsSql(plan, rowsToRead(plan, page), parent, nextParameters(page));
+    return connectionPieces({ plan: connection, page, rows, nextAlias, nodeJson: rowJson });
+  }
+
   /** The value of an edge; undefined if it is left to a resolver. */
-  function edgePieces(plan: EdgePlan, parent: string | undefined): Piece[] | undefined {
+  function edgePieces(plan: EdgePlan, parent: string | undefined): readonly Piece[] | undefined {
     const { edge, object } = plan;
     if (edge.kind === 'values') return [{ sql: edge.sql(parent ?? '') }];
     if (object === undefined) return undefined;
-    aliases += 1;
-    const alias = `r${aliases}`;
+    const alias = nextAlias();
     if (edge.kind === 'event') {
       // The ids of the events' rows are the first parameter.
       parameters += 1;
@@ -176,6 +208,8 @@ export function buildSql(roots: ReadonlyMap<string, EdgePlan>, { pages }: Pages,
     }
     const page = pages.get(plan);
     if (page === undefined) return undefined;
+    if (plan.connection !== undefined)
+      return connectionJson({ ...plan, edge, object }, plan.connection, page, parent);
     // Before the edges of the rows: parameters are numbered in the order of the pages.
     const first = nextParameters(page);
     const rows = listRows({ ...plan, edge, object }, page, parent, first);
@@ -184,9 +218,7 @@ export function buildSql(roots: ReadonlyMap<string, EdgePlan>, { pages }: Pages,
     return [{ text: '[' }, { sql }, { text: ']' }];
   }
 
-  const values = [...roots].map(
-    ([name, plan]): Member => [name, edgePieces(plan, undefined) ?? [{ text: 'null' }]],
-  );
+  const values = valuesOf(roots, ({ plan }) => edgePieces(plan, undefined) ?? NULL);
   const [only] = values;
   const pieces = form === 'ahead' && only !== undefined ? only[1] : objectPieces(values);
   return `SELECT ${concatenation(pieces)} AS data`;

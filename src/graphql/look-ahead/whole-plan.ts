@@ -13,7 +13,8 @@ import type { OperationPlans } from '../operation-plans.ts';
 import { isTooWide } from '../width.ts';
 import { collectFields } from './collect.ts';
 import { choiceOf, conditionVariables } from './conditions.ts';
-import { type EdgePlan, planEdge } from './plan.ts';
+import type { EdgePlan, RootMember } from './plan.ts';
+import { planEdge } from './plan-edge.ts';
 
 type Variables = Readonly<Record<string, unknown>>;
 
@@ -70,13 +71,15 @@ function scopesOf({ edge, field, object }: EdgePlan): Scope[] | undefined {
   const own = field.extensions.scope === undefined ? [] : [field.extensions.scope as Scope];
   if (edge.kind === 'values') return own;
   if (object?.members === undefined) return undefined;
-  const below = object.members.map((member) => (member.kind === 'edge' ? scopesOf(member.plan) : []));
+  const below = [...object.edges.values()].map(scopesOf);
   return below.every((scopes) => scopes !== undefined) ? [...own, ...below.flat()] : undefined;
 }
 
-/** The root fields of an operation, in order, by response name. */
+/** The root fields of an operation, in order. */
 export interface RootPlans {
-  readonly roots: ReadonlyMap<string, EdgePlan>;
+  readonly members: readonly RootMember[];
+  /** Those of the members that are not `__typename`, at least one. */
+  readonly roots: readonly EdgePlan[];
   /** The scopes that the fields need. If the caller lacks one, resolvers refuse the fields one by one. */
   readonly scopes: readonly Scope[];
 }
@@ -95,16 +98,22 @@ export function planRoots(
   { args, operation, variables, plans, fragments }: PlannedOperation,
 ): RootPlans | undefined {
   if (root == null || isTooWide(plans, operation, fragments)) return undefined;
-  const info = { schema: args.schema, fragments, variableValues: variables };
-  const roots = new Map<string, EdgePlan>();
+  const info = { schema: args.schema, fragments, variableValues: variables, form: 'whole' as const };
+  const members: RootMember[] = [];
   const scopes = new Set<Scope>();
   for (const [name, nodes] of collectFields(info, root, [operation.selectionSet])) {
-    const field = root.getFields()[nodes[0]?.name.value ?? ''];
+    const fieldName = nodes[0]?.name.value ?? '';
+    if (fieldName === '__typename') {
+      members.push({ name, kind: 'typename', type: root.name });
+      continue;
+    }
+    const field = root.getFields()[fieldName];
     const plan = field === undefined ? undefined : planEdge(info, field, nodes);
     const needed = plan === undefined ? undefined : scopesOf(plan);
     if (plan === undefined || needed === undefined) return undefined;
-    roots.set(name, plan);
+    members.push({ name, kind: 'edge', plan });
     for (const scope of needed) scopes.add(scope);
   }
-  return roots.size === 0 ? undefined : { roots, scopes: [...scopes] };
+  const roots = members.flatMap((member) => (member.kind === 'edge' ? [member.plan] : []));
+  return roots.length === 0 ? undefined : { members, roots, scopes: [...scopes] };
 }

@@ -10,14 +10,15 @@ export interface Position {
 const TIME_BYTES = 8;
 const ID_START = CONTENT_START + TIME_BYTES;
 const ID_BYTES = 16;
-const BYTES = FRAME_BYTES + TIME_BYTES + ID_BYTES;
+/** The size of a cursor before it is text. */
+export const CURSOR_BYTES = FRAME_BYTES + TIME_BYTES + ID_BYTES;
 /** The years 0 to 9999 in milliseconds: the range of DateTime, well within that of PostgreSQL. */
 const MIN_TIME = Date.UTC(-1, 0);
 const MAX_TIME = Date.UTC(10_000, 0);
 
 /** The position as an opaque string of 36 characters, safe in URLs. */
 export function encodeCursor({ createdAt, id }: Position): string {
-  const bytes = Buffer.alloc(BYTES);
+  const bytes = Buffer.alloc(CURSOR_BYTES);
   bytes.writeBigInt64BE(BigInt(createdAt.getTime()), CONTENT_START);
   bytes.write(id.replaceAll('-', ''), ID_START, 'hex');
   return opaqueText(bytes);
@@ -26,7 +27,7 @@ export function encodeCursor({ createdAt, id }: Position): string {
 /** Decodes a cursor of this service. Throws BAD_USER_INPUT, naming `argument`, for any other string. */
 export function decodeCursor(argument: string, cursor: string): Position {
   const bytes = opaqueBytes(cursor);
-  if (bytes?.length !== BYTES) throw badInput(argument, 'is not a cursor of this service.');
+  if (bytes?.length !== CURSOR_BYTES) throw badInput(argument, 'is not a cursor of this service.');
   const time = Number(bytes.readBigInt64BE(CONTENT_START));
   if (time < MIN_TIME || time > MAX_TIME) throw badInput(argument, 'is not a cursor of this service.');
   const hex = bytes.toString('hex', ID_START, ID_START + ID_BYTES);

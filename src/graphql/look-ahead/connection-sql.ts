@@ -1,0 +1,80 @@
+import type { Page } from '../pagination/arguments.ts';
+import { cursorJson } from './cursor-json.ts';
+import { concatenation, objectPieces, type Piece, valuesOf } from './json-text.ts';
+import type {
+  ConnectionEdgeMember,
+  ConnectionMember,
+  ConnectionPlan,
+  ObjectPlan,
+  PageInfoMember,
+  TypenameMember,
+} from './plan.ts';
+import { readersOf, showsNextPage } from './plan-connection.ts';
+
+type Shown<Member> = Exclude<Member, TypenameMember>;
+
+export interface ConnectionSql {
+  readonly plan: ConnectionPlan;
+  readonly page: Page;
+  /** The query of the rows, one more than the page has if the plan shows whether there is a next page. */
+  readonly rows: string;
+  /** The name of a row in SQL, each time another. Clients choose no names in SQL. */
+  nextAlias(): string;
+  /** The JSON of the node in the row under `alias`. */
+  nodeJson(object: ObjectPlan, alias: string): string;
+}
+
+/**
+ * The JSON of a connection. Its rows are read once, and kept if several members are made from them. A scan of
+ * kept rows returns them in their order, as PostgreSQL's lists do.
+ */
+export function connectionPieces({ plan, page, rows, nextAlias, nodeJson }: ConnectionSql): Piece[] {
+  const kept = readersOf(plan) > 1;
+  const source = kept ? nextAlias() : `(${rows})`;
+  /** Of the page: without the row that tells of the next one. */
+  const shown = (alias: string) =>
+    showsNextPage(plan)
+      ? `(SELECT * FROM ${source} AS s LIMIT ${page.limit}) AS ${alias}`
+      : `${source} AS ${alias}`;
+
+  function list(json: (alias: string) => string): Piece[] {
+    const alias = nextAlias();
+    const sql = `coalesce((SELECT string_agg(${json(alias)}, ',') FROM ${shown(alias)}), '')`;
+    return [{ text: '[' }, { sql }, { text: ']' }];
+  }
+
+  function cursorAt(position: string): Piece[] {
+    const alias = nextAlias();
+    const sql = `(SELECT ${concatenation(cursorJson(alias))} FROM ${shown(alias)} ${position})`;
+    return [{ sql: `coalesce(${sql}, 'null')` }];
+  }
+
+  function pageInfoValue({ kind }: Shown<PageInfoMember>): Piece[] {
+    if (kind === 'hasPreviousPage') return [{ text: `${page.after !== undefined}` }];
+    if (kind === 'hasNextPage')
+      return [
+        {
+          sql: `(CASE WHEN EXISTS (SELECT FROM ${source} AS s OFFSET ${page.limit}) THEN 'true' ELSE 'false' END)`,
+        },
+      ];
+    if (kind === 'startCursor') return cursorAt('LIMIT 1');
+    return cursorAt(`OFFSET (SELECT greatest(count(*) - 1, 0) FROM ${shown(nextAlias())}) LIMIT 1`);
+  }
+
+  function edgeValue(member: Shown<ConnectionEdgeMember>, alias: string): readonly Piece[] {
+    return member.kind === 'cursor' ? cursorJson(alias) : [{ sql: nodeJson(member.object, alias) }];
+  }
+
+  function value(member: Shown<ConnectionMember>): Piece[] {
+    if (member.kind === 'nodes') return list((alias) => nodeJson(member.object, alias));
+    if (member.kind === 'pageInfo') return objectPieces(valuesOf(member.members, pageInfoValue));
+    return list((alias) =>
+      concatenation(objectPieces(valuesOf(member.members, (inner) => edgeValue(inner, alias)))),
+    );
+  }
+
+  const pieces = objectPieces(valuesOf(plan.members, value));
+  return kept
+    ? [{ sql: `(WITH ${source} AS MATERIALIZED (${rows}) SELECT ${concatenation(pieces)})` }]
+    : pieces;
+}

@@ -1,0 +1,148 @@
+import {
+  type FieldNode,
+  type GraphQLObjectType,
+  type GraphQLResolveInfo,
+  getNamedType,
+  isObjectType,
+  type SelectionSetNode,
+} from 'graphql';
+import type { Entity } from '../read/entity.ts';
+import { collectFields } from './collect.ts';
+import {
+  type ConnectionEdgeMember,
+  type ConnectionMember,
+  type ConnectionPlan,
+  type EdgePlan,
+  type ObjectPlan,
+  PAGE_INFO_FIELDS,
+  type PageInfoMember,
+} from './plan.ts';
+
+type Info = Pick<GraphQLResolveInfo, 'fragments' | 'variableValues'>;
+
+/** Plans a selection of the nodes. */
+type PlanNode = (type: GraphQLObjectType, sets: readonly SelectionSetNode[]) => ObjectPlan;
+
+/** An object type and what is selected of it. */
+interface Selected {
+  readonly type: GraphQLObjectType;
+  readonly sets: readonly SelectionSetNode[];
+}
+
+function selectedBy(parent: GraphQLObjectType, nodes: readonly FieldNode[]): Selected | undefined {
+  const type = getNamedType(parent.getFields()[nodes[0]?.name.value ?? '']?.type);
+  return isObjectType(type)
+    ? { type, sets: nodes.flatMap(({ selectionSet }) => selectionSet ?? []) }
+    : undefined;
+}
+
+/** The members of an object, in order; undefined if one of them is unknown. */
+function planMembers<Member>(
+  info: Info,
+  { type, sets }: Selected,
+  plan: (name: string, field: string, nodes: readonly FieldNode[]) => Member | undefined,
+): (Member | { readonly name: string; readonly kind: 'typename'; readonly type: string })[] | undefined {
+  const members = [];
+  for (const [name, nodes] of collectFields(info, type, sets)) {
+    const field = nodes[0]?.name.value ?? '';
+    const member =
+      field === '__typename'
+        ? { name, kind: 'typename' as const, type: type.name }
+        : plan(name, field, nodes);
+    if (member === undefined) return undefined;
+    members.push(member);
+  }
+  return members;
+}
+
+function planEdgeMembers(
+  info: Info,
+  edges: Selected,
+  planNode: PlanNode,
+): ConnectionEdgeMember[] | undefined {
+  return planMembers<ConnectionEdgeMember>(info, edges, (name, field, nodes) => {
+    if (field === 'cursor') return { name, kind: 'cursor' };
+    const node = selectedBy(edges.type, nodes);
+    return field === 'node' && node
+      ? { name, kind: 'node', object: planNode(node.type, node.sets) }
+      : undefined;
+  });
+}
+
+function planPageInfo(info: Info, pageInfo: Selected): PageInfoMember[] | undefined {
+  return planMembers<PageInfoMember>(info, pageInfo, (name, field) => {
+    const kind = PAGE_INFO_FIELDS.find((known) => known === field);
+    return kind && { name, kind };
+  });
+}
+
+/**
+ * The plan of a connection in the form `whole`; undefined if it selects a field that is not Relay's, or nothing
+ * of its rows.
+ */
+export function planConnectionMembers(
+  info: Info,
+  type: GraphQLObjectType,
+  sets: readonly SelectionSetNode[],
+  planNode: PlanNode,
+): ConnectionPlan | undefined {
+  const members = planMembers<ConnectionMember>(info, { type, sets }, (name, field, nodes) => {
+    const selected = selectedBy(type, nodes);
+    if (selected === undefined) return undefined;
+    if (field === 'nodes') return { name, kind: 'nodes', object: planNode(selected.type, selected.sets) };
+    if (field === 'edges') {
+      const edges = planEdgeMembers(info, selected, planNode);
+      return edges && { name, kind: 'edges', members: edges };
+    }
+    const pageInfo = field === 'pageInfo' ? planPageInfo(info, selected) : undefined;
+    return pageInfo && { name, kind: 'pageInfo', members: pageInfo };
+  });
+  const plan = members && { members };
+  // Without rows there is nothing to read.
+  return plan && readersOf(plan) > 0 ? plan : undefined;
+}
+
+/** How often the rows of a connection are read for the response. The last cursor also needs their number. */
+export function readersOf({ members }: ConnectionPlan): number {
+  let readers = 0;
+  for (const member of members) {
+    if (member.kind === 'nodes' || member.kind === 'edges') readers += 1;
+    if (member.kind !== 'pageInfo') continue;
+    for (const { kind } of member.members)
+      readers += kind === 'endCursor' ? 2 : kind === 'hasNextPage' || kind === 'startCursor' ? 1 : 0;
+  }
+  return readers;
+}
+
+/** The selections of the nodes of a connection, in the order of the response. */
+export function nodeObjects({ members }: ConnectionPlan): ObjectPlan[] {
+  return members.flatMap((member) => {
+    if (member.kind === 'nodes') return [member.object];
+    if (member.kind !== 'edges') return [];
+    return member.members.flatMap((inner) => (inner.kind === 'node' ? [inner.object] : []));
+  });
+}
+
+export function showsNextPage({ members }: ConnectionPlan): boolean {
+  return members.some(
+    (member) => member.kind === 'pageInfo' && member.members.some(({ kind }) => kind === 'hasNextPage'),
+  );
+}
+
+/** What the rows of a connection are read for: all selections of its nodes, and its cursors. */
+export function connectionObject(entity: Entity<object>, plan: ConnectionPlan): ObjectPlan {
+  const objects = nodeObjects(plan);
+  const edges = new Map<string, EdgePlan>();
+  for (const object of objects) for (const edge of object.edges.values()) edges.set(`${edges.size}`, edge);
+  const columns = new Set(['id', 'createdAt']);
+  for (const object of objects) for (const column of object.columns) columns.add(column);
+  return {
+    entity,
+    columns,
+    codecs: new Map(),
+    // Sizes are those of the selections.
+    bytes: () => 0,
+    edges,
+    members: objects.every(({ members }) => members !== undefined) ? [] : undefined,
+  };
+}

@@ -1,0 +1,184 @@
+import {
+  type FieldNode,
+  type GraphQLField,
+  type GraphQLObjectType,
+  type GraphQLResolveInfo,
+  getNamedType,
+  isObjectType,
+  print,
+  type SelectionSetNode,
+} from 'graphql';
+import { maxJsonBytes, maxPropertyBytes } from '../max-json-bytes.ts';
+import { codecOf } from '../read/column.ts';
+import { columnsOf, type Entity } from '../read/entity.ts';
+import { collectFields } from './collect.ts';
+import { type Edge, isToMany } from './edge.ts';
+import type { EdgePlan, JsonForm, Member, ObjectPlan } from './plan.ts';
+import { connectionObject, planConnectionMembers } from './plan-connection.ts';
+
+interface Planning extends Pick<GraphQLResolveInfo, 'schema' | 'fragments' | 'variableValues'> {
+  readonly form: JsonForm;
+}
+
+export function edgeOf(field: GraphQLField<unknown, unknown>): Edge | undefined {
+  return field.extensions.edge as Edge | undefined;
+}
+
+/** What plugins record about a field: the column that it exposes, or the columns that its resolver reads. */
+interface FieldNotes {
+  readonly pothosExposedField?: string;
+  readonly columns?: readonly string[];
+}
+
+function extensionsOf(field: GraphQLField<unknown, unknown>): FieldNotes {
+  return field.extensions as FieldNotes;
+}
+
+function entityOf(edge: Edge): Entity<object> | undefined {
+  if (edge.kind === 'values') return undefined;
+  return isToMany(edge) ? edge.list.entity : edge.entity;
+}
+
+/**
+ * Whether two fields with one response name are equal. Validation ensures it, except across `nodes` and
+ * `edges`.
+ */
+function sameField(a: FieldNode, b: FieldNode): boolean {
+  const text = ({ name, arguments: args = [] }: FieldNode) =>
+    `${name.value}(${args.map(print).sort().join()})`;
+  return a === b || text(a) === text(b);
+}
+
+/** The selections on the nodes of a connection: under `nodes` and under `node` of `edges`. */
+function nodeSelections(
+  info: Planning,
+  connection: GraphQLObjectType,
+  sets: readonly SelectionSetNode[],
+): SelectionSetNode[] {
+  const found: SelectionSetNode[] = [];
+  for (const [, nodes] of collectFields(info, connection, sets)) {
+    const name = nodes[0]?.name.value;
+    const below = nodes.flatMap(({ selectionSet }) => selectionSet ?? []);
+    if (name === 'nodes') found.push(...below);
+    const edges = name === 'edges' ? getNamedType(connection.getFields().edges?.type) : undefined;
+    if (!isObjectType(edges)) continue;
+    for (const [, inner] of collectFields(info, edges, below)) {
+      if (inner[0]?.name.value === 'node')
+        found.push(...inner.flatMap(({ selectionSet }) => selectionSet ?? []));
+    }
+  }
+  return found;
+}
+
+/** The plan of an edge and everything below it; undefined if look-ahead declines. */
+export function planEdge(
+  info: Planning,
+  field: GraphQLField<unknown, unknown>,
+  nodes: readonly FieldNode[],
+): EdgePlan | undefined {
+  const edge = edgeOf(field);
+  const [node] = nodes;
+  if (edge === undefined || node === undefined) return undefined;
+  const entity = entityOf(edge);
+  const type = getNamedType(field.type);
+  const maxBytes = maxJsonBytes(field);
+  if (entity === undefined) return { edge, field, node, maxBytes, object: undefined };
+  if (!isObjectType(type)) return undefined;
+  const sets = nodes.flatMap(({ selectionSet }) => selectionSet ?? []);
+  if (edge.kind !== 'connection')
+    return { edge, field, node, maxBytes, object: planObject(info, entity, type, sets) };
+  if (info.form === 'whole') {
+    const connection = planConnectionMembers(info, type, sets, (node, below) =>
+      planObject(info, entity, node, below),
+    );
+    return (
+      connection && { edge, field, node, maxBytes, object: connectionObject(entity, connection), connection }
+    );
+  }
+  const object = planConnection(info, entity, type, sets);
+  return object && { edge, field, node, maxBytes, object };
+}
+
+function planConnection(
+  info: Planning,
+  entity: Entity<object>,
+  connection: GraphQLObjectType,
+  sets: readonly SelectionSetNode[],
+): ObjectPlan | undefined {
+  const type = getNamedType(connection.getFields().nodes?.type);
+  if (!isObjectType(type)) return undefined;
+  const plan = planObject(info, entity, type, nodeSelections(info, connection, sets));
+  // Resolvers build cursors from createdAt and id.
+  needColumn(plan, 'createdAt');
+  plan.members = undefined;
+  return plan;
+}
+
+function needColumn({ entity, columns, codecs }: ObjectPlan, property: string): void {
+  columns.add(property);
+  const codec = codecOf(columnsOf(entity)[property]);
+  if (codec !== undefined) codecs.set(property, codec);
+}
+
+/** The columns that a field's resolver needs, also to call a loader if nothing was read ahead. */
+function columnsFor(field: GraphQLField<unknown, unknown>, known: readonly string[]): readonly string[] {
+  const edge = edgeOf(field);
+  if (edge !== undefined) return edge.kind === 'one' ? [edge.key] : [];
+  const { pothosExposedField, columns } = extensionsOf(field);
+  if (pothosExposedField !== undefined && known.includes(pothosExposedField)) return [pothosExposedField];
+  return columns ?? known;
+}
+
+function planObject(
+  info: Planning,
+  entity: Entity<object>,
+  type: GraphQLObjectType,
+  sets: readonly SelectionSetNode[],
+): ObjectPlan {
+  const known = Object.keys(entity.columns);
+  const plan: ObjectPlan = {
+    entity,
+    columns: new Set(['id']),
+    codecs: new Map(),
+    bytes: (property) => maxPropertyBytes(type, property),
+    edges: new Map(),
+    members: [],
+  };
+
+  /** A member of the response; undefined if the database cannot write it. */
+  function planMember(name: string, nodes: readonly FieldNode[]): Member | undefined {
+    const [node] = nodes;
+    // In the form `ahead`, the node selections of a connection share one plan. If one name means two fields,
+    // loaders read them.
+    if (node === undefined || !nodes.every((other) => sameField(node, other))) return undefined;
+    if (node.name.value === '__typename') return { name, kind: 'typename', type: type.name };
+    const field = type.getFields()[node.name.value];
+    if (field === undefined) return undefined;
+    if (edgeOf(field) === undefined) {
+      const { pothosExposedField: property } = extensionsOf(field);
+      if (property === undefined || !known.includes(property)) return undefined;
+      return { name, kind: 'column', property, type: field.type };
+    }
+    const planned = planEdge(info, field, nodes);
+    if (planned === undefined || isRepeated(planned)) return undefined;
+    plan.edges.set(name, planned);
+    return { name, kind: 'edge', plan: planned };
+  }
+
+  /** Whether another name has the same values: a statement would read them per name, a loader only once. */
+  function isRepeated({ edge, field }: EdgePlan): boolean {
+    return edge.kind === 'values' && [...plan.edges.values()].some((other) => other.field === field);
+  }
+
+  for (const [name, nodes] of collectFields(info, type, sets)) {
+    for (const node of nodes) {
+      const field = type.getFields()[node.name.value];
+      if (field === undefined) continue;
+      for (const column of columnsFor(field, known)) needColumn(plan, column);
+    }
+    const member = planMember(name, nodes);
+    if (member === undefined) plan.members = undefined;
+    else plan.members?.push(member);
+  }
+  return plan;
+}
