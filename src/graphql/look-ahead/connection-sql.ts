@@ -26,10 +26,11 @@ export interface ConnectionSql {
 
 /**
  * The JSON of a connection. Its rows are read once, and kept if several members are made from them. A scan of
- * kept rows returns them in their order, as PostgreSQL's lists do.
+ * kept rows returns them in their order. If no member is, PostgreSQL leaves the rows out, but still takes their
+ * parameters.
  */
 export function connectionPieces({ plan, page, rows, nextAlias, nodeJson }: ConnectionSql): Piece[] {
-  const kept = readersOf(plan) > 1;
+  const kept = readersOf(plan) !== 1;
   const source = kept ? nextAlias() : `(${rows})`;
   /** Of the page: without the row that tells of the next one. */
   const shown = (alias: string) =>

@@ -17,6 +17,8 @@ export interface RowEdge {
   readonly entity: Entity<object>;
   /** The id from the arguments or the caller; undefined if there is no valid id. */
   readonly id: (args: Record<string, unknown>, context: Context) => string | undefined;
+  /** Whether the row is the caller's own account. */
+  readonly own?: boolean;
 }
 
 /** A subscription field: each event is about a row, which is the root value of the event's execution. */

@@ -76,10 +76,7 @@ function planPageInfo(info: Info, pageInfo: Selected): PageInfoMember[] | undefi
   });
 }
 
-/**
- * The plan of a connection in the form `whole`; undefined if it selects a field that is not Relay's, or nothing
- * of its rows.
- */
+/** The plan of a connection in the form `whole`; undefined if it selects a field that is not Relay's. */
 export function planConnectionMembers(
   info: Info,
   type: GraphQLObjectType,
@@ -97,9 +94,7 @@ export function planConnectionMembers(
     const pageInfo = field === 'pageInfo' ? planPageInfo(info, selected) : undefined;
     return pageInfo && { name, kind: 'pageInfo', members: pageInfo };
   });
-  const plan = members && { members };
-  // Without rows there is nothing to read.
-  return plan && readersOf(plan) > 0 ? plan : undefined;
+  return members && { members };
 }
 
 /** How often the rows of a connection are read for the response. The last cursor also needs their number. */
@@ -143,6 +138,7 @@ export function connectionObject(entity: Entity<object>, plan: ConnectionPlan): 
     // Sizes are those of the selections.
     bytes: () => 0,
     edges,
+    scopes: new Set(objects.flatMap(({ scopes }) => [...scopes])),
     members: objects.every(({ members }) => members !== undefined) ? [] : undefined,
   };
 }

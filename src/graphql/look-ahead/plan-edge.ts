@@ -11,6 +11,7 @@ import {
 import { maxJsonBytes, maxPropertyBytes } from '../max-json-bytes.ts';
 import { codecOf } from '../read/column.ts';
 import { columnsOf, type Entity } from '../read/entity.ts';
+import { guardsOf } from '../scope-plugin.ts';
 import { collectFields } from './collect.ts';
 import { type Edge, isToMany } from './edge.ts';
 import type { EdgePlan, JsonForm, Member, ObjectPlan } from './plan.ts';
@@ -24,10 +25,11 @@ export function edgeOf(field: GraphQLField<unknown, unknown>): Edge | undefined 
   return field.extensions.edge as Edge | undefined;
 }
 
-/** What plugins record about a field: the column that it exposes, or the columns that its resolver reads. */
+/** What plugins record about a field: the column that it shows, or the columns that its resolver reads. */
 interface FieldNotes {
   readonly pothosExposedField?: string;
   readonly columns?: readonly string[];
+  readonly guardedColumn?: string;
 }
 
 function extensionsOf(field: GraphQLField<unknown, unknown>): FieldNotes {
@@ -70,6 +72,8 @@ function nodeSelections(
   return found;
 }
 
+const isOwn = (edge: Edge): boolean => edge.kind === 'row' && edge.own === true;
+
 /** The plan of an edge and everything below it; undefined if look-ahead declines. */
 export function planEdge(
   info: Planning,
@@ -86,7 +90,7 @@ export function planEdge(
   if (!isObjectType(type)) return undefined;
   const sets = nodes.flatMap(({ selectionSet }) => selectionSet ?? []);
   if (edge.kind !== 'connection')
-    return { edge, field, node, maxBytes, object: planObject(info, entity, type, sets) };
+    return { edge, field, node, maxBytes, object: planObject(info, entity, type, sets, isOwn(edge)) };
   if (info.form === 'whole') {
     const connection = planConnectionMembers(info, type, sets, (node, below) =>
       planObject(info, entity, node, below),
@@ -134,6 +138,7 @@ function planObject(
   entity: Entity<object>,
   type: GraphQLObjectType,
   sets: readonly SelectionSetNode[],
+  own = false,
 ): ObjectPlan {
   const known = Object.keys(entity.columns);
   const plan: ObjectPlan = {
@@ -142,6 +147,7 @@ function planObject(
     codecs: new Map(),
     bytes: (property) => maxPropertyBytes(type, property),
     edges: new Map(),
+    scopes: new Set(),
     members: [],
   };
 
@@ -155,8 +161,10 @@ function planObject(
     const field = type.getFields()[node.name.value];
     if (field === undefined) return undefined;
     if (edgeOf(field) === undefined) {
-      const { pothosExposedField: property } = extensionsOf(field);
+      const { guardedColumn, pothosExposedField: property = guardedColumn } = extensionsOf(field);
       if (property === undefined || !known.includes(property)) return undefined;
+      const { scopeForOthers } = guardsOf(field);
+      if (scopeForOthers !== undefined && !own) plan.scopes.add(scopeForOthers);
       return { name, kind: 'column', property, type: field.type };
     }
     const planned = planEdge(info, field, nodes);

@@ -1,4 +1,5 @@
 import type { FieldNode, GraphQLField, GraphQLOutputType } from 'graphql';
+import type { Scope } from '../../auth/scopes.ts';
 import type { JsonCodec } from '../read/column.ts';
 import type { Entity } from '../read/entity.ts';
 import type { Edge } from './edge.ts';
@@ -17,6 +18,8 @@ export interface ObjectPlan {
   readonly bytes: (property: string) => number;
   /** By response name. */
   readonly edges: Map<string, EdgePlan>;
+  /** The scopes without which columns of the rows are refused. */
+  readonly scopes: Set<Scope>;
   /** The members of the response object, in order; undefined if the database cannot write all of them. */
   members: Member[] | undefined;
 }

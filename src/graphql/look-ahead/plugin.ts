@@ -17,6 +17,8 @@ declare global {
       edge?: Edge;
       /** The columns that the resolver of a computed field reads. */
       columns?: readonly string[];
+      /** The column that the field shows to callers that its scopes let pass. */
+      guardedColumn?: string;
     }
   }
 }
@@ -28,13 +30,17 @@ type Resolver<C extends object> = GraphQLFieldResolver<unknown, C, object>;
 /** The field option `edge`: a root field reads its whole selection, a field below returns what was read. */
 class LookAheadPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
   override onOutputFieldConfig(config: PothosOutputFieldConfig<Types>): PothosOutputFieldConfig<Types> {
-    const { edge, columns, maxCharacters } = config.pothosOptions as {
+    const { edge, columns, guardedColumn, maxCharacters } = config.pothosOptions as {
       edge?: Edge;
       columns?: readonly string[];
+      guardedColumn?: string;
       maxCharacters?: number;
     };
-    if (edge === undefined && columns === undefined && maxCharacters === undefined) return config;
-    return { ...config, extensions: { ...config.extensions, edge, columns, maxCharacters } };
+    const given = Object.entries({ edge, columns, guardedColumn, maxCharacters }).filter(
+      ([, value]) => value !== undefined,
+    );
+    if (given.length === 0) return config;
+    return { ...config, extensions: { ...config.extensions, ...Object.fromEntries(given) } };
   }
 
   override wrapResolve(

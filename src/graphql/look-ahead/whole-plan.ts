@@ -72,7 +72,9 @@ function scopesOf({ edge, field, object }: EdgePlan): Scope[] | undefined {
   if (edge.kind === 'values') return own;
   if (object?.members === undefined) return undefined;
   const below = [...object.edges.values()].map(scopesOf);
-  return below.every((scopes) => scopes !== undefined) ? [...own, ...below.flat()] : undefined;
+  return below.every((scopes) => scopes !== undefined)
+    ? [...own, ...object.scopes, ...below.flat()]
+    : undefined;
 }
 
 /** The root fields of an operation, in order. */

@@ -54,7 +54,12 @@ builder.queryFields((t) => ({
   viewer: t.field({
     type: User,
     scope: 'users:read',
-    edge: { kind: 'row', entity: userEntity, id: (_args, context) => principalOf(context).userId },
+    edge: {
+      kind: 'row',
+      entity: userEntity,
+      id: (_args, context) => principalOf(context).userId,
+      own: true,
+    },
     description: 'The account that the credentials of this request belong to.',
     resolve: (_root, _args, context) => principalOf(context).userId,
   }),

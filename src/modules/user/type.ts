@@ -43,6 +43,7 @@ export const User = builder.loadableObject('User', {
       maxCharacters: MAX_EMAIL_LENGTH,
       scopeForOthers: EMAIL_SCOPE,
       columns: ['id', 'email'],
+      guardedColumn: 'email',
       description:
         'The e-mail address, unique ignoring case. Visible on your own account and with the scope `users:email`; otherwise FORBIDDEN.',
       resolve: (user, _args, context) => {

@@ -43,7 +43,12 @@ const REFUSED = 'User.email';
 /** The members of a connection that both lead to its nodes: one name may stand for two things under them. */
 const NODE_FIELDS = new Set(['nodes', 'edges']);
 
+/** How deep the selections of an operation go. */
+const DEPTH = 3;
+
 const isConnection = (type: { readonly name: string }) => type.name.endsWith('Connection');
+
+const isConnectionField = ({ type }: GraphQLField<unknown, unknown>) => isConnection(getNamedType(type));
 
 /**
  * Writes a random operation over the query type: aliases, arguments, fragments, @skip and @include, connections. It has
@@ -55,7 +60,7 @@ class Writer {
   readonly #data: KnownData;
   readonly #skippedFields: ReadonlySet<string>;
   readonly #fragments: string[] = [];
-  /** Without them the database can write the whole answer. */
+  /** Lists are compared by themselves too: connections are most of what is read below them. */
   readonly #connections: boolean;
   readonly #definitions: string[] = [];
   readonly #variables: Record<string, unknown> = {};
@@ -67,7 +72,7 @@ class Writer {
     this.#schema = schema;
     this.#data = data;
     this.#skippedFields = skippedFields;
-    this.#connections = draw(6) < 3;
+    this.#connections = draw(3) > 0;
   }
 
   #name(prefix: string): string {
@@ -162,8 +167,9 @@ class Writer {
     const count = 1 + this.#draw(3);
     const from = this.#names;
     const branches = new Set<string>();
+    const first = this.#connections && depth === DEPTH ? fields.filter(isConnectionField) : fields;
     for (let i = 0; i < count; i += 1) {
-      const field = pick(this.#draw, fields);
+      const field = pick(this.#draw, i === 0 ? first : fields);
       const isBranch = isConnection(type) && NODE_FIELDS.has(field.name) && !branches.has(field.name);
       branches.add(field.name);
       parts.push(this.#field(field, depth, isBranch ? from : undefined));
@@ -184,7 +190,7 @@ class Writer {
   operation(): RandomQuery {
     const query = this.#schema.getQueryType();
     if (query == null) throw new Error('the schema has no query type');
-    const body = this.selections(query, 3);
+    const body = this.selections(query, DEPTH);
     const definitions = this.#definitions.length === 0 ? '' : ` (${this.#definitions.join(', ')})`;
     const text =
       this.#draw(1) === 0
