@@ -3,12 +3,15 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { createApp } from '../../../src/app.ts';
 import { createLogger } from '../../../src/platform/log.ts';
 import { ORIGIN, useApp } from '../../support/app.ts';
+import { seedPosts } from '../../support/content.ts';
 import { send } from '../../support/keyed.ts';
 import { repeated } from '../../support/schema/repeated.ts';
 import { subscribe } from '../../support/streams/subscriber.ts';
 
 const MAXIMUM = 150_000;
 const BODY = 'x'.repeat(40_000);
+/** Four of them nearly fill a response. */
+const FILLING = 'x'.repeat(37_000);
 const settings = { MAX_RESPONSE_BYTES: String(MAXIMUM) };
 
 const create = (bodies: number) =>
@@ -77,6 +80,42 @@ describe('a mutation whose answer is too large', () => {
     expect([refused.status, refused.codes, refused.replayed]).toEqual([400, ['COMPLEXITY_LIMIT'], null]);
     const again = await send(app, request);
     expect([again.status, again.replayed, again.text === first.text]).toEqual([200, 'true', true]);
+  });
+});
+
+describe('a connection with its cursors', () => {
+  const app = useApp({ settings });
+
+  it('is given at exactly the maximum, and refused with its size at one byte more', async () => {
+    const { id: authorId, key } = await app.account();
+    const posts = await seedPosts(
+      app,
+      Array.from({ length: 5 }, () => ({ authorId, body: FILLING })),
+    );
+    const query =
+      '{ postsConnection(first: 4) { edges { cursor node { body } } pageInfo { startCursor endCursor hasNextPage } } }';
+    const ask = () =>
+      app.fetch('/graphql', {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', authorization: `Bearer ${key}` },
+        body: JSON.stringify({ query }),
+      });
+    const lengthen = (characters: number) =>
+      app.gql('mutation ($id: ID!, $body: String!) { updatePost(id: $id, body: $body) { id } }', {
+        key,
+        variables: { id: posts.at(-1), body: FILLING + 'x'.repeat(characters) },
+      });
+    const short = (await (await ask()).text()).length;
+    await lengthen(MAXIMUM - short);
+    const longest = await ask();
+    expect([longest.status, (await longest.text()).length]).toEqual([200, MAXIMUM]);
+    await lengthen(MAXIMUM - short + 1);
+    const refused = await ask();
+    const { errors } = JSON.parse(await refused.text());
+    expect([refused.status, errors[0].extensions]).toEqual([
+      400,
+      { code: 'COMPLEXITY_LIMIT', value: MAXIMUM + 1, maximum: MAXIMUM },
+    ]);
   });
 });
 

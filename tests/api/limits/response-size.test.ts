@@ -74,9 +74,11 @@ describe('an answer of more than 8 MiB is refused with COMPLEXITY_LIMIT', () => 
 
   it.each([
     ['whole', '{ posts(limit: 48) { author { posts(limit: 100) { body } } } }', 1],
+    ['whole', '{ posts(limit: 40) { author { postsConnection(first: 40) { nodes { body } } } } }', 1],
+    // Of two names of the tags, one is read.
     [
       'ahead of an execution',
-      '{ posts(limit: 40) { author { postsConnection(first: 40) { nodes { body } } } } }',
+      '{ posts(limit: 40) { tags a: tags author { posts(limit: 40) { body } } } }',
       2,
     ],
   ])('what is read %s is measured by the database, which sends none of it', async (_how, query, answers) => {
