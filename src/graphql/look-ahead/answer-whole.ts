@@ -57,6 +57,14 @@ function planQuery({ members, roots, scopes }: RootPlans, operation: OperationDe
   return { id: nextPlanId(), members, roots, scopes, alike, known: undefined };
 }
 
+/** The `data` of a query that reads nothing. */
+function typeNames({ members }: WholePlan): string {
+  const named = members.flatMap((member) =>
+    member.kind === 'typename' ? `${JSON.stringify(member.name)}:${JSON.stringify(member.type)}` : [],
+  );
+  return `{${named.join()}}`;
+}
+
 /** The id of a root row; undefined if its arguments are invalid or name no row. */
 function rowId(
   { field, node }: EdgePlan,
@@ -119,7 +127,7 @@ function statementOf(
 }
 
 /**
- * Answers a query with one statement that writes the `data` of the response itself: nothing is parsed,
+ * Answers a query with at most one statement, which writes the `data` of the response itself: nothing is parsed,
  * resolved or serialised on the way. Undefined if a field needs a resolver, the caller lacks a scope or an
  * argument is invalid: an execution then answers the query, with its usual errors. Throws DatabaseError, and
  * COMPLEXITY_LIMIT if the response is too large.
@@ -141,6 +149,10 @@ export async function answerWhole(
     return planned && planQuery(planned, operation);
   });
   if (plan === undefined || !plan.scopes.every((scope) => context.caller.scopes.has(scope))) return undefined;
+  if (plan.roots.length === 0) {
+    context.onPath('whole_answer');
+    return typeNames(plan);
+  }
   const given = plan.known ?? argumentsOf(plan, variables, context);
   if (given === undefined) return undefined;
   if (plan.alike) plan.known = given;

@@ -80,7 +80,7 @@ function scopesOf({ edge, field, object }: EdgePlan): Scope[] | undefined {
 /** The root fields of an operation, in order. */
 export interface RootPlans {
   readonly members: readonly RootMember[];
-  /** Those of the members that are not `__typename`, at least one. */
+  /** Those of the members that are not `__typename`. */
   readonly roots: readonly EdgePlan[];
   /** The scopes that the fields need. If the caller lacks one, resolvers refuse the fields one by one. */
   readonly scopes: readonly Scope[];
@@ -117,5 +117,5 @@ export function planRoots(
     for (const scope of needed) scopes.add(scope);
   }
   const roots = members.flatMap((member) => (member.kind === 'edge' ? [member.plan] : []));
-  return roots.length === 0 ? undefined : { members, roots, scopes: [...scopes] };
+  return members.length === 0 ? undefined : { members, roots, scopes: [...scopes] };
 }
