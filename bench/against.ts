@@ -1,17 +1,18 @@
 /**
- * The service of this checkout against that of another one (`against FOLDER [--quick]`), such as the version before a
- * change: two processes on one database, interleaved in rounds. Prints the ratios and writes no file.
+ * The service of this checkout against that of another one (`against FOLDER [--quick] [W0 … W9]`), such as the
+ * version before a change: two processes on one database, interleaved in rounds. Prints the ratios and writes no file.
  */
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { type Contestant, PRODUCT, type Running, startContestant } from './contestants.ts';
+import { tagPosts } from './data/tags.ts';
 import { openWorkspace } from './data/workspace.ts';
 import { withCleanup } from './harness/cleanup.ts';
 import { type Figures, ratios } from './harness/measure.ts';
 import { checkAnswers, measureAll, settingOf } from './harness/side-by-side.ts';
 import { figure, table } from './report/markdown.ts';
 import { progress } from './report/results.ts';
-import { WORKLOADS } from './workloads.ts';
+import { chosenWorkloads } from './workloads.ts';
 
 const quick = process.argv.includes('--quick');
 const folder = process.argv.slice(2).find((argument) => !argument.startsWith('--'));
@@ -22,8 +23,15 @@ if (file === undefined || !existsSync(file)) {
 }
 
 const SIZE = quick ? { users: 1_000, posts: 20_000 } : { users: 10_000, posts: 200_000 };
-const ROUNDS = { rounds: 10, firstWarmUpMs: 2_000, warmUpMs: 500, durationMs: quick ? 600 : 2_000 };
-const OTHER: Contestant = { name: 'other checkout', dialect: 'graphql', file, note: '' };
+const WORKLOADS = chosenWorkloads(process.argv);
+const ROUNDS = {
+  workloads: WORKLOADS,
+  rounds: 10,
+  firstWarmUpMs: 2_000,
+  warmUpMs: 500,
+  durationMs: quick ? 600 : 2_000,
+};
+const OTHER: Contestant = { ...PRODUCT, name: 'other checkout', file, note: '' };
 const COLUMNS = ['nodeCpuMs', 'databaseCpuMs', 'perSecond'] as const;
 const TITLES = { nodeCpuMs: 'Node CPU', databaseCpuMs: 'database CPU', perSecond: 'requests a second' };
 
@@ -36,11 +44,11 @@ function spread(values: readonly number[]): string {
 
 await withCleanup(async (cleanup) => {
   progress(`loading ${SIZE.users} users and ${SIZE.posts} posts`);
-  const workspace = await openWorkspace(cleanup, { size: SIZE });
+  const workspace = await openWorkspace(cleanup, { size: SIZE, furnish: tagPosts });
   const running: Running[] = [];
   for (const contestant of [PRODUCT, OTHER])
     running.push(await startContestant(cleanup, workspace, contestant));
-  await checkAnswers(running, workspace);
+  await checkAnswers(running, workspace, WORKLOADS);
   const measured = await measureAll(running, workspace, ROUNDS);
   const rows = WORKLOADS.map((workload) => {
     const others = measured.get(OTHER)?.get(workload) ?? [];

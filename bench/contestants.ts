@@ -1,7 +1,7 @@
 import { productionSettings } from './data/service-data.ts';
 import type { Workspace } from './data/workspace.ts';
 import { type ServerProcess, startServer } from './harness/server-process.ts';
-import type { Dialect } from './workloads.ts';
+import { BASIC, type Dialect, WORKLOADS, type Workload } from './workloads.ts';
 
 /** Somebody to measure. */
 export interface Contestant {
@@ -10,6 +10,9 @@ export interface Contestant {
   /** A file of bench/servers, or of another checkout's. */
   readonly file: string;
   readonly args?: readonly string[];
+  readonly settings?: Readonly<Record<string, string>>;
+  /** What it is measured with; by default all. */
+  readonly workloads?: readonly Workload[];
   /** What is said of it in the report. */
   readonly note: string;
 }
@@ -21,11 +24,24 @@ export const FLOOR: Contestant = {
   note: 'node:http and pg with named statements, one hand-written SQL statement a request that returns the JSON; no GraphQL',
 };
 
+/** The service answers a keyed mutation with one statement where it stores answers in the second form. */
+const storedForm = (form: 1 | 2) => ({ IDEMPOTENCY_STORED_FORM: String(form) });
+
 export const PRODUCT: Contestant = {
   name: 'product',
   dialect: 'graphql',
   file: 'product.ts',
-  note: 'this service as in production: API key, rate limit (raised), operation limits, log at info, metrics',
+  settings: storedForm(2),
+  note: 'this service as in production: API key, rate limit (raised), operation limits, log at info, metrics; answers under keys in form 2',
+};
+
+export const PRODUCT_FORM_1: Contestant = {
+  name: 'product, keys in form 1',
+  dialect: 'graphql',
+  file: 'product.ts',
+  settings: storedForm(1),
+  workloads: ['W4', 'W7'],
+  note: 'the same with answers under keys in form 1, as older versions store them',
 };
 
 export const PRODUCT_ON_LOADERS: Contestant = {
@@ -33,26 +49,47 @@ export const PRODUCT_ON_LOADERS: Contestant = {
   dialect: 'graphql',
   file: 'product.ts',
   args: ['--loaders'],
+  workloads: BASIC,
   note: 'the same, with every nested field read by its loader',
 };
+
+export const MERCURIUS_SAME_DUTIES: Contestant = {
+  name: 'Mercurius, same duties',
+  dialect: 'graphql',
+  file: 'mercurius.ts',
+  args: ['--duties'],
+  note: 'Mercurius with API key, token bucket (raised) and its headers, limits on body, tokens, depth, complexity and aliases, request id, a log line and metrics for each request',
+};
+
+export const MERCURIUS: Contestant = {
+  name: 'Mercurius',
+  dialect: 'graphql',
+  file: 'mercurius.ts',
+  note: 'with JIT, its loaders and pg with named statements; no authentication, limits or log',
+};
+
+export const POSTGRAPHILE: Contestant = {
+  name: 'PostGraphile',
+  dialect: 'postgraphile',
+  file: 'postgraphile.ts',
+  workloads: WORKLOADS.filter((workload) => workload !== 'W7'),
+  note: 'Amber preset, connections and lists; no authentication, limits or log; knows no keys of requests',
+};
+
+export const PEERS: readonly Contestant[] = [MERCURIUS_SAME_DUTIES, MERCURIUS, POSTGRAPHILE];
 
 export const CONTESTANTS: readonly Contestant[] = [
   FLOOR,
   PRODUCT,
-  {
-    name: 'Mercurius',
-    dialect: 'graphql',
-    file: 'mercurius.ts',
-    note: 'with JIT, its loaders and pg with named statements; no authentication, limits or log',
-  },
-  {
-    name: 'PostGraphile',
-    dialect: 'postgraphile',
-    file: 'postgraphile.ts',
-    note: 'Amber preset, lists; no authentication, limits or log',
-  },
+  MERCURIUS_SAME_DUTIES,
+  MERCURIUS,
+  POSTGRAPHILE,
   PRODUCT_ON_LOADERS,
+  PRODUCT_FORM_1,
 ];
+
+export const runs = ({ workloads = WORKLOADS }: Contestant, workload: Workload) =>
+  workloads.includes(workload);
 
 /** A contestant that listens. */
 export interface Running {
@@ -85,6 +122,7 @@ export async function startContestant(
       AUTHOR_ID: workspace.authorId,
       ...(contestant.file.endsWith('product.ts') ? productionSettings() : {}),
       DATABASE_URL: workspace.urlFor(applicationName),
+      ...contestant.settings,
       ...settings,
     },
   });

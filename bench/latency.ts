@@ -12,7 +12,8 @@ import { closedLoop, median, openLoop, quantile } from './harness/load.ts';
 import { figure, table } from './report/markdown.ts';
 import { progress, publish } from './report/results.ts';
 import { versions } from './report/versions.ts';
-import { requestsOf, WORKLOADS, type Workload } from './workloads.ts';
+import { requestsOf } from './workloads/requests.ts';
+import { BASIC, type Workload, writes } from './workloads.ts';
 
 const quick = process.argv.includes('--quick');
 const SIZE = quick ? { users: 1_000, posts: 20_000 } : { users: 10_000, posts: 200_000 };
@@ -78,11 +79,11 @@ await withCleanup(async (cleanup) => {
     servers.push(await startContestant(cleanup, workspace, contestant));
   goFirst();
   const rows: string[][] = [];
-  for (const workload of WORKLOADS) {
+  for (const workload of BASIC) {
     for (const running of servers) {
       progress(`${running.contestant.name}, ${workload}`);
       rows.push(rowOf(await measure(running, workload, workspace), workload));
-      if (workload === 'W4') await removeWritten(workspace.admin);
+      if (writes(workload)) await removeWritten(workspace.admin);
     }
   }
   const text = [

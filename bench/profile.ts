@@ -1,16 +1,18 @@
 /**
  * Where the service's time goes under a workload: the functions with the most time of their own.
  *
- *   npm run bench -- profile [W0 … W4]
+ *   npm run bench -- profile [W0 … W9]
  */
 import type { Profiler } from 'node:inspector/promises';
 import { PRODUCT, startContestant } from './contestants.ts';
+import { tagPosts } from './data/tags.ts';
 import { openWorkspace } from './data/workspace.ts';
 import { withCleanup } from './harness/cleanup.ts';
 import { closedLoop } from './harness/load.ts';
 import { table } from './report/markdown.ts';
 import { progress } from './report/results.ts';
-import { requestsOf, WORKLOADS } from './workloads.ts';
+import { requestsOf } from './workloads/requests.ts';
+import { WORKLOADS } from './workloads.ts';
 
 const SIZE = { users: 1_000, posts: 20_000 };
 const DURATION_MS = process.argv.includes('--quick') ? 3_000 : 10_000;
@@ -50,7 +52,7 @@ function byPlace(times: readonly [string, number][]): [string, number][] {
 
 await withCleanup(async (cleanup) => {
   const workload = WORKLOADS.find((name) => process.argv.includes(name)) ?? 'W2';
-  const workspace = await openWorkspace(cleanup, { size: SIZE });
+  const workspace = await openWorkspace(cleanup, { size: SIZE, furnish: tagPosts });
   const { server } = await startContestant(cleanup, workspace, PRODUCT);
   const requests = requestsOf(workload, PRODUCT.dialect, workspace);
   const load = { port: server.port, requests, connections: CONNECTIONS };

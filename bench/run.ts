@@ -7,7 +7,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
 const COMMANDS: Readonly<Record<string, string>> = {
-  compare: 'side by side with the floor and the peers (the default; --quick: under 2 minutes)',
+  compare: 'side by side with the floor and the peers (the default: 25 minutes; --quick: 3)',
   against: 'this checkout against another one, before and after a change (against FOLDER)',
   growth: 'lists of 1, 10, 100; nesting 1 to 4; 10,000 to 1,000,000 posts',
   latency: 'p99 against p50 at half the saturation rate, a minute each',
@@ -19,7 +19,7 @@ const COMMANDS: Readonly<Record<string, string>> = {
   fanout: 'new posts to thousands of subscribers, beside servers that only write (fanout --only PART)',
   locks: 'mutations that lock posts in opposite orders, beside the query of another account',
   'login-timing': 'whether the time of a refused login tells if there is an account',
-  profile: 'where the time goes under one workload (profile W0 … W4)',
+  profile: 'where the time goes under one workload (profile W0 … W9)',
 };
 
 const folder = fileURLToPath(new URL('.', import.meta.url));

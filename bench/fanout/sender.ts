@@ -2,7 +2,7 @@ import type { Client } from 'pg';
 import { postRequest } from '../harness/connection.ts';
 import { machineMs } from '../harness/machine-time.ts';
 import { within } from '../harness/within.ts';
-import { NEW_POST } from '../workloads.ts';
+import { NEW_POST } from '../workloads/requests.ts';
 import { openLine } from './line.ts';
 import type { Emission } from './messages.ts';
 

@@ -10,10 +10,12 @@ export interface Load {
   readonly perSecond: number;
 }
 
+/** Sent one after another, again from the start when they are through; or made, each when it is due. */
+export type Requests = readonly Buffer[] | (() => Buffer);
+
 export interface LoadOptions {
   readonly port: number;
-  /** Sent one after another, again from the start when they are through. */
-  readonly requests: readonly Buffer[];
+  readonly requests: Requests;
   readonly connections: number;
   readonly durationMs: number;
   /** Looks at each answer; what it throws ends the run. By default anything but data does. */
@@ -52,6 +54,13 @@ function checkData(status: number, body: Buffer): void {
   throw new Error(`answered with ${status}: ${body.toString('utf8', 0, 500)}`);
 }
 
+/** What gives one request after the other. */
+export function inTurn(requests: Requests): () => Buffer {
+  if (typeof requests === 'function') return requests;
+  let next = 0;
+  return () => requests[next++ % requests.length] as Buffer;
+}
+
 function openAll(count: number, port: number, onError: (error: Error) => void): Promise<Connection[]> {
   return Promise.all(Array.from({ length: count }, () => Connection.open(port, onError)));
 }
@@ -69,7 +78,7 @@ export async function closedLoop({
   const latencies: number[] = [];
   const startMs = performance.now();
   const endMs = startMs + durationMs;
-  let next = 0;
+  const next = inTurn(requests);
   let running = opened.length;
   const again = (connection: Connection) => {
     const sentMs = performance.now();
@@ -78,7 +87,7 @@ export async function closedLoop({
       if (running === 0) resolve();
       return;
     }
-    connection.send(requests[next++ % requests.length] as Buffer, (status, body) => {
+    connection.send(next(), (status, body) => {
       latencies.push(performance.now() - sentMs);
       try {
         check(status, body);
@@ -123,10 +132,10 @@ export async function openLoop({
   const endMs = startMs + durationMs;
   let nextMs = startMs;
   let asked = 0;
-  let sent = 0;
+  const next = inTurn(requests);
   const ended = () => nextMs >= endMs && latencies.length === asked;
   const send = (connection: Connection, dueMs: number) => {
-    connection.send(requests[sent++ % requests.length] as Buffer, (status, body) => {
+    connection.send(next(), (status, body) => {
       latencies.push(performance.now() - dueMs);
       try {
         check(status, body);

@@ -1,6 +1,6 @@
 import type { Running } from '../contestants.ts';
 import type { Workspace } from '../data/workspace.ts';
-import { closedLoop, median } from './load.ts';
+import { closedLoop, median, type Requests } from './load.ts';
 import { backendTimes, spentMs } from './process-time.ts';
 
 /** What a request costs: CPU and latencies in milliseconds. */
@@ -15,7 +15,7 @@ export interface Figures {
 export const FIGURES = ['nodeCpuMs', 'databaseCpuMs', 'perSecond', 'p50Ms', 'p99Ms'] as const;
 
 export interface MeasureOptions {
-  readonly requests: readonly Buffer[];
+  readonly requests: Requests;
   readonly connections: number;
   readonly warmUpMs: number;
   readonly durationMs: number;

@@ -32,18 +32,18 @@ rect { fill: #0969da } .page { fill: #ffffff } .cut { fill: #ffffff }
 @media (prefers-color-scheme: dark) { text { fill: #e6edf3 } rect { fill: #58a6ff } .page { fill: #0d1117 } .cut { fill: #0d1117 } }`;
 
 const ESCAPES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;' };
-const escaped = (text: string) => text.replaceAll(/[&<>]/g, (character) => ESCAPES[character] ?? '');
+export const escaped = (text: string) => text.replaceAll(/[&<>]/g, (character) => ESCAPES[character] ?? '');
 
-interface Place {
+export interface Place {
   readonly x: number;
   readonly y: number;
   readonly kind?: string;
 }
 
-const text = (content: string, { x, y, kind = '' }: Place) =>
+export const text = (content: string, { x, y, kind = '' }: Place) =>
   `<text x="${x}" y="${y.toFixed(1)}"${kind === '' ? '' : ` class="${kind}"`}>${escaped(content)}</text>`;
 
-const rect = (x: number, y: number, width: number, height: number, kind = '') =>
+export const rect = (x: number, y: number, width: number, height: number, kind = '') =>
   `<rect x="${x.toFixed(1)}" y="${y.toFixed(1)}" width="${width.toFixed(1)}" height="${height.toFixed(1)}"${kind === '' ? '' : ` class="${kind}"`}/>`;
 
 /** Horizontal bars, as a file of its own without scripts. */

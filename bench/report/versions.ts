@@ -1,7 +1,17 @@
 import { readFileSync } from 'node:fs';
 import { availableParallelism, cpus } from 'node:os';
 
-const PEERS = ['fastify', 'mercurius', 'graphql-jit', 'postgraphile', 'grafast', 'graphql', 'pg'];
+const PEERS = [
+  'fastify',
+  'mercurius',
+  'graphql-jit',
+  'postgraphile',
+  'grafast',
+  'graphql',
+  'pg',
+  'pino',
+  'prom-client',
+];
 const OWN = ['graphql-yoga', '@pothos/core', '@prisma/client', 'graphql', 'pg'];
 
 function versionOf(name: string, folder: string): string {

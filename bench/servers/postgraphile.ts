@@ -1,6 +1,6 @@
 /**
- * PostGraphile on the same database, with its Amber preset and lists in place of connections: what the workloads ask
- * for. No authentication, no limits, no log, no GraphiQL.
+ * PostGraphile on the same database, with its Amber preset, connections and lists: what the workloads ask for. No
+ * authentication, no limits, no log, no GraphiQL.
  */
 import { createServer } from 'node:http';
 import { postgraphile } from 'postgraphile';
@@ -33,7 +33,7 @@ const service = postgraphile({
       poolConfig: { max: POOL_SIZE },
     }),
   ],
-  schema: { defaultBehavior: '-connection list' },
+  schema: { defaultBehavior: 'connection list' },
   grafserv: { graphiql: false, websockets: false, watch: false },
   grafast: { explain: false },
 });
