@@ -9,6 +9,7 @@ import {
 } from 'graphql';
 import { LRUCache } from 'lru-cache';
 import { withoutStacks } from '../graphql/without-stacks.ts';
+import { createAcceptor } from './acceptor/surely-valid.ts';
 import { createDeprecations } from './deprecations.ts';
 import { checkText, type OperationLimits } from './limits/limits.ts';
 import { scanText } from './limits/token-scan.ts';
@@ -54,6 +55,7 @@ export function createDocumentCache({ schema, introspection, limits }: DocumentC
     maxSize: MAX_CACHED_TOKENS,
     sizeCalculation: ({ node: { tokenCount = limits.maxTokens } }) => tokenCount + 1,
   });
+  const isSurelyValid = createAcceptor(schema);
   const findDeprecated = createDeprecations(schema);
   return {
     introspection,
@@ -70,6 +72,7 @@ export function createDocumentCache({ schema, introspection, limits }: DocumentC
       const { node, text } = document;
       const options = { maxErrors: MAX_ERRORS, hideSuggestions: !introspection };
       const errors = withoutStacks(() => {
+        if (isSurelyValid(node)) return [];
         const conditions = subscriptionConditions(node);
         return conditions.length > 0 ? conditions : validate(schema, node, rules, options);
       });

@@ -1,0 +1,71 @@
+import {
+  type GraphQLArgument,
+  type GraphQLField,
+  GraphQLIncludeDirective,
+  type GraphQLInputType,
+  type GraphQLSchema,
+  GraphQLSkipDirective,
+  getNamedType,
+  isAbstractType,
+  isIntrospectionType,
+  isObjectType,
+  isRequiredArgument,
+  type OperationTypeNode,
+} from 'graphql';
+
+/** A field: its arguments, and the object type that its selection is on. */
+export interface FieldShape {
+  readonly args: ReadonlyMap<string, GraphQLArgument>;
+  /** How many of the arguments must be given. */
+  readonly required: number;
+  /** Undefined for a leaf. */
+  readonly object: ObjectShape | undefined;
+}
+
+export interface ObjectShape {
+  readonly name: string;
+  /** Maps, not objects: clients choose the names that are looked up, `__proto__` among them. */
+  readonly fields: ReadonlyMap<string, FieldShape>;
+}
+
+/** What the acceptor knows of a schema. */
+export interface SchemaTable {
+  readonly root: (operation: OperationTypeNode) => ObjectShape | undefined;
+  /** The type of the argument `if` of @skip and @include. */
+  readonly condition: GraphQLInputType;
+}
+
+const TYPENAME: FieldShape = { args: new Map(), required: 0, object: undefined };
+
+/**
+ * The fields and arguments of the object types, without introspection. Undefined for a schema with interfaces or
+ * unions, where fragments apply to several types, or with other conditions than GraphQL's.
+ */
+export function createSchemaTable(schema: GraphQLSchema): SchemaTable | undefined {
+  const condition = GraphQLSkipDirective.args[0]?.type;
+  const isStandard =
+    schema.getDirective('skip') === GraphQLSkipDirective &&
+    schema.getDirective('include') === GraphQLIncludeDirective;
+  const types = Object.values(schema.getTypeMap());
+  if (condition === undefined || !isStandard || types.some(isAbstractType)) return undefined;
+  const shapes = new Map<string, ObjectShape & { readonly fields: Map<string, FieldShape> }>();
+  for (const type of types)
+    if (isObjectType(type) && !isIntrospectionType(type))
+      shapes.set(type.name, { name: type.name, fields: new Map() });
+
+  const shapeOf = ({ type, args }: GraphQLField<unknown, unknown>): FieldShape => ({
+    args: new Map(args.map((argument) => [argument.name, argument])),
+    required: args.filter(isRequiredArgument).length,
+    object: shapes.get(getNamedType(type).name),
+  });
+
+  const subscription = schema.getSubscriptionType();
+  for (const type of types) {
+    const fields = shapes.get(type.name)?.fields;
+    if (fields === undefined || !isObjectType(type)) continue;
+    for (const field of Object.values(type.getFields())) fields.set(field.name, shapeOf(field));
+    // The root of a subscription has no meta fields (GraphQL section 5.2.4.1).
+    if (type !== subscription) fields.set('__typename', TYPENAME);
+  }
+  return { root: (operation) => shapes.get(schema.getRootType(operation)?.name ?? ''), condition };
+}

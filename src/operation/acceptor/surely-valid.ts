@@ -1,0 +1,194 @@
+import {
+  type DirectiveNode,
+  type DocumentNode,
+  type FieldNode,
+  type FragmentDefinitionNode,
+  type FragmentSpreadNode,
+  type GraphQLSchema,
+  Kind,
+  type OperationDefinitionNode,
+  OperationTypeNode,
+  print,
+  type SelectionSetNode,
+} from 'graphql';
+import { Inputs } from './inputs.ts';
+import { createSchemaTable, type FieldShape, type ObjectShape, type SchemaTable } from './schema-table.ts';
+
+/**
+ * The most selections and list items that are looked at, fragments expanded wherever they are spread. Fragments that
+ * spread one another multiply; a document beyond this is left to the full validation.
+ */
+const MAX_STEPS = 2_000;
+
+/** The fields of one response name at one place of the response. */
+interface Merged {
+  readonly node: FieldNode;
+  readonly field: FieldShape;
+  readonly sets: SelectionSetNode[];
+}
+
+/** One place of the response: its fields by response name, and the fragments spread there. */
+interface Place {
+  readonly type: ObjectShape;
+  readonly fields: Map<string, Merged>;
+  /** False while the fragment is being followed. */
+  spreads: Map<string, boolean> | undefined;
+}
+
+/** Looks at one document. Every method returns whether what it looks at is surely valid. */
+class Acceptance {
+  readonly #table: SchemaTable;
+  readonly #inputs: Inputs;
+  readonly #fragments = new Map<string, FragmentDefinitionNode>();
+  readonly #spread = new Set<string>();
+  #selections = 0;
+
+  constructor(schema: GraphQLSchema, table: SchemaTable) {
+    this.#table = table;
+    this.#inputs = new Inputs(schema);
+  }
+
+  document({ definitions }: DocumentNode): boolean {
+    let operation: OperationDefinitionNode | undefined;
+    for (const node of definitions) {
+      if (node.kind === Kind.OPERATION_DEFINITION) {
+        // Variables and fragments are checked for each operation: several are rare.
+        if (operation !== undefined) return false;
+        operation = node;
+      } else if (node.kind !== Kind.FRAGMENT_DEFINITION || !this.#defineFragment(node)) return false;
+    }
+    return operation !== undefined && this.#operation(operation);
+  }
+
+  /** Fragments have unique names (GraphQL section 5.5.1.1). */
+  #defineFragment(node: FragmentDefinitionNode): boolean {
+    const { name, directives = [], variableDefinitions = [] } = node;
+    if (directives.length > 0 || variableDefinitions.length > 0 || this.#fragments.has(name.value))
+      return false;
+    this.#fragments.set(name.value, node);
+    return true;
+  }
+
+  #operation(node: OperationDefinitionNode): boolean {
+    const { operation, directives = [], variableDefinitions = [], selectionSet } = node;
+    const root = this.#table.root(operation);
+    if (root === undefined || directives.length > 0) return false;
+    if (operation === OperationTypeNode.SUBSCRIPTION && !isOneField(selectionSet)) return false;
+    return (
+      this.#inputs.define(variableDefinitions) &&
+      this.#merge(root, [selectionSet]) &&
+      this.#inputs.allUsed() &&
+      // All fragments are used (GraphQL section 5.5.1.4).
+      this.#spread.size === this.#fragments.size
+    );
+  }
+
+  /** The selections on one object, merged, and everything below (GraphQL section 5.3.2). */
+  #merge(type: ObjectShape, sets: readonly SelectionSetNode[]): boolean {
+    const place: Place = { type, fields: new Map(), spreads: undefined };
+    for (const set of sets) if (!this.#collect(place, set)) return false;
+    for (const { field, sets: below } of place.fields.values())
+      if (field.object !== undefined && !this.#merge(field.object, below)) return false;
+    return true;
+  }
+
+  #collect(place: Place, { selections }: SelectionSetNode): boolean {
+    for (const node of selections) {
+      this.#selections += 1;
+      if (this.#selections + this.#inputs.items > MAX_STEPS) return false;
+      const { directives } = node;
+      if (directives !== undefined && directives.length > 0 && !this.#areConditions(directives)) return false;
+      if (node.kind === Kind.FIELD) {
+        if (!this.#field(place, node)) return false;
+      } else if (node.kind === Kind.FRAGMENT_SPREAD) {
+        if (!this.#fragment(place, node)) return false;
+      } else {
+        // There are no interfaces and unions, so a fragment is possible on its own type only (section 5.5.2.3).
+        const { typeCondition, selectionSet } = node;
+        if (typeCondition !== undefined && typeCondition.name.value !== place.type.name) return false;
+        if (!this.#collect(place, selectionSet)) return false;
+      }
+    }
+    return true;
+  }
+
+  /** @skip and @include, each at most once, with their one argument (GraphQL section 5.7). */
+  #areConditions(directives: readonly DirectiveNode[]): boolean {
+    const [one, two] = directives;
+    if (directives.length > 2 || (two !== undefined && one?.name.value === two.name.value)) return false;
+    return directives.every(({ name, arguments: args = [] }) => {
+      const [argument] = args;
+      return (
+        (name.value === 'skip' || name.value === 'include') &&
+        args.length === 1 &&
+        argument?.name.value === 'if' &&
+        this.#inputs.fits(this.#table.condition, argument.value, false)
+      );
+    });
+  }
+
+  /**
+   * The field exists, has its arguments, and a selection if and only if it is an object (GraphQL sections 5.3.1,
+   * 5.3.3). All fields of a response name at one place are the same field with the same arguments (section 5.3.2).
+   */
+  #field({ type, fields }: Place, node: FieldNode): boolean {
+    const { alias, name, arguments: args = [], selectionSet } = node;
+    const field = type.fields.get(name.value);
+    if (field === undefined || (field.object === undefined) !== (selectionSet === undefined)) return false;
+    if (!this.#inputs.areArguments(field, args)) return false;
+    const response = (alias ?? name).value;
+    const same = fields.get(response);
+    if (same === undefined)
+      fields.set(response, { node, field, sets: selectionSet === undefined ? [] : [selectionSet] });
+    else {
+      if (same.field !== field || !haveSameArguments(same.node, node)) return false;
+      if (selectionSet !== undefined) same.sets.push(selectionSet);
+    }
+    return true;
+  }
+
+  /**
+   * The fragment exists, is on the type of this place, and does not spread itself here (GraphQL sections 5.5.2.1,
+   * 5.5.2.3, 5.5.2.2). One that spreads itself below a field ends at the number of steps.
+   */
+  #fragment(place: Place, { name: { value: name } }: FragmentSpreadNode): boolean {
+    const followed = place.spreads?.get(name);
+    if (followed !== undefined) return followed;
+    const fragment = this.#fragments.get(name);
+    if (fragment === undefined || fragment.typeCondition.name.value !== place.type.name) return false;
+    this.#spread.add(name);
+    place.spreads ??= new Map();
+    place.spreads.set(name, false);
+    if (!this.#collect(place, fragment.selectionSet)) return false;
+    place.spreads.set(name, true);
+    return true;
+  }
+}
+
+/** One plain field: what every root of a subscription should be (GraphQL section 5.2.4.1). */
+function isOneField({ selections }: SelectionSetNode): boolean {
+  const [only] = selections;
+  return selections.length === 1 && only?.kind === Kind.FIELD && (only.directives ?? []).length === 0;
+}
+
+function haveSameArguments(
+  { arguments: some = [] }: FieldNode,
+  { arguments: others = [] }: FieldNode,
+): boolean {
+  if (some.length === 0 && others.length === 0) return true;
+  return some.map(print).join() === others.map(print).join();
+}
+
+/** Whether a document is surely valid. False says nothing. */
+export type Acceptor = (document: DocumentNode) => boolean;
+
+/**
+ * Accepts, in one pass, most documents that clients write: one operation on a schema of objects, with fragments,
+ * variables, @skip and @include. Whatever it accepts, graphql-js' `validate` accepts with all of its rules, with
+ * NoSchemaIntrospectionCustomRule and with `subscriptionConditions`. Never throws.
+ */
+export function createAcceptor(schema: GraphQLSchema): Acceptor {
+  const table = createSchemaTable(schema);
+  if (table === undefined) return () => false;
+  return (document) => new Acceptance(schema, table).document(document);
+}
