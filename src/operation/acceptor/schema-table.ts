@@ -1,10 +1,9 @@
 import {
+  DirectiveLocation,
   type GraphQLArgument,
   type GraphQLField,
-  GraphQLIncludeDirective,
   type GraphQLInputType,
   type GraphQLSchema,
-  GraphQLSkipDirective,
   getNamedType,
   isAbstractType,
   isIntrospectionType,
@@ -37,17 +36,25 @@ export interface SchemaTable {
 
 const TYPENAME: FieldShape = { args: new Map(), required: 0, object: undefined };
 
+/** The type of `if`; undefined unless the directive is as GraphQL defines it (sections 3.13.1, 3.13.2). */
+function conditionOf(schema: GraphQLSchema, name: 'skip' | 'include'): GraphQLInputType | undefined {
+  const { args = [], locations = [], isRepeatable } = schema.getDirective(name) ?? {};
+  const [argument] = args;
+  const isStandard = args.length === 1 && argument?.name === 'if' && String(argument.type) === 'Boolean!';
+  const { FIELD, FRAGMENT_SPREAD, INLINE_FRAGMENT } = DirectiveLocation;
+  const everywhere = [FIELD, FRAGMENT_SPREAD, INLINE_FRAGMENT].every((place) => locations.includes(place));
+  return isStandard && everywhere && !isRepeatable ? argument.type : undefined;
+}
+
 /**
  * The fields and arguments of the object types, without introspection. Undefined for a schema with interfaces or
  * unions, where fragments apply to several types, or with other conditions than GraphQL's.
  */
 export function createSchemaTable(schema: GraphQLSchema): SchemaTable | undefined {
-  const condition = GraphQLSkipDirective.args[0]?.type;
-  const isStandard =
-    schema.getDirective('skip') === GraphQLSkipDirective &&
-    schema.getDirective('include') === GraphQLIncludeDirective;
   const types = Object.values(schema.getTypeMap());
-  if (condition === undefined || !isStandard || types.some(isAbstractType)) return undefined;
+  const skip = conditionOf(schema, 'skip');
+  const include = conditionOf(schema, 'include');
+  if (skip === undefined || include === undefined || types.some(isAbstractType)) return undefined;
   const shapes = new Map<string, ObjectShape & { readonly fields: Map<string, FieldShape> }>();
   for (const type of types)
     if (isObjectType(type) && !isIntrospectionType(type))
@@ -67,5 +74,5 @@ export function createSchemaTable(schema: GraphQLSchema): SchemaTable | undefine
     // The root of a subscription has no meta fields (GraphQL section 5.2.4.1).
     if (type !== subscription) fields.set('__typename', TYPENAME);
   }
-  return { root: (operation) => shapes.get(schema.getRootType(operation)?.name ?? ''), condition };
+  return { root: (operation) => shapes.get(schema.getRootType(operation)?.name ?? ''), condition: skip };
 }

@@ -1,0 +1,138 @@
+import fc from 'fast-check';
+import {
+  buildSchema as buildFromText,
+  type DocumentNode,
+  type GraphQLSchema,
+  NoSchemaIntrospectionCustomRule,
+  parse,
+  specifiedRules,
+  validate,
+} from 'graphql';
+import { describe, expect, it } from 'vitest';
+import { requestsOf, WORKLOADS } from '../../../bench/workloads.ts';
+import { createAcceptor } from '../../../src/operation/acceptor/surely-valid.ts';
+import { subscriptionConditions } from '../../../src/operation/root-conditions-rule.ts';
+import { buildSchema } from '../../../src/schema.ts';
+import { PAGES, STRANGE } from '../../support/schema/client-texts.ts';
+import { mutatedTexts } from '../../support/schema/mutated-document.ts';
+import { randomPosts, randomQueries } from '../../support/schema/random-query.ts';
+
+/** How many changed documents are tried. */
+const RUNS = Number(process.env.ACCEPTOR_RUNS ?? 3_000);
+
+const schema = buildSchema();
+const accepts = createAcceptor(schema);
+const RULES = [...specifiedRules, NoSchemaIntrospectionCustomRule];
+
+/** What the full validation says of a document. */
+function errorsOf(document: DocumentNode, of: GraphQLSchema = schema): readonly string[] {
+  const conditions = subscriptionConditions(document);
+  const errors = conditions.length > 0 ? conditions : validate(of, document, RULES);
+  return errors.map(({ message }) => message);
+}
+
+const data = {
+  userIds: ['0192f0c1-2345-7abc-8def-0123456789ab'],
+  postIds: ['0192f0c1-2345-7abc-8def-0123456789ac'],
+  cursors: ['Y3Vyc29y'],
+  tags: ['news', 'ünï'],
+  instants: ['2026-01-01T00:00:00.000Z'],
+};
+const valid = fc.oneof(
+  { weight: 8, arbitrary: randomQueries(schema, data, new Set()).map(({ query }) => query) },
+  { weight: 2, arbitrary: randomPosts(data).map(({ query }) => query) },
+  { weight: 3, arbitrary: fc.constantFrom(...PAGES) },
+);
+
+describe('Accepting a document without the full validation', () => {
+  it('leads to nothing that the full validation refuses, however documents are changed', () => {
+    const counts = { tried: 0, valid: 0, accepted: 0 };
+    fc.assert(
+      fc.property(mutatedTexts(valid), (text) => {
+        if (text === undefined) return;
+        counts.tried += 1;
+        const document = parse(text);
+        const accepted = accepts(document);
+        const errors = errorsOf(document);
+        if (errors.length === 0) counts.valid += 1;
+        if (!accepted) return;
+        counts.accepted += 1;
+        expect(errors, text).toEqual([]);
+      }),
+      { numRuns: RUNS },
+    );
+    if (process.env.ACCEPTOR_RUNS !== undefined) process.stdout.write(`${JSON.stringify(counts)}\n`);
+  }, 600_000);
+
+  it('is what becomes of most valid documents', () => {
+    // Always the same ones: a share of others would depend on chance.
+    const texts = fc.sample(valid, { seed: 1, numRuns: 1_000 }).map((text) => parse(text));
+    const known = texts.filter((document) => errorsOf(document).length === 0);
+    expect(known.length).toBeGreaterThan(800);
+    expect(known.filter(accepts).length / known.length).toBeGreaterThan(0.9);
+  });
+
+  it.each(WORKLOADS)('is what becomes of workload %s of the benchmark', (workload) => {
+    const prepared = { keys: ['key'], authorId: '', readerIds: ['0192f0c1-2345-7abc-8def-0123456789ab'] };
+    for (const request of requestsOf(workload, 'graphql', prepared)) {
+      const text = request.toString();
+      const { query } = JSON.parse(text.slice(text.indexOf('\r\n\r\n'))) as { query: string };
+      expect(accepts(parse(query)), query).toBe(true);
+    }
+  });
+
+  it.each(PAGES)('is what becomes of what a client writes: %s', (text) => {
+    expect(errorsOf(parse(text))).toEqual([]);
+    expect(accepts(parse(text))).toBe(true);
+  });
+
+  it.each(STRANGE)('is not what becomes of %s', (text) => {
+    expect(accepts(parse(text))).toBe(false);
+  });
+
+  it('ends early however fragments multiply', () => {
+    const fragments = Array.from(
+      { length: 30 },
+      (_, n) => `fragment F${n} on Post { author { a: posts { ...F${n + 1} } b: posts { ...F${n + 1} } } }`,
+    );
+    const text = `{ posts { ...F0 } } ${fragments.join(' ')} fragment F30 on Post { id }`;
+    // Fully expanded it would be two to the power of thirty.
+    expect(accepts(parse(text))).toBe(false);
+  });
+
+  it('does not happen in schemas with interfaces, unions or conditions of their own', () => {
+    for (const extra of [
+      'interface Named { name: String } type Query implements Named { name: String }',
+      'type Query { name: String any: Any } union Any = Query',
+      'directive @skip(if: Boolean!, unless: Boolean) on FIELD type Query { name: String }',
+    ])
+      expect(createAcceptor(buildFromText(extra))(parse('{ name }'))).toBe(false);
+  });
+
+  it('knows enums, defaults, lists of lists and input objects as far as it needs to', () => {
+    const own = buildFromText(`enum Colour { RED GREEN } input In { a: Int! }
+      type Query { f(c: Colour, n: Int! = 1, l: [[Int!]], i: In, x: Float): Int }`);
+    const takes = createAcceptor(own);
+    const accepted = ['c: RED', 'l: [[1], null]', 'l: 1', 'l: [1, [2]]', 'x: 1', 'x: 1.5', ''];
+    const refused = [
+      'c: BLUE',
+      'c: "RED"',
+      'n: null',
+      'l: [[null]]',
+      'l: [["a"]]',
+      'x: "1"',
+      'i: {a: 1}',
+      'i: 1',
+    ];
+    const asked = (argument: string) => parse(`{ f${argument === '' ? '' : `(${argument})`} }`);
+    for (const argument of accepted) {
+      expect(errorsOf(asked(argument), own), argument).toEqual([]);
+      expect(takes(asked(argument)), argument).toBe(true);
+    }
+    for (const argument of refused) expect(takes(asked(argument)), argument).toBe(false);
+    // A place with a default takes a variable that may be absent (GraphQL section 5.8.5).
+    expect(takes(parse('query ($n: Int) { f(n: $n) }'))).toBe(true);
+    expect(takes(parse('query ($n: Int) { f(l: [[$n]]) }'))).toBe(false);
+    expect(takes(parse('query ($n: [Int!]) { f(l: [$n]) }'))).toBe(true);
+  });
+});
