@@ -7,7 +7,7 @@ import {
   type SelectionNode,
   type SelectionSetNode,
 } from 'graphql';
-import { LRUCache } from 'lru-cache';
+import { RecentlyUsed } from '../platform/recently-used.ts';
 import type { OperationCost } from '../request/request-state.ts';
 import { surveyDocument } from './limits/document-statistics.ts';
 import {
@@ -88,7 +88,7 @@ export function createOperationLimiter(schema: GraphQLSchema, limits: OperationL
       const { sizingVariables } = document.documentStatistics;
       const key =
         sizingVariables.length === 0 ? '' : sizingVariables.map((name) => sizing(variables, name)).join();
-      operation.costs ??= new LRUCache({ max: MAX_COSTS_PER_OPERATION });
+      operation.costs ??= new RecentlyUsed(MAX_COSTS_PER_OPERATION);
       let cost = operation.costs.get(key);
       if (cost === undefined) {
         cost = measure(document.node, node, variables);

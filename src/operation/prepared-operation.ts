@@ -7,8 +7,8 @@ import {
   type OperationDefinitionNode,
   type OperationTypeNode,
 } from 'graphql';
-import type { LRUCache } from 'lru-cache';
 import type { OperationPlans } from '../graphql/operation-plans.ts';
+import type { RecentlyUsed } from '../platform/recently-used.ts';
 import type { OperationCost } from '../request/request-state.ts';
 import type { DocumentStatistics } from './limits/document-statistics.ts';
 
@@ -51,7 +51,7 @@ export class PreparedOperation {
   readonly name: string | undefined;
   readonly plans: OperationPlans = {};
   /** Keyed by the values of the variables that size or skip something. */
-  costs: LRUCache<string, OperationCost> | undefined = undefined;
+  costs: RecentlyUsed<string, OperationCost> | undefined = undefined;
   /** Deprecated schema elements that it uses. */
   deprecated: readonly string[] | undefined = undefined;
   /**

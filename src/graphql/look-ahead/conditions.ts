@@ -1,4 +1,17 @@
-import { type ASTVisitor, type GraphQLResolveInfo, Kind, visit } from 'graphql';
+import { type DirectiveNode, type GraphQLResolveInfo, Kind, type SelectionSetNode } from 'graphql';
+
+function addVariables(names: Set<string>, directives: readonly DirectiveNode[]): void {
+  for (const { arguments: args = [] } of directives)
+    for (const { value } of args) if (value.kind === Kind.VARIABLE) names.add(value.name.value);
+}
+
+function addBelow(names: Set<string>, { selections }: SelectionSetNode): void {
+  for (const node of selections) {
+    if (node.directives !== undefined) addVariables(names, node.directives);
+    if (node.kind !== Kind.FRAGMENT_SPREAD && node.selectionSet !== undefined)
+      addBelow(names, node.selectionSet);
+  }
+}
 
 /** The variables in @skip and @include of an operation. A plan is valid for one choice of their values. */
 export function conditionVariables({
@@ -6,13 +19,8 @@ export function conditionVariables({
   fragments,
 }: Pick<GraphQLResolveInfo, 'operation' | 'fragments'>): string[] {
   const names = new Set<string>();
-  const visitor: ASTVisitor = {
-    Directive: ({ arguments: args = [] }) => {
-      for (const { value } of args) if (value.kind === Kind.VARIABLE) names.add(value.name.value);
-    },
-  };
-  visit(operation, visitor);
-  for (const fragment of Object.values(fragments)) visit(fragment, visitor);
+  addBelow(names, operation.selectionSet);
+  for (const { selectionSet } of Object.values(fragments)) addBelow(names, selectionSet);
   return [...names];
 }
 

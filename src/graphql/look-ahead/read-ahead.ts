@@ -1,5 +1,5 @@
 import { type FieldNode, type GraphQLField, type GraphQLResolveInfo, getArgumentValues } from 'graphql';
-import { LRUCache } from 'lru-cache';
+import { RecentlyUsed } from '../../platform/recently-used.ts';
 import type { Context } from '../context.ts';
 import { exceeded } from '../errors.ts';
 import type { OperationPlans } from '../operation-plans.ts';
@@ -22,7 +22,7 @@ interface AheadPlan {
 /** The plans of one root field, by the values of the operation's @skip and @include variables. */
 interface AheadPlans {
   readonly conditions: readonly string[];
-  readonly plans: LRUCache<string, AheadPlan | 'declined'>;
+  readonly plans: RecentlyUsed<string, AheadPlan | 'declined'>;
 }
 
 declare module '../operation-plans.ts' {
@@ -46,7 +46,7 @@ function planOf(
   plans.ahead ??= new Map();
   let cache = plans.ahead.get(node);
   if (cache === undefined) {
-    cache = { conditions: conditionVariables(info), plans: new LRUCache({ max: MAX_PLANS }) };
+    cache = { conditions: conditionVariables(info), plans: new RecentlyUsed(MAX_PLANS) };
     plans.ahead.set(node, cache);
   }
   const key = choiceOf(cache.conditions, info.variableValues);

@@ -1,5 +1,5 @@
-import { LRUCache } from 'lru-cache';
 import { type Statement, statement } from '../../platform/db/statement.ts';
+import { RecentlyUsed } from '../../platform/recently-used.ts';
 
 /** The result of look-ahead: one JSON text. `data` null with a `size` means that the text is too large. */
 export interface JsonRow {
@@ -11,12 +11,16 @@ export interface JsonRow {
 export type JsonStatement = Statement<JsonRow>;
 
 /** A selection can have a 100 KB statement for each shape of its pages, so their total length is limited. */
-const MAX_CHARACTERS = 16_000_000;
+const MAX_CHARACTERS_OF_PLANS = 12_000_000;
+const MAX_CHARACTERS_OF_TEXTS = 4_000_000;
 
-const statements = new LRUCache<string, JsonStatement>({
-  maxSize: MAX_CHARACTERS,
-  sizeCalculation: ({ text }, key) => text.length + key.length,
-});
+/** By plan id and shape. */
+const ofPlans = new RecentlyUsed<string, JsonStatement>(
+  MAX_CHARACTERS_OF_PLANS,
+  ({ text }, key) => text.length + key.length,
+);
+/** By SQL: documents that differ in white space, comments or operation names only make the same text again. */
+const ofTexts = new RecentlyUsed<string, JsonStatement>(MAX_CHARACTERS_OF_TEXTS, ({ text }) => text.length);
 
 let plans = 0;
 
@@ -24,6 +28,16 @@ let plans = 0;
 export function nextPlanId(): number {
   plans += 1;
   return plans;
+}
+
+/** The statement with this SQL. Its name is a digest, so a known text saves the hashing. */
+function statementOf(label: () => string, text: string): JsonStatement {
+  let found = ofTexts.get(text);
+  if (found === undefined) {
+    found = statement(label(), text);
+    ofTexts.set(text, found);
+  }
+  return found;
 }
 
 /** The statement of a plan for a shape of its pages, built if it is not cached. */
@@ -34,10 +48,10 @@ export function cachedStatement(
   build: () => string,
 ): JsonStatement {
   const key = `${planId}${shape}`;
-  let found = statements.get(key);
+  let found = ofPlans.get(key);
   if (found === undefined) {
-    found = statement(label(), build());
-    statements.set(key, found);
+    found = statementOf(label, build());
+    ofPlans.set(key, found);
   }
   return found;
 }

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 
 /**
  * An SQL statement. The name is derived from the text: PostgreSQL parses and plans a named statement once per
@@ -34,6 +34,6 @@ const DIGEST_LENGTH = 22;
 
 /** A statement from its text. */
 export function statement<Row>(label: string, text: string): Statement<Row> {
-  const digest = createHash('sha256').update(text).digest('base64url').slice(0, DIGEST_LENGTH);
+  const digest = hash('sha256', text, 'base64url').slice(0, DIGEST_LENGTH);
   return { name: `${label.slice(0, LABEL_LENGTH)}_${digest}`, text };
 }
