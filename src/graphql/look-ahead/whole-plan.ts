@@ -7,8 +7,8 @@ import {
   Kind,
   type OperationDefinitionNode,
 } from 'graphql';
-import { LRUCache } from 'lru-cache';
 import type { Scope } from '../../auth/scopes.ts';
+import { RecentlyUsed } from '../../platform/recently-used.ts';
 import type { OperationPlans } from '../operation-plans.ts';
 import { isTooWide } from '../width.ts';
 import { collectFields } from './collect.ts';
@@ -22,7 +22,7 @@ type Variables = Readonly<Record<string, unknown>>;
 export interface PlanCache<Plan extends object> {
   readonly fragments: Readonly<Record<string, FragmentDefinitionNode>>;
   readonly conditions: readonly string[];
-  readonly plans: LRUCache<string, Plan | 'declined'>;
+  readonly plans: RecentlyUsed<string, Plan | 'declined'>;
 }
 
 const MAX_PLANS = 16;
@@ -37,7 +37,7 @@ export function planCache<Plan extends object>(
   return {
     fragments,
     conditions: conditionVariables({ operation, fragments }),
-    plans: new LRUCache({ max: MAX_PLANS }),
+    plans: new RecentlyUsed(MAX_PLANS),
   };
 }
 
