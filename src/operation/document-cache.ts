@@ -15,6 +15,7 @@ import { checkText, type OperationLimits } from './limits/limits.ts';
 import { scanText } from './limits/token-scan.ts';
 import { PreparedDocument, type PreparedOperation } from './prepared-operation.ts';
 import { subscriptionConditions } from './root-conditions-rule.ts';
+import { SeenBefore } from './seen-before.ts';
 import { type Variables, variableErrors } from './variables.ts';
 
 /** Enough to fix a document; each error costs time and response size. */
@@ -44,8 +45,8 @@ function parseDocument(query: string, maxTokens: number): DocumentNode {
 }
 
 /**
- * Parses and validates documents, each text once while it is in a bounded cache. Only valid documents are
- * cached, so that invalid ones cannot evict them. Parsing and validation are separate steps: whether a caller
+ * Parses and validates documents. Valid ones are kept in a bounded cache from their second use on: invalid ones
+ * and those that come once evict nothing, and do not grow old in memory, where collecting them costs most. Parsing and validation are separate steps: whether a caller
  * needs credentials is known in between.
  */
 export function createDocumentCache({ schema, introspection, limits }: DocumentCacheOptions) {
@@ -55,6 +56,7 @@ export function createDocumentCache({ schema, introspection, limits }: DocumentC
     maxSize: MAX_CACHED_TOKENS,
     sizeCalculation: ({ node: { tokenCount = limits.maxTokens } }) => tokenCount + 1,
   });
+  const seen = new SeenBefore();
   const isSurelyValid = createAcceptor(schema);
   const findDeprecated = createDeprecations(schema);
   return {
@@ -79,7 +81,7 @@ export function createDocumentCache({ schema, introspection, limits }: DocumentC
       for (const { extensions } of errors) Object.assign(extensions, { code: 'GRAPHQL_VALIDATION_FAILED' });
       if (errors.length > 0) return errors;
       document.valid = true;
-      if (text.length <= MAX_CACHED_TEXT_LENGTH) valid.set(text, document);
+      if (text.length <= MAX_CACHED_TEXT_LENGTH && seen.see(text)) valid.set(text, document);
       return errors;
     },
     /** The errors of variables that do not fit an operation of a valid document; none if they fit. */

@@ -1,0 +1,18 @@
+import { describe, expect, it } from 'vitest';
+import { SeenBefore } from '../../../src/operation/seen-before.ts';
+
+describe('What was seen before', () => {
+  it('is a text that comes again', () => {
+    const seen = new SeenBefore();
+    expect(['{ a }', '{ b }', '{ a }', '{ a }', '', ''].map((text) => seen.see(text))).toEqual([
+      ...[false, false, true, true, false, true],
+    ]);
+  });
+
+  it('is hardly ever a text that is new, and nearly always one that came a thousand texts ago', () => {
+    const seen = new SeenBefore();
+    const texts = Array.from({ length: 1_000 }, (_, n) => `query N${n} { posts(limit: ${n}) { id } }`);
+    expect(texts.filter((text) => seen.see(text)).length).toBeLessThan(5);
+    expect(texts.filter((text) => seen.see(text)).length).toBeGreaterThan(750);
+  });
+});
