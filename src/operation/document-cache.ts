@@ -9,13 +9,13 @@ import {
 } from 'graphql';
 import { LRUCache } from 'lru-cache';
 import { withoutStacks } from '../graphql/without-stacks.ts';
+import { SeenBefore } from '../platform/seen-before.ts';
 import { createAcceptor } from './acceptor/surely-valid.ts';
 import { createDeprecations } from './deprecations.ts';
 import { checkText, type OperationLimits } from './limits/limits.ts';
 import { scanText } from './limits/token-scan.ts';
 import { PreparedDocument, type PreparedOperation } from './prepared-operation.ts';
 import { subscriptionConditions } from './root-conditions-rule.ts';
-import { SeenBefore } from './seen-before.ts';
 import { type Variables, variableErrors } from './variables.ts';
 
 /** Enough to fix a document; each error costs time and response size. */

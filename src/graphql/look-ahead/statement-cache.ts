@@ -1,5 +1,6 @@
 import { type Statement, statement } from '../../platform/db/statement.ts';
 import { RecentlyUsed } from '../../platform/recently-used.ts';
+import { SeenBefore } from '../../platform/seen-before.ts';
 
 /** The result of look-ahead: one JSON text. `data` null with a `size` means that the text is too large. */
 export interface JsonRow {
@@ -22,6 +23,9 @@ const ofPlans = new RecentlyUsed<string, JsonStatement>(
 /** By SQL: documents that differ in white space, comments or operation names only make the same text again. */
 const ofTexts = new RecentlyUsed<string, JsonStatement>(MAX_CHARACTERS_OF_TEXTS, ({ text }) => text.length);
 
+/** What comes once is not kept. */
+const seen = new SeenBefore();
+
 let plans = 0;
 
 /** A plan id, the key of its cached statements. Statements of discarded plans are evicted over time. */
@@ -35,7 +39,7 @@ function statementOf(label: () => string, text: string): JsonStatement {
   let found = ofTexts.get(text);
   if (found === undefined) {
     found = statement(label(), text);
-    ofTexts.set(text, found);
+    if (seen.see(found.name)) ofTexts.set(text, found);
   }
   return found;
 }
@@ -51,7 +55,7 @@ export function cachedStatement(
   let found = ofPlans.get(key);
   if (found === undefined) {
     found = statementOf(label, build());
-    ofPlans.set(key, found);
+    if (seen.see(key)) ofPlans.set(key, found);
   }
   return found;
 }
