@@ -15,6 +15,7 @@ export const ORIGIN = 'http://127.0.0.1:4000';
 
 export interface GraphqlError {
   readonly message: string;
+  readonly locations?: readonly { readonly line: number; readonly column: number }[];
   readonly path?: readonly (string | number)[];
   readonly extensions: { readonly code: string; readonly argument?: string; readonly [key: string]: unknown };
 }

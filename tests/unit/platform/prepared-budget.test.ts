@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { PreparedBudget } from '../../../src/platform/db/prepared-statements.ts';
+import { statement } from '../../../src/platform/db/statement.ts';
 
 const MIB = 1_048_576;
 
@@ -11,5 +12,20 @@ describe('what connections may keep prepared', () => {
       expect(share).toBeLessThanOrEqual(16 * MIB);
       expect(connections * share).toBeLessThanOrEqual(128 * MIB);
     }
+  });
+
+  it('is a statement that comes again, also by another object with the same text', () => {
+    const budget = new PreparedBudget(10);
+    expect(budget.weigh(statement('whole_posts', 'SELECT 1 AS a'))).toBeUndefined();
+    expect(budget.weigh(statement('whole_posts', 'SELECT 1 AS b'))).toBeUndefined();
+    expect(budget.weigh(statement('whole_posts', 'SELECT 1 AS a'))).toBeGreaterThan(0);
+  });
+
+  it('forgets what came once, two thousand statements later', () => {
+    const budget = new PreparedBudget(10);
+    const nth = (n: number) => statement('whole_posts', `SELECT ${n}`);
+    for (let n = 0; n < 2_000; n += 1) expect(budget.weigh(nth(n))).toBeUndefined();
+    expect(budget.weigh(nth(0))).toBeUndefined();
+    expect(budget.weigh(nth(1_999))).toBeGreaterThan(0);
   });
 });
