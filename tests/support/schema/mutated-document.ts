@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { type DocumentNode, parse, print } from 'graphql';
+import { DIRECTIVES, HOSTILE, TYPES, VALUES } from './hostile-parts.ts';
 
 /** Draws a whole number from 0 to `max`. */
 type Draw = (max: number) => number;
@@ -14,104 +15,6 @@ const pick = <T>(draw: Draw, items: readonly T[]): T => items[draw(items.length 
 const isNode = (value: unknown): value is Node =>
   typeof value === 'object' && value !== null && 'kind' in value;
 
-/** Names that an object, the language or the schema has already. */
-const HOSTILE = [
-  ...[
-    '__proto__',
-    'constructor',
-    'toString',
-    'hasOwnProperty',
-    'valueOf',
-    'prototype',
-    '__typename',
-    '__schema',
-  ],
-  ...[
-    '__type',
-    'on',
-    'if',
-    'skip',
-    'include',
-    'fragment',
-    'query',
-    'id',
-    'title',
-    'limit',
-    'first',
-    'after',
-    'nope',
-  ],
-  ...[
-    'Query',
-    'Mutation',
-    'Subscription',
-    'User',
-    'Post',
-    'Int',
-    'Boolean',
-    'DateTime',
-    '__Type',
-    'PostConnection',
-  ],
-];
-const TYPES = [
-  'Int',
-  'String',
-  'ID',
-  'Boolean',
-  'Float',
-  'DateTime',
-  'User',
-  '__TypeKind',
-  'Nope',
-  '__proto__',
-];
-const VALUES = [
-  ...[
-    '1',
-    '-0',
-    '2147483647',
-    '2147483648',
-    '1e3',
-    '1.5',
-    '"text"',
-    '""',
-    '"""block"""',
-    'true',
-    'false',
-    'null',
-  ],
-  ...[
-    '"2026-01-01T00:00:00Z"',
-    '"2026-02-30"',
-    'NAME',
-    '__proto__',
-    '[]',
-    '[1]',
-    '["a"]',
-    '[["a"]]',
-    '["a", null]',
-  ],
-  ...['{}', '{a: 1}', '{__proto__: 1}', '[true]', '"0192f0c1-2345-7abc-8def-0123456789ab"'],
-];
-const DIRECTIVES = [
-  ...[
-    '@skip(if: true)',
-    '@include(if: false)',
-    '@include',
-    '@skip(if: null)',
-    '@skip(if: "a")',
-    '@include(if: [true])',
-  ],
-  ...[
-    '@skip(if: true, if: true)',
-    '@include(if: true, unless: true)',
-    '@skip(unless: true)',
-    '@unknown',
-    '@defer',
-  ],
-  ...['@deprecated', '@specifiedBy(url: "a")', '@oneOf', '@__proto__', '@constructor(if: true)', '@stream'],
-];
 /** Where directives may stand in the grammar. */
 const WITH_DIRECTIVES = new Set([
   ...[
@@ -237,6 +140,18 @@ class Mutator {
         ...((field.arguments as Node[] | undefined) ?? []),
         { kind: 'Argument', name: { kind: 'Name', value }, value: this.#value() },
       ];
+    },
+    /** A field twice at one place or two, with other arguments or as another field. */
+    conflict: () => {
+      const field = pick(this.#draw, this.#of('Field'));
+      const copy = structuredClone(field);
+      copy.alias = copy.alias ?? structuredClone(copy.name);
+      const [argument] = (copy.arguments as Node[] | undefined) ?? [];
+      if (argument !== undefined && this.#draw(3) > 0) argument.value = this.#value();
+      else copy.name = { kind: 'Name', value: pick(this.#draw, HOSTILE) };
+      const own = this.#selections().filter(({ selections }) => (selections as Node[]).includes(field));
+      const { selections } = pick(this.#draw, this.#draw(2) === 0 ? this.#selections() : own);
+      (selections as Node[]).push(copy);
     },
     directive: () => {
       const node = pick(

@@ -44,11 +44,17 @@ const valid = fc.oneof(
   { weight: 3, arbitrary: fc.constantFrom(...PAGES) },
 );
 
+/** Also some that are not valid: a change may leave a second fault in place. */
+const known = fc.oneof(
+  { weight: 12, arbitrary: valid },
+  { weight: 1, arbitrary: fc.constantFrom(...STRANGE) },
+);
+
 describe('Accepting a document without the full validation', () => {
   it('leads to nothing that the full validation refuses, however documents are changed', () => {
     const counts = { tried: 0, valid: 0, accepted: 0 };
     fc.assert(
-      fc.property(mutatedTexts(valid), (text) => {
+      fc.property(mutatedTexts(known), (text) => {
         if (text === undefined) return;
         counts.tried += 1;
         const document = parse(text);
@@ -67,9 +73,9 @@ describe('Accepting a document without the full validation', () => {
   it('is what becomes of most valid documents', () => {
     // Always the same ones: a share of others would depend on chance.
     const texts = fc.sample(valid, { seed: 1, numRuns: 1_000 }).map((text) => parse(text));
-    const known = texts.filter((document) => errorsOf(document).length === 0);
-    expect(known.length).toBeGreaterThan(800);
-    expect(known.filter(accepts).length / known.length).toBeGreaterThan(0.9);
+    const passed = texts.filter((document) => errorsOf(document).length === 0);
+    expect(passed.length).toBeGreaterThan(800);
+    expect(passed.filter(accepts).length / passed.length).toBeGreaterThan(0.9);
   });
 
   it.each(WORKLOADS)('is what becomes of workload %s of the benchmark', (workload) => {
