@@ -9,7 +9,6 @@ import {
   validate,
 } from 'graphql';
 import { describe, expect, it } from 'vitest';
-import { requestsOf, WORKLOADS } from '../../../bench/workloads.ts';
 import { createAcceptor } from '../../../src/operation/acceptor/surely-valid.ts';
 import { subscriptionConditions } from '../../../src/operation/root-conditions-rule.ts';
 import { buildSchema } from '../../../src/schema.ts';
@@ -76,15 +75,6 @@ describe('Accepting a document without the full validation', () => {
     const passed = texts.filter((document) => errorsOf(document).length === 0);
     expect(passed.length).toBeGreaterThan(800);
     expect(passed.filter(accepts).length / passed.length).toBeGreaterThan(0.9);
-  });
-
-  it.each(WORKLOADS)('is what becomes of workload %s of the benchmark', (workload) => {
-    const prepared = { keys: ['key'], authorId: '', readerIds: ['0192f0c1-2345-7abc-8def-0123456789ab'] };
-    for (const request of requestsOf(workload, 'graphql', prepared)) {
-      const text = request.toString();
-      const { query } = JSON.parse(text.slice(text.indexOf('\r\n\r\n'))) as { query: string };
-      expect(accepts(parse(query)), query).toBe(true);
-    }
   });
 
   it.each(PAGES)('is what becomes of what a client writes: %s', (text) => {
