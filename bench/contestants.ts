@@ -21,7 +21,7 @@ export const FLOOR: Contestant = {
   name: 'floor',
   dialect: 'floor',
   file: 'floor.ts',
-  note: 'node:http and pg with named statements, one hand-written SQL statement a request that returns the JSON; no GraphQL',
+  note: 'node:http and pg with named statements, one hand-written SQL statement a request that returns the JSON, planned with the settings of the service; no GraphQL',
 };
 
 /** The service answers a keyed mutation with one statement where it stores answers in the second form. */

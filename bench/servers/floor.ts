@@ -8,7 +8,10 @@ import pg from 'pg';
 import { given, POOL_SIZE, serve } from './child.ts';
 import { ANSWERS, type Answer, type Body, KEYED, STORED } from './floor/statements.ts';
 
-const pool = new pg.Pool({ connectionString: given('DATABASE_URL'), max: POOL_SIZE });
+/** As the service has them: a bitmap of a few rows costs more than the index that has them in order. */
+const PLANNING = '-c jit=off -c enable_bitmapscan=off';
+
+const pool = new pg.Pool({ connectionString: given('DATABASE_URL'), max: POOL_SIZE, options: PLANNING });
 
 /** With events: reading a body by `for await` costs as much as all the rest of a request without a statement. */
 function receive(incoming: IncomingMessage, onBody: (body: Body) => void): void {
