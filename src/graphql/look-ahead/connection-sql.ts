@@ -44,10 +44,11 @@ export function connectionPieces({ plan, page, rows, nextAlias, nodeJson }: Conn
     return [{ text: '[' }, { sql }, { text: ']' }];
   }
 
+  /** OFFSET is below the cursor: it would be written for the skipped rows too. */
   function cursorAt(position: string): Piece[] {
     const alias = nextAlias();
-    const sql = `(SELECT ${concatenation(cursorJson(alias))} FROM ${shown(alias)} ${position})`;
-    return [{ sql: `coalesce(${sql}, 'null')` }];
+    const row = `(SELECT * FROM ${shown(nextAlias())} ${position}) AS ${alias}`;
+    return [{ sql: `coalesce((SELECT ${concatenation(cursorJson(alias))} FROM ${row}), 'null')` }];
   }
 
   function pageInfoValue({ kind }: Shown<PageInfoMember>): Piece[] {

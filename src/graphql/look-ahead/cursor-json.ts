@@ -1,29 +1,28 @@
-import { opaqueText } from '../../platform/opaque-id.ts';
-import { CURSOR_BYTES } from '../pagination/cursor.ts';
+import {
+  CURSOR_CHARACTERS,
+  cursorOfPosition,
+  POSITION_CHARACTERS,
+  positionSql,
+} from '../pagination/cursor.ts';
 import type { Piece } from './json-text.ts';
 
-/** A cursor in base64. Its bytes are a multiple of three, so there is no padding. */
-const CHARACTERS = (CURSOR_BYTES / 3) * 4;
-/** The size of a cursor in JSON. */
-export const CURSOR_JSON_BYTES = CHARACTERS + 2;
-
 /**
- * In JSON that the database writes, a cursor begins with this in place of its quote, and has no frame yet. No JSON holds
- * it: control characters are escaped there (RFC 8259 section 7).
+ * In JSON that the database writes, a tab stands for the opening quote of an unfinished cursor. No JSON holds it:
+ * control characters are escaped there (RFC 8259 section 7).
  */
 const UNFINISHED = '\t';
+/** Makes an unfinished cursor as long as a finished one, so that the size of the JSON is known. */
+const FILLING = '.'.repeat(CURSOR_CHARACTERS - POSITION_CHARACTERS);
 
-/** The cursor of the row under `alias`, as the pieces of such JSON. A checksum costs SQL more than the row. */
+/** The size of a cursor in JSON. */
+export const CURSOR_JSON_BYTES = CURSOR_CHARACTERS + 2;
+
+/** The unfinished cursor of the row under `alias`. Its checksum would cost SQL more than the row. */
 export const cursorJson = (alias: string): Piece[] => [
-  { text: UNFINISHED },
-  {
-    sql: `encode('\\x00'::bytea || int8send((extract(epoch FROM ${alias}."createdAt") * 1000)::bigint) || uuid_send(${alias}."id") || '\\x0000'::bytea, 'base64')`,
-  },
+  { text: UNFINISHED + FILLING },
+  { sql: positionSql(alias) },
   { text: '"' },
 ];
-
-/** A cursor being finished. */
-const SCRATCH = Buffer.alloc(CURSOR_BYTES);
 
 /** The JSON with its cursors finished, byte for byte those of `encodeCursor`. */
 export function withCursors(json: string): string {
@@ -33,9 +32,8 @@ export function withCursors(json: string): string {
   let from = 0;
   for (; at !== -1; at = json.indexOf(UNFINISHED, from)) {
     text += `${json.slice(from, at)}"`;
-    from = at + 1 + CHARACTERS;
-    SCRATCH.write(json.slice(at + 1, from), 'base64');
-    text += opaqueText(SCRATCH);
+    from = at + 1 + CURSOR_CHARACTERS;
+    text += cursorOfPosition(json.slice(at + 1 + FILLING.length, from));
   }
   return text + json.slice(from);
 }

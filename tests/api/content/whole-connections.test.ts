@@ -77,7 +77,7 @@ describe('A connection', () => {
     const json = statement<{ data: string }>(
       'cursors',
       `SELECT '[' || string_agg(${concatenation(objectPieces([['cursor', cursorJson('r')]]))}, ',' ORDER BY r.n) || ']' AS data
-       FROM (SELECT timestamptz 'epoch' + k.ms * interval '1 millisecond' AS "createdAt", k.id, k.n
+       FROM (SELECT (timestamptz 'epoch' + k.ms * interval '1 millisecond')::timestamptz(3) AS "createdAt", k.id, k.n
          FROM unnest($1::bigint[], $2::uuid[]) WITH ORDINALITY AS k(ms, id, n)) AS r`,
     );
     for (let done = 0; done < CURSORS; done += BATCH) {
