@@ -1,34 +1,8 @@
-/** The texts of the benchmark, by workload. */
-export const WORKLOAD_TEXTS: Readonly<Record<string, string>> = {
-  W0: '{ __typename }',
-  W1: 'query W1($id: ID!) { user(id: $id) { name posts(limit: 10) { title commentCount } } }',
-  W2: '{ posts(limit: 20) { id title author { name } } }',
-  W3: '{ posts(limit: 20) { title author { name posts(limit: 5) { title commentCount } } } }',
-  W4: 'mutation W4($title: String!, $body: String!) { createPost(title: $title, body: $body) { id title } }',
-  W5: '{ postsConnection(first: 20) { edges { cursor node { id title author { name } } } pageInfo { hasNextPage endCursor } } }',
-  W6: `{ postsConnection(first: 20) { edges { cursor node { id title author { name }
-    commentsConnection(first: 3) { edges { cursor node { body author { name } } } pageInfo { hasNextPage endCursor } } } }
-    pageInfo { hasNextPage endCursor } } }`,
-  W6l: '{ posts(limit: 20) { id title author { name } comments(limit: 3) { body author { name } } } }',
-  W8a: 'query Q0000000001 { posts(limit: 20) { id title author { name } } }',
-  W8b: 'query Queries { posts(limit: 20) { id n0000000001: title author { name } } }',
-  W9: `query Page($first: Int!, $after: String, $previews: Int!) {
-    viewer { ...Person latest: posts(limit: 3) { id title } }
-    feed: postsConnection(first: $first, after: $after) {
-      edges { cursor node { ...Card } }
-      pageInfo { hasNextPage endCursor }
-    }
-  }
-  fragment Person on User { id name }
-  fragment Card on Post {
-    id title tags createdAt commentCount author { ...Person }
-    preview: comments(limit: $previews) { id body author { ...Person } }
-  }`,
-};
+import { GRAPHQL } from '../../../bench/workloads/texts.ts';
 
 /** Valid documents such as clients write. */
 export const PAGES: readonly string[] = [
-  ...Object.values(WORKLOAD_TEXTS),
+  ...Object.values(GRAPHQL),
   'query Page($first: Int = 20, $after: String, $tag: String, $withBody: Boolean = false, $mine: Boolean!) { viewer @include(if: $mine) { ...Person } feed: postsConnection(first: $first, after: $after, tag: $tag) { edges { cursor node { ...Card tags author { ...Person } preview: comments(limit: 3) { id body author { ...Person } } } } pageInfo { hasNextPage endCursor } } } fragment Card on Post { id title createdAt commentCount body @include(if: $withBody) ... @skip(if: $withBody) { shortTitle: title } ... on Post { __typename } } fragment Person on User { id name }',
   '{ posts(limit: 20) { id comments(limit: 3) { body author { name posts(limit: 2) { title } } } } }',
   '{ postsConnection(first: 20) { nodes { id title } pageInfo { hasNextPage } } }',
