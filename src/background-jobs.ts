@@ -15,7 +15,7 @@ export function backgroundJobs(config: Config, database: Database): BackgroundJo
   const production = config.environment === 'production';
   return [
     { name: 'events', run: () => pruneEvents(database, config.eventRetentionMs) },
-    { name: 'idempotency keys', run: () => pruneResponses(database, config.idempotencyRetentionMs) },
+    { name: 'idempotency keys', run: () => pruneResponses(database, config.idempotency.retentionMs) },
     { name: 'expired sessions', run: () => dropExpiredSessions(database) },
     { name: 'expired blocklist entries', run: () => dropExpiredTokens(database) },
     { name: 'expired OAuth records', run: () => dropExpiredOAuthRecords(database) },

@@ -170,7 +170,7 @@ export function createOperationPipeline(options: OperationPipelineOptions): Pipe
       executor,
       database,
       log,
-      retentionMs: config.idempotencyRetentionMs,
+      ...config.idempotency,
       limits,
       maxResponseBytes,
       replayCheck: createReplayCheck(requestedFields),

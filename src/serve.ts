@@ -5,10 +5,11 @@ import { type App, type AppOptions, createApp } from './app.ts';
 import { type DemoCredentials, prepareDemo, refuseSeeded } from './demo/seed.ts';
 import { createNodeServer, type NodeServerOptions } from './http/server/node-server.ts';
 import { atMost } from './platform/at-most.ts';
-import { type Config, isLoopbackHost, ownOrigin } from './platform/config.ts';
+import { type Config, ownOrigin } from './platform/config.ts';
 import { type Database, openDatabase } from './platform/db/database.ts';
 import { migrate } from './platform/db/migrate.ts';
 import type { Logger } from './platform/log.ts';
+import { isLoopbackHost } from './platform/loopback.ts';
 
 /** A listening service. */
 export interface Service {

@@ -45,7 +45,7 @@ export function unitOfWorkOf({ unitOfWork }: Context): UnitOfWork {
 }
 
 /** The caller's principal. Throws UNAUTHENTICATED for anonymous callers. */
-export function principalOf({ caller }: Context): Principal {
+export function principalOf({ caller }: Pick<Context, 'caller'>): Principal {
   if (!isAuthenticated(caller))
     throw unauthenticated('Credentials are required.', { 'www-authenticate': 'Bearer' });
   return caller;

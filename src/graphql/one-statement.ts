@@ -13,29 +13,44 @@ import {
   Kind,
   type OperationDefinitionNode,
 } from 'graphql';
+import type { Guard, GuardedWrite } from '../platform/db/guarded-write.ts';
+import type { Parameter } from '../platform/db/statement.ts';
+import type { UnitOfWork } from '../platform/db/unit-of-work.ts';
 import type { Context } from './context.ts';
 import { maxJsonBytes } from './max-json-bytes.ts';
+import { OPEN_INSTANT, withInstant } from './open-instant.ts';
 import type { OperationPlans } from './operation-plans.ts';
 import { guardsOf, requireGuards } from './scope-plugin.ts';
 
-/** Writes with one statement and returns the resulting row. */
-export type OneStatement = (args: Record<string, unknown>, context: Context) => Promise<object>;
+/** What the database sets in a new row. */
+export interface Inserted {
+  readonly createdAt: Date;
+}
 
-/** A member of the payload: a column of the row, or `__typename`. */
-type PayloadMember =
-  | {
-      readonly name: string;
-      readonly property: string;
-      readonly type: GraphQLLeafType;
-      readonly maxBytes: number;
-    }
-  | { readonly name: string; readonly typename: string };
+/** A statement that inserts a row, and the row, which is known beforehand except for what the database sets. */
+export interface Insert<Row = object> {
+  readonly write: GuardedWrite<Inserted>;
+  readonly values: readonly Parameter[];
+  readonly row: Row;
+}
+
+/** How a mutation inserts its row. Throws BAD_USER_INPUT. */
+export type OneStatement = (args: Record<string, unknown>, context: Pick<Context, 'caller'>) => Insert;
+
+/** A member of the payload: its JSON, or the column of the row that it shows. */
+interface PayloadMember {
+  /** The name as JSON, with its colon. */
+  readonly prefix: string;
+  readonly shows: string | { readonly property: string; readonly type: GraphQLLeafType };
+  readonly maxBytes: number;
+}
 
 interface OneStatementPlan {
-  readonly name: string;
+  /** The name of the field as JSON, with its colon. */
+  readonly prefix: string;
   readonly field: GraphQLField<unknown, unknown>;
   readonly node: FieldNode;
-  readonly write: OneStatement;
+  readonly insert: OneStatement;
   readonly members: readonly PayloadMember[];
 }
 
@@ -48,7 +63,11 @@ declare module './operation-plans.ts' {
 /** Bytes for quotes, colon, comma and brackets. */
 const PUNCTUATION = 10;
 
-const responseName = ({ alias, name }: FieldNode) => alias?.value ?? name.value;
+/** The property that the database sets. Its place in a response is open until then. */
+const CREATED_AT: keyof Inserted = 'createdAt';
+const OPEN = `"${OPEN_INSTANT}"`;
+
+const prefixOf = ({ alias, name }: FieldNode) => `"${alias?.value ?? name.value}":`;
 
 function isPlain(node: { readonly kind: Kind; readonly directives?: readonly unknown[] }): node is FieldNode {
   return node.kind === Kind.FIELD && (node.directives ?? []).length === 0;
@@ -59,14 +78,17 @@ function planMembers(type: unknown, node: FieldNode): PayloadMember[] | undefine
   const members = new Map<string, PayloadMember>();
   for (const selection of node.selectionSet?.selections ?? []) {
     if (!isPlain(selection)) return undefined;
-    const name = responseName(selection);
-    if (selection.name.value === '__typename') members.set(name, { name, typename: type.name });
-    else {
+    const prefix = prefixOf(selection);
+    if (selection.name.value === '__typename') {
+      const typename = JSON.stringify(type.name);
+      members.set(prefix, { prefix, shows: typename, maxBytes: typename.length });
+    } else {
       const field = type.getFields()[selection.name.value];
       const property = field?.extensions.pothosExposedField;
       const leaf = field && getNullableType(field.type);
       if (field === undefined || typeof property !== 'string' || !isLeafType(leaf)) return undefined;
-      members.set(name, { name, property, type: leaf, maxBytes: maxJsonBytes(field) });
+      const shows = property === CREATED_AT ? OPEN : { property, type: leaf };
+      members.set(prefix, { prefix, shows, maxBytes: maxJsonBytes(field) });
     }
   }
   return [...members.values()];
@@ -79,11 +101,11 @@ function planOperation(
   const [node, ...others] = operation.selectionSet.selections;
   if (node === undefined || !isPlain(node) || others.length > 0) return undefined;
   const field = schema.getMutationType()?.getFields()[node.name.value];
-  const write = field?.extensions.oneStatement as OneStatement | undefined;
+  const insert = field?.extensions.oneStatement as OneStatement | undefined;
   // An error in a non-null field leaves no data at all.
-  if (field === undefined || write === undefined || !isNonNullType(field.type)) return undefined;
+  if (field === undefined || insert === undefined || !isNonNullType(field.type)) return undefined;
   const members = planMembers(field.type.ofType, node);
-  return members && { name: responseName(node), field, node, write, members };
+  return members && { prefix: prefixOf(node), field, node, insert, members };
 }
 
 function planOf(
@@ -115,25 +137,39 @@ export function oneStatementSize(
 ): number {
   const plan = planOf(plans, schema, operation);
   if (plan === undefined) return 0;
-  const sizes = plan.members.map((member) => {
-    const value = 'typename' in member ? member.typename.length : member.maxBytes;
-    return member.name.length + value + PUNCTUATION;
-  });
-  return sizes.reduce((sum, bytes) => sum + bytes, plan.name.length + PUNCTUATION);
+  return plan.members
+    .map(({ prefix, maxBytes }) => prefix.length + maxBytes + PUNCTUATION)
+    .reduce((sum, bytes) => sum + bytes, plan.prefix.length + PUNCTUATION);
+}
+
+/** Such a mutation with its values, ready to run. */
+export interface ReadyInsert extends Insert {
+  /** The `data` of the response, with OPEN_INSTANT for what the database sets. */
+  readonly data: string;
+}
+
+function dataOf({ prefix, members }: OneStatementPlan, row: object): string {
+  const columns = row as Record<string, unknown>;
+  const payload = members.map(({ prefix: name, shows }) =>
+    typeof shows === 'string'
+      ? name + shows
+      : name + JSON.stringify(shows.type.serialize(columns[shows.property])),
+  );
+  return `{${prefix}{${payload.join()}}}`;
 }
 
 /**
- * Runs such a mutation without an execution and returns its `data`. Undefined if its arguments are invalid:
- * nothing is written, and an execution reports the error. Throws what the field's resolver throws.
+ * Prepares such a mutation. Undefined if its arguments are invalid: an execution reports the error. Throws what
+ * the field's resolver throws before it writes.
  */
-export async function runOneStatement(
+export function readyInsert(
   { schema, variableValues }: ExecutionArgs,
   operation: OperationDefinitionNode,
-  context: Context,
-): Promise<string | undefined> {
+  context: Pick<Context, 'plans' | 'caller'>,
+): ReadyInsert | undefined {
   const plan = planOf(context.plans, schema, operation);
   if (plan === undefined) return undefined;
-  const { name, field, node, write, members } = plan;
+  const { field, node, insert } = plan;
   const { coerced } = getVariableValues(schema, operation.variableDefinitions ?? [], variableValues ?? {});
   if (coerced === undefined) return undefined;
   let args: Record<string, unknown>;
@@ -143,14 +179,32 @@ export async function runOneStatement(
     return undefined;
   }
   requireGuards(context.caller, guardsOf(field));
-  context.onPath('one_statement');
-  const row = (await write(args, context)) as Record<string, unknown>;
-  // Not by assignment: a client may use the alias "__proto__".
-  const payload = Object.fromEntries(
-    members.map((member) => [
-      member.name,
-      'typename' in member ? member.typename : member.type.serialize(row[member.property]),
-    ]),
-  );
-  return JSON.stringify({ [name]: payload });
+  const ready = insert(args, context);
+  return { ...ready, data: dataOf(plan, ready.row) };
+}
+
+/** Runs the statement and returns the `data` of the response. Throws DatabaseError. */
+export async function runInsert(
+  { write, values, data }: ReadyInsert,
+  { onPath }: Context,
+  work: UnitOfWork,
+): Promise<string> {
+  onPath('one_statement');
+  const [inserted] = await work.query(write.alone, values);
+  if (inserted === undefined) throw new Error('the inserted row was not returned');
+  return withInstant(data, inserted.createdAt);
+}
+
+/** The same behind a guard with its values. Undefined if the guard kept it from writing. */
+export async function runGuarded(
+  { write, values, data }: ReadyInsert,
+  { onPath }: Context,
+  work: UnitOfWork,
+  guard: Guard,
+  guardValues: readonly Parameter[],
+): Promise<string | undefined> {
+  const [inserted] = await work.query(write.behind(guard), [...values, ...guardValues]);
+  if (inserted === undefined) return undefined;
+  onPath('one_statement');
+  return withInstant(data, inserted.createdAt);
 }

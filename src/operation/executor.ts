@@ -7,6 +7,7 @@ import { createDeadline } from '../platform/deadline.ts';
 import { holderOf } from '../request/caller.ts';
 import type { Hold } from '../request/pending-responses.ts';
 import type { ConcurrencyLimiter } from './concurrency-limiter.ts';
+import { createGuardedExecutor, type MutationGuard } from './guarded-mutation.ts';
 import { createMutationExecutor, type MutationOptions, type MutationSteps } from './mutation-executor.ts';
 import type { OperationArgs, OperationContext } from './operation-context.ts';
 import { executed, located, refused, rendered, type Single } from './outcome.ts';
@@ -36,6 +37,11 @@ export interface Executor {
   /** Runs a mutation with extra steps. Undefined if `before` ended it or `undone` returned undefined. */
   runMutation(args: OperationArgs, steps: MutationSteps): Promise<Single | undefined>;
   /**
+   * Runs a mutation as a single statement behind a guard. Undefined if it was not done: the guard prevented it, or
+   * it needs more than a statement, or is going to be refused.
+   */
+  runGuarded(args: OperationArgs, guard: MutationGuard): Promise<Single | undefined>;
+  /**
    * Runs work for event streams: once their limiter has a slot, within the operation timeout and the memory
    * bounds of responses. Rejects with the refusal, or with what `work` throws.
    */
@@ -54,6 +60,7 @@ export interface Executor {
 export function createExecutor(options: ExecutorOptions): Executor {
   const { database, log, limiter, eventLimiter, timeoutMs, bounds } = options;
   const executeMutation = createMutationExecutor(options);
+  const executeGuarded = createGuardedExecutor(options);
   const deadline = createDeadline(timeoutMs);
   const masking = ({ requestId }: OperationContext) => ({ requestId, log });
 
@@ -161,6 +168,8 @@ export function createExecutor(options: ExecutorOptions): Executor {
       );
     },
     runMutation: mutate,
+    runGuarded: (args, guard) =>
+      bounded(args.contextValue, (cancellation) => executeGuarded(args, cancellation, guard)),
     async forEvents(readers, work) {
       // Events are never refused or late for a long queue: their timeout starts once they have a slot.
       await eventLimiter.enter();

@@ -1,6 +1,6 @@
 import { execute } from 'graphql';
 import { maskError } from '../graphql/mask-error.ts';
-import { isOneStatement, runOneStatement } from '../graphql/one-statement.ts';
+import { isOneStatement, readyInsert, runInsert } from '../graphql/one-statement.ts';
 import type { Cancellation } from '../platform/db/cancellation.ts';
 import type { Database } from '../platform/db/database.ts';
 import { DatabaseError } from '../platform/db/errors.ts';
@@ -77,13 +77,18 @@ export function createMutationExecutor(options: MutationOptions): MutationExecut
   }
 
   /** The same as a single statement. Undefined if the mutation needs a regular execution. */
-  async function executeAlone(args: OperationArgs, retries: Retries): Promise<Single | 'again' | undefined> {
+  async function executeAlone(
+    args: OperationArgs,
+    work: UnitOfWork,
+    retries: Retries,
+  ): Promise<Single | 'again' | undefined> {
     const { contextValue: context } = args;
     const { node } = context.operation;
     if (context.state.cost !== undefined) return undefined;
     try {
-      const data = await runOneStatement(args, node, context);
-      return data === undefined ? undefined : rendered(`{"data":${data}}`);
+      const insert = readyInsert(args, node, context);
+      if (insert === undefined) return undefined;
+      return rendered(`{"data":${await runInsert(insert, context, work)}}`);
     } catch (error) {
       if (retries.allows(databaseKindOf(error))) return 'again';
       const result = { data: null, errors: [maskError(located(error, node), masking(context))] };
@@ -108,7 +113,7 @@ export function createMutationExecutor(options: MutationOptions): MutationExecut
         return ended;
       }
       const outcome =
-        (oneStatement ? await executeAlone(args, retries) : undefined) ??
+        (oneStatement ? await executeAlone(args, work, retries) : undefined) ??
         (await executeFields(args, retries));
       if (outcome === 'again') {
         await work.rollback();

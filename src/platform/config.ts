@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { z } from 'zod';
+import { isLoopbackHost } from './loopback.ts';
 import {
   databaseUrl,
   decimal,
@@ -25,13 +26,6 @@ export class ConfigError extends Error {
     this.name = 'ConfigError';
     this.problems = problems;
   }
-}
-
-const LOOPBACK_HOSTS = new Set(['127.0.0.1', '::1', 'localhost']);
-
-/** Whether a host name or address is reachable only from this machine. */
-export function isLoopbackHost(host: string): boolean {
-  return LOOPBACK_HOSTS.has(host.replace(/^\[|\]$/g, '')) || /^127(\.\d{1,3}){3}$/.test(host);
 }
 
 /** The origin from HOST and PORT (contract section 2). PUBLIC_URL takes precedence. */
@@ -75,6 +69,7 @@ const variables = z.object({
   GRAPHIQL: flag.optional(),
   EVENT_RETENTION_HOURS: decimal(0.01, 8_760).default(24),
   IDEMPOTENCY_RETENTION_HOURS: decimal(0.01, 8_760).default(24),
+  IDEMPOTENCY_STORED_FORM: integer(1, 2).default(1),
   METRICS_TOKEN: z.string().min(16, { error: 'must be at least 16 characters long' }).optional(),
   REDIS_URL: redisUrl.optional(),
   RATE_LIMIT_BURST: integer(1, 1_000_000).default(100),
@@ -144,7 +139,8 @@ export interface Config {
   readonly introspection: boolean;
   readonly graphiql: boolean;
   readonly eventRetentionMs: number;
-  readonly idempotencyRetentionMs: number;
+  /** `storedForm` is the newest form in which responses are stored (docs/idempotency.md). */
+  readonly idempotency: { readonly retentionMs: number; readonly storedForm: 1 | 2 };
   readonly metricsToken: string | undefined;
   readonly redisUrl: string | undefined;
   readonly rateLimit: { readonly burst: number; readonly perSecond: number };
@@ -259,7 +255,10 @@ export function loadConfig(environment: NodeJS.ProcessEnv): Config {
     introspection: v.INTROSPECTION ?? !production,
     graphiql: v.GRAPHIQL ?? !production,
     eventRetentionMs: v.EVENT_RETENTION_HOURS * 3_600_000,
-    idempotencyRetentionMs: v.IDEMPOTENCY_RETENTION_HOURS * 3_600_000,
+    idempotency: {
+      retentionMs: v.IDEMPOTENCY_RETENTION_HOURS * 3_600_000,
+      storedForm: v.IDEMPOTENCY_STORED_FORM === 2 ? 2 : 1,
+    },
     metricsToken: v.METRICS_TOKEN,
     redisUrl: v.REDIS_URL,
     rateLimit: { burst: v.RATE_LIMIT_BURST, perSecond: v.RATE_LIMIT_PER_SECOND },

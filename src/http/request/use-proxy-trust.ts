@@ -1,5 +1,6 @@
-import { type Config, isLoopbackHost } from '../../platform/config.ts';
+import type { Config } from '../../platform/config.ts';
 import type { Logger } from '../../platform/log.ts';
+import { isLoopbackHost } from '../../platform/loopback.ts';
 import { remember } from '../../platform/remember.ts';
 import { clientAddress, proxyTrust } from '../../request/client-address.ts';
 import type { HttpRequest, RequestFields } from '../../request/http-message.ts';

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import { renderGraphiQL } from '@graphql-yoga/render-graphiql';
-import { isLoopbackHost } from '../../platform/config.ts';
+import { isLoopbackHost } from '../../platform/loopback.ts';
 import { wantsHtml } from '../../request/media-type.ts';
 import type { HttpPlugin } from '../plugin.ts';
 import { route } from './route.ts';

@@ -1,8 +1,8 @@
 import { timingSafeEqual } from 'node:crypto';
 import { ApiError, forbidden, unauthenticated } from '../../graphql/errors.ts';
 import type { Clock } from '../../platform/clock.ts';
-import { isLoopbackHost } from '../../platform/config.ts';
 import type { Logger } from '../../platform/log.ts';
+import { isLoopbackHost } from '../../platform/loopback.ts';
 import type { Metrics } from '../../platform/metrics.ts';
 import { type HttpRequest, PlainResponse } from '../../request/http-message.ts';
 import type { RequestState } from '../../request/request-state.ts';

@@ -1,10 +1,10 @@
 import { builder } from '../../graphql/builder.ts';
-import { type Context, principalOf, unitOfWorkOf } from '../../graphql/context.ts';
+import { principalOf, unitOfWorkOf } from '../../graphql/context.ts';
 import { lengthOf, parseId } from '../../graphql/input.ts';
 import { postToChange, postToDelete } from './locks.ts';
 import { BODY, MAX_TAGS, TAG, TITLE } from './rules.ts';
-import { createPost, deletePost, updatePost } from './service.ts';
-import { Post, type PostRow } from './type.ts';
+import { createPost, deletePost, insertPost, type NewPost, updatePost } from './service.ts';
+import { Post } from './type.ts';
 
 const TAGS = `At most ${MAX_TAGS} tags of ${lengthOf(TAG)} each, without duplicates.`;
 
@@ -14,15 +14,14 @@ interface CreateArguments {
   readonly tags?: readonly string[] | null | undefined;
 }
 
-function create({ title, body, tags }: CreateArguments, context: Context): Promise<PostRow> {
-  return createPost(unitOfWorkOf(context), principalOf(context), { title, body, tags: tags ?? [] });
-}
+const newPost = ({ title, body, tags }: CreateArguments): NewPost => ({ title, body, tags: tags ?? [] });
 
 builder.mutationFields((t) => ({
   createPost: t.field({
     type: Post,
     scope: 'posts:write',
-    oneStatement: (args, context) => create(args as unknown as CreateArguments, context),
+    oneStatement: (args, caller) =>
+      insertPost(principalOf(caller), newPost(args as unknown as CreateArguments)),
     description: 'Creates a post by the caller and publishes it to `postCreated`.',
     args: {
       title: t.arg.string({
@@ -32,7 +31,7 @@ builder.mutationFields((t) => ({
       body: t.arg.string({ required: true, description: `${lengthOf(BODY)}.` }),
       tags: t.arg.stringList({ description: `${TAGS} None where absent.` }),
     },
-    resolve: (_root, args, context) => create(args, context),
+    resolve: (_root, args, context) => createPost(unitOfWorkOf(context), principalOf(context), newPost(args)),
   }),
   updatePost: t.field({
     type: Post,

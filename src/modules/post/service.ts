@@ -1,7 +1,9 @@
 import type { Principal } from '../../auth/principal.ts';
 import { APPEND_EVENT } from '../../events/log.ts';
 import { forbidden, notFound } from '../../graphql/errors.ts';
+import type { Insert, Inserted } from '../../graphql/one-statement.ts';
 import { selectList } from '../../graphql/read/entity.ts';
+import { guardedWrite } from '../../platform/db/guarded-write.ts';
 import { type Statement, statement } from '../../platform/db/statement.ts';
 import type { UnitOfWork } from '../../platform/db/unit-of-work.ts';
 import { newId } from '../../platform/uuid.ts';
@@ -9,26 +11,28 @@ import { mayChangePost } from './policy.ts';
 import { checkBody, checkTags, checkTitle } from './rules.ts';
 import { type PostRow, postEntity } from './type.ts';
 
-/** The columns of a new post that the database sets. */
-type Made = Pick<PostRow, 'commentCount' | 'createdAt'>;
-
-const INSERT = `INSERT INTO posts (id, title, body, author_id) VALUES ($1, $2, $3, $4)
-  RETURNING id, comment_count AS "commentCount", created_at AS "createdAt"`;
+const INSERT = (source: string) =>
+  `INSERT INTO posts (id, title, body, author_id) SELECT $1::uuid, $2, $3, $4::uuid ${source}
+  RETURNING id, created_at AS "createdAt"`;
 
 /** Inserts the post and its event in one statement: this is the most frequent write. */
-const INSERT_POST = statement<Made>(
+const INSERT_POST = guardedWrite<Inserted>(
   'post_insert',
-  `WITH post AS (${INSERT}), event AS (${APPEND_EVENT}) SELECT "commentCount", "createdAt" FROM post`,
+  4,
+  (opening, source) =>
+    `${opening} post AS (${INSERT(source)}), event AS (${APPEND_EVENT}) SELECT "createdAt" FROM post`,
 );
 
 /** The same with tags. */
-const INSERT_TAGGED_POST = statement<Made>(
+const INSERT_TAGGED_POST = guardedWrite<Inserted>(
   'post_insert_tagged',
-  `WITH post AS (${INSERT}),
+  5,
+  (opening, source) =>
+    `${opening} post AS (${INSERT(source)}),
      tag AS (INSERT INTO tags (post_id, name, position, created_at)
        SELECT post.id, given.name, given.position, post."createdAt" FROM post, unnest($5::text[]) WITH ORDINALITY AS given(name, position)),
      event AS (${APPEND_EVENT})
-   SELECT "commentCount", "createdAt" FROM post`,
+   SELECT "createdAt" FROM post`,
 );
 
 /**
@@ -47,21 +51,25 @@ export interface NewPost {
   readonly tags: readonly string[];
 }
 
-/** Creates a post by the principal, and its event. Throws BAD_USER_INPUT, DatabaseError. */
-export async function createPost(
-  work: UnitOfWork,
-  principal: Principal,
+/** How a post by the principal is inserted, with its event. Throws BAD_USER_INPUT. */
+export function insertPost(
+  { userId: authorId }: Principal,
   { title, body, tags }: NewPost,
-): Promise<PostRow> {
-  const { userId: authorId } = principal;
+): Insert<Omit<PostRow, keyof Inserted>> {
   const id = newId();
   const values = [id, checkTitle(title), checkBody(body), authorId];
-  const [made] =
-    checkTags(tags).length === 0
-      ? await work.query(INSERT_POST, values)
-      : await work.query(INSERT_TAGGED_POST, [...values, [...tags]]);
-  if (made === undefined) throw new Error('the inserted post was not returned');
-  return { id, title, body, authorId, ...made };
+  const row = { id, title, body, authorId, commentCount: 0 };
+  return checkTags(tags).length === 0
+    ? { write: INSERT_POST, values, row }
+    : { write: INSERT_TAGGED_POST, values: [...values, [...tags]], row };
+}
+
+/** Creates a post by the principal, and its event. Throws BAD_USER_INPUT, DatabaseError. */
+export async function createPost(work: UnitOfWork, principal: Principal, post: NewPost): Promise<PostRow> {
+  const { write, values, row } = insertPost(principal, post);
+  const [inserted] = await work.query(write.alone, values);
+  if (inserted === undefined) throw new Error('the inserted post was not returned');
+  return { ...row, ...inserted };
 }
 
 export interface PostChanges {

@@ -25,6 +25,9 @@ import type { KeyOwner } from './seal.ts';
 import {
   type Disclosure,
   findResponse,
+  guardValues,
+  KEY_GUARD,
+  type StoredForm,
   type StoredResponse,
   storeResponse,
   storeResponseAlone,
@@ -37,11 +40,14 @@ export interface IdempotencyOptions {
   readonly log: Logger;
   /** How long a response is kept. */
   readonly retentionMs: number;
+  /** The newest form in which responses are stored. */
+  readonly storedForm: StoredForm;
   readonly limits: CostCeilings;
   readonly maxResponseBytes: number;
   readonly replayCheck: ReplayCheck;
 }
 
+const NOTHING_NOTED: ReadonlySet<Scope> = new Set();
 const NOTHING_SHOWN: Disclosure = { sessionId: null, scopes: [] };
 /** How long a duplicate waits for the first request (contract section 6). */
 const WAIT_LIMIT_MS = 5_000;
@@ -77,6 +83,7 @@ export function createIdempotentExecutor({
   database,
   log,
   retentionMs,
+  storedForm,
   limits,
   maxResponseBytes,
   replayCheck,
@@ -154,6 +161,21 @@ export function createIdempotentExecutor({
     return { outcome, stored: outcome !== undefined && outcome === made?.outcome ? made.response : found };
   }
 
+  /**
+   * The mutation as one statement that also stores its response, or neither: if it needs more than a statement,
+   * is going to be refused, or the key is locked or has a response. It shows its own row only, so it notes no
+   * scopes.
+   */
+  async function attemptAlone({ args, owner, print, asked }: KeyedMutation): Promise<Attempt> {
+    const disclosure = replayCheck.disclosureOf(asked, args.contextValue.caller, NOTHING_NOTED);
+    const response = (body: string) => ({ ...disclosure, fingerprint: print, status: 200, body });
+    const outcome = await executor.runGuarded(args, {
+      guard: KEY_GUARD,
+      valuesFor: (body) => guardValues(owner, response(body)),
+    });
+    return { outcome, stored: outcome?.kind === 'rendered' ? response(outcome.body) : undefined };
+  }
+
   /** Runs the mutation once no other instance holds the key, at most until the deadline. */
   async function runFirst(keyed: KeyedMutation, deadlineMs: number): Promise<Attempt> {
     for (;;) {
@@ -188,6 +210,11 @@ export function createIdempotentExecutor({
     running.set(name, promise);
     let stored: StoredResponse | undefined;
     try {
+      if (storedForm === 2) {
+        const alone = await attemptAlone(keyed);
+        stored = alone.stored;
+        if (alone.outcome !== undefined) return alone.outcome;
+      }
       stored = await findResponse(database, owner, retentionMs, maxResponseBytes);
       if (stored !== undefined) return replay(stored, keyed);
       const first = await runFirst(keyed, deadlineMs);

@@ -1,8 +1,10 @@
 import { answerTooLarge } from '../../graphql/errors.ts';
+import { withInstant } from '../../graphql/open-instant.ts';
 import { OVERHEAD_BYTES } from '../../platform/aes-gcm.ts';
 import { DatabaseError } from '../../platform/db/errors.ts';
+import type { Guard } from '../../platform/db/guarded-write.ts';
 import { inBatches } from '../../platform/db/in-batches.ts';
-import { type Queryable, statement } from '../../platform/db/statement.ts';
+import { type Parameter, type Queryable, statement } from '../../platform/db/statement.ts';
 import { hashKey, type KeyOwner, seal, unseal } from './seal.ts';
 
 /** Decides who may receive a stored response, besides what its mutation selects. */
@@ -26,7 +28,14 @@ interface Row extends Disclosure {
   /** Null if larger than allowed. */
   readonly body: Buffer | null;
   readonly size: number;
+  readonly createdAt: Date;
 }
+
+/**
+ * What is stored for a response. Form 1 is the whole response. Form 2 has OPEN_INSTANT for the instant that the
+ * database set, which is also the row's `created_at`. Both are read: a response in form 1 never contains that.
+ */
+export type StoredForm = 1 | 2;
 
 /** SQL for `ms` milliseconds ago, by the database's clock, which dates the rows. */
 const ago = (ms: string) => `now() - ${ms}::float8 * interval '1 millisecond'`;
@@ -34,12 +43,15 @@ const ago = (ms: string) => `now() - ${ms}::float8 * interval '1 millisecond'`;
 const FIND = statement<Row>(
   'idempotency_find',
   `SELECT fingerprint, status, CASE WHEN octet_length(body) <= $4::int THEN body END AS body,
-     octet_length(body) AS size, session_id AS "sessionId", scopes
+     octet_length(body) AS size, session_id AS "sessionId", scopes, created_at AS "createdAt"
    FROM idempotency_keys WHERE user_id = $1 AND key_hash = $2 AND created_at > ${ago('$3')}`,
 );
 
-const INSERT = `INSERT INTO idempotency_keys AS kept (user_id, key_hash, fingerprint, status, body, session_id, scopes)`;
+const COLUMNS = 'user_id, key_hash, fingerprint, status, body, session_id, scopes';
+const INSERT = `INSERT INTO idempotency_keys AS kept (${COLUMNS})`;
 const VALUES = '$1::uuid, $2::bytea, $3::bytea, $4::smallint, $5::bytea, $6::uuid, $7::text[]';
+/** SQL that takes the lock of a key until the transaction ends; false if another transaction holds it. */
+const tryLock = (name: string) => `pg_try_advisory_xact_lock(hashtextextended(${name}, 20261121)) AS locked`;
 /** A response past its retention may still be stored and is replaced. One within it never is. */
 const OR_REPLACE = `ON CONFLICT (user_id, key_hash) DO UPDATE
   SET fingerprint = excluded.fingerprint, status = excluded.status, body = excluded.body,
@@ -56,15 +68,30 @@ const STORE = statement<{ status: number }>(
  */
 const STORE_ALONE = statement<{ status: number }>(
   'idempotency_store_alone',
-  `WITH key AS MATERIALIZED (SELECT pg_try_advisory_xact_lock(hashtextextended($9, 20261121)) AS locked)
+  `WITH key AS MATERIALIZED (SELECT ${tryLock('$9')})
    ${INSERT} SELECT ${VALUES} FROM key WHERE locked ${OR_REPLACE}`,
 );
 
 /** Taken before any write: a transaction that only waits for or holds this lock does not delay events. */
-const TRY_LOCK = statement<{ locked: boolean }>(
-  'idempotency_lock',
-  'SELECT pg_try_advisory_xact_lock(hashtextextended($1, 20261121)) AS locked',
-);
+const TRY_LOCK = statement<{ locked: boolean }>('idempotency_lock', `SELECT ${tryLock('$1')}`);
+
+/**
+ * Stores the response in front of a mutation's own statement, in form 2. If the key is locked or has a response,
+ * even one past its retention, neither is done. The lock keeps a duplicate from waiting for the row, in a
+ * transaction that would delay events.
+ */
+export const KEY_GUARD: Guard = {
+  sql: (first) => {
+    const [name, user, hash, print, status, body, session, scopes] = Array.from(
+      { length: 8 },
+      (_, index) => `$${first + index}`,
+    );
+    return `key AS MATERIALIZED (SELECT ${tryLock(`${name}::text`)}),
+      guard AS (INSERT INTO idempotency_keys (${COLUMNS})
+        SELECT ${user}::uuid, ${hash}::bytea, ${print}::bytea, ${status}::smallint, ${body}::bytea, ${session}::uuid, ${scopes}::text[]
+        FROM key WHERE locked ON CONFLICT (user_id, key_hash) DO NOTHING RETURNING 1)`;
+  },
+};
 
 const PRUNE = statement<{ dropped: number }>(
   'idempotency_prune',
@@ -88,18 +115,27 @@ export async function findResponse(
   const values = [owner.userId, hashKey(owner), retentionMs, maxBytes + OVERHEAD_BYTES];
   const [row] = await db.query(FIND, values);
   if (row === undefined) return undefined;
-  const { body, size, ...rest } = row;
+  const { body, size, createdAt, ...rest } = row;
   if (body === null) throw answerTooLarge(size - OVERHEAD_BYTES, maxBytes);
-  return { ...rest, body: unseal(owner, body) };
+  return { ...rest, body: withInstant(unseal(owner, body), createdAt) };
 }
 
-const valuesOf = (
-  owner: KeyOwner,
-  { fingerprint, status, body, sessionId, scopes }: StoredResponse,
-  retentionMs: number,
-) => [owner.userId, hashKey(owner), fingerprint, status, seal(owner, body), sessionId, scopes, retentionMs];
+const valuesOf = (owner: KeyOwner, { fingerprint, status, body, sessionId, scopes }: StoredResponse) => [
+  owner.userId,
+  hashKey(owner),
+  fingerprint,
+  status,
+  seal(owner, body),
+  sessionId,
+  scopes,
+];
 
 const lockName = ({ userId, key }: KeyOwner) => `${userId}/${key}`;
+
+/** The parameters of KEY_GUARD. The body has OPEN_INSTANT for what the database sets. */
+export function guardValues(owner: KeyOwner, response: StoredResponse): Parameter[] {
+  return [lockName(owner), ...valuesOf(owner, response)];
+}
 
 /**
  * Stores the response in the transaction of the mutation. Throws DatabaseError, also if a response is stored
@@ -111,7 +147,7 @@ export async function storeResponse(
   response: StoredResponse,
   retentionMs: number,
 ): Promise<void> {
-  const stored = await db.query(STORE, valuesOf(owner, response, retentionMs));
+  const stored = await db.query(STORE, [...valuesOf(owner, response), retentionMs]);
   if (stored.length === 0) throw new DatabaseError('conflict', new Error('the key already has a response'));
 }
 
@@ -125,7 +161,7 @@ export async function storeResponseAlone(
   response: StoredResponse,
   retentionMs: number,
 ): Promise<boolean> {
-  const stored = await db.query(STORE_ALONE, [...valuesOf(owner, response, retentionMs), lockName(owner)]);
+  const stored = await db.query(STORE_ALONE, [...valuesOf(owner, response), retentionMs, lockName(owner)]);
   return stored.length > 0;
 }
 

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { ConfigError, isLoopbackHost, loadConfig, SETTING_NAMES } from '../../../src/platform/config.ts';
+import { ConfigError, loadConfig, SETTING_NAMES } from '../../../src/platform/config.ts';
+import { isLoopbackHost } from '../../../src/platform/loopback.ts';
 
 const SECRET = 'k3JxQm8vZr1TnPd5Wy7LbC0hGfS2aUeI';
 const PRODUCTION = {
@@ -57,7 +58,7 @@ describe('loadConfig', () => {
       operationTimeoutMs: 10_000,
       statementTimeoutMs: 5_000,
       eventRetentionMs: 24 * 3_600_000,
-      idempotencyRetentionMs: 24 * 3_600_000,
+      idempotency: { retentionMs: 24 * 3_600_000, storedForm: 1 },
       shutdownDelayMs: 0,
     });
   });

@@ -1,0 +1,75 @@
+import { isOneStatement, type ReadyInsert, readyInsert, runGuarded } from '../graphql/one-statement.ts';
+import type { Cancellation } from '../platform/db/cancellation.ts';
+import type { Guard } from '../platform/db/guarded-write.ts';
+import type { Parameter } from '../platform/db/statement.ts';
+import { databaseKindOf } from './conflict-retries.ts';
+import type { MutationOptions } from './mutation-executor.ts';
+import type { OperationArgs } from './operation-context.ts';
+import { located, refused, rendered, type Single } from './outcome.ts';
+import { withLimiters } from './with-limiters.ts';
+
+/** Commits something of its own together with a mutation, in the same statement, or prevents both. */
+export interface MutationGuard {
+  readonly guard: Guard;
+  /** The guard's parameters for a response, which has OPEN_INSTANT for what the database sets. */
+  valuesFor(response: string): readonly Parameter[];
+}
+
+/** Runs a mutation behind a guard. Undefined if it was not done: nothing was changed. */
+export type GuardedExecutor = (
+  args: OperationArgs,
+  cancellation: Cancellation,
+  guard: MutationGuard,
+) => Promise<Single | undefined>;
+
+/**
+ * Runs mutations that are a single statement behind a guard. The response is known before the statement is sent,
+ * except for what the database sets. Whatever could make the response another one is left to an execution.
+ */
+export function createGuardedExecutor(options: MutationOptions): GuardedExecutor {
+  const { database, log, limiter, bounds, onCommit } = options;
+
+  /** Undefined if the mutation needs more than a statement, or is going to be refused. */
+  function ready(args: OperationArgs): ReadyInsert | undefined {
+    const { contextValue: context, schema } = args;
+    const { plans, operation, state } = context;
+    if (state.cost !== undefined || !isOneStatement(plans, schema, operation.node)) return undefined;
+    if (!bounds.fitsOneStatement(args)) return undefined;
+    try {
+      return readyInsert(args, operation.node, context);
+    } catch {
+      return undefined;
+    }
+  }
+
+  async function run(
+    insert: ReadyInsert,
+    { contextValue: context }: OperationArgs,
+    cancellation: Cancellation,
+    { guard, valuesFor }: MutationGuard,
+  ): Promise<Single | undefined> {
+    const work = database.unitOfWork({ oneStatement: true }, cancellation);
+    try {
+      const values = valuesFor(`{"data":${insert.data}}`);
+      const data = await runGuarded(insert, context, work, guard, values);
+      if (data === undefined) return undefined;
+      cancellation.close();
+      onCommit();
+      return rendered(`{"data":${data}}`);
+    } catch (error) {
+      const { requestId, state, operation } = context;
+      const kind = databaseKindOf(error);
+      // The database aborted it in favour of another transaction.
+      if (kind === 'conflict' || kind === 'locked') return undefined;
+      // The client can find out at once: its key tells.
+      if (kind === 'unknown') state.responseHeaders['retry-after'] = '1';
+      return refused(located(error, operation.node), { requestId, log });
+    }
+  }
+
+  return async (args, cancellation, guard) => {
+    const insert = ready(args);
+    if (insert === undefined) return undefined;
+    return withLimiters([limiter], cancellation, () => run(insert, args, cancellation, guard));
+  };
+}
