@@ -62,3 +62,18 @@ export function postsNamed({ database }: Pick<TestApp, 'database'>, title: strin
 export function storedFor({ database }: Pick<TestApp, 'database'>, userId: string): Promise<number> {
   return database.prisma.idempotencyKey.count({ where: { userId } });
 }
+
+/** The same as one statement: its payload shows nothing but the row. */
+export const CREATE_ALONE =
+  'mutation ($title: String!) { createPost(title: $title, body: "Body.") { id title createdAt } }';
+
+/** The forms in which responses are stored, and the settings that choose them. */
+export const FORMS = [
+  ['1', { IDEMPOTENCY_STORED_FORM: '1' }],
+  ['2', { IDEMPOTENCY_STORED_FORM: '2' }],
+] as const;
+
+/** The configuration of another instance that stores in the other form. */
+export function withForm({ config }: Pick<TestApp, 'config'>, storedForm: 1 | 2): TestApp['config'] {
+  return { ...config, idempotency: { ...config.idempotency, storedForm } };
+}

@@ -1,0 +1,197 @@
+import { describe, expect, it } from 'vitest';
+import { createApiKey } from '../../../src/auth/api-key/store.ts';
+import { useApp } from '../../support/app.ts';
+import { visitor } from '../../support/credentials/session.ts';
+import { age } from '../../support/database/aged.ts';
+import { CREATE_ALONE, type KeyedRequest, postsNamed, send, storedFor } from '../../support/keyed.ts';
+import { readMetricBy } from '../../support/metrics.ts';
+
+const HOUR_MS = 3_600_000;
+/** Every column of the row under two names, and names that a careless renderer trips over. */
+const EVERYTHING = `mutation ($title: String!, $body: String!, $tags: [String!]) {
+  __proto__: createPost(title: $title, body: $body, tags: $tags) {
+    id title body createdAt commentCount __typename kind: __typename made: createdAt again: createdAt
+    __proto__: title constructor: id
+  }
+}`;
+
+describe('A keyed mutation that is one statement, stored in form 2', () => {
+  const app = useApp({ settings: { IDEMPOTENCY_STORED_FORM: '2' } });
+
+  /** How many mutations were a single statement so far. */
+  async function alone(): Promise<number> {
+    const fetch = (request: Request) => Promise.resolve(app.app.fetch(request));
+    return (await readMetricBy({ fetch }, 'graphql_paths_total', 'path')).get('one_statement') ?? 0;
+  }
+
+  async function twice(request: KeyedRequest) {
+    const first = await send(app, request);
+    expect(first.replayed).toBeNull();
+    const second = await send(app, request);
+    expect(second).toMatchObject({ status: first.status, text: first.text, replayed: 'true' });
+    return first;
+  }
+
+  it.each([
+    ['plain', 'plain'],
+    ['with the character that form 2 uses, escaped', '\u0001 \u0002 \\u0001 \u0001'],
+    ['with quotes, line ends and other scripts', '"q" \\ \n\r\t \u2028 ünïcode 漢字 😀'],
+  ])('is replayed to the byte, text %s', async (_what, text) => {
+    const { key } = await app.account();
+    const before = await alone();
+    const variables = { title: `t ${text}`, body: text, tags: ['a', 'b"'] };
+    const first = await twice({ query: EVERYTHING, variables, key, idempotencyKey: 'k' });
+    expect(first.status).toBe(200);
+    expect(await alone()).toBe(before + 1);
+    const id = /"id":"([^"]+)"/.exec(first.text)?.[1];
+    const createdAt = /"createdAt":"([^"]+)"/.exec(first.text)?.[1];
+    const stored = await app.gql(`{ post(id: "${id}") { title body createdAt commentCount tags } }`, { key });
+    expect(stored.data.post).toEqual({ ...variables, createdAt, commentCount: 0 });
+    expect(first.text).toBe(
+      `{"data":{"__proto__":{"id":"${id}","title":${JSON.stringify(variables.title)},"body":${JSON.stringify(text)},"createdAt":"${createdAt}","commentCount":0,"__typename":"Post","kind":"Post","made":"${createdAt}","again":"${createdAt}","__proto__":${JSON.stringify(variables.title)},"constructor":"${id}"}}}`,
+    );
+    expect(first.text).not.toContain('\u0001');
+  });
+
+  it('answers as it does without a key', async () => {
+    const { key } = await app.account();
+    const request = { query: CREATE_ALONE, variables: { title: 'the same' }, key };
+    const anonymised = (text: string) =>
+      text.replace(/[0-9a-f-]{36}/, 'ID').replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/, 'NOW');
+    const keyed = await send(app, { ...request, idempotencyKey: 'k' });
+    const keyless = await send(app, request);
+    expect(anonymised(keyed.text)).toBe(anonymised(keyless.text));
+    expect(anonymised(keyed.text)).toBe(
+      '{"data":{"createPost":{"id":"ID","title":"the same","createdAt":"NOW"}}}',
+    );
+  });
+
+  it('is refused with other variables, and the first response stays', async () => {
+    const { key, id } = await app.account();
+    const request = { query: CREATE_ALONE, variables: { title: `one ${id}` }, key, idempotencyKey: 'k' };
+    const first = await send(app, request);
+    expect(await send(app, { ...request, variables: { title: `two ${id}` } })).toMatchObject({
+      status: 422,
+      codes: ['IDEMPOTENCY_KEY_REUSED'],
+      replayed: null,
+    });
+    expect(await postsNamed(app, `two ${id}`)).toBe(0);
+    expect(await send(app, request)).toMatchObject({ text: first.text, replayed: 'true' });
+  });
+
+  it('is new once its response is past the retention, pruned or not', async () => {
+    const { key, id } = await app.account();
+    const request = { query: CREATE_ALONE, variables: { title: `old ${id}` }, key, idempotencyKey: 'k' };
+    const first = await send(app, request);
+    await age(app, 'idempotency_keys', 25 * HOUR_MS);
+    const second = await twice(request);
+    expect(second.text).not.toBe(first.text);
+    expect(await postsNamed(app, `old ${id}`)).toBe(2);
+    expect(await storedFor(app, id)).toBe(1);
+  });
+
+  it('makes one post for duplicates at once, and gives one answer', async () => {
+    const { key, id } = await app.account();
+    const request = { query: CREATE_ALONE, variables: { title: `at once ${id}` }, key, idempotencyKey: 'k' };
+    const answers = await Promise.all(Array.from({ length: 30 }, () => send(app, request)));
+    expect(new Set(answers.map(({ status, text }) => `${status} ${text}`)).size).toBe(1);
+    expect(answers.filter(({ replayed }) => replayed === null)).toHaveLength(1);
+    expect(await postsNamed(app, `at once ${id}`)).toBe(1);
+  });
+
+  it('stores what the long path stores besides the body, and is replayed by the account’s other credentials', async () => {
+    const person = await visitor(app);
+    const another = await createApiKey(app.database.prisma, {
+      userId: person.id,
+      name: 'another',
+      scopes: ['posts:read', 'posts:write'],
+    });
+    const request = { variables: { title: 'kept' }, cookie: person.cookie };
+    const short = await send(app, { ...request, query: CREATE_ALONE, idempotencyKey: 'short' });
+    const long = {
+      ...request,
+      query: CREATE_ALONE,
+      idempotencyKey: 'long',
+      headers: { 'x-query-cost': '1' },
+    };
+    expect(JSON.parse((await twice(long)).text).extensions.cost.complexity).toBeGreaterThan(0);
+    const rows = await app.database.prisma.idempotencyKey.findMany({
+      where: { userId: person.id },
+      select: { status: true, sessionId: true, scopes: true },
+    });
+    expect(rows).toEqual(Array(2).fill({ status: 200, sessionId: null, scopes: [] }));
+    const replay = { ...request, query: CREATE_ALONE, idempotencyKey: 'short' };
+    for (const credentials of [{ cookie: person.cookie }, { key: another.key, cookie: undefined }]) {
+      const { cookie, ...rest } = { ...replay, ...credentials };
+      const given = cookie === undefined ? rest : { ...rest, cookie };
+      expect(await send(app, given)).toMatchObject({ text: short.text, replayed: 'true' });
+    }
+    const lesser = await createApiKey(app.database.prisma, {
+      userId: person.id,
+      name: 'lesser',
+      scopes: ['posts:read'],
+    });
+    const { cookie: _cookie, ...rest } = replay;
+    expect(await send(app, { ...rest, key: lesser.key })).toMatchObject({
+      status: 403,
+      codes: ['FORBIDDEN'],
+      replayed: null,
+    });
+  });
+
+  it.each([
+    ['a rule of the domain', ['posts:write'], ' ', 200, 'BAD_USER_INPUT'],
+    ['a missing scope', ['posts:read'], 'fine', 403, 'FORBIDDEN'],
+  ] as const)('stores the refusal by %s', async (_what, scopes, title, status, code) => {
+    const { key, id } = await app.account({ scopes });
+    const request = { query: CREATE_ALONE, variables: { title }, key, idempotencyKey: 'k' };
+    const first = await send(app, request);
+    expect(first).toMatchObject({ status, codes: [code], replayed: null });
+    expect(JSON.parse(first.text)).toMatchObject({ data: null, errors: [{ path: ['createPost'] }] });
+    expect(await storedFor(app, id)).toBe(1);
+    const again = await send(app, request);
+    if (status === 403) expect(again).toMatchObject({ status: 403, replayed: null });
+    else expect(again).toMatchObject({ text: first.text, replayed: 'true' });
+  });
+
+  it('stores nothing where its variables do not fit', async () => {
+    const { key, id } = await app.account();
+    const request = { query: CREATE_ALONE, variables: { title: 7 }, key, idempotencyKey: 'k' };
+    expect(await send(app, request)).toMatchObject({ replayed: null });
+    expect(await storedFor(app, id)).toBe(0);
+    expect((await twice({ ...request, variables: { title: 'fits' } })).status).toBe(200);
+  });
+
+  it('does nothing at all where its event cannot be stored, and may be sent again', async () => {
+    const { key, id } = await app.account();
+    const request = { query: CREATE_ALONE, variables: { title: `late ${id}` }, key, idempotencyKey: 'k' };
+    const sql = (text: string) => app.database.prisma.$executeRawUnsafe(text);
+    await sql(
+      "CREATE FUNCTION refuse_event() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'no event'; END $$",
+    );
+    await sql('CREATE TRIGGER refuse BEFORE INSERT ON events FOR EACH ROW EXECUTE FUNCTION refuse_event()');
+    try {
+      expect(await send(app, request)).toMatchObject({ status: 500, codes: ['INTERNAL_SERVER_ERROR'] });
+    } finally {
+      await sql('DROP TRIGGER refuse ON events');
+    }
+    expect([await postsNamed(app, `late ${id}`), await storedFor(app, id)]).toEqual([0, 0]);
+    expect((await twice(request)).status).toBe(200);
+  });
+
+  it('takes the long path where the database gives way to another transaction, and is done once', async () => {
+    const { key, id } = await app.account();
+    const request = { query: CREATE_ALONE, variables: { title: `again ${id}` }, key, idempotencyKey: 'k' };
+    const sql = (text: string) => app.database.prisma.$executeRawUnsafe(text);
+    await sql('CREATE SEQUENCE tries');
+    await sql(`CREATE FUNCTION give_way() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+      IF nextval('tries') < 3 THEN RAISE EXCEPTION 'again' USING ERRCODE = '40001'; END IF; RETURN NEW; END $$`);
+    await sql('CREATE TRIGGER give_way AFTER INSERT ON events FOR EACH ROW EXECUTE FUNCTION give_way()');
+    try {
+      expect((await twice(request)).status).toBe(200);
+    } finally {
+      await sql('DROP TRIGGER give_way ON events');
+    }
+    expect([await postsNamed(app, `again ${id}`), await storedFor(app, id)]).toEqual([1, 1]);
+  });
+});
