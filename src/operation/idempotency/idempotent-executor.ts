@@ -27,11 +27,11 @@ import {
   findResponse,
   guardValues,
   KEY_GUARD,
+  lockKey,
   type StoredForm,
   type StoredResponse,
   storeResponse,
   storeResponseAlone,
-  tryLockKey,
 } from './store.ts';
 
 export interface IdempotencyOptions {
@@ -88,6 +88,7 @@ export function createIdempotentExecutor({
   maxResponseBytes,
   replayCheck,
 }: IdempotencyOptions): (args: OperationArgs) => Promise<Single> {
+  const kept = { retentionMs, maxResponseBytes };
   /** The mutations running in this process, by key. Each resolves to what it stored. */
   const running = new Map<string, Promise<StoredResponse | undefined>>();
 
@@ -136,10 +137,9 @@ export function createIdempotentExecutor({
       { ...args, contextValue: { ...context, notedScopes } },
       {
         async before(work) {
-          if (!(await tryLockKey(work, owner))) return false;
-          // The previous holder of the key may have stored a response.
-          found = await findResponse(work, owner, retentionMs, maxResponseBytes);
-          return found === undefined;
+          const key = await lockKey(work, owner, kept);
+          found = key.found;
+          return key.locked && found === undefined;
         },
         async after(work, executed) {
           made = make(executed, replayCheck.disclosureOf(asked, context.caller, notedScopes));
@@ -215,7 +215,7 @@ export function createIdempotentExecutor({
         stored = alone.stored;
         if (alone.outcome !== undefined) return alone.outcome;
       }
-      stored = await findResponse(database, owner, retentionMs, maxResponseBytes);
+      stored = await findResponse(database, owner, kept);
       if (stored !== undefined) return replay(stored, keyed);
       const first = await runFirst(keyed, deadlineMs);
       stored = first.stored;

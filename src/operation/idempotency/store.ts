@@ -4,7 +4,8 @@ import { OVERHEAD_BYTES } from '../../platform/aes-gcm.ts';
 import { DatabaseError } from '../../platform/db/errors.ts';
 import type { Guard } from '../../platform/db/guarded-write.ts';
 import { inBatches } from '../../platform/db/in-batches.ts';
-import { type Parameter, type Queryable, statement } from '../../platform/db/statement.ts';
+import { type Parameter, type Query, type Queryable, statement } from '../../platform/db/statement.ts';
+import type { UnitOfWork } from '../../platform/db/unit-of-work.ts';
 import { hashKey, type KeyOwner, seal, unseal } from './seal.ts';
 
 /** Decides who may receive a stored response, besides what its mutation selects. */
@@ -20,6 +21,12 @@ export interface StoredResponse extends Disclosure {
   readonly fingerprint: Buffer;
   readonly status: number;
   readonly body: string;
+}
+
+export interface StoreLimits {
+  /** How long a response is kept. */
+  readonly retentionMs: number;
+  readonly maxResponseBytes: number;
 }
 
 interface Row extends Disclosure {
@@ -102,22 +109,31 @@ const PRUNE = statement<{ dropped: number }>(
 
 const BATCH = 500;
 
-/**
- * The response stored within the retention, if any. One indexed read. Throws COMPLEXITY_LIMIT if it is larger
- * than `maxBytes`, which was higher when it was stored; it stays stored.
- */
-export async function findResponse(
-  db: Queryable,
-  owner: KeyOwner,
-  retentionMs: number,
-  maxBytes: number,
-): Promise<StoredResponse | undefined> {
-  const values = [owner.userId, hashKey(owner), retentionMs, maxBytes + OVERHEAD_BYTES];
-  const [row] = await db.query(FIND, values);
+/** Throws COMPLEXITY_LIMIT if the response is larger than `maxBytes`, which was higher when it was stored. */
+function responseOf(owner: KeyOwner, row: Row | undefined, maxBytes: number): StoredResponse | undefined {
   if (row === undefined) return undefined;
   const { body, size, createdAt, ...rest } = row;
   if (body === null) throw answerTooLarge(size - OVERHEAD_BYTES, maxBytes);
   return { ...rest, body: withInstant(unseal(owner, body), createdAt) };
+}
+
+const findQuery = (owner: KeyOwner, { retentionMs, maxResponseBytes }: StoreLimits): Query<Row> => ({
+  statement: FIND,
+  values: [owner.userId, hashKey(owner), retentionMs, maxResponseBytes + OVERHEAD_BYTES],
+});
+
+/**
+ * The response stored within the retention, if any. One indexed read. Throws COMPLEXITY_LIMIT if it is larger
+ * than allowed by now; it stays stored.
+ */
+export async function findResponse(
+  db: Queryable,
+  owner: KeyOwner,
+  limits: StoreLimits,
+): Promise<StoredResponse | undefined> {
+  const { statement: find, values } = findQuery(owner, limits);
+  const [row] = await db.query(find, values);
+  return responseOf(owner, row, limits.maxResponseBytes);
 }
 
 const valuesOf = (owner: KeyOwner, { fingerprint, status, body, sessionId, scopes }: StoredResponse) => [
@@ -165,10 +181,21 @@ export async function storeResponseAlone(
   return stored.length > 0;
 }
 
-/** Locks the key for this transaction; false if another transaction on any instance holds it. */
-export async function tryLockKey(db: Queryable, owner: KeyOwner): Promise<boolean> {
-  const [row] = await db.query(TRY_LOCK, [lockName(owner)]);
-  return row?.locked ?? false;
+/** Whether the key is locked by this transaction, and the response that its previous holder stored, if any. */
+interface LockedKey {
+  readonly locked: boolean;
+  readonly found: StoredResponse | undefined;
+}
+
+/**
+ * Begins the transaction and locks the key, unless another transaction on any instance holds it. The look-up is a
+ * statement of its own: it sees what was committed before the lock was taken. Throws like findResponse.
+ */
+export async function lockKey(work: UnitOfWork, owner: KeyOwner, limits: StoreLimits): Promise<LockedKey> {
+  const lock: Query<{ locked: boolean }> = { statement: TRY_LOCK, values: [lockName(owner)] };
+  const [[taken], [row]] = await work.beginWith(lock, findQuery(owner, limits));
+  if (taken?.locked !== true) return { locked: false, found: undefined };
+  return { locked: true, found: responseOf(owner, row, limits.maxResponseBytes) };
 }
 
 /** Drops the responses past the retention in batches. Returns how many. */

@@ -12,7 +12,7 @@ import { prismaOn } from './pinned-prisma.ts';
 import { PreparedBudget } from './prepared-statements.ts';
 import { RecentUse } from './recent-use.ts';
 import { type DatabaseServer, openServer, type ServerOptions } from './server.ts';
-import type { Parameter, Queryable, Statement } from './statement.ts';
+import type { Parameter, Query, Queryable, Statement } from './statement.ts';
 import { type Connection, UnitOfWork, type UnitOfWorkOptions } from './unit-of-work.ts';
 
 /**
@@ -130,18 +130,22 @@ export function connectDatabase(kind: Database['kind'], server: DatabaseServer, 
     if (!handsOver) line.leave(place, bytes);
   }
 
-  function run<Row>(
+  /** Runs queries in one flight. Resolves to what `answer` makes of the rows of each. */
+  function fly<Answer>(
     client: pg.PoolClient,
-    statement: Statement<Row>,
-    values: readonly Parameter[],
-    before?: string,
-  ): Promise<Row[]> {
+    queries: readonly Query<unknown>[],
+    before: string | undefined,
+    answer: (results: unknown[][]) => Answer,
+  ): Promise<Answer> {
     return new Promise((resolve, reject) => {
-      const done = (error: unknown, rows: Row[]) =>
-        error == null ? resolve(rows) : reject(toDatabaseError(error));
-      client.query(new NamedQuery(statement, values, { budget, before }, done));
+      const done = (error: unknown, results: unknown[][]) =>
+        error == null ? resolve(answer(results)) : reject(toDatabaseError(error));
+      client.query(new NamedQuery(queries, { budget, before }, done));
     });
   }
+
+  const run = <Row>(client: pg.PoolClient, query: Query<Row>, before?: string): Promise<Row[]> =>
+    fly(client, [query], before, ([rows]) => rows as Row[]);
 
   /** With a cancellation, for reads only: a statement that was ended counts as a timeout in any case. */
   async function query<Row>(
@@ -153,7 +157,7 @@ export function connectDatabase(kind: Database['kind'], server: DatabaseServer, 
     const loan = await lend(cancellation);
     let broken: Error | undefined;
     try {
-      return await run(loan.client, statement, values, server.alone);
+      return await run(loan.client, { statement, values }, server.alone);
     } catch (error) {
       if (error instanceof DatabaseError && error.kind === 'unavailable') broken = error;
       throw cancellation !== undefined && isAbandoned(error) ? new DatabaseError('timeout', error) : error;
@@ -166,19 +170,26 @@ export function connectDatabase(kind: Database['kind'], server: DatabaseServer, 
     if (cancellation?.cancelled) throw toDatabaseError(statementCancelled());
     const loan = await lend(cancellation);
     const { client } = loan;
+    const begin = (lockLimitMs?: number) => {
+      const sql = server.begin ?? 'BEGIN';
+      return lockLimitMs === undefined || kind === 'embedded'
+        ? sql
+        : `${sql}; SET LOCAL lock_timeout = ${lockLimitMs}`;
+    };
     return {
       client,
       get prisma() {
         return prismaOn(client);
       },
-      begin(lockLimitMs) {
-        const begin = server.begin ?? 'BEGIN';
-        return lockLimitMs === undefined || kind === 'embedded'
-          ? begin
-          : `${begin}; SET LOCAL lock_timeout = ${lockLimitMs}`;
+      begin: async (lockLimitMs) => void (await client.query(begin(lockLimitMs))),
+      async beginWith(queries) {
+        // Several commands in one text cannot be part of the flight.
+        if (server.begin !== undefined) await client.query(begin());
+        const before = server.begin === undefined ? 'BEGIN' : undefined;
+        return fly(client, queries, before, (results) => results);
       },
-      query: (statement, values) => run(client, statement, values),
-      queryAlone: (statement, values) => run(client, statement, values, server.alone),
+      query: (statement, values) => run(client, { statement, values }),
+      queryAlone: (statement, values) => run(client, { statement, values }, server.alone),
       release: (error) => giveBack(loan, error),
     };
   }

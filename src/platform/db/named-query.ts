@@ -6,7 +6,7 @@ import {
   type PreparedBudget,
   PreparedStatements,
 } from './prepared-statements.ts';
-import type { Parameter, Statement } from './statement.ts';
+import type { Parameter, Query, Statement } from './statement.ts';
 
 /** The part of `pg` that custom query classes such as pg-cursor use. Its types omit it. */
 interface WireConnection {
@@ -50,67 +50,74 @@ function encode(value: Parameter): string | Buffer | null {
   return String(value);
 }
 
-/**
- * A statement for a connection of `pg`. Unlike pg's own Query, it asks for the columns only when a connection
- * first runs a prepared statement, which saves a message in each direction afterwards. It is not an event
- * emitter.
- */
-export class NamedQuery<Row> {
-  /** The name of the prepared statement; empty for an unnamed one. `pg` reads it. */
-  name = '';
+/** A statement of a flight on its way, and what has come back for it. */
+interface Step {
+  /** The name of the prepared statement; empty if it has none. */
+  readonly name: string;
   readonly text: string;
-  readonly #statement: Statement<Row>;
-  readonly #values: readonly Parameter[];
+  readonly prepared: Prepared | undefined;
+  columns: readonly Column[];
+  /** Undefined if they are ignored. */
+  readonly rows: unknown[] | undefined;
+}
+
+/**
+ * Statements for a connection of `pg`, sent in one flight: each runs after the one before it, and an error ends
+ * all that follow. Unlike pg's own Query, it asks for the columns only when a connection first runs a prepared
+ * statement, which saves a message in each direction afterwards. It is not an event emitter.
+ */
+export class NamedQuery {
+  readonly #queries: readonly Query<unknown>[];
   readonly #budget: PreparedBudget | undefined;
   /** SQL to run first, in the same round trip and transaction. */
   readonly #before: string | undefined;
-  #isBefore: boolean;
-  #columns: readonly Column[] = [];
+  readonly #steps: Step[] = [];
+  /** The step whose messages are arriving. */
+  #at = 0;
   #connection: WireConnection | undefined;
-  /** Undefined if the statement has no name. */
-  #prepared: Prepared | undefined;
-  readonly #rows: Row[] = [];
   #failure: unknown;
-  callback: (error: unknown, rows: Row[]) => void;
+  callback: (error: unknown, results: unknown[][]) => void;
 
-  /** Without a budget, the statement is not prepared by name. The rows of `before` are ignored. */
+  /** Without a budget, statements are not prepared by name. The rows of `before` are ignored. */
   constructor(
-    statement: Statement<Row>,
-    values: readonly Parameter[],
+    queries: readonly Query<unknown>[],
     {
       budget,
       before,
     }: { readonly budget?: PreparedBudget | undefined; readonly before?: string | undefined },
-    callback: (error: unknown, rows: Row[]) => void,
+    callback: (error: unknown, results: unknown[][]) => void,
   ) {
-    this.text = statement.text;
-    this.#statement = statement;
-    this.#values = values;
+    this.#queries = queries;
     this.#budget = budget;
     this.#before = before;
-    this.#isBefore = before !== undefined;
     this.callback = callback;
   }
 
+  /** The name and text of the statement that is being parsed. `pg` remembers them. */
+  get name(): string {
+    return this.#steps[this.#at]?.name ?? '';
+  }
+
+  get text(): string {
+    return this.#steps[this.#at]?.text ?? '';
+  }
+
   submit(connection: WireConnection): Error | null {
-    const values = this.#values.map(encode);
     this.#connection = connection;
+    const encoded = this.#queries.map(({ values }) => values.map(encode));
     connection.stream.cork();
     try {
       // Everything up to Sync is one transaction (PostgreSQL, "Extended Query"), so settings made first
       // apply.
       if (this.#before !== undefined) {
-        connection.parse({ name: '', text: this.#before });
+        const text = this.#before;
+        this.#steps.push({ name: '', text, prepared: undefined, columns: [], rows: undefined });
+        connection.parse({ name: '', text });
         connection.bind({ statement: '', values: [] });
         connection.execute({});
       }
-      if (this.#budget !== undefined) this.#prepared = this.#prepare(connection, this.#budget);
-      const { name, text } = this;
-      if (name === '' || connection.parsedStatements[name] === undefined) connection.parse({ name, text });
-      connection.bind({ statement: name, values });
-      if (this.#prepared?.columns === undefined) connection.describe({ type: 'P' });
-      else this.#columns = this.#prepared.columns;
-      connection.execute({});
+      for (const [index, { statement }] of this.#queries.entries())
+        this.#send(connection, statement, encoded[index] ?? []);
       connection.sync();
     } finally {
       connection.stream.uncork();
@@ -118,43 +125,64 @@ export class NamedQuery<Row> {
     return null;
   }
 
+  #send(
+    connection: WireConnection,
+    statement: Statement<unknown>,
+    values: readonly (string | Buffer | null)[],
+  ): void {
+    const prepared =
+      this.#budget === undefined ? undefined : this.#prepare(connection, statement, this.#budget);
+    const name = prepared === undefined ? '' : statement.name;
+    const { text } = statement;
+    this.#steps.push({ name, text, prepared, columns: prepared?.columns ?? [], rows: [] });
+    if (name === '' || connection.parsedStatements[name] === undefined) connection.parse({ name, text });
+    connection.bind({ statement: name, values });
+    if (prepared?.columns === undefined) connection.describe({ type: 'P' });
+    connection.execute({});
+  }
+
   /** Finds or adds the prepared statement within the budget. Closes evicted ones in the same round trip. */
-  #prepare(connection: WireConnection, budget: PreparedBudget): Prepared | undefined {
-    const { name } = this.#statement;
+  #prepare(
+    connection: WireConnection,
+    statement: Statement<unknown>,
+    budget: PreparedBudget,
+  ): Prepared | undefined {
+    const { name } = statement;
     const all = preparedOn(connection);
     const known = all.use(name);
-    if (known === undefined) {
-      const weight = budget.weigh(this.#statement);
-      if (weight === undefined) return undefined;
-      for (const gone of all.add(name, weight, budget.share)) {
-        delete connection.parsedStatements[gone];
-        connection.close({ type: 'S', name: gone });
-      }
+    if (known !== undefined) return known;
+    const weight = budget.weigh(statement);
+    if (weight === undefined) return undefined;
+    for (const gone of all.add(name, weight, budget.share)) {
+      delete connection.parsedStatements[gone];
+      connection.close({ type: 'S', name: gone });
     }
-    this.name = name;
-    return known ?? all.use(name);
+    return all.use(name);
   }
 
   handleRowDescription({ fields }: { fields: readonly { name: string; dataTypeID: number }[] }): void {
-    this.#columns = fields.map(({ name, dataTypeID }) => ({ name, parse: parserOf(dataTypeID) }));
+    const step = this.#steps[this.#at];
+    if (step !== undefined)
+      step.columns = fields.map(({ name, dataTypeID }) => ({ name, parse: parserOf(dataTypeID) }));
   }
 
   handleDataRow({ fields }: { fields: readonly (string | null)[] }): void {
-    if (this.#isBefore) return;
+    const step = this.#steps[this.#at];
+    if (step?.rows === undefined) return;
     const row: Record<string, unknown> = {};
     try {
-      for (const [index, { name, parse }] of this.#columns.entries()) {
+      for (const [index, { name, parse }] of step.columns.entries()) {
         const text = fields[index];
         row[name] = text == null ? null : parse(text);
       }
     } catch (error) {
       this.#failure ??= error;
     }
-    this.#rows.push(row as Row);
+    step.rows.push(row);
   }
 
   handleCommandComplete(): void {
-    this.#isBefore = false;
+    this.#at += 1;
   }
 
   handleEmptyQuery(): void {}
@@ -164,14 +192,20 @@ export class NamedQuery<Row> {
 
   handleError(error: unknown): void {
     const connection = this.#connection;
-    // A statement that failed after parsing is still prepared and still counts.
-    if (connection !== undefined && this.name !== '' && connection.parsedStatements[this.name] === undefined)
-      preparedOn(connection).remove(this.name);
+    // A statement that failed after parsing is still prepared and still counts. Those after it never arrived.
+    if (connection !== undefined)
+      for (const { name } of this.#steps.slice(this.#at))
+        if (name !== '' && connection.parsedStatements[name] === undefined)
+          preparedOn(connection).remove(name);
     this.callback(error, []);
   }
 
   handleReadyForQuery(): void {
-    if (this.#prepared !== undefined) this.#prepared.columns = this.#columns;
-    this.callback(this.#failure, this.#rows);
+    const results: unknown[][] = [];
+    for (const { prepared, columns, rows } of this.#steps) {
+      if (prepared !== undefined) prepared.columns = columns;
+      if (rows !== undefined) results.push(rows);
+    }
+    this.callback(this.#failure, results);
   }
 }

@@ -22,6 +22,12 @@ export type Parameter =
   | null
   | readonly (string | number)[];
 
+/** A statement with its parameters. */
+export interface Query<Row> {
+  readonly statement: Statement<Row>;
+  readonly values: readonly Parameter[];
+}
+
 /** Runs statements: the pool, or the connection of a unit of work. */
 export interface Queryable {
   /** The rows of a statement. Throws DatabaseError. */

@@ -2,14 +2,19 @@ import type { PoolClient } from 'pg';
 import type { PrismaClient } from '../../generated/prisma/client.ts';
 import type { Cancellation } from './cancellation.ts';
 import { toCommitError, toDatabaseError } from './errors.ts';
-import type { Parameter, Queryable, Statement } from './statement.ts';
+import type { Parameter, Query, Queryable, Statement } from './statement.ts';
 
 /** A connection on loan, with Prisma's client bound to it. */
 export interface Connection extends Queryable {
   readonly client: PoolClient;
   readonly prisma: PrismaClient;
-  /** The SQL that begins a transaction and sets its limits. `lockLimitMs` limits the wait for each lock. */
-  begin(lockLimitMs?: number): string;
+  /** Begins a transaction and sets its limits. `lockLimitMs` limits the wait for each lock. */
+  begin(lockLimitMs?: number): Promise<void>;
+  /**
+   * Begins a transaction with its first queries in the same round trip, if the limits allow. Resolves to the
+   * rows of each.
+   */
+  beginWith(queries: readonly Query<unknown>[]): Promise<unknown[][]>;
   /** Runs a statement outside a transaction, so that it commits by itself. */
   queryAlone<Row>(statement: Statement<Row>, values: readonly Parameter[]): Promise<Row[]>;
   release(error?: Error): void;
@@ -55,7 +60,7 @@ export class UnitOfWork implements Queryable {
     if (this.#ended) throw new Error('the unit of work has ended');
     this.#connection ??= this.#connect().then(async (connection) => {
       try {
-        await connection.client.query(connection.begin(this.#lockLimitMs));
+        await connection.begin(this.#lockLimitMs);
         return connection;
       } catch (error) {
         connection.release(error as Error);
@@ -63,6 +68,32 @@ export class UnitOfWork implements Queryable {
       }
     });
     return this.#connection;
+  }
+
+  /**
+   * Begins the transaction with two queries in one round trip. The second sees what was committed before the
+   * first had ended. Only before any other statement, and without a lock limit.
+   */
+  beginWith<A, B>(first: Query<A>, second: Query<B>): Promise<[A[], B[]]> {
+    if (
+      this.#connection !== undefined ||
+      this.#ended ||
+      this.#oneStatement ||
+      this.#lockLimitMs !== undefined
+    )
+      throw new Error('this unit of work cannot begin so');
+    const begun = this.#connect().then(async (connection) => {
+      try {
+        return { connection, results: (await connection.beginWith([first, second])) as [A[], B[]] };
+      } catch (error) {
+        // What has begun ends with the connection.
+        connection.release(error as Error);
+        throw error;
+      }
+    });
+    this.#connection = begun.then(({ connection }) => connection);
+    this.#turn = this.#connection.catch(() => undefined);
+    return begun.then(({ results }) => results);
   }
 
   /** Runs one statement at a time: loaders of the same tick would otherwise collide on the connection. */

@@ -20,9 +20,16 @@ const CHANGES: Readonly<Record<string, readonly Change[]>> = {
   '/src/platform/db/unit-of-work.ts': [
     ['  #ended = false;', `  #ended = false;\n  #number = ${NUMBER_THEN};`],
     [
-      `await connection.client.query(connection.begin(this.#lockLimitMs));`,
-      `await connection.client.query(connection.begin(this.#lockLimitMs));
+      'await connection.begin(this.#lockLimitMs);',
+      `await connection.begin(this.#lockLimitMs);
        await connection.client.query("SELECT set_config('chaos.number', '" + this.#number + "', true)");`,
+    ],
+    [
+      'this.#connection = begun.then(({ connection }) => connection);',
+      `this.#connection = begun.then(async ({ connection }) => {
+         await connection.client.query("SELECT set_config('chaos.number', '" + this.#number + "', true)");
+         return connection;
+       });`,
     ],
   ],
   '/src/events/log.ts': [

@@ -7,12 +7,19 @@ import type { KeyOwner } from '../../../src/operation/idempotency/seal.ts';
 import {
   findResponse as find,
   type StoredResponse,
+  type StoreLimits,
   storeResponse as store,
 } from '../../../src/operation/idempotency/store.ts';
 import type { Queryable } from '../../../src/platform/db/statement.ts';
 import { UnitOfWork } from '../../../src/platform/db/unit-of-work.ts';
 
-export { pruneResponses, storeResponseAlone, tryLockKey } from '../../../src/operation/idempotency/store.ts';
+export {
+  guardValues,
+  KEY_GUARD,
+  lockKey,
+  pruneResponses,
+  storeResponseAlone,
+} from '../../../src/operation/idempotency/store.ts';
 
 /** As long as a busy queue takes. */
 const LATER_MS = 30;
@@ -22,11 +29,10 @@ let pool: Queryable | undefined;
 export function findResponse(
   db: Queryable,
   owner: KeyOwner,
-  retentionMs: number,
-  maxBytes: number,
+  limits: StoreLimits,
 ): Promise<StoredResponse | undefined> {
   if (!(db instanceof UnitOfWork)) pool = db;
-  return find(db, owner, retentionMs, maxBytes);
+  return find(db, owner, limits);
 }
 
 export async function storeResponse(

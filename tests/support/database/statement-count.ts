@@ -11,9 +11,12 @@ export interface CountedDatabase {
   readonly settings: Readonly<Record<string, string>>;
   /** The command tag of each statement that the database completed, such as `SELECT 3` or `BEGIN`, in order. */
   readonly completed: string[];
+  /** How often the database said that it is ready for more: once a round trip. */
+  roundTrips(): number;
 }
 
 const COMMAND_COMPLETE = 'C'.charCodeAt(0);
+const READY_FOR_QUERY = 'Z'.charCodeAt(0);
 const HEADER_BYTES = 5;
 
 /** Reads the messages of a PostgreSQL server (Frontend/Backend Protocol: type, length, body) in whatever pieces they come. */
@@ -59,10 +62,12 @@ async function openUpstream(): Promise<{ path: string; dial: () => Socket; close
 async function open(): Promise<CountedDatabase & { close(): Promise<void> }> {
   const upstream = await openUpstream();
   const completed: string[] = [];
+  let ready = 0;
   const sockets = new Set<Socket>();
   const proxy = createServer((client) => {
     const server = upstream.dial();
     const read = messageReader((type, body) => {
+      if (type === READY_FOR_QUERY) ready += 1;
       if (type !== COMMAND_COMPLETE) return;
       const tag = body.toString('latin1', 0, body.length - 1);
       // Wake-ups between instances go over a connection of their own, at a time of their own.
@@ -90,6 +95,7 @@ async function open(): Promise<CountedDatabase & { close(): Promise<void> }> {
       DATABASE_POOL_SIZE: '1',
     },
     completed,
+    roundTrips: () => ready,
     async close() {
       const closed = new Promise((resolve) => proxy.close(resolve));
       for (const socket of sockets) socket.destroy();
@@ -102,12 +108,13 @@ async function open(): Promise<CountedDatabase & { close(): Promise<void> }> {
 /** Opens a counted database for the tests of a file, before the service that `useApp` starts on its settings. */
 export function useCountedDatabase(): CountedDatabase {
   const settings: Record<string, string> = {};
-  const holder = { settings, completed: [] as string[] };
+  const holder = { settings, completed: [] as string[], roundTrips: () => 0 };
   let close = async () => {};
   beforeAll(async () => {
     const opened = await open();
     close = opened.close;
     holder.completed = opened.completed;
+    holder.roundTrips = opened.roundTrips;
     Object.assign(settings, opened.settings);
   });
   afterAll(() => close());
