@@ -11,7 +11,7 @@ export interface CountedDatabase {
   readonly settings: Readonly<Record<string, string>>;
   /** The command tag of each statement that the database completed, such as `SELECT 3` or `BEGIN`, in order. */
   readonly completed: string[];
-  /** How often the database said that it is ready for more: once a round trip. */
+  /** How many round trips these took: the database says once for each that it is ready for more. */
   roundTrips(): number;
 }
 
@@ -66,12 +66,18 @@ async function open(): Promise<CountedDatabase & { close(): Promise<void> }> {
   const sockets = new Set<Socket>();
   const proxy = createServer((client) => {
     const server = upstream.dial();
+    let heard = false;
     const read = messageReader((type, body) => {
-      if (type === READY_FOR_QUERY) ready += 1;
+      if (type === READY_FOR_QUERY) {
+        if (heard) ready += 1;
+        heard = false;
+      }
       if (type !== COMMAND_COMPLETE) return;
       const tag = body.toString('latin1', 0, body.length - 1);
       // Wake-ups between instances go over a connection of their own, at a time of their own.
-      if (tag !== 'LISTEN' && tag !== 'NOTIFY') completed.push(tag);
+      if (tag === 'LISTEN' || tag === 'NOTIFY') return;
+      completed.push(tag);
+      heard = true;
     });
     server.on('data', read);
     for (const [from, to] of [
@@ -105,9 +111,12 @@ async function open(): Promise<CountedDatabase & { close(): Promise<void> }> {
   };
 }
 
-/** Opens a counted database for the tests of a file, before the service that `useApp` starts on its settings. */
-export function useCountedDatabase(): CountedDatabase {
-  const settings: Record<string, string> = {};
+/**
+ * Opens a counted database for the tests of a file or a `describe`, before the service that `useApp` starts on its
+ * settings, which are these and the given ones.
+ */
+export function useCountedDatabase(given: Readonly<Record<string, string>> = {}): CountedDatabase {
+  const settings: Record<string, string> = { ...given };
   const holder = { settings, completed: [] as string[], roundTrips: () => 0 };
   let close = async () => {};
   beforeAll(async () => {
