@@ -31,6 +31,7 @@ export async function createPost(
   origin: string,
   apiKey: string,
   title: string,
+  idempotencyKey = `key of ${title}`,
 ): Promise<{ status: number; text: string; replayed: boolean } | undefined> {
   try {
     const response = await fetch(`${origin}/graphql`, {
@@ -38,7 +39,7 @@ export async function createPost(
       headers: {
         'content-type': 'application/json',
         authorization: `Bearer ${apiKey}`,
-        'idempotency-key': `key of ${title}`,
+        'idempotency-key': idempotencyKey,
       },
       body: JSON.stringify({ query: CREATE_POST, variables: { title } }),
       signal: AbortSignal.timeout(PATIENCE_MS),

@@ -1,0 +1,39 @@
+import { randomBytes } from 'node:crypto';
+import pg from 'pg';
+import { expect, onTestFinished } from 'vitest';
+import type { Settings } from '../support/processes/process.ts';
+import { admin } from '../support/processes/server.ts';
+
+/** The tests are not about limits. */
+export const UNLIMITED = {
+  RATE_LIMIT_BURST: '1000000',
+  RATE_LIMIT_PER_SECOND: '1000000',
+  FAILURE_BURST: '1000000',
+  LOG_LEVEL: 'error',
+};
+
+/** A new database on the server of DATABASE_URL. */
+export async function ownDatabase(): Promise<string> {
+  const given = process.env.DATABASE_URL;
+  if (given === undefined) throw new Error('DATABASE_URL is not set');
+  const client = new pg.Client({ connectionString: given });
+  await client.connect();
+  const name = `content_graph_crash_${randomBytes(6).toString('hex')}`;
+  await client.query(`CREATE DATABASE ${name}`);
+  onTestFinished(async () => {
+    await client.query(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);
+    await client.end();
+  });
+  const url = new URL(given);
+  url.pathname = `/${name}`;
+  return url.href;
+}
+
+/** An API key of a new account. */
+export async function makeKey(dataDir: string, settings: Settings): Promise<string> {
+  const email = 'writer@example.com';
+  const user = ['user', 'create', '--name', 'Writer', '--email', email, '--password', 'a long password'];
+  expect((await admin(user, dataDir, settings)).code).toBe(0);
+  const key = ['api-key', 'create', '--user', email, '--name', 'crash', '--scopes', 'posts:read posts:write'];
+  return (await admin(key, dataDir, settings)).json.key;
+}

@@ -1,0 +1,79 @@
+import { describe, expect, it } from 'vitest';
+import { temporaryFolder } from '../support/processes/process.ts';
+import { type ServerProcess, startServer } from '../support/processes/server.ts';
+import { countRows } from './counting.ts';
+import { createPost } from './keyed-posts.ts';
+import { makeKey, ownDatabase, UNLIMITED } from './own-database.ts';
+
+const KEYS = Number(process.env.CRASH_KEYS ?? 500);
+const DUPLICATES = 16;
+/** Every fifth asks for something else under the same key. */
+const isOther = (duplicate: number) => duplicate % 5 === 3;
+/** So many keys at once. */
+const CLIENTS = 4;
+
+type Answer = NonNullable<Awaited<ReturnType<typeof createPost>>>;
+
+describe('Two processes on one database that get every keyed mutation at once', () => {
+  it.each([
+    ['1', '1'],
+    ['2', '2'],
+    ['1', '2'],
+  ])('do each once and give no wrong answer, in the forms %s and %s', async (...forms) => {
+    const database = { DATABASE_URL: await ownDatabase() };
+    const folders = [await temporaryFolder(), await temporaryFolder()] as const;
+    const servers: ServerProcess[] = [];
+    for (const [index, form] of forms.entries()) {
+      const settings = { ...UNLIMITED, ...database, IDEMPOTENCY_STORED_FORM: form };
+      servers.push(await startServer(folders[index] ?? '', settings));
+    }
+    const apiKey = await makeKey(folders[0], database);
+
+    /** As a client does that is told to come back. */
+    async function ask(turn: number, title: string, key: string): Promise<Answer> {
+      for (;;) {
+        const server = servers[turn % servers.length];
+        const answer = server && (await createPost(server.origin, apiKey, title, key));
+        if (answer === undefined) throw new Error('an answer was lost');
+        if (answer.status !== 409) return answer;
+      }
+    }
+
+    const wrong: string[] = [];
+    const seen = { first: 0, replayed: 0, refused: 0 };
+    async function race(number: number): Promise<void> {
+      const titleOf = (duplicate: number) => `crash ${number}${isOther(duplicate) ? ' other' : ''}`;
+      const answers = await Promise.all(
+        Array.from({ length: DUPLICATES }, async (_, duplicate) => ({
+          title: titleOf(duplicate),
+          ...(await ask(duplicate + number, titleOf(duplicate), `key ${number}`)),
+        })),
+      );
+      const done = answers.filter(({ status }) => status === 200);
+      const [winner] = done;
+      const first = done.filter(({ replayed }) => !replayed).length;
+      seen.first += first;
+      seen.replayed += done.length - first;
+      if (first !== 1) wrong.push(`${number}: done ${first} times`);
+      for (const { title, status, text } of answers) {
+        if (title === winner?.title && status === 200 && text === winner.text) continue;
+        if (title !== winner?.title && status === 422) seen.refused += 1;
+        else wrong.push(`${number}: ${status} ${text}`);
+      }
+    }
+    const numbers = Array.from({ length: KEYS }, (_, number) => number).values();
+    await Promise.all(
+      Array.from({ length: CLIENTS }, async () => {
+        for (const number of numbers) await race(number);
+      }),
+    );
+
+    expect(wrong).toEqual([]);
+    expect(await countRows(database)).toEqual({ posts: KEYS, events: KEYS, stored: KEYS });
+    expect(seen.first).toBe(KEYS);
+    expect(seen.first + seen.replayed + seen.refused).toBe(KEYS * DUPLICATES);
+    process.stdout.write(
+      `forms ${forms.join(' and ')}: ${seen.first} done, ${seen.replayed} replayed, ${seen.refused} refused with 422\n`,
+    );
+  });
+});
