@@ -4,12 +4,14 @@ import type { TestApp } from '../support/app.ts';
 import { useApp } from '../support/app.ts';
 import { visitor } from '../support/credentials/session.ts';
 import {
+  CREATE_ALONE,
   CREATE_POST,
   type KeyedRequest,
   postsNamed,
   type RawAnswer,
   send,
   storedFor,
+  withForm,
 } from '../support/keyed.ts';
 import { instanceOnOwnPool } from '../support/second-instance.ts';
 import { subscribe, titlesOf } from '../support/streams/subscriber.ts';
@@ -70,12 +72,19 @@ describe('Identical keyed mutations at two instances', () => {
     return answer;
   }
 
-  it('make one post and give one answer', async () => {
-    const instances = [app, await instanceOnOwnPool(app)];
+  it.each([
+    [1, 1, CREATE_POST],
+    [2, 2, CREATE_ALONE],
+    [1, 2, CREATE_ALONE],
+  ] as const)('make one post and give one answer, in forms %i and %i', async (one, two, query) => {
+    const instances = [
+      await instanceOnOwnPool(app, withForm(app, one)),
+      await instanceOnOwnPool(app, withForm(app, two)),
+    ];
     const { key, id } = await app.account();
     for (let turn = 0; turn < 5; turn += 1) {
       const title = `at once ${turn} ${id}`;
-      const request = { query: CREATE_POST, variables: { title }, key, idempotencyKey: title };
+      const request = { query, variables: { title }, key, idempotencyKey: title };
       const answers = await Promise.all(
         Array.from({ length: DUPLICATES }, async (_, index) => {
           const instance = instances[index % 2] ?? app;
@@ -160,13 +169,17 @@ describe('Identical keyed mutations at two instances', () => {
     expect(await postsNamed(app, title)).toBe(1);
   });
 
-  it('that differ are 422 at the other instance', async () => {
-    const other = await instanceOnOwnPool(app);
+  it.each([
+    [1, CREATE_POST],
+    [2, CREATE_ALONE],
+  ] as const)('that differ are 422 at the other instance, in form %i', async (form, query) => {
+    const own = await instanceOnOwnPool(app, withForm(app, form));
+    const other = await instanceOnOwnPool(app, withForm(app, form));
     const { key, id } = await app.account();
     const [one, two] = await Promise.all(
-      [app, other].map((instance, index) =>
+      [own, other].map((instance, index) =>
         send(instance, {
-          query: CREATE_POST,
+          query,
           variables: { title: `differs ${index} ${id}` },
           key,
           idempotencyKey: 'k',

@@ -1,31 +1,33 @@
 import { describe, expect, it } from 'vitest';
 import { useApp } from '../support/app.ts';
 import { type Cut, cuttingProxy } from '../support/database/cutting-proxy.ts';
-import { CREATE_POST, postsNamed, send, storedFor } from '../support/keyed.ts';
+import { CREATE_ALONE, CREATE_POST, postsNamed, send, storedFor, withForm } from '../support/keyed.ts';
 import { instanceOnOwnPool } from '../support/second-instance.ts';
 
 describe('A keyed mutation whose connection is lost at COMMIT', () => {
   const app = useApp();
 
-  it.each<[Cut, string]>([
-    ['before', 'never reaches the database'],
-    ['after', 'is answered, but the answer gets lost'],
+  it.each<[Cut, string, string, string | undefined]>([
+    ['before', 'a transaction', CREATE_POST, undefined],
+    ['after', 'a transaction', CREATE_POST, undefined],
+    ['before', 'one statement', CREATE_ALONE, 'INSERT INTO idempotency_keys'],
+    ['after', 'one statement', CREATE_ALONE, 'INSERT INTO idempotency_keys'],
   ])(
-    'is 503, or what was committed, to everybody who waits, and one post in the end (%s: %s)',
-    async (where) => {
+    'is 503, or what was committed, to everybody who waits, and one post in the end (%s it, %s)',
+    async (where, way, query, statement) => {
       const { database } = app.config;
       if (database.kind !== 'postgres') throw new Error('this needs PostgreSQL');
       const proxy = await cuttingProxy(database.url);
       const instance = await instanceOnOwnPool(app, {
-        ...app.config,
+        ...withForm(app, statement === undefined ? 1 : 2),
         database: { ...database, url: proxy.url, directUrl: proxy.url },
       });
       const { key, id } = await app.account();
-      const title = `cut ${where} ${id}`;
-      const request = { query: CREATE_POST, variables: { title }, key, idempotencyKey: 'k' };
+      const title = `cut ${where} ${way} ${id}`;
+      const request = { query, variables: { title }, key, idempotencyKey: 'k' };
       // The look-up of the credentials is done before; what commits from here on is the mutation.
       await send(instance, { query: '{ viewer { id } }', key });
-      proxy.cut(where, 1);
+      proxy.cut(where, 1, statement);
       const answers = await Promise.all(Array.from({ length: 10 }, () => send(instance, request)));
       expect(proxy.cuts).toBe(1);
       const failed = answers.filter(({ status }) => status !== 200);

@@ -4,7 +4,7 @@ import { createApiKey } from '../../../src/auth/api-key/store.ts';
 import type { Scope } from '../../../src/auth/scopes.ts';
 import { type Account, useApp } from '../../support/app.ts';
 import { seedComments, seedPosts } from '../../support/content.ts';
-import { send, storedFor } from '../../support/keyed.ts';
+import { FORMS, send, storedFor } from '../../support/keyed.ts';
 import {
   documentOf,
   holdsScopes,
@@ -23,8 +23,8 @@ const KEYS: readonly (readonly Scope[])[] = [
   ['posts:read'],
 ];
 
-describe('A mutation', () => {
-  const app = useApp();
+describe.each(FORMS)('A mutation, in form %s', (_form, settings) => {
+  const app = useApp({ settings });
   let me: Account;
   let other: Account;
   const keys: string[] = [];
@@ -130,7 +130,7 @@ describe('A mutation', () => {
           expect(await tables()).toEqual(expected(outcome ?? START));
         },
       ),
-      { numRuns: 100 },
+      { numRuns: 60 },
     );
     expect(Math.min(seen.done, seen.undone)).toBeGreaterThan(10);
   });

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { useApp } from '../../support/app.ts';
 import { createPost } from '../../support/content.ts';
-import { type RawAnswer, send, storedFor } from '../../support/keyed.ts';
+import { FORMS, type RawAnswer, send, storedFor } from '../../support/keyed.ts';
 
 interface Attempt {
   readonly account: 0 | 1;
@@ -18,8 +18,8 @@ const attempt: fc.Arbitrary<Attempt> = fc.record({
 /** Requests that are sent at once, then others, and so on. */
 const history = fc.array(fc.array(attempt, { minLength: 1, maxLength: 8 }), { minLength: 1, maxLength: 5 });
 
-describe('Keyed mutations in any order and at once', () => {
-  const app = useApp();
+describe.each(FORMS)('Keyed mutations in any order and at once, in form %s', (_form, settings) => {
+  const app = useApp({ settings });
 
   it('run once for each account and key, all else being replays of that or 422', async () => {
     const accounts = [await app.account(), await app.account()] as const;
@@ -78,7 +78,7 @@ describe('Keyed mutations in any order and at once', () => {
         expect(added[0]).toBe([...answered.keys()].filter((slot) => slot.startsWith('0')).length);
         expect(added[1]).toBe([...answered.keys()].filter((slot) => slot.startsWith('1')).length);
       }),
-      { numRuns: 40 },
+      { numRuns: 25 },
     );
   });
 });
