@@ -1,4 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { OPEN_INSTANT } from '../../../src/graphql/open-instant.ts';
+import { unseal } from '../../../src/operation/idempotency/seal.ts';
 import { type TestApp, useApp } from '../../support/app.ts';
 import { CREATE_ALONE, CREATE_POST, postsNamed, send, storedFor, withForm } from '../../support/keyed.ts';
 import { secondInstance } from '../../support/second-instance.ts';
@@ -27,6 +29,11 @@ describe('Instances that store responses in different forms, on one database', (
       expect(await send(instance, request)).toMatchObject({ text: answer.text, replayed: 'true' });
     expect(await send(second, { ...request, variables: { title: 'other' } })).toMatchObject({ status: 422 });
     expect(await postsNamed(app, title)).toBe(1);
+    const [row] = await app.database.prisma.idempotencyKey.findMany({ where: { userId: id } });
+    const body = unseal({ userId: id, key: 'k' }, Buffer.from(row?.body ?? []));
+    // Only what the instance in form 2 stores for a single statement has the open place.
+    expect(body.includes(OPEN_INSTANT)).toBe(one === 2 && query === CREATE_ALONE);
+    if (!body.includes(OPEN_INSTANT)) expect(body).toBe(answer.text);
     const { createdAt, id: postId } = JSON.parse(answer.text).data.createPost;
     const { data } = await app.gql(`{ post(id: "${postId}") { createdAt title } }`, { key });
     expect(data.post).toEqual({ createdAt, title });
