@@ -150,11 +150,12 @@ export interface ReadyInsert extends Insert {
 
 function dataOf({ prefix, members }: OneStatementPlan, row: object): string {
   const columns = row as Record<string, unknown>;
-  const payload = members.map(({ prefix: name, shows }) =>
-    typeof shows === 'string'
-      ? name + shows
-      : name + JSON.stringify(shows.type.serialize(columns[shows.property])),
-  );
+  const payload = members.map(({ prefix: name, shows }) => {
+    if (typeof shows === 'string') return name + shows;
+    const value = columns[shows.property];
+    if (value === undefined) throw new Error(`the value of ${shows.property} is not known beforehand`);
+    return name + JSON.stringify(shows.type.serialize(value));
+  });
   return `{${prefix}{${payload.join()}}}`;
 }
 

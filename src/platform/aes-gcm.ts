@@ -1,4 +1,5 @@
-import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
+import { createCipheriv, createDecipheriv } from 'node:crypto';
+import { randomPiece } from './random.ts';
 
 const ALGORITHM = 'aes-256-gcm';
 const NONCE_BYTES = 12;
@@ -9,7 +10,7 @@ export const OVERHEAD_BYTES = NONCE_BYTES + TAG_BYTES;
 
 /** Encrypts with a random nonce, which comes first; the tag comes last. `context` is authenticated with it. */
 export function encrypt(key: Uint8Array, plain: Uint8Array, context = ''): Buffer<ArrayBuffer> {
-  const nonce = randomBytes(NONCE_BYTES);
+  const nonce = randomPiece().subarray(0, NONCE_BYTES);
   const cipher = createCipheriv(ALGORITHM, key, nonce).setAAD(Buffer.from(context));
   return Buffer.concat([nonce, cipher.update(plain), cipher.final(), cipher.getAuthTag()]);
 }

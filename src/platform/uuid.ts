@@ -1,27 +1,14 @@
-import { randomFillSync } from 'node:crypto';
 import { v7 } from 'uuid';
+import { randomPiece } from './random.ts';
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
-const RANDOM_BYTES = 16;
-/** Random bytes for many ids: a system call per id would cost more than the rest of making it. */
-const pool = Buffer.alloc(RANDOM_BYTES * 256);
-let used = pool.length;
 let lastMs = 0;
 let sequence = 0;
 
-function nextRandom(): Buffer {
-  if (used === pool.length) {
-    randomFillSync(pool);
-    used = 0;
-  }
-  used += RANDOM_BYTES;
-  return pool.subarray(used - RANDOM_BYTES, used);
-}
-
 /** A UUIDv7 (RFC 9562 section 5.7). Ids made by one process sort by creation. */
 export function newId(): string {
-  const random = nextRandom();
+  const random = randomPiece();
   const nowMs = Date.now();
   if (nowMs > lastMs) {
     lastMs = nowMs;

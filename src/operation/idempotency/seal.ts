@@ -1,4 +1,4 @@
-import { createHash, hkdfSync } from 'node:crypto';
+import { hash, hkdfSync } from 'node:crypto';
 import { decrypt, encrypt } from '../../platform/aes-gcm.ts';
 
 /** A key and its account. */
@@ -13,7 +13,7 @@ function secretOf({ userId, key }: KeyOwner): Uint8Array {
 
 /** What is stored of a key. */
 export function hashKey({ key }: KeyOwner): Buffer {
-  return createHash('sha256').update(key).digest();
+  return hash('sha256', key, 'buffer');
 }
 
 /**
