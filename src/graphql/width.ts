@@ -49,11 +49,15 @@ export function widthOf(
   return plans.width;
 }
 
-/** Whether an operation is too wide for look-ahead and is left to resolvers and loaders. */
+/**
+ * Whether an operation is too wide for look-ahead and is left to resolvers and loaders. `more` counts subqueries
+ * that are not for a field with a selection.
+ */
 export function isTooWide(
   plans: OperationPlans,
   operation: OperationDefinitionNode,
   fragments: Fragments,
+  more = 0,
 ): boolean {
-  return widthOf(plans, operation, fragments).objects > MOST_OBJECTS;
+  return widthOf(plans, operation, fragments).objects + more > MOST_OBJECTS;
 }

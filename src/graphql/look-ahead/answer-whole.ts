@@ -158,7 +158,8 @@ export async function answerWhole(
   if (plan.alike) plan.known = given;
   context.onPath('whole_answer');
   const [row] = await context.db.query(statementOf(plan, given, context), given.values);
-  if (row?.data == null && row?.size !== undefined)
-    throw answerTooLarge(row.size + ENVELOPE_BYTES, context.maxResponseBytes);
+  const bytes = (row?.size ?? 0) + ENVELOPE_BYTES;
+  if (row?.data == null && bytes > context.maxResponseBytes)
+    throw answerTooLarge(bytes, context.maxResponseBytes);
   return row?.data == null ? undefined : withCursors(row.data);
 }

@@ -9,7 +9,7 @@ import type {
   PageInfoMember,
   TypenameMember,
 } from './plan.ts';
-import { readersOf, showsNextPage } from './plan-connection.ts';
+import { type PageFact, pageFacts, readersOf, showsNextPage } from './plan-connection.ts';
 
 type Shown<Member> = Exclude<Member, TypenameMember>;
 
@@ -32,6 +32,7 @@ export interface ConnectionSql {
 export function connectionPieces({ plan, page, rows, nextAlias, nodeJson }: ConnectionSql): Piece[] {
   const kept = readersOf(plan) !== 1;
   const source = kept ? nextAlias() : `(${rows})`;
+  const factsRow = nextAlias();
   /** Of the page: without the row that tells of the next one. */
   const shown = (alias: string) =>
     showsNextPage(plan)
@@ -45,23 +46,23 @@ export function connectionPieces({ plan, page, rows, nextAlias, nodeJson }: Conn
   }
 
   /** OFFSET is below the cursor: it would be written for the skipped rows too. */
-  function cursorAt(position: string): Piece[] {
+  function cursorAt(position: string): string {
     const alias = nextAlias();
     const row = `(SELECT * FROM ${shown(nextAlias())} ${position}) AS ${alias}`;
-    return [{ sql: `coalesce((SELECT ${concatenation(cursorJson(alias))} FROM ${row}), 'null')` }];
+    return `coalesce((SELECT ${concatenation(cursorJson(alias))} FROM ${row}), 'null')`;
   }
 
-  function pageInfoValue({ kind }: Shown<PageInfoMember>): Piece[] {
-    if (kind === 'hasPreviousPage') return [{ text: `${page.after !== undefined}` }];
-    if (kind === 'hasNextPage')
-      return [
-        {
-          sql: `(CASE WHEN EXISTS (SELECT FROM ${source} AS s OFFSET ${page.limit}) THEN 'true' ELSE 'false' END)`,
-        },
-      ];
-    if (kind === 'startCursor') return cursorAt('LIMIT 1');
+  function factSql(fact: PageFact): string {
+    if (fact === 'hasNextPage')
+      return `CASE WHEN EXISTS (SELECT FROM ${source} AS s OFFSET ${page.limit}) THEN 'true' ELSE 'false' END`;
+    if (fact === 'startCursor') return cursorAt('LIMIT 1');
     return cursorAt(`OFFSET (SELECT greatest(count(*) - 1, 0) FROM ${shown(nextAlias())}) LIMIT 1`);
   }
+
+  const pageInfoValue = ({ kind }: Shown<PageInfoMember>): Piece[] =>
+    kind === 'hasPreviousPage'
+      ? [{ text: `${page.after !== undefined}` }]
+      : [{ sql: `${factsRow}."${kind}"` }];
 
   function edgeValue(member: Shown<ConnectionEdgeMember>, alias: string): readonly Piece[] {
     return member.kind === 'cursor' ? cursorJson(alias) : [{ sql: nodeJson(member.object, alias) }];
@@ -75,8 +76,11 @@ export function connectionPieces({ plan, page, rows, nextAlias, nodeJson }: Conn
     );
   }
 
-  const pieces = objectPieces(valuesOf(plan.members, value));
-  return kept
-    ? [{ sql: `(WITH ${source} AS MATERIALIZED (${rows}) SELECT ${concatenation(pieces)})` }]
-    : pieces;
+  const json = objectPieces(valuesOf(plan.members, value));
+  const facts = [...pageFacts(plan)].map((fact) => `${factSql(fact)} AS "${fact}"`);
+  if (!kept && facts.length === 0) return json;
+  const keeping = kept ? `WITH ${source} AS MATERIALIZED (${rows}) ` : '';
+  // With OFFSET, facts are not copied to each of the names that they have in the response.
+  const from = facts.length === 0 ? '' : ` FROM (SELECT ${facts.join(', ')} OFFSET 0) AS ${factsRow}`;
+  return [{ sql: `(${keeping}SELECT ${concatenation(json)}${from})` }];
 }

@@ -97,16 +97,25 @@ export function planConnectionMembers(
   return members && { members };
 }
 
-/** How often the rows of a connection are read for the response. The last cursor also needs their number. */
-export function readersOf({ members }: ConnectionPlan): number {
-  let readers = 0;
+/** A value of `pageInfo` that depends on the rows. */
+export type PageFact = Exclude<PageInfoMember['kind'], 'typename' | 'hasPreviousPage'>;
+
+/** The facts that a connection shows, under whatever names: each is read once. */
+export function pageFacts({ members }: ConnectionPlan): ReadonlySet<PageFact> {
+  const facts = new Set<PageFact>();
   for (const member of members) {
-    if (member.kind === 'nodes' || member.kind === 'edges') readers += 1;
     if (member.kind !== 'pageInfo') continue;
     for (const { kind } of member.members)
-      readers += kind === 'endCursor' ? 2 : kind === 'hasNextPage' || kind === 'startCursor' ? 1 : 0;
+      if (kind !== 'typename' && kind !== 'hasPreviousPage') facts.add(kind);
   }
-  return readers;
+  return facts;
+}
+
+/** How often the rows of a connection are read for the response. The last cursor also needs their number. */
+export function readersOf(plan: ConnectionPlan): number {
+  const facts = pageFacts(plan);
+  const lists = plan.members.filter(({ kind }) => kind === 'nodes' || kind === 'edges');
+  return lists.length + facts.size + (facts.has('endCursor') ? 1 : 0);
 }
 
 /** The selections of the nodes of a connection, in the order of the response. */
@@ -118,11 +127,7 @@ export function nodeObjects({ members }: ConnectionPlan): ObjectPlan[] {
   });
 }
 
-export function showsNextPage({ members }: ConnectionPlan): boolean {
-  return members.some(
-    (member) => member.kind === 'pageInfo' && member.members.some(({ kind }) => kind === 'hasNextPage'),
-  );
-}
+export const showsNextPage = (plan: ConnectionPlan): boolean => pageFacts(plan).has('hasNextPage');
 
 /** What the rows of a connection are read for: all selections of its nodes, and its cursors. */
 export function connectionObject(entity: Entity<object>, plan: ConnectionPlan): ObjectPlan {

@@ -5,12 +5,12 @@ import {
   type GraphQLResolveInfo,
   getNamedType,
   isObjectType,
-  print,
   type SelectionSetNode,
 } from 'graphql';
 import { maxJsonBytes, maxPropertyBytes } from '../max-json-bytes.ts';
 import { codecOf } from '../read/column.ts';
 import { columnsOf, type Entity } from '../read/entity.ts';
+import { haveSameArguments } from '../same-arguments.ts';
 import { guardsOf } from '../scope-plugin.ts';
 import { collectFields } from './collect.ts';
 import { type Edge, isToMany } from './edge.ts';
@@ -41,14 +41,15 @@ function entityOf(edge: Edge): Entity<object> | undefined {
   return isToMany(edge) ? edge.list.entity : edge.entity;
 }
 
+const isSameField = (a: FieldNode, b: FieldNode): boolean =>
+  a === b || (a.name.value === b.name.value && haveSameArguments(a, b));
+
 /**
- * Whether two fields with one response name are equal. Validation ensures it, except across `nodes` and
- * `edges`.
+ * Whether the fields of one response name are one field. Validation ensures it, except across `nodes` and
+ * `edges`, which share one plan in the form `ahead`.
  */
-function sameField(a: FieldNode, b: FieldNode): boolean {
-  const text = ({ name, arguments: args = [] }: FieldNode) =>
-    `${name.value}(${args.map(print).sort().join()})`;
-  return a === b || text(a) === text(b);
+function areOneField({ form }: Planning, [first, ...others]: readonly FieldNode[]): boolean {
+  return form === 'whole' || (first !== undefined && others.every((other) => isSameField(first, other)));
 }
 
 /** The selections on the nodes of a connection: under `nodes` and under `node` of `edges`. */
@@ -154,16 +155,17 @@ function planObject(
   /** A member of the response; undefined if the database cannot write it. */
   function planMember(name: string, nodes: readonly FieldNode[]): Member | undefined {
     const [node] = nodes;
-    // In the form `ahead`, the node selections of a connection share one plan. If one name means two fields,
-    // loaders read them.
-    if (node === undefined || !nodes.every((other) => sameField(node, other))) return undefined;
+    // If one name means two fields, loaders read them.
+    if (node === undefined || !areOneField(info, nodes)) return undefined;
     if (node.name.value === '__typename') return { name, kind: 'typename', type: type.name };
     const field = type.getFields()[node.name.value];
     if (field === undefined) return undefined;
     if (edgeOf(field) === undefined) {
       const { guardedColumn, pothosExposedField: property = guardedColumn } = extensionsOf(field);
       if (property === undefined || !known.includes(property)) return undefined;
-      const { scopeForOthers } = guardsOf(field);
+      const { scope, session, scopeForOthers } = guardsOf(field);
+      if (session === true) return undefined;
+      if (scope !== undefined) plan.scopes.add(scope);
       if (scopeForOthers !== undefined && !own) plan.scopes.add(scopeForOthers);
       return { name, kind: 'column', property, type: field.type };
     }

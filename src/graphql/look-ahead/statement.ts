@@ -1,4 +1,4 @@
-import { getArgumentValues } from 'graphql';
+import { getArgumentValues, isNonNullType } from 'graphql';
 import type { Parameter } from '../../platform/db/statement.ts';
 import type { Page } from '../pagination/arguments.ts';
 import { type Entity, selectList } from '../read/entity.ts';
@@ -203,8 +203,10 @@ export function buildSql(roots: readonly RootMember[], { pages }: Pages, form: J
       if (edge.kind === 'row') parameters += 1;
       const id = edge.kind === 'row' ? `$${parameters}` : `${parent}."${edge.key}"`;
       const row = `SELECT ${selectFor(object)} ${rowById(edge.entity, id)}`;
-      const sql = `coalesce((SELECT ${rowJson(object, alias)} FROM (${row}) AS ${alias}), 'null')`;
-      return [{ sql }];
+      const sql = `(SELECT ${rowJson(object, alias)} FROM (${row}) AS ${alias})`;
+      // Without a row that may not be absent, the whole text is NULL: an execution reports the error.
+      const mayBeNull = edge.kind === 'one' || !isNonNullType(plan.field.type);
+      return [{ sql: mayBeNull ? `coalesce(${sql}, 'null')` : sql }];
     }
     const page = pages.get(plan);
     if (page === undefined) return undefined;

@@ -10,10 +10,12 @@ import {
 import type { Scope } from '../../auth/scopes.ts';
 import { RecentlyUsed } from '../../platform/recently-used.ts';
 import type { OperationPlans } from '../operation-plans.ts';
+import { guardsOf } from '../scope-plugin.ts';
 import { isTooWide } from '../width.ts';
 import { collectFields } from './collect.ts';
 import { choiceOf, conditionVariables } from './conditions.ts';
 import type { EdgePlan, RootMember } from './plan.ts';
+import { pageFacts } from './plan-connection.ts';
 import { planEdge } from './plan-edge.ts';
 
 type Variables = Readonly<Record<string, unknown>>;
@@ -68,6 +70,7 @@ export function coercedVariables(
 
 /** The scopes that the fields of a plan need; undefined if the database cannot write all of its response. */
 function scopesOf({ edge, field, object }: EdgePlan): Scope[] | undefined {
+  if (guardsOf(field).session === true) return undefined;
   const own = field.extensions.scope === undefined ? [] : [field.extensions.scope as Scope];
   if (edge.kind === 'values') return own;
   if (object?.members === undefined) return undefined;
@@ -75,6 +78,16 @@ function scopesOf({ edge, field, object }: EdgePlan): Scope[] | undefined {
   return below.every((scopes) => scopes !== undefined)
     ? [...own, ...object.scopes, ...below.flat()]
     : undefined;
+}
+
+/** The facts about pages that the connections of these plans show. Each is a subquery. */
+function countFacts(plans: readonly EdgePlan[]): number {
+  let facts = 0;
+  for (const { connection, object } of plans)
+    facts +=
+      (connection === undefined ? 0 : pageFacts(connection).size) +
+      countFacts([...(object?.edges.values() ?? [])]);
+  return facts;
 }
 
 /** The root fields of an operation, in order. */
@@ -117,5 +130,6 @@ export function planRoots(
     for (const scope of needed) scopes.add(scope);
   }
   const roots = members.flatMap((member) => (member.kind === 'edge' ? [member.plan] : []));
+  if (isTooWide(plans, operation, fragments, countFacts(roots))) return undefined;
   return members.length === 0 ? undefined : { members, roots, scopes: [...scopes] };
 }

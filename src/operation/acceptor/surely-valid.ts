@@ -8,9 +8,9 @@ import {
   Kind,
   type OperationDefinitionNode,
   OperationTypeNode,
-  print,
   type SelectionSetNode,
 } from 'graphql';
+import { haveSameArguments } from '../../graphql/same-arguments.ts';
 import { Inputs } from './inputs.ts';
 import { createSchemaTable, type FieldShape, type ObjectShape, type SchemaTable } from './schema-table.ts';
 
@@ -169,14 +169,6 @@ class Acceptance {
 function isOneField({ selections }: SelectionSetNode): boolean {
   const [only] = selections;
   return selections.length === 1 && only?.kind === Kind.FIELD && (only.directives ?? []).length === 0;
-}
-
-function haveSameArguments(
-  { arguments: some = [] }: FieldNode,
-  { arguments: others = [] }: FieldNode,
-): boolean {
-  if (some.length === 0 && others.length === 0) return true;
-  return some.map(print).join() === others.map(print).join();
 }
 
 /** Whether a document is surely valid. False says nothing. */
