@@ -1,6 +1,6 @@
 /**
- * Stands in a response for an instant that the database sets when it commits. JSON text never contains it:
- * control characters in strings are escaped (RFC 8259 section 7).
+ * Stands in a response for the instant at which its transaction began, which the database knows. JSON text never
+ * contains it: control characters in strings are escaped (RFC 8259 section 7).
  */
 export const OPEN_INSTANT = '\u0001';
 

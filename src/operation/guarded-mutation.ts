@@ -22,6 +22,9 @@ export type GuardedExecutor = (
   guard: MutationGuard,
 ) => Promise<Single | undefined>;
 
+/** A retry sends its response again, only to find that it is stored. Longer ones are looked for first. */
+const MOST_CHARACTERS = 65_536;
+
 /**
  * Runs mutations that are a single statement behind a guard. The response is known before the statement is sent,
  * except for what the database sets. Whatever could make the response another one is left to an execution.
@@ -36,8 +39,10 @@ export function createGuardedExecutor(options: MutationOptions): GuardedExecutor
     if (state.cost !== undefined || !isOneStatement(plans, schema, operation.node)) return undefined;
     if (!bounds.fitsOneStatement(args)) return undefined;
     try {
-      return readyInsert(args, operation.node, context);
+      const insert = readyInsert(args, operation.node, context);
+      return insert !== undefined && insert.data.length <= MOST_CHARACTERS ? insert : undefined;
     } catch {
+      // An execution refuses it for the same reason.
       return undefined;
     }
   }

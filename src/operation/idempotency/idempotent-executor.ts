@@ -3,6 +3,7 @@ import { isAuthenticated } from '../../auth/principal.ts';
 import type { Scope } from '../../auth/scopes.ts';
 import { ApiError } from '../../graphql/errors.ts';
 import type { Database } from '../../platform/db/database.ts';
+import { DatabaseError } from '../../platform/db/errors.ts';
 import type { Logger } from '../../platform/log.ts';
 import { holderOf } from '../../request/caller.ts';
 import type { Executor } from '../executor.ts';
@@ -176,6 +177,16 @@ export function createIdempotentExecutor({
     return { outcome, stored: outcome?.kind === 'rendered' ? response(outcome.body) : undefined };
   }
 
+  /** The stored response, if the database tells. Throws COMPLEXITY_LIMIT like findResponse. */
+  async function storedBefore(owner: KeyOwner): Promise<StoredResponse | undefined> {
+    try {
+      return await findResponse(database, owner, kept);
+    } catch (error) {
+      if (error instanceof DatabaseError) return undefined;
+      throw error;
+    }
+  }
+
   /** Runs the mutation once no other instance holds the key, at most until the deadline. */
   async function runFirst(keyed: KeyedMutation, deadlineMs: number): Promise<Attempt> {
     for (;;) {
@@ -213,6 +224,13 @@ export function createIdempotentExecutor({
       if (storedForm === 2) {
         const alone = await attemptAlone(keyed);
         stored = alone.stored;
+        if (alone.outcome?.kind === 'refused') {
+          // Refused before anybody looked: a busy service, a table that is locked, a lost connection.
+          stored = await storedBefore(owner);
+          if (stored === undefined) return alone.outcome;
+          delete keyed.args.contextValue.state.responseHeaders['retry-after'];
+          return replay(stored, keyed);
+        }
         if (alone.outcome !== undefined) return alone.outcome;
       }
       stored = await findResponse(database, owner, kept);

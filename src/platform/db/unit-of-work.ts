@@ -86,9 +86,9 @@ export class UnitOfWork implements Queryable {
       try {
         return { connection, results: (await connection.beginWith([first, second])) as [A[], B[]] };
       } catch (error) {
-        // What has begun ends with the connection.
+        // What has begun ends with the connection, which costs less than to find out what has.
         connection.release(error as Error);
-        throw error;
+        throw toDatabaseError(error);
       }
     });
     this.#connection = begun.then(({ connection }) => connection);

@@ -7,7 +7,10 @@ import { clockOf } from '../../support/time/stepped-clock.ts';
 describe('A selection that costs few points', () => {
   // `/metrics` is written anew ten times a second at most: a second passes whenever anybody looks.
   let seconds = 0;
-  const app = useApp({ settings: { MAX_ALIASES: '1000' }, clock: clockOf(() => Date.now() + 1_000 * seconds) });
+  const app = useApp({
+    settings: { MAX_ALIASES: '1000' },
+    clock: clockOf(() => Date.now() + 1_000 * seconds),
+  });
 
   const wholeAnswers = async () => {
     seconds += 1;
