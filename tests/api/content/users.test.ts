@@ -3,6 +3,7 @@ import { newId } from '../../../src/platform/uuid.ts';
 import { useApp } from '../../support/app.ts';
 import { past } from '../../support/content.ts';
 import { dataOf } from '../../support/refusal.ts';
+import { clockOf } from '../../support/time/stepped-clock.ts';
 
 const app = useApp();
 let key = '';
@@ -81,4 +82,22 @@ describe('Query.viewer', () => {
       viewer: { id, name: 'Grace', email, posts: [] },
     });
   });
+});
+
+describe('an account that is gone while its credentials are still remembered', () => {
+  const now = Date.now();
+  // Held still, the clock keeps the credential remembered.
+  const app = useApp({ clock: clockOf(() => now) });
+
+  it.each(['{ viewer { id } }', '{ __typename viewer { id email posts(limit: 1) { id } } }'])(
+    'is no null in the place of a user: %s',
+    async (query) => {
+      const { id, key } = await app.account();
+      expect((await app.gql(query, { key })).data.viewer.id).toBe(id);
+      await app.database.prisma.user.delete({ where: { id } });
+      const { data, errors } = await app.gql(query, { key });
+      expect(data).toBeNull();
+      expect(errors?.map(({ path }) => path)).toEqual([['viewer']]);
+    },
+  );
 });

@@ -17,7 +17,7 @@ import { mutatedTexts } from '../../support/schema/mutated-document.ts';
 import { randomPosts, randomQueries } from '../../support/schema/random-query.ts';
 
 /** How many changed documents are tried. */
-const RUNS = Number(process.env.ACCEPTOR_RUNS ?? 1_500);
+const RUNS = Number(process.env.ACCEPTOR_RUNS ?? 1_000);
 
 const schema = buildSchema();
 const accepts = createAcceptor(schema);
