@@ -45,9 +45,9 @@ function parseDocument(query: string, maxTokens: number): DocumentNode {
 }
 
 /**
- * Parses and validates documents. Valid ones are kept in a bounded cache from their second use on: invalid ones
- * and those that come once evict nothing, and do not grow old in memory, where collecting them costs most. Parsing and validation are separate steps: whether a caller
- * needs credentials is known in between.
+ * Parses and validates documents. Valid ones are kept in a bounded cache from their second use on: invalid ones and
+ * those that come once evict nothing, and do not grow old in memory, where collecting them costs most. Parsing and
+ * validation are separate steps: whether a caller needs credentials is known in between.
  */
 export function createDocumentCache({ schema, introspection, limits }: DocumentCacheOptions) {
   const rules = introspection ? specifiedRules : [...specifiedRules, NoSchemaIntrospectionCustomRule];
