@@ -8,20 +8,18 @@ import { Post } from './type.ts';
 
 const TAGS = `At most ${MAX_TAGS} tags of ${lengthOf(TAG)} each, without duplicates.`;
 
-interface CreateArguments {
-  readonly title: string;
-  readonly body: string;
-  readonly tags?: readonly string[] | null | undefined;
-}
-
-const newPost = ({ title, body, tags }: CreateArguments): NewPost => ({ title, body, tags: tags ?? [] });
+/** From arguments that graphql-js has coerced, which a one-statement mutation gets without their types. */
+const newPost = ({ title, body, tags }: Readonly<Record<string, unknown>>): NewPost => ({
+  title: String(title),
+  body: String(body),
+  tags: Array.isArray(tags) ? tags.map(String) : [],
+});
 
 builder.mutationFields((t) => ({
   createPost: t.field({
     type: Post,
     scope: 'posts:write',
-    oneStatement: (args, caller) =>
-      insertPost(principalOf(caller), newPost(args as unknown as CreateArguments)),
+    oneStatement: (args, caller) => insertPost(principalOf(caller), newPost(args)),
     description: 'Creates a post by the caller and publishes it to `postCreated`.',
     args: {
       title: t.arg.string({
