@@ -6,6 +6,7 @@ import { createPasswords } from './auth/password-check.ts';
 import { anonymousCaller } from './auth/principal.ts';
 import { createLogin } from './auth/session/login.ts';
 import { revokeSession } from './auth/session/store.ts';
+import { issueStreamToken } from './auth/stream-token/store.ts';
 import { backgroundJobs } from './background-jobs.ts';
 import { createPostFeed } from './events/feed.ts';
 import { connectNotifications } from './events/notifications.ts';
@@ -33,6 +34,7 @@ import { LOGIN_PATH, useLogin } from './http/routes/login.ts';
 import { useLogout } from './http/routes/logout.ts';
 import { useMetricsRoute } from './http/routes/metrics.ts';
 import { createReadiness } from './http/routes/readiness.ts';
+import { useStreamTokens } from './http/routes/stream-token.ts';
 import type { SocketFastPath } from './http/server/node-server.ts';
 import { createConcurrencyLimiter, limitedBy } from './operation/concurrency-limiter.ts';
 import { createFanOut } from './operation/subscription/fan-out.ts';
@@ -161,7 +163,7 @@ export function createApp({
     streamMetrics,
     pending,
     checkOrigin,
-    stillValid: credentials.stillValid,
+    renew: credentials.renew,
     fanOut,
     shareEvents,
     onCommit() {
@@ -182,7 +184,8 @@ export function createApp({
     useMetricsRoute({ metrics, token: config.metricsToken, isSecure: transport.isSecure, clock, log }),
     ...(config.graphiql ? [useGraphiqlPage({ path: ENDPOINT, endpoint: ENDPOINT, demoKey })] : []),
     useAuthentication({
-      resolvers: credentials.resolvers,
+      recognizers: credentials.recognizers,
+      streamPath: ENDPOINT,
       anonymous,
       isSecure: transport.isSecure,
       ignoredOn: (pathname) => pathname === LOGIN_PATH || isOAuthPath(pathname),
@@ -199,6 +202,13 @@ export function createApp({
     useLogout({
       endSession: (id, userId) => revokeSession(database.prisma, id, userId),
       checkOrigin,
+      log,
+    }),
+    useStreamTokens({
+      pipeline,
+      issue: (principal, operation) => issueStreamToken(database, principal, operation),
+      checkOrigin,
+      metrics,
       log,
     }),
     createOAuth({

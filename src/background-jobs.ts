@@ -1,6 +1,7 @@
 import {
   dropExpiredOAuthRecords,
   dropExpiredSessions,
+  dropExpiredStreamTokens,
   dropExpiredTokens,
 } from './auth/expired-credentials.ts';
 import { dropOldSigningKeys } from './auth/oauth/signing-keys.ts';
@@ -17,6 +18,7 @@ export function backgroundJobs(config: Config, database: Database): BackgroundJo
     { name: 'events', run: () => pruneEvents(database, config.eventRetentionMs) },
     { name: 'idempotency keys', run: () => pruneResponses(database, config.idempotency.retentionMs) },
     { name: 'expired sessions', run: () => dropExpiredSessions(database) },
+    { name: 'expired stream tokens', run: () => dropExpiredStreamTokens(database) },
     { name: 'expired blocklist entries', run: () => dropExpiredTokens(database) },
     { name: 'expired OAuth records', run: () => dropExpiredOAuthRecords(database) },
     { name: 'old signing keys', run: () => dropOldSigningKeys(database, production) },

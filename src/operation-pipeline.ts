@@ -48,7 +48,7 @@ export interface OperationPipelineOptions {
   readonly streamMetrics: StreamMetrics;
   readonly pending: PendingResponses;
   readonly checkOrigin: OriginCheck;
-  readonly stillValid: Credentials['stillValid'];
+  readonly renew: Credentials['renew'];
   readonly fanOut: FanOut;
   /** Whether subscribers share what is the same for them. */
   readonly shareEvents: boolean;
@@ -64,8 +64,7 @@ const writePlaces = ({ database }: Config) =>
 /** Creates the pipeline that runs operations within the configured limits. */
 export function createOperationPipeline(options: OperationPipelineOptions): Pipeline {
   const { config, database, log, clock, metrics, schema, anonymous, lookAhead, passwords, feed } = options;
-  const { eventLimiter, streamMetrics, pending, checkOrigin, stillValid, fanOut, shareEvents, onCommit } =
-    options;
+  const { eventLimiter, streamMetrics, pending, checkOrigin, renew, fanOut, shareEvents, onCommit } = options;
   const { maxResponseBytes } = config;
   const limits = config.operationLimits;
   const requestedFields = createRequestedFields(schema);
@@ -180,7 +179,7 @@ export function createOperationPipeline(options: OperationPipelineOptions): Pipe
       textsOf: createEventTexts({ executor, limits, shared: shareEvents, log }),
       streams,
       credentials: createCredentialWatch({
-        stillValid,
+        renew,
         recheckMs: config.credentialRecheckMs,
         now: clock.now,
         log,

@@ -6,6 +6,7 @@ import { addMigrateCommand } from './migrate.ts';
 import { addOAuthClientCommands } from './oauth-clients.ts';
 import type { RunCommand } from './run-command.ts';
 import { addSigningKeyCommands } from './signing-keys.ts';
+import { addStreamTokenCommands } from './stream-tokens.ts';
 import { addUserCommands } from './users.ts';
 
 /** The command line. To add a command, write a function like these in its own file and call it here. */
@@ -18,6 +19,7 @@ export function createProgram(run: RunCommand): Command {
   addApiKeyCommands(program, run);
   addOAuthClientCommands(program, run);
   addCredentialCommands(program, run);
+  addStreamTokenCommands(program, run);
   addSigningKeyCommands(program, run);
   addEventLogCommands(program, run);
   addMigrateCommand(program, run);

@@ -3,7 +3,7 @@ import { sessionCookies } from './session/cookie.ts';
 
 /** A credential and where it was found. Only the one in effect is looked at (contract section 3). */
 export interface Presented {
-  readonly place: 'authorization' | 'query' | 'cookie';
+  readonly place: 'stream-token' | 'authorization' | 'query' | 'cookie';
   readonly value: string;
 }
 
@@ -12,10 +12,19 @@ export interface Malformed {
   readonly malformed: string;
 }
 
+/** The subscription that a stream token opens. */
+export interface FixedOperation {
+  readonly query: string;
+  readonly variables?: Record<string, unknown>;
+  readonly operationName?: string;
+}
+
 /** A valid credential. */
 export interface Recognized {
   readonly outcome: 'valid';
   readonly principal: Principal;
+  /** The only operation that the credential allows. */
+  readonly operation?: FixedOperation;
   /** Records the use. Called once the request is admitted: one refused by the rate limit writes nothing. */
   readonly used?: () => void;
 }
@@ -26,16 +35,20 @@ export type Resolution =
   | Recognized
   | { readonly outcome: 'invalid'; readonly reason: string };
 
-/** Resolves one kind of credential. */
-export interface CredentialResolver {
-  readonly kind: Principal['kind'];
+/** Recognizes one kind of credential. */
+export interface Recognizer {
   /** Throws DatabaseError, and KeysUnavailableError if the keys to check a token with are unavailable. */
   resolve(presented: Presented): Promise<Resolution>;
+}
+
+/** Resolves one kind of credential to its principal. */
+export interface CredentialResolver extends Recognizer {
+  readonly kind: Principal['kind'];
   /**
-   * Whether the credentials behind a principal of this kind are still valid, apart from a token's own expiry.
-   * Throws DatabaseError.
+   * The principal of this kind as it is now: its account may have another role since. Undefined if its
+   * credentials have ended, apart from a token's own expiry. Throws DatabaseError.
    */
-  stillValid(principal: Principal): Promise<boolean>;
+  renew(principal: Principal): Promise<Principal | undefined>;
 }
 
 export type Authentication =
@@ -43,26 +56,38 @@ export type Authentication =
   | Recognized
   | { readonly outcome: 'invalid'; readonly reason: string };
 
+/** The credentials among the query parameters of a request. */
+export interface PresentedParameters {
+  readonly apiKeys: readonly string[];
+  readonly streamTokens: readonly string[];
+}
+
 const BEARER = /^Bearer +([^\s]+) *$/i;
 
 const NOT_BEARER: Malformed = {
   malformed: 'The Authorization header is not of the form "Bearer <token>".',
 };
 const SEVERAL_KEYS: Malformed = { malformed: 'The request has more than one api_key parameter.' };
+const NOT_ALONE: Malformed = { malformed: 'A stream token must be the only credential of its request.' };
 const SEVERAL_COOKIES: Malformed = {
   malformed: 'The request has more than one session cookie: clear the cookies of this site.',
 };
 
 /**
  * The credential in effect: the Authorization header, else the query parameter `api_key`, else the session
- * cookie. A header with a scheme other than Bearer (RFC 6750 section 2.1) is in effect and malformed. So are
+ * cookie. A stream token comes alone, but for a cookie, which browsers add by themselves. A header with a scheme other than Bearer (RFC 6750 section 2.1) is in effect and malformed. So are
  * several of one kind: another reader of the request might pick another.
  */
 export function presentedCredential(
   headers: Pick<Headers, 'get'>,
-  apiKeys: readonly string[],
+  { apiKeys, streamTokens }: PresentedParameters,
 ): Presented | Malformed | undefined {
   const authorization = headers.get('authorization');
+  const [streamToken, ...otherTokens] = streamTokens;
+  if (streamToken !== undefined) {
+    const alone = authorization === null && apiKeys.length === 0 && otherTokens.length === 0;
+    return alone ? { place: 'stream-token', value: streamToken } : NOT_ALONE;
+  }
   if (authorization !== null) {
     const match = BEARER.exec(authorization);
     return match?.[1] === undefined ? NOT_BEARER : { place: 'authorization', value: match[1] };
@@ -77,7 +102,7 @@ export function presentedCredential(
 /** Asks the resolvers in turn. A credential that none of them recognises is invalid, never anonymous. */
 export async function authenticate(
   presented: Presented | Malformed | undefined,
-  resolvers: readonly CredentialResolver[],
+  resolvers: readonly Recognizer[],
 ): Promise<Authentication> {
   if (presented === undefined) return { outcome: 'none' };
   if ('malformed' in presented) return { outcome: 'invalid', reason: presented.malformed };
@@ -88,16 +113,15 @@ export async function authenticate(
   return { outcome: 'invalid', reason: 'The credential is of an unknown kind.' };
 }
 
-/** Whether credentials that were valid once still are. Throws what the resolver of their kind throws. */
-export async function stillValid(
+/** The principal as it is now; undefined if its credentials have ended. Throws what its resolver throws. */
+export async function renew(
   principal: Principal,
   resolvers: readonly CredentialResolver[],
   nowMs: number,
-): Promise<boolean> {
+): Promise<Principal | undefined> {
   // The database decides when stored credentials end. For a token only its own claim does.
   const { kind, expiresAtMs } = principal;
   const byClaim = kind === 'jwt' || kind === 'oauth';
-  if (byClaim && expiresAtMs !== undefined && expiresAtMs <= nowMs) return false;
-  const resolver = resolvers.find((known) => known.kind === kind);
-  return resolver === undefined ? false : resolver.stillValid(principal);
+  if (byClaim && expiresAtMs !== undefined && expiresAtMs <= nowMs) return undefined;
+  return resolvers.find((known) => known.kind === kind)?.renew(principal);
 }

@@ -3,21 +3,25 @@ import type { Config } from '../platform/config.ts';
 import type { Database } from '../platform/db/database.ts';
 import type { Logger } from '../platform/log.ts';
 import { apiKeyResolver } from './api-key/resolver.ts';
-import { type CredentialResolver, stillValid } from './authenticate.ts';
+import { type CredentialResolver, type Recognizer, renew } from './authenticate.ts';
 import { type KeySource, publicKeys, remoteKeys, secretKey } from './jwt/keys.ts';
 import { jwtResolver } from './jwt/resolver.ts';
 import type { OwnTokens } from './oauth/access-token.ts';
 import { oauthResolver } from './oauth/resolver.ts';
 import type { Principal } from './principal.ts';
 import { sessionResolver } from './session/resolver.ts';
+import { createStreamTokens } from './stream-token/resolver.ts';
 
 /** Everything that a request can authenticate with. */
 export interface Credentials {
-  readonly resolvers: readonly CredentialResolver[];
+  readonly recognizers: readonly Recognizer[];
   /** The resolver for sessions. */
   readonly sessions: CredentialResolver;
-  /** Whether credentials that were valid when a long operation started still are. Throws DatabaseError. */
-  stillValid(principal: Principal): Promise<boolean>;
+  /**
+   * The principal of a long operation as it is now. Undefined if the credentials that it started with have ended.
+   * Throws DatabaseError.
+   */
+  renew(principal: Principal): Promise<Principal | undefined>;
 }
 
 export interface CredentialsOptions {
@@ -55,9 +59,15 @@ export function createCredentials({
     oauthResolver({ ownTokens, database, clock, log }),
     ...(keys.length === 0 ? [] : [jwtResolver({ database, clock, keys, issuer, audience })]),
   ];
+  const behind = (principal: Principal) => renew(principal, resolvers, clock.now());
+  const streamTokens = createStreamTokens({ database, clock, log, renew: behind });
   return {
-    resolvers,
+    recognizers: [streamTokens, ...resolvers],
     sessions,
-    stillValid: (principal) => stillValid(principal, resolvers, clock.now()),
+    async renew(principal) {
+      const { streamTokenId } = principal;
+      if (streamTokenId !== undefined && !(await streamTokens.holds(streamTokenId))) return undefined;
+      return behind(principal);
+    },
   };
 }

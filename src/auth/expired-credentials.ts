@@ -20,6 +20,12 @@ const DROP_SESSIONS = statement<{ one: number }>(
      SELECT id FROM sessions WHERE expires_at <= now() ORDER BY expires_at LIMIT $1 FOR UPDATE SKIP LOCKED
    ) RETURNING 1 AS one`,
 );
+const DROP_STREAM_TOKENS = statement<{ one: number }>(
+  'stream_tokens_drop',
+  `DELETE FROM stream_tokens WHERE id IN (
+     SELECT id FROM stream_tokens WHERE expires_at <= now() ORDER BY expires_at LIMIT $1 FOR UPDATE SKIP LOCKED
+   ) RETURNING 1 AS one`,
+);
 const DROP_OAUTH_RECORDS = statement<{ one: number }>(
   'oauth_records_drop',
   `DELETE FROM oauth_records WHERE (model, hash) IN (
@@ -34,6 +40,11 @@ function dropAll(db: Queryable, batch: Statement<{ one: number }>): Promise<numb
 /** Drops expired sessions. Returns how many. Throws DatabaseError. */
 export function dropExpiredSessions(db: Queryable): Promise<number> {
   return dropAll(db, DROP_SESSIONS);
+}
+
+/** Drops expired stream tokens. Returns how many. Throws DatabaseError. */
+export function dropExpiredStreamTokens(db: Queryable): Promise<number> {
+  return dropAll(db, DROP_STREAM_TOKENS);
 }
 
 /**

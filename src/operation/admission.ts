@@ -41,6 +41,9 @@ function onlyLooksAtSchema(document: DocumentNode, operation: OperationDefinitio
   return check(operation.selectionSet);
 }
 
+/** Checks that a kind of operation may be requested in this way. Throws BAD_REQUEST. */
+export type TransportCheck = (kind: PreparedOperation['kind'], method: string, state: RequestState) => void;
+
 /** Checks that the method and the accepted media types fit the kind of operation. */
 function checkTransport(kind: PreparedOperation['kind'], method: string, { mediaType }: RequestState): void {
   if (kind === 'mutation' && method !== 'POST') {
@@ -65,7 +68,12 @@ export interface AdmissionOptions {
 /** Decides about an operation before any of it runs. */
 export interface Admission {
   /** Returns the operation of a request, which may run if it is valid. Throws the refusal. */
-  admit(params: GraphQLParams, request: HttpRequest, state: RequestState): PreparedOperation;
+  admit(
+    params: GraphQLParams,
+    request: HttpRequest,
+    state: RequestState,
+    transport?: TransportCheck,
+  ): PreparedOperation;
   /** Returns the errors of an admitted operation or of its variables. */
   validate(
     operation: PreparedOperation,
@@ -83,7 +91,7 @@ export function createAdmission({
   needsAccount,
 }: AdmissionOptions): Admission {
   return {
-    admit(params, request, state) {
+    admit(params, request, state, transport = checkTransport) {
       const open = canExecute(state.caller);
       let operation: PreparedOperation;
       try {
@@ -99,7 +107,7 @@ export function createAdmission({
       const crossSite =
         kind === 'mutation' && state.caller?.kind === 'session' ? checkOrigin(request) : undefined;
       if (crossSite !== undefined) throw crossSite;
-      checkTransport(kind, request.method, state);
+      transport(kind, request.method, state);
       const variables = params.variables ?? {};
       const cost = limiter.costOf(operation, variables);
       if (request.headers.get('x-query-cost') === '1') state.cost = cost;

@@ -1,4 +1,4 @@
-import type { Presented } from '../auth/authenticate.ts';
+import type { FixedOperation, Presented } from '../auth/authenticate.ts';
 import type { Caller } from '../auth/principal.ts';
 import type { ApiError } from '../graphql/errors.ts';
 import { normaliseAddress } from './client-address.ts';
@@ -35,6 +35,8 @@ export interface RequestState {
   caller: Caller | undefined;
   /** Where the credential in effect was found, valid or not. */
   credentialPlace: Presented['place'] | undefined;
+  /** The operation that a stream token opens, in place of one in the request. */
+  fixedOperation?: FixedOperation | undefined;
   /** Records that the caller's credentials were used. */
   credentialUsed?: (() => void) | undefined;
   /** Why authentication or its look-up failed. The request is refused with this once it is counted. */

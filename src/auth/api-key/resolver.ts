@@ -2,11 +2,12 @@ import type { Clock } from '../../platform/clock.ts';
 import { gathered } from '../../platform/db/gathered.ts';
 import { type Queryable, type Statement, statement } from '../../platform/db/statement.ts';
 import type { Logger } from '../../platform/log.ts';
-import type { CredentialResolver, Resolution } from '../authenticate.ts';
+import type { CredentialResolver, Presented, Resolution } from '../authenticate.ts';
 import { createCredentialCache } from '../credential-cache.ts';
 import { createLastUse, FRESH } from '../last-use.ts';
 import type { Principal } from '../principal.ts';
 import { effectiveScopes, type Role } from '../scopes.ts';
+import { byteaText } from '../secret-format.ts';
 import { hashApiKey, isWellFormedApiKey, looksLikeApiKey } from './format.ts';
 
 interface KeyRow {
@@ -45,9 +46,6 @@ const TOUCH_KEYS = statement<never>(
   'UPDATE api_keys SET last_used_at = now() WHERE id = ANY($1::uuid[]) AND (last_used_at IS NULL OR last_used_at < now())',
 );
 
-/** Bytes as PostgreSQL writes them as text. */
-const byteaText = (bytes: Uint8Array) => `\\x${Buffer.from(bytes).toString('hex')}`;
-
 /** A key row with the principal it authenticates. */
 interface KnownKey {
   readonly row: KeyRow;
@@ -56,6 +54,7 @@ interface KnownKey {
   readonly endsMs: number;
 }
 
+const PLACES = new Set<Presented['place']>(['authorization', 'query']);
 const UNKNOWN: Resolution = { outcome: 'invalid', reason: 'The API key is unknown, revoked or expired.' };
 
 export interface ApiKeyResolverOptions {
@@ -98,16 +97,16 @@ export function apiKeyResolver({ database, clock, log }: ApiKeyResolverOptions):
   return {
     kind: 'api-key',
     async resolve({ place, value }) {
-      if (place === 'cookie' || !looksLikeApiKey(value)) return { outcome: 'not-mine' };
+      if (!PLACES.has(place) || !looksLikeApiKey(value)) return { outcome: 'not-mine' };
       if (!isWellFormedApiKey(value)) return { outcome: 'invalid', reason: 'The API key is malformed.' };
       const found = await known(value, () => ask(value));
       if (found === undefined || found.row.ended || found.endsMs <= clock.elapsedMs()) return UNKNOWN;
       const { row, principal } = found;
       return { outcome: 'valid', principal, used: () => noteUse(row.id, row.fresh) };
     },
-    async stillValid({ credentialId }) {
+    async renew({ credentialId }) {
       const row = credentialId === undefined ? undefined : await findById(credentialId);
-      return row !== undefined && !row.ended;
+      return row === undefined || row.ended ? undefined : principalOf(row);
     },
   };
 }

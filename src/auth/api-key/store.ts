@@ -1,6 +1,7 @@
 import type { PrismaClient } from '../../generated/prisma/client.ts';
 import { type Queryable, statement } from '../../platform/db/statement.ts';
 import type { UnitOfWork } from '../../platform/db/unit-of-work.ts';
+import { LOCK_ACCOUNT } from '../account/lock.ts';
 import type { Scope } from '../scopes.ts';
 import { generateApiKey, hashApiKey, shownPrefix } from './format.ts';
 
@@ -51,14 +52,6 @@ export class KeyLimitError extends Error {
   }
 }
 
-/**
- * A concurrent transaction that creates a key for the account waits for this one and then counts its keys
- * too.
- */
-export const LOCK_ACCOUNT = statement<{ id: string }>(
-  'api_keys_lock',
-  'SELECT id FROM users WHERE id = $1 FOR NO KEY UPDATE',
-);
 const COUNT_LIVE = statement<{ live: number }>(
   'api_keys_live',
   `SELECT count(*)::int AS "live" FROM api_keys

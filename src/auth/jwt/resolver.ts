@@ -79,9 +79,11 @@ export function jwtResolver({ database, clock, ...verification }: JwtResolverOpt
         },
       };
     },
-    async stillValid({ userId, credentialId }) {
-      const subject = await ask(userId, credentialId);
-      return subject !== undefined && !subject.ended;
+    async renew(principal) {
+      const subject = await ask(principal.userId, principal.credentialId);
+      if (subject === undefined || subject.ended) return undefined;
+      const role = effectiveRole(principal.role, subject.role);
+      return { ...principal, role, scopes: effectiveScopes([...principal.scopes], role) };
     },
   };
 }

@@ -77,9 +77,12 @@ export function oauthResolver({ ownTokens, database, clock, log }: OAuthResolver
         },
       };
     },
-    async stillValid({ credentialId = '' }) {
-      const standing = await ownTokens.standing(referenceOf(credentialId));
-      return standing !== undefined && !standing.ended;
+    async renew(principal) {
+      const standing = await ownTokens.standing(referenceOf(principal.credentialId ?? ''));
+      if (standing === undefined || standing.ended) return undefined;
+      const { role } = standing;
+      const scopes = effectiveScopes([...principal.scopes], role);
+      return { ...principal, role, scopes, rateLimit: rateLimitOf(standing) };
     },
   };
 }

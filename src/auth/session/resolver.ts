@@ -1,9 +1,10 @@
 import type { Clock } from '../../platform/clock.ts';
+import { gathered } from '../../platform/db/gathered.ts';
 import { type Queryable, statement } from '../../platform/db/statement.ts';
 import type { Logger } from '../../platform/log.ts';
 import type { CredentialResolver, Resolution } from '../authenticate.ts';
 import { createLastUse, FRESH } from '../last-use.ts';
-import { userClientId } from '../principal.ts';
+import { type Principal, userClientId } from '../principal.ts';
 import { type Role, scopesOfRole } from '../scopes.ts';
 import { hashSessionId, isWellFormedSessionId } from './session-id.ts';
 import { IDLE_END } from './store.ts';
@@ -23,7 +24,7 @@ const SELECT = `SELECT s.id, s.user_id AS "userId", u.role, s.absolute_expires_a
     s.last_seen_at > now() - ${FRESH} AS "fresh", (s.expires_at <= now() OR u.disabled_at IS NOT NULL) AS "ended"
   FROM sessions s JOIN users u ON u.id = s.user_id`;
 const FIND_BY_HASH = statement<SessionRow>('session_by_hash', `${SELECT} WHERE s.hash = $1`);
-const FIND_BY_ID = statement<SessionRow>('session_by_id', `${SELECT} WHERE s.id = $1`);
+const FIND_BY_ID = statement<SessionRow>('sessions_by_id', `${SELECT} WHERE s.id = ANY($1::uuid[])`);
 
 const TOUCH = statement<never>(
   'session_touch',
@@ -51,6 +52,12 @@ export function sessionResolver({ database, clock, log }: SessionResolverOptions
     store: (id) => database.query(TOUCH, [id]),
   });
 
+  const findById = gathered(async (ids: readonly string[]) => {
+    const rows = await database.query(FIND_BY_ID, [ids]);
+    const found = new Map(rows.map((row) => [row.id, row]));
+    return ids.map((id) => found.get(id));
+  });
+
   return {
     kind: 'session',
     async resolve({ place, value }) {
@@ -58,24 +65,24 @@ export function sessionResolver({ database, clock, log }: SessionResolverOptions
       if (!isWellFormedSessionId(value)) return UNKNOWN;
       const [row] = await database.query(FIND_BY_HASH, [hashSessionId(value)]);
       if (row === undefined || row.ended) return UNKNOWN;
-      return {
-        outcome: 'valid',
-        used: () => noteUse(row.id, row.fresh),
-        principal: {
-          kind: 'session',
-          userId: row.userId,
-          role: row.role,
-          scopes: new Set(scopesOfRole(row.role)),
-          clientId: userClientId(row.userId),
-          credentialId: row.id,
-          rateLimit: undefined,
-          expiresAtMs: row.absoluteExpiresAt.getTime(),
-        },
-      };
+      return { outcome: 'valid', used: () => noteUse(row.id, row.fresh), principal: principalOf(row) };
     },
-    async stillValid({ credentialId }) {
-      const [row] = await database.query(FIND_BY_ID, [credentialId ?? null]);
-      return row !== undefined && !row.ended;
+    async renew({ credentialId }) {
+      const row = credentialId === undefined ? undefined : await findById(credentialId);
+      return row === undefined || row.ended ? undefined : principalOf(row);
     },
+  };
+}
+
+function principalOf(row: SessionRow): Principal {
+  return {
+    kind: 'session',
+    userId: row.userId,
+    role: row.role,
+    scopes: new Set(scopesOfRole(row.role)),
+    clientId: userClientId(row.userId),
+    credentialId: row.id,
+    rateLimit: undefined,
+    expiresAtMs: row.absoluteExpiresAt.getTime(),
   };
 }

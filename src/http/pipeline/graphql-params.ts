@@ -59,13 +59,17 @@ function refuse(error: unknown, state: RequestState): unknown {
     : error;
 }
 
-/** Reads the GraphQL parameters from a POST or GET request. Rejects with the refusal (contract section 1). */
+/**
+ * Reads the GraphQL parameters from a POST or GET request, or takes those that its credential fixes. Rejects with
+ * the refusal (contract section 1).
+ */
 export async function readGraphqlParams(
   request: HttpRequest,
   { searchParams }: RequestUrl,
   state: RequestState,
   maxBodyBytes: number,
 ): Promise<GraphQLParams> {
+  if (state.fixedOperation !== undefined) return state.fixedOperation;
   try {
     return request.method === 'GET' ? getParams(searchParams) : await postParams(request, maxBodyBytes);
   } catch (error) {

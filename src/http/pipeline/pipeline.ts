@@ -1,11 +1,12 @@
 import type { GraphQLSchema } from 'graphql';
 import type { GraphQLParams } from 'graphql-yoga';
 import { maskError } from '../../graphql/mask-error.ts';
-import type { Admission } from '../../operation/admission.ts';
+import type { Admission, TransportCheck } from '../../operation/admission.ts';
 import type { OperationArgs, OperationContext } from '../../operation/operation-context.ts';
-import { type Outcome, refused, type Single } from '../../operation/outcome.ts';
+import { type Outcome, type Refused, refused, type Single } from '../../operation/outcome.ts';
 import type { PreparedOperation } from '../../operation/prepared-operation.ts';
 import type { Subscriber } from '../../operation/subscription/subscriber.ts';
+import { refusalOf, requireSubscription } from '../../operation/subscription/subscription-check.ts';
 import type { Logger } from '../../platform/log.ts';
 import type { HttpRequest, HttpResponse, RequestUrl } from '../../request/http-message.ts';
 import { negotiate } from '../../request/media-type.ts';
@@ -38,7 +39,15 @@ export interface Pipeline {
   read(request: HttpRequest, url: RequestUrl, state: RequestState): Promise<GraphQLParams>;
   /** Never rejects. */
   run(params: GraphQLParams, request: HttpRequest, state: RequestState): Promise<Outcome>;
-  refuse(error: unknown, state: RequestState): Outcome;
+  /**
+   * What a subscription would be refused with; undefined if it would start. Nothing is started. Never rejects.
+   */
+  checkSubscription(
+    params: GraphQLParams,
+    request: HttpRequest,
+    state: RequestState,
+  ): Promise<Single | undefined>;
+  refuse(error: unknown, state: RequestState): Refused;
   readonly respond: Responder;
 }
 
@@ -46,12 +55,14 @@ export function createPipeline(options: PipelineOptions): Pipeline {
   const { schema, check, contextOf, execute, subscribe, respond, maxBodyBytes, log } = options;
   const refuse = (error: unknown, { requestId }: RequestState) => refused(error, { requestId, log });
 
-  async function prepareAndRun(
+  /** The arguments to execute an admitted and valid operation with, or its refusal. Throws the refusal too. */
+  function prepare(
     params: GraphQLParams,
     request: HttpRequest,
     state: RequestState,
-  ): Promise<Outcome> {
-    const operation = check.admit(params, request, state);
+    transport?: TransportCheck,
+  ): OperationArgs | Refused {
+    const operation = check.admit(params, request, state, transport);
     const errors = check.validate(operation, params, request, state);
     if (errors.length > 0) {
       const { requestId } = state;
@@ -59,14 +70,23 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     }
     const context = contextOf(operation, request, state);
     if (state.fast) context.onPath('fast_path');
-    const args: OperationArgs = {
+    return {
       schema,
       document: operation.document.node,
       contextValue: context,
       variableValues: params.variables ?? null,
       operationName: params.operationName ?? null,
     };
-    return operation.kind === 'subscription' ? subscribe(args) : execute(args);
+  }
+
+  async function prepareAndRun(
+    params: GraphQLParams,
+    request: HttpRequest,
+    state: RequestState,
+  ): Promise<Outcome> {
+    const args = prepare(params, request, state);
+    if ('kind' in args) return args;
+    return args.contextValue.operation.kind === 'subscription' ? subscribe(args) : execute(args);
   }
 
   return {
@@ -77,6 +97,14 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     async run(params, request, state) {
       try {
         return await prepareAndRun(params, request, state);
+      } catch (error) {
+        return refuse(error, state);
+      }
+    },
+    async checkSubscription(params, request, state) {
+      try {
+        const args = prepare(params, request, state, requireSubscription);
+        return 'kind' in args ? args : await refusalOf(args, log);
       } catch (error) {
         return refuse(error, state);
       }

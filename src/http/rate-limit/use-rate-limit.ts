@@ -12,7 +12,14 @@ import type { Bucket } from './store.ts';
 import type { BucketPolicy } from './token-bucket.ts';
 
 /** Requests to these paths cost one token each (contract section 5). */
-const LIMITED_PATHS = new Set(['/graphql', '/login', '/oauth/token', '/oauth/introspect', '/oauth/revoke']);
+const LIMITED_PATHS = new Set([
+  '/graphql',
+  '/graphql/stream-token',
+  '/login',
+  '/oauth/token',
+  '/oauth/introspect',
+  '/oauth/revoke',
+]);
 
 export interface RateLimitOptions {
   readonly limiter: RateLimiter;

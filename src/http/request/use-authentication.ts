@@ -1,22 +1,25 @@
 import {
   authenticate,
-  type CredentialResolver,
   type Malformed,
   type Presented,
+  type PresentedParameters,
   presentedCredential,
+  type Recognizer,
 } from '../../auth/authenticate.ts';
 import { KeysUnavailableError } from '../../auth/jwt/keys.ts';
 import type { Anonymous } from '../../auth/principal.ts';
 import { CLEAR_SESSION_COOKIE } from '../../auth/session/cookie.ts';
 import { ApiError, forbidden, unauthenticated } from '../../graphql/errors.ts';
 import type { Logger } from '../../platform/log.ts';
-import type { HttpRequest } from '../../request/http-message.ts';
+import type { HttpRequest, RequestUrl } from '../../request/http-message.ts';
 import type { RequestState } from '../../request/request-state.ts';
 import type { HttpPlugin } from '../plugin.ts';
 import { holdsCredentials } from './use-proxy-trust.ts';
 
 export interface AuthenticationOptions {
-  readonly resolvers: readonly CredentialResolver[];
+  readonly recognizers: readonly Recognizer[];
+  /** The path on which stream tokens are accepted. */
+  readonly streamPath: string;
   /** The caller of a request without credentials. */
   readonly anonymous: Anonymous;
   /** Whether the credentials were protected in transit. Otherwise they are refused. */
@@ -31,7 +34,13 @@ function challenge(reason: string): string {
   return `Bearer error="invalid_token", error_description="${reason.replaceAll(/["\\]/g, "'")}"`;
 }
 
-const NONE: readonly string[] = [];
+const NO_PARAMETERS: PresentedParameters = { apiKeys: [], streamTokens: [] };
+/** What may stand beside a stream token. */
+const BESIDE_TOKEN = new Set(['stream_token', 'lastEventId']);
+const MISPLACED: Malformed = {
+  malformed:
+    'A stream token opens its own subscription only: GET, with no parameter but lastEventId beside it.',
+};
 const PLAIN_HTTP = 'Credentials are accepted over HTTPS only. Replace these: they may have been intercepted.';
 
 function keysUnavailable(cause: unknown): ApiError {
@@ -47,7 +56,8 @@ function keysUnavailable(cause: unknown): ApiError {
  * credentials goes on, since the operation decides whether it needs any.
  */
 export function useAuthentication({
-  resolvers,
+  recognizers,
+  streamPath,
   anonymous,
   isSecure,
   ignoredOn,
@@ -55,9 +65,10 @@ export function useAuthentication({
 }: AuthenticationOptions): HttpPlugin {
   async function identify(presented: Presented | Malformed | undefined, state: RequestState) {
     if (presented !== undefined && 'place' in presented) state.credentialPlace = presented.place;
-    const result = await authenticate(presented, resolvers);
+    const result = await authenticate(presented, recognizers);
     if (result.outcome === 'valid') {
       state.caller = result.principal;
+      state.fixedOperation = result.operation;
       state.credentialUsed = result.used;
     } else if (result.outcome === 'none') state.caller = anonymous;
     else {
@@ -69,10 +80,21 @@ export function useAuthentication({
     }
   }
 
+  function presentedIn(request: HttpRequest, { pathname, searchParams }: RequestUrl) {
+    if (!request.url.includes('?')) return presentedCredential(request.headers, NO_PARAMETERS);
+    const apiKeys = searchParams.getAll('api_key');
+    const streamTokens = searchParams.getAll('stream_token');
+    const presented = presentedCredential(request.headers, { apiKeys, streamTokens });
+    const misplaced =
+      request.method !== 'GET' ||
+      pathname !== streamPath ||
+      [...searchParams.keys()].some((name) => !BESIDE_TOKEN.has(name));
+    return streamTokens.length > 0 && misplaced ? MISPLACED : presented;
+  }
+
   return {
     async onRequest({ request, url, state }) {
-      const apiKeys = request.url.includes('?') ? url.searchParams.getAll('api_key') : NONE;
-      const presented = presentedCredential(request.headers, apiKeys);
+      const presented = presentedIn(request, url);
       if ((presented !== undefined || holdsCredentials(url.pathname)) && !isSecure(request, state)) {
         state.authenticationError = forbidden(PLAIN_HTTP);
         return;

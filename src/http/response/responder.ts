@@ -9,7 +9,8 @@ import { SSE_HEADERS, sseText } from './sse.ts';
 /** Turns the outcome of an operation into a response of the media type that the client asked for. */
 export type Responder = (outcome: Outcome, state: RequestState) => HttpResponse;
 
-function headersOf(errors: readonly GraphQLError[]): Record<string, string> {
+/** The headers that errors ask for. */
+export function headersOf(errors: readonly GraphQLError[]): Record<string, string> {
   return Object.assign({}, ...errors.map((error) => publicError(error).headers));
 }
 

@@ -15,7 +15,15 @@ export interface AccessLogOptions {
 const DURATION_BUCKETS_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 /** Operation names can be as long as the body. */
 const MAX_NAME = 100;
-const KNOWN_PATHS = new Set(['/graphql', '/login', '/logout', '/metrics', '/health/live', '/health/ready']);
+const KNOWN_PATHS = new Set([
+  '/graphql',
+  '/graphql/stream-token',
+  '/login',
+  '/logout',
+  '/metrics',
+  '/health/live',
+  '/health/ready',
+]);
 
 /**
  * One log line and one observation per response. Of the request, the line holds method, path, operation and

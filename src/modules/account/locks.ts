@@ -1,4 +1,4 @@
-import { LOCK_ACCOUNT } from '../../auth/api-key/store.ts';
+import { LOCK_ACCOUNT } from '../../auth/account/lock.ts';
 import { principalOf } from '../../graphql/context.ts';
 import type { LockKind, NamedRow } from '../../graphql/row-locks.ts';
 

@@ -2,24 +2,30 @@ import type { Principal } from '../../auth/principal.ts';
 import type { Logger } from '../../platform/log.ts';
 
 export interface CredentialWatchOptions {
-  /** Whether the credentials are still valid. A rejection decides nothing: they are checked again. */
-  readonly stillValid: (principal: Principal) => Promise<boolean>;
+  /**
+   * The principal as it is now; undefined if its credentials have ended. A rejection decides nothing: they are checked
+   * again.
+   */
+  readonly renew: (principal: Principal) => Promise<Principal | undefined>;
   /** The longest time between two checks. */
   readonly recheckMs: number;
   readonly now: () => number;
   readonly log: Logger;
 }
 
+/** The credentials have ended, or allow less than when the stream was opened. */
+export type CredentialLoss = 'ended' | 'reduced';
+
 /** Tells streams when the credentials behind them end. */
 export interface CredentialWatch {
-  /** Calls `onEnd` once the credentials have ended. Returns a function that stops that. */
-  watch(principal: Principal, onEnd: () => void): () => void;
+  /** Calls `onLoss` once the credentials no longer allow what they did. Returns a function that stops that. */
+  watch(principal: Principal, onLoss: (loss: CredentialLoss) => void): () => void;
 }
 
 interface Watched {
   readonly principal: Principal;
   /** One for each stream. */
-  readonly onEnd: Set<() => void>;
+  readonly onLoss: Set<(loss: CredentialLoss) => void>;
   /** When to check again, in elapsed time. */
   dueMs: number;
   checking: boolean;
@@ -29,8 +35,14 @@ interface Watched {
 const TICK_MS = 1_000;
 
 /** The same credential, however many requests have authenticated with it. */
-function keyOf({ kind, userId, clientId, credentialId, expiresAtMs }: Principal): string {
-  return JSON.stringify([kind, userId, clientId, credentialId, expiresAtMs]);
+function keyOf(principal: Principal): string {
+  const { kind, userId, clientId, credentialId, expiresAtMs, scopes, streamTokenId } = principal;
+  return JSON.stringify([kind, userId, clientId, credentialId, expiresAtMs, [...scopes], streamTokenId]);
+}
+
+function lossOf({ scopes }: Principal, present: Principal | undefined): CredentialLoss | undefined {
+  if (present === undefined) return 'ended';
+  return [...scopes].every((scope) => present.scopes.has(scope)) ? undefined : 'reduced';
 }
 
 /**
@@ -38,7 +50,7 @@ function keyOf({ kind, userId, clientId, credentialId, expiresAtMs }: Principal)
  * when it is known to expire, once for all of its streams. One timer serves all credentials.
  */
 export function createCredentialWatch({
-  stillValid,
+  renew,
   recheckMs,
   now,
   log,
@@ -57,15 +69,17 @@ export function createCredentialWatch({
 
   async function check(key: string, watched: Watched): Promise<void> {
     watched.checking = true;
-    const holds = await stillValid(watched.principal).catch((error: unknown) => {
+    const { principal } = watched;
+    const present = await renew(principal).catch((error: unknown) => {
       log.warn({ err: error }, 'could not check the credentials behind an event stream; trying again');
-      return true;
+      return principal;
     });
     watched.checking = false;
     watched.dueMs = nextCheckMs(watched.principal);
-    if (holds) return;
+    const loss = lossOf(principal, present);
+    if (loss === undefined) return;
     if (credentials.get(key) === watched) credentials.delete(key);
-    for (const onEnd of [...watched.onEnd]) onEnd();
+    for (const onLoss of [...watched.onLoss]) onLoss(loss);
   }
 
   function tick(): void {
@@ -75,18 +89,18 @@ export function createCredentialWatch({
   }
 
   return {
-    watch(principal, onEnd) {
+    watch(principal, onLoss) {
       const key = keyOf(principal);
       let watched = credentials.get(key);
       if (watched === undefined) {
-        watched = { principal, onEnd: new Set(), dueMs: nextCheckMs(principal), checking: false };
+        watched = { principal, onLoss: new Set(), dueMs: nextCheckMs(principal), checking: false };
         credentials.set(key, watched);
         ticking ??= setInterval(tick, tickMs).unref();
       }
-      const { onEnd: streams } = watched;
-      streams.add(onEnd);
+      const { onLoss: streams } = watched;
+      streams.add(onLoss);
       return () => {
-        if (!streams.delete(onEnd) || streams.size > 0) return;
+        if (!streams.delete(onLoss) || streams.size > 0) return;
         if (credentials.get(key) === watched) credentials.delete(key);
         if (credentials.size > 0) return;
         clearInterval(ticking);

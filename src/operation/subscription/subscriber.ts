@@ -1,7 +1,7 @@
 import { createSourceEventStream } from 'graphql';
 import { isAuthenticated } from '../../auth/principal.ts';
 import type { FeedStart, PostFeed } from '../../events/feed.ts';
-import { ApiError, unauthenticated } from '../../graphql/errors.ts';
+import { ApiError, forbidden, unauthenticated } from '../../graphql/errors.ts';
 import { EventSource } from '../../graphql/event-source.ts';
 import type { Logger } from '../../platform/log.ts';
 import { accountOf, clientOf, holderOf } from '../../request/caller.ts';
@@ -9,7 +9,7 @@ import type { StreamFormat } from '../../request/event-stream.ts';
 import type { HttpRequest } from '../../request/http-message.ts';
 import type { OperationArgs } from '../operation-context.ts';
 import { type CostCeilings, executed, type Outcome, refused, textOf } from '../outcome.ts';
-import type { CredentialWatch } from './credential-watch.ts';
+import type { CredentialLoss, CredentialWatch } from './credential-watch.ts';
 import type { EventTexts } from './event-texts.ts';
 import type { FanOut } from './fan-out.ts';
 import type { StreamLimit } from './stream-limit.ts';
@@ -54,6 +54,12 @@ function startError(failure: NonNullable<FeedStart['failure']>): ApiError {
       );
 }
 
+const LOSSES: Readonly<Record<CredentialLoss, () => ApiError>> = {
+  ended: () => unauthenticated('The credentials behind this stream have expired or been revoked.'),
+  reduced: () =>
+    forbidden('The credentials behind this stream no longer have all the scopes it was opened with.'),
+};
+
 /** Opens subscriptions: within the stream limits, resumed from the last event, while their credentials hold. */
 export function createSubscriber(options: SubscriberOptions): Subscriber {
   const { fanOut, textsOf, streams, credentials, metrics, format, limits, log } = options;
@@ -64,9 +70,8 @@ export function createSubscriber(options: SubscriberOptions): Subscriber {
     const { cost, departure } = state;
     if (isAuthenticated(caller))
       stream.onClose(
-        credentials.watch(caller, () => {
-          const error = unauthenticated('The credentials behind this stream have expired or been revoked.');
-          stream.finish(textOf(refused(error, { requestId, log }), { cost, limits }));
+        credentials.watch(caller, (loss) => {
+          stream.finish(textOf(refused(LOSSES[loss](), { requestId, log }), { cost, limits }));
         }),
       );
     if (departure?.left) stream.close();

@@ -7,6 +7,7 @@ const INSTANTS = {
   idempotency_keys: ['created_at'],
   events: ['created_at'],
   oauth_records: ['expires_at'],
+  stream_tokens: ['created_at', 'last_used_at', 'expires_at', 'ends_at'],
   oauth_signing_keys: ['created_at', 'signs_from'],
 } as const;
 

@@ -1,0 +1,203 @@
+import { describe, expect, it } from 'vitest';
+import { disableAccount } from '../../../src/auth/account/store.ts';
+import { revokeApiKey } from '../../../src/auth/api-key/store.ts';
+import { dropExpiredStreamTokens } from '../../../src/auth/expired-credentials.ts';
+import { revokeToken } from '../../../src/auth/jwt/blocklist.ts';
+import { revokeSessionsOf } from '../../../src/auth/session/store.ts';
+import { revokeStreamToken } from '../../../src/auth/stream-token/store.ts';
+import { useApp } from '../../support/app.ts';
+import { createPost } from '../../support/content.ts';
+import { askToken, oauthClient } from '../../support/credentials/oauth.ts';
+import { type Visitor, visitor } from '../../support/credentials/session.ts';
+import { JWT_SECRET, signToken } from '../../support/credentials/tokens.ts';
+import { age } from '../../support/database/aged.ts';
+import { secondInstance } from '../../support/second-instance.ts';
+import type { EventStream } from '../../support/streams/event-stream.ts';
+import { issueToken, openByToken, requestByToken, requestToken } from '../../support/streams/stream-token.ts';
+import { clockOf } from '../../support/time/stepped-clock.ts';
+
+/** A clock that can be put forward: what is cached for less than a second is out of date then. */
+let aheadMs = 0;
+const clock = clockOf(() => Date.now() + aheadMs);
+const app = useApp({ settings: { JWT_SECRET, CREDENTIAL_RECHECK_MS: '50' }, clock });
+const HOUR_MS = 3_600_000;
+const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
+
+/** Each kind of credential: what a client sends, and how it is ended. */
+interface Kind {
+  present(who: Visitor): Promise<Record<string, string>>;
+  end(who: Visitor, headers: Record<string, string>): Promise<unknown>;
+}
+
+const KINDS: Record<string, Kind> = {
+  'an API key': {
+    present: async ({ key }) => bearer(key),
+    async end({ id }) {
+      const { prisma } = app.database;
+      const key = await prisma.apiKey.findFirstOrThrow({ where: { userId: id } });
+      return revokeApiKey(prisma, key.id);
+    },
+  },
+  'a session': {
+    present: async ({ cookie }) => ({ cookie }),
+    end: ({ id }) => revokeSessionsOf(app.database.prisma, id),
+  },
+  'a JWT': {
+    present: async ({ id }) => bearer(await signToken(id, { claims: { jti: `jti of ${id}` } })),
+    end: ({ id }) => revokeToken(app.database.prisma, { jti: `jti of ${id}` }),
+  },
+  'an OAuth token': {
+    async present({ id }) {
+      const client = await oauthClient(app, { owner: { id }, grants: ['client_credentials'] });
+      return bearer((await askToken(app, client, { grant_type: 'client_credentials' })).body.access_token);
+    },
+    end: (_who, { authorization = '' }) => {
+      const [, claims = ''] = authorization.split('.');
+      const { jti } = JSON.parse(Buffer.from(claims, 'base64url').toString()) as { jti: string };
+      return revokeToken(app.database.prisma, { jti });
+    },
+  },
+};
+
+/** The last event of a stream, which has an error instead of a post. */
+async function expectEnd(stream: EventStream, code: string): Promise<void> {
+  const { data = null, errors } = await stream.next();
+  expect(data).toBeNull();
+  expect(errors.map((error: { extensions: { code: string } }) => error.extensions.code)).toEqual([code]);
+  expect((await stream.event())?.event).toBe('complete');
+  expect(await stream.block()).toBeUndefined();
+}
+
+describe.each(Object.entries(KINDS))('a stream token behind which is %s', (_name, { present, end }) => {
+  it.each<[string, (who: Visitor, headers: Record<string, string>) => Promise<unknown>]>([
+    ['when it ends', end],
+    ['with its account', ({ id }) => disableAccount(app.database.prisma, id, new Date())],
+  ])('opens its subscription, and ends %s, on every instance', async (_how, finish) => {
+    const who = await visitor(app);
+    const writer = await app.account();
+    const headers = await present(who);
+    const token = await issueToken(app, headers);
+    const other = secondInstance(app, { clock });
+    const opened = [await openByToken(app, token), await openByToken(other, token)];
+    const id = await createPost(app, writer.key);
+    for (const { stream } of opened) expect((await stream.next()).data.postCreated.id).toBe(id);
+    await finish(who, headers);
+    for (const { stream } of opened) await expectEnd(stream, 'UNAUTHENTICATED');
+    for (const instance of [app, other]) expect((await requestByToken(instance, token)).status).toBe(401);
+  });
+
+  it('ends no later than it', async () => {
+    const who = await visitor(app);
+    const headers = await present(who);
+    const response = await requestToken(app, headers);
+    const { expiresAt } = (await response.json()) as { expiresAt: string };
+    const row = await app.database.prisma.streamToken.findFirstOrThrow({ where: { userId: who.id } });
+    const { credentialExpiresAt, endsAt } = row;
+    expect(endsAt.getTime()).toBeLessThanOrEqual(credentialExpiresAt?.getTime() ?? Infinity);
+    expect(Date.parse(expiresAt)).toBeLessThanOrEqual(endsAt.getTime());
+    expect(endsAt.getTime() - row.createdAt.getTime()).toBeLessThanOrEqual(24 * HOUR_MS);
+  });
+});
+
+describe('a stream token', () => {
+  it('never outlives the API key behind it', async () => {
+    const { id, key } = await app.account();
+    const expiresAt = new Date(Date.now() + 1_500);
+    await app.database.prisma.apiKey.updateMany({ where: { userId: id }, data: { expiresAt } });
+    aheadMs += 1_000;
+    const token = await issueToken(app, bearer(key));
+    const { stream } = await openByToken(app, token);
+    await expectEnd(stream, 'UNAUTHENTICATED');
+    expect(Date.now()).toBeGreaterThanOrEqual(expiresAt.getTime());
+    expect((await requestByToken(app, token)).status).toBe(401);
+  });
+
+  it('ends when it is revoked, and its streams with it; others of the account go on', async () => {
+    const { id, key } = await app.account();
+    const token = await issueToken(app, bearer(key));
+    const { id: tokenId } = await app.database.prisma.streamToken.findFirstOrThrow({ where: { userId: id } });
+    const kept = await openByToken(app, await issueToken(app, bearer(key)));
+    const { stream } = await openByToken(app, token);
+    expect(await revokeStreamToken(app.database.prisma, tokenId)).toBe(true);
+    expect(await revokeStreamToken(app.database.prisma, tokenId)).toBe(false);
+    expect((await requestByToken(app, token)).status).toBe(401);
+    await expectEnd(stream, 'UNAUTHENTICATED');
+    const post = await createPost(app, key);
+    expect((await kept.stream.next()).data.postCreated.id).toBe(post);
+  });
+
+  it('has the present scopes of its credential: what they lose, an open stream loses too', async () => {
+    const { id, key } = await app.account();
+    const token = await issueToken(app, bearer(key));
+    const { stream } = await openByToken(app, token);
+    await app.database.prisma.apiKey.updateMany({ where: { userId: id }, data: { scopes: ['users:read'] } });
+    await expectEnd(stream, 'FORBIDDEN');
+    expect((await requestByToken(app, token)).status).toBe(403);
+  });
+
+  it('of an admin loses the e-mails of others with the role', async () => {
+    const admin = await visitor(app, { role: 'admin' });
+    const writer = await app.account();
+    const token = await issueToken(
+      app,
+      { cookie: admin.cookie },
+      { query: 'subscription { postCreated { id author { email } } }' },
+    );
+    const { stream } = await openByToken(app, token);
+    await createPost(app, writer.key);
+    expect((await stream.next()).data.postCreated.author.email).toBe(writer.email);
+    await app.database.prisma.user.update({ where: { id: admin.id }, data: { role: 'member' } });
+    await expectEnd(stream, 'FORBIDDEN');
+    const again = await openByToken(app, token);
+    await createPost(app, writer.key);
+    expect((await again.stream.next()).errors[0].extensions.code).toBe('FORBIDDEN');
+  });
+});
+
+describe('the time of a stream token', () => {
+  const rowOf = (userId: string) => app.database.prisma.streamToken.findFirstOrThrow({ where: { userId } });
+
+  it('is an hour after its last use, an open stream counting as use', async () => {
+    const { id, key } = await app.account();
+    const token = await issueToken(app, bearer(key));
+    const before = await rowOf(id);
+    const { stream } = await openByToken(app, token);
+    await age(app, 'stream_tokens', HOUR_MS - 60_000);
+    aheadMs += 120_000;
+    // The next check of the open stream notes its use.
+    await expect
+      .poll(async () => (await rowOf(id)).expiresAt.getTime())
+      .toBeGreaterThanOrEqual(before.expiresAt.getTime());
+    await stream.close();
+    await age(app, 'stream_tokens', HOUR_MS);
+    expect((await requestByToken(app, token)).status).toBe(401);
+  });
+
+  it('is 24 hours at most, whatever its use', async () => {
+    const { id, key } = await app.account();
+    const token = await issueToken(app, bearer(key));
+    const { stream } = await openByToken(app, token);
+    const { endsAt } = await rowOf(id);
+    await age(app, 'stream_tokens', HOUR_MS - 60_000);
+    aheadMs += 120_000;
+    await expect.poll(async () => (await rowOf(id)).expiresAt.getTime()).toBeGreaterThan(Date.now() + 60_000);
+    expect((await rowOf(id)).endsAt.getTime()).toBe(endsAt.getTime() - HOUR_MS + 60_000);
+    await app.database.prisma.streamToken.updateMany({
+      where: { userId: id },
+      data: { endsAt: new Date(Date.now() - 1_000), expiresAt: new Date(Date.now() - 1_000) },
+    });
+    await expectEnd(stream, 'UNAUTHENTICATED');
+    expect((await requestByToken(app, token)).status).toBe(401);
+  });
+
+  it('over, its row is dropped', async () => {
+    const { id, key } = await app.account();
+    await issueToken(app, bearer(key));
+    await app.database.prisma.streamToken.updateMany({
+      where: { userId: id },
+      data: { expiresAt: new Date(Date.now() - 1_000) },
+    });
+    expect(await dropExpiredStreamTokens(app.database)).toBeGreaterThanOrEqual(1);
+    expect(await app.database.prisma.streamToken.count({ where: { userId: id } })).toBe(0);
+  });
+});
