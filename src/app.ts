@@ -5,13 +5,13 @@ import { createAuthority } from './auth/oauth/authority.ts';
 import { createPasswords } from './auth/password-check.ts';
 import { anonymousCaller } from './auth/principal.ts';
 import { createLogin } from './auth/session/login.ts';
+import { ownerOf } from './auth/session/owner.ts';
 import { revokeSession } from './auth/session/store.ts';
 import { issueStreamToken } from './auth/stream-token/store.ts';
 import { backgroundJobs } from './background-jobs.ts';
 import { createPostFeed } from './events/feed.ts';
 import { connectNotifications } from './events/notifications.ts';
 import { createOAuth } from './http/oauth/oauth.ts';
-import { isOAuthPath } from './http/oauth/paths.ts';
 import { useOAuthErrors } from './http/oauth/plugin.ts';
 import { createFastPath } from './http/pipeline/fast-path.ts';
 import { useGraphqlPath } from './http/pipeline/graphql-params.ts';
@@ -27,10 +27,12 @@ import { useRequestId } from './http/request/use-request-id.ts';
 import { useWellFormed } from './http/request/use-well-formed.ts';
 import { useAccessLog } from './http/response/use-access-log.ts';
 import { useDeprecationReport } from './http/response/use-deprecation-report.ts';
+import { useOriginReport } from './http/response/use-origin-report.ts';
 import { useResponseHeaders } from './http/response/use-response-headers.ts';
+import { useDevelopmentPages } from './http/routes/development.ts';
 import { useGraphiqlPage } from './http/routes/graphiql.ts';
 import { useHealth } from './http/routes/health.ts';
-import { LOGIN_PATH, useLogin } from './http/routes/login.ts';
+import { useLogin } from './http/routes/login.ts';
 import { useLogout } from './http/routes/logout.ts';
 import { useMetricsRoute } from './http/routes/metrics.ts';
 import { createReadiness } from './http/routes/readiness.ts';
@@ -49,7 +51,7 @@ import type { Logger } from './platform/log.ts';
 import { createMetrics } from './platform/metrics.ts';
 import { departureOf } from './request/departure.ts';
 import { asResponse } from './request/http-message.ts';
-import { createOriginCheck } from './request/origin-check.ts';
+import { createOrigins } from './request/origin-check.ts';
 import { PendingResponses } from './request/pending-responses.ts';
 import { type Arrival, newRequestState } from './request/request-state.ts';
 import { buildSchema } from './schema.ts';
@@ -130,7 +132,9 @@ export function createApp({
     rateLimiter.logins,
   );
   const login = createLogin({ database, passwords });
-  const checkOrigin = createOriginCheck(config);
+  const origins = createOrigins(config);
+  const checkOrigin = origins.check;
+  const development = config.environment === 'development';
   const pending = new PendingResponses(
     {
       maxBytes: config.maxPendingResponseBytes,
@@ -178,17 +182,18 @@ export function createApp({
     useOAuthErrors(),
     useResponseHeaders({ variesByOrigin: config.corsOrigins.length > 0 }),
     useAccessLog({ clock, log, metrics }),
+    ...(development ? [useOriginReport(origins, log)] : []),
     useWellFormed(log),
     useDeprecationReport(metrics),
     useHealth({ version: packageJson.version, problem: readiness.problem, log }),
     useMetricsRoute({ metrics, token: config.metricsToken, isSecure: transport.isSecure, clock, log }),
+    ...(development ? [useDevelopmentPages({ endpoint: ENDPOINT, graphiql: config.graphiql })] : []),
     ...(config.graphiql ? [useGraphiqlPage({ path: ENDPOINT, endpoint: ENDPOINT, demoKey })] : []),
     useAuthentication({
       recognizers: credentials.recognizers,
       streamPath: ENDPOINT,
       anonymous,
       isSecure: transport.isSecure,
-      ignoredOn: (pathname) => pathname === LOGIN_PATH || isOAuthPath(pathname),
       log,
     }),
     useRateLimit({
@@ -198,7 +203,14 @@ export function createApp({
       metrics,
       log,
     }),
-    useLogin({ login, maxBodyBytes: config.maxBodyBytes, checkOrigin, log }),
+    useLogin({
+      login,
+      ownerOf: (session) => ownerOf(database, session),
+      warns: development,
+      maxBodyBytes: config.maxBodyBytes,
+      checkOrigin,
+      log,
+    }),
     useLogout({
       endSession: (id, userId) => revokeSession(database.prisma, id, userId),
       checkOrigin,

@@ -1,4 +1,5 @@
 import { banner } from './demo/banner.ts';
+import { browserOrigin } from './demo/browser-origin.ts';
 import { SeededError } from './demo/seed.ts';
 import { ConfigError, loadProcessConfig } from './platform/config.ts';
 import { UnsafeFolderError } from './platform/db/embedded/folder.ts';
@@ -30,7 +31,8 @@ async function main(): Promise<void> {
   const log = createLogger({ level: config.logLevel, pretty: development });
   const service = await startService(config, log);
   log.info({ origin: service.origin, database: config.database.kind }, 'listening');
-  if (development) process.stdout.write(banner(service.origin, config.graphiql, service.demo));
+  if (development)
+    process.stdout.write(banner(await browserOrigin(service.origin), config.graphiql, service.demo));
   const stop = (signal: NodeJS.Signals) => {
     log.info({ signal }, 'stopping');
     void service.stop().then(() => {

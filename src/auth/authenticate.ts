@@ -94,6 +94,11 @@ export function presentedCredential(
   }
   const [apiKey, ...otherKeys] = apiKeys;
   if (apiKey !== undefined) return otherKeys.length > 0 ? SEVERAL_KEYS : { place: 'query', value: apiKey };
+  return presentedCookie(headers);
+}
+
+/** The session cookie. */
+export function presentedCookie(headers: Pick<Headers, 'get'>): Presented | Malformed | undefined {
   const [cookie, ...otherCookies] = sessionCookies(headers.get('cookie'));
   if (cookie === undefined) return undefined;
   return otherCookies.length > 0 ? SEVERAL_COOKIES : { place: 'cookie', value: cookie };

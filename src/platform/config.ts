@@ -53,6 +53,8 @@ const variables = z.object({
     })
     .default([]),
   CORS_ORIGINS: list
+    // As addresses are copied from a browser.
+    .transform((items) => items.map((item) => item.replace(/\/$/, '')))
     .refine((items) => items.every(isOrigin), {
       error: 'must be a comma-separated list of origins such as https://app.example.com',
     })

@@ -9,7 +9,8 @@ describe('first start in development', () => {
     const dataDir = await temporaryFolder();
     const server = await startServer(dataDir);
     const key = await demoKey(dataDir);
-    expect(server.stdout).toMatch(new RegExp(`GraphiQL\\s+${server.origin}/graphql`));
+    const { port } = new URL(server.origin);
+    expect(server.stdout).toMatch(new RegExp(`GraphiQL\\s+http://localhost:${port}/graphql`));
     expect(server.stdout).toMatch(new RegExp(`Demo API key\\s+${key}`));
     expect(server.stdout).toMatch(
       /Demo password\s+\S{12,}\s+\(ada@example\.com, linus@example\.com, grace@example\.com\)/,

@@ -98,8 +98,9 @@ export function useRateLimit({ limiter, policy, accountFactor, metrics, log }: R
       if (refusal !== undefined) return endResponse(errorResponse(refusal, state, log));
       if (state.authenticationError !== undefined) {
         const failure = await countFailure(state);
-        // On other paths the route decides what bad credentials mean.
-        if (limited || failure !== state.authenticationError)
+        // On other paths, and where it only asks who is logged in, the route decides what bad credentials mean.
+        const refuses = limited && !(url.pathname === '/login' && hasFailed(state));
+        if (refuses || failure !== state.authenticationError)
           return endResponse(errorResponse(failure, state, log));
       } else if (limited) state.credentialUsed?.();
       return undefined;

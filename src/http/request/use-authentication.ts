@@ -3,6 +3,7 @@ import {
   type Malformed,
   type Presented,
   type PresentedParameters,
+  presentedCookie,
   presentedCredential,
   type Recognizer,
 } from '../../auth/authenticate.ts';
@@ -13,7 +14,9 @@ import { ApiError, forbidden, unauthenticated } from '../../graphql/errors.ts';
 import type { Logger } from '../../platform/log.ts';
 import type { HttpRequest, RequestUrl } from '../../request/http-message.ts';
 import type { RequestState } from '../../request/request-state.ts';
+import { isOAuthPath } from '../oauth/paths.ts';
 import type { HttpPlugin } from '../plugin.ts';
+import { LOGIN_PATH } from '../routes/login.ts';
 import { holdsCredentials } from './use-proxy-trust.ts';
 
 export interface AuthenticationOptions {
@@ -24,8 +27,6 @@ export interface AuthenticationOptions {
   readonly anonymous: Anonymous;
   /** Whether the credentials were protected in transit. Otherwise they are refused. */
   readonly isSecure: (request: HttpRequest, state: RequestState) => boolean;
-  /** Paths on which credentials are ignored. */
-  readonly ignoredOn: (pathname: string) => boolean;
   readonly log: Logger;
 }
 
@@ -60,7 +61,6 @@ export function useAuthentication({
   streamPath,
   anonymous,
   isSecure,
-  ignoredOn,
   log,
 }: AuthenticationOptions): HttpPlugin {
   async function identify(presented: Presented | Malformed | undefined, state: RequestState) {
@@ -80,6 +80,7 @@ export function useAuthentication({
     }
   }
 
+  /** What a request presents anywhere. */
   function presentedIn(request: HttpRequest, { pathname, searchParams }: RequestUrl) {
     if (!request.url.includes('?')) return presentedCredential(request.headers, NO_PARAMETERS);
     const apiKeys = searchParams.getAll('api_key');
@@ -92,6 +93,17 @@ export function useAuthentication({
     return streamTokens.length > 0 && misplaced ? MISPLACED : presented;
   }
 
+  /** What counts of it. Logins bring their own credentials, and the OAuth library reads its own. */
+  function effective(
+    presented: Presented | Malformed | undefined,
+    { method, headers }: HttpRequest,
+    path: string,
+  ) {
+    if (isOAuthPath(path)) return undefined;
+    if (path !== LOGIN_PATH) return presented;
+    return method === 'POST' ? undefined : presentedCookie(headers);
+  }
+
   return {
     async onRequest({ request, url, state }) {
       const presented = presentedIn(request, url);
@@ -100,7 +112,7 @@ export function useAuthentication({
         return;
       }
       try {
-        await identify(ignoredOn(url.pathname) ? undefined : presented, state);
+        await identify(effective(presented, request, url.pathname), state);
       } catch (error) {
         const cause = error instanceof KeysUnavailableError ? keysUnavailable(error) : error;
         if (error instanceof KeysUnavailableError) log.warn({ err: error }, 'a token could not be verified');

@@ -11,6 +11,7 @@ const EXPOSED = [
   'RateLimit-Policy',
   'Retry-After',
   'Idempotency-Replayed',
+  'X-Session-Warning',
 ];
 const PREFLIGHT_MAX_AGE_SECONDS = 600;
 

@@ -1,6 +1,8 @@
+import type { Principal } from '../../auth/principal.ts';
 import { setSessionCookie } from '../../auth/session/cookie.ts';
 import type { Login } from '../../auth/session/login.ts';
-import { forbidden, unauthenticated } from '../../graphql/errors.ts';
+import type { SessionOwner } from '../../auth/session/owner.ts';
+import { unauthenticated } from '../../graphql/errors.ts';
 import type { Logger } from '../../platform/log.ts';
 import { addressKey } from '../../request/client-address.ts';
 import type { HttpRequest, HttpResponse } from '../../request/http-message.ts';
@@ -10,17 +12,19 @@ import type { HttpPlugin } from '../plugin.ts';
 import { badRequest, isObject, readJsonBody } from '../request/json-body.ts';
 import { errorResponse, jsonResponse } from '../response/error-response.ts';
 import { route } from './route.ts';
+import { SESSION_WARNING, whyCookieIsDropped } from './session-warning.ts';
 
 export const LOGIN_PATH = '/login';
 
 export interface LoginRouteOptions {
   readonly login: Login;
+  readonly ownerOf: (session: Principal) => Promise<SessionOwner | undefined>;
+  /** Whether a login whose cookie the browser will drop is told so. */
+  readonly warns: boolean;
   readonly maxBodyBytes: number;
   readonly checkOrigin: OriginCheck;
   readonly log: Logger;
 }
-
-const FOREIGN_PAGE = 'Pages of other sites may not log users in unless CORS_ORIGINS lists their origin.';
 
 async function readCredentials(
   request: HttpRequest,
@@ -35,14 +39,29 @@ async function readCredentials(
 }
 
 /**
- * `POST /login` (contract section 3). Pages of other sites may neither log their visitors in as somebody else
+ * `POST /login` (contract section 3) and `GET /login` (section 9). Pages of other sites may neither log their visitors in as somebody else
  * nor guess passwords from their visitors' addresses. Each login creates a new session; a session id sent
  * along is never adopted.
  */
-export function useLogin({ login, maxBodyBytes, checkOrigin, log }: LoginRouteOptions): HttpPlugin {
-  async function answer(request: HttpRequest, state: RequestState): Promise<HttpResponse> {
-    if (request.method !== 'POST') throw badRequest('Login accepts POST only.', 405, { allow: 'POST' });
-    if (checkOrigin(request) !== undefined) throw forbidden(FOREIGN_PAGE);
+export function useLogin(options: LoginRouteOptions): HttpPlugin {
+  const { login, ownerOf, warns, maxBodyBytes, checkOrigin, log } = options;
+
+  /** Who is logged in. A session that has ended is nobody's: pages may ask without causing an error. */
+  async function whoAmI({ caller }: RequestState): Promise<HttpResponse> {
+    const owner = caller?.kind === 'session' ? await ownerOf(caller) : undefined;
+    return jsonResponse(owner ?? { user: null });
+  }
+
+  function warningFor(request: HttpRequest): Record<string, string> {
+    const warning = warns ? whyCookieIsDropped(request) : undefined;
+    if (warning === undefined) return {};
+    log.warn(warning);
+    return { [SESSION_WARNING]: warning };
+  }
+
+  async function logIn(request: HttpRequest, state: RequestState): Promise<HttpResponse> {
+    const crossSite = checkOrigin(request);
+    if (crossSite !== undefined) throw crossSite;
     if (state.refusal !== undefined) throw state.refusal;
     const { email, password } = await readCredentials(request, maxBodyBytes);
     const loggedIn = await login({
@@ -57,7 +76,14 @@ export function useLogin({ login, maxBodyBytes, checkOrigin, log }: LoginRouteOp
         'www-authenticate': 'Bearer',
       });
     const { user, expiresAt, sessionId } = loggedIn;
-    return jsonResponse({ user, expiresAt }, 200, { 'set-cookie': setSessionCookie(sessionId) });
+    const headers = { ...warningFor(request), 'set-cookie': setSessionCookie(sessionId) };
+    return jsonResponse({ user, expiresAt }, 200, headers);
+  }
+
+  async function answer(request: HttpRequest, state: RequestState): Promise<HttpResponse> {
+    if (request.method === 'POST') return logIn(request, state);
+    if (request.method === 'GET' || request.method === 'HEAD') return whoAmI(state);
+    throw badRequest('Login accepts GET and POST only.', 405, { allow: 'GET, POST' });
   }
 
   return route(

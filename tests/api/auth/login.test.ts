@@ -104,10 +104,10 @@ describe('POST /login', () => {
       expect(await errorOf(await login(app, '{}', { 'content-type': type }))).toMatchObject({ status: 415 });
   });
 
-  it('takes POST only', async () => {
-    const response = await app.fetch('/login');
+  it.each(['PUT', 'DELETE', 'PATCH'])('does not take %s', async (method) => {
+    const response = await app.fetch('/login', { method });
     expect(response.status).toBe(405);
-    expect(response.headers.get('allow')).toBe('POST');
+    expect(response.headers.get('allow')).toBe('GET, POST');
   });
 
   it('takes a token of the address’s bucket, and says so', async () => {

@@ -33,7 +33,8 @@ export async function startServer(dataDir: string, settings: Settings = {}): Pro
     settings.NODE_ENV === 'production'
       ? /"origin":"(http:\/\/[^"]+)"/
       : /Content Graph API\s+(http:\/\/\S+)\/graphql[\s\S]*\n\n/;
-  const origin = (await launched.printed(said))[1] ?? '';
+  // Requests go to the address it listens on, whatever else a name may lead to.
+  const origin = ((await launched.printed(said))[1] ?? '').replace('//localhost:', '//127.0.0.1:');
   return Object.assign(Object.create(launched) as Process, {
     origin,
     async gql(query: string, { key, variables }: { key?: string; variables?: object } = {}) {

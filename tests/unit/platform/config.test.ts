@@ -89,7 +89,10 @@ describe('loadConfig', () => {
 
   it('reads lists with or without spaces', () => {
     expect(
-      loadConfig({ CORS_ORIGINS: 'https://a.example, http://b.example:81 ,', TRUST_PROXY: '10.0.0.0/8,::1' }),
+      loadConfig({
+        CORS_ORIGINS: 'https://a.example/, http://b.example:81 ,',
+        TRUST_PROXY: '10.0.0.0/8,::1',
+      }),
     ).toMatchObject({
       corsOrigins: ['https://a.example', 'http://b.example:81'],
       trustProxy: ['10.0.0.0/8', '::1'],
@@ -102,7 +105,10 @@ describe('loadConfig', () => {
     ['PORT', ['-1', '65536', '4e3', '0x10', ' 80', '80.5', 'many']],
     ['PUBLIC_URL', ['api.example.com', 'https://a.example/', 'https://a.example/x', 'ftp://a.example']],
     ['TRUST_PROXY', ['everyone', '10.0.0.0/33', '10.0.0.0/8/8', '::1/129', '*']],
-    ['CORS_ORIGINS', ['*', 'a.example', 'https://a.example/', 'https://a.example,*', 'null']],
+    [
+      'CORS_ORIGINS',
+      ['*', 'a.example', 'https://a.example/x', 'https://a.example//', 'https://a.example,*', 'null'],
+    ],
     ['SECRET_KEY', ['short', 'x'.repeat(31)]],
     ['ANONYMOUS_READ', ['yes', '1', 'TRUE']],
     ['METRICS_TOKEN', ['short']],

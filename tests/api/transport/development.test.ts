@@ -1,0 +1,142 @@
+import { describe, expect, it } from 'vitest';
+import { type TestApp, useApp } from '../../support/app.ts';
+import { login, PASSWORD, person, visitor } from '../../support/credentials/session.ts';
+
+const CORS_ORIGINS = 'http://localhost:5173, https://app.example/';
+const ASK = '/graphql?query={__typename}';
+
+/** The lines of the log that hold a text. */
+const linesWith = ({ logged }: TestApp, text: string) => logged.filter((line) => line.includes(text));
+
+/** A request as it arrives under a host name. */
+function under(app: TestApp, origin: string): Pick<TestApp, 'fetch'> {
+  return { fetch: (path, init) => app.app.fetch(new Request(new URL(path, origin), init)) };
+}
+
+describe('in development', () => {
+  const app = useApp({ settings: { NODE_ENV: 'development', CORS_ORIGINS } });
+
+  it('a refused origin is logged once, with the setting that would allow it', async () => {
+    const origin = 'http://localhost:3000';
+    await app.fetch(ASK, { headers: { origin } });
+    await app.fetch('/login', { headers: { origin } });
+    await app.fetch('/graphql', {
+      method: 'OPTIONS',
+      headers: { origin, 'access-control-request-method': 'POST' },
+    });
+    const lines = linesWith(app, origin).filter((line) => line.includes('CORS_ORIGINS'));
+    expect(lines).toHaveLength(1);
+    expect(JSON.parse(lines[0] ?? '')).toMatchObject({
+      origin,
+      msg: expect.stringContaining(`CORS_ORIGINS=${origin}`),
+    });
+  });
+
+  it('a refused preflight is logged too', async () => {
+    const origin = 'https://preflight.example';
+    await app.fetch('/graphql', {
+      method: 'OPTIONS',
+      headers: { origin, 'access-control-request-method': 'POST' },
+    });
+    expect(linesWith(app, `CORS_ORIGINS=${origin}`)).toHaveLength(1);
+  });
+
+  it('an origin without a name is logged as such', async () => {
+    await app.fetch(ASK, { headers: { origin: 'null' } });
+    expect(linesWith(app, '"origin":"null"')).toHaveLength(1);
+  });
+
+  it.each(['http://localhost:5173', 'https://app.example', 'http://127.0.0.1:4000'])(
+    '%s is allowed, so nothing is logged',
+    async (origin) => {
+      const before = app.logged.length;
+      await app.fetch(ASK, { headers: { origin } });
+      expect(app.logged.slice(before).filter((line) => line.includes('CORS_ORIGINS'))).toEqual([]);
+    },
+  );
+
+  it('a 403 by origin names the origin and the setting', async () => {
+    const { cookie, email } = await visitor(app);
+    const headers = { origin: 'https://other.example' };
+    const refused = [
+      await app.gql('mutation { deletePost(id: "x") }', { headers: { cookie, ...headers } }),
+      (await (await login(app, { email, password: PASSWORD }, headers)).json()) as {
+        errors: { message: string }[];
+      },
+    ];
+    for (const { errors } of refused)
+      expect(errors?.[0]?.message).toMatch(/https:\/\/other\.example.*CORS_ORIGINS/);
+  });
+
+  it.each<[string, string, Record<string, string>, RegExp | null]>([
+    [
+      'from localhost to 127.0.0.1',
+      'http://127.0.0.1:4000',
+      { origin: 'http://localhost:5173' },
+      /SameSite=Strict/,
+    ],
+    ['from another site', 'https://api.example.com', { origin: 'https://app.example' }, /SameSite=Strict/],
+    [
+      'as the browser says',
+      'http://localhost:4000',
+      { origin: 'http://localhost:5173', 'sec-fetch-site': 'cross-site' },
+      /SameSite=Strict/,
+    ],
+    [
+      'without TLS, from its own origin',
+      'http://192.168.0.7:4000',
+      { origin: 'http://192.168.0.7:4000' },
+      /Secure/,
+    ],
+    ['without TLS, by no browser', 'http://192.168.0.7:4000', {}, /Secure/],
+    ['from localhost to localhost', 'http://localhost:4000', { origin: 'http://localhost:5173' }, null],
+    ['on its own origin', 'http://127.0.0.1:4000', { origin: 'http://127.0.0.1:4000' }, null],
+    [
+      'from a sibling over TLS',
+      'https://api.example',
+      { origin: 'https://app.example', 'sec-fetch-site': 'same-site' },
+      null,
+    ],
+    ['by curl', 'http://127.0.0.1:4000', {}, null],
+    ['behind a proxy with TLS', 'http://api.example', { 'x-forwarded-proto': 'https' }, null],
+  ])('a login %s is told whether the browser drops the cookie', async (_how, origin, headers, warning) => {
+    const { email } = await person(app);
+    const before = app.logged.length;
+    const response = await login(under(app, origin), { email, password: PASSWORD }, headers);
+    expect(response.status).toBe(200);
+    const told = response.headers.get('x-session-warning');
+    const lines = app.logged.slice(before).filter((line) => line.includes('drops the session cookie'));
+    if (warning === null) expect([told, lines]).toEqual([null, []]);
+    else {
+      expect(told).toMatch(warning);
+      expect(lines).toHaveLength(1);
+      expect(lines[0]).toContain(told ?? 'nothing');
+    }
+  });
+
+  it('pages may read the warning', async () => {
+    const { headers } = await app.fetch(ASK, { headers: { origin: 'http://localhost:5173' } });
+    expect(headers.get('access-control-expose-headers')).toContain('X-Session-Warning');
+  });
+
+  it('/ is a page of links, and /graphql/ leads to /graphql', async () => {
+    const page = await app.fetch('/');
+    expect([page.status, page.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8']);
+    expect(await page.text()).toContain('href="/graphql"');
+    const moved = await app.fetch('/graphql/?query={__typename}', { redirect: 'manual' });
+    expect([moved.status, moved.headers.get('location')]).toEqual([308, '/graphql?query={__typename}']);
+  });
+});
+
+describe('elsewhere', () => {
+  const app = useApp({ settings: { CORS_ORIGINS } });
+
+  it('nothing is logged or said of it, and the pages do not exist', async () => {
+    await app.fetch(ASK, { headers: { origin: 'https://refused.example' } });
+    expect(linesWith(app, 'refused.example')).toEqual([]);
+    const { email } = await person(app);
+    const response = await login(app, { email, password: PASSWORD }, { origin: 'http://localhost:5173' });
+    expect([response.status, response.headers.get('x-session-warning')]).toEqual([200, null]);
+    for (const path of ['/', '/graphql/']) expect((await app.fetch(path)).status).toBe(404);
+  });
+});
