@@ -1,5 +1,6 @@
 import { GraphQLFloat, GraphQLSchema } from 'graphql';
 import { builder } from './graphql/builder.ts';
+import './graphql/node/queries.ts';
 import './modules/user/queries.ts';
 import './modules/account/edges.ts';
 import './modules/account/mutations.ts';

@@ -4,6 +4,7 @@ import {
   type GraphQLSchema,
   isEnumType,
   isInputObjectType,
+  isInterfaceType,
   isObjectType,
   type OperationDefinitionNode,
   separateOperations,
@@ -22,7 +23,7 @@ function hasDeprecated(schema: GraphQLSchema): boolean {
   const fields = Object.values(schema.getTypeMap()).flatMap((type): Deprecable[] => {
     if (isEnumType(type)) return [...type.getValues()];
     if (isInputObjectType(type)) return Object.values(type.getFields());
-    if (!isObjectType(type)) return [];
+    if (!isObjectType(type) && !isInterfaceType(type)) return [];
     return Object.values(type.getFields()).flatMap((field) => [field, ...field.args]);
   });
   return fields.some(isDeprecated);

@@ -17,7 +17,7 @@ import {
   maxFields,
   type OperationLimits,
 } from './limits/limits.ts';
-import { stripSkipped } from './limits/strip-skipped.ts';
+import { itemsOf, stripSkipped } from './limits/strip-skipped.ts';
 import type { PreparedOperation } from './prepared-operation.ts';
 
 type Variables = Readonly<Record<string, unknown>>;
@@ -32,6 +32,7 @@ const MAX_COSTS_PER_OPERATION = 50;
 function sizing(variables: Variables, name: string): string {
   if (!Object.hasOwn(variables, name)) return '';
   const value = variables[name];
+  if (Array.isArray(value)) return `[${itemsOf(value)}]`;
   return typeof value === 'number' || typeof value === 'boolean' ? String(value) : 'none';
 }
 

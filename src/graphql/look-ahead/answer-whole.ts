@@ -1,12 +1,13 @@
-import { type ExecutionArgs, getArgumentValues, type OperationDefinitionNode } from 'graphql';
+import type { ExecutionArgs, OperationDefinitionNode } from 'graphql';
 import type { Scope } from '../../auth/scopes.ts';
 import type { Parameter } from '../../platform/db/statement.ts';
 import type { Context } from '../context.ts';
 import { answerTooLarge } from '../errors.ts';
 import type { Page } from '../pagination/arguments.ts';
 import { withCursors } from './cursor-json.ts';
-import { isToMany, type RowEdge } from './edge.ts';
+import { isToMany } from './edge.ts';
 import type { EdgePlan, RootMember } from './plan.ts';
+import { type RootIds, rootIds } from './root-ids.ts';
 import { buildBoundedSql, mostBytes } from './size.ts';
 import { buildSql, type Pages, pageParameters, resolvePages } from './statement.ts';
 import { cachedStatement, type JsonStatement, nextPlanId } from './statement-cache.ts';
@@ -65,21 +66,14 @@ function typeNames({ members }: WholePlan): string {
   return `{${named.join()}}`;
 }
 
-/** The id of a root row; undefined if its arguments are invalid or name no row. */
-function rowId(
-  { field, node }: EdgePlan,
-  edge: RowEdge,
-  variables: Variables,
-  context: Context,
-): string | undefined {
-  let args: Record<string, unknown>;
+/** The ids of a root row or of nodes; 'invalid' if the arguments are. Undefined for other edges. */
+function idsOf(plan: EdgePlan, variables: Variables, context: Context): RootIds | 'invalid' | undefined {
   try {
-    args = getArgumentValues(field, node, variables);
+    return rootIds(plan, variables, context);
   } catch {
     // For example null in a variable with a default: an execution reports it for this field alone.
-    return undefined;
+    return 'invalid';
   }
-  return edge.id(args, context);
 }
 
 /** The bytes of a response around its `data`. */
@@ -97,10 +91,12 @@ function argumentsOf(
   for (const plan of roots) {
     const resolved = resolvePages(plan, variables);
     if (resolved.shape.includes('!') || (isToMany(plan.edge) && !resolved.pages.has(plan))) return undefined;
-    if (plan.edge.kind === 'row') {
-      const id = rowId(plan, plan.edge, variables, context);
-      if (id === undefined) return undefined;
-      values.push(id);
+    const ids = idsOf(plan, variables, context);
+    if (ids !== undefined) {
+      if (ids === 'invalid' || ids.parameter === undefined) return undefined;
+      values.push(ids.parameter);
+      // For its size, a list of nodes is a page of that many rows.
+      if (ids.count !== undefined) pages.set(plan, { limit: ids.count, offset: 0 });
     }
     values.push(...pageParameters(resolved));
     for (const [list, page] of resolved.pages) pages.set(list, page);

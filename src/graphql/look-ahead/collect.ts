@@ -28,10 +28,13 @@ function isIncluded(
   });
 }
 
+/** Whether a fragment on this type applies to an object: it is its own type or an interface that it implements. */
+const applies = (type: GraphQLObjectType, condition: string): boolean =>
+  condition === type.name || type.getInterfaces().some(({ name }) => name === condition);
+
 /**
  * The fields selected on an object, by response name, ordered and merged as by GraphQL's CollectFields
- * (section 6.3.2). The schema has no interfaces or unions, so a fragment applies only if its type is this
- * one.
+ * (section 6.3.2). The schema has no unions.
  */
 export function collectFields(
   { fragments, variableValues }: Info,
@@ -49,12 +52,14 @@ export function collectFields(
         if (known === undefined) fields.set(name, [selection]);
         else known.push(selection);
       } else if (selection.kind === Kind.INLINE_FRAGMENT) {
-        if (selection.typeCondition === undefined || selection.typeCondition.name.value === type.name)
+        const { typeCondition } = selection;
+        if (typeCondition === undefined || applies(type, typeCondition.name.value))
           walk(selection.selectionSet);
       } else if (!visited.has(selection.name.value)) {
         visited.add(selection.name.value);
         const fragment = fragments[selection.name.value];
-        if (fragment?.typeCondition.name.value === type.name) walk(fragment.selectionSet);
+        if (fragment !== undefined && applies(type, fragment.typeCondition.name.value))
+          walk(fragment.selectionSet);
       }
     }
   };

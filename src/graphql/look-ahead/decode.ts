@@ -7,9 +7,27 @@ import type { EdgePlan, ObjectPlan } from './plan.ts';
 /** A row of the statement's JSON: columns by property, values read ahead by `aheadKey`. */
 type JsonRow = Record<string, unknown>;
 
+/** Nodes, each by its type. */
+function decodeNodes(
+  types: readonly ObjectPlan[],
+  nodes: readonly unknown[],
+  pages: ReadonlyMap<EdgePlan, Page>,
+): void {
+  for (const node of nodes) {
+    if (node === null) continue;
+    const row = node as JsonRow;
+    const type = types.find(({ typename }) => typename === row.__typename);
+    if (type !== undefined) decodeRow(type, row, pages);
+  }
+}
+
 /** Converts rows in place to what resolvers expect: columns are decoded, connections become slices. */
 export function decode(plan: EdgePlan, value: unknown, pages: ReadonlyMap<EdgePlan, Page>): unknown {
-  const { edge, object } = plan;
+  const { edge, object, types } = plan;
+  if (types !== undefined) {
+    decodeNodes(types, Array.isArray(value) ? value : [value], pages);
+    return value;
+  }
   if (object === undefined || value === null) return value;
   if (!Array.isArray(value)) {
     decodeRow(object, value as JsonRow, pages);

@@ -21,6 +21,13 @@ export interface RowEdge {
   readonly own?: boolean;
 }
 
+/** A root field that returns nodes of any type by their ids: one of them or, if its type is a list, several. */
+export interface NodesEdge {
+  readonly kind: 'nodes';
+  /** The ids in canonical form; undefined for one that names nothing. Throws BAD_USER_INPUT. */
+  readonly ids: (args: Record<string, unknown>) => readonly (string | undefined)[];
+}
+
 /** A subscription field: each event is about a row, which is the root value of the event's execution. */
 export interface EventEdge {
   readonly kind: 'event';
@@ -43,7 +50,7 @@ export interface ValuesEdge {
 }
 
 /** How a field reads what it returns. Declared with the field, used by loaders and look-ahead. */
-export type Edge = ToOneEdge | RowEdge | EventEdge | ToManyEdge | ValuesEdge;
+export type Edge = ToOneEdge | RowEdge | NodesEdge | EventEdge | ToManyEdge | ValuesEdge;
 
 export function isToMany(edge: Edge): edge is ToManyEdge {
   return edge.kind === 'many' || edge.kind === 'connection';

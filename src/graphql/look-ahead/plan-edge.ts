@@ -8,6 +8,7 @@ import {
   type SelectionSetNode,
 } from 'graphql';
 import { maxJsonBytes, maxPropertyBytes } from '../max-json-bytes.ts';
+import { nodeTypes } from '../node/node-type.ts';
 import { codecOf } from '../read/column.ts';
 import { columnsOf, type Entity } from '../read/entity.ts';
 import { haveSameArguments } from '../same-arguments.ts';
@@ -37,7 +38,7 @@ function extensionsOf(field: GraphQLField<unknown, unknown>): FieldNotes {
 }
 
 function entityOf(edge: Edge): Entity<object> | undefined {
-  if (edge.kind === 'values') return undefined;
+  if (edge.kind === 'values' || edge.kind === 'nodes') return undefined;
   return isToMany(edge) ? edge.list.entity : edge.entity;
 }
 
@@ -73,6 +74,9 @@ function nodeSelections(
   return found;
 }
 
+const selectionsOf = (nodes: readonly FieldNode[]): SelectionSetNode[] =>
+  nodes.flatMap(({ selectionSet }) => selectionSet ?? []);
+
 const isOwn = (edge: Edge): boolean => edge.kind === 'row' && edge.own === true;
 
 /** The plan of an edge and everything below it; undefined if look-ahead declines. */
@@ -87,9 +91,11 @@ export function planEdge(
   const entity = entityOf(edge);
   const type = getNamedType(field.type);
   const maxBytes = maxJsonBytes(field);
+  if (edge.kind === 'nodes')
+    return { edge, field, node, maxBytes, object: undefined, types: planNodes(info, nodes) };
   if (entity === undefined) return { edge, field, node, maxBytes, object: undefined };
   if (!isObjectType(type)) return undefined;
-  const sets = nodes.flatMap(({ selectionSet }) => selectionSet ?? []);
+  const sets = selectionsOf(nodes);
   if (edge.kind !== 'connection')
     return { edge, field, node, maxBytes, object: planObject(info, entity, type, sets, isOwn(edge)) };
   if (info.form === 'whole') {
@@ -102,6 +108,16 @@ export function planEdge(
   }
   const object = planConnection(info, entity, type, sets);
   return object && { edge, field, node, maxBytes, object };
+}
+
+/** The same selection on each type that a node can have. */
+function planNodes(info: Planning, nodes: readonly FieldNode[]): ObjectPlan[] {
+  const sets = selectionsOf(nodes);
+  return nodeTypes(info.schema).map(({ type, entity, scope }) => {
+    const plan = planObject(info, entity, type, sets);
+    plan.scopes.add(scope);
+    return { ...plan, typename: type.name };
+  });
 }
 
 function planConnection(

@@ -22,6 +22,8 @@ export interface ObjectPlan {
   readonly scopes: Set<Scope>;
   /** The members of the response object, in order; undefined if the database cannot write all of them. */
   members: Member[] | undefined;
+  /** The type's name, for rows of a field with an abstract type: `__typename` tells them apart. */
+  readonly typename?: string | undefined;
 }
 
 export interface TypenameMember {
@@ -55,11 +57,19 @@ export interface EdgePlan {
   readonly node: FieldNode;
   /** The maximum size of plain values in JSON. */
   readonly maxBytes: number;
-  /** What to read from the rows at the other end; undefined for plain values. */
+  /** What to read from the rows at the other end; undefined for plain values and for nodes. */
   readonly object: ObjectPlan | undefined;
+  /** Of nodes: the same for each type that they can have. */
+  readonly types?: readonly ObjectPlan[];
   /** Of a connection, in the form `whole`. */
   readonly connection?: ConnectionPlan | undefined;
 }
+
+const NONE: readonly ObjectPlan[] = [];
+
+/** The plans of the rows at the other end of an edge: one, or for nodes one per type; none for plain values. */
+export const objectsOf = ({ object, types = NONE }: EdgePlan): readonly ObjectPlan[] =>
+  object === undefined ? types : [object];
 
 /** A connection as the response shows it. Each selection of its nodes has a plan of its own. */
 export interface ConnectionPlan {

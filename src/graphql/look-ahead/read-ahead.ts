@@ -1,4 +1,4 @@
-import { type FieldNode, type GraphQLField, type GraphQLResolveInfo, getArgumentValues } from 'graphql';
+import type { FieldNode, GraphQLField, GraphQLResolveInfo } from 'graphql';
 import { RecentlyUsed } from '../../platform/recently-used.ts';
 import type { Context } from '../context.ts';
 import { exceeded } from '../errors.ts';
@@ -9,6 +9,7 @@ import { decode } from './decode.ts';
 import { isToMany } from './edge.ts';
 import type { EdgePlan } from './plan.ts';
 import { planEdge } from './plan-edge.ts';
+import { rootIds } from './root-ids.ts';
 import { buildBoundedSql, mostBytes } from './size.ts';
 import { buildSql, pageParameters, resolvePages } from './statement.ts';
 import { cachedStatement, nextPlanId } from './statement-cache.ts';
@@ -78,14 +79,17 @@ export async function readAhead(
   const { edge } = plan;
   // The row of an event has been read already.
   if (edge.kind === 'event' || (isToMany(edge) && !pages.pages.has(plan))) return undefined;
-  const id =
-    edge.kind === 'row'
-      ? edge.id(getArgumentValues(plan.field, plan.node, info.variableValues), context)
-      : undefined;
-  if (edge.kind === 'row' && id === undefined) return { value: null };
+  const ids = rootIds(plan, info.variableValues, context);
+  if (ids !== undefined && ids.parameter === undefined)
+    return { value: ids.count === undefined ? null : new Array(ids.count).fill(null) };
   const roots = [{ name: info.fieldName, kind: 'edge' as const, plan }];
   const maxBytes = MAX_AHEAD_ANSWERS * context.maxResponseBytes;
-  const bounded = mostBytes(roots, pages, 'ahead') > maxBytes;
+  // For its size, a list of nodes is a page of that many rows.
+  const sizes =
+    ids?.count === undefined
+      ? pages
+      : { pages: new Map(pages.pages).set(plan, { limit: ids.count, offset: 0 }) };
+  const bounded = mostBytes(roots, sizes, 'ahead') > maxBytes;
   const { shape } = pages;
   const found = cachedStatement(
     cached.id,
@@ -93,7 +97,9 @@ export async function readAhead(
     () => `ahead_${info.fieldName}`,
     () => (bounded ? buildBoundedSql(roots, pages, 'ahead', maxBytes) : buildSql(roots, pages, 'ahead')),
   );
-  const [row] = await context.db.query(found, [...(id === undefined ? [] : [id]), ...pageParameters(pages)]);
+  const values = pageParameters(pages);
+  if (ids?.parameter !== undefined) values.unshift(ids.parameter);
+  const [row] = await context.db.query(found, values);
   if (row?.data == null && row?.size !== undefined && row.size > maxBytes)
     throw exceeded('COMPLEXITY_LIMIT', 'A database result of at least', row.size, maxBytes, ' bytes');
   const json: unknown = row?.data == null ? null : JSON.parse(row.data);

@@ -1,7 +1,15 @@
 import { pageValues } from '../read/page-statement.ts';
 import { CURSOR_JSON_BYTES } from './cursor-json.ts';
 import { isToMany } from './edge.ts';
-import type { ConnectionPlan, EdgePlan, JsonForm, ObjectPlan, RootMember } from './plan.ts';
+import { idRows, isNodeList, ROW_ID } from './nodes-sql.ts';
+import {
+  type ConnectionPlan,
+  type EdgePlan,
+  type JsonForm,
+  type ObjectPlan,
+  objectsOf,
+  type RootMember,
+} from './plan.ts';
 import { nodeObjects } from './plan-connection.ts';
 import { buildSql, listRows, type Pages, rowById, rowsSql, rowsToRead, selectFor } from './statement.ts';
 
@@ -18,10 +26,11 @@ interface RowSize {
   readonly edges: readonly EdgePlan[];
 }
 
-function rowSize({ columns, edges, members }: ObjectPlan, form: JsonForm): RowSize {
+function rowSize({ columns, edges, members, typename }: ObjectPlan, form: JsonForm): RowSize {
   if (form === 'ahead' || members === undefined) {
     const names = [...columns, ...edges.keys()];
-    const fixed = names.reduce((sum, name) => sum + name.length + NAME_BYTES, BRACKETS);
+    const tag = typename === undefined ? 0 : '__typename'.length + NAME_BYTES + typename.length + BRACKETS;
+    const fixed = names.reduce((sum, name) => sum + name.length + NAME_BYTES, BRACKETS + tag);
     return { columns: [...columns], fixed, edges: [...edges.values()] };
   }
   let fixed = BRACKETS;
@@ -81,9 +90,11 @@ export function mostBytes(
     return row;
   };
   const most = (plan: EdgePlan): number => {
-    const { object, connection, maxBytes } = plan;
-    if (object === undefined) return maxBytes;
+    const { object, types, connection, maxBytes } = plan;
     const page = pages.get(plan);
+    if (types !== undefined)
+      return BRACKETS + (page?.limit ?? 1) * (1 + Math.max('null'.length, ...types.map(mostOfRow)));
+    if (object === undefined) return maxBytes;
     if (connection !== undefined) return mostOfConnection(connection, page?.limit ?? 0, mostOfRow);
     const row = mostOfRow(object) + 1;
     return isToMany(plan.edge)
@@ -111,7 +122,8 @@ function leastBytesSql(roots: readonly RootMember[], { pages }: Pages, form: Jso
     return columns.some((column) => object.bytes(column) > SHORT_TEXT_BYTES) || edges.some(isLong);
   };
 
-  const isLong = ({ object, connection, maxBytes }: EdgePlan): boolean => {
+  const isLong = ({ object, types, connection, maxBytes }: EdgePlan): boolean => {
+    if (types !== undefined) return types.some(isLongRow);
     if (object === undefined) return maxBytes > SHORT_TEXT_BYTES;
     return connection === undefined ? isLongRow(object) : nodeObjects(connection).some(isLongRow);
   };
@@ -119,10 +131,14 @@ function leastBytesSql(roots: readonly RootMember[], { pages }: Pages, form: Jso
   /** Skips the parameters of an edge that is not measured. */
   function skip(plan: EdgePlan): void {
     const page = pages.get(plan);
-    if (plan.edge.kind === 'row') parameters += 1;
+    if (plan.edge.kind === 'row' || plan.edge.kind === 'nodes') parameters += 1;
     if (page !== undefined) parameters += pageValues(page).length;
     if (isToMany(plan.edge) && page === undefined) return;
-    for (const child of plan.object?.edges.values() ?? []) skip(child);
+    for (const object of objectsOf(plan)) skipEdges(object);
+  }
+
+  function skipEdges({ edges }: ObjectPlan): void {
+    for (const edge of edges.values()) skip(edge);
   }
 
   function rowSql(object: ObjectPlan, alias: string): string {
@@ -143,7 +159,7 @@ function leastBytesSql(roots: readonly RootMember[], { pages }: Pages, form: Jso
   function connectionTerms(connection: ConnectionPlan, rows: string): string[] {
     return nodeObjects(connection).flatMap((object) => {
       if (!isLongRow(object)) {
-        for (const edge of object.edges.values()) skip(edge);
+        skipEdges(object);
         return [];
       }
       aliases += 1;
@@ -152,20 +168,43 @@ function leastBytesSql(roots: readonly RootMember[], { pages }: Pages, form: Jso
     });
   }
 
+  /** The size of the row with an id; NULL if there is none. */
+  function rowWithId(object: ObjectPlan, id: string): string {
+    aliases += 1;
+    const alias = `m${aliases}`;
+    const row = `SELECT ${selectFor(object)} ${rowById(object.entity, id)}`;
+    return `(SELECT ${rowSql(object, alias)} FROM (${row}) AS ${alias})`;
+  }
+
+  /** Nodes of types without long texts are not measured. */
+  function nodesSql(plan: EdgePlan, types: readonly ObjectPlan[]): string {
+    parameters += 1;
+    const parameter = `$${parameters}`;
+    const isList = isNodeList(plan);
+    const id = isList ? ROW_ID : `${parameter}::uuid`;
+    const sizes = types.flatMap((type) => {
+      if (isLongRow(type)) return rowWithId(type, id);
+      skipEdges(type);
+      return [];
+    });
+    const node = `coalesce(${[...sizes, '0'].join(', ')})`;
+    return isList ? `coalesce((SELECT sum(${node})::bigint FROM ${idRows(parameter)}), 0)` : node;
+  }
+
   function edgeSql(plan: EdgePlan, parent: string | undefined): string | undefined {
-    const { edge, object } = plan;
+    const { edge, object, types } = plan;
+    if (types !== undefined && isLong(plan)) return nodesSql(plan, types);
     if (object === undefined || !isLong(plan)) {
       skip(plan);
       return undefined;
     }
-    aliases += 1;
-    const alias = `m${aliases}`;
     if (edge.kind === 'row' || edge.kind === 'one') {
       if (edge.kind === 'row') parameters += 1;
       const id = edge.kind === 'row' ? `$${parameters}` : `${parent}."${edge.key}"`;
-      const row = `SELECT ${selectFor(object)} ${rowById(edge.entity, id)}`;
-      return `coalesce((SELECT ${rowSql(object, alias)} FROM (${row}) AS ${alias}), 0)`;
+      return `coalesce(${rowWithId(object, id)}, 0)`;
     }
+    aliases += 1;
+    const alias = `m${aliases}`;
     const page = pages.get(plan);
     if (page === undefined || !isToMany(edge)) return undefined;
     const first = parameters + 1;

@@ -14,6 +14,7 @@ import {
   type Piece,
   valuesOf,
 } from './json-text.ts';
+import { nodesPieces } from './nodes-sql.ts';
 import type { ConnectionPlan, EdgePlan, JsonForm, ObjectPlan, RootMember } from './plan.ts';
 import { showsNextPage } from './plan-connection.ts';
 
@@ -80,7 +81,7 @@ export function resolvePages(root: EdgePlan, variables: Variables): Pages {
   const pages = new Map<EdgePlan, Page>();
   let shape = '';
   const visit = (plan: EdgePlan): void => {
-    const { edge, object } = plan;
+    const { edge, object, types } = plan;
     if (isToMany(edge)) {
       const page = pageOf(plan, edge, variables);
       shape += page === undefined ? '!' : `,${pageShape(rowsToRead(plan, page))}`;
@@ -88,6 +89,8 @@ export function resolvePages(root: EdgePlan, variables: Variables): Pages {
       pages.set(plan, page);
     }
     if (object !== undefined) for (const child of object.edges.values()) visit(child);
+    else if (types !== undefined)
+      for (const { edges } of types) for (const child of edges.values()) visit(child);
   };
   visit(root);
   return { pages, shape };
@@ -151,12 +154,13 @@ export function buildSql(roots: readonly RootMember[], { pages }: Pages, form: J
     return first;
   };
 
-  function aheadMembers({ columns, codecs, edges }: ObjectPlan, alias: string): NamedJson[] {
+  function aheadMembers({ columns, codecs, edges, typename }: ObjectPlan, alias: string): NamedJson[] {
     const members = [...columns].map((property): NamedJson => {
       const value = `${alias}."${property}"`;
       const codec = codecs.get(property);
       return [property, codec === undefined ? anyJson(value) : [{ sql: codec.sql(value) }]];
     });
+    if (typename !== undefined) members.push(['__typename', [{ text: JSON.stringify(typename) }]]);
     for (const [name, child] of edges) {
       const value = edgePieces(child, alias);
       if (value !== undefined) members.push([aheadKey(name), value]);
@@ -176,6 +180,13 @@ export function buildSql(roots: readonly RootMember[], { pages }: Pages, form: J
   const rowJson = (plan: ObjectPlan, alias: string): string =>
     concatenation(objectPieces(form === 'whole' ? wholeMembers(plan, alias) : aheadMembers(plan, alias)));
 
+  /** The JSON of the row with an id; NULL if there is none. */
+  function rowWithId(object: ObjectPlan, id: string): string {
+    const alias = nextAlias();
+    const row = `SELECT ${selectFor(object)} ${rowById(object.entity, id)}`;
+    return `(SELECT ${rowJson(object, alias)} FROM (${row}) AS ${alias})`;
+  }
+
   function connectionJson(
     plan: ListPlan,
     connection: ConnectionPlan,
@@ -190,26 +201,29 @@ export function buildSql(roots: readonly RootMember[], { pages }: Pages, form: J
   function edgePieces(plan: EdgePlan, parent: string | undefined): readonly Piece[] | undefined {
     const { edge, object } = plan;
     if (edge.kind === 'values') return [{ sql: edge.sql(parent ?? '') }];
+    if (edge.kind === 'nodes') {
+      // The ids precede the parameters of the edges of their rows.
+      parameters += 1;
+      return nodesPieces(plan, `$${parameters}`, rowWithId);
+    }
     if (object === undefined) return undefined;
-    const alias = nextAlias();
     if (edge.kind === 'event') {
       // The ids of the events' rows are the first parameter.
       parameters += 1;
-      const row = `SELECT ${selectFor(object)} ${rowById(edge.entity, EVENT_ROW_ID)}`;
-      return [{ sql: `(SELECT ${rowJson(object, alias)} FROM (${row}) AS ${alias})` }];
+      return [{ sql: rowWithId(object, EVENT_ROW_ID) }];
     }
     if (edge.kind === 'row' || edge.kind === 'one') {
       // The id of a root row precedes the parameters of its edges.
       if (edge.kind === 'row') parameters += 1;
       const id = edge.kind === 'row' ? `$${parameters}` : `${parent}."${edge.key}"`;
-      const row = `SELECT ${selectFor(object)} ${rowById(edge.entity, id)}`;
-      const sql = `(SELECT ${rowJson(object, alias)} FROM (${row}) AS ${alias})`;
+      const sql = rowWithId(object, id);
       // Without a row that may not be absent, the whole text is NULL: an execution reports the error.
       const mayBeNull = edge.kind === 'one' || !isNonNullType(plan.field.type);
       return [{ sql: mayBeNull ? `coalesce(${sql}, 'null')` : sql }];
     }
     const page = pages.get(plan);
     if (page === undefined) return undefined;
+    const alias = nextAlias();
     if (plan.connection !== undefined)
       return connectionJson({ ...plan, edge, object }, plan.connection, page, parent);
     // Before the edges of the rows: parameters are numbered in the order of the pages.

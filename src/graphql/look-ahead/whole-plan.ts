@@ -14,7 +14,7 @@ import { guardsOf } from '../scope-plugin.ts';
 import { isTooWide } from '../width.ts';
 import { collectFields } from './collect.ts';
 import { choiceOf, conditionVariables } from './conditions.ts';
-import type { EdgePlan, RootMember } from './plan.ts';
+import { type EdgePlan, objectsOf, type RootMember } from './plan.ts';
 import { pageFacts } from './plan-connection.ts';
 import { planEdge } from './plan-edge.ts';
 
@@ -69,25 +69,32 @@ export function coercedVariables(
 }
 
 /** The scopes that the fields of a plan need; undefined if the database cannot write all of its response. */
-function scopesOf({ edge, field, object }: EdgePlan): Scope[] | undefined {
+function scopesOf(plan: EdgePlan): Scope[] | undefined {
+  const { edge, field } = plan;
   if (guardsOf(field).session === true) return undefined;
   const own = field.extensions.scope === undefined ? [] : [field.extensions.scope as Scope];
   if (edge.kind === 'values') return own;
-  if (object?.members === undefined) return undefined;
-  const below = [...object.edges.values()].map(scopesOf);
+  const objects = objectsOf(plan);
+  if (objects.some(({ members }) => members === undefined)) return undefined;
+  const below = objects.flatMap(({ edges }) => [...edges.values()].map(scopesOf));
   return below.every((scopes) => scopes !== undefined)
-    ? [...own, ...object.scopes, ...below.flat()]
+    ? [...own, ...objects.flatMap(({ scopes }) => [...scopes]), ...below.flat()]
     : undefined;
 }
 
-/** The facts about pages that the connections of these plans show. Each is a subquery. */
-function countFacts(plans: readonly EdgePlan[]): number {
-  let facts = 0;
-  for (const { connection, object } of plans)
-    facts +=
-      (connection === undefined ? 0 : pageFacts(connection).size) +
-      countFacts([...(object?.edges.values() ?? [])]);
-  return facts;
+/**
+ * The subqueries of these plans that are not for a field with a selection: each fact about a page that a connection
+ * shows, and each type but one that a node can have.
+ */
+function countMore(plans: readonly EdgePlan[]): number {
+  let more = 0;
+  for (const plan of plans) {
+    const { connection, types = [] } = plan;
+    more += connection === undefined ? 0 : pageFacts(connection).size;
+    more += Math.max(0, types.length - 1);
+    for (const { edges } of objectsOf(plan)) more += countMore([...edges.values()]);
+  }
+  return more;
 }
 
 /** The root fields of an operation, in order. */
@@ -130,6 +137,6 @@ export function planRoots(
     for (const scope of needed) scopes.add(scope);
   }
   const roots = members.flatMap((member) => (member.kind === 'edge' ? [member.plan] : []));
-  if (isTooWide(plans, operation, fragments, countFacts(roots))) return undefined;
+  if (isTooWide(plans, operation, fragments, countMore(roots))) return undefined;
   return members.length === 0 ? undefined : { members, roots, scopes: [...scopes] };
 }

@@ -1,5 +1,7 @@
 import { builder } from '../../graphql/builder.ts';
 import { lengthOf } from '../../graphql/input.ts';
+import { Node } from '../../graphql/node/interface.ts';
+import { nodeFrom } from '../../graphql/node/node-type.ts';
 import { instant } from '../../graphql/read/column.ts';
 import type { Entity } from '../../graphql/read/entity.ts';
 import { loaderOf } from '../../graphql/read/loads.ts';
@@ -31,6 +33,8 @@ export const commentEntity: Entity<CommentRow> = {
 
 export const Comment = builder.loadableObject('Comment', {
   description: 'A user’s comment on a post.',
+  interfaces: [Node],
+  extensions: nodeFrom(commentEntity, 'posts:read'),
   load: loaderOf<CommentRow>(commentEntity, 'comment'),
   fields: (t) => ({
     id: t.exposeID('id', { description: 'A UUIDv7 that never changes.' }),

@@ -1,6 +1,8 @@
 import { builder } from '../../graphql/builder.ts';
 import type { Context } from '../../graphql/context.ts';
 import { lengthOf } from '../../graphql/input.ts';
+import { Node } from '../../graphql/node/interface.ts';
+import { nodeFrom } from '../../graphql/node/node-type.ts';
 import { instant } from '../../graphql/read/column.ts';
 import type { Entity } from '../../graphql/read/entity.ts';
 import { loaderOf } from '../../graphql/read/loads.ts';
@@ -63,6 +65,8 @@ async function readTags({ db }: Context, postIds: readonly string[]): Promise<st
 
 export const Post = builder.loadableObject('Post', {
   description: 'A text by a user that others read and comment on.',
+  interfaces: [Node],
+  extensions: nodeFrom(postEntity, 'posts:read'),
   load: loaderOf<PostRow>(postEntity, 'post'),
   fields: (t) => ({
     id: t.exposeID('id', { description: 'A UUIDv7 that never changes.' }),

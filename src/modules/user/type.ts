@@ -3,6 +3,8 @@ import { builder } from '../../graphql/builder.ts';
 import { type Context, principalOf } from '../../graphql/context.ts';
 import { forbidden } from '../../graphql/errors.ts';
 import { lengthOf } from '../../graphql/input.ts';
+import { Node } from '../../graphql/node/interface.ts';
+import { nodeFrom } from '../../graphql/node/node-type.ts';
 import { instant } from '../../graphql/read/column.ts';
 import type { Entity } from '../../graphql/read/entity.ts';
 import { loaderOf } from '../../graphql/read/loads.ts';
@@ -32,6 +34,8 @@ function mayReadEmail(context: Context, user: UserRow): boolean {
 
 export const User = builder.loadableObject('User', {
   description: 'A person or a service that writes posts and comments.',
+  interfaces: [Node],
+  extensions: nodeFrom(userEntity, 'users:read'),
   load: loaderOf<UserRow>(userEntity, 'user'),
   fields: (t) => ({
     id: t.exposeID('id', { description: 'A UUIDv7 that never changes.' }),

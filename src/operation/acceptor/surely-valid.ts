@@ -29,7 +29,6 @@ interface Merged {
 
 /** One place of the response: its fields by response name, and the fragments spread there. */
 interface Place {
-  readonly type: ObjectShape;
   readonly fields: Map<string, Merged>;
   /** False while the fragment is being followed. */
   spreads: Map<string, boolean> | undefined;
@@ -85,31 +84,37 @@ class Acceptance {
 
   /** The selections on one object, merged, and everything below (GraphQL section 5.3.2). */
   #merge(type: ObjectShape, sets: readonly SelectionSetNode[]): boolean {
-    const place: Place = { type, fields: new Map(), spreads: undefined };
-    for (const set of sets) if (!this.#collect(place, set)) return false;
+    const place: Place = { fields: new Map(), spreads: undefined };
+    for (const set of sets) if (!this.#collect(place, type, set)) return false;
     for (const { field, sets: below } of place.fields.values())
       if (field.object !== undefined && !this.#merge(field.object, below)) return false;
     return true;
   }
 
-  #collect(place: Place, { selections }: SelectionSetNode): boolean {
+  /** A selection on a type: that of the place, or that of the fragment around it. */
+  #collect(place: Place, type: ObjectShape, { selections }: SelectionSetNode): boolean {
     for (const node of selections) {
       this.#selections += 1;
       if (this.#selections + this.#inputs.items > MAX_STEPS) return false;
       const { directives } = node;
       if (directives !== undefined && directives.length > 0 && !this.#areConditions(directives)) return false;
       if (node.kind === Kind.FIELD) {
-        if (!this.#field(place, node)) return false;
+        if (!this.#field(place, type, node)) return false;
       } else if (node.kind === Kind.FRAGMENT_SPREAD) {
-        if (!this.#fragment(place, node)) return false;
+        if (!this.#fragment(place, type, node)) return false;
       } else {
-        // There are no interfaces and unions, so a fragment is possible on its own type only (section 5.5.2.3).
         const { typeCondition, selectionSet } = node;
-        if (typeCondition !== undefined && typeCondition.name.value !== place.type.name) return false;
-        if (!this.#collect(place, selectionSet)) return false;
+        const on = typeCondition === undefined ? type : this.#within(type, typeCondition.name.value);
+        if (on === undefined || !this.#collect(place, on, selectionSet)) return false;
       }
     }
     return true;
+  }
+
+  /** The type of a fragment within a selection on another; undefined unless it surely may stand there (section 5.5.2.3). */
+  #within(type: ObjectShape, name: string): ObjectShape | undefined {
+    if (name === type.name) return type;
+    return type.related.has(name) ? this.#table.type(name) : undefined;
   }
 
   /** @skip and @include, each at most once, with their one argument (GraphQL section 5.7). */
@@ -129,9 +134,10 @@ class Acceptance {
 
   /**
    * The field exists, has its arguments, and a selection if and only if it is an object (GraphQL sections 5.3.1,
-   * 5.3.3). All fields of a response name at one place are the same field with the same arguments (section 5.3.2).
+   * 5.3.3). All fields of a response name at one place have the same name, type and arguments (section 5.3.2). Fields
+   * of different types need not, but those of one interface mostly do.
    */
-  #field({ type, fields }: Place, node: FieldNode): boolean {
+  #field({ fields }: Place, type: ObjectShape, node: FieldNode): boolean {
     const { alias, name, arguments: args = [], selectionSet } = node;
     const field = type.fields.get(name.value);
     if (field === undefined || (field.object === undefined) !== (selectionSet === undefined)) return false;
@@ -141,29 +147,33 @@ class Acceptance {
     if (same === undefined)
       fields.set(response, { node, field, sets: selectionSet === undefined ? [] : [selectionSet] });
     else {
-      if (same.field !== field || !haveSameArguments(same.node, node)) return false;
+      if (!isSame(same.field, field) || !haveSameArguments(same.node, node)) return false;
       if (selectionSet !== undefined) same.sets.push(selectionSet);
     }
     return true;
   }
 
   /**
-   * The fragment exists, is on the type of this place, and does not spread itself here (GraphQL sections 5.5.2.1,
+   * The fragment exists, is on a type that may stand here, and does not spread itself here (GraphQL sections 5.5.2.1,
    * 5.5.2.3, 5.5.2.2). One that spreads itself below a field ends at the number of steps.
    */
-  #fragment(place: Place, { name: { value: name } }: FragmentSpreadNode): boolean {
+  #fragment(place: Place, type: ObjectShape, { name: { value: name } }: FragmentSpreadNode): boolean {
+    const fragment = this.#fragments.get(name);
+    const on = fragment && this.#within(type, fragment.typeCondition.name.value);
+    if (fragment === undefined || on === undefined) return false;
     const followed = place.spreads?.get(name);
     if (followed !== undefined) return followed;
-    const fragment = this.#fragments.get(name);
-    if (fragment === undefined || fragment.typeCondition.name.value !== place.type.name) return false;
     this.#spread.add(name);
     place.spreads ??= new Map();
     place.spreads.set(name, false);
-    if (!this.#collect(place, fragment.selectionSet)) return false;
+    if (!this.#collect(place, on, fragment.selectionSet)) return false;
     place.spreads.set(name, true);
     return true;
   }
 }
+
+/** Whether two fields are the same, or differ in nothing but the types that they are of. */
+const isSame = (a: FieldShape, b: FieldShape): boolean => a === b || (a.name === b.name && a.type === b.type);
 
 /** One plain field: what every root of a subscription should be (GraphQL section 5.2.4.1). */
 function isOneField({ selections }: SelectionSetNode): boolean {
@@ -175,7 +185,7 @@ function isOneField({ selections }: SelectionSetNode): boolean {
 export type Acceptor = (document: DocumentNode) => boolean;
 
 /**
- * Accepts, in one pass, most documents that clients write: one operation on a schema of objects, with fragments,
+ * Accepts, in one pass, most documents that clients write: one operation on objects and interfaces, with fragments,
  * variables, @skip and @include. Whatever it accepts, graphql-js' `validate` accepts with all of its rules, with
  * NoSchemaIntrospectionCustomRule and with `subscriptionConditions`. Never throws.
  */

@@ -4,6 +4,7 @@ import {
   type DocumentNode,
   type FieldNode,
   type FragmentDefinitionNode,
+  type GraphQLField,
   type GraphQLNamedType,
   type GraphQLSchema,
   getNamedType,
@@ -18,7 +19,21 @@ import {
 } from 'graphql';
 
 /** Arguments that multiply the cost below a list, or add to it. */
-export const SIZE_ARGUMENTS: ReadonlySet<string> = new Set(['limit', 'first', 'offset']);
+const NUMBERS: ReadonlySet<string> = new Set(['limit', 'first', 'offset']);
+/** The argument whose number of items multiplies the cost. */
+const ITEMS = 'ids';
+
+/** All of them. */
+export const SIZE_ARGUMENTS: ReadonlySet<string> = new Set([...NUMBERS, ITEMS]);
+
+/** More items than a field accepts; further ones change no cost. */
+const MOST_ITEMS = 1_000;
+
+/** How many items a value has as a list: one that is none stands for a list of it (GraphQL section 3.11). */
+export const itemsOf = (value: unknown): number =>
+  Array.isArray(value) ? Math.min(value.length, MOST_ITEMS) : 1;
+
+const ITEM: ValueNode = { kind: Kind.STRING, value: '' };
 
 type Variables = Readonly<Record<string, unknown>>;
 
@@ -31,6 +46,12 @@ function directiveCondition(
     ?.arguments?.find((argument) => argument.name.value === 'if')?.value;
 }
 
+/** Whether a field lacks the list that its cost depends on. Validation rejects it. */
+const lacksItems = (
+  { args }: GraphQLField<unknown, unknown>,
+  { arguments: given = [] }: FieldNode,
+): boolean => args.some(({ name }) => name === ITEMS) && !given.some(({ name }) => name.value === ITEMS);
+
 /** Variable values, with the operation's defaults for absent ones. */
 function withDefaults(
   { variableDefinitions = [] }: OperationDefinitionNode,
@@ -41,6 +62,7 @@ function withDefaults(
     if (values.has(variable.name.value) || defaultValue === undefined) continue;
     if (defaultValue.kind === Kind.BOOLEAN) values.set(variable.name.value, defaultValue.value);
     if (defaultValue.kind === Kind.INT) values.set(variable.name.value, Number(defaultValue.value));
+    if (defaultValue.kind === Kind.LIST) values.set(variable.name.value, defaultValue.values);
   }
   return values;
 }
@@ -77,9 +99,17 @@ export function stripSkipped(
     );
   }
 
+  /** As many items as the list has. */
+  function items(argument: ArgumentNode): ArgumentNode {
+    const { value } = argument;
+    const given = value.kind === Kind.LIST ? value.values : literalOf(value);
+    return { ...argument, value: { kind: Kind.LIST, values: new Array(itemsOf(given)).fill(ITEM) } };
+  }
+
   function sizes(args: readonly ArgumentNode[] = []): ArgumentNode[] {
-    return args.flatMap((argument) => {
-      const size = SIZE_ARGUMENTS.has(argument.name.value) ? literalOf(argument.value) : undefined;
+    return args.flatMap((argument): ArgumentNode[] => {
+      if (argument.name.value === ITEMS) return [items(argument)];
+      const size = NUMBERS.has(argument.name.value) ? literalOf(argument.value) : undefined;
       if (typeof size !== 'number' || !Number.isInteger(size)) return [];
       const bounded = Math.min(Math.max(size, -1), 1_000_000);
       return [{ ...argument, value: { kind: Kind.INT, value: String(bounded) } }];
@@ -91,7 +121,7 @@ export function stripSkipped(
     if (field.name.value.startsWith('__')) return [rest];
     const definition =
       isObjectType(parent) || isInterfaceType(parent) ? parent.getFields()[field.name.value] : undefined;
-    if (definition === undefined) return [];
+    if (definition === undefined || lacksItems(definition, field)) return [];
     const type = getNamedType(definition.type);
     const selectionSet =
       field.selectionSet === undefined || !isCompositeType(type)

@@ -46,7 +46,7 @@ function encode(value: Parameter): string | Buffer | null {
   if (value instanceof Date) return instantText(value);
   if (value instanceof Uint8Array) return Buffer.from(value.buffer, value.byteOffset, value.byteLength);
   if (typeof value === 'object')
-    return `{${value.map((item) => (typeof item === 'string' ? quoted(item) : item)).join()}}`;
+    return `{${value.map((item) => (typeof item === 'string' ? quoted(item) : (item ?? 'NULL'))).join()}}`;
   return String(value);
 }
 

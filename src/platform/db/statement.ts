@@ -20,7 +20,7 @@ export type Parameter =
   | Date
   | Uint8Array
   | null
-  | readonly (string | number)[];
+  | readonly (string | number | null)[];
 
 /** A statement with its parameters. */
 export interface Query<Row> {

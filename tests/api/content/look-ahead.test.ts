@@ -6,6 +6,7 @@ import { encodeCursor } from '../../../src/graphql/pagination/cursor.ts';
 import { createLogger } from '../../../src/platform/log.ts';
 import { buildSchema } from '../../../src/schema.ts';
 import { type Account, ORIGIN, useApp } from '../../support/app.ts';
+import { createComment } from '../../support/content.ts';
 import { readMetricBy } from '../../support/metrics.ts';
 import {
   type KnownData,
@@ -108,6 +109,7 @@ describe('look-ahead', () => {
       await app.account({ name: 'Linus "the\\kernel"\u2028 🐧' }),
     ];
     const posts: { id: string; createdAt: string }[] = [];
+    const commentIds: string[] = [];
     for (let i = 0; i < 8; i += 1) {
       const author = writers[i % 2];
       const created = await app.gql(
@@ -116,15 +118,13 @@ describe('look-ahead', () => {
       );
       posts.push(created.data.createPost);
       for (let j = 0; j < i % 4; j += 1)
-        await app.gql('mutation ($post: ID!) { createComment(postId: $post, body: "c") { id } }', {
-          key: writers[j % 2]?.key,
-          variables: { post: posts[i]?.id },
-        });
+        commentIds.push(await createComment(app, writers[j % 2]?.key ?? '', posts[i]?.id ?? '', 'c'));
     }
     [reader] = writers as [Account];
     data = {
       userIds: writers.map(({ id }) => id),
       postIds: posts.slice(0, 3).map(({ id }) => id),
+      commentIds: commentIds.slice(0, 3),
       cursors: posts
         .slice(2, 5)
         .map(({ id, createdAt }) => encodeCursor({ id, createdAt: new Date(createdAt) })),

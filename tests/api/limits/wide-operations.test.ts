@@ -60,7 +60,7 @@ describe('An operation that is wide rather than long', () => {
         tags: ['x', `t${index}`].slice(index % 3),
       })),
     );
-    await seedComments(
+    const commentIds = await seedComments(
       app,
       postIds.flatMap((postId, index) =>
         Array.from({ length: COMMENTS }, (_, turn) => ({
@@ -74,6 +74,7 @@ describe('An operation that is wide rather than long', () => {
     data = {
       userIds: writers.map(({ id }) => id),
       postIds: postIds.slice(-3),
+      commentIds: commentIds.slice(-3),
       cursors: [40, 50, 55].map((index) =>
         encodeCursor({ id: postIds[index] ?? '', createdAt: past(index) }),
       ),

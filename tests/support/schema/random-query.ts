@@ -1,9 +1,11 @@
 import fc from 'fast-check';
 import {
   type GraphQLField,
+  type GraphQLInterfaceType,
   type GraphQLObjectType,
   type GraphQLSchema,
   getNamedType,
+  isInterfaceType,
   isLeafType,
   isNonNullType,
   isObjectType,
@@ -13,6 +15,7 @@ import {
 export interface KnownData {
   readonly userIds: readonly string[];
   readonly postIds: readonly string[];
+  readonly commentIds: readonly string[];
   readonly cursors: readonly string[];
   readonly tags: readonly string[];
   readonly instants: readonly string[];
@@ -35,6 +38,15 @@ function argumentText(draw: Draw, name: string, data: KnownData, strange: boolea
   if (name === 'tag') return JSON.stringify(pick(draw, data.tags));
   if (name === 'createdAfter') return JSON.stringify(pick(draw, data.instants));
   return strange ? '"no-uuid"' : JSON.stringify(pick(draw, [...data.userIds, ...data.postIds]));
+}
+
+const NOBODY = '0192f0c1-0000-7000-8000-000000000000';
+
+/** Ids of nodes of all types, some of them twice, and some that name nothing. */
+function nodeIds(draw: Draw, { userIds, postIds, commentIds }: KnownData): string[] {
+  const ids = [...userIds, ...postIds, ...commentIds];
+  const names = [...ids, ...ids.map((id) => id.toUpperCase()), NOBODY, 'no-uuid'];
+  return Array.from({ length: draw(5) }, () => pick(draw, names));
 }
 
 /** The one field that a member is refused on other accounts. */
@@ -104,6 +116,12 @@ class Writer {
     return form === 2 ? 'null' : String(size);
   }
 
+  /** The ids of nodes: a list, or a variable. */
+  #ids(strange: boolean): string {
+    const ids = strange ? Array.from({ length: 101 }, () => NOBODY) : nodeIds(this.#draw, this.#data);
+    return this.#draw(1) === 0 ? this.#variable('[ID!]!', ids) : JSON.stringify(ids);
+  }
+
   /** Whether a part is left in, or left out, by a literal or a variable; null for one is a fault. */
   #condition(): string {
     const directive = pick(this.#draw, ['skip', 'include']);
@@ -131,6 +149,8 @@ class Writer {
       !given.some(({ name }) => name === 'limit' || name === 'first');
     const texts = given.map(({ name }) => {
       const strange = this.#fault(40);
+      if (name === 'ids') return `ids: ${this.#ids(strange)}`;
+      if (field.name === 'node') return `id: ${JSON.stringify(nodeIds(this.#draw, this.#data)[0] ?? NOBODY)}`;
       if ((name === 'limit' || name === 'first') && !strange) return `${name}: ${this.#size()}`;
       return `${name}: ${argumentText(this.#draw, name, this.#data, strange)}`;
     });
@@ -145,12 +165,35 @@ class Writer {
     const condition = this.#draw(9) === 0 ? this.#condition() : '';
     const names = this.#names;
     this.#names = from ?? names;
-    const below = isObjectType(type) ? ` ${this.selections(type, depth - 1)}` : '';
+    const below = isObjectType(type)
+      ? ` ${this.selections(type, depth - 1)}`
+      : isInterfaceType(type)
+        ? ` ${this.#onTypes(type, depth - 1)}`
+        : '';
     this.#names = Math.max(names, this.#names);
     // Without an alias two fields of one name with other arguments would not be a valid document.
     const name =
       field.args.length > 0 && alias === '' ? `${this.#name('b')}: ${field.name}` : `${alias}${field.name}`;
     return `${name}${this.#arguments(field)}${condition}${below}`;
+  }
+
+  /** A selection on an interface: its own fields, and fragments on it and on its types, some of them more than once. */
+  #onTypes(type: GraphQLInterfaceType, depth: number): string {
+    const parts = ['__typename', 'id', `${this.#name('a')}: id`].filter(() => this.#draw(2) === 0);
+    const types = this.#schema.getPossibleTypes(type);
+    for (let left = this.#draw(4); left > 0; left -= 1) {
+      const on = pick(this.#draw, types);
+      const form = this.#draw(5);
+      const condition = this.#draw(9) === 0 ? this.#condition() : '';
+      const below = this.selections(on, depth);
+      const name = this.#name('F');
+      if (form === 0) parts.push(`... on ${type.name}${condition} { ... on ${on.name} ${below} }`);
+      else if (form === 1) {
+        this.#fragments.push(`fragment ${name} on ${on.name} ${below}`);
+        parts.push(`...${name}${condition}`);
+      } else parts.push(`... on ${on.name}${condition} ${below}`);
+    }
+    return `{ ${parts.length === 0 ? '__typename' : parts.join(' ')} }`;
   }
 
   selections(type: GraphQLObjectType, depth: number): string {
@@ -175,6 +218,7 @@ class Writer {
       parts.push(this.#field(field, depth, isBranch ? from : undefined));
     }
     if (this.#draw(type === this.#schema.getQueryType() ? 15 : 5) === 0) parts.push('__typename');
+    if (type.getInterfaces().length > 0 && this.#draw(9) === 0) parts.push('... on Node { id }');
     if (this.#draw(6) === 0)
       parts.push(`... on ${type.name} { ${this.#field(pick(this.#draw, fields), depth)} }`);
     if (this.#draw(8) === 0) {

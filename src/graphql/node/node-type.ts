@@ -1,0 +1,42 @@
+import { type GraphQLObjectType, type GraphQLSchema, isInterfaceType } from 'graphql';
+import type { Scope } from '../../auth/scopes.ts';
+import type { Entity } from '../read/entity.ts';
+import type { Identified } from '../read/read.ts';
+
+/** The interface of all types that are found by their ids alone. */
+export const NODE = 'Node';
+
+/** How the rows of a type are found by id, and the scope that each of them needs (contract section 1). */
+interface NodeSource {
+  readonly entity: Entity<Identified>;
+  readonly scope: Scope;
+}
+
+export interface NodeType extends NodeSource {
+  readonly type: GraphQLObjectType;
+}
+
+/** The `extensions` of an object type that implements Node. */
+export const nodeFrom = (entity: Entity<Identified>, scope: Scope) => ({ node: { entity, scope } });
+
+const known = new WeakMap<GraphQLSchema, readonly NodeType[]>();
+
+function findTypes(schema: GraphQLSchema): readonly NodeType[] {
+  const node = schema.getType(NODE);
+  if (!isInterfaceType(node)) throw new Error(`the schema has no interface ${NODE}`);
+  return schema.getPossibleTypes(node).map((type) => {
+    const { node: source } = type.extensions as { readonly node?: NodeSource };
+    if (source === undefined) throw new Error(`the type ${type.name} does not say how its nodes are read`);
+    return { type, ...source };
+  });
+}
+
+/** The types that implement Node, in the order in which an id is looked for in them. */
+export function nodeTypes(schema: GraphQLSchema): readonly NodeType[] {
+  let types = known.get(schema);
+  if (types === undefined) {
+    types = findTypes(schema);
+    known.set(schema, types);
+  }
+  return types;
+}

@@ -1,0 +1,50 @@
+import { builder } from '../builder.ts';
+import { badInput } from '../errors.ts';
+import { parseId } from '../input.ts';
+import { Node } from './interface.ts';
+import { loadNodes } from './load-nodes.ts';
+
+/** The most ids that `nodes` takes. */
+const MAX_IDS = 100;
+
+/** The ids in canonical form; undefined for one that names nothing. Throws BAD_USER_INPUT. */
+function parseIds(ids: readonly unknown[]): (string | undefined)[] {
+  if (ids.length > MAX_IDS) throw badInput('ids', `must have 0 to ${MAX_IDS} items; it has ${ids.length}.`);
+  return ids.map((id) => parseId(String(id)));
+}
+
+const SCOPES =
+  'Each object needs the scope with which its type is read; without it, it is null with the error FORBIDDEN.';
+
+builder.queryFields((t) => ({
+  node: t.field({
+    type: Node,
+    nullable: true,
+    edge: { kind: 'nodes', ids: ({ id }) => [parseId(String(id))] },
+    description: `The object with this id, or null if there is none. ${SCOPES}`,
+    args: {
+      id: t.arg.id({
+        required: true,
+        description: 'The object’s id. A string that is not a UUID matches nothing.',
+      }),
+    },
+    resolve: async (_root, { id }, context, { schema }) => {
+      const [row = null] = await loadNodes(context, schema, [parseId(id)]);
+      return row;
+    },
+  }),
+  nodes: t.field({
+    type: [Node],
+    nullable: { list: false, items: true },
+    edge: { kind: 'nodes', ids: ({ ids }) => parseIds(ids as readonly unknown[]) },
+    complexity: ({ ids }) => ({ field: 1, multiplier: Math.min(ids.length, MAX_IDS) }),
+    description: `The objects with these ids, in the order of the ids, each null if there is none. ${SCOPES}`,
+    args: {
+      ids: t.arg.idList({
+        required: true,
+        description: `The objects’ ids, at most ${MAX_IDS}. An id may occur more than once. A string that is not a UUID matches nothing.`,
+      }),
+    },
+    resolve: (_root, { ids }, context, { schema }) => loadNodes(context, schema, parseIds(ids)),
+  }),
+}));

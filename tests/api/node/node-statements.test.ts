@@ -1,0 +1,82 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { type App, createApp } from '../../../src/app.ts';
+import { createLogger } from '../../../src/platform/log.ts';
+import { type Account, useApp } from '../../support/app.ts';
+import { useCountedDatabase } from '../../support/database/statement-count.ts';
+import { clockOf } from '../../support/time/stepped-clock.ts';
+import { graphqlRequest, type SeededNodes, seedNodes } from './seeded-nodes.ts';
+
+const TYPES = 3;
+
+describe('The number of SQL statements for nodes', () => {
+  // Held still, the clock keeps the credential cached: what is counted is the request's own work.
+  const now = Date.now();
+  const clock = clockOf(() => now);
+  const counted = useCountedDatabase();
+  const app = useApp({ settings: counted.settings, clock });
+  let loaders: App;
+  let reader: Account;
+  let limited: Account;
+  let seeded: SeededNodes;
+  beforeAll(async () => {
+    const { config, database } = app;
+    const log = createLogger({ level: 'silent', pretty: false });
+    loaders = createApp({ config, database, log, clock, lookAhead: false });
+    reader = await app.account();
+    limited = await app.account({ scopes: ['posts:read'] });
+    seeded = await seedNodes(app, 34);
+    return () => loaders.close();
+  });
+
+  /** The statements that reading these ids takes, and the nodes. */
+  async function read(
+    service: Pick<App, 'fetch'>,
+    selection: string,
+    ids: readonly string[],
+    { key } = reader,
+  ): Promise<{ statements: number; nodes: readonly unknown[] }> {
+    const ask = () =>
+      service.fetch(
+        graphqlRequest(key, `query ($ids: [ID!]!) { nodes(ids: $ids) { ${selection} } }`, { ids }),
+      );
+    await ask();
+    const before = counted.completed.length;
+    const { data } = (await (await ask()).json()) as { data: { nodes: readonly unknown[] } };
+    return { statements: counted.completed.length - before, nodes: data.nodes };
+  }
+
+  const hundred = () => seeded.mixed.slice(0, 100);
+  const PLAIN = '__typename id ... on User { name } ... on Post { title } ... on Comment { body }';
+  const NESTED = `... on User { posts(limit: 2) { title comments(limit: 1) { body } } }
+    ... on Post { tags author { name } comments(limit: 1) { author { name } } }
+    ... on Comment { author { name } post { title author { name } } }`;
+
+  it.each([PLAIN, NESTED])('is one for a hundred mixed ids, whatever is selected: %s', async (selection) => {
+    const { statements, nodes } = await read(app.app, selection, hundred());
+    expect(nodes).toHaveLength(100);
+    expect(nodes).not.toContain(null);
+    expect(statements).toBe(1);
+    expect((await read(app.app, selection, seeded.mixed.slice(0, 1))).statements).toBe(1);
+  });
+
+  it('is one too if some of the objects are refused', async () => {
+    const { statements, nodes } = await read(app.app, PLAIN, hundred(), limited);
+    expect(nodes.filter((node) => node === null)).toHaveLength(34);
+    expect(statements).toBe(1);
+  });
+
+  it('is one per type where loaders read, and one more per type and level below, for any number of ids', async () => {
+    const plain = await read(loaders, PLAIN, hundred());
+    expect(plain.nodes).not.toContain(null);
+    expect(plain.statements).toBe(TYPES);
+    expect((await read(loaders, PLAIN, seeded.posts.slice(0, 1))).statements).toBe(TYPES);
+    const nested = await read(loaders, NESTED, hundred());
+    expect(nested.nodes).toEqual((await read(app.app, NESTED, hundred())).nodes);
+    expect((await read(loaders, NESTED, seeded.mixed.slice(0, 3))).statements).toBe(nested.statements);
+  });
+
+  it('is zero if no id is a UUID', async () => {
+    for (const service of [app.app, loaders])
+      expect(await read(service, PLAIN, ['a', 'b'])).toEqual({ statements: 0, nodes: [null, null] });
+  });
+});
