@@ -6,7 +6,7 @@ import type { PostFeed } from './events/feed.ts';
 import type { AnswerPath } from './graphql/context.ts';
 import { createPipeline, type Pipeline } from './http/pipeline/pipeline.ts';
 import { createResponder } from './http/response/responder.ts';
-import { SSE } from './http/response/sse.ts';
+import { STREAM_FORMATS } from './http/response/stream-formats.ts';
 import { createAdmission } from './operation/admission.ts';
 import { createAnonymousAccessCheck } from './operation/anonymous-access.ts';
 import { type ConcurrencyLimiter, createConcurrencyLimiter } from './operation/concurrency-limiter.ts';
@@ -185,7 +185,7 @@ export function createOperationPipeline(options: OperationPipelineOptions): Pipe
         log,
       }),
       metrics: streamMetrics,
-      format: SSE,
+      formats: STREAM_FORMATS,
       limits,
       log,
     }),

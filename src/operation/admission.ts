@@ -10,6 +10,7 @@ import type { GraphQLParams } from 'graphql-yoga';
 import { ApiError } from '../graphql/errors.ts';
 import { canExecute, credentialsMissing } from '../request/caller.ts';
 import type { HttpRequest } from '../request/http-message.ts';
+import { MULTIPART } from '../request/media-type.ts';
 import type { OriginCheck } from '../request/origin-check.ts';
 import type { RequestState } from '../request/request-state.ts';
 import type { AnonymousAccessCheck } from './anonymous-access.ts';
@@ -45,13 +46,19 @@ function onlyLooksAtSchema(document: DocumentNode, operation: OperationDefinitio
 export type TransportCheck = (kind: PreparedOperation['kind'], method: string, state: RequestState) => void;
 
 /** Checks that the method and the accepted media types fit the kind of operation. */
-function checkTransport(kind: PreparedOperation['kind'], method: string, { mediaType }: RequestState): void {
+function checkTransport(
+  kind: PreparedOperation['kind'],
+  method: string,
+  { mediaType, streamType }: RequestState,
+): void {
   if (kind === 'mutation' && method !== 'POST') {
     throw new ApiError('BAD_REQUEST', 'Mutations require POST.', { status: 405, headers: { allow: 'POST' } });
   }
-  if (kind === 'subscription' ? mediaType !== 'text/event-stream' : mediaType === undefined) {
+  if ((kind === 'subscription' ? streamType : mediaType) === undefined) {
     const needed =
-      kind === 'subscription' ? 'text/event-stream' : 'application/graphql-response+json or application/json';
+      kind === 'subscription'
+        ? `text/event-stream or ${MULTIPART}`
+        : 'application/graphql-response+json or application/json';
     throw new ApiError('BAD_REQUEST', `The Accept header of a ${kind} must allow ${needed}.`, {
       status: 406,
     });

@@ -7,24 +7,26 @@ export interface Frame {
 
 /** An event as it is sent. */
 export interface EventText {
-  /** The position after this event, to resume from; undefined if it does not belong to an event. */
-  readonly id: string | undefined;
+  /** The position after this event, to resume from. */
+  readonly id: string;
   /** The response as JSON. */
   readonly text: string;
 }
 
 /** How events are written to a stream. */
 export interface StreamFormat {
-  /** The headers of the response. */
-  readonly headers: Readonly<Record<string, string>>;
+  /** The headers of the response. `id` is the position at which the stream starts, if it has one. */
+  headers(id: string | undefined): Readonly<Record<string, string>>;
   /** The start of a stream. `id` is the position at which it starts. */
   opening(id: string): Frame;
   events(events: readonly EventText[]): Frame;
   readonly heartbeat: Frame;
-  /** The orderly end of a stream. */
-  readonly complete: Frame;
+  /** A last response, which belongs to no event, and the orderly end. `id` is the position of the stream. */
+  last(text: string, id: string | undefined): Frame;
   /** The end of an incomplete stream: the client should reconnect. */
   readonly interruption: Frame;
+  /** All of a stream with a single response. `id` is its position, if it has one. */
+  whole(text: string, id: string | undefined): string;
 }
 
 /** What waits for the reader of a stream. */
@@ -52,7 +54,8 @@ export interface Sink {
 
 /** The stream of events that a subscription asks for. */
 export interface EventStream {
-  readonly format: StreamFormat;
+  /** The headers of the response. To be read before `attach`. */
+  readonly headers: Readonly<Record<string, string>>;
   /** Starts to deliver. To be called once. */
   attach(sink: Sink): void;
   /** Ends the delivery: the client has disconnected, before `attach` or after. Further calls do nothing. */

@@ -104,7 +104,7 @@ export class StreamResponse {
 
   constructor(stream: EventStream) {
     this.stream = stream;
-    this.headers = new Map(Object.entries(stream.format.headers));
+    this.headers = new Map(Object.entries(stream.headers));
   }
 
   toResponse(): Response {

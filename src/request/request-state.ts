@@ -3,7 +3,7 @@ import type { Caller } from '../auth/principal.ts';
 import type { ApiError } from '../graphql/errors.ts';
 import { normaliseAddress } from './client-address.ts';
 import type { Departure } from './departure.ts';
-import type { MediaType } from './media-type.ts';
+import type { MediaType, StreamType } from './media-type.ts';
 import type { Hold } from './pending-responses.ts';
 
 /** The most that an operation can cost. */
@@ -56,9 +56,11 @@ export interface RequestState {
   /** Undefined if it cannot be detected that the client disconnects. */
   readonly departure: Departure | undefined;
   /**
-   * The media type of the response, undefined if none is acceptable. Plain JSON until Accept has been read.
+   * The media type of a single response, undefined if none is acceptable. Plain JSON until Accept has been read.
    */
   mediaType: MediaType | undefined;
+  /** The media type of a subscription's events; undefined if none is acceptable. */
+  streamType: StreamType | undefined;
   /** The memory that the response holds. */
   readonly hold: Hold;
   /** The cost of the operation, if the client asked for it. */
@@ -104,6 +106,7 @@ class ArrivedRequest implements RequestState {
   oauth = false;
   fast = false;
   mediaType: MediaType | undefined = 'application/json';
+  streamType: StreamType | undefined = undefined;
   readonly hold: Hold;
 
   constructor({

@@ -91,7 +91,9 @@ export function createPipeline(options: PipelineOptions): Pipeline {
 
   return {
     async read(request, url, state) {
-      state.mediaType = negotiate(request.headers.get('accept'));
+      const { single, stream } = negotiate(request.headers.get('accept'));
+      state.mediaType = single;
+      state.streamType = stream;
       return readGraphqlParams(request, url, state, maxBodyBytes);
     },
     async run(params, request, state) {

@@ -3,8 +3,9 @@ import { publicError } from '../../graphql/mask-error.ts';
 import { type CostCeilings, errorsOf, type Outcome, type Single, textOf } from '../../operation/outcome.ts';
 import { statusOf } from '../../operation/response-status.ts';
 import { type HttpResponse, PlainResponse, StreamResponse } from '../../request/http-message.ts';
+import type { StreamType } from '../../request/media-type.ts';
 import type { RequestState } from '../../request/request-state.ts';
-import { SSE_HEADERS, sseText } from './sse.ts';
+import { STREAM_FORMATS } from './stream-formats.ts';
 
 /** Turns the outcome of an operation into a response of the media type that the client asked for. */
 export type Responder = (outcome: Outcome, state: RequestState) => HttpResponse;
@@ -16,21 +17,21 @@ export function headersOf(errors: readonly GraphQLError[]): Record<string, strin
 
 export function createResponder(limits: CostCeilings): Responder {
   return (outcome, state) => {
-    const { mediaType = 'application/json', cost } = state;
+    const { streamType = 'text/event-stream', cost } = state;
+    // A client that accepts nothing but a stream is refused in JSON.
+    const mediaType = state.mediaType ?? state.streamType ?? 'application/json';
     const told = { cost, limits };
-    const oneEvent = (single: Single, startId?: string) => {
-      const id = startId;
-      return new PlainResponse(sseText({ id, text: textOf(single, told) }, startId), {
-        headers: SSE_HEADERS,
-      });
+    const oneEvent = (type: StreamType, single: Single, id?: string) => {
+      const format = STREAM_FORMATS[type];
+      return new PlainResponse(format.whole(textOf(single, told), id), { headers: format.headers(id) });
     };
     if (outcome.kind === 'stream') return new StreamResponse(outcome.stream);
-    if (outcome.kind === 'unresumable') return oneEvent(outcome.outcome, outcome.startId);
+    if (outcome.kind === 'unresumable') return oneEvent(streamType, outcome.outcome, outcome.startId);
     const errors = errorsOf(outcome);
     if (errors.length > 0) state.errorCodes = errors.map((error) => publicError(error).code);
     const status = statusOf(outcome, mediaType);
-    if (mediaType === 'text/event-stream' && status === 200) return oneEvent(outcome);
-    const contentType = mediaType === 'text/event-stream' ? 'application/json' : mediaType;
+    if (mediaType === 'text/event-stream' && status === 200) return oneEvent(mediaType, outcome);
+    const contentType = mediaType === 'application/graphql-response+json' ? mediaType : 'application/json';
     const headers: Record<string, string> = errors.length === 0 ? {} : headersOf(errors);
     headers['content-type'] = `${contentType}; charset=utf-8`;
     return new PlainResponse(textOf(outcome, told), { status, headers });

@@ -4,6 +4,7 @@ import { isOAuthPage } from '../oauth/paths.ts';
 
 const EXPOSED = [
   'X-Request-Id',
+  'X-Event-Id',
   'X-RateLimit-Limit',
   'X-RateLimit-Remaining',
   'X-RateLimit-Reset',

@@ -51,7 +51,7 @@ const NO_BODY = new Uint8Array();
 const NOTHING_RECEIVED: ReceivedBody = { bytes: undefined, refusal: undefined, heldBytes: 0 };
 
 /** Whether the response may be a stream, which ends when its client disconnects. */
-const mayStream = (accept: string | undefined) => negotiate(accept ?? null) === 'text/event-stream';
+const mayStream = (accept: string | undefined) => negotiate(accept ?? null).stream !== undefined;
 
 /** Aborted when the connection closes before the response has ended. */
 function goneWith(outgoing: ServerResponse): AbortSignal {

@@ -2,18 +2,19 @@ import { encodeEventId } from '../../events/event-id.ts';
 import { type EventPlace, pass } from '../../events/event-place.ts';
 import type { PostFeed } from '../../events/feed.ts';
 import type { LogEvent } from '../../events/log.ts';
-import type { EventText, Frame, StreamFormat } from '../../request/event-stream.ts';
+import type { EventText } from '../../request/event-stream.ts';
 import type { EventReaders } from '../executor.ts';
 import { codeOf, type EventTexts, mayPass } from './event-texts.ts';
+import { Frames } from './frames.ts';
 
 /** The next events of a cohort, ready to be sent. */
 export interface Batch {
   /** The place after them. */
   readonly place: EventPlace;
-  /** The events in the frame, in order. */
+  /** The events in the frames, in order. */
   readonly events: readonly LogEvent[];
   /** Undefined if there is nothing to send: all events were skipped, or their rows are gone. */
-  readonly frame: Frame | undefined;
+  readonly frames: Frames | undefined;
   /** When the responses had been read. */
   readonly readAtMs: number;
 }
@@ -26,7 +27,6 @@ const MAX_TIMEOUTS = 3;
 export interface BatchReaderOptions {
   readonly texts: EventTexts;
   readonly feed: PostFeed;
-  readonly format: StreamFormat;
 }
 
 /** Reads the batches of a group: about as many events at a time as fit into a frame. */
@@ -75,7 +75,7 @@ export class BatchReader {
     return {
       place: done === wanted.length ? place : (wanted[done - 1]?.place ?? from),
       events: sent.map(({ event }) => event),
-      frame: sent.length === 0 ? undefined : this.#options.format.events(sent.map(({ text }) => text)),
+      frames: Frames.of(sent.map(({ text }) => text)),
       readAtMs: performance.now(),
     };
   }

@@ -5,7 +5,7 @@ export interface Member<Stream extends Member<Stream>> {
   cohort: Cohort<Stream> | undefined;
 }
 
-/** Streams of a group at the same place of the event log. They get the same bytes. */
+/** Streams of a group at the same place of the event log. They get the same events, and in a format the same bytes. */
 export class Cohort<Stream extends Member<Stream>> {
   place: EventPlace;
   readonly streams = new Set<Stream>();

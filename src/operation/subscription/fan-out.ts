@@ -78,15 +78,15 @@ export function createFanOut({ feed, metrics, maxGroups, log }: FanOutOptions): 
     unfollow = undefined;
   }
 
-  function groupFor({ texts, format }: NewStream): { key: string; group: Group } {
-    const key = `${format.headers['content-type']} ${texts.key}`;
+  function groupFor({ texts }: NewStream): { key: string; group: Group } {
+    const { key } = texts;
     let group = groups.get(key);
     if (group === undefined) {
       if (groups.size >= maxGroups)
         throw new ApiError('SERVICE_UNAVAILABLE', 'Too many different subscriptions are open. Try again.', {
           headers: { 'retry-after': '5' },
         });
-      group = new Group({ texts, format, feed, slices, metrics, log });
+      group = new Group({ texts, feed, slices, metrics, log });
       groups.set(key, group);
     }
     return { key, group };

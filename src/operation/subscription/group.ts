@@ -2,12 +2,12 @@ import { encodeEventId } from '../../events/event-id.ts';
 import type { EventPlace } from '../../events/event-place.ts';
 import { HistoryLostError, type PostFeed } from '../../events/feed.ts';
 import type { Logger } from '../../platform/log.ts';
-import type { Frame, StreamFormat } from '../../request/event-stream.ts';
 import { UNCOUNTED_BYTES } from '../../request/pending-responses.ts';
 import type { EventReaders } from '../executor.ts';
 import { type Batch, BatchReader } from './batch-reader.ts';
 import { Cohort as CohortOf } from './cohort.ts';
 import { codeOf, type EventTexts } from './event-texts.ts';
+import type { Frames } from './frames.ts';
 import type { SliceQueue } from './slices.ts';
 import type { StreamMetrics } from './stream-metrics.ts';
 import type { SubscriberStream } from './subscriber-stream.ts';
@@ -28,7 +28,6 @@ type Cohort = CohortOf<SubscriberStream>;
 
 export interface GroupOptions {
   readonly texts: EventTexts;
-  readonly format: StreamFormat;
   readonly feed: PostFeed;
   readonly slices: SliceQueue;
   readonly metrics: StreamMetrics;
@@ -37,7 +36,7 @@ export interface GroupOptions {
 
 /**
  * Subscribers who get the same responses. They move along the event log in cohorts: a cohort reads the next
- * events in one statement, moves on, and sends one frame to all of its streams. Cohorts that meet merge. A
+ * events in one statement, moves on, and sends one frame to all of its streams in a format. Cohorts that meet merge. A
  * stream never joins a cohort that is reading or sending, so that it gets nothing that was read before it came.
  */
 export class Group {
@@ -180,17 +179,17 @@ export class Group {
   }
 
   /** Moves a cohort past a batch and sends the batch to its streams. */
-  async #send(cohort: Cohort, { place, events, frame, readAtMs }: Batch): Promise<void> {
+  async #send(cohort: Cohort, { place, events, frames, readAtMs }: Batch): Promise<void> {
     const { slices, metrics } = this.#options;
     const before = cohort.place;
     cohort.place = place;
-    if (frame !== undefined) {
+    if (frames !== undefined) {
       const streams = [...cohort.streams];
       const done = await slices.run(
         streams,
         (slice) => {
           const members = slice.filter((stream) => stream.cohort === cohort);
-          for (const stream of members) this.#deliver(stream, frame);
+          for (const stream of members) this.#deliver(stream, frames);
           metrics.sent(events, members);
         },
         () => performance.now() - readAtMs < FRESH_MS,
@@ -212,9 +211,9 @@ export class Group {
     this.#wait(rest);
   }
 
-  /** Sends a frame to a stream. One whose reader lags leaves its cohort until the reader has caught up. */
-  #deliver(stream: SubscriberStream, frame: Frame): void {
-    const waiting = stream.write(frame);
+  /** Sends events to a stream. One whose reader lags leaves its cohort until the reader has caught up. */
+  #deliver(stream: SubscriberStream, frames: Frames): void {
+    const waiting = stream.deliver(frames.in(stream.format), frames.lastId);
     const backlog = waiting > LAGGING_BYTES ? 'lagging' : waiting > UNCOUNTED_BYTES ? 'counted' : 'none';
     if (backlog === 'none' || backlog === stream.backlog) return;
     const { cohort } = stream;

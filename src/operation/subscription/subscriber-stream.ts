@@ -23,6 +23,8 @@ export class SubscriberStream implements EventStream, Member<SubscriberStream> {
   /** Events up to this position were history when it connected. */
   readonly liveAfter: LogPosition;
   #sink: Sink | undefined;
+  /** The id of the last event that was sent, or of its start. */
+  #position: string;
   #onClose: (() => void)[] = [];
   #state: 'open' | 'interrupted' | 'closed' = 'open';
   /** The streams that it moves with; undefined while nothing is delivered to it. */
@@ -39,7 +41,12 @@ export class SubscriberStream implements EventStream, Member<SubscriberStream> {
     this.#deliver = deliver;
     this.format = format;
     this.#start = start;
+    this.#position = start.eventId;
     this.liveAfter = start.now;
+  }
+
+  get headers(): Readonly<Record<string, string>> {
+    return this.format.headers(this.#position);
   }
 
   get closed(): boolean {
@@ -66,15 +73,16 @@ export class SubscriberStream implements EventStream, Member<SubscriberStream> {
     else this.#deliver(this, start.place);
   }
 
-  /** Sends a frame. Returns how many bytes wait for the reader. */
-  write(frame: Frame): number {
+  /** Sends events, the last of which has this id. Returns how many bytes wait for the reader. */
+  deliver(frame: Frame, lastId: string): number {
+    this.#position = lastId;
     return this.#sink?.write(frame) ?? 0;
   }
 
   /** Sends a heartbeat, unless something waits for the reader anyway. */
   beat(nowMs: number): void {
     this.heartbeatAtMs = nowMs;
-    if (!this.closed && this.backlog !== 'lagging') this.write(this.format.heartbeat);
+    if (!this.closed && this.backlog !== 'lagging') this.#sink?.write(this.format.heartbeat);
   }
 
   whenDrained(backlog: Backlog, onDrained: () => void): void {
@@ -83,9 +91,7 @@ export class SubscriberStream implements EventStream, Member<SubscriberStream> {
 
   /** Sends a last response, which belongs to no event, and completes the stream. */
   finish(text: string): void {
-    if (this.closed) return;
-    this.write(this.format.events([{ id: undefined, text }]));
-    this.end(this.format.complete);
+    if (!this.closed) this.end(this.format.last(text, this.#position));
   }
 
   /** Ends the stream with a frame. */

@@ -7,6 +7,7 @@ import type { Logger } from '../../platform/log.ts';
 import { accountOf, clientOf, holderOf } from '../../request/caller.ts';
 import type { StreamFormat } from '../../request/event-stream.ts';
 import type { HttpRequest } from '../../request/http-message.ts';
+import type { StreamType } from '../../request/media-type.ts';
 import type { OperationArgs } from '../operation-context.ts';
 import { type CostCeilings, executed, type Outcome, refused, textOf } from '../outcome.ts';
 import type { CredentialLoss, CredentialWatch } from './credential-watch.ts';
@@ -25,7 +26,7 @@ export interface SubscriberOptions {
   readonly streams: StreamLimit;
   readonly credentials: CredentialWatch;
   readonly metrics: StreamMetrics;
-  readonly format: StreamFormat;
+  readonly formats: Readonly<Record<StreamType, StreamFormat>>;
   readonly limits: CostCeilings;
   readonly log: Logger;
 }
@@ -62,7 +63,7 @@ const LOSSES: Readonly<Record<CredentialLoss, () => ApiError>> = {
 
 /** Opens subscriptions: within the stream limits, resumed from the last event, while their credentials hold. */
 export function createSubscriber(options: SubscriberOptions): Subscriber {
-  const { fanOut, textsOf, streams, credentials, metrics, format, limits, log } = options;
+  const { fanOut, textsOf, streams, credentials, metrics, formats, limits, log } = options;
 
   /** Ends the stream with its credentials, and with its request if the client leaves before it begins. */
   function bind(stream: SubscriberStream, { contextValue }: OperationArgs): void {
@@ -87,6 +88,8 @@ export function createSubscriber(options: SubscriberOptions): Subscriber {
       return { kind: 'unresumable', startId: start.eventId, outcome };
     }
     state.hold.countFor(holderOf(state));
+    // Admission has refused a subscription that accepts no stream.
+    const format = formats[state.streamType ?? 'text/event-stream'];
     const stream = fanOut.open({ texts: textsOf(args), format, start, owner: holderOf(state) });
     stream.onClose(leave);
     bind(stream, args);

@@ -19,7 +19,7 @@ const preflight = (origin: string): RequestInit => ({
   headers: {
     origin,
     'access-control-request-method': 'POST',
-    'access-control-request-headers': 'authorization,content-type,idempotency-key',
+    'access-control-request-headers': 'authorization,content-type,idempotency-key,last-event-id',
   },
 });
 
@@ -39,12 +39,13 @@ describe('CORS_ORIGINS', () => {
     expect(headers.get('access-control-allow-credentials')).toBe('true');
   });
 
-  it('exposes the headers for rate limits, request ids and idempotency', async () => {
+  it('exposes the headers for rate limits, request ids, event ids and idempotency', async () => {
     const { headers } = await call({ origin: NAMED });
     const exposed = (headers.get('access-control-expose-headers') ?? '').toLowerCase().split(/,\s*/);
     expect(exposed).toEqual(
       expect.arrayContaining([
         'x-request-id',
+        'x-event-id',
         'x-ratelimit-limit',
         'x-ratelimit-remaining',
         'x-ratelimit-reset',
@@ -69,7 +70,7 @@ describe('CORS_ORIGINS', () => {
     expect(headers.get('access-control-allow-credentials')).toBe('true');
     expect(headers.get('access-control-allow-methods')).toMatch(/\bPOST\b/);
     expect(headers.get('access-control-allow-headers')?.toLowerCase()).toMatch(
-      /authorization.*content-type.*idempotency-key/,
+      /authorization.*content-type.*idempotency-key.*last-event-id/,
     );
   });
 

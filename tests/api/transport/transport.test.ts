@@ -145,7 +145,7 @@ describe('/graphql', () => {
     await response.body?.cancel();
   });
 
-  it('refuses a subscription with 406 unless it accepts an event stream', async () => {
+  it('refuses a subscription with 406 unless it accepts a stream', async () => {
     for (const accept of ['application/json', 'application/graphql-response+json', '*/*']) {
       await expectBadRequest(await post({ query: SUBSCRIPTION }, { accept }), 406);
       await expectBadRequest(await get({ query: SUBSCRIPTION }, { accept }), 406);

@@ -8,6 +8,9 @@ export interface SubscribeOptions {
   readonly key: string;
   readonly method?: Method;
   readonly query?: string;
+  readonly accept?: string;
+  /** Further headers. */
+  readonly headers?: Readonly<Record<string, string>>;
   /** Sent as the header Last-Event-ID. */
   readonly header?: string | undefined;
   /** Sent as the query parameter lastEventId. */
@@ -36,11 +39,13 @@ export interface Subscriber {
 
 const TITLES = 'subscription { postCreated { title } }';
 
-/** Asks for an event stream over GET, as EventSource does, or POST. */
+/** Asks for a stream over GET, as EventSource does, or POST. */
 export async function requestStream(
   { fetch }: Pick<TestApp, 'fetch'>,
-  { key, method = 'POST', query = TITLES, header, parameter, signal }: SubscribeOptions,
+  options: SubscribeOptions,
 ): Promise<Response> {
+  const { key, method = 'POST', query = TITLES, accept = 'text/event-stream' } = options;
+  const { headers, header, parameter, signal } = options;
   const search = new URLSearchParams({
     ...(method === 'GET' ? { query } : {}),
     ...(parameter === undefined ? {} : { lastEventId: parameter }),
@@ -48,10 +53,11 @@ export async function requestStream(
   return fetch(`/graphql?${search}`, {
     method,
     headers: {
-      accept: 'text/event-stream',
+      accept,
       authorization: `Bearer ${key}`,
       ...(method === 'POST' ? { 'content-type': 'application/json' } : {}),
       ...(header === undefined ? {} : { 'last-event-id': header }),
+      ...headers,
     },
     ...(method === 'POST' ? { body: JSON.stringify({ query }) } : {}),
     ...(signal === undefined ? {} : { signal }),

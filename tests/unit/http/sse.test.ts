@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { SSE, sseText } from '../../../src/http/response/sse.ts';
+import { SSE } from '../../../src/http/response/sse.ts';
 import { readEventStream } from '../../support/streams/event-stream.ts';
 
 /** JSON with white space between its tokens, as any source may write it. */
@@ -23,7 +23,7 @@ const loose = fc
     return { value, text: `${space()}${write(value)}${space()}` };
   });
 
-const ids = fc.option(fc.stringMatching(/^[\w-]{1,60}$/), { nil: undefined });
+const ids = fc.stringMatching(/^[\w-]{1,60}$/);
 
 describe('events', () => {
   it('are one block each with one line of data, whatever white space their JSON has', async () => {
@@ -59,9 +59,18 @@ describe('events', () => {
 
 describe('a stream with one event', () => {
   it('begins with its position and ends with `complete`', async () => {
-    const stream = readEventStream(new Response(sseText({ id: 'a', text: '{}' }, 'start')));
+    const stream = readEventStream(new Response(SSE.whole('{}', 'start')));
     expect(await stream.block()).toMatchObject({ id: 'start', retry: '1000', event: undefined });
-    expect(await stream.block()).toMatchObject({ id: 'a', event: 'next', data: '{}' });
+    expect(await stream.block()).toMatchObject({ id: 'start', event: 'next', data: '{}' });
+    expect(await stream.block()).toMatchObject({ event: 'complete' });
+    expect(await stream.block()).toBeUndefined();
+  });
+});
+
+describe('a last response', () => {
+  it('has no id, so that the client keeps the one that it has, and completes the stream', async () => {
+    const stream = readEventStream(new Response(SSE.last('{}', 'position').bytes.toString()));
+    expect(await stream.block()).toMatchObject({ id: undefined, event: 'next', data: '{}' });
     expect(await stream.block()).toMatchObject({ event: 'complete' });
     expect(await stream.block()).toBeUndefined();
   });
