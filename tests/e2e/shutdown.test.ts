@@ -8,10 +8,10 @@ interface Stream {
   readonly ended: Promise<void>;
 }
 
-async function subscribe(server: ServerProcess, key: string): Promise<Stream> {
+async function subscribe(server: ServerProcess, key: string, accept = 'text/event-stream'): Promise<Stream> {
   const query = encodeURIComponent('subscription { postCreated { title } }');
   const response = await fetch(`${server.origin}/graphql?query=${query}`, {
-    headers: { accept: 'text/event-stream', authorization: `Bearer ${key}` },
+    headers: { accept, authorization: `Bearer ${key}` },
   });
   expect(response.status).toBe(200);
   const stream = { text: '', ended: Promise.resolve() };
@@ -32,6 +32,7 @@ describe('SIGTERM', () => {
     const server = await startServer(dataDir, { SHUTDOWN_DELAY: '20' });
     const key = await demoKey(dataDir);
     const stream = await subscribe(server, key);
+    const multipart = await subscribe(server, key, 'multipart/mixed;subscriptionSpec=1.0');
     expect(await readiness(server)).toBe(200);
 
     server.kill('SIGTERM');
@@ -40,14 +41,17 @@ describe('SIGTERM', () => {
     const late = await subscribe(server, key);
     const created = await server.gql('mutation { createPost(title: "late", body: "b") { title } }', { key });
     expect(created.data).toEqual({ createPost: { title: 'late' } });
-    for (const open of [stream, late]) await until('the event', () => open.text.includes('"late"'));
+    for (const open of [stream, multipart, late])
+      await until('the event', () => open.text.includes('"late"'));
 
-    await Promise.all([stream.ended, late.ended]);
+    await Promise.all([stream.ended, multipart.ended, late.ended]);
     for (const { text } of [stream, late]) {
       expect(text).toMatch(/event: next\n(id: .+\n)?data: {"data":{"postCreated":{"title":"late"}}}\n\n/);
       expect(text).not.toContain('event: complete');
       expect(text).toMatch(/retry: \d+\n\n$/);
     }
+    expect(multipart.text).toMatch(/{"payload":{"data":{"postCreated":{"title":"late"}},.+}\r\n--graphql/);
+    expect(multipart.text).not.toContain('--graphql--');
     expect(await server.exited).toMatchObject({ code: 0, signal: null });
   });
 

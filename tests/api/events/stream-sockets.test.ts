@@ -36,7 +36,25 @@ function get(path: string, version: string, fields: readonly string[] = []): str
 }
 
 const TITLES = `/graphql?${new URLSearchParams({ query: 'subscription { postCreated { title } }' })}`;
-const fields = () => ['accept: text/event-stream', `authorization: Bearer ${key}`];
+interface Transport {
+  readonly name: string;
+  readonly accept: string;
+  /** What a stream opens with. */
+  readonly opening: RegExp;
+}
+
+const SSE: Transport = {
+  name: 'Server-Sent Events',
+  accept: 'text/event-stream',
+  opening: /retry: 1000\nid: \S+\n\n/,
+};
+const MULTIPART: Transport = {
+  name: 'multipart',
+  accept: 'multipart/mixed;subscriptionSpec=1.0',
+  opening: /\r\n\r\n\{\}\r\n--graphql/,
+};
+const TRANSPORTS = [SSE, MULTIPART];
+const fields = ({ accept }: Transport = SSE) => [`accept: ${accept}`, `authorization: Bearer ${key}`];
 
 /** The events of a stream, out of its chunks (RFC 9112 section 7.1) if it has any. */
 function bodyOf(text: string): string {
@@ -58,52 +76,63 @@ function bodyOf(text: string): string {
 const titlesIn = (text: string) => [...bodyOf(text).matchAll(/"title":"([^"]*)"/g)].map(([, title]) => title);
 
 describe('an event stream on a socket', () => {
-  it.each(['1.0', '1.1'])('is framed as HTTP/%s has it, event by event', async (version) => {
-    const { connection, received } = await dial();
-    connection.write(get(TITLES, version, fields()));
-    await expect.poll(() => received.text).toMatch(/retry: 1000\nid: \S+\n\n/);
-    for (const title of ['a', 'ä€𝔹']) {
+  it.each(TRANSPORTS.flatMap((transport) => ['1.0', '1.1'].map((version) => ({ ...transport, version }))))(
+    'is framed as HTTP/$version has it, event by event, over $name',
+    async ({ version, ...transport }) => {
+      const { connection, received } = await dial();
+      connection.write(get(TITLES, version, fields(transport)));
+      await expect.poll(() => received.text).toMatch(transport.opening);
+      for (const title of ['a', 'ä€𝔹']) {
+        await createPost(app, key, { title });
+        await expect.poll(() => received.text).toContain(`"title":"${title}"`);
+      }
+      expect(/^transfer-encoding: chunked\r$/im.test(received.text)).toBe(version === '1.1');
+    },
+  );
+
+  it.each(TRANSPORTS)(
+    'goes on where it was once a reader that has stopped for a while reads on, over $name',
+    async (transport) => {
+      const { connection, received } = await dial();
+      const query = new URLSearchParams({ query: 'subscription { postCreated { title body } }' });
+      connection.write(get(`/graphql?${query}`, '1.1', fields(transport)));
+      await expect.poll(() => received.text).toMatch(transport.opening);
+      connection.pause();
+      const titles: string[] = [];
+      // Until the buffers of the kernel are full at both ends.
+      while ((await readMetric(app, 'event_streams_lagging')) === 0) {
+        expect(titles.length).toBeLessThan(1_000);
+        titles.push(`${titles.length}`);
+        await createPost(app, key, { title: `${titles.length - 1}`, body: LONG });
+      }
+      for (const title of ['late', 'later', 'last']) {
+        titles.push(title);
+        await createPost(app, key, { title });
+      }
+      connection.resume();
+      await expect.poll(() => received.text, { timeout: 20_000 }).toContain('"title":"last"');
+      expect(titlesIn(received.text)).toEqual(titles);
+      await expect.poll(() => readMetric(app, 'event_streams_lagging')).toBe(0);
+      connection.destroy();
+    },
+    60_000,
+  );
+
+  it.each(TRANSPORTS)(
+    'waits for the answers before it on its connection, and loses nothing, over $name',
+    async (transport) => {
+      const { connection, received } = await dial();
+      const query = new URLSearchParams({ query: '{ posts(limit: 100) { title } }' });
+      const request = get(`/graphql?${query}`, '1.1', [`authorization: Bearer ${key}`]);
+      connection.write(request + request + get(TITLES, '1.1', fields(transport)));
+      await expect.poll(() => received.text).toMatch(transport.opening);
+      const title = `after two answers, over ${transport.name}`;
       await createPost(app, key, { title });
       await expect.poll(() => received.text).toContain(`"title":"${title}"`);
-    }
-    expect(/^transfer-encoding: chunked\r$/im.test(received.text)).toBe(version === '1.1');
-  });
-
-  it('goes on where it was once a reader that has stopped for a while reads on', async () => {
-    const { connection, received } = await dial();
-    const query = new URLSearchParams({ query: 'subscription { postCreated { title body } }' });
-    connection.write(get(`/graphql?${query}`, '1.1', fields()));
-    await expect.poll(() => received.text).toMatch(/retry: 1000/);
-    connection.pause();
-    const titles: string[] = [];
-    // Until the buffers of the kernel are full at both ends.
-    while ((await readMetric(app, 'event_streams_lagging')) === 0) {
-      expect(titles.length).toBeLessThan(1_000);
-      titles.push(`${titles.length}`);
-      await createPost(app, key, { title: `${titles.length - 1}`, body: LONG });
-    }
-    for (const title of ['late', 'later', 'last']) {
-      titles.push(title);
-      await createPost(app, key, { title });
-    }
-    connection.resume();
-    await expect.poll(() => received.text, { timeout: 20_000 }).toContain('"title":"last"');
-    expect(titlesIn(received.text)).toEqual(titles);
-    await expect.poll(() => readMetric(app, 'event_streams_lagging')).toBe(0);
-    connection.destroy();
-  }, 60_000);
-
-  it('waits for the answers before it on its connection, and loses nothing', async () => {
-    const { connection, received } = await dial();
-    const query = new URLSearchParams({ query: '{ posts(limit: 100) { title } }' });
-    const request = get(`/graphql?${query}`, '1.1', [`authorization: Bearer ${key}`]);
-    connection.write(request + request + get(TITLES, '1.1', fields()));
-    await expect.poll(() => received.text).toMatch(/retry: 1000/);
-    await createPost(app, key, { title: 'after two answers' });
-    await expect.poll(() => received.text).toContain('"title":"after two answers"');
-    const stream = received.text.slice(received.text.lastIndexOf('HTTP/1.1 200 OK'));
-    expect(titlesIn(stream)).toEqual(['after two answers']);
-  });
+      const stream = received.text.slice(received.text.lastIndexOf('HTTP/1.1 200 OK'));
+      expect(titlesIn(stream)).toEqual([title]);
+    },
+  );
 
   it('for a page of another origin is the same, with CORS headers', async () => {
     const { connection, received } = await dial();
@@ -120,7 +149,8 @@ describe('an event stream on a socket', () => {
     for (let turns = 0; turns < 40; turns += 1) {
       const { connection } = await dial();
       const origin = turns % 2 === 0 ? [] : [`origin: ${ORIGIN}`];
-      connection.write(get(TITLES, '1.1', [...fields(), ...origin]));
+      const transport = turns % 4 < 2 ? SSE : MULTIPART;
+      connection.write(get(TITLES, '1.1', [...fields(transport), ...origin]));
       for (let turn = 0; turn < turns; turn += 1) await new Promise((resolve) => setImmediate(resolve));
       connection.destroy();
     }
@@ -129,9 +159,9 @@ describe('an event stream on a socket', () => {
     expect(await readMetric(app, 'event_groups')).toBe(0);
   });
 
-  it('refuses HEAD', async () => {
+  it.each(TRANSPORTS)('refuses HEAD, over $name', async (transport) => {
     const { connection, received } = await dial();
-    connection.write(get(TITLES, '1.1', [...fields(), 'connection: close']).replace('GET', 'HEAD'));
+    connection.write(get(TITLES, '1.1', [...fields(transport), 'connection: close']).replace('GET', 'HEAD'));
     await once(connection, 'close');
     expect(received.text).toMatch(/^HTTP\/1.1 405 /);
     expect(await open()).toBe(0);

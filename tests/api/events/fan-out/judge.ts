@@ -68,7 +68,7 @@ function judgeEvent(
 
 /** Checks all that a subscriber got: in order, nothing twice, nothing left out, nothing that is not for it. */
 export function judge(subscription: Subscription, log: readonly LoggedEvent[]): void {
-  const { stream, reader, excluded, after, left } = subscription;
+  const { stream, transport, reader, excluded, after, left } = subscription;
   const start = after === undefined ? undefined : positionOf(after);
   const due = log.filter(
     ({ position, post }) => !excluded.has(post.id) && (start === undefined || isAfter(position, start)),
@@ -91,4 +91,7 @@ export function judge(subscription: Subscription, log: readonly LoggedEvent[]): 
   if (left) return;
   expect(stream.ended).toBe(reader.revoked ? 'complete' : undefined);
   expect(stream.refusal).toBe(reader.revoked ? 'UNAUTHENTICATED' : undefined);
+  const position =
+    reader.revoked && transport === 'multipart' ? (got.at(-1)?.event.eventId ?? stream.startId) : undefined;
+  expect(stream.refusalId).toBe(position);
 }

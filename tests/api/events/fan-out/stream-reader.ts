@@ -1,23 +1,70 @@
 import type { TestApp } from '../../../support/app.ts';
-import { type EventStream, openEventStream } from '../../../support/streams/event-stream.ts';
+import { openEventStream } from '../../../support/streams/event-stream.ts';
+import { ACCEPT_MULTIPART, openMultipart } from '../../../support/streams/multipart-stream.ts';
 import type { Got, Operation } from './operations.ts';
+
+/** A response that came on a stream; `eventId` is undefined if the stream gives it none. */
+type Arrival = Omit<Got, 'eventId'> & { readonly eventId: string | undefined };
+
+/** A stream of either transport. */
+interface Source {
+  readonly startId: string;
+  /** The next response, how the stream ended in good order, or undefined where it just ended. */
+  next(): Promise<Arrival | 'complete' | undefined>;
+  close(): Promise<void>;
+}
+
+export type Transport = 'sse' | 'multipart';
+
+/** Reads the opening of an event stream. */
+async function sseSource(response: Response): Promise<Source> {
+  const stream = openEventStream(response);
+  const startId = (await stream.block())?.id ?? '';
+  return {
+    startId,
+    async next() {
+      const block = await stream.event();
+      if (block === undefined || block.event === 'complete') return block && 'complete';
+      const { data, errors } = JSON.parse(block.data ?? '');
+      return { eventId: block.id, data, errors };
+    },
+    close: () => stream.close(),
+  };
+}
+
+function multipartSource(response: Response): Source {
+  const stream = openMultipart(response);
+  return {
+    startId: stream.startId,
+    async next() {
+      const payload = await stream.payload();
+      if (payload === undefined) return stream.closed ? 'complete' : undefined;
+      const { data, errors, extensions } = payload;
+      return { eventId: extensions.eventId, data, errors };
+    },
+    close: () => stream.close(),
+  };
+}
 
 /** A subscriber that keeps what it gets. */
 export class StreamReader {
   readonly got: Got[] = [];
   /** The id of the position at which its stream opened. */
-  startId = '';
+  readonly startId: string;
   /** How its stream ended, if it has. */
   ended: 'complete' | 'broken off' | undefined;
-  /** The code of a last event that belongs to no post. */
+  /** The code of a last response that belongs to no post. */
   refusal: string | undefined;
-  readonly #stream: EventStream;
+  /** The position that came with it. */
+  refusalId: string | undefined;
+  readonly #source: Source;
   #going: Promise<void> | undefined;
   #go: (() => void) | undefined;
   #changed = Promise.withResolvers<void>();
 
-  private constructor(stream: EventStream) {
-    this.#stream = stream;
+  private constructor(source: Source) {
+    this.#source = source;
+    this.startId = source.startId;
   }
 
   static async open(
@@ -25,11 +72,12 @@ export class StreamReader {
     { query, variables }: Operation,
     key: string,
     lastEventId: string | undefined,
+    transport: Transport,
   ): Promise<StreamReader> {
     const response = await fetch('/graphql', {
       method: 'POST',
       headers: {
-        accept: 'text/event-stream',
+        accept: transport === 'sse' ? 'text/event-stream' : ACCEPT_MULTIPART,
         'content-type': 'application/json',
         authorization: `Bearer ${key}`,
         ...(lastEventId === undefined ? {} : { 'last-event-id': lastEventId }),
@@ -37,8 +85,9 @@ export class StreamReader {
       body: JSON.stringify({ query, variables }),
     });
     if (response.status !== 200) throw new Error(`not opened: ${response.status} ${await response.text()}`);
-    const reader = new StreamReader(openEventStream(response));
-    reader.startId = (await reader.#stream.block())?.id ?? '';
+    const reader = new StreamReader(
+      transport === 'sse' ? await sseSource(response) : multipartSource(response),
+    );
     void reader.#run();
     return reader;
   }
@@ -62,17 +111,20 @@ export class StreamReader {
 
   async close(): Promise<void> {
     this.resume();
-    await this.#stream.close();
+    await this.#source.close();
   }
 
   async #run(): Promise<void> {
     try {
       for (;;) {
         await this.#going;
-        const block = await this.#stream.event();
-        if (block === undefined) break;
-        if (block.event === 'complete') this.ended = 'complete';
-        else this.#take(block.id, JSON.parse(block.data ?? ''));
+        const arrival = await this.#source.next();
+        if (arrival === undefined) break;
+        if (arrival === 'complete') {
+          this.ended = 'complete';
+          break;
+        }
+        this.#take(arrival);
         this.#notify();
       }
     } catch {
@@ -82,9 +134,13 @@ export class StreamReader {
     this.#notify();
   }
 
-  #take(eventId: string | undefined, { data, errors }: Omit<Got, 'eventId'>): void {
-    if (eventId === undefined) this.refusal = errors?.[0]?.extensions.code;
-    else this.got.push({ eventId, data, errors });
+  #take({ eventId, data, errors }: Arrival): void {
+    const code = errors?.[0]?.extensions.code;
+    // Over multipart it comes with the id of the event before it.
+    if (code === 'UNAUTHENTICATED') {
+      this.refusal = code;
+      this.refusalId = eventId;
+    } else if (eventId !== undefined) this.got.push({ eventId, data, errors });
   }
 
   #notify(): void {

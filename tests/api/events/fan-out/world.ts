@@ -9,7 +9,7 @@ import { dataOf } from '../../../support/refusal.ts';
 import type { Command } from './commands.ts';
 import { type KnownPost, OPERATIONS, type Operation, type Reader } from './operations.ts';
 import type { Disturbance } from './reading-database.ts';
-import { StreamReader } from './stream-reader.ts';
+import { StreamReader, type Transport } from './stream-reader.ts';
 
 /** What a subscriber must have been told of a post at least, when it came. */
 export type Floor = ReadonlyMap<string, Readonly<Pick<KnownPost, 'version' | 'comments' | 'deleted'>>>;
@@ -17,6 +17,7 @@ export type Floor = ReadonlyMap<string, Readonly<Pick<KnownPost, 'version' | 'co
 /** A subscriber, and what was known when it came. */
 export interface Subscription {
   readonly stream: StreamReader;
+  readonly transport: Transport;
   readonly operation: Operation;
   readonly reader: Credential;
   /** Posts that were committed before it first connected, or that it or the one it goes on for has passed. */
@@ -51,6 +52,9 @@ const CREDENTIALS: readonly { readonly author: number; readonly scopes: readonly
   { author: 1, scopes: ['posts:read'] },
   { author: 2, scopes: ['posts:read', 'users:email'] },
 ];
+
+/** A third of the subscribers is on multipart. */
+const transportOf = (index: number): Transport => (index % 3 === 1 ? 'multipart' : 'sse');
 
 const LARGE_BODY = 'b'.repeat(40_000);
 const LARGE: Operation = {
@@ -181,8 +185,9 @@ export class World {
     const after = other === undefined ? undefined : pick(events, command.event);
     const floor = new Map(this.posts.map(({ id, ...known }) => [id, known]));
     const excluded = other?.excluded ?? new Set(floor.keys());
-    const stream = await StreamReader.open(instance, operation, reader.key, after);
-    this.subscriptions.push({ stream, operation, reader, excluded, after, floor, left: false });
+    const transport = transportOf(this.subscriptions.length);
+    const stream = await StreamReader.open(instance, operation, reader.key, after, transport);
+    this.subscriptions.push({ stream, transport, operation, reader, excluded, after, floor, left: false });
   }
 
   async #revisit({ post, other, instance }: Extract<Command, { kind: 'revisit' }>): Promise<void> {
