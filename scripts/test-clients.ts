@@ -1,0 +1,22 @@
+/**
+ * Runs the recipes of docs/clients.md against a server. They are a package of their own, because no user of the service
+ * needs all these libraries: installs it, generates the code that some of them need, and checks the types.
+ */
+import { spawnSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+
+const PACKAGE = 'examples/clients';
+
+function run(command: string, args: readonly string[]): void {
+  const { status } = spawnSync(command, args, { stdio: 'inherit' });
+  if (status !== 0) process.exit(status ?? 1);
+}
+
+if (process.env.CI !== undefined || !existsSync(join(PACKAGE, 'node_modules')))
+  run('npm', ['ci', '--prefix', PACKAGE]);
+run('npm', ['run', '--silent', '--prefix', PACKAGE, 'generate']);
+run('npm', ['run', '--silent', '--prefix', PACKAGE, 'typecheck']);
+const vitest = join(dirname(createRequire(import.meta.url).resolve('vitest/package.json')), 'vitest.mjs');
+run(process.execPath, [vitest, 'run', '--config', 'vitest.clients.config.ts', ...process.argv.slice(2)]);
