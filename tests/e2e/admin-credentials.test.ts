@@ -1,7 +1,7 @@
 import { SignJWT } from 'jose';
 import { describe, expect, it } from 'vitest';
 import { temporaryFolder, until } from '../support/processes/process.ts';
-import { admin, startServer } from '../support/processes/server.ts';
+import { admin, demoKey, startServer } from '../support/processes/server.ts';
 
 const SECRET = 'a-k3y-f0r-t0kens-0f-this-test-alone';
 const EMAIL = 'eve@example.org';
@@ -48,6 +48,54 @@ describe('the admin command beside a server', () => {
     expect((await admin(['session', 'revoke'], dataDir)).code).toBe(2);
     expect((await admin(['token', 'revoke'], dataDir)).code).toBe(2);
     expect((await admin(['token', 'revoke', ''], dataDir)).code).toBe(1);
+  });
+});
+
+describe('stream-token', () => {
+  it('lists the tokens with what they open, and revokes them: their streams end', async () => {
+    const dataDir = await temporaryFolder();
+    const server = await startServer(dataDir, { CREDENTIAL_RECHECK_MS: '100' });
+    const query = 'subscription Titles { postCreated { title } }';
+    const issued = await fetch(`${server.origin}/graphql/stream-token`, {
+      method: 'POST',
+      headers: {
+        'content-type': 'application/json',
+        authorization: `Bearer ${await demoKey(dataDir)}`,
+      },
+      body: JSON.stringify({ query, operationName: 'Titles' }),
+    });
+    const { token, expiresAt } = (await issued.json()) as { token: string; expiresAt: string };
+    const open = () =>
+      fetch(`${server.origin}/graphql?stream_token=${token}`, { headers: { accept: 'text/event-stream' } });
+    const stream = await open();
+    expect(stream.status).toBe(200);
+    const { json, stdout } = await admin(['stream-token', 'list'], dataDir);
+    expect(json).toEqual([
+      {
+        id: expect.any(String),
+        user: 'ada@example.com',
+        credentials: 'api-key',
+        query,
+        operationName: 'Titles',
+        createdAt: expect.any(String),
+        lastUsedAt: expect.any(String),
+        expiresAt: expect.any(String),
+        endsAt: expect.any(String),
+      },
+    ]);
+    expect(Date.parse(json[0].expiresAt)).toBeGreaterThanOrEqual(Date.parse(expiresAt));
+    expect(stdout).not.toContain(token);
+
+    const revoke = ['stream-token', 'revoke', json[0].id];
+    expect(await admin(revoke, dataDir)).toMatchObject({ code: 0, json: { id: json[0].id, revoked: true } });
+    expect((await open()).status).toBe(401);
+    const events = await stream.text();
+    expect(events).toContain('UNAUTHENTICATED');
+    expect(events).toMatch(/event: complete\ndata:\s*\n\n$/);
+    for (const id of [json[0].id, 'x'])
+      expect((await admin(['stream-token', 'revoke', id], dataDir)).code).toBe(1);
+    expect((await admin(['stream-token', 'revoke'], dataDir)).code).toBe(2);
+    expect((await admin(['stream-token', 'list'], dataDir)).json).toEqual([]);
   });
 });
 

@@ -150,6 +150,16 @@ describe('GET /graphql?stream_token=…', () => {
     expect(statuses).toEqual([200, 200, 429]);
   });
 
+  it('leaves the token in no log line, whatever comes of it', async () => {
+    const { key } = await app.account();
+    const token = await issueToken(app, bearer(key));
+    const { stream } = await openByToken(app, token);
+    await stream.close();
+    for (const search of [{ query: '{ posts { id } }' }, { lastEventId: 'x' }])
+      await (await requestByToken(app, token, { search })).text();
+    expect(app.logged.join('')).not.toContain(token.slice(0, 20));
+  });
+
   it('asks for an accepted stream type, as any subscription', async () => {
     const { key } = await app.account();
     const token = await issueToken(app, bearer(key));
