@@ -1,7 +1,9 @@
 import {
   type GraphQLField,
+  type GraphQLInterfaceType,
   type GraphQLObjectType,
   getNamedType,
+  isInterfaceType,
   isLeafType,
   isObjectType,
   SchemaMetaFieldDef,
@@ -13,13 +15,27 @@ import { directives, fieldArguments } from './inputs.ts';
 
 type Field = GraphQLField<unknown, unknown>;
 
-const typeOf = (draft: Draft, field: Field): GraphQLObjectType | undefined => {
+/** What a selection may be on. */
+type Owner = GraphQLObjectType | GraphQLInterfaceType;
+
+const typeOf = (draft: Draft, field: Field): Owner | undefined => {
   const named = draft.schema.getType(getNamedType(field.type).name);
-  return isObjectType(named) ? named : undefined;
+  return isObjectType(named) || isInterfaceType(named) ? named : undefined;
 };
 
+/** What a fragment within a selection is on: most often, of an interface, one of its types. */
+function fragmentType({ schema, random }: Draft, type: Owner): Owner {
+  if (isInterfaceType(type)) return oneIn(random, 5) ? type : random.pick(schema.getPossibleTypes(type));
+  const shared = type.getInterfaces();
+  return shared.length > 0 && oneIn(random, 8) ? random.pick(shared) : type;
+}
+
+/** What stands at a place for a fragment: now and then, on another type, as if nothing did. */
+const scopeOf = ({ random }: Draft, scope: Scope, apart: boolean): Scope =>
+  apart && oneIn(random, 4) ? new Map() : scope;
+
 /** The fields to choose from. At the end of the depth those that lead on are left out, where there are others. */
-function fieldsOf(draft: Draft, type: GraphQLObjectType, depth: number): readonly Field[] {
+function fieldsOf(draft: Draft, type: Owner, depth: number): readonly Field[] {
   const every = Object.values(type.getFields());
   // What a session alone may do is refused to nearly all, and a refusal undoes the rest of a mutation.
   const open = every.filter(({ description }) => description?.includes('session') !== true);
@@ -37,7 +53,7 @@ function fieldsOf(draft: Draft, type: GraphQLObjectType, depth: number): readonl
 }
 
 /** Under which name a field is to come back. What stands there already may be merged with, seldom collides. */
-function responseName(draft: Draft, field: Field, scope: Scope, type: GraphQLObjectType): string {
+function responseName(draft: Draft, field: Field, scope: Scope, type: Owner): string {
   const { random, names, manner } = draft;
   const aliases = draft.aliases.get(type.name) ?? [];
   // One name in two places of the same type: what is planned for both of them must not mix them up.
@@ -72,7 +88,7 @@ function entryOf(draft: Draft, field: Field, scope: Scope, name: string): Entry 
   return entry;
 }
 
-function fieldText(draft: Draft, type: GraphQLObjectType, field: Field, scope: Scope, depth: number): string {
+function fieldText(draft: Draft, type: Owner, field: Field, scope: Scope, depth: number): string {
   const { random } = draft;
   draft.room -= 1;
   const name = responseName(draft, field, scope, type);
@@ -91,6 +107,7 @@ const WRONG_TYPES = [
   'Query',
   'User',
   'Post',
+  'Node',
   'DateTime',
   'String',
   'None',
@@ -99,19 +116,22 @@ const WRONG_TYPES = [
   'constructor',
 ];
 
-function inlineFragment(draft: Draft, type: GraphQLObjectType, scope: Scope, depth: number): string {
+function inlineFragment(draft: Draft, type: Owner, scope: Scope, depth: number): string {
   const { random } = draft;
-  const on = draft.fault(12) ? random.pick(WRONG_TYPES) : type.name;
-  const condition = oneIn(random, 4) ? '' : ` on ${on}`;
-  return `...${condition}${directives(draft)} ${selectionSet(draft, type, scope, depth)}`;
+  const within = fragmentType(draft, type);
+  const on = draft.fault(12) ? random.pick(WRONG_TYPES) : within.name;
+  const condition = within === type && oneIn(random, 4) ? '' : ` on ${on}`;
+  const apart = isInterfaceType(type) && within !== type;
+  return `...${condition}${directives(draft)} ${selectionSet(draft, within, scopeOf(draft, scope, apart), depth)}`;
 }
 
 /** A spread of a fragment of the type that fits here: one there is, or a new one. Undefined where the new one does not fit. */
-function spread(draft: Draft, type: GraphQLObjectType, scope: Scope, depth: number): string | undefined {
+function spread(draft: Draft, type: Owner, scope: Scope, depth: number): string | undefined {
   const { random, fragments, names } = draft;
   if (draft.fault(15)) return `...${names.fresh(fragments)}`;
   if (draft.fault(15) && fragments.size > 0) return `...${random.pick([...fragments.keys()])}`;
-  const ready = [...fragments.values()].filter((it) => it.type === type.name && fits(scope, it.own));
+  const within = fragmentType(draft, type);
+  const ready = [...fragments.values()].filter((it) => it.type === within.name && fits(scope, it.own));
   if (ready.length > 0 && oneIn(random, 2)) {
     const { name, own, uses } = random.pick(ready);
     merge(scope, own);
@@ -119,18 +139,18 @@ function spread(draft: Draft, type: GraphQLObjectType, scope: Scope, depth: numb
     return `...${name}${directives(draft)}`;
   }
   const name = names.fresh(fragments);
-  const on = draft.fault(15) ? random.pick(WRONG_TYPES) : type.name;
+  const on = draft.fault(15) ? random.pick(WRONG_TYPES) : within.name;
   const own: Scope = new Map();
   // Its name is taken from now on, and one that is spread within itself makes a circle.
   fragments.set(name, { name, type: 'none so far', own, uses: new Set(), text: '' });
   const { written, uses } = draft.apart(() => {
     const circle = draft.fault(20) ? ` ...${name}` : '';
-    return `${selectionSet(draft, type, own, depth).slice(0, -1)}${circle} }`;
+    return `${selectionSet(draft, within, own, depth).slice(0, -1)}${circle} }`;
   });
   fragments.delete(name);
   const fitting = fits(scope, own);
   if (!fitting && !draft.fault(10)) return undefined;
-  fragments.set(name, { name, type: type.name, own, uses, text: `fragment ${name} on ${on} ${written}` });
+  fragments.set(name, { name, type: within.name, own, uses, text: `fragment ${name} on ${on} ${written}` });
   // One that is used nowhere.
   if (draft.fault(12)) return undefined;
   if (fitting) merge(scope, own);
@@ -141,7 +161,7 @@ function spread(draft: Draft, type: GraphQLObjectType, scope: Scope, depth: numb
 type Part = 'field' | 'inline' | 'spread' | 'typename';
 
 /** A selection with its braces; `scope` is what stands at its place already, and learns what is added. */
-export function selectionSet(draft: Draft, type: GraphQLObjectType, scope: Scope, depth: number): string {
+export function selectionSet(draft: Draft, type: Owner, scope: Scope, depth: number): string {
   const { random, manner } = draft;
   const parts: string[] = [];
   const count = draft.room <= 0 ? 1 : 1 + random.below(manner.breadth);
@@ -154,10 +174,12 @@ export function selectionSet(draft: Draft, type: GraphQLObjectType, scope: Scope
     if (field !== undefined) parts.push(fieldText(draft, type, field, scope, depth));
   }
   for (let at = 0; at < count; at += 1) {
+    // An interface alone shows next to nothing.
+    const fragments = isInterfaceType(type) ? 4 * manner.fragment : 1;
     const part = weighted<Part>(random, [
       [manner.fragment * 2, 'field'],
-      [1, 'inline'],
-      [1, 'spread'],
+      [fragments, 'inline'],
+      [isInterfaceType(type) ? manner.fragment : 1, 'spread'],
       [isSubscription ? 0 : 1, 'typename'],
     ]);
     const fields = fieldsOf(draft, type, depth);

@@ -62,6 +62,14 @@ const FORMS: readonly ((random: Random, known: Known) => string | Omit<Written, 
     document: `query (${times(about(random, 60), (at) => `$v${at}: Int`)}) { ${times(20, (at) => `posts(limit: $v${at}) { id }`)} }`,
     variables: Object.fromEntries(Array.from({ length: 60 }, (_, at) => [`v${at}`, 1])),
   }),
+  (random, { postIds, userIds, commentIds }) => ({
+    document: `query ($ids: [ID!]!) { nodes(ids: $ids) { ${times(about(random, 48), () => 'id')} ... on Post { title } } }`,
+    variables: {
+      ids: Array.from({ length: about(random, 100) }, () =>
+        random.pick([...postIds, ...userIds, ...commentIds]),
+      ),
+    },
+  }),
   (random, { postIds }) => ({
     document: 'mutation ($id: ID!, $tags: [String!]) { updatePost(id: $id, tags: $tags) { tags } }',
     variables: { id: postIds[0] ?? '', tags: Array.from({ length: about(random, 10) }, (_, at) => `t${at}`) },

@@ -78,8 +78,11 @@ export function randomValue(random: Random, type: GraphQLInputType, name: string
     const { ofType } = type;
     // One value stands for a list of it.
     if (oneIn(random, 12)) return randomValue(random, ofType, name, known);
-    const length = oneIn(random, 30) ? random.pick([10, 11]) : random.below(4);
-    const item = (at: number) => (length > 9 ? `${name}${at}` : randomValue(random, ofType, name, known));
+    const most = name === 'ids' ? [99, 100, 101] : [10, 11];
+    const length = oneIn(random, 30) ? random.pick(most) : random.below(4);
+    // Tags must differ.
+    const item = (at: number) =>
+      length > 9 && name !== 'ids' ? `${name}${at}` : randomValue(random, ofType, name, known);
     return Array.from({ length }, (_, at) => item(at));
   }
   if (isEnumType(type)) return new Bare(random.pick(type.getValues()).name);

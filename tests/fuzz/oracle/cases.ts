@@ -77,6 +77,34 @@ const READING: Written[] = [
   { document: 'query ($id: ID!) { post(id: $id) { id } }', variables: { id: '$POST' } },
 ];
 
+const NODES: Written[] = [
+  {
+    document:
+      '{ nodes(ids: ["$user", "none", "$post", "$comment", "$post"]) { __typename id ... on User { name } ... on Post { x: title tags } ... on Comment { x: body post { id } } } }',
+  },
+  {
+    document:
+      '{ a: node(id: "$comment") { ...N } b: node(id: "$user") { ...N } c: node(id: 5) { id } } fragment N on Node { __typename ... on Comment { author { name ... on Node { id } } } ... on User { posts(limit: 2) { id } } }',
+  },
+  { document: '{ nodes(ids: ["$user", "$post", "$comment"]) { id } }', caller: 'write-only-key' },
+  { document: '{ nodes(ids: ["$user", "$post"]) { id ... on User { email posts { id } } } }' },
+  { document: '{ node(id: "$user") { ... on User { email } } viewer { id } }', caller: 'other-member' },
+  { document: '{ nodes(ids: "$post") { id } none: nodes(ids: []) { id } }' },
+  {
+    document: 'query ($ids: [ID!]! = ["a", "b"]) { nodes(ids: $ids) { id } }',
+    variables: { ids: Array.from({ length: 101 }, () => 'x') },
+  },
+  { document: 'query ($ids: [ID!]! = ["$post", "b"]) { nodes(ids: $ids) { id } }' },
+  { document: 'query ($ids: [ID!]!) { nodes(ids: $ids) { id } }', variables: { ids: ['x', null] } },
+  {
+    document: 'query ($ids: [ID!] = ["a"]) { nodes(ids: $ids) { id } viewer { id } }',
+    variables: { ids: null },
+  },
+  { document: '{ nodes(ids: ["$post"]) { ... on Post { x: title } ... on User { x: posts { id } } } }' },
+  { document: '{ node(id: "$post") { ... on Post { ... on User { id } } } }' },
+  { document: '{ node(id: "$post") { title } }' },
+];
+
 const CALLERS: Written[] = [
   { document: '{ users(limit: 3) { name email } }' },
   { document: '{ users(limit: 3) { name email } }', caller: 'admin' },
@@ -208,6 +236,7 @@ const WRITING: Written[] = [
 export const WRITTEN: readonly Written[] = [
   ...NAMES,
   ...READING,
+  ...NODES,
   ...CALLERS,
   ...CONDITIONS,
   ...SUBSCRIBING,
@@ -223,6 +252,7 @@ export function caseOf(
   const postId = known.postIds[5] ?? '';
   const filled = document
     .replaceAll('$post', postId)
+    .replaceAll('$comment', known.commentIds[0] ?? '')
     .replaceAll('$user', known.userIds[0] ?? '')
     .replaceAll('$cursor', known.cursors[10] ?? '')
     .replaceAll('$instant', known.instants[0] ?? '');

@@ -4,6 +4,7 @@ import {
   execute,
   type GraphQLError,
   type GraphQLSchema,
+  isListType,
   isNonNullType,
 } from 'graphql';
 import { type ExpectedAnswer, type ExpectedError, MADE, type NulledPlace } from '../case.ts';
@@ -67,13 +68,18 @@ function withMade(value: unknown): unknown {
 const toldAs = (error: GraphQLError): ExpectedError[] =>
   faultsOf(error).map((fault) => ({ ...fault, path: error.path }));
 
-/** How far up an error takes the answer: to a root field that may be null, or to all of it. */
+/**
+ * How far up an error takes the answer: to a root field that may be null, to an item of one that may be null, or to all
+ * of it.
+ */
 function placeOf({ path }: GraphQLError, asked: Asked): string | undefined {
-  const [name] = path ?? [];
+  const [name, index] = path ?? [];
   const field = rootFields(asked).find(({ alias, name: own }) => (alias ?? own).value === name);
   const root = asked.schema.getRootType(asked.operation.operation);
   const type = root?.getFields()[field?.name.value ?? '']?.type;
-  return type === undefined || isNonNullType(type) ? undefined : String(name);
+  if (type === undefined || !isNonNullType(type)) return type && String(name);
+  const item = isListType(type.ofType) ? type.ofType.ofType : undefined;
+  return item === undefined || isNonNullType(item) || index === undefined ? undefined : `${name} ${index}`;
 }
 
 /** The fields of a mutation run in order, and none after the first that fails. */

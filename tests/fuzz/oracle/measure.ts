@@ -3,9 +3,11 @@ import {
   type DocumentNode,
   type FieldNode,
   type GraphQLField,
+  type GraphQLInterfaceType,
   type GraphQLObjectType,
   type GraphQLSchema,
   getNamedType,
+  isInterfaceType,
   isLeafType,
   isListType,
   isNonNullType,
@@ -16,7 +18,7 @@ import {
   type SelectionSetNode,
   valueFromASTUntyped,
 } from 'graphql';
-import { DEFAULT_LIMIT, MAX_LIMIT, MAX_OFFSET } from './pages.ts';
+import { DEFAULT_LIMIT, MAX_IDS, MAX_LIMIT, MAX_OFFSET } from './pages.ts';
 
 /** The least and the most that a figure may be taken for, where the contract leaves room. */
 export type Range = readonly [least: number, most: number];
@@ -42,7 +44,7 @@ const ENOUGH = 1e12;
 /** A field where it stands in the operation once all fragments are spread. */
 export interface Standing {
   readonly field: FieldNode;
-  readonly type: GraphQLObjectType | undefined;
+  readonly type: GraphQLObjectType | GraphQLInterfaceType | undefined;
   readonly depth: number;
   /** Whether a condition leaves it out. */
   readonly left: boolean;
@@ -69,7 +71,7 @@ export class Measure {
 
   #type(name: string | undefined, otherwise: Standing['type']): Standing['type'] {
     const type = name === undefined ? otherwise : this.#asked.schema.getType(name);
-    return isObjectType(type) ? type : undefined;
+    return isObjectType(type) || isInterfaceType(type) ? type : undefined;
   }
 
   #value(of: FieldNode | DirectiveNode, name: string): unknown {
@@ -164,6 +166,12 @@ export class Measure {
     return sizes.length === 0 ? [] : [...sizes, DEFAULT_LIMIT];
   }
 
+  /** How many ids a field is given. One that is no list stands for a list of it. */
+  #ids(field: FieldNode): number {
+    const ids = this.#value(field, 'ids');
+    return Array.isArray(ids) ? clamp(ids.length, MAX_IDS) : 1;
+  }
+
   /** How many items a list may have and what of it is skipped, with each of the sizes that are given. */
   #list(standing: Standing): readonly { readonly size: number; readonly skipped: number }[] {
     const definition = this.definition(standing);
@@ -174,6 +182,8 @@ export class Measure {
       isListType(type) &&
       !isLeafType(getNamedType(type)) &&
       standing.type?.name.endsWith('Connection') !== true;
+    if (definition?.args.some(({ name }) => name === 'ids') === true)
+      return [{ size: this.#ids(standing.field), skipped: 0 }];
     if (!sized) return [{ size: plain ? DEFAULT_LIMIT : 1, skipped: 0 }];
     const sizes = ['limit', 'first'].flatMap((name) => this.#sizes(standing.field, name));
     const offset = this.#value(standing.field, 'offset');

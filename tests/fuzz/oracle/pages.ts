@@ -13,6 +13,8 @@ export interface PageArguments {
 export const DEFAULT_LIMIT = 20;
 export const MAX_LIMIT = 100;
 export const MAX_OFFSET = 10_000;
+/** Contract section 1: of nodes. */
+export const MAX_IDS = 100;
 
 const rangeFaults = (argument: string, value: number | null | undefined, max: number): Fault[] =>
   value != null && (value < 0 || value > max) ? [badInput(argument)] : [];

@@ -1,9 +1,9 @@
 import type { CommentRow, KeyRow, PostRow, SessionRow, UserRow } from '../snapshot.ts';
-import { connection, type PageArguments, sizeFaults, slice } from './pages.ts';
-import { needEmail, needScope, needSession } from './permissions.ts';
+import { connection, MAX_IDS, type PageArguments, sizeFaults, slice } from './pages.ts';
+import { FORBIDDEN, needEmail, needScope, needSession } from './permissions.ts';
 import type { Context, Resolvers } from './schema.ts';
-import { byAge, MADE_TEXT, named, type State, shownId, shownInstant } from './state.ts';
-import { badInput, refuse, textFaults } from './wrong.ts';
+import { byAge, MADE_TEXT, named, type Place, type State, shownId, shownInstant } from './state.ts';
+import { badInput, refuse, textFaults, Wrong } from './wrong.ts';
 
 type Args<T = unknown> = PageArguments & T;
 const newestFirst = <Row extends PostRow | KeyRow>(rows: readonly Row[]) => [...rows].sort(byAge).reverse();
@@ -58,10 +58,33 @@ const PLACE = {
   createdAt: ({ createdAt }: { createdAt: number }) => shownInstant(createdAt),
 };
 
+const FOUND_WITH = { User: 'users:read', Post: 'posts:read', Comment: 'posts:read' } as const;
+
+/** A row with its type; an error instead of one that the caller may not read. Only that place is null then. */
+function nodeOf(id: string, { state, caller }: Context): object | null {
+  for (const [type, rows] of [
+    ['User', state.users],
+    ['Post', state.posts],
+    ['Comment', state.comments],
+  ] as const) {
+    const row = named<Place>(rows, id);
+    if (row === undefined) continue;
+    return caller?.scopes.has(FOUND_WITH[type]) === true
+      ? { ...row, __typename: type }
+      : new Wrong([FORBIDDEN]);
+  }
+  return null;
+}
+
 const onType = (type: string, fields: Readonly<Record<string, unknown>>) =>
   Object.fromEntries(Object.entries(fields).map(([field, resolve]) => [`${type}.${field}`, resolve]));
 
 const Query = {
+  node: (_: never, { id }: { id: string }, context: Context) => nodeOf(id, context),
+  nodes(_: never, { ids }: { ids: readonly string[] }, context: Context) {
+    refuse(ids.length > MAX_IDS ? [badInput('ids')] : []);
+    return ids.map((id) => nodeOf(id, context));
+  },
   post(_: never, { id }: { id: string }, context: Context) {
     needScope(context, 'posts:read');
     return named(context.state.posts, id);
