@@ -39,6 +39,7 @@ const aliases = (count: number) => Array.from({ length: count }, (_, at) => `a${
 
 const POSTS = '{ posts(limit: 3) { id title tags createdAt author { name } } }';
 const STREAM = 'accept: text/event-stream';
+const MULTIPART = 'accept: multipart/mixed;boundary="-";subscriptionSpec=1.0';
 const RESPONSE_TYPE = 'accept: application/graphql-response+json';
 const CREATE = 'mutation { createComment(postId: "$POST", body: "once") { id body createdAt } }';
 
@@ -116,6 +117,9 @@ export const REQUESTS: readonly AskedOnWire[] = [
     twice: true,
   },
   post('a malformed key', CREATE, ['idempotency-key: "']),
+  post('a query over multipart alone', POSTS, [MULTIPART]),
+  post('a query that accepts multipart too', POSTS, [MULTIPART, RESPONSE_TYPE]),
+  post('an unknown field of a subscription over multipart', 'subscription { nothing }', [MULTIPART]),
   post('a subscription as JSON', 'subscription { postCreated { id } }'),
   // Headers.
   post('the cost', POSTS, ['x-query-cost: 1']),

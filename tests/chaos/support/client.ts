@@ -1,6 +1,7 @@
 import { type ClientRequest, get } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Random } from './random.ts';
+import type { Arrival, Transport } from './transport.ts';
 
 /** A subscriber that comes back with its last id, to any instance, until it is stopped. */
 export interface ResumingClient {
@@ -20,12 +21,13 @@ export interface ClientOptions {
   readonly origins: readonly string[];
   readonly key: string;
   readonly random: Random;
+  readonly transport: Transport;
 }
 
 const QUERY = new URLSearchParams({ query: 'subscription { postCreated { title } }' });
 const BACK_OFF_MS = 100;
 
-export function startClient({ origins, key, random }: ClientOptions): ResumingClient {
+export function startClient({ origins, key, random, transport }: ClientOptions): ResumingClient {
   const titles: string[] = [];
   const complaints: string[] = [];
   const opened = Promise.withResolvers<void>();
@@ -34,15 +36,13 @@ export function startClient({ origins, key, random }: ClientOptions): ResumingCl
   let request: ClientRequest | undefined;
   let connections = 0;
 
-  function take(block: string): void {
-    const field = (name: string) => new RegExp(`^${name}: ?(.*)$`, 'm').exec(block)?.[1];
-    const event = field('event');
-    const id = field('id');
-    if (event === 'next') {
-      const { data, errors } = JSON.parse(field('data') ?? '');
-      if (errors === undefined && id !== undefined) titles.push(data.postCreated.title);
-      else complaints.push(block);
-    } else if (event !== undefined) complaints.push(block);
+  function take({ id, response, complaint }: Arrival): void {
+    if (complaint !== undefined) complaints.push(complaint);
+    if (response !== undefined) {
+      const { data, errors } = JSON.parse(response);
+      if (errors === undefined) titles.push(data.postCreated.title);
+      else complaints.push(response);
+    }
     if (id === undefined) return;
     lastId = id;
     opened.resolve();
@@ -52,7 +52,7 @@ export function startClient({ origins, key, random }: ClientOptions): ResumingCl
   async function connect(): Promise<void> {
     const origin = random.pick(origins);
     const headers = {
-      accept: 'text/event-stream',
+      accept: transport.accept,
       authorization: `Bearer ${key}`,
       ...(lastId === undefined ? {} : { 'last-event-id': lastId }),
     };
@@ -61,13 +61,20 @@ export function startClient({ origins, key, random }: ClientOptions): ResumingCl
         // Nothing but 503 is to be expected, while the database's connections are cut.
         if (response.statusCode !== 200 && response.statusCode !== 503)
           complaints.push(`status ${response.statusCode}`);
-        if (response.statusCode === 200) connections += 1;
-        let buffer = '';
+        if (response.statusCode === 200) {
+          connections += 1;
+          const { idHeader } = transport;
+          if (idHeader !== undefined) take({ id: String(response.headers[idHeader]) });
+        }
+        const read = transport.reader();
         response.setEncoding('utf8').on('data', (text: string) => {
           if (response.statusCode !== 200) return;
-          const blocks = (buffer + text).split('\n\n');
-          buffer = blocks.pop() ?? '';
-          for (const block of blocks) take(block);
+          try {
+            for (const arrival of read(text)) take(arrival);
+          } catch (error) {
+            complaints.push(String(error));
+            response.destroy();
+          }
         });
         response.on('error', () => resolve()).on('close', () => resolve());
       });

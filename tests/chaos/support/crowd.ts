@@ -3,6 +3,7 @@ import { Listener } from './listener.ts';
 import { type Random, randomFrom } from './random.ts';
 import { EXECUTED, type ExpectedPost, pathOf, type Selection, SHARED_BY_ALL } from './selections.ts';
 import type { Target } from './target.ts';
+import { transportOf } from './transport.ts';
 import { waitFor } from './waiting.ts';
 
 export interface CrowdOptions {
@@ -38,13 +39,16 @@ export class Crowd {
     const { keys, targets, random } = this.#options;
     for (let added = 0; added < count; added += 1) {
       const index = this.listeners.length;
-      const account = index % keys.length;
+      const transport = transportOf(index);
+      // Each transport is used by each account.
+      const account = Math.floor(index / 3) % keys.length;
       const selection = index % EXECUTED_EVERY === 0 ? EXECUTED : random.pick(SHARED_BY_ALL);
       const texts = this.#texts.get(selection) ?? new Map<string, string>();
       this.#texts.set(selection, texts);
       this.listeners.push(
         new Listener({
-          name: `subscriber ${index} (${selection.name}, account ${account})`,
+          name: `subscriber ${index} (${selection.name}, account ${account}, ${transport.name})`,
+          transport,
           targets,
           path: pathOf(selection),
           headers: [`authorization: Bearer ${keys[account]}`, ...(selection.headers ?? [])],

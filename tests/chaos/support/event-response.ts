@@ -2,25 +2,23 @@ import { StringDecoder } from 'node:string_decoder';
 
 const HEAD_END = '\r\n\r\n';
 const LINE_END = '\r\n';
-const BLOCK_END = '\n\n';
 
 /**
  * Reads the response to a request for an event stream from the bytes of its connection: head, chunks (RFC 9112 section
- * 7.1), blocks. Thousands are read at a time, of which Node's own client would make most of the work.
+ * 7.1), text. Thousands are read at a time, of which Node's own client would make most of the work.
  */
 export class EventResponse {
-  readonly #onBlock: (block: string) => void;
+  readonly #onText: (text: string) => void;
   readonly #decoder = new StringDecoder('utf8');
   /** Bytes of a head or a chunk that has not come to its end. */
   #rest: Buffer | undefined;
-  /** Text of a block that has not come to its end. */
-  #text = '';
+  #head = '';
   status: number | undefined;
   /** Whether it came to the end that its sender meant it to have. */
   ended = false;
 
-  constructor(onBlock: (block: string) => void) {
-    this.#onBlock = onBlock;
+  constructor(onText: (text: string) => void) {
+    this.#onText = onText;
   }
 
   take(part: Buffer): void {
@@ -37,7 +35,13 @@ export class EventResponse {
     this.#rest = at === bytes.length ? undefined : bytes.subarray(at);
   }
 
+  /** The value of a header field, once the head has come. */
+  header(name: string): string | undefined {
+    return new RegExp(`^${name}: *(.*)$`, 'im').exec(this.#head)?.[1]?.trim();
+  }
+
   #readHead(head: string): void {
+    this.#head = head;
     this.status = Number(head.slice('HTTP/1.1 '.length, 'HTTP/1.1 200'.length));
     if (this.status === 200 && !/^transfer-encoding: *chunked$/im.test(head))
       throw new Error(`an event stream of unknown length: ${head}`);
@@ -56,14 +60,8 @@ export class EventResponse {
       if (bytes.toString('latin1', end, end + LINE_END.length) !== LINE_END)
         throw new Error(`a chunk of ${size} bytes does not end: ${bytes.toString('latin1', at, at + 200)}`);
       if (size === 0) this.ended = true;
-      else this.#readBlocks(this.#decoder.write(bytes.subarray(start, end)));
+      else this.#onText(this.#decoder.write(bytes.subarray(start, end)));
       at = end + LINE_END.length;
     }
-  }
-
-  #readBlocks(text: string): void {
-    const blocks = (this.#text + text).split(BLOCK_END);
-    this.#text = blocks.pop() ?? '';
-    for (const block of blocks) this.#onBlock(block);
   }
 }

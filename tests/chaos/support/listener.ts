@@ -3,11 +3,13 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { EventResponse } from './event-response.ts';
 import type { Random } from './random.ts';
 import type { Target } from './target.ts';
+import type { Arrival, Transport } from './transport.ts';
 import type { Account } from './verify.ts';
 import { tick } from './writers.ts';
 
 export interface ListenerOptions {
   readonly name: string;
+  readonly transport: Transport;
   readonly targets: readonly Target[];
   /** The path and the headers of its requests. */
   readonly path: string;
@@ -19,11 +21,6 @@ export interface ListenerOptions {
 
 /** Those that lose a connection at the same moment do not all come back at the same moment. */
 const BACK_OFF_MS = 250;
-
-function field(block: string, name: string): string | undefined {
-  const line = block.split('\n').find((text) => text.startsWith(`${name}:`));
-  return line?.slice(name.length + 1).trimStart();
-}
 
 /**
  * One of thousands of subscribers. Wherever its connection ends, it comes back with its last id to one of the instances,
@@ -74,7 +71,14 @@ export class Listener implements Account {
   /** One connection, to its end, however it ends. */
   async #listenTo(target: Target): Promise<void> {
     const { serving } = target;
-    const response = new EventResponse((block) => this.#take(block, target));
+    const { transport } = this.#options;
+    const read = transport.reader();
+    const response = new EventResponse((text) => {
+      // The first text comes with the head or after it.
+      if (this.at === undefined && transport.idHeader !== undefined)
+        this.#take({ id: response.header(transport.idHeader) }, target);
+      for (const arrival of read(text)) this.#take(arrival, target);
+    });
     const socket = connect(target.port, '127.0.0.1');
     this.#socket = socket;
     socket.setNoDelay(true).write(this.#request());
@@ -103,20 +107,19 @@ export class Listener implements Account {
   }
 
   #request(): string {
-    const { path, headers } = this.#options;
+    const { path, headers, transport } = this.#options;
     const resuming = this.#lastId === undefined ? [] : [`last-event-id: ${this.#lastId}`];
-    const lines = [`GET ${path} HTTP/1.1`, 'host: 127.0.0.1', 'accept: text/event-stream', ...headers];
+    const lines = [`GET ${path} HTTP/1.1`, 'host: 127.0.0.1', `accept: ${transport.accept}`, ...headers];
     return `${[...lines, ...resuming].join('\r\n')}\r\n\r\n`;
   }
 
-  #take(block: string, target: Target): void {
-    const event = field(block, 'event');
-    const id = field(block, 'id');
-    if (event === 'next') {
-      const title = this.#options.titleOf(field(block, 'data') ?? '');
-      if (title !== undefined && id !== undefined) this.titles.push(title);
-      else this.complaints.push(block);
-    } else if (event !== undefined) this.complaints.push(block);
+  #take({ id, response, complaint }: Arrival, target: Target): void {
+    if (complaint !== undefined) this.complaints.push(complaint);
+    if (response !== undefined) {
+      const title = this.#options.titleOf(response);
+      if (title !== undefined) this.titles.push(title);
+      else this.complaints.push(response);
+    }
     if (id === undefined) return;
     this.#lastId = id;
     if (this.at !== undefined) return;

@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { type ResumingClient, startClient } from './client.ts';
 import type { Instance } from './instance.ts';
 import { randomFrom } from './random.ts';
+import { transportOf } from './transport.ts';
 import { type Account, findProblems } from './verify.ts';
 import { tick, writePosts } from './writers.ts';
 
@@ -57,7 +58,8 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
 
   function subscribe(): Subscription {
     const connecting = tick();
-    const client = startClient({ origins, key, random: randomFrom(random.below(2 ** 31)) });
+    const transport = transportOf(subscriptions.length);
+    const client = startClient({ origins, key, transport, random: randomFrom(random.below(2 ** 31)) });
     const subscription = { client, connecting, connected: Number.POSITIVE_INFINITY };
     subscriptions.push(subscription);
     underway.push(
