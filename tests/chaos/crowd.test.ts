@@ -6,7 +6,8 @@ import { Crowd } from './support/crowd.ts';
 import { createOwnDatabase, type OwnDatabase, readRows } from './support/database.ts';
 import { createInstance } from './support/instance.ts';
 import { randomFrom } from './support/random.ts';
-import { contentOf, type ExpectedPost } from './support/selections.ts';
+import { contentOf, type ExpectedPost, SELECTIONS } from './support/selections.ts';
+import { issuePaths } from './support/stream-tokens.ts';
 import { Target } from './support/target.ts';
 import { findProblems } from './support/verify.ts';
 
@@ -109,10 +110,10 @@ describe('two instances with 2,000 subscribers', () => {
     );
     const origins = targets.map(({ origin }) => origin);
     const authors = new Authors({ names: NAMES, keys, origins, seed });
-    const crowd = new Crowd({ targets, keys, random: randomFrom(seed) });
-    onTestFinished(() => crowd.stop());
-
     await Promise.all(targets.map((target) => target.start()));
+    const tokenPathOf = await issuePaths(origins[0] ?? '', keys, SELECTIONS);
+    const crowd = new Crowd({ targets, keys, tokenPathOf, random: randomFrom(seed) });
+    onTestFinished(() => crowd.stop());
     crowd.add(EARLY_SUBSCRIBERS);
     await crowd.allConnected();
     report(`${EARLY_SUBSCRIBERS} subscribers are connected, seed ${seed}`);

@@ -19,15 +19,22 @@ export interface ResumingClient {
 
 export interface ClientOptions {
   readonly origins: readonly string[];
-  readonly key: string;
+  /** The path that subscribes, and the headers that authorize it. */
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
   readonly random: Random;
   readonly transport: Transport;
 }
 
-const QUERY = new URLSearchParams({ query: 'subscription { postCreated { title } }' });
 const BACK_OFF_MS = 100;
 
-export function startClient({ origins, key, random, transport }: ClientOptions): ResumingClient {
+export function startClient({
+  origins,
+  path,
+  headers: authorization,
+  random,
+  transport,
+}: ClientOptions): ResumingClient {
   const titles: string[] = [];
   const complaints: string[] = [];
   const opened = Promise.withResolvers<void>();
@@ -53,11 +60,11 @@ export function startClient({ origins, key, random, transport }: ClientOptions):
     const origin = random.pick(origins);
     const headers = {
       accept: transport.accept,
-      authorization: `Bearer ${key}`,
+      ...authorization,
       ...(lastId === undefined ? {} : { 'last-event-id': lastId }),
     };
     await new Promise<void>((resolve) => {
-      request = get(`${origin}/graphql?${QUERY}`, { headers, agent: false }, (response) => {
+      request = get(origin + path, { headers, agent: false }, (response) => {
         // Nothing but 503 is to be expected, while the database's connections are cut.
         if (response.statusCode !== 200 && response.statusCode !== 503)
           complaints.push(`status ${response.statusCode}`);

@@ -10,6 +10,8 @@ export interface CrowdOptions {
   readonly targets: readonly Target[];
   /** A key for each account. */
   readonly keys: readonly string[];
+  /** The path of the stream token for a key and a selection. */
+  readonly tokenPathOf: (key: string, selection: Selection) => string;
   readonly random: Random;
 }
 
@@ -36,13 +38,14 @@ export class Crowd {
   }
 
   add(count: number): void {
-    const { keys, targets, random } = this.#options;
+    const { keys, tokenPathOf, targets, random } = this.#options;
     for (let added = 0; added < count; added += 1) {
       const index = this.listeners.length;
       const transport = transportOf(index);
       // Each transport is used by each account.
       const account = Math.floor(index / 3) % keys.length;
       const selection = index % EXECUTED_EVERY === 0 ? EXECUTED : random.pick(SHARED_BY_ALL);
+      const key = keys[account] ?? '';
       const texts = this.#texts.get(selection) ?? new Map<string, string>();
       this.#texts.set(selection, texts);
       this.listeners.push(
@@ -50,8 +53,11 @@ export class Crowd {
           name: `subscriber ${index} (${selection.name}, account ${account}, ${transport.name})`,
           transport,
           targets,
-          path: pathOf(selection),
-          headers: [`authorization: Bearer ${keys[account]}`, ...(selection.headers ?? [])],
+          path: transport.byToken ? tokenPathOf(key, selection) : pathOf(selection),
+          headers: [
+            ...(transport.byToken ? [] : [`authorization: Bearer ${key}`]),
+            ...(selection.headers ?? []),
+          ],
           random: randomFrom(random.below(2 ** 31)),
           titleOf: (text) => titleIn(texts, text),
         }),

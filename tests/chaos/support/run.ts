@@ -2,6 +2,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { type ResumingClient, startClient } from './client.ts';
 import type { Instance } from './instance.ts';
 import { randomFrom } from './random.ts';
+import { pathOf, TITLES } from './selections.ts';
+import { issuePath } from './stream-tokens.ts';
 import { transportOf } from './transport.ts';
 import { type Account, findProblems } from './verify.ts';
 import { tick, writePosts } from './writers.ts';
@@ -55,11 +57,15 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
   const underway: Promise<void>[] = [];
   const startedAt = performance.now();
   let restarting: Promise<void> = Promise.resolve();
+  let tokenPath = '';
 
   function subscribe(): Subscription {
     const connecting = tick();
     const transport = transportOf(subscriptions.length);
-    const client = startClient({ origins, key, transport, random: randomFrom(random.below(2 ** 31)) });
+    const access = transport.byToken
+      ? { path: tokenPath, headers: {} }
+      : { path: pathOf(TITLES), headers: { authorization: `Bearer ${key}` } };
+    const client = startClient({ ...access, origins, transport, random: randomFrom(random.below(2 ** 31)) });
     const subscription = { client, connecting, connected: Number.POSITIVE_INFINITY };
     subscriptions.push(subscription);
     underway.push(
@@ -107,6 +113,7 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
   }
 
   await Promise.all(instances.map(({ start }) => start()));
+  tokenPath = await issuePath(origins[0] ?? '', key, TITLES);
   for (let early = clients - lateClients; early > 0; early -= 1) subscribe();
   await Promise.all(underway);
   const writer = { origins, key, random, writers };

@@ -16,13 +16,15 @@ export interface Selection {
   expected(post: ExpectedPost): Readonly<Record<string, unknown>>;
 }
 
+export const TITLES: Selection = {
+  name: 'titles',
+  query: 'subscription { postCreated { title } }',
+  expected: ({ title }) => ({ title }),
+};
+
 /** One statement writes these for all events that are read at once, and for all accounts. */
 export const SHARED_BY_ALL: readonly Selection[] = [
-  {
-    name: 'titles',
-    query: 'subscription { postCreated { title } }',
-    expected: ({ title }) => ({ title }),
-  },
+  TITLES,
   {
     name: 'whole posts',
     query: 'subscription { postCreated { id title body tags } }',
@@ -49,6 +51,8 @@ export const EXECUTED: Selection = {
   headers: ['x-query-cost: 1'],
   expected: ({ title }) => ({ title }),
 };
+
+export const SELECTIONS: readonly Selection[] = [...SHARED_BY_ALL, EXECUTED];
 
 /** The path that subscribes. */
 export function pathOf({ query, variables }: Selection): string {

@@ -14,6 +14,8 @@ export interface Arrival {
 export interface Transport {
   readonly name: string;
   readonly accept: string;
+  /** Whether a stream token opens it, instead of a key. */
+  readonly byToken: boolean;
   /** The header with the position at which a stream opens, where there is one. */
   readonly idHeader: string | undefined;
   /** Reads one stream: takes its text piece by piece. Throws where that is framed wrongly. */
@@ -36,6 +38,7 @@ function arrivalIn(block: string): Arrival {
 const SSE: Transport = {
   name: 'Server-Sent Events',
   accept: 'text/event-stream',
+  byToken: false,
   idHeader: undefined,
   reader() {
     let rest = '';
@@ -52,6 +55,7 @@ const PAYLOAD = '{"payload":';
 const MULTIPART: Transport = {
   name: 'multipart',
   accept: 'multipart/mixed;subscriptionSpec=1.0',
+  byToken: false,
   idHeader: 'x-event-id',
   reader() {
     const parser = new MultipartParser();
@@ -67,7 +71,9 @@ const MULTIPART: Transport = {
   },
 };
 
-const TRANSPORTS: readonly Transport[] = [SSE, MULTIPART, SSE];
+const BY_TOKEN: Transport = { ...SSE, name: 'Server-Sent Events by stream token', byToken: true };
+
+const TRANSPORTS: readonly Transport[] = [SSE, MULTIPART, BY_TOKEN];
 
 /** The transport of a client, by its number. */
 export function transportOf(index: number): Transport {
