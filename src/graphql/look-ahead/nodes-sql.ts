@@ -6,9 +6,12 @@ import type { EdgePlan, ObjectPlan } from './plan.ts';
 export const isNodeList = ({ field }: Pick<EdgePlan, 'field'>): boolean =>
   isListType(getNullableType(field.type));
 
-/** The ids of several nodes as rows, from the array in a parameter. */
+/**
+ * The ids of several nodes as rows, from the array in a parameter. In a subquery, their number is unknown to custom
+ * and generic plans alike. Otherwise PostgreSQL plans every time for fewer ids than the ten that it assumes.
+ */
 export const idRows = (parameter: string): string =>
-  `unnest(${parameter}::uuid[]) WITH ORDINALITY AS k(id, n)`;
+  `unnest((SELECT ${parameter}::uuid[])) WITH ORDINALITY AS k(id, n)`;
 
 /** The id of the row of `idRows` that is being looked at. */
 export const ROW_ID = 'k.id';

@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { type App, createApp } from '../../../src/app.ts';
+import { statement } from '../../../src/platform/db/statement.ts';
 import { createLogger } from '../../../src/platform/log.ts';
 import { type Account, useApp } from '../../support/app.ts';
 import { useCountedDatabase } from '../../support/database/statement-count.ts';
@@ -7,6 +8,11 @@ import { clockOf } from '../../support/time/stepped-clock.ts';
 import { graphqlRequest, type SeededNodes, seedNodes } from './seeded-nodes.ts';
 
 const TYPES = 3;
+
+const KEPT_PLANS = statement<{ kept: number }>(
+  'kept_plans',
+  `SELECT generic_plans::int AS kept FROM pg_prepared_statements WHERE statement LIKE '%"kept":%' AND name LIKE 'whole_nodes%'`,
+);
 
 describe('The number of SQL statements for nodes', () => {
   // Held still, the clock keeps the credential cached: what is counted is the request's own work.
@@ -73,6 +79,14 @@ describe('The number of SQL statements for nodes', () => {
     const nested = await read(loaders, NESTED, hundred());
     expect(nested.nodes).toEqual((await read(app.app, NESTED, hundred())).nodes);
     expect((await read(loaders, NESTED, seeded.mixed.slice(0, 3))).statements).toBe(nested.statements);
+  });
+
+  it('is for one whose plan PostgreSQL keeps, however few the ids are', async () => {
+    // PostgreSQL plans a prepared statement anew five times before it may keep a plan.
+    for (let times = 0; times < 10; times += 1)
+      await read(app.app, `kept: id ${NESTED}`, seeded.posts.slice(0, 1));
+    const [plans] = await app.database.query(KEPT_PLANS, []);
+    expect(plans?.kept).toBeGreaterThan(0);
   });
 
   it('is zero if no id is a UUID', async () => {
