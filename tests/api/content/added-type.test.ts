@@ -92,6 +92,18 @@ describe('A type with several dates that was added with one declaration of its c
     expect([first, second].map(({ nodes: [node] }) => node.emoji)).toEqual(['👍', '🎉']);
   });
 
+  it('is found by its id alone, beside the others', async () => {
+    const client = await app.database.dedicatedClient();
+    const { rows } = await client.query<{ id: string }>('SELECT id FROM marks ORDER BY created_at');
+    await client.end();
+    const query = (ids: readonly string[]) =>
+      `query ($id: ID!) { post(id: $id) { id } nodes(ids: ${JSON.stringify(ids)}) { __typename ... on Mark { ${FIELDS} } } }`;
+    const answers = await ask(query([rows[1]?.id ?? '', id, rows[0]?.id ?? '']));
+    const [first, second] = EXPECTED.map((mark) => ({ __typename: 'Mark', ...mark }));
+    const data = { post: { id }, nodes: [second, { __typename: 'Post' }, first] };
+    expect(answers).toEqual([{ data }, { data }]);
+  });
+
   it('tells of the scope that its fields need', async () => {
     const { data } = await app.gql('{ __type(name: "Post") { fields { name description } } }', { key });
     const described = Object.fromEntries(

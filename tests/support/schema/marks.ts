@@ -1,4 +1,6 @@
 import { builder } from '../../../src/graphql/builder.ts';
+import { Node } from '../../../src/graphql/node/interface.ts';
+import { nodeFrom } from '../../../src/graphql/node/node-type.ts';
 import { connectionOf } from '../../../src/graphql/pagination/fields.ts';
 import { childConnection, childList } from '../../../src/graphql/pagination/list-fields.ts';
 import { instant } from '../../../src/graphql/read/column.ts';
@@ -41,6 +43,8 @@ const marksOfPost: ListEdge<MarkRow> = {
 
 const Mark = builder.loadableObject('Mark', {
   description: 'An emoji on a post.',
+  interfaces: [Node],
+  extensions: nodeFrom(markEntity, 'posts:read'),
   load: loaderOf<MarkRow>(markEntity, 'mark'),
   fields: (t) => ({
     id: t.exposeID('id', { description: 'A UUID.' }),
