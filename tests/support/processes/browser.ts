@@ -27,12 +27,14 @@ export interface BrowserOptions {
   /** Origins that it reaches besides. */
   readonly others?: readonly string[];
   readonly javaScriptEnabled?: boolean;
+  /** Whether pages are kept for going back to them. */
+  readonly backForwardCache?: boolean;
 }
 
 /** Starts Chromium with a profile of its own. `data:` and `blob:` never leave the browser and pass. */
 export async function openBrowser(
   origin: string,
-  { others = [], javaScriptEnabled = true }: BrowserOptions = {},
+  { others = [], javaScriptEnabled = true, backForwardCache = false }: BrowserOptions = {},
 ): Promise<Browser> {
   const reached = new Set([origin, ...others]);
   const profile = await mkdtemp(join(tmpdir(), 'content-graph-browser-'));
@@ -40,6 +42,7 @@ export async function openBrowser(
     executablePath: executablePath(),
     viewport: { width: 1400, height: 900 },
     javaScriptEnabled,
+    ignoreDefaultArgs: backForwardCache ? ['--disable-back-forward-cache'] : [],
     args: [
       '--no-sandbox',
       '--disable-gpu',

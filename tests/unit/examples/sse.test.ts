@@ -1,0 +1,55 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { type SseBlock, sseParser } from '../../../examples/live/sse.ts';
+import { sseText } from '../../../src/http/response/sse.ts';
+
+/** A text cut into parts at any places. */
+function cut(text: string, places: readonly number[]): string[] {
+  const sorted = [0, ...places.map((place) => place % (text.length + 1)), text.length].sort((a, b) => a - b);
+  return sorted.slice(1).map((end, index) => text.slice(sorted[index], end));
+}
+
+const value = fc.string({ unit: fc.constantFrom('a', ':', ' ', '{', 'é', '😀') });
+const block = fc
+  .record(
+    { id: value, event: value, retry: value, data: fc.array(value, { minLength: 1, maxLength: 3 }) },
+    { requiredKeys: [] },
+  )
+  .filter((fields) => Object.keys(fields).length > 0);
+const lineEnd = fc.constantFrom('\n', '\r', '\r\n');
+
+describe('the parser of examples/live', () => {
+  it('reads the same blocks wherever the stream is cut, with any line ends and with comments between', () => {
+    const given = fc.tuple(fc.array(block), lineEnd, fc.array(fc.nat()));
+    fc.assert(
+      fc.property(given, ([blocks, end, places]) => {
+        const write = (line: string) => line + end;
+        const stream = blocks
+          .map(({ data = [], ...fields }) =>
+            [
+              ...Object.entries(fields).map(([name, text]) => write(`${name}: ${text}`)),
+              write(': a comment'),
+              ...data.map((text) => write(`data: ${text}`)),
+              write(''),
+            ].join(''),
+          )
+          .join('');
+        const parse = sseParser();
+        const read = cut(stream, places).flatMap(parse);
+        const expected = blocks.map(({ data, ...fields }): SseBlock => {
+          return { ...fields, ...(data === undefined ? {} : { data: data.join('\n') }) };
+        });
+        expect(read).toEqual(expected);
+      }),
+    );
+  });
+
+  it('reads what the service writes', () => {
+    const text = '{"data":{"postCreated":{"title":"a: b"}}}';
+    expect(sseParser()(sseText({ id: 'one', text }, 'zero'))).toEqual([
+      { retry: '1000', id: 'zero' },
+      { id: 'one', event: 'next', data: text },
+      { event: 'complete', data: '' },
+    ]);
+  });
+});
