@@ -77,14 +77,26 @@ describe('a stream of examples/live.ts', () => {
 
   it('tells every tab of a gap when the history has ended, and goes on', async () => {
     const { server, dataDir, key, openLiveTabs } = await startLiveTabs();
-    const tabs = await openLiveTabs(3);
+    const tabs = await openLiveTabs(4);
     await createPosts(server, key, ['one']);
     for (const tab of tabs) await expect.poll(tab.titles, WAIT).toEqual(['one']);
+    const away = tabs.pop();
+    await away?.page.goto(`${new URL(away.page.url()).origin}/elsewhere`);
     await admin(['event-log', 'renew'], dataDir);
-    for (const tab of tabs)
-      await expect.poll(tab.statuses, WAIT).toEqual(['live', 'reconnecting', 'gap', 'live']);
+    for (const tab of tabs) {
+      const isBack = async () => (await tab.statuses()).slice(-2);
+      await expect.poll(isBack, WAIT).toEqual(['gap', 'live']);
+    }
+    // It was not there when the others were told.
+    await away?.page.goBack({ waitUntil: 'commit' });
+    if (away !== undefined) tabs.push(away);
+    for (const tab of tabs) await expect.poll(tab.statuses, WAIT).toContain('gap');
     await createPosts(server, key, ['two']);
-    for (const tab of tabs) await expect.poll(tab.titles, WAIT).toEqual(['one', 'two']);
+    for (const tab of tabs) {
+      await expect.poll(tab.titles, WAIT).toEqual(['one', 'two']);
+      expect((await tab.statuses()).filter((status) => status === 'gap')).toEqual(['gap']);
+      expect(await tab.statuses()).not.toContain('closed');
+    }
   });
 
   it('that the service will never accept is closed, with the errors', async () => {

@@ -44,6 +44,7 @@ describe('the history of a tab', () => {
         expect(results).not.toContain('out of reach');
         expect(added.map(Number)).toEqual([...all.slice(0, upTo), ...left.filter((id) => id > upTo)]);
       }),
+      { numRuns: 1_000 },
     );
   });
 
