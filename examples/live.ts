@@ -65,6 +65,8 @@ export function openLive<Data>(options: LiveOptions<Data>): Live {
   let leader: string | undefined;
   let hasAsked = false;
   let endPause: (() => void) | undefined;
+  /** Whether `retry()` was called during an attempt, which may have begun with old credentials. */
+  let isHurried = false;
   /** The service says how long to wait before reconnecting. */
   let baseMs = 1_000;
 
@@ -143,7 +145,10 @@ export function openLive<Data>(options: LiveOptions<Data>): Live {
     else announce({ status: 'reconnecting', attempt, waitMs: 0, reason: 'takeover' });
     while (!signal.aborted) {
       const from = history.position();
+      let wasOpen = false;
+      isHurried = false;
       const ending = await readOnce(from, signal, () => {
+        wasOpen = true;
         attempt = 0;
         if (state?.status === 'reconnecting' && from !== undefined) announce({ status: 'resumed' });
         announce({ status: 'live' });
@@ -160,7 +165,8 @@ export function openLive<Data>(options: LiveOptions<Data>): Live {
         history.startAt(ending.position);
         announce({ status: 'gap' });
       } else announce({ status: 'reconnecting', attempt, waitMs, ...ending.failure });
-      await pause(waitMs, signal, ending.kind === 'gap' || ending.retryAfterMs === undefined);
+      const canEndEarly = ending.kind === 'gap' || ending.retryAfterMs === undefined;
+      if (wasOpen || !isHurried || !canEndEarly) await pause(waitMs, signal, canEndEarly);
     }
   }
 
@@ -185,7 +191,7 @@ export function openLive<Data>(options: LiveOptions<Data>): Live {
   }
 
   function receive(letter: Letter & { readonly from: string }): void {
-    if (letter.kind === 'retry') endPause?.();
+    if (letter.kind === 'retry') hurry();
     else if (leader === me) {
       // Events that the leader before has sent are ignored: the stream brings them too.
       if (letter.kind === 'hello') welcome(letter.from, letter.since);
@@ -232,8 +238,13 @@ export function openLive<Data>(options: LiveOptions<Data>): Live {
     leave();
   }
 
+  function hurry(): void {
+    isHurried = true;
+    endPause?.();
+  }
+
   function retry(): void {
-    if (leader === me) endPause?.();
+    if (leader === me) hurry();
     else post({ kind: 'retry' });
   }
 
