@@ -5,12 +5,12 @@ import { createPosts, openStreams, startLiveTabs, type Tab } from '../support/pr
 import { admin } from '../support/processes/server.ts';
 import { subscribe } from '../support/streams/subscriber.ts';
 
-const WAIT = { timeout: 60_000 };
+const WAIT = { timeout: 120_000 };
 
 const statesOf = (tab: Tab, status: string) => async () =>
   (await tab.states()).filter((state) => state.status === status);
 
-describe('a stream of examples/live.ts', () => {
+describe('a stream of examples/live.ts', { timeout: 300_000 }, () => {
   it.each([
     // The one open stream is another tab's, or anybody's with another selection.
     { status: 429, reason: 'rate-limited', settings: { MAX_STREAMS: '1', ACCOUNT_LIMIT_FACTOR: '1' } },

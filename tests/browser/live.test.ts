@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { createPosts, openStreams, startLiveTabs, type Tab } from '../support/processes/live-tabs.ts';
 import { until } from '../support/processes/process.ts';
 
-const WAIT = { timeout: 60_000 };
+const WAIT = { timeout: 120_000 };
 
 const numbered = (count: number) => Array.from({ length: count }, (_, index) => `post ${index}`);
 
@@ -10,7 +10,7 @@ async function expectTitles(tabs: readonly Tab[], titles: readonly string[]): Pr
   for (const tab of tabs) await expect.poll(tab.titles, WAIT).toEqual(titles);
 }
 
-describe('tabs with examples/live.ts', () => {
+describe('tabs with examples/live.ts', { timeout: 300_000 }, () => {
   it('share one stream, and each shows every event once, in order', async () => {
     const { server, key, open, openLiveTabs } = await startLiveTabs();
     const tabs = await openLiveTabs(8);

@@ -126,7 +126,7 @@ export async function startLiveTabs(settings: Settings = {}) {
     async openLiveTabs(count: number, options: TabOptions = withKey): Promise<Tab[]> {
       const tabs: Tab[] = [];
       for (let index = 0; index < count; index += 1) tabs.push(await open(options));
-      for (const { statuses } of tabs) await expect.poll(statuses, { timeout: 60_000 }).toContain('live');
+      for (const { statuses } of tabs) await expect.poll(statuses, { timeout: 120_000 }).toContain('live');
       return tabs;
     },
     /** The pages that have asked for a stream, one for each request. */
