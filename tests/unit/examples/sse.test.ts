@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type SseBlock, sseParser } from '../../../examples/live/sse.ts';
-import { sseText } from '../../../src/http/response/sse.ts';
+import { SSE } from '../../../src/http/response/sse.ts';
 
 /** A text cut into parts at any places. */
 function cut(text: string, places: readonly number[]): string[] {
@@ -46,8 +46,8 @@ describe('the parser of examples/live', () => {
 
   it('reads what the service writes', () => {
     const text = '{"data":{"postCreated":{"title":"a: b"}}}';
-    expect(sseParser()(sseText({ id: 'one', text }, 'zero'))).toEqual([
-      { retry: '1000', id: 'zero' },
+    expect(sseParser()(SSE.whole(text, 'one'))).toEqual([
+      { retry: '1000', id: 'one' },
       { id: 'one', event: 'next', data: text },
       { event: 'complete', data: '' },
     ]);
