@@ -177,11 +177,23 @@ describe('the time of a stream token', () => {
     const { id, key } = await app.account();
     const token = await issueToken(app, bearer(key));
     const { stream } = await openByToken(app, token);
-    const { endsAt } = await rowOf(id);
-    await age(app, 'stream_tokens', HOUR_MS - 60_000);
+    const { endsAt, createdAt } = await rowOf(id);
+    expect(endsAt.getTime() - createdAt.getTime()).toBe(24 * HOUR_MS);
+    // Its last half hour has begun, and its use is to be noted.
+    const endsSoon = new Date(Date.now() + HOUR_MS / 2);
+    await app.database.prisma.streamToken.updateMany({
+      where: { userId: id },
+      data: {
+        endsAt: endsSoon,
+        expiresAt: new Date(Date.now() + HOUR_MS / 4),
+        lastUsedAt: new Date(Date.now() - HOUR_MS / 2),
+      },
+    });
     aheadMs += 120_000;
-    await expect.poll(async () => (await rowOf(id)).expiresAt.getTime()).toBeGreaterThan(Date.now() + 60_000);
-    expect((await rowOf(id)).endsAt.getTime()).toBe(endsAt.getTime() - HOUR_MS + 60_000);
+    await expect
+      .poll(async () => (await rowOf(id)).lastUsedAt.getTime())
+      .toBeGreaterThan(Date.now() - HOUR_MS / 4);
+    expect((await rowOf(id)).expiresAt).toEqual(endsSoon);
     await app.database.prisma.streamToken.updateMany({
       where: { userId: id },
       data: { endsAt: new Date(Date.now() - 1_000), expiresAt: new Date(Date.now() - 1_000) },
