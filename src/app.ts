@@ -61,6 +61,8 @@ const ENDPOINT = '/graphql';
 const MAX_HELD_ANSWERS = 4;
 /** Contract section 5: a hash takes 19 MiB and a core for tens of ms. A full queue takes about a second. */
 const PASSWORD_HASHES = { atATime: 2, waiting: 32 };
+/** Connections that issuing stream tokens may hold. The rest are for operations. */
+const TOKENS_ISSUED = { atATime: 2, waiting: 256 };
 
 /**
  * Reading and executing events uses at most half of the database connections, however many subscribers there
@@ -132,6 +134,7 @@ export function createApp({
     rateLimiter.logins,
   );
   const login = createLogin({ database, passwords });
+  const issuing = limitedBy(createConcurrencyLimiter(TOKENS_ISSUED.atATime, TOKENS_ISSUED.waiting));
   const origins = createOrigins(config);
   const checkOrigin = origins.check;
   const development = config.environment === 'development';
@@ -218,7 +221,7 @@ export function createApp({
     }),
     useStreamTokens({
       pipeline,
-      issue: (principal, operation) => issueStreamToken(database, principal, operation),
+      issue: (principal, operation) => issuing(() => issueStreamToken(database, principal, operation)),
       checkOrigin,
       metrics,
       log,

@@ -41,8 +41,8 @@ function isOwnName(hostname: string, host: string): boolean {
 export function howToAllow(origin: string): string {
   const nameable = origin.length <= MAX_SHOWN && /^https?:\/\/[\w.:[\]-]+$/.test(origin);
   return nameable
-    ? `CORS_ORIGINS does not list ${origin}: add it, as in CORS_ORIGINS=${origin}`
-    : 'Their origin is opaque, such as that of a file or a sandboxed frame, and CORS_ORIGINS cannot list it: serve the page over HTTP';
+    ? `Add ${origin} to the setting CORS_ORIGINS, a list separated by commas`
+    : 'CORS_ORIGINS can list origins with http or https only: serve the page from one, not from a file or a sandboxed frame';
 }
 
 export function createOrigins({ publicUrl, host, corsOrigins }: OriginsOptions): Origins {

@@ -27,14 +27,13 @@ interface TokenRow extends UseRow {
   readonly scopes: string[];
   readonly credentialExpiresAt: Date | null;
   readonly operation: string;
-  readonly endsAt: Date;
 }
 
 const USE = `id, last_used_at > now() - ${FRESH} AS "fresh", expires_at <= now() AS "ended"`;
 const FIND_BY_HASH = statement<TokenRow>(
   'stream_tokens_by_hash',
   `SELECT ${USE}, hash, user_id AS "userId", credential_kind AS "kind", credential_id AS "credentialId", client_id AS "clientId",
-     role, scopes, credential_expires_at AS "credentialExpiresAt", operation, ends_at AS "endsAt"
+     role, scopes, credential_expires_at AS "credentialExpiresAt", operation
    FROM stream_tokens WHERE hash = ANY($1::bytea[])`,
 );
 const FIND_BY_ID = statement<UseRow>(
@@ -106,10 +105,10 @@ export function createStreamTokens({ database, clock, log, renew }: StreamTokens
       if (row === undefined || row.ended) return UNKNOWN;
       const behind = await renew(principalOf(row));
       if (behind === undefined) return UNKNOWN;
-      const { id, fresh, endsAt } = row;
+      const { id, fresh } = row;
       return {
         outcome: 'valid',
-        principal: { ...behind, streamTokenId: id, expiresAtMs: endsAt.getTime() },
+        principal: { ...behind, streamTokenId: id },
         operation: JSON.parse(row.operation) as FixedOperation,
         used: () => noteUse(id, fresh),
       };

@@ -2,16 +2,22 @@ import type { PrismaClient } from '../../generated/prisma/client.ts';
 import type { Database } from '../../platform/db/database.ts';
 import { type Queryable, statement } from '../../platform/db/statement.ts';
 import { newId } from '../../platform/uuid.ts';
-import { LOCK_ACCOUNT } from '../account/lock.ts';
 import type { FixedOperation } from '../authenticate.ts';
+import { FRESH } from '../last-use.ts';
 import type { Principal } from '../principal.ts';
 import { hashSecret, secretFormat } from '../secret-format.ts';
 
-/** Contract section 9, in SQL by the database's clock: 1 hour after the last use, 24 at most. */
-export const IDLE_END = "now() + interval '1 hour'";
+/** Contract section 3, in SQL by the database's clock: 1 hour after the last use, 24 at most. */
+const IDLE_HOUR = "now() + interval '1 hour'";
 const ABSOLUTE_END = "now() + interval '24 hours'";
-/** Contract section 9: tokens of an account that are still good. */
+/** A use is stored at most once a minute (`FRESH`), and none of them may count less than its hour. */
+export const IDLE_END = `${IDLE_HOUR} + ${FRESH}`;
+/** Contract section 3: tokens of an account that are still good. */
 export const MAX_LIVE_TOKENS = 100;
+/** Dates that JavaScript and PostgreSQL both know. No token lives that long. */
+const LAST_INSTANT_MS = Date.UTC(9999, 0);
+/** Issuing holds up nothing else of the account for long. */
+const LOCK_LIMIT_MS = 2_000;
 
 export const STREAM_TOKEN = secretFormat('cgs_');
 
@@ -23,28 +29,40 @@ export class StreamTokenLimitError extends Error {
   }
 }
 
-/** Tokens whose credentials have ended are worthless and do not count. OAuth tokens name their jti first. */
-const COUNT_LIVE = statement<{ live: number }>(
-  'stream_tokens_live',
-  `SELECT count(*)::int AS "live" FROM stream_tokens t WHERE t.user_id = $1 AND t.expires_at > now() AND CASE t.credential_kind
-     WHEN 'session' THEN EXISTS (SELECT FROM sessions s WHERE s.id = t.credential_id::uuid AND s.expires_at > now())
-     WHEN 'api-key' THEN EXISTS (SELECT FROM api_keys k WHERE k.id = t.credential_id::uuid AND k.revoked_at IS NULL)
-     WHEN 'oauth' THEN NOT EXISTS (SELECT FROM revoked_tokens r WHERE r.jti = split_part(t.credential_id, ' ', 1))
-     ELSE NOT EXISTS (SELECT FROM revoked_tokens r WHERE r.jti = t.credential_id) END`,
+/**
+ * Makes the transactions that issue tokens to an account wait for each other, so that each counts the others' tokens.
+ * Not a lock on the account itself, which a long mutation may hold.
+ */
+const LOCK = statement<never>(
+  'stream_tokens_lock',
+  `SELECT pg_advisory_xact_lock(hashtext('stream_tokens'), hashtext($1))`,
+);
+/** Drops what is worthless: the rest is counted. The id of OAuth credentials is a list (`auth/oauth/resolver.ts`). */
+const DROP_ENDED = statement<never>(
+  'stream_tokens_drop_ended',
+  `DELETE FROM stream_tokens t WHERE t.user_id = $1 AND (t.expires_at <= now() OR CASE t.credential_kind
+     WHEN 'session' THEN NOT EXISTS (SELECT FROM sessions s WHERE s.id = t.credential_id::uuid AND s.expires_at > now())
+     WHEN 'api-key' THEN NOT EXISTS (SELECT FROM api_keys k WHERE k.id = t.credential_id::uuid AND k.revoked_at IS NULL
+       AND coalesce(k.expires_at > now(), true))
+     WHEN 'oauth' THEN EXISTS (SELECT FROM revoked_tokens r WHERE r.jti = split_part(t.credential_id, ' ', 1))
+       OR NOT EXISTS (SELECT FROM oauth_clients c LEFT JOIN oauth_grants g ON g.client_id = c.id AND g.user_id = t.user_id
+         WHERE c.id = split_part(t.credential_id, ' ', 2)::uuid AND (split_part(t.credential_id, ' ', 3) = '' OR g.id IS NOT NULL))
+     ELSE EXISTS (SELECT FROM revoked_tokens r WHERE r.jti = t.credential_id) END)`,
 );
 const INSERT = statement<{ expiresAt: Date }>(
   'stream_token_insert',
   `INSERT INTO stream_tokens (id, user_id, hash, credential_kind, credential_id, client_id, role, scopes, credential_expires_at,
      operation, created_at, last_used_at, ends_at, expires_at)
    SELECT $1, $2, $3, $4, $5, $6, $7::"Role", $8, $9, $10, now(), now(), e.ends_at, LEAST(${IDLE_END}, e.ends_at)
-   FROM (SELECT LEAST(${ABSOLUTE_END}, $9::timestamptz) AS ends_at) e RETURNING expires_at AS "expiresAt"`,
+   FROM (SELECT LEAST(${ABSOLUTE_END}, $9::timestamptz) AS ends_at) e
+   WHERE (SELECT count(*) FROM stream_tokens t WHERE t.user_id = $2) < ${MAX_LIVE_TOKENS}
+   RETURNING LEAST(${IDLE_HOUR}, ends_at) AS "expiresAt"`,
 );
 
 async function insert(transaction: Queryable, principal: Principal, operation: FixedOperation) {
-  const { kind, userId, credentialId = null, clientId, role, scopes, expiresAtMs } = principal;
-  await transaction.query(LOCK_ACCOUNT, [userId]);
-  const [count] = await transaction.query(COUNT_LIVE, [userId]);
-  if (count !== undefined && count.live >= MAX_LIVE_TOKENS) throw new StreamTokenLimitError();
+  const { kind, userId, credentialId = null, clientId, role, scopes, expiresAtMs = Infinity } = principal;
+  await transaction.query(LOCK, [userId]);
+  await transaction.query(DROP_ENDED, [userId]);
   const token = STREAM_TOKEN.generate();
   const [row] = await transaction.query(INSERT, [
     newId(),
@@ -55,10 +73,10 @@ async function insert(transaction: Queryable, principal: Principal, operation: F
     clientId,
     role,
     [...scopes],
-    expiresAtMs === undefined ? null : new Date(expiresAtMs),
+    expiresAtMs < LAST_INSTANT_MS ? new Date(expiresAtMs) : null,
     JSON.stringify(operation),
   ]);
-  if (row === undefined) throw new Error('an inserted row was not returned');
+  if (row === undefined) throw new StreamTokenLimitError();
   return { token, expiresAt: row.expiresAt };
 }
 
@@ -78,7 +96,7 @@ export async function issueStreamToken(
   principal: Principal,
   operation: FixedOperation,
 ): Promise<IssuedToken> {
-  const work = database.unitOfWork();
+  const work = database.unitOfWork({ lockLimitMs: LOCK_LIMIT_MS });
   try {
     const issued = await insert(work, principal, operation);
     await work.commit();

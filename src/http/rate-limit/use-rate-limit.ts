@@ -96,11 +96,12 @@ export function useRateLimit({ limiter, policy, accountFactor, metrics, log }: R
       const limited = LIMITED_PATHS.has(url.pathname);
       const refusal = limited ? await takeToken(state) : undefined;
       if (refusal !== undefined) return endResponse(errorResponse(refusal, state, log));
-      if (state.authenticationError !== undefined) {
+      // A page that asks who is logged in learns that nobody is. Session ids are too long to be guessed.
+      const asksOnly = url.pathname === '/login' && hasFailed(state);
+      if (state.authenticationError !== undefined && !asksOnly) {
         const failure = await countFailure(state);
-        // On other paths, and where it only asks who is logged in, the route decides what bad credentials mean.
-        const refuses = limited && !(url.pathname === '/login' && hasFailed(state));
-        if (refuses || failure !== state.authenticationError)
+        // On other paths the route decides what bad credentials mean.
+        if (limited || failure !== state.authenticationError)
           return endResponse(errorResponse(failure, state, log));
       } else if (limited) state.credentialUsed?.();
       return undefined;

@@ -86,11 +86,12 @@ export function useAuthentication({
     const apiKeys = searchParams.getAll('api_key');
     const streamTokens = searchParams.getAll('stream_token');
     const presented = presentedCredential(request.headers, { apiKeys, streamTokens });
-    const misplaced =
-      request.method !== 'GET' ||
-      pathname !== streamPath ||
-      [...searchParams.keys()].some((name) => !BESIDE_TOKEN.has(name));
-    return streamTokens.length > 0 && misplaced ? MISPLACED : presented;
+    if (streamTokens.length === 0) return presented;
+    const isPlaced =
+      request.method === 'GET' &&
+      pathname === streamPath &&
+      [...searchParams.keys()].every((name) => BESIDE_TOKEN.has(name));
+    return isPlaced ? presented : MISPLACED;
   }
 
   /** What counts of it. Logins bring their own credentials, and the OAuth library reads its own. */

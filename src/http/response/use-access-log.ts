@@ -54,7 +54,8 @@ export function useAccessLog({ clock, log, metrics }: AccessLogOptions): HttpPlu
       const durationMs = clock.now() - state.startedAtMs;
       requests.inc({ path, status: response.status });
       duration.observe({ path }, durationMs / 1000);
-      if (state.operationKind !== undefined)
+      // A request for a stream token only checks its subscription.
+      if (state.operationKind !== undefined && path !== '/graphql/stream-token')
         operations.inc({ kind: state.operationKind, code: state.errorCodes?.[0] ?? '' });
       const client =
         state.caller !== undefined && isAuthenticated(state.caller) ? state.caller.clientId : undefined;

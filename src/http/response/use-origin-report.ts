@@ -15,7 +15,7 @@ export function useOriginReport({ isKnown }: Pick<Origins, 'isKnown'>, log: Logg
     onResponse({ request }) {
       const origin = request.headers.get('origin');
       if (origin === null || reported.has(origin) || reported.size >= MAX_REPORTED) return;
-      if (isKnown(origin, request.url)) return;
+      if (isKnown(origin, request.url) || origin === new URL(request.url).origin) return;
       reported.add(origin);
       log.warn({ origin }, `a page of another origin cannot read the responses. ${howToAllow(origin)}`);
     },

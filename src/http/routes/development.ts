@@ -23,7 +23,7 @@ ${graphiql ? explorer : []}
 }
 
 /**
- * For development (contract section 9): a page of links at the root, and the endpoint under its other spelling. In
+ * For development (contract section 2): a page of links at the root, and the endpoint under its other spelling. In
  * production both are 404.
  */
 export function useDevelopmentPages(options: DevelopmentOptions): HttpPlugin {

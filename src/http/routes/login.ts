@@ -39,7 +39,7 @@ async function readCredentials(
 }
 
 /**
- * `POST /login` (contract section 3) and `GET /login` (section 9). Pages of other sites may neither log their visitors in as somebody else
+ * `POST /login` and `GET /login` (contract section 3). Pages of other sites may neither log their visitors in as somebody else
  * nor guess passwords from their visitors' addresses. Each login creates a new session; a session id sent
  * along is never adopted.
  */

@@ -1,3 +1,4 @@
+import { isIP } from 'node:net';
 import { isLoopbackHost } from '../../platform/loopback.ts';
 import type { HttpRequest } from '../../request/http-message.ts';
 
@@ -8,7 +9,7 @@ export const SESSION_WARNING = 'x-session-warning';
 function differ(one: string, other: string): boolean {
   if (one === other) return false;
   const last = (name: string) => name.split('.').slice(-2).join('.');
-  return isLoopbackHost(one) || isLoopbackHost(other) || last(one) !== last(other);
+  return [one, other].some((name) => isLoopbackHost(name) || isIP(name) !== 0) || last(one) !== last(other);
 }
 
 /** Whether the page and the service are of different sites, so that SameSite=Strict keeps the cookie out. */

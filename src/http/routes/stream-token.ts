@@ -20,8 +20,10 @@ import { headersOf } from '../response/responder.ts';
 import { route } from './route.ts';
 
 export const STREAM_TOKEN_PATH = '/graphql/stream-token';
-/** Soonest a token of a full account may have expired. */
+/** How long the clients of an account with too many tokens should wait: one expires at any time. */
 const RETRY_SECONDS = 60;
+/** What is stored of a subscription, as JSON. Every connection with its token reads that. */
+const MAX_STORED_LENGTH = 16_384;
 
 export interface StreamTokenRouteOptions {
   readonly pipeline: Pipeline;
@@ -40,6 +42,16 @@ function fixed({ query = '', variables, operationName }: GraphQLParams): FixedOp
   };
 }
 
+/** Throws BAD_REQUEST for an operation that is too large to be stored. */
+function checkLength(operation: FixedOperation): void {
+  const { length } = JSON.stringify(operation);
+  if (length > MAX_STORED_LENGTH)
+    throw badRequest(
+      `The subscription is too large for a stream token: ${length} characters of JSON, ${MAX_STORED_LENGTH} at most.`,
+      413,
+    );
+}
+
 /** A refusal with the status it would have before a stream opens: never 200. */
 function refusalResponse(refusal: Single, state: RequestState): HttpResponse {
   const errors = errorsOf(refusal);
@@ -48,7 +60,7 @@ function refusalResponse(refusal: Single, state: RequestState): HttpResponse {
 }
 
 /**
- * `POST /graphql/stream-token` (contract section 9): answers with a token that opens one subscription, for addresses
+ * `POST /graphql/stream-token` (contract section 3): answers with a token that opens one subscription, for addresses
  * where a secret that lives longer must not stand, such as those of an EventSource.
  */
 export function useStreamTokens(options: StreamTokenRouteOptions): HttpPlugin {
@@ -56,17 +68,19 @@ export function useStreamTokens(options: StreamTokenRouteOptions): HttpPlugin {
   const issued = metrics.counter('stream_tokens_issued_total', 'Stream tokens issued.');
 
   async function answer(request: HttpRequest, url: RequestUrl, state: RequestState): Promise<HttpResponse> {
-    if (request.method !== 'POST')
-      throw badRequest('Stream tokens are issued for POST only.', 405, { allow: 'POST' });
     const { caller } = state;
     if (caller === undefined || !isAuthenticated(caller)) throw credentialsMissing();
+    if (request.method !== 'POST')
+      throw badRequest('Stream tokens are issued for POST only.', 405, { allow: 'POST' });
     const crossSite = caller.kind === 'session' ? checkOrigin(request) : undefined;
     if (crossSite !== undefined) throw crossSite;
     if (state.refusal !== undefined) throw state.refusal;
     const params = await pipeline.read(request, url, state);
     const refusal = await pipeline.checkSubscription(params, request, state);
     if (refusal !== undefined) return refusalResponse(refusal, state);
-    const token = await issue(caller, fixed(params));
+    const operation = fixed(params);
+    checkLength(operation);
+    const token = await issue(caller, operation);
     issued.inc({});
     return jsonResponse(token);
   }

@@ -13,19 +13,21 @@ export interface CredentialWatchOptions {
   readonly log: Logger;
 }
 
-/** The credentials have ended, or allow less than when the stream was opened. */
-export type CredentialLoss = 'ended' | 'reduced';
-
 /** Tells streams when the credentials behind them end. */
 export interface CredentialWatch {
-  /** Calls `onLoss` once the credentials no longer allow what they did. Returns a function that stops that. */
-  watch(principal: Principal, onLoss: (loss: CredentialLoss) => void): () => void;
+  /**
+   * Calls `onLoss` once the credentials have ended, or have lost a scope: then with the principal as it is now. Returns
+   * a function that stops that.
+   */
+  watch(principal: Principal, onLoss: OnLoss): () => void;
 }
+
+type OnLoss = (present: Principal | undefined) => void;
 
 interface Watched {
   readonly principal: Principal;
   /** One for each stream. */
-  readonly onLoss: Set<(loss: CredentialLoss) => void>;
+  readonly onLoss: Set<OnLoss>;
   /** When to check again, in elapsed time. */
   dueMs: number;
   checking: boolean;
@@ -40,9 +42,9 @@ function keyOf(principal: Principal): string {
   return JSON.stringify([kind, userId, clientId, credentialId, expiresAtMs, [...scopes], streamTokenId]);
 }
 
-function lossOf({ scopes }: Principal, present: Principal | undefined): CredentialLoss | undefined {
-  if (present === undefined) return 'ended';
-  return [...scopes].every((scope) => present.scopes.has(scope)) ? undefined : 'reduced';
+/** Whether the credentials still allow all that they did. */
+function holds({ scopes }: Principal, present: Principal | undefined): boolean {
+  return present !== undefined && [...scopes].every((scope) => present.scopes.has(scope));
 }
 
 /**
@@ -76,10 +78,9 @@ export function createCredentialWatch({
     });
     watched.checking = false;
     watched.dueMs = nextCheckMs(watched.principal);
-    const loss = lossOf(principal, present);
-    if (loss === undefined) return;
+    if (holds(principal, present)) return;
     if (credentials.get(key) === watched) credentials.delete(key);
-    for (const onLoss of [...watched.onLoss]) onLoss(loss);
+    for (const onLoss of [...watched.onLoss]) onLoss(present);
   }
 
   function tick(): void {

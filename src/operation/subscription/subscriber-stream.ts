@@ -23,6 +23,8 @@ export class SubscriberStream implements EventStream, Member<SubscriberStream> {
   /** Events up to this position were history when it connected. */
   readonly liveAfter: LogPosition;
   #sink: Sink | undefined;
+  /** How it ended, if that was before it was attached. */
+  #last: Frame | undefined;
   /** The id of the last event that was sent, or of its start. */
   #position: string;
   #onClose: (() => void)[] = [];
@@ -62,12 +64,12 @@ export class SubscriberStream implements EventStream, Member<SubscriberStream> {
     const start = this.#start;
     this.#start = undefined;
     if (start === undefined) throw new Error('a stream is attached once');
+    sink.write(this.format.opening(start.eventId));
     if (this.#state === 'closed') {
-      sink.end(this.format.interruption);
+      sink.end(this.#last ?? this.format.interruption);
       return;
     }
     this.#sink = sink;
-    sink.write(this.format.opening(start.eventId));
     this.heartbeatAtMs = performance.now();
     if (this.#state === 'interrupted') this.end(this.format.interruption);
     else this.#deliver(this, start.place);
@@ -97,7 +99,8 @@ export class SubscriberStream implements EventStream, Member<SubscriberStream> {
   /** Ends the stream with a frame. */
   end(frame: Frame): void {
     if (this.closed) return;
-    this.#sink?.end(frame);
+    if (this.#sink === undefined) this.#last = frame;
+    else this.#sink.end(frame);
     this.close();
   }
 

@@ -1,7 +1,7 @@
 import { createSourceEventStream } from 'graphql';
-import { isAuthenticated } from '../../auth/principal.ts';
+import { isAuthenticated, type Principal } from '../../auth/principal.ts';
 import type { FeedStart, PostFeed } from '../../events/feed.ts';
-import { ApiError, forbidden, unauthenticated } from '../../graphql/errors.ts';
+import { ApiError, unauthenticated } from '../../graphql/errors.ts';
 import { EventSource } from '../../graphql/event-source.ts';
 import type { Logger } from '../../platform/log.ts';
 import { accountOf, clientOf, holderOf } from '../../request/caller.ts';
@@ -10,12 +10,13 @@ import type { HttpRequest } from '../../request/http-message.ts';
 import type { StreamType } from '../../request/media-type.ts';
 import type { OperationArgs } from '../operation-context.ts';
 import { type CostCeilings, executed, type Outcome, refused, textOf } from '../outcome.ts';
-import type { CredentialLoss, CredentialWatch } from './credential-watch.ts';
+import type { CredentialWatch } from './credential-watch.ts';
 import type { EventTexts } from './event-texts.ts';
 import type { FanOut } from './fan-out.ts';
 import type { StreamLimit } from './stream-limit.ts';
 import type { StreamMetrics } from './stream-metrics.ts';
 import type { SubscriberStream } from './subscriber-stream.ts';
+import { refusalOf } from './subscription-check.ts';
 
 /** Starts the subscription of a request. Throws the refusal. */
 export type Subscriber = (args: OperationArgs) => Promise<Outcome>;
@@ -55,26 +56,38 @@ function startError(failure: NonNullable<FeedStart['failure']>): ApiError {
       );
 }
 
-const LOSSES: Readonly<Record<CredentialLoss, () => ApiError>> = {
-  ended: () => unauthenticated('The credentials behind this stream have expired or been revoked.'),
-  reduced: () =>
-    forbidden('The credentials behind this stream no longer have all the scopes it was opened with.'),
-};
-
 /** Opens subscriptions: within the stream limits, resumed from the last event, while their credentials hold. */
 export function createSubscriber(options: SubscriberOptions): Subscriber {
   const { fanOut, textsOf, streams, credentials, metrics, formats, limits, log } = options;
 
+  /**
+   * The credentials no longer allow what they did. A stream that they still allow is interrupted: its client comes back
+   * for what they allow now. Never rejects.
+   */
+  async function lessen(stream: SubscriberStream, args: OperationArgs, present?: Principal): Promise<void> {
+    const { state, requestId } = args.contextValue;
+    const told = { cost: state.cost, limits };
+    if (present === undefined) {
+      const error = unauthenticated('The credentials behind this stream have expired or been revoked.');
+      return stream.finish(textOf(refused(error, { requestId, log }), told));
+    }
+    try {
+      const contextValue = { ...args.contextValue, caller: present };
+      const refusal = await refusalOf({ ...args, contextValue }, log);
+      if (refusal === undefined) stream.interrupt();
+      else stream.finish(textOf(refusal, told));
+    } catch (error) {
+      log.warn({ err: error, requestId }, 'could not check an event stream again; interrupting it');
+      stream.interrupt();
+    }
+  }
+
   /** Ends the stream with its credentials, and with its request if the client leaves before it begins. */
-  function bind(stream: SubscriberStream, { contextValue }: OperationArgs): void {
-    const { state, caller, requestId } = contextValue;
-    const { cost, departure } = state;
+  function bind(stream: SubscriberStream, args: OperationArgs): void {
+    const { state, caller } = args.contextValue;
+    const { departure } = state;
     if (isAuthenticated(caller))
-      stream.onClose(
-        credentials.watch(caller, (loss) => {
-          stream.finish(textOf(refused(LOSSES[loss](), { requestId, log }), { cost, limits }));
-        }),
-      );
+      stream.onClose(credentials.watch(caller, (present) => void lessen(stream, args, present)));
     if (departure?.left) stream.close();
     else departure?.onLeave(() => stream.close());
   }

@@ -4,6 +4,7 @@ import { revokeSessionsOf } from '../../../src/auth/session/store.ts';
 import { MAX_LIVE_TOKENS, STREAM_TOKEN } from '../../../src/auth/stream-token/store.ts';
 import { useApp } from '../../support/app.ts';
 import { createPost } from '../../support/content.ts';
+import { askToken, oauthClient } from '../../support/credentials/oauth.ts';
 import { freshCookie, type Visitor, visitor } from '../../support/credentials/session.ts';
 import {
   issueToken,
@@ -82,6 +83,8 @@ describe('no stream token is issued', () => {
   ])('by %s', async (method, status) => {
     const response = await app.fetch('/graphql/stream-token', { method, headers: bearer(owner.key) });
     expect([response.status, response.headers.get('allow')]).toEqual([status, 'POST']);
+    // Who a stranger is comes first.
+    expect((await app.fetch('/graphql/stream-token', { method })).status).toBe(401);
   });
 
   it('to a body that is no JSON object', async () => {
@@ -98,6 +101,12 @@ describe('no stream token is issued', () => {
       });
       expect(response.status).toBe(status);
     }
+  });
+
+  it('for a subscription that is too large to be stored', async () => {
+    const variables = { unused: 'x'.repeat(20_000) };
+    const response = await requestToken(app, bearer(owner.key), { query: TITLES, variables });
+    expect([response.status, await codesOf(response)]).toEqual([413, ['BAD_REQUEST']]);
   });
 
   it('by a stream token', async () => {
@@ -143,6 +152,20 @@ describe('no stream token is issued', () => {
     expect((await requestToken(app, { cookie })).status).toBe(429);
     await revokeSessionsOf(app.database.prisma, id);
     expect((await requestToken(app, { cookie: await freshCookie(app, email) })).status).toBe(200);
+    // Nor are the others kept: an account has 100 rows at most.
+    expect(await tokensOf(id)).toBe(1);
+  });
+
+  it('past those of an OAuth client that is gone', async () => {
+    const { id, key } = await app.account();
+    const client = await oauthClient(app, { owner: { id }, grants: ['client_credentials'] });
+    const { body } = await askToken(app, client, { grant_type: 'client_credentials' });
+    await issueToken(app, bearer(body.access_token));
+    await issueToken(app, bearer(key));
+    expect(await tokensOf(id)).toBe(2);
+    await app.database.prisma.oAuthClient.delete({ where: { id: client.id } });
+    await issueToken(app, bearer(key));
+    expect(await tokensOf(id)).toBe(2);
   });
 });
 
