@@ -6,8 +6,6 @@ export interface Mutation {
 }
 
 export interface RetryOptions {
-  /** Must authenticate the caller, for example `{ authorization: 'Bearer …' }`. */
-  readonly headers?: Readonly<Record<string, string>>;
   /** One key per task. Store it with the task if the task outlives this process. */
   readonly idempotencyKey?: string;
   /** The maximum number of attempts. */
@@ -16,6 +14,11 @@ export interface RetryOptions {
   readonly timeoutMs?: number;
   /** The first pause. Each further one doubles it, and random jitter shortens it by up to half. */
   readonly pauseMs?: number;
+}
+
+export interface MutationOptions extends RetryOptions {
+  /** Must authenticate the caller, for example `{ authorization: 'Bearer …' }`. */
+  readonly headers?: Readonly<Record<string, string>>;
 }
 
 export interface MutationAnswer {
@@ -33,45 +36,61 @@ function isWorthRepeating(status: number): boolean {
   return status === 409 || status === 429 || status >= 500;
 }
 
-async function sendOnce(url: string, init: RequestInit, timeoutMs: number): Promise<Response | undefined> {
+async function sendOnce(
+  input: Parameters<typeof fetch>[0],
+  init: RequestInit,
+  timeoutMs: number,
+): Promise<Response | undefined> {
+  const limit = AbortSignal.timeout(timeoutMs);
+  const signal = init.signal == null ? limit : AbortSignal.any([init.signal, limit]);
   try {
-    const response = await fetch(url, { ...init, signal: AbortSignal.timeout(timeoutMs) });
+    const response = await fetch(input, { ...init, signal });
     // A response that breaks off counts as no answer.
     return new Response(await response.text(), response);
   } catch {
+    init.signal?.throwIfAborted();
     // The mutation may or may not have run. The key makes it safe to retry.
     return undefined;
   }
 }
 
-/** Throws if no attempt was answered. The mutation may have run; a later call with the same key finds out. */
+/**
+ * A `fetch` for one mutation, for any client library that accepts one. It sends the key and repeats the request. Throws
+ * if no attempt was answered. The mutation may have run; a later call with the same key finds out.
+ */
+export function retryingFetch({
+  idempotencyKey = crypto.randomUUID(),
+  attempts = 8,
+  timeoutMs = 15_000,
+  pauseMs = 200,
+}: RetryOptions = {}): typeof fetch {
+  return async (input, init) => {
+    const headers = new Headers(init?.headers);
+    headers.set('idempotency-key', `"${idempotencyKey}"`);
+    let lastStatus = 'no answer';
+    for (let attempt = 0; attempt < attempts; attempt += 1) {
+      const response = await sendOnce(input, { ...init, headers }, timeoutMs);
+      if (response !== undefined && !isWorthRepeating(response.status)) return response;
+      if (response !== undefined) lastStatus = `status ${response.status}`;
+      const asked = Number(response?.headers.get('retry-after') ?? 0) * 1_000;
+      const backoff = Math.min(pauseMs * 2 ** attempt, MAX_PAUSE_MS) * (0.5 + Math.random() / 2);
+      await new Promise((resolve) => setTimeout(resolve, Math.max(asked, backoff)));
+    }
+    throw new Error(`no answer to the mutation with the key ${idempotencyKey}: last ${lastStatus}`);
+  };
+}
+
+/** Runs a mutation by itself, without a client library. Throws as `retryingFetch` does. */
 export async function mutate(
   url: string,
   mutation: Mutation,
-  {
-    headers = {},
-    idempotencyKey = crypto.randomUUID(),
-    attempts = 8,
-    timeoutMs = 15_000,
-    pauseMs = 200,
-  }: RetryOptions = {},
+  { headers = {}, ...options }: MutationOptions = {},
 ): Promise<MutationAnswer> {
-  const init = {
+  const response = await retryingFetch(options)(url, {
     method: 'POST',
-    headers: { ...headers, 'content-type': 'application/json', 'idempotency-key': `"${idempotencyKey}"` },
+    headers: { ...headers, 'content-type': 'application/json' },
     body: JSON.stringify(mutation),
-  };
-  let lastStatus = 'no answer';
-  for (let attempt = 0; attempt < attempts; attempt += 1) {
-    const response = await sendOnce(url, init, timeoutMs);
-    if (response !== undefined && !isWorthRepeating(response.status)) {
-      const replayed = response.headers.get('idempotency-replayed') === 'true';
-      return { status: response.status, body: (await response.json()) as MutationAnswer['body'], replayed };
-    }
-    if (response !== undefined) lastStatus = `status ${response.status}`;
-    const asked = Number(response?.headers.get('retry-after') ?? 0) * 1_000;
-    const backoff = Math.min(pauseMs * 2 ** attempt, MAX_PAUSE_MS) * (0.5 + Math.random() / 2);
-    await new Promise((resolve) => setTimeout(resolve, Math.max(asked, backoff)));
-  }
-  throw new Error(`no answer to the mutation with the key ${idempotencyKey}: last ${lastStatus}`);
+  });
+  const replayed = response.headers.get('idempotency-replayed') === 'true';
+  return { status: response.status, body: (await response.json()) as MutationAnswer['body'], replayed };
 }
