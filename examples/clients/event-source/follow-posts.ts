@@ -1,0 +1,85 @@
+export const POST_CREATED = 'subscription { postCreated { id title } }';
+
+export interface Post {
+  readonly id: string;
+  readonly title: string;
+}
+
+export interface Follower {
+  readonly onPost: (post: Post) => void;
+  /** The stream is over: the credentials have ended, or events that were missed are no longer stored. */
+  readonly onEnd: (error: Error) => void;
+}
+
+/** Thrown where trying again is of no use. Any other error is tried again. */
+export class Refused extends Error {}
+
+interface Payload {
+  readonly data?: { readonly postCreated: Post } | null;
+  readonly errors?: readonly { readonly message: string }[];
+}
+
+const FIRST_PAUSE_MS = 1_000;
+const MAX_PAUSE_MS = 30_000;
+
+/**
+ * Tells of each new post until it is stopped. The browser resumes by itself when the connection breaks, but gives up if
+ * it gets a status other than 200. Then this asks for an address again, and goes on after the last event.
+ */
+export function followPosts(findAddress: () => Promise<URL>, { onPost, onEnd }: Follower): () => void {
+  let source: EventSource | undefined;
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  let lastEventId = '';
+  let pauseMs = FIRST_PAUSE_MS;
+  let stopped = false;
+
+  function stop(): void {
+    stopped = true;
+    source?.close();
+    clearTimeout(timer);
+  }
+
+  function end(error: Error): void {
+    stop();
+    onEnd(error);
+  }
+
+  function openLater(): void {
+    timer = setTimeout(open, pauseMs * (0.5 + Math.random() / 2));
+    pauseMs = Math.min(pauseMs * 2, MAX_PAUSE_MS);
+  }
+
+  function listen(address: URL): void {
+    if (lastEventId !== '') address.searchParams.set('lastEventId', lastEventId);
+    const opened = new EventSource(address, { withCredentials: true });
+    source = opened;
+    let reason = 'The service has ended the stream.';
+    opened.addEventListener('open', () => {
+      pauseMs = FIRST_PAUSE_MS;
+    });
+    opened.addEventListener('next', (event) => {
+      const { data, errors } = JSON.parse(event.data) as Payload;
+      lastEventId = event.lastEventId;
+      if (data != null) onPost(data.postCreated);
+      else if (errors?.[0] !== undefined) reason = errors[0].message;
+    });
+    opened.addEventListener('complete', () => end(new Error(reason)));
+    opened.addEventListener('error', () => {
+      if (opened.readyState === opened.CLOSED) openLater();
+    });
+  }
+
+  async function open(): Promise<void> {
+    try {
+      const address = await findAddress();
+      if (!stopped) listen(address);
+    } catch (error) {
+      if (stopped) return;
+      if (error instanceof Refused) end(error);
+      else openLater();
+    }
+  }
+
+  void open();
+  return stop;
+}

@@ -1,0 +1,33 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { onTestFinished } from 'vitest';
+
+/** A way to the service on which things go wrong. */
+export interface LossyProxy {
+  readonly url: string;
+  /** Whether each answer of the service was a replayed one. */
+  readonly replayed: boolean[];
+}
+
+/** Passes requests on to `target`. Of the first `losses` that have a key, the answers are lost. */
+export async function startLossyProxy(target: string, losses: number): Promise<LossyProxy> {
+  const replayed: boolean[] = [];
+  const server = createServer(async (request, response) => {
+    const parts: Buffer[] = [];
+    for await (const part of request) parts.push(part as Buffer);
+    const headers = new Headers(request.headers as Record<string, string>);
+    for (const name of ['connection', 'host', 'content-length', 'expect']) headers.delete(name);
+    const answer = await fetch(target, { method: 'POST', headers, body: Buffer.concat(parts) });
+    const text = await answer.text();
+    if (headers.has('idempotency-key')) replayed.push(answer.headers.get('idempotency-replayed') === 'true');
+    if (headers.has('idempotency-key') && replayed.length <= losses) return void request.socket.destroy();
+    const type = answer.headers.get('content-type') ?? '';
+    response.writeHead(answer.status, { 'content-type': type }).end(text);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(async () => {
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+  });
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/graphql`, replayed };
+}
