@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'vitest';
-import { temporaryFolder } from '../support/processes/process.ts';
+import { type Settings, temporaryFolder } from '../support/processes/process.ts';
 import { type ServerProcess, startServer } from '../support/processes/server.ts';
 
 const SETTINGS = { RATE_LIMIT_BURST: '10000', SHUTDOWN_DELAY: '0', CREDENTIAL_RECHECK_MS: '250' };
@@ -19,6 +19,9 @@ export interface LiveService {
   query(query: string, variables?: Record<string, unknown>): ReturnType<ServerProcess['gql']>;
   /** Creates posts with these titles, one after the other. */
   create(...titles: string[]): Promise<void>;
+  end(signal: NodeJS.Signals): Promise<void>;
+  /** Starts it again after its end, on the same folder and port. */
+  start(): Promise<void>;
   /** Ends the process, has another one on the same folder create posts that nobody hears of, and starts it again. */
   restart(signal: NodeJS.Signals, ...unheard: string[]): Promise<void>;
 }
@@ -38,12 +41,15 @@ async function end(server: ServerProcess, signal: NodeJS.Signals): Promise<void>
   await server.exited;
 }
 
-export async function startService(): Promise<LiveService> {
+export async function startService(settings: Settings = {}): Promise<LiveService> {
   const dataDir = await temporaryFolder();
-  let server = await startServer(dataDir, SETTINGS);
+  let server = await startServer(dataDir, { ...SETTINGS, ...settings });
   const { origin } = server;
   const demo = await readFile(join(dataDir, 'demo.json'), 'utf8');
   const { apiKey: key, password } = JSON.parse(demo) as { apiKey: string; password: string };
+  const start = async () => {
+    server = await startServer(dataDir, { ...SETTINGS, ...settings, PORT: new URL(origin).port });
+  };
   return {
     origin,
     url: `${origin}/graphql`,
@@ -53,12 +59,14 @@ export async function startService(): Promise<LiveService> {
     dataDir,
     query: (query, variables = {}) => server.gql(query, { key, variables }),
     create: (...titles) => createPosts(server, key, titles),
+    end: (signal) => end(server, signal),
+    start,
     restart: async (signal, ...unheard) => {
       await end(server, signal);
       const other = await startServer(dataDir, SETTINGS);
       await createPosts(other, key, unheard);
       await end(other, 'SIGTERM');
-      server = await startServer(dataDir, { ...SETTINGS, PORT: new URL(origin).port });
+      await start();
     },
   };
 }

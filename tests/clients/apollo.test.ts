@@ -1,0 +1,154 @@
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { createClient } from '../../examples/clients/apollo/client.ts';
+import {
+  createPost,
+  POST,
+  POSTS,
+  type PostCreated,
+  postsCreated,
+  prepend,
+} from '../../examples/clients/apollo/posts.ts';
+import { until } from '../support/processes/process.ts';
+import { admin } from '../support/processes/server.ts';
+import { countAnswers } from './answers.ts';
+import { type LiveService, startService } from './live-service.ts';
+import { startLossyProxy } from './lossy-proxy.ts';
+
+/** What a new client has received so far. */
+function subscribed({ url, key }: LiveService): readonly PostCreated[] {
+  const received: PostCreated[] = [];
+  const subscription = postsCreated(createClient(url, key)).subscribe((result) => void received.push(result));
+  onTestFinished(() => subscription.unsubscribe());
+  return received;
+}
+
+function titleOf({ data, error }: PostCreated): string {
+  return data?.postCreated.title ?? String(error);
+}
+
+describe('Apollo Client', () => {
+  it('reads pages into one list of its cache, and single posts from that list', async () => {
+    const service = await startService();
+    await service.create('one', 'two', 'three', 'four', 'five');
+    const client = createClient(service.url, service.key);
+    const posts = client.watchQuery({ query: POSTS, variables: { first: 2 } });
+    const subscription = posts.subscribe(() => undefined);
+    onTestFinished(() => subscription.unsubscribe());
+    const list = () => posts.getCurrentResult().data?.postsConnection;
+    const titles = () => list()?.edges?.map((edge) => edge?.node?.title);
+    await until('the first page', () => titles()?.length === 2);
+    expect(titles()).toEqual(['five', 'four']);
+    await posts.fetchMore({ variables: { after: list()?.pageInfo?.endCursor ?? null } });
+    await until('the second page', () => titles()?.length === 4);
+    expect(titles()).toEqual(['five', 'four', 'three', 'two']);
+
+    // Without the service: what follows comes from the cache.
+    await service.end('SIGKILL');
+    const again = await client.query({ query: POSTS, variables: { first: 2 } });
+    expect(again.data?.postsConnection.edges).toHaveLength(4);
+    const two = again.data?.postsConnection.edges[3]?.node;
+    const single = await client.query({ query: POST, variables: { id: two?.id ?? '' } });
+    expect(single.data?.post).toEqual(two);
+  });
+
+  it('sends each attempt of a mutation with the same key: it is done once though answers are lost', async () => {
+    const service = await startService();
+    const { url, replayed } = await startLossyProxy(service.url, 2);
+    const client = createClient(url, service.key);
+    const once = await createPost(client, 'once', 'and only once');
+    expect(replayed).toEqual([false, true, true]);
+    const another = await createPost(client, 'another', 'under a key of its own');
+    expect(replayed).toEqual([false, true, true, false]);
+    const { data } = await service.query('{ posts(limit: 3) { id title } }');
+    expect(data.posts).toMatchObject([{ id: another.id }, { id: once.id }, {}]);
+    expect(data.posts[2].title).not.toBe('once');
+  });
+
+  it('puts the posts that it is told of into the list, each once', async () => {
+    const service = await startService();
+    const answers = countAnswers(service.origin);
+    await service.create('old');
+    const client = createClient(service.url, service.key);
+    await client.query({ query: POSTS, variables: { first: 1 } });
+    const received = subscribed(service);
+    await until('the stream', () => answers.opened === 1);
+    const own = await createPost(client, 'own', 'b');
+    prepend(client, own);
+    await service.create('new');
+    await until('two events', () => received.length === 2);
+    for (const { data } of received) if (data !== undefined) prepend(client, data.postCreated);
+    const list = client.cache.readQuery({ query: POSTS });
+    expect(list?.postsConnection.edges.map(({ node }) => node.title)).toEqual(['new', 'own', 'old']);
+  });
+
+  it('resumes over SIGKILL and over a shutdown: none lost, none twice, in order', async () => {
+    const service = await startService();
+    const answers = countAnswers(service.origin);
+    const received = subscribed(service);
+    const told = (title: string) => until(title, () => received.some((result) => titleOf(result) === title));
+    await until('the stream', () => answers.opened === 1);
+    // It has the position from the header of its response: no event has come yet.
+    await service.restart('SIGKILL', 'one', 'two');
+    await told('two');
+    await service.create('three');
+    await told('three');
+    for (const [signal, early, late] of [
+      ['SIGKILL', 'four', 'five'],
+      ['SIGTERM', 'six', 'seven'],
+    ] as const) {
+      const { opened } = answers;
+      await service.end(signal);
+      await service.start();
+      // Perhaps before the client is back.
+      await service.create(early);
+      await until('the stream', () => answers.opened > opened);
+      await service.create(late);
+      await told(late);
+    }
+    expect(received.map(titleOf)).toEqual(['one', 'two', 'three', 'four', 'five', 'six', 'seven']);
+  });
+
+  it('waits while a stream is refused', async () => {
+    const service = await startService({ MAX_STREAMS: '1' });
+    const answers = countAnswers(service.origin);
+    const first = postsCreated(createClient(service.url, service.key)).subscribe();
+    onTestFinished(() => first.unsubscribe());
+    await until('the first stream', () => answers.opened === 1);
+    // By a client of its own: equal subscriptions of one client share a stream.
+    const received = subscribed(service);
+    await until('a refusal', () => answers.refused > 0);
+    first.unsubscribe();
+    await until('the second stream', () => answers.opened === 2);
+    await service.create('heard');
+    await until('a result', () => received.length > 0);
+    expect(received.map(titleOf)).toEqual(['heard']);
+  });
+
+  it('passes on a refusal for good', async () => {
+    const service = await startService();
+    const received: PostCreated[] = [];
+    await new Promise<void>((resolve) => {
+      postsCreated(createClient(service.url, 'no key')).subscribe({
+        next: (result) => void received.push(result),
+        complete: resolve,
+      });
+    });
+    expect(received).toMatchObject([{ error: { statusCode: 401 } }]);
+  });
+
+  it('tells of a gap where the events are gone, and goes on behind it', async () => {
+    const service = await startService();
+    const answers = countAnswers(service.origin);
+    const received = subscribed(service);
+    await until('the stream', () => answers.opened === 1);
+    await service.end('SIGKILL');
+    expect(await admin(['event-log', 'renew'], service.dataDir)).toMatchObject({ code: 0 });
+    await service.start();
+    await until('the gap', () => received.length === 1);
+    expect(received[0]?.error).toMatchObject({ errors: [{ extensions: { code: 'EVENT_HISTORY_EXPIRED' } }] });
+    await until('the stream behind the gap', () => answers.opened === 3);
+    await service.create('after');
+    await until('a post after the gap', () => received.length === 2);
+    expect(received.slice(1).map(titleOf)).toEqual(['after']);
+  });
+});
