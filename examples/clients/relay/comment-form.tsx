@@ -1,0 +1,36 @@
+import { type ReactNode, useRef } from 'react';
+import { graphql, useMutation } from 'react-relay';
+import type { commentFormMutation } from './__generated__/commentFormMutation.graphql.ts';
+
+/** The environment gives each comment an `Idempotency-Key`: repeated attempts create it once. */
+export function CommentForm(props: { readonly postId: string; readonly connectionId: string }): ReactNode {
+  const input = useRef<HTMLInputElement>(null);
+  const [create, isCreating] = useMutation<commentFormMutation>(graphql`
+    mutation commentFormMutation($postId: ID!, $body: String!, $connections: [ID!]!) {
+      createComment(postId: $postId, body: $body)
+        @appendNode(connections: $connections, edgeTypeName: "CommentEdge") {
+        id
+        body
+        post {
+          commentCount
+        }
+      }
+    }
+  `);
+  const send = () =>
+    create({
+      variables: {
+        postId: props.postId,
+        body: input.current?.value ?? '',
+        connections: [props.connectionId],
+      },
+    });
+  return (
+    <p>
+      <input ref={input} aria-label="Comment" />
+      <button type="button" disabled={isCreating} onClick={send}>
+        Send
+      </button>
+    </p>
+  );
+}
