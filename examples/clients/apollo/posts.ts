@@ -18,20 +18,15 @@ interface Page {
   };
 }
 
-const POST_FIELDS = gql`
-  fragment PostFields on Post {
-    id
-    title
-  }
-`;
-
-export const POSTS: TypedDocumentNode<Page, { first: number; after?: string | null }> = gql`
+// Written as calls, not as tagged templates, `gql.tada check` compares the documents with the schema.
+export const POSTS: TypedDocumentNode<Page, { first: number; after?: string | null }> = gql(`
   query Posts($first: Int!, $after: String) {
     postsConnection(first: $first, after: $after) {
       edges {
         cursor
         node {
-          ...PostFields
+          id
+          title
         }
       }
       pageInfo {
@@ -40,35 +35,34 @@ export const POSTS: TypedDocumentNode<Page, { first: number; after?: string | nu
       }
     }
   }
-  ${POST_FIELDS}
-`;
+`);
 
-export const POST: TypedDocumentNode<{ readonly post: Post | null }, { id: string }> = gql`
+export const POST: TypedDocumentNode<{ readonly post: Post | null }, { id: string }> = gql(`
   query Post($id: ID!) {
     post(id: $id) {
-      ...PostFields
+      id
+      title
     }
   }
-  ${POST_FIELDS}
-`;
+`);
 
-const CREATE_POST: TypedDocumentNode<{ readonly createPost: Post }, { title: string; body: string }> = gql`
+const CREATE_POST: TypedDocumentNode<{ readonly createPost: Post }, { title: string; body: string }> = gql(`
   mutation CreatePost($title: String!, $body: String!) {
     createPost(title: $title, body: $body) {
-      ...PostFields
+      id
+      title
     }
   }
-  ${POST_FIELDS}
-`;
+`);
 
-const POST_CREATED: TypedDocumentNode<{ readonly postCreated: Post }, Record<string, never>> = gql`
+const POST_CREATED: TypedDocumentNode<{ readonly postCreated: Post }, Record<string, never>> = gql(`
   subscription PostCreated {
     postCreated {
-      ...PostFields
+      id
+      title
     }
   }
-  ${POST_FIELDS}
-`;
+`);
 
 /** The client sends it with an `Idempotency-Key`, the same for each attempt. */
 export async function createPost(client: ApolloClient, title: string, body: string): Promise<Post> {
