@@ -125,6 +125,7 @@ it('each recipe has each post once and in order, over servers that are killed or
   await until('the end of each stream', () => all.every(({ ended }) => ended !== undefined));
   for (const [name, { ended }] of Object.entries(recipes))
     expect(ended, name).toMatch(/revoked|ended|expired/);
+  await told('one', 'two', 'three', 'four', 'five', 'six', 'seven');
 });
 
 it('is refused at once without credentials, by EventSource as well', async () => {

@@ -47,11 +47,12 @@ export function followPosts(
   onPost: (post: Post) => void,
   onEnd: (error: CombinedError) => void,
 ): () => void {
-  const subscription = client.subscription(POST_CREATED, {}).subscribe(({ data, error, hasNext }) => {
+  const subscription = client.subscription(POST_CREATED, {}).subscribe(({ data, error }) => {
+    // Beside the error of an event without data, urql repeats the data of the event before it.
     if (error !== undefined) {
       subscription.unsubscribe();
       onEnd(error);
-    } else if (data != null && hasNext) {
+    } else if (data != null) {
       onPost(data.postCreated);
     }
   });
