@@ -75,8 +75,9 @@ const SEVERAL_COOKIES: Malformed = {
 
 /**
  * The credential in effect: the Authorization header, else the query parameter `api_key`, else the session
- * cookie. A stream token comes alone, but for a cookie, which browsers add by themselves. A header with a scheme other than Bearer (RFC 6750 section 2.1) is in effect and malformed. So are
- * several of one kind: another reader of the request might pick another.
+ * cookie. A header with a scheme other than Bearer (RFC 6750 section 2.1) is in effect and malformed. So are
+ * several of one kind: another reader of the request might pick another. A stream token comes alone, but for a
+ * cookie, which browsers add by themselves.
  */
 export function presentedCredential(
   headers: Pick<Headers, 'get'>,

@@ -39,9 +39,9 @@ async function readCredentials(
 }
 
 /**
- * `POST /login` and `GET /login` (contract section 3). Pages of other sites may neither log their visitors in as somebody else
- * nor guess passwords from their visitors' addresses. Each login creates a new session; a session id sent
- * along is never adopted.
+ * `POST /login` and `GET /login` (contract section 3). Pages of other sites may neither log their visitors in as
+ * somebody else nor guess passwords from their visitors' addresses. Each login creates a new session; a session id
+ * sent along is never adopted.
  */
 export function useLogin(options: LoginRouteOptions): HttpPlugin {
   const { login, ownerOf, warns, maxBodyBytes, checkOrigin, log } = options;
