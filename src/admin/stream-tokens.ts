@@ -11,6 +11,7 @@ async function list(prisma: PrismaClient) {
     select: {
       id: true,
       credentialKind: true,
+      clientId: true,
       operation: true,
       createdAt: true,
       lastUsedAt: true,
@@ -20,9 +21,10 @@ async function list(prisma: PrismaClient) {
     },
     orderBy: [{ createdAt: 'asc' }, { id: 'asc' }],
   });
-  return tokens.map(({ id, user, credentialKind, operation, ...times }) => {
+  return tokens.map(({ id, user, credentialKind, clientId, operation, ...times }) => {
     const { query, operationName } = JSON.parse(operation) as FixedOperation;
-    return { id, user: user.email, credentials: credentialKind, query, operationName, ...times };
+    const behind = { credentials: credentialKind, client: clientId };
+    return { id, user: user.email, ...behind, query, operationName, ...times };
   });
 }
 

@@ -75,6 +75,7 @@ describe('stream-token', () => {
         id: expect.any(String),
         user: 'ada@example.com',
         credentials: 'api-key',
+        client: expect.stringMatching(/^\S+:key:\S+$/),
         query,
         operationName: 'Titles',
         createdAt: expect.any(String),
