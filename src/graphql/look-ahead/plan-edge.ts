@@ -7,6 +7,7 @@ import {
   isObjectType,
   type SelectionSetNode,
 } from 'graphql';
+import type { Scope } from '../../auth/scopes.ts';
 import { maxJsonBytes, maxPropertyBytes } from '../max-json-bytes.ts';
 import { nodeTypes } from '../node/node-type.ts';
 import { codecOf } from '../read/column.ts';
@@ -15,11 +16,20 @@ import { haveSameArguments } from '../same-arguments.ts';
 import { guardsOf } from '../scope-plugin.ts';
 import { collectFields } from './collect.ts';
 import { type Edge, isToMany } from './edge.ts';
-import type { EdgePlan, JsonForm, Member, ObjectPlan } from './plan.ts';
+import type { EdgePlan, JsonForm, Member, ObjectPlan, Permissions } from './plan.ts';
 import { connectionObject, planConnectionMembers } from './plan-connection.ts';
 
 interface Planning extends Pick<GraphQLResolveInfo, 'schema' | 'fragments' | 'variableValues'> {
   readonly form: JsonForm;
+  /** Undefined in the form `whole`: a caller who lacks any scope gets no such answer. */
+  readonly permissions?: Permissions;
+}
+
+/** Whether the caller lacks the scope. */
+function isRefused({ permissions }: Planning, scope: Scope | undefined): boolean {
+  if (permissions === undefined || scope === undefined) return false;
+  permissions.needed.add(scope);
+  return permissions.lacked.has(scope);
 }
 
 export function edgeOf(field: GraphQLField<unknown, unknown>): Edge | undefined {
@@ -110,11 +120,11 @@ export function planEdge(
   return object && { edge, field, node, maxBytes, object };
 }
 
-/** The same selection on each type that a node can have. */
+/** The same selection on each type that a node can have; of a type that is refused, whether the row exists. */
 function planNodes(info: Planning, nodes: readonly FieldNode[]): ObjectPlan[] {
   const sets = selectionsOf(nodes);
   return nodeTypes(info.schema).map(({ type, entity, scope }) => {
-    const plan = planObject(info, entity, type, sets);
+    const plan = planObject(info, entity, type, isRefused(info, scope) ? [] : sets);
     plan.scopes.add(scope);
     return { ...plan, typename: type.name };
   });
@@ -175,7 +185,7 @@ function planObject(
     if (node === undefined || !areOneField(info, nodes)) return undefined;
     if (node.name.value === '__typename') return { name, kind: 'typename', type: type.name };
     const field = type.getFields()[node.name.value];
-    if (field === undefined) return undefined;
+    if (field === undefined || isRefused(info, guardsOf(field).scope)) return undefined;
     if (edgeOf(field) === undefined) {
       const { guardedColumn, pothosExposedField: property = guardedColumn } = extensionsOf(field);
       if (property === undefined || !known.includes(property)) return undefined;
@@ -199,7 +209,7 @@ function planObject(
   for (const [name, nodes] of collectFields(info, type, sets)) {
     for (const node of nodes) {
       const field = type.getFields()[node.name.value];
-      if (field === undefined) continue;
+      if (field === undefined || isRefused(info, guardsOf(field).scope)) continue;
       for (const column of columnsFor(field, known)) needColumn(plan, column);
     }
     const member = planMember(name, nodes);

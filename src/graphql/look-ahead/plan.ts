@@ -7,6 +7,17 @@ import type { Edge } from './edge.ts';
 /** `ahead`: rows for resolvers, by property. `whole`: the response itself, by response name. */
 export type JsonForm = 'ahead' | 'whole';
 
+/**
+ * The caller's permissions in the form `ahead`. Resolvers refuse what a scope is missing for, so it is not read: its
+ * size would be counted, and told to a caller who may not read it.
+ */
+export interface Permissions {
+  /** The scopes that the caller lacks. */
+  readonly lacked: ReadonlySet<Scope>;
+  /** Receives every scope that the plan depends on. */
+  readonly needed: Set<Scope>;
+}
+
 /** What a selection needs from a row: its columns and edges. */
 export interface ObjectPlan {
   readonly entity: Entity<object>;

@@ -1,8 +1,9 @@
 import type { FieldNode, GraphQLField, GraphQLResolveInfo } from 'graphql';
+import type { Scope } from '../../auth/scopes.ts';
 import { RecentlyUsed } from '../../platform/recently-used.ts';
 import type { Context } from '../context.ts';
 import { exceeded } from '../errors.ts';
-import type { OperationPlans } from '../operation-plans.ts';
+import '../operation-plans.ts';
 import { isTooWide } from '../width.ts';
 import { choiceOf, conditionVariables } from './conditions.ts';
 import { decode } from './decode.ts';
@@ -18,9 +19,14 @@ import { cachedStatement, nextPlanId } from './statement-cache.ts';
 interface AheadPlan {
   readonly id: number;
   readonly plan: EdgePlan;
+  /** The scopes that the plan depends on. */
+  readonly scopes: readonly Scope[];
 }
 
-/** The plans of one root field, by the values of the operation's @skip and @include variables. */
+/**
+ * The plans of one root field, by the values of the operation's @skip and @include variables and the scopes that the
+ * caller lacks.
+ */
 interface AheadPlans {
   readonly conditions: readonly string[];
   readonly plans: RecentlyUsed<string, AheadPlan | 'declined'>;
@@ -40,7 +46,7 @@ const MAX_AHEAD_ANSWERS = 2;
 function planOf(
   field: GraphQLField<unknown, unknown>,
   info: GraphQLResolveInfo,
-  plans: OperationPlans,
+  { plans, caller }: Pick<Context, 'plans' | 'caller'>,
 ): AheadPlan | undefined {
   const [node] = info.fieldNodes;
   if (node === undefined || isTooWide(plans, info.operation, info.fragments)) return undefined;
@@ -52,27 +58,42 @@ function planOf(
   }
   const key = choiceOf(cache.conditions, info.variableValues);
   if (key === undefined) return undefined;
-  let cached = cache.plans.get(key);
+  const complete = cachedPlan(cache, key, field, info, []);
+  const lacked = complete?.scopes.filter((scope) => !caller.scopes.has(scope)) ?? [];
+  return lacked.length === 0 ? complete : cachedPlan(cache, `${key}-${lacked.join()}`, field, info, lacked);
+}
+
+/** The plan for callers who lack these scopes, made if it is not cached. Undefined if look-ahead declines. */
+function cachedPlan(
+  { plans }: AheadPlans,
+  key: string,
+  field: GraphQLField<unknown, unknown>,
+  info: GraphQLResolveInfo,
+  lacked: readonly Scope[],
+): AheadPlan | undefined {
+  let cached = plans.get(key);
   if (cached === undefined) {
-    const plan = planEdge({ ...info, form: 'ahead' }, field, info.fieldNodes);
-    cached = plan === undefined ? 'declined' : { id: nextPlanId(), plan };
-    cache.plans.set(key, cached);
+    const needed = new Set<Scope>();
+    const permissions = { lacked: new Set(lacked), needed };
+    const plan = planEdge({ ...info, form: 'ahead', permissions }, field, info.fieldNodes);
+    cached = plan === undefined ? 'declined' : { id: nextPlanId(), plan, scopes: [...needed] };
+    plans.set(key, cached);
   }
   return cached === 'declined' ? undefined : cached;
 }
 
 /**
  * Reads a root field with its whole selection in one statement: only selected columns, with nested lists
- * limited in the database. Returns what the field's resolver would return, with the values read ahead on the
- * rows. Undefined if look-ahead declines and leaves the field to its resolver. Throws DatabaseError, and
- * COMPLEXITY_LIMIT if the result is too large.
+ * limited in the database, and nothing that the caller lacks the scope for. Returns what the field's resolver
+ * would return, with the values read ahead on the rows. Undefined if look-ahead declines and leaves the field to
+ * its resolver. Throws DatabaseError, and COMPLEXITY_LIMIT if the result is too large.
  */
 export async function readAhead(
   context: Context,
   info: GraphQLResolveInfo,
 ): Promise<{ readonly value: unknown } | undefined> {
   const field = info.parentType.getFields()[info.fieldName];
-  const cached = field === undefined ? undefined : planOf(field, info, context.plans);
+  const cached = field === undefined ? undefined : planOf(field, info, context);
   if (cached === undefined) return undefined;
   const { plan } = cached;
   const pages = resolvePages(plan, info.variableValues);

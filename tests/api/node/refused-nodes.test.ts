@@ -1,0 +1,91 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import type { Scope } from '../../../src/auth/scopes.ts';
+import { type Account, type Answer, useApp } from '../../support/app.ts';
+import { past, seedComments, seedPosts } from '../../support/content.ts';
+import { dataOf, expectRefused } from '../../support/refusal.ts';
+
+const COUNT = 100;
+/** In JSON, six times as long: a hundred of them are more than a response may hold. */
+const LONG = '\u0001'.repeat(50_000);
+
+/** Without the cost, the database may write the whole response; with it, resolvers run. */
+const WAYS = [{}, { 'x-query-cost': '1' }];
+
+describe('The size of what a caller may not read', () => {
+  const app = useApp();
+  let reader: Account;
+  let post = '';
+  beforeAll(async () => {
+    reader = await app.account();
+    [post = ''] = await seedPosts(app, [{ authorId: reader.id, createdAt: past(), body: LONG }]);
+    await seedComments(
+      app,
+      Array.from({ length: 20 }, (_, at) => ({
+        postId: post,
+        authorId: reader.id,
+        createdAt: past(at),
+      })),
+    );
+  });
+  const keyWith = async (...scopes: Scope[]) => (await app.account({ scopes })).key;
+
+  const ask = (key: string, selection: string, headers: Record<string, string>) =>
+    app.gql(`query ($ids: [ID!]!) { nodes(ids: $ids) { ${selection} } }`, {
+      key,
+      headers,
+      variables: { ids: new Array(COUNT).fill(post) },
+    });
+
+  function expectAllRefused({ status, data, errors = [] }: Answer): void {
+    expect(status).toBe(200);
+    expect(data.nodes).toEqual(new Array(COUNT).fill(null));
+    expect(errors.map(({ path, extensions }) => [path, extensions.code])).toEqual(
+      Array.from({ length: COUNT }, (_, at) => [['nodes', at], 'FORBIDDEN']),
+    );
+  }
+
+  it.each([
+    'id ... on Post { body }',
+    '... on Post { comments(limit: 20) { post { body } } }',
+    '... on Post { id author { name } tags } ... on Node { ... on Post { body } }',
+  ])('is not measured in a node, which is null with FORBIDDEN: %s', async (selection) => {
+    const keys = [await keyWith('posts:write'), await keyWith('users:read')];
+    for (const headers of WAYS) {
+      for (const key of keys) expectAllRefused(await ask(key, selection, headers));
+      // The same operation, in the same cache, for a caller who may read it.
+      const allowed = await ask(reader.key, selection, headers);
+      expectRefused(allowed, { code: 'COMPLEXITY_LIMIT', status: 400 });
+      for (const key of keys) expectAllRefused(await ask(key, selection, headers));
+    }
+  });
+
+  it('is not measured in a list below an object that may be read', async () => {
+    const { id, key } = await app.account({ scopes: ['users:read'] });
+    await seedPosts(
+      app,
+      Array.from({ length: COUNT }, (_, at) => ({ authorId: id, createdAt: past(at), body: LONG })),
+    );
+    for (const headers of WAYS)
+      for (const list of ['posts(limit: 100) { body }', 'postsConnection(first: 100) { nodes { body } }']) {
+        const { status, data, errors } = await app.gql(`{ viewer { name ${list} } }`, { key, headers });
+        expect(errors?.map(({ extensions }) => extensions.code)).toEqual(['FORBIDDEN']);
+        expect(data ?? null).toBeNull();
+        expect(status).toBe(403);
+      }
+  });
+
+  it('does not keep a caller from what it may read beside it', async () => {
+    const key = await keyWith('users:read');
+    const query = `query ($ids: [ID!]!, $more: Boolean!) { nodes(ids: $ids) { id ... on User { name } ... on Post { body @include(if: $more) } } }`;
+    for (const headers of WAYS)
+      for (const more of [true, false]) {
+        const ids = [reader.id, ...new Array(50).fill(post)];
+        const { data, errors } = await app.gql(query, { key, headers, variables: { ids, more } });
+        expect(data.nodes).toEqual([{ id: reader.id, name: 'Someone' }, ...new Array(50).fill(null)]);
+        expect(errors).toHaveLength(50);
+        const short = { ids: ids.slice(0, 2), more };
+        const all = dataOf(await app.gql(query, { key: reader.key, headers, variables: short })).nodes;
+        expect(all[1]).toEqual({ id: post, ...(more ? { body: LONG } : {}) });
+      }
+  });
+});
