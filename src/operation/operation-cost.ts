@@ -33,6 +33,7 @@ function sizing(variables: Variables, name: string): string {
   if (!Object.hasOwn(variables, name)) return '';
   const value = variables[name];
   if (Array.isArray(value)) return `[${itemsOf(value)}]`;
+  if (value === null) return 'null';
   return typeof value === 'number' || typeof value === 'boolean' ? String(value) : 'none';
 }
 

@@ -1,15 +1,14 @@
 import { builder } from '../builder.ts';
+import { costsPerItemOf, MAX_ITEMS } from '../counted-argument.ts';
 import { badInput } from '../errors.ts';
 import { parseId } from '../input.ts';
 import { Node } from './interface.ts';
 import { loadNodes } from './load-nodes.ts';
 
-/** The most ids that `nodes` takes. */
-const MAX_IDS = 100;
-
 /** The ids in canonical form; undefined for one that names nothing. Throws BAD_USER_INPUT. */
 function parseIds(ids: readonly unknown[]): (string | undefined)[] {
-  if (ids.length > MAX_IDS) throw badInput('ids', `must have 0 to ${MAX_IDS} items; it has ${ids.length}.`);
+  if (ids.length > MAX_ITEMS)
+    throw badInput('ids', `must have 0 to ${MAX_ITEMS} items; it has ${ids.length}.`);
   return ids.map((id) => parseId(String(id)));
 }
 
@@ -37,12 +36,12 @@ builder.queryFields((t) => ({
     type: [Node],
     nullable: { list: false, items: true },
     edge: { kind: 'nodes', ids: ({ ids }) => parseIds(ids as readonly unknown[]) },
-    complexity: ({ ids }) => ({ field: 1, multiplier: Math.min(ids.length, MAX_IDS) }),
+    ...costsPerItemOf('ids'),
     description: `The objects with these ids, in the order of the ids, each null if there is none. ${SCOPES}`,
     args: {
       ids: t.arg.idList({
         required: true,
-        description: `The objects’ ids, at most ${MAX_IDS}. An id may occur more than once. A string that is not a UUID matches nothing.`,
+        description: `The objects’ ids, at most ${MAX_ITEMS}. An id may occur more than once. A string that is not a UUID matches nothing.`,
       }),
     },
     resolve: (_root, { ids }, context, { schema }) => loadNodes(context, schema, parseIds(ids)),

@@ -11,11 +11,13 @@ import {
   TypeInfo,
   ValidationContext,
 } from 'graphql';
+import { countedArguments } from '../../graphql/counted-argument.ts';
 import { countOverlaps, type Overlaps } from './overlaps.ts';
 import { SIZE_ARGUMENTS } from './strip-skipped.ts';
 
-/** Arguments whose variables affect the cost: list sizes, and the `if` of `@skip` and `@include`. */
-const SIZING_ARGUMENTS = new Set([...SIZE_ARGUMENTS, 'if']);
+/** Whether the variables of an argument affect the cost: list sizes, and the `if` of `@skip` and `@include`. */
+const isSizing = (schema: GraphQLSchema, name: string): boolean =>
+  name === 'if' || SIZE_ARGUMENTS.has(name) || countedArguments(schema).has(name);
 
 /** Figures of a document that apply to all of its operations. */
 export interface DocumentStatistics extends Overlaps {
@@ -50,7 +52,7 @@ export function surveyDocument(
 
   function lookAtArguments(args: DirectiveNode['arguments'] = []): void {
     for (const { name, value } of args)
-      if (value.kind === Kind.VARIABLE && SIZING_ARGUMENTS.has(name.value)) sizing.add(value.name.value);
+      if (value.kind === Kind.VARIABLE && isSizing(schema, name.value)) sizing.add(value.name.value);
   }
 
   function lookAtDirectives(nodes: readonly DirectiveNode[] = []): void {

@@ -4,6 +4,7 @@ import {
   type DocumentNode,
   type FieldNode,
   type FragmentDefinitionNode,
+  type GraphQLArgument,
   type GraphQLField,
   type GraphQLNamedType,
   type GraphQLSchema,
@@ -11,27 +12,24 @@ import {
   isCompositeType,
   isInterfaceType,
   isObjectType,
+  isRequiredArgument,
   Kind,
   type OperationDefinitionNode,
   type SelectionNode,
   type SelectionSetNode,
   type ValueNode,
 } from 'graphql';
+import { countedArgument, MAX_ITEMS } from '../../graphql/counted-argument.ts';
 
 /** Arguments that multiply the cost below a list, or add to it. */
-const NUMBERS: ReadonlySet<string> = new Set(['limit', 'first', 'offset']);
-/** The argument whose number of items multiplies the cost. */
-const ITEMS = 'ids';
+export const SIZE_ARGUMENTS: ReadonlySet<string> = new Set(['limit', 'first', 'offset']);
 
-/** All of them. */
-export const SIZE_ARGUMENTS: ReadonlySet<string> = new Set([...NUMBERS, ITEMS]);
-
-/** More items than a field accepts; further ones change no cost. */
-const MOST_ITEMS = 1_000;
-
-/** How many items a value has as a list: one that is none stands for a list of it (GraphQL section 3.11). */
+/**
+ * How many items a value has as a list: one that is none stands for a list of it (GraphQL section 3.11). Items
+ * beyond the maximum change no cost.
+ */
 export const itemsOf = (value: unknown): number =>
-  Array.isArray(value) ? Math.min(value.length, MOST_ITEMS) : 1;
+  Array.isArray(value) ? Math.min(value.length, MAX_ITEMS) : 1;
 
 const ITEM: ValueNode = { kind: Kind.STRING, value: '' };
 
@@ -46,11 +44,17 @@ function directiveCondition(
     ?.arguments?.find((argument) => argument.name.value === 'if')?.value;
 }
 
-/** Whether a field lacks the list that its cost depends on. Validation rejects it. */
-const lacksItems = (
-  { args }: GraphQLField<unknown, unknown>,
-  { arguments: given = [] }: FieldNode,
-): boolean => args.some(({ name }) => name === ITEMS) && !given.some(({ name }) => name.value === ITEMS);
+/** The argument whose items multiply the cost of a field. */
+const countedIn = (field: GraphQLField<unknown, unknown>): GraphQLArgument | undefined => {
+  const counted = countedArgument(field);
+  return counted === undefined ? undefined : field.args.find(({ name }) => name === counted);
+};
+
+/** Whether a field lacks the list that its cost depends on, although it is required. Validation rejects it. */
+const lacksItems = (counted: GraphQLArgument | undefined, { arguments: given = [] }: FieldNode): boolean =>
+  counted !== undefined &&
+  isRequiredArgument(counted) &&
+  !given.some(({ name }) => name.value === counted.name);
 
 /** Variable values, with the operation's defaults for absent ones. */
 function withDefaults(
@@ -99,17 +103,19 @@ export function stripSkipped(
     );
   }
 
-  /** As many items as the list has. */
-  function items(argument: ArgumentNode): ArgumentNode {
+  /** As many items as the list has. Null is as good as absent, except that validation rejects it where required. */
+  function items(argument: ArgumentNode, counted: GraphQLArgument): ArgumentNode[] {
     const { value } = argument;
     const given = value.kind === Kind.LIST ? value.values : literalOf(value);
-    return { ...argument, value: { kind: Kind.LIST, values: new Array(itemsOf(given)).fill(ITEM) } };
+    const isNull = value.kind === Kind.NULL || (value.kind === Kind.VARIABLE && given == null);
+    if (isNull && !isRequiredArgument(counted)) return [];
+    return [{ ...argument, value: { kind: Kind.LIST, values: new Array(itemsOf(given)).fill(ITEM) } }];
   }
 
-  function sizes(args: readonly ArgumentNode[] = []): ArgumentNode[] {
+  function sizes(counted: GraphQLArgument | undefined, args: readonly ArgumentNode[] = []): ArgumentNode[] {
     return args.flatMap((argument): ArgumentNode[] => {
-      if (argument.name.value === ITEMS) return [items(argument)];
-      const size = NUMBERS.has(argument.name.value) ? literalOf(argument.value) : undefined;
+      if (argument.name.value === counted?.name) return items(argument, counted);
+      const size = SIZE_ARGUMENTS.has(argument.name.value) ? literalOf(argument.value) : undefined;
       if (typeof size !== 'number' || !Number.isInteger(size)) return [];
       const bounded = Math.min(Math.max(size, -1), 1_000_000);
       return [{ ...argument, value: { kind: Kind.INT, value: String(bounded) } }];
@@ -121,14 +127,20 @@ export function stripSkipped(
     if (field.name.value.startsWith('__')) return [rest];
     const definition =
       isObjectType(parent) || isInterfaceType(parent) ? parent.getFields()[field.name.value] : undefined;
-    if (definition === undefined || lacksItems(definition, field)) return [];
+    if (definition === undefined) return [];
+    const counted = countedIn(definition);
+    if (lacksItems(counted, field)) return [];
     const type = getNamedType(definition.type);
     const selectionSet =
       field.selectionSet === undefined || !isCompositeType(type)
         ? undefined
         : pruneSelections(field.selectionSet, type);
     return [
-      { ...rest, arguments: sizes(field.arguments), ...(selectionSet === undefined ? {} : { selectionSet }) },
+      {
+        ...rest,
+        arguments: sizes(counted, field.arguments),
+        ...(selectionSet === undefined ? {} : { selectionSet }),
+      },
     ];
   }
 
