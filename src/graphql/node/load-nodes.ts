@@ -2,6 +2,7 @@ import type { GraphQLSchema } from 'graphql';
 import type { Context } from '../context.ts';
 import { loadByIds } from '../read/loads.ts';
 import type { Identified } from '../read/read.ts';
+import { readInRounds } from '../read/rounds.ts';
 import { nodeTypes } from './node-type.ts';
 
 /** A row with its type, as graphql-js calls it. */
@@ -11,7 +12,7 @@ export interface NodeRow extends Identified {
 
 /**
  * The rows with the ids, in the order of the ids; null for an id without a row and for undefined. Any number of
- * ids takes one statement per type. Throws DatabaseError.
+ * ids takes one statement per type, those of other root fields included. Throws DatabaseError.
  */
 export async function loadNodes(
   context: Context,
@@ -20,6 +21,8 @@ export async function loadNodes(
 ): Promise<(NodeRow | null)[]> {
   const wanted = [...new Set(ids.filter((id) => id !== undefined))];
   if (wanted.length === 0) return ids.map(() => null);
+  // The same round reads the ids of all root fields.
+  readInRounds(context);
   const lists = await Promise.all(
     nodeTypes(schema).map(async ({ type, entity }) => {
       const rows = await loadByIds(context, entity, wanted);

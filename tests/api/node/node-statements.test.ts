@@ -81,6 +81,37 @@ describe('The number of SQL statements for nodes', () => {
     expect((await read(loaders, NESTED, seeded.mixed.slice(0, 3))).statements).toBe(nested.statements);
   });
 
+  it.each([
+    [TYPES, 'id'],
+    [TYPES, PLAIN],
+    [TYPES + 1, '... on Post { comments(limit: 1) { body } }'],
+  ])(
+    'is the same for thirty root fields as for four, where loaders read: %i for %s',
+    async (statements, selection) => {
+      const count = async (ids: readonly string[]) => {
+        const fields = ids.map((id, at) => `a${at}: node(id: "${id}") { ...N }`);
+        const list = `nodes(ids: ${JSON.stringify(ids)}) { ...N }`;
+        const ask = () =>
+          loaders.fetch(
+            graphqlRequest(
+              reader.key,
+              `{ ${[...fields, list].join('\n')} } fragment N on Node { ${selection} }`,
+              {},
+            ),
+          );
+        await ask();
+        const before = counted.completed.length;
+        const { data } = (await (await ask()).json()) as { data: Record<string, unknown> };
+        const { nodes, ...single } = data;
+        expect(Object.values(single)).toEqual(nodes);
+        expect(nodes).not.toContain(null);
+        return counted.completed.length - before;
+      };
+      expect(await count(seeded.mixed.slice(0, 3))).toBe(statements);
+      expect(await count(seeded.mixed.slice(0, 29))).toBe(statements);
+    },
+  );
+
   it('is for one whose plan PostgreSQL keeps, however few the ids are', async () => {
     // PostgreSQL plans a prepared statement anew five times before it may keep a plan.
     for (let times = 0; times < 10; times += 1)
