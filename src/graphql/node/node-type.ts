@@ -26,12 +26,13 @@ function findTypes(schema: GraphQLSchema): readonly NodeType[] {
   if (!isInterfaceType(node)) throw new Error(`the schema has no interface ${NODE}`);
   return schema.getPossibleTypes(node).map((type) => {
     const { node: source } = type.extensions as { readonly node?: NodeSource };
-    if (source === undefined) throw new Error(`the type ${type.name} does not say how its nodes are read`);
+    if (source === undefined)
+      throw new Error(`the type ${type.name} implements ${NODE} without "nodeFrom" in its extensions`);
     return { type, ...source };
   });
 }
 
-/** The types that implement Node, in the order in which an id is looked for in them. */
+/** The types that implement Node, in the order in which an id is looked for in them. Throws if one lacks `nodeFrom`. */
 export function nodeTypes(schema: GraphQLSchema): readonly NodeType[] {
   let types = known.get(schema);
   if (types === undefined) {
