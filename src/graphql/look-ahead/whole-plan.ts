@@ -14,7 +14,7 @@ import { guardsOf } from '../scope-plugin.ts';
 import { isTooWide } from '../width.ts';
 import { collectFields } from './collect.ts';
 import { choiceOf, conditionVariables } from './conditions.ts';
-import { type EdgePlan, objectsOf, type RootMember } from './plan.ts';
+import type { EdgePlan, ObjectPlan, RootMember } from './plan.ts';
 import { pageFacts } from './plan-connection.ts';
 import { planEdge } from './plan-edge.ts';
 
@@ -68,33 +68,37 @@ export function coercedVariables(
   return getVariableValues(schema, variableDefinitions, variableValues ?? {}).coerced;
 }
 
-/** The scopes that the fields of a plan need; undefined if the database cannot write all of its response. */
-function scopesOf(plan: EdgePlan): Scope[] | undefined {
-  const { edge, field } = plan;
-  if (guardsOf(field).session === true) return undefined;
-  const own = field.extensions.scope === undefined ? [] : [field.extensions.scope as Scope];
-  if (edge.kind === 'values') return own;
-  const objects = objectsOf(plan);
-  if (objects.some(({ members }) => members === undefined)) return undefined;
-  const below = objects.flatMap(({ edges }) => [...edges.values()].map(scopesOf));
-  return below.every((scopes) => scopes !== undefined)
-    ? [...own, ...objects.flatMap(({ scopes }) => [...scopes]), ...below.flat()]
-    : undefined;
+/** Adds the scopes that the fields of a plan need. False if the database cannot write all of its response. */
+function addScopes(scopes: Set<Scope>, { edge, field, object, types }: EdgePlan): boolean {
+  const { scope, session } = guardsOf(field);
+  if (session === true) return false;
+  if (scope !== undefined) scopes.add(scope);
+  if (edge.kind === 'values') return true;
+  if (object !== undefined) return addScopesOfRow(scopes, object);
+  return types === undefined || types.every((type) => addScopesOfRow(scopes, type));
+}
+
+function addScopesOfRow(scopes: Set<Scope>, { members, edges, scopes: own }: ObjectPlan): boolean {
+  if (members === undefined) return false;
+  for (const scope of own) scopes.add(scope);
+  for (const edge of edges.values()) if (!addScopes(scopes, edge)) return false;
+  return true;
 }
 
 /**
  * The subqueries of these plans that are not for a field with a selection: each fact about a page that a connection
  * shows, and each type but one that a node can have.
  */
-function countMore(plans: readonly EdgePlan[]): number {
-  let more = 0;
-  for (const plan of plans) {
-    const { connection, types = [] } = plan;
-    more += connection === undefined ? 0 : pageFacts(connection).size;
-    more += Math.max(0, types.length - 1);
-    for (const { edges } of objectsOf(plan)) more += countMore([...edges.values()]);
+function countOtherSubqueries(plans: Iterable<EdgePlan>): number {
+  let count = 0;
+  for (const { connection, object, types } of plans) {
+    if (connection !== undefined) count += pageFacts(connection).size;
+    if (object !== undefined) count += countOtherSubqueries(object.edges.values());
+    if (types === undefined) continue;
+    count += types.length - 1;
+    for (const { edges } of types) count += countOtherSubqueries(edges.values());
   }
-  return more;
+  return count;
 }
 
 /** The root fields of an operation, in order. */
@@ -123,20 +127,18 @@ export function planRoots(
   const info = { schema: args.schema, fragments, variableValues: variables, form: 'whole' as const };
   const members: RootMember[] = [];
   const scopes = new Set<Scope>();
-  for (const [name, nodes] of collectFields(info, root, [operation.selectionSet])) {
-    const fieldName = nodes[0]?.name.value ?? '';
+  for (const [name, fieldNodes] of collectFields(info, root, [operation.selectionSet])) {
+    const fieldName = fieldNodes[0]?.name.value ?? '';
     if (fieldName === '__typename') {
       members.push({ name, kind: 'typename', type: root.name });
       continue;
     }
     const field = root.getFields()[fieldName];
-    const plan = field === undefined ? undefined : planEdge(info, field, nodes);
-    const needed = plan === undefined ? undefined : scopesOf(plan);
-    if (plan === undefined || needed === undefined) return undefined;
+    const plan = field === undefined ? undefined : planEdge(info, field, fieldNodes);
+    if (plan === undefined || !addScopes(scopes, plan)) return undefined;
     members.push({ name, kind: 'edge', plan });
-    for (const scope of needed) scopes.add(scope);
   }
   const roots = members.flatMap((member) => (member.kind === 'edge' ? [member.plan] : []));
-  if (isTooWide(plans, operation, fragments, countMore(roots))) return undefined;
+  if (isTooWide(plans, operation, fragments, countOtherSubqueries(roots))) return undefined;
   return members.length === 0 ? undefined : { members, roots, scopes: [...scopes] };
 }
