@@ -23,7 +23,7 @@ export interface RowEdge {
 
 /** A root field that returns nodes of any type by their ids: one of them or, if its type is a list, several. */
 export interface NodesEdge {
-  readonly kind: 'nodes';
+  readonly kind: 'by-id';
   /** The ids in canonical form; undefined for one that names nothing. Throws BAD_USER_INPUT. */
   readonly ids: (args: Record<string, unknown>) => readonly (string | undefined)[];
 }

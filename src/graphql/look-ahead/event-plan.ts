@@ -48,8 +48,8 @@ export function eventEntity(
   if (root == null) throw new Error('the schema has no subscriptions');
   const info = { fragments: plans.events.fragments, variableValues: {} };
   // A subscription has exactly one root field (GraphQL section 5.2.3.1), without conditions.
-  const [nodes] = collectFields(info, root, [operation.selectionSet]).values();
-  const field = root.getFields()[nodes?.[0]?.name.value ?? ''];
+  const [fieldNodes] = collectFields(info, root, [operation.selectionSet]).values();
+  const field = root.getFields()[fieldNodes?.[0]?.name.value ?? ''];
   const edge = field === undefined ? undefined : edgeOf(field);
   if (edge?.kind !== 'event') throw new Error('the field of a subscription has no edge of kind "event"');
   return edge.entity;

@@ -29,10 +29,10 @@ interface Selected {
   readonly sets: readonly SelectionSetNode[];
 }
 
-function selectedBy(parent: GraphQLObjectType, nodes: readonly FieldNode[]): Selected | undefined {
-  const type = getNamedType(parent.getFields()[nodes[0]?.name.value ?? '']?.type);
+function selectedBy(parent: GraphQLObjectType, fieldNodes: readonly FieldNode[]): Selected | undefined {
+  const type = getNamedType(parent.getFields()[fieldNodes[0]?.name.value ?? '']?.type);
   return isObjectType(type)
-    ? { type, sets: nodes.flatMap(({ selectionSet }) => selectionSet ?? []) }
+    ? { type, sets: fieldNodes.flatMap(({ selectionSet }) => selectionSet ?? []) }
     : undefined;
 }
 
@@ -40,15 +40,15 @@ function selectedBy(parent: GraphQLObjectType, nodes: readonly FieldNode[]): Sel
 function planMembers<Member>(
   info: Info,
   { type, sets }: Selected,
-  plan: (name: string, field: string, nodes: readonly FieldNode[]) => Member | undefined,
+  plan: (name: string, field: string, fieldNodes: readonly FieldNode[]) => Member | undefined,
 ): (Member | { readonly name: string; readonly kind: 'typename'; readonly type: string })[] | undefined {
   const members = [];
-  for (const [name, nodes] of collectFields(info, type, sets)) {
-    const field = nodes[0]?.name.value ?? '';
+  for (const [name, fieldNodes] of collectFields(info, type, sets)) {
+    const field = fieldNodes[0]?.name.value ?? '';
     const member =
       field === '__typename'
         ? { name, kind: 'typename' as const, type: type.name }
-        : plan(name, field, nodes);
+        : plan(name, field, fieldNodes);
     if (member === undefined) return undefined;
     members.push(member);
   }
@@ -60,9 +60,9 @@ function planEdgeMembers(
   edges: Selected,
   planNode: PlanNode,
 ): ConnectionEdgeMember[] | undefined {
-  return planMembers<ConnectionEdgeMember>(info, edges, (name, field, nodes) => {
+  return planMembers<ConnectionEdgeMember>(info, edges, (name, field, fieldNodes) => {
     if (field === 'cursor') return { name, kind: 'cursor' };
-    const node = selectedBy(edges.type, nodes);
+    const node = selectedBy(edges.type, fieldNodes);
     return field === 'node' && node
       ? { name, kind: 'node', object: planNode(node.type, node.sets) }
       : undefined;
@@ -83,8 +83,8 @@ export function planConnectionMembers(
   sets: readonly SelectionSetNode[],
   planNode: PlanNode,
 ): ConnectionPlan | undefined {
-  const members = planMembers<ConnectionMember>(info, { type, sets }, (name, field, nodes) => {
-    const selected = selectedBy(type, nodes);
+  const members = planMembers<ConnectionMember>(info, { type, sets }, (name, field, fieldNodes) => {
+    const selected = selectedBy(type, fieldNodes);
     if (selected === undefined) return undefined;
     if (field === 'nodes') return { name, kind: 'nodes', object: planNode(selected.type, selected.sets) };
     if (field === 'edges') {

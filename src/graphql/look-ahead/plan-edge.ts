@@ -48,7 +48,7 @@ function extensionsOf(field: GraphQLField<unknown, unknown>): FieldNotes {
 }
 
 function entityOf(edge: Edge): Entity<object> | undefined {
-  if (edge.kind === 'values' || edge.kind === 'nodes') return undefined;
+  if (edge.kind === 'values' || edge.kind === 'by-id') return undefined;
   return isToMany(edge) ? edge.list.entity : edge.entity;
 }
 
@@ -70,22 +70,21 @@ function nodeSelections(
   sets: readonly SelectionSetNode[],
 ): SelectionSetNode[] {
   const found: SelectionSetNode[] = [];
-  for (const [, nodes] of collectFields(info, connection, sets)) {
-    const name = nodes[0]?.name.value;
-    const below = nodes.flatMap(({ selectionSet }) => selectionSet ?? []);
+  for (const [, fieldNodes] of collectFields(info, connection, sets)) {
+    const name = fieldNodes[0]?.name.value;
+    const below = selectionsOf(fieldNodes);
     if (name === 'nodes') found.push(...below);
     const edges = name === 'edges' ? getNamedType(connection.getFields().edges?.type) : undefined;
     if (!isObjectType(edges)) continue;
     for (const [, inner] of collectFields(info, edges, below)) {
-      if (inner[0]?.name.value === 'node')
-        found.push(...inner.flatMap(({ selectionSet }) => selectionSet ?? []));
+      if (inner[0]?.name.value === 'node') found.push(...selectionsOf(inner));
     }
   }
   return found;
 }
 
-const selectionsOf = (nodes: readonly FieldNode[]): SelectionSetNode[] =>
-  nodes.flatMap(({ selectionSet }) => selectionSet ?? []);
+const selectionsOf = (fieldNodes: readonly FieldNode[]): SelectionSetNode[] =>
+  fieldNodes.flatMap(({ selectionSet }) => selectionSet ?? []);
 
 const isOwn = (edge: Edge): boolean => edge.kind === 'row' && edge.own === true;
 
@@ -93,19 +92,19 @@ const isOwn = (edge: Edge): boolean => edge.kind === 'row' && edge.own === true;
 export function planEdge(
   info: Planning,
   field: GraphQLField<unknown, unknown>,
-  nodes: readonly FieldNode[],
+  fieldNodes: readonly FieldNode[],
 ): EdgePlan | undefined {
   const edge = edgeOf(field);
-  const [node] = nodes;
+  const [node] = fieldNodes;
   if (edge === undefined || node === undefined) return undefined;
   const entity = entityOf(edge);
   const type = getNamedType(field.type);
   const maxBytes = maxJsonBytes(field);
-  if (edge.kind === 'nodes')
-    return { edge, field, node, maxBytes, object: undefined, types: planNodes(info, nodes) };
+  if (edge.kind === 'by-id')
+    return { edge, field, node, maxBytes, object: undefined, types: planNodes(info, fieldNodes) };
   if (entity === undefined) return { edge, field, node, maxBytes, object: undefined };
   if (!isObjectType(type)) return undefined;
-  const sets = selectionsOf(nodes);
+  const sets = selectionsOf(fieldNodes);
   if (edge.kind !== 'connection')
     return { edge, field, node, maxBytes, object: planObject(info, entity, type, sets, isOwn(edge)) };
   if (info.form === 'whole') {
@@ -121,8 +120,8 @@ export function planEdge(
 }
 
 /** The same selection on each type that a node can have; of a type that is refused, whether the row exists. */
-function planNodes(info: Planning, nodes: readonly FieldNode[]): ObjectPlan[] {
-  const sets = selectionsOf(nodes);
+function planNodes(info: Planning, fieldNodes: readonly FieldNode[]): ObjectPlan[] {
+  const sets = selectionsOf(fieldNodes);
   return nodeTypes(info.schema).map(({ type, entity, scope }) => {
     const plan = planObject(info, entity, type, isRefused(info, scope) ? [] : sets);
     plan.scopes.add(scope);
@@ -179,10 +178,10 @@ function planObject(
   };
 
   /** A member of the response; undefined if the database cannot write it. */
-  function planMember(name: string, nodes: readonly FieldNode[]): Member | undefined {
-    const [node] = nodes;
+  function planMember(name: string, fieldNodes: readonly FieldNode[]): Member | undefined {
+    const [node] = fieldNodes;
     // If one name means two fields, loaders read them.
-    if (node === undefined || !areOneField(info, nodes)) return undefined;
+    if (node === undefined || !areOneField(info, fieldNodes)) return undefined;
     if (node.name.value === '__typename') return { name, kind: 'typename', type: type.name };
     const field = type.getFields()[node.name.value];
     if (field === undefined || isRefused(info, guardsOf(field).scope)) return undefined;
@@ -195,7 +194,7 @@ function planObject(
       if (scopeForOthers !== undefined && !own) plan.scopes.add(scopeForOthers);
       return { name, kind: 'column', property, type: field.type };
     }
-    const planned = planEdge(info, field, nodes);
+    const planned = planEdge(info, field, fieldNodes);
     if (planned === undefined || isRepeated(planned)) return undefined;
     plan.edges.set(name, planned);
     return { name, kind: 'edge', plan: planned };
@@ -206,13 +205,13 @@ function planObject(
     return edge.kind === 'values' && [...plan.edges.values()].some((other) => other.field === field);
   }
 
-  for (const [name, nodes] of collectFields(info, type, sets)) {
-    for (const node of nodes) {
+  for (const [name, fieldNodes] of collectFields(info, type, sets)) {
+    for (const node of fieldNodes) {
       const field = type.getFields()[node.name.value];
       if (field === undefined || isRefused(info, guardsOf(field).scope)) continue;
       for (const column of columnsFor(field, known)) needColumn(plan, column);
     }
-    const member = planMember(name, nodes);
+    const member = planMember(name, fieldNodes);
     if (member === undefined) plan.members = undefined;
     else plan.members?.push(member);
   }

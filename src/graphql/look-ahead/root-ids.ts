@@ -19,7 +19,7 @@ export function rootIds(plan: EdgePlan, variables: Variables, context: Context):
   const { edge, field, node } = plan;
   if (edge.kind === 'row')
     return { parameter: edge.id(getArgumentValues(field, node, variables), context), count: undefined };
-  if (edge.kind !== 'nodes') return undefined;
+  if (edge.kind !== 'by-id') return undefined;
   const ids = edge.ids(getArgumentValues(field, node, variables));
   const isNamed = ids.some((id) => id !== undefined);
   if (!isNodeList(plan)) return { parameter: ids[0], count: undefined };

@@ -131,7 +131,7 @@ function leastBytesSql(roots: readonly RootMember[], { pages }: Pages, form: Jso
   /** Skips the parameters of an edge that is not measured. */
   function skip(plan: EdgePlan): void {
     const page = pages.get(plan);
-    if (plan.edge.kind === 'row' || plan.edge.kind === 'nodes') parameters += 1;
+    if (plan.edge.kind === 'row' || plan.edge.kind === 'by-id') parameters += 1;
     if (page !== undefined) parameters += pageValues(page).length;
     if (isToMany(plan.edge) && page === undefined) return;
     for (const object of objectsOf(plan)) skipEdges(object);

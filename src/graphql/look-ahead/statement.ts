@@ -201,7 +201,7 @@ export function buildSql(roots: readonly RootMember[], { pages }: Pages, form: J
   function edgePieces(plan: EdgePlan, parent: string | undefined): readonly Piece[] | undefined {
     const { edge, object } = plan;
     if (edge.kind === 'values') return [{ sql: edge.sql(parent ?? '') }];
-    if (edge.kind === 'nodes') {
+    if (edge.kind === 'by-id') {
       // The ids precede the parameters of the edges of their rows.
       parameters += 1;
       return nodesPieces(plan, `$${parameters}`, rowWithId);

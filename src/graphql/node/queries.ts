@@ -19,7 +19,7 @@ builder.queryFields((t) => ({
   node: t.field({
     type: Node,
     nullable: true,
-    edge: { kind: 'nodes', ids: ({ id }) => [parseId(String(id))] },
+    edge: { kind: 'by-id', ids: ({ id }) => [parseId(String(id))] },
     description: `The object with this id, or null if there is none. ${SCOPES}`,
     args: {
       id: t.arg.id({
@@ -35,7 +35,7 @@ builder.queryFields((t) => ({
   nodes: t.field({
     type: [Node],
     nullable: { list: false, items: true },
-    edge: { kind: 'nodes', ids: ({ ids }) => parseIds(ids as readonly unknown[]) },
+    edge: { kind: 'by-id', ids: ({ ids }) => parseIds(ids as readonly unknown[]) },
     ...costsPerItemOf('ids'),
     description: `The objects with these ids, in the order of the ids, each null if there is none. ${SCOPES}`,
     args: {

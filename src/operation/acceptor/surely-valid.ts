@@ -134,8 +134,8 @@ class Acceptance {
 
   /**
    * The field exists, has its arguments, and a selection if and only if it is an object (GraphQL sections 5.3.1,
-   * 5.3.3). All fields of a response name at one place have the same name, type and arguments (section 5.3.2). Fields
-   * of different types need not, but those of one interface mostly do.
+   * 5.3.3). All fields of a response name at one place have the same name, type and arguments (section 5.3.2).
+   * GraphQL allows fields of different object types to differ; the acceptor declines those.
    */
   #field({ fields }: Place, type: ObjectShape, node: FieldNode): boolean {
     const { alias, name, arguments: args = [], selectionSet } = node;
