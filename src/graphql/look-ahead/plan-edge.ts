@@ -27,7 +27,7 @@ interface Planning extends Pick<GraphQLResolveInfo, 'schema' | 'fragments' | 'va
 
 /** Whether the caller lacks the scope. */
 function isRefused({ permissions }: Planning, scope: Scope | undefined): boolean {
-  if (permissions === undefined || scope === undefined) return false;
+  if (scope === undefined || permissions === undefined) return false;
   permissions.needed.add(scope);
   return permissions.lacked.has(scope);
 }
@@ -184,7 +184,7 @@ function planObject(
     if (node === undefined || !areOneField(info, fieldNodes)) return undefined;
     if (node.name.value === '__typename') return { name, kind: 'typename', type: type.name };
     const field = type.getFields()[node.name.value];
-    if (field === undefined || isRefused(info, guardsOf(field).scope)) return undefined;
+    if (field === undefined) return undefined;
     if (edgeOf(field) === undefined) {
       const { guardedColumn, pothosExposedField: property = guardedColumn } = extensionsOf(field);
       if (property === undefined || !known.includes(property)) return undefined;
@@ -206,12 +206,14 @@ function planObject(
   }
 
   for (const [name, fieldNodes] of collectFields(info, type, sets)) {
+    let refused = false;
     for (const node of fieldNodes) {
       const field = type.getFields()[node.name.value];
-      if (field === undefined || isRefused(info, guardsOf(field).scope)) continue;
-      for (const column of columnsFor(field, known)) needColumn(plan, column);
+      if (field === undefined) continue;
+      if (isRefused(info, guardsOf(field).scope)) refused = true;
+      else for (const column of columnsFor(field, known)) needColumn(plan, column);
     }
-    const member = planMember(name, fieldNodes);
+    const member = refused ? undefined : planMember(name, fieldNodes);
     if (member === undefined) plan.members = undefined;
     else plan.members?.push(member);
   }

@@ -46,7 +46,7 @@ function directiveCondition(
 
 /** The argument whose items multiply the cost of a field. */
 const countedIn = (field: GraphQLField<unknown, unknown>): GraphQLArgument | undefined => {
-  const counted = countedArgument(field);
+  const counted = field.args.length === 0 ? undefined : countedArgument(field);
   return counted === undefined ? undefined : field.args.find(({ name }) => name === counted);
 };
 
