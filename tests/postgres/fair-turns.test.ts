@@ -3,11 +3,11 @@ import { describe, expect, it } from 'vitest';
 import { useApp } from '../support/app.ts';
 import { createPost } from '../support/content.ts';
 import { visitor } from '../support/credentials/session.ts';
-import { readMetric } from '../support/metrics.ts';
 import { dataOf } from '../support/refusal.ts';
 
 describe('A client whose requests hold all connections', () => {
-  const app = useApp({ settings: { DATABASE_POOL_SIZE: '2' } });
+  // With one connection, answers come in the order of the turns.
+  const app = useApp({ settings: { DATABASE_POOL_SIZE: '1' } });
   const QUERY = '{ posts(limit: 1) { title } }';
   const MANY = 12;
 
@@ -30,22 +30,20 @@ describe('A client whose requests hold all connections', () => {
   it('has the next one after those who have had less', async () => {
     const [heavy, light] = await Promise.all([app.account(), app.account()]);
     await createPost(app, heavy.key);
-    // What credentials need is at hand from here on.
-    for (const { key } of [heavy, light]) dataOf(await app.gql(QUERY, { key }));
     const blocker = await app.database.dedicatedClient();
     try {
       await blocker.query('BEGIN; LOCK TABLE posts IN ACCESS EXCLUSIVE MODE');
+      for (const { key } of [heavy, light]) dataOf(await app.gql('{ viewer { name } }', { key }));
       const order: string[] = [];
       const ask = (name: string, key: string) => app.gql(QUERY, { key }).then(() => order.push(name));
       const answers = Array.from({ length: MANY }, () => ask('heavy', heavy.key));
-      await expect.poll(() => waiting(blocker)).toBe(2);
       answers.push(ask('light', light.key));
-      await expect.poll(() => readMetric(app, 'graphql_operations_running')).toBe(MANY + 1);
+      await expect.poll(() => waiting(blocker)).toBe(1);
       // Longer than the one query of the other can have taken, on however busy a machine.
       await expect.poll(() => waitedMs(blocker)).toBeGreaterThan(500);
       await blocker.query('COMMIT');
       await Promise.all(answers);
-      // Two were under way, and another may have begun at the same moment.
+      // One was under way. On a busy machine, credentials are read again, and others go on meanwhile.
       expect(order.indexOf('light')).toBeLessThan(MANY / 2);
     } finally {
       await blocker.end();
