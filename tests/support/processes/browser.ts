@@ -29,12 +29,19 @@ export interface BrowserOptions {
   readonly javaScriptEnabled?: boolean;
   /** Whether pages are kept for going back to them. */
   readonly backForwardCache?: boolean;
+  /** Whether it takes a certificate that nobody has signed. */
+  readonly ignoreHTTPSErrors?: boolean;
 }
 
 /** Starts Chromium with a profile of its own. `data:` and `blob:` never leave the browser and pass. */
 export async function openBrowser(
   origin: string,
-  { others = [], javaScriptEnabled = true, backForwardCache = false }: BrowserOptions = {},
+  {
+    others = [],
+    javaScriptEnabled = true,
+    backForwardCache = false,
+    ignoreHTTPSErrors = false,
+  }: BrowserOptions = {},
 ): Promise<Browser> {
   const reached = new Set([origin, ...others]);
   const profile = await mkdtemp(join(tmpdir(), 'content-graph-browser-'));
@@ -42,6 +49,7 @@ export async function openBrowser(
     executablePath: executablePath(),
     viewport: { width: 1400, height: 900 },
     javaScriptEnabled,
+    ignoreHTTPSErrors,
     ignoreDefaultArgs: backForwardCache ? ['--disable-back-forward-cache'] : [],
     args: [
       '--no-sandbox',

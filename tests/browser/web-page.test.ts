@@ -1,0 +1,195 @@
+import { cp, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { freePorts } from '../../scripts/cluster/processes.ts';
+import { startNginx } from '../support/docs/nginx.ts';
+import { blockOf, createWebPage, type WebPage, withPorts } from '../support/docs/web-page.ts';
+import { openBrowser } from '../support/processes/browser.ts';
+import { createPosts } from '../support/processes/live-tabs.ts';
+import { runScript, temporaryFolder } from '../support/processes/process.ts';
+import { demoKey, productionSettings, startServer } from '../support/processes/server.ts';
+
+const WAIT = { timeout: 120_000 };
+const PASSWORD = 'a long password of the test';
+
+async function demoPassword(dataDir: string): Promise<string> {
+  const { password } = JSON.parse(await readFile(join(dataDir, 'demo.json'), 'utf8')) as { password: string };
+  return password;
+}
+
+async function logIn(page: Page, password: string): Promise<void> {
+  await page.getByLabel('E-mail').fill('ada@example.com');
+  await page.getByLabel('Password').fill(password);
+  await page.getByRole('button', { name: 'Log in' }).click();
+}
+
+const state = (page: Page) => page.getByRole('status').innerText();
+const problem = (page: Page) => page.getByRole('alert').innerText();
+const posts = (page: Page) => page.getByRole('listitem').allInnerTexts();
+
+describe('docs/web-page.md', { timeout: 300_000 }, () => {
+  let web: WebPage;
+  beforeAll(() => {
+    web = createWebPage();
+  });
+  afterAll(() => web.remove());
+
+  /** A browser that reaches the page and the API, under these host names and ports. */
+  async function browse(origin: string, ...others: string[]) {
+    const browser = await openBrowser(origin, { others });
+    onTestFinished(() => browser.close());
+    return async () => {
+      const page = await browser.context.newPage();
+      await page.goto(origin);
+      return page;
+    };
+  }
+
+  it('leads to a page that shows in two tabs what is published in one, and resumes', async () => {
+    const [api = 0, port = 0] = await freePorts(2);
+    const start = withPorts(blockOf('1. Start the service', 'sh'), api, port);
+    const origins = /^CORS_ORIGINS=(\S+) npm start\n$/.exec(start)?.[1];
+    expect(origins).toBe(`http://localhost:${port}`);
+    const settings = { CORS_ORIGINS: origins ?? '', PORT: String(api) };
+    const dataDir = await temporaryFolder();
+    const server = await startServer(dataDir, settings);
+    expect(blockOf('5. Open it', 'sh', /vite/)).toBe('npx vite\n');
+    await web.startVite(port, { VITE_API_URL: `http://localhost:${api}` });
+    const open = await browse(`http://localhost:${port}`, `http://localhost:${api}`);
+
+    const first = await open();
+    await logIn(first, await demoPassword(dataDir));
+    const second = await open();
+    for (const page of [first, second]) {
+      await expect.poll(() => state(page), WAIT).toBe('Ada: live');
+      await expect.poll(() => posts(page), WAIT).toContain('On loops (Ada)');
+    }
+    await second.getByLabel('Title').fill('Written once');
+    await second.getByLabel('Text').fill('Clicked twice.');
+    await second.getByRole('button', { name: 'Publish' }).dblclick();
+    for (const page of [first, second])
+      await expect.poll(async () => (await posts(page))[0], WAIT).toBe('Written once (Ada)');
+    await expect.poll(() => second.getByLabel('Title').inputValue(), WAIT).toBe('');
+
+    server.kill('SIGKILL');
+    await server.exited;
+    for (const page of [first, second]) await expect.poll(() => state(page), WAIT).toBe('Ada: reconnecting');
+    const again = await startServer(dataDir, settings);
+    await createPosts(again, await demoKey(dataDir), ['Missed', 'Missed too']);
+    // Ends the pause before the next attempt, which grows to half a minute.
+    for (const page of [first, second]) await page.evaluate(() => dispatchEvent(new Event('online')));
+    for (const page of [first, second]) {
+      await expect
+        .poll(async () => (await posts(page)).slice(0, 3), WAIT)
+        .toEqual(['Missed too (Ada)', 'Missed (Ada)', 'Written once (Ada)']);
+      expect(await problem(page)).toBe('');
+    }
+  });
+
+  it('leads to a page that the compiler checks against the schema', async () => {
+    expect(web.compile()).toBe('');
+    const path = join(web.folder, 'src/main.ts');
+    const main = await readFile(path, 'utf8');
+    await writeFile(path, main.replace('postCreated { id title', 'postCreated { id titel'));
+    const shown = blockOf('5. Open it', '', /error TS/).trimEnd();
+    expect(web.compile()).toContain(shown);
+    await writeFile(path, main);
+    expect(web.compile()).toBe('');
+  });
+
+  it('says what is seen where the origin is not allowed, and under two host names', async () => {
+    const [port = 0, other = 0] = await freePorts(2);
+    const dataDir = await temporaryFolder();
+    const server = await startServer(dataDir, { CORS_ORIGINS: `http://localhost:${other}` });
+    const api = Number(new URL(server.origin).port);
+
+    const refused = await web.startVite(port, { VITE_API_URL: `http://localhost:${api}` });
+    const page = await (await browse(`http://localhost:${port}`, `http://localhost:${api}`))();
+    await expect.poll(() => problem(page), WAIT).toContain('Failed to fetch');
+    const logged = withPorts(blockOf('If it does not work', '', /another origin/), api, port).trim();
+    await expect.poll(() => server.stdout, WAIT).toContain(logged);
+    refused.kill('SIGTERM');
+    await refused.exited;
+
+    await web.startVite(other, { VITE_API_URL: `http://127.0.0.1:${api}` });
+    const lost = await (await browse(`http://localhost:${other}`, `http://127.0.0.1:${api}`))();
+    await lost.getByLabel('E-mail').waitFor();
+    await logIn(lost, await demoPassword(dataDir));
+    const warning = withPorts(blockOf('If it does not work', '', /drops/), api, other).trim();
+    await expect.poll(() => problem(lost), WAIT).toContain(warning);
+  });
+
+  it('needs no CORS_ORIGINS through the proxy of the dev server', async () => {
+    const [port = 0] = await freePorts(1);
+    const dataDir = await temporaryFolder();
+    const server = await startServer(dataDir);
+    const api = Number(new URL(server.origin).port);
+    const section = 'Without CORS: a proxy';
+    const configuration = withPorts(blockOf(section, 'ts'), api, port);
+    const path = join(web.folder, 'vite.config.ts');
+    await writeFile(path, configuration);
+    web.run(blockOf(section, 'sh'));
+    const vite = await web.startVite(port);
+    const open = await browse(`http://localhost:${port}`);
+    const page = await open();
+    await logIn(page, await demoPassword(dataDir));
+    await expect.poll(() => state(page), WAIT).toBe('Ada: live');
+    await createPosts(server, await demoKey(dataDir), ['Through the proxy']);
+    await expect.poll(async () => (await posts(page))[0], WAIT).toBe('Through the proxy (Ada)');
+    vite.kill('SIGTERM');
+    await vite.exited;
+
+    // What the comment in the file warns of.
+    await writeFile(path, configuration.replace('changeOrigin: false', 'changeOrigin: true'));
+    await web.startVite(port);
+    const foreign = await open();
+    await foreign.getByLabel('Title').fill('Refused');
+    await foreign.getByLabel('Text').fill('Refused.');
+    await foreign.getByRole('button', { name: 'Publish' }).click();
+    await expect.poll(() => problem(foreign), WAIT).toContain('CORS_ORIGINS');
+  });
+
+  it('is served over HTTP/2 beside the API, where tabs have streams of their own', async () => {
+    const [port = 0, api = 0] = await freePorts(2);
+    const origin = `https://localhost:${port}`;
+    const settings = {
+      ...productionSettings(),
+      PUBLIC_URL: origin,
+      TRUST_PROXY: '127.0.0.1',
+      PORT: String(api),
+    };
+    const dataDir = await temporaryFolder();
+    await startServer(dataDir, settings);
+    const account = ['--name', 'Ada', '--email', 'ada@example.com', '--password', PASSWORD];
+    const created = runScript('src/admin/main.ts', ['user', 'create', ...account], { DATA_DIR: dataDir });
+    expect(await created.exited).toMatchObject({ code: 0 });
+    web.run(blockOf('Production', 'sh'));
+    const folder = await temporaryFolder();
+    const root = join(folder, 'dist');
+    await cp(join(web.folder, 'dist'), root, { recursive: true });
+    await startNginx(blockOf('Production', 'nginx'), { folder, root, port, api });
+
+    const browser = await openBrowser(origin, { ignoreHTTPSErrors: true });
+    onTestFinished(() => browser.close());
+    const page = await browser.context.newPage();
+    await page.goto(origin);
+    await logIn(page, PASSWORD);
+    await expect.poll(() => state(page), WAIT).toBe('Ada: live');
+    await page.getByLabel('Title').fill('In production');
+    await page.getByLabel('Text').fill('Over TLS.');
+    await page.getByRole('button', { name: 'Publish' }).click();
+    await expect.poll(() => posts(page), WAIT).toEqual(['In production (Ada)']);
+    const opened = await page.evaluate(async () => {
+      const [navigation] = performance.getEntriesByType('navigation');
+      // More than the six connections of HTTP/1.1.
+      const streams = Array.from(
+        { length: 8 },
+        () => new EventSource('/graphql?query=subscription{postCreated{id}}'),
+      );
+      await Promise.all(streams.map((stream) => new Promise((resolve) => (stream.onopen = resolve))));
+      return { protocol: Reflect.get(navigation ?? {}, 'nextHopProtocol'), streams: streams.length };
+    });
+    expect(opened).toEqual({ protocol: 'h2', streams: 8 });
+  });
+});

@@ -1,0 +1,94 @@
+import { execFileSync } from 'node:child_process';
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type Process, ROOT, runProgram, type Settings } from '../processes/process.ts';
+import { type Block, blocksOf, pathOf } from './markdown.ts';
+
+const page = readFileSync(join(ROOT, 'docs/web-page.md'), 'utf8');
+const blocks = blocksOf(page);
+
+/** The text of the one block of a section that is in this language and matches. */
+export function blockOf(section: string, language: string, pattern = /^/): string {
+  const found = blocks.filter(
+    (block) => block.section === section && block.language === language && pattern.test(block.text),
+  );
+  if (found.length !== 1) throw new Error(`"${section}" has ${found.length} blocks of ${language}`);
+  return found[0]?.text ?? '';
+}
+
+/** The only changes to what the page says. */
+export function withPorts(text: string, api: number, web: number): string {
+  return text
+    .replaceAll(/(localhost|127\.0\.0\.1):4000/g, `$1:${api}`)
+    .replaceAll('localhost:5173', `localhost:${web}`);
+}
+
+/** The project of the page, as somebody has it who has followed the steps up to "Open it". */
+export interface WebPage {
+  readonly folder: string;
+  /** Runs a shell block in it. Throws, with the output, if a command fails. */
+  run(block: string): string;
+  /** Runs the compiler, which may fail, and returns what it prints. */
+  compile(): string;
+  /** Starts Vite's dev server. */
+  startVite(port: number, settings?: Settings): Promise<Process>;
+  remove(): void;
+}
+
+function execute(script: string, cwd: string): string {
+  const { PATH, HOME } = process.env;
+  // npm trusts whom the machine trusts: the pinned Node brings authorities of its own.
+  const env = { PATH, HOME, NODE_USE_SYSTEM_CA: '1', npm_config_audit: 'false', npm_config_fund: 'false' };
+  return execFileSync('bash', ['-e', '-o', 'pipefail', '-c', script], {
+    cwd,
+    env,
+    encoding: 'utf8',
+    stdio: 'pipe',
+  });
+}
+
+function follow(blocks: readonly Block[], project: string): void {
+  const folder = join(project, '../my-page');
+  for (const block of blocks) {
+    const path = pathOf(block);
+    if (block.language === 'sh') execute(block.text, block.text.startsWith('API=') ? project : folder);
+    else if (path !== undefined) writeFileSync(join(folder, path), block.text);
+  }
+}
+
+/** Follows the steps of docs/web-page.md in a folder beside a copy of what the project offers to pages. */
+export function createWebPage(): WebPage {
+  const home = mkdtempSync(join(tmpdir(), 'content-graph-web-page-'));
+  const project = join(home, 'content-graph-api');
+  mkdirSync(project);
+  cpSync(join(ROOT, 'schema.graphql'), join(project, 'schema.graphql'));
+  const examples = { recursive: true, filter: (path: string) => !/examples\/(clients|web)/.test(path) };
+  cpSync(join(ROOT, 'examples'), join(project, 'examples'), examples);
+  const steps = new Set(['2. Create the page', '3. Call the API', '4. Show it']);
+  follow(
+    blocks.filter(({ section }) => steps.has(section)),
+    project,
+  );
+  const folder = join(home, 'my-page');
+  return {
+    folder,
+    run: (block) => execute(block, folder),
+    compile() {
+      try {
+        return execute(blockOf('5. Open it', 'sh', /tsc/), folder);
+      } catch (error) {
+        if (error instanceof Error && 'stdout' in error) return String(error.stdout);
+        throw error;
+      }
+    },
+    async startVite(port, settings = {}) {
+      // What npx runs: a signal must reach Vite itself.
+      const command = `cd ${folder} && exec node_modules/.bin/vite --port ${port} --strictPort`;
+      const vite = runProgram(['/bin/sh', '-c', command], settings);
+      await vite.printed(/Local:/);
+      return vite;
+    },
+    remove: () => rmSync(home, { recursive: true, force: true, maxRetries: 5 }),
+  };
+}
