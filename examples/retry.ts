@@ -14,6 +14,8 @@ export interface RetryOptions {
   readonly timeoutMs?: number;
   /** The first pause. Each further one doubles it, and random jitter shortens it by up to half. */
   readonly pauseMs?: number;
+  /** Called before each pause, for example to tell a person. The status is undefined if there was no answer. */
+  readonly onPause?: (waitMs: number, status: number | undefined) => void;
 }
 
 export interface MutationOptions extends RetryOptions {
@@ -63,6 +65,7 @@ export function retryingFetch({
   attempts = 8,
   timeoutMs = 15_000,
   pauseMs = 200,
+  onPause,
 }: RetryOptions = {}): typeof fetch {
   return async (input, init) => {
     const headers = new Headers(init?.headers);
@@ -74,7 +77,9 @@ export function retryingFetch({
       if (response !== undefined) lastStatus = `status ${response.status}`;
       const asked = Number(response?.headers.get('retry-after') ?? 0) * 1_000;
       const backoff = Math.min(pauseMs * 2 ** attempt, MAX_PAUSE_MS) * (0.5 + Math.random() / 2);
-      await new Promise((resolve) => setTimeout(resolve, Math.max(asked, backoff)));
+      const waitMs = Math.max(asked, backoff);
+      onPause?.(waitMs, response?.status);
+      await new Promise((resolve) => setTimeout(resolve, waitMs));
     }
     throw new Error(`no answer to the mutation with the key ${idempotencyKey}: last ${lastStatus}`);
   };
