@@ -1,0 +1,85 @@
+import { print } from '@0no-co/graphql.web';
+import type { TadaDocumentNode } from 'gql.tada';
+import { retryingFetch } from '../../../retry.ts';
+import { type ApiError, problemOf, RequestFailed, unanswered } from './problem.ts';
+
+/** The origin of the service; empty if it is the origin of this page. */
+export const API_ORIGIN = (import.meta.env.VITE_API_URL ?? '').replace(/\/$/, '');
+export const GRAPHQL_URL = `${API_ORIGIN}/graphql`;
+
+const TIMEOUT_MS = 15_000;
+const ATTEMPTS = 8;
+
+interface Answer {
+  readonly data?: unknown;
+  readonly errors?: readonly ApiError[];
+}
+
+/** What is said while a request is repeated. The status is undefined if there was no response. */
+export interface Pause {
+  readonly untilMs: number;
+  readonly status: number | undefined;
+}
+
+/** One attempt. `retryingFetch` has a time limit of its own for each. */
+const limitedFetch: typeof fetch = (input, init) =>
+  fetch(input, { ...init, signal: AbortSignal.timeout(TIMEOUT_MS) });
+
+/** The session cookie authenticates, also from another origin of the same site. Throws RequestFailed. */
+export async function request(path: string, init: RequestInit, fetcher = limitedFetch): Promise<Response> {
+  try {
+    const response = await fetcher(API_ORIGIN + path, { ...init, credentials: 'include' });
+    // A body that breaks off counts as no response.
+    return new Response(response.status === 204 ? null : await response.text(), response);
+  } catch {
+    throw new RequestFailed(unanswered(API_ORIGIN));
+  }
+}
+
+/** The body of a response. Proxies answer in other formats. */
+export async function answerOf(response: Response): Promise<Answer> {
+  const isJson = response.headers.get('content-type')?.includes('json') === true;
+  return isJson ? await response.json() : { errors: [] };
+}
+
+async function call<Data>(body: unknown, headers: HeadersInit, fetcher?: typeof fetch): Promise<Data> {
+  const response = await request(
+    '/graphql',
+    {
+      method: 'POST',
+      headers: { ...headers, 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    },
+    fetcher,
+  );
+  const { data, errors } = await answerOf(response);
+  if (errors !== undefined) throw new RequestFailed(problemOf(response.status, response.headers, errors));
+  return data as Data;
+}
+
+/** Throws RequestFailed. */
+export function query<Data, Variables>(
+  document: TadaDocumentNode<Data, Variables>,
+  variables: Variables,
+): Promise<Data> {
+  return call({ query: print(document), variables }, {});
+}
+
+/**
+ * Runs a mutation once for each key. While there is no answer, or the service asks to wait, the request is repeated and
+ * `onPause` is called. Throws RequestFailed.
+ */
+export function mutate<Data, Variables>(
+  document: TadaDocumentNode<Data, Variables>,
+  variables: Variables,
+  idempotencyKey: string,
+  onPause: (pause: Pause) => void,
+): Promise<Data> {
+  const fetcher = retryingFetch({
+    idempotencyKey,
+    attempts: ATTEMPTS,
+    timeoutMs: TIMEOUT_MS,
+    onPause: (waitMs, status) => onPause({ untilMs: Date.now() + waitMs, status }),
+  });
+  return call({ query: print(document), variables }, {}, fetcher);
+}

@@ -1,0 +1,64 @@
+import { type Problem, problemIn } from './problem.ts';
+
+export interface Loader {
+  readonly isLoading: boolean;
+  readonly problem: Problem | undefined;
+  /** Loads, unless it is loading already. */
+  run(): Promise<void>;
+  dispose(): void;
+}
+
+export interface LoaderOptions<Data> {
+  readonly load: () => Promise<Data>;
+  readonly onData: (data: Data) => void;
+  /** The session has ended. */
+  readonly onSignedOut: () => void;
+  readonly update: () => void;
+}
+
+/** Loads data, and tries again by itself when the service says when, or when the network is back. */
+export function createLoader<Data>({ load, onData, onSignedOut, update }: LoaderOptions<Data>): Loader {
+  const lifetime = new AbortController();
+  let isLoading = false;
+  let problem: Problem | undefined;
+  let timer: ReturnType<typeof setTimeout> | undefined;
+
+  function onProblem(found: Problem): void {
+    if (found.kind === 'signed-out') onSignedOut();
+    problem = found;
+    if (found.retryAtMs !== undefined) timer = setTimeout(run, found.retryAtMs - Date.now());
+  }
+
+  async function run(): Promise<void> {
+    if (isLoading || lifetime.signal.aborted) return;
+    clearTimeout(timer);
+    isLoading = true;
+    update();
+    try {
+      const data = await load();
+      problem = undefined;
+      if (!lifetime.signal.aborted) onData(data);
+    } catch (error) {
+      if (!lifetime.signal.aborted) onProblem(problemIn(error));
+    } finally {
+      isLoading = false;
+      update();
+    }
+  }
+
+  const onOnline = () => void (problem?.kind === 'unanswered' && run());
+  window.addEventListener('online', onOnline, { signal: lifetime.signal });
+  return {
+    get isLoading() {
+      return isLoading;
+    },
+    get problem() {
+      return problem;
+    },
+    run,
+    dispose() {
+      clearTimeout(timer);
+      lifetime.abort();
+    },
+  };
+}

@@ -1,0 +1,70 @@
+/** An entry of `errors`. The codes are a closed set (docs/contract.md section 4). */
+export interface ApiError {
+  readonly message: string;
+  readonly extensions?: { readonly code?: string; readonly argument?: string };
+}
+
+/** Why a request failed, in words for a person. */
+export interface Problem {
+  readonly kind:
+    | 'unanswered'
+    | 'signed-out'
+    | 'rate-limited'
+    | 'unavailable'
+    | 'forbidden'
+    | 'not-found'
+    | 'invalid'
+    | 'unexpected';
+  readonly message: string;
+  /** The argument that is invalid. */
+  readonly argument?: string;
+  /** When to try again, in milliseconds as of `Date.now()`. */
+  readonly retryAtMs?: number;
+}
+
+/** Thrown for every request that did not succeed. */
+export class RequestFailed extends Error {
+  readonly problem: Problem;
+
+  constructor(problem: Problem) {
+    super(problem.message);
+    this.name = 'RequestFailed';
+    this.problem = problem;
+  }
+}
+
+/** `Retry-After` of this service is in seconds. */
+export function retryAtOf(headers: Headers): { readonly retryAtMs?: number } {
+  const seconds = Number(headers.get('retry-after') ?? 0);
+  return seconds > 0 ? { retryAtMs: Date.now() + seconds * 1_000 } : {};
+}
+
+/** The problem that a response reports: its status first, then its first error. */
+export function problemOf(status: number, headers: Headers, errors: readonly ApiError[]): Problem {
+  const message = errors[0]?.message ?? `The service responded with the status ${status}.`;
+  const code = errors[0]?.extensions?.code;
+  if (status === 401)
+    return { kind: 'signed-out', message: 'You are no longer signed in. Sign in to go on.' };
+  if (status === 429) return { kind: 'rate-limited', message: 'Too many requests.', ...retryAtOf(headers) };
+  if (status === 502 || status === 503 || status === 504)
+    return { kind: 'unavailable', message: 'The service is busy or restarting.', ...retryAtOf(headers) };
+  if (code === 'FORBIDDEN') return { kind: 'forbidden', message: `You may not do this. ${message}` };
+  if (code === 'NOT_FOUND')
+    return { kind: 'not-found', message: 'It does not exist. It may have been deleted.' };
+  if (code !== 'BAD_USER_INPUT') return { kind: 'unexpected', message };
+  const argument = errors[0]?.extensions?.argument;
+  return { kind: 'invalid', message, ...(argument === undefined ? {} : { argument }) };
+}
+
+/** No response, one that broke off, or one that the browser withholds because CORS refuses the page's origin. */
+export function unanswered(apiOrigin: string): Problem {
+  if (!navigator.onLine) return { kind: 'unanswered', message: 'You are offline.' };
+  const refused = apiOrigin === '' ? '' : `, or does not have ${location.origin} in CORS_ORIGINS`;
+  return { kind: 'unanswered', message: `The service does not answer${refused}.` };
+}
+
+/** The problem of an error that was caught. Errors of the page itself are passed on. */
+export function problemIn(error: unknown): Problem {
+  if (error instanceof RequestFailed) return error.problem;
+  throw error;
+}

@@ -1,0 +1,132 @@
+import { html, nothing, render, type TemplateResult } from 'lit-html';
+import { watchAccount } from './account.ts';
+import { API_ORIGIN } from './api/client.ts';
+import { type Problem, problemIn } from './api/problem.ts';
+import type { User } from './api/session.ts';
+import { announce } from './parts/announce.ts';
+import { avatar } from './parts/byline.ts';
+import { problemNotice } from './parts/notice.ts';
+import { listPath, newPath, routeOf } from './router.ts';
+import type { Screen } from './screens/screen.ts';
+import { createSignIn } from './screens/sign-in.ts';
+import { openWorkspace, type Workspace } from './workspace.ts';
+
+const REASONS = {
+  start: undefined,
+  here: 'You are signed out.',
+  elsewhere: 'You have signed out in another tab.',
+  ended: 'Your session has ended. Sign in to go on: what you have typed is kept.',
+} as const;
+
+/** Shows the page in an element, for as long as it is open. */
+export function startApp(root: HTMLElement): void {
+  let workspace: Workspace | undefined;
+  let signIn: Screen | undefined;
+  let notice: string | undefined;
+  let problem: Problem | undefined;
+  let rendering: Promise<void> | undefined;
+
+  /** Changes of one task are rendered together. */
+  function update(): Promise<void> {
+    rendering ??= Promise.resolve().then(() => {
+      rendering = undefined;
+      show();
+    });
+    return rendering;
+  }
+
+  const account = watchAccount({
+    update,
+    onChange(user, cause) {
+      const before = workspace?.user;
+      workspace?.close();
+      signIn?.dispose();
+      workspace = signIn = notice = problem = undefined;
+      if (user === null) {
+        signIn = createSignIn({ reason: REASONS[cause], onSignedIn: account.onSignedIn, update });
+        if (before !== undefined) announce(REASONS[cause] ?? '');
+      } else openFor(user, before);
+      show();
+      if (cause !== 'start') focusHeading();
+    },
+  });
+
+  function openFor(user: User, before: User | undefined): void {
+    workspace = openWorkspace({ user, update, onSignedOut: account.onEnded });
+    workspace.open(routeOf(location.hash));
+    if (before === undefined) return;
+    notice = `You are now signed in as ${user.name}, as in your other tab.`;
+    announce(notice);
+  }
+
+  async function signOut(): Promise<void> {
+    const { forgetDrafts } = workspace ?? {};
+    try {
+      await account.signOut();
+      forgetDrafts?.();
+    } catch (error) {
+      problem = problemIn(error);
+      void update();
+    }
+  }
+
+  function focusHeading(): void {
+    root.querySelector<HTMLElement>('h1')?.focus();
+    window.scrollTo({ top: 0 });
+  }
+
+  function navigate(): void {
+    notice = problem = undefined;
+    workspace?.open(routeOf(location.hash));
+    show();
+    if (workspace?.restorePlace() !== true) focusHeading();
+  }
+
+  function skip(event: Event): void {
+    event.preventDefault();
+    root.querySelector<HTMLElement>('main')?.focus();
+  }
+
+  const menu = (user: User) => html`<nav aria-label="Main">
+      <a class="nav-link" href=${listPath}>Posts</a>
+      <a class="nav-link" href=${newPath}>Write</a>
+    </nav>
+    <div class="account">
+      ${avatar(user)}<span class="account-name">${user.name}</span>
+      <button type="button" class="small" @click=${signOut}>Sign out</button>
+    </div>`;
+
+  function content(): TemplateResult | typeof nothing {
+    const screen = workspace?.screen ?? signIn;
+    if (screen !== undefined) return screen.render();
+    const { start } = account;
+    return start.problem === undefined ? nothing : problemNotice(start.problem, () => void start.run());
+  }
+
+  function show(): void {
+    const screen = workspace?.screen ?? signIn;
+    document.title = screen === undefined ? 'Content Graph' : `${screen.title} – Content Graph`;
+    render(
+      html`<a class="skip-link" href="#main" @click=${skip}>Skip to the content</a>
+        <header>
+          <div class="bar">
+            <a class="brand" href=${listPath}><span class="mark" aria-hidden="true"></span><span class="brand-name">Content Graph</span></a>
+            ${workspace === undefined ? nothing : menu(workspace.user)}
+          </div>
+        </header>
+        <main id="main" tabindex="-1">
+          ${notice === undefined ? nothing : html`<p class="notice">${notice}</p>`}
+          ${problem === undefined ? nothing : problemNotice(problem)}
+          ${content()}
+        </main>
+        <footer>
+          <p>An example for the Content Graph API. <a href="${API_ORIGIN}/graphql">Try queries in GraphiQL</a></p>
+        </footer>`,
+      root,
+    );
+  }
+
+  window.addEventListener('hashchange', navigate);
+  show();
+  void account.start.run();
+}

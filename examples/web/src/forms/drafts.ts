@@ -1,0 +1,33 @@
+/** What a person has typed, and the key under which it was sent. */
+export interface Draft {
+  readonly values: Readonly<Record<string, string>>;
+  readonly key?: string;
+  /** The values that were sent under the key. */
+  readonly sent?: string;
+}
+
+/**
+ * Drafts of one person in one tab. They survive a reload, so that the text is kept and a retry has the same key. Nobody
+ * else who signs in in this tab sees them.
+ */
+export function draftsOf(userId: string) {
+  const prefix = `draft ${userId} `;
+  return {
+    read(name: string): Draft | undefined {
+      const text = sessionStorage.getItem(prefix + name);
+      return text === null ? undefined : JSON.parse(text);
+    },
+    write(name: string, draft: Draft): void {
+      sessionStorage.setItem(prefix + name, JSON.stringify(draft));
+    },
+    remove(name: string): void {
+      sessionStorage.removeItem(prefix + name);
+    },
+    clear(): void {
+      for (const name of Object.keys(sessionStorage))
+        if (name.startsWith(prefix)) sessionStorage.removeItem(name);
+    },
+  };
+}
+
+export type Drafts = ReturnType<typeof draftsOf>;

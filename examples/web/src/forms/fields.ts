@@ -1,0 +1,73 @@
+import { html, nothing, type TemplateResult } from 'lit-html';
+import type { Problem } from '../api/problem.ts';
+import { pauseNotice, problemNotice } from '../parts/notice.ts';
+import type { Task } from './task.ts';
+
+export interface FieldOptions<Field extends string> {
+  readonly task: Task<Field>;
+  readonly name: Field;
+  readonly label: string;
+  readonly hint?: string;
+  /** Several lines. */
+  readonly rows?: number;
+}
+
+function problemOfTask<Field extends string>({ state }: Task<Field>): Problem | undefined {
+  return state.kind === 'failed' ? state.problem : undefined;
+}
+
+/** What the service says of an argument, without its name: "must be 1 to 200 characters long; it has 0." */
+function errorFor<Field extends string>(task: Task<Field>, name: Field, label: string): string | undefined {
+  const problem = problemOfTask(task);
+  if (problem?.kind !== 'invalid' || problem.argument !== name) return undefined;
+  return problem.message.replace(/^Argument "\w+"/, label);
+}
+
+/** A labelled field of a task. What the service says of its argument stands below it. */
+export function field<Field extends string>(options: FieldOptions<Field>): TemplateResult {
+  const { task, name, label, hint, rows } = options;
+  const error = errorFor(task, name, label);
+  const isBusy = task.state.kind === 'sending';
+  const describedBy = [hint && `${name}-hint`, error && `${name}-error`].filter(Boolean).join(' ') || nothing;
+  const onInput = ({ currentTarget }: Event) => {
+    if (currentTarget instanceof HTMLInputElement || currentTarget instanceof HTMLTextAreaElement)
+      task.set(name, currentTarget.value);
+  };
+  const onKey = (event: KeyboardEvent) => {
+    if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) void task.submit();
+  };
+  const invalid = error === undefined ? nothing : 'true';
+  const control =
+    rows === undefined
+      ? html`<input id=${name} name=${name} .value=${task.values[name]} autocomplete="off" ?readonly=${isBusy}
+          aria-describedby=${describedBy} aria-invalid=${invalid} @input=${onInput} />`
+      : html`<textarea id=${name} name=${name} rows=${rows} .value=${task.values[name]} ?readonly=${isBusy}
+          aria-describedby=${describedBy} aria-invalid=${invalid} @input=${onInput} @keydown=${onKey}></textarea>`;
+  return html`<div class="field">
+    <label for=${name}>${label}</label>
+    ${hint === undefined ? nothing : html`<p class="hint" id="${name}-hint">${hint}</p>`}
+    ${control}
+    ${error === undefined ? nothing : html`<p class="field-error" id="${name}-error">${error}</p>`}
+  </div>`;
+}
+
+/** What became of the last attempt. What stands at a field is not said twice. */
+export function outcome<Field extends string>(task: Task<Field>): TemplateResult | typeof nothing {
+  const { state, values } = task;
+  if (state.kind === 'sending') return state.pause === undefined ? nothing : pauseNotice(state.pause);
+  if (state.kind !== 'failed') return nothing;
+  const { problem } = state;
+  if (problem.kind === 'invalid' && problem.argument !== undefined && problem.argument in values)
+    return html`<p class="visually-hidden" role="alert">${problem.message}</p>`;
+  const isOpen = problem.kind === 'unanswered' || problem.kind === 'unavailable';
+  const message = isOpen
+    ? `${problem.message} Your text is kept. If you send it again unchanged, it is saved only once.`
+    : problem.message;
+  // Nothing is sent by itself any more: the person decides.
+  return problemNotice({ kind: problem.kind, message });
+}
+
+/** Moves the focus to the first field with an error. */
+export function focusInvalid(form: ParentNode): void {
+  form.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus();
+}

@@ -1,0 +1,112 @@
+import type { Pause } from '../api/client.ts';
+import { type Problem, problemIn } from '../api/problem.ts';
+import type { Drafts } from './drafts.ts';
+
+export type TaskState =
+  | { readonly kind: 'idle' }
+  | { readonly kind: 'sending'; readonly pause?: Pause }
+  | { readonly kind: 'failed'; readonly problem: Problem };
+
+export interface TaskOptions<Field extends string, Result> {
+  readonly name: string;
+  readonly drafts: Drafts;
+  readonly initial: Readonly<Record<Field, string>>;
+  readonly send: (
+    values: Readonly<Record<Field, string>>,
+    idempotencyKey: string,
+    onPause: (pause: Pause) => void,
+  ) => Promise<Result>;
+  readonly onDone: (result: Result) => void;
+  /** The session has ended. The draft is kept. */
+  readonly onSignedOut: () => void;
+  readonly update: () => void;
+}
+
+export interface Task<Field extends string> {
+  readonly values: Readonly<Record<Field, string>>;
+  readonly state: TaskState;
+  set(field: Field, value: string): void;
+  submit(): Promise<void>;
+  /** Forgets what was typed. */
+  discard(): void;
+}
+
+/** After these problems it is unknown what happened, or nothing was stored: the next attempt has the same key. */
+const OPEN_PROBLEMS: ReadonlySet<Problem['kind']> = new Set([
+  'unanswered',
+  'signed-out',
+  'rate-limited',
+  'unavailable',
+]);
+
+/**
+ * A form that is sent once, however often it is submitted: every attempt at the same text has the same Idempotency-Key
+ * (docs/idempotency.md). Text that changes is another task.
+ */
+export function createTask<Field extends string, Result>(options: TaskOptions<Field, Result>): Task<Field> {
+  const { name, drafts, initial, send, onDone, onSignedOut, update } = options;
+  const stored = drafts.read(name);
+  let values: Readonly<Record<Field, string>> = { ...initial, ...stored?.values };
+  let key = stored?.key;
+  let sent = stored?.sent;
+  let state: TaskState = { kind: 'idle' };
+
+  const save = () =>
+    drafts.write(name, { values, ...(key === undefined || sent === undefined ? {} : { key, sent }) });
+
+  function show(next: TaskState): void {
+    state = next;
+    update();
+  }
+
+  /** The key of the text as it stands. */
+  function keyOfText(): string {
+    const text = JSON.stringify(values);
+    if (key === undefined || sent !== text) key = crypto.randomUUID();
+    sent = text;
+    save();
+    return key;
+  }
+
+  function fail(problem: Problem): void {
+    if (!OPEN_PROBLEMS.has(problem.kind)) key = undefined;
+    save();
+    show({ kind: 'failed', problem });
+    if (problem.kind === 'signed-out') onSignedOut();
+  }
+
+  function discard(): void {
+    drafts.remove(name);
+    values = initial;
+    key = undefined;
+    show({ kind: 'idle' });
+  }
+
+  return {
+    get values() {
+      return values;
+    },
+    get state() {
+      return state;
+    },
+    set(field, value) {
+      values = { ...values, [field]: value };
+      save();
+    },
+    async submit() {
+      // A second click while the first is on its way.
+      if (state.kind === 'sending') return;
+      show({ kind: 'sending' });
+      let result: Result;
+      try {
+        result = await send(values, keyOfText(), (pause) => show({ kind: 'sending', pause }));
+      } catch (error) {
+        fail(problemIn(error));
+        return;
+      }
+      discard();
+      onDone(result);
+    },
+    discard,
+  };
+}

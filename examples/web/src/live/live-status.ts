@@ -1,0 +1,48 @@
+import { html, nothing, type TemplateResult } from 'lit-html';
+import type { LiveState } from '../../../live.ts';
+import type { FeedState } from './feed.ts';
+
+const REASONS = {
+  takeover: 'Another tab was closed.',
+  network: 'No connection.',
+  unauthenticated: 'Not signed in.',
+  'rate-limited': 'Too many requests.',
+  unavailable: 'The service is busy or restarting.',
+} as const;
+
+const MAIN_LABELS = {
+  connecting: 'Connecting…',
+  live: 'Live',
+  resumed: 'Live',
+  gap: 'Live',
+  reconnecting: 'Reconnecting',
+  closed: 'Not live',
+} as const;
+
+function detailOf({ live, news, retryAtMs }: FeedState): TemplateResult | string | typeof nothing {
+  if (live.status === 'closed')
+    return live.errors[0]?.message ?? `The service ended the subscription. Reload the page.`;
+  if (live.status === 'reconnecting')
+    return html`${REASONS[live.reason]} Next try in <count-down .until=${retryAtMs ?? Date.now()}></count-down>`;
+  if (news === 'resumed') return 'Back again, no post was missed';
+  return news === 'gap' ? 'Back again, the list was reloaded' : nothing;
+}
+
+/** Whether new posts arrive by themselves, and if not, why and until when. */
+export function liveStatus(feed: FeedState, retry: () => void): TemplateResult {
+  const { status } = feed.live;
+  return html`<div class="live" data-live=${status}>
+    <span class="live-label"><span class="live-dot" aria-hidden="true"></span>${MAIN_LABELS[status]}</span>
+    <span class="live-detail">${detailOf(feed)}</span>
+    ${status === 'reconnecting' ? html`<button type="button" class="small" @click=${retry}>Try now</button>` : nothing}
+  </div>`;
+}
+
+/** What a screen reader says of a change; undefined if it need not say anything. */
+export function spokenChange(before: LiveState['status'], { live, news }: FeedState): string | undefined {
+  if (live.status === before) return undefined;
+  if (live.status === 'reconnecting') return `New posts are not live. ${REASONS[live.reason]}`;
+  if (live.status === 'closed') return 'New posts are no longer live.';
+  if (live.status !== 'live' || news === undefined) return undefined;
+  return news === 'resumed' ? 'Live again. No post was missed.' : 'Live again. The list was reloaded.';
+}
