@@ -1,11 +1,12 @@
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
 
-/** GraphiQL in a real browser, driven from Node. */
+/** GraphiQL and the example page in a real browser, driven from Node. */
 export default defineConfig({
   // As in vitest.config.ts: one copy of graphql-js.
   resolve: { alias: [{ find: /^graphql$/, replacement: fileURLToPath(import.meta.resolve('graphql')) }] },
   test: {
+    globalSetup: ['tests/support/processes/built-example.ts'],
     include: ['tests/browser/**/*.test.ts'],
     pool: 'forks',
     maxWorkers: 1,

@@ -30,6 +30,7 @@ import { useDeprecationReport } from './http/response/use-deprecation-report.ts'
 import { useOriginReport } from './http/response/use-origin-report.ts';
 import { useResponseHeaders } from './http/response/use-response-headers.ts';
 import { useDevelopmentPages } from './http/routes/development.ts';
+import { useExample } from './http/routes/example.ts';
 import { useGraphiqlPage } from './http/routes/graphiql.ts';
 import { useHealth } from './http/routes/health.ts';
 import { useLogin } from './http/routes/login.ts';
@@ -191,6 +192,7 @@ export function createApp({
     useHealth({ version: packageJson.version, problem: readiness.problem, log }),
     useMetricsRoute({ metrics, token: config.metricsToken, isSecure: transport.isSecure, clock, log }),
     ...(development ? [useDevelopmentPages({ endpoint: ENDPOINT, graphiql: config.graphiql })] : []),
+    ...(development ? [useExample()] : []),
     ...(config.graphiql ? [useGraphiqlPage({ path: ENDPOINT, endpoint: ENDPOINT, demoKey })] : []),
     useAuthentication({
       recognizers: credentials.recognizers,

@@ -3,8 +3,9 @@ import type { DemoCredentials } from './seed.ts';
 
 /** Printed on a development start: everything needed for a first call. */
 export function banner(origin: string, graphiql: boolean, demo: DemoCredentials | undefined): string {
-  const lines = ['', `  Content Graph API   ${origin}/graphql`];
-  if (graphiql) lines.push('', `  GraphiQL            ${origin}/graphql   (open it in a browser)`);
+  const lines = ['', `  Content Graph API   ${origin}/graphql`, ''];
+  if (graphiql) lines.push(`  GraphiQL            ${origin}/graphql   (open it in a browser)`);
+  lines.push(`  Example page        ${origin}/example/`);
   if (demo !== undefined) {
     const emails = DEMO_USERS.map(({ email }) => email).join(', ');
     lines.push(

@@ -1,0 +1,70 @@
+/**
+ * Installs and builds the package `examples/web`, if it has changed since. Only one process does so at a time. What npm
+ * and the compilers print goes to standard error.
+ */
+import { spawnSync } from 'node:child_process';
+import { existsSync, globSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { fileURLToPath } from 'node:url';
+
+const ROOT = fileURLToPath(new URL('..', import.meta.url));
+const LOCK_WAIT_MS = 300_000;
+
+/** The folder of the package. */
+export const EXAMPLE = join(ROOT, 'examples/web');
+
+const LOCK_FILE = join(EXAMPLE, 'package-lock.json');
+/** npm writes it at the end of an installation. */
+const INSTALLED = join(EXAMPLE, 'node_modules/.package-lock.json');
+const BUILT = join(EXAMPLE, 'dist/index.html');
+
+/** In milliseconds; 0 if the file does not exist. */
+const writtenMs = (path: string) => (existsSync(path) ? statSync(path).mtimeMs : 0);
+
+/** A tool of the package that failed. Its own output says why. */
+export class ExampleError extends Error {}
+
+function runNpm(...args: readonly string[]): void {
+  const { status, error } = spawnSync('npm', [...args], {
+    cwd: EXAMPLE,
+    stdio: ['ignore', process.stderr.fd, process.stderr.fd],
+    // The package has its own Vite. A test's mode is not that of a build.
+    env: { ...process.env, NODE_ENV: undefined, VITEST: undefined },
+  });
+  if (status !== 0) throw new ExampleError(`"npm ${args.join(' ')}" failed in ${EXAMPLE}`, { cause: error });
+}
+
+function isInstalled(): boolean {
+  return existsSync(INSTALLED) && writtenMs(INSTALLED) >= writtenMs(LOCK_FILE);
+}
+
+function isBuilt(): boolean {
+  const own = globSync(['index.html', '*.{json,ts}', 'public/**', 'src/**'], {
+    cwd: EXAMPLE,
+    exclude: ['**/graphql-env.d.ts'],
+  }).map((file) => join(EXAMPLE, file));
+  const shared = globSync(['schema.graphql', 'examples/*.ts', 'examples/live/*.ts'], { cwd: ROOT }).map(
+    (file) => join(ROOT, file),
+  );
+  return Math.max(...[...own, ...shared].map(writtenMs)) < writtenMs(BUILT);
+}
+
+/** Uses a lock of the operating system, which is released when the process ends. */
+function withLock(work: () => void): void {
+  const lock = new DatabaseSync(join(ROOT, 'node_modules/.example.lock'), { timeout: LOCK_WAIT_MS });
+  try {
+    lock.exec('BEGIN EXCLUSIVE');
+    work();
+  } finally {
+    lock.close();
+  }
+}
+
+/** Throws ExampleError. */
+export function buildExample(): void {
+  withLock(() => {
+    if (!isInstalled()) runNpm('ci');
+    if (!isBuilt()) runNpm('run', '--silent', 'build');
+  });
+}

@@ -1,0 +1,91 @@
+import { createHash } from 'node:crypto';
+import { readdir, readFile } from 'node:fs/promises';
+import { extname, join } from 'node:path';
+import { type HttpResponse, PlainResponse } from '../../request/http-message.ts';
+import { pageResponse } from '../oauth/page-response.ts';
+import { html } from '../oauth/pages/html.ts';
+import { layout } from '../oauth/pages/layout.ts';
+import type { HttpPlugin } from '../plugin.ts';
+import { route } from './route.ts';
+
+const PATH = '/example';
+/** `npm run example` builds it there, whatever folder the service is started in. */
+const FOLDER = join(import.meta.dirname, '../../../examples/web/dist');
+/** Their names contain a hash of their content. */
+const HASHED = 'assets/';
+
+const TYPES: Readonly<Record<string, string>> = {
+  '.html': 'text/html; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+  '.svg': 'image/svg+xml',
+};
+
+/** Everything from the page's own origin, and nothing inline. */
+const POLICY = [
+  "default-src 'self'",
+  "object-src 'none'",
+  "base-uri 'none'",
+  "form-action 'self'",
+  "frame-ancestors 'none'",
+].join('; ');
+
+const NOT_BUILT = layout({
+  title: 'Example',
+  content: html`<h1>The example is not built yet</h1>
+<p>Stop the service and run <code>npm run example</code> in its folder. It builds the page, starts the service again and serves the page here.</p>`,
+});
+
+/** The names of the files in a folder, below it and with slashes. A symbolic link is not a file. */
+async function filesIn(folder: string): Promise<ReadonlySet<string>> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch(
+    (error: NodeJS.ErrnoException) => {
+      if (error.code === 'ENOENT') return [];
+      throw error;
+    },
+  );
+  const files = entries.filter((entry) => entry.isFile());
+  return new Set(
+    files.map(({ parentPath, name }) =>
+      join(parentPath, name)
+        .slice(folder.length + 1)
+        .replaceAll('\\', '/'),
+    ),
+  );
+}
+
+async function fileResponse(folder: string, name: string, ifNoneMatch: string | null): Promise<Response> {
+  const content = await readFile(join(folder, name));
+  const etag = `"${createHash('sha256').update(content).digest('base64url')}"`;
+  const headers = {
+    etag,
+    'content-type': TYPES[extname(name)] ?? 'application/octet-stream',
+    'cache-control': name.startsWith(HASHED) ? 'public, max-age=31536000, immutable' : 'no-cache',
+    'content-security-policy': POLICY,
+    'x-content-type-options': 'nosniff',
+    'x-frame-options': 'DENY',
+    'referrer-policy': 'same-origin',
+  };
+  if (ifNoneMatch === etag) return new Response(null, { status: 304, headers });
+  return new Response(new Uint8Array(content), { headers });
+}
+
+/**
+ * The page of `examples/web`, for development (contract section 2). A path must be the name of a file that the build has
+ * made, so no path leads out of the folder. The folder is read for each request: it may be built again meanwhile.
+ */
+export function useExample(folder: string = FOLDER): HttpPlugin {
+  async function answer(pathname: string, ifNoneMatch: string | null): Promise<HttpResponse | undefined> {
+    if (pathname === PATH) return new PlainResponse('', { status: 308, headers: { location: `${PATH}/` } });
+    const name = pathname === `${PATH}/` ? 'index.html' : pathname.slice(PATH.length + 1);
+    const files = await filesIn(folder);
+    if (files.has(name)) return fileResponse(folder, name, ifNoneMatch);
+    return name === 'index.html' ? pageResponse(NOT_BUILT) : undefined;
+  }
+
+  return route(
+    ({ request: { method }, url: { pathname } }) =>
+      (method === 'GET' || method === 'HEAD') && (pathname === PATH || pathname.startsWith(`${PATH}/`)),
+    ({ request, url }) => answer(url.pathname, request.headers.get('if-none-match')),
+  );
+}
