@@ -11,6 +11,7 @@ import { issueStreamToken } from './auth/stream-token/store.ts';
 import { backgroundJobs } from './background-jobs.ts';
 import { createPostFeed } from './events/feed.ts';
 import { connectNotifications } from './events/notifications.ts';
+import { useGraphiql } from './http/graphiql/use-graphiql.ts';
 import { createOAuth } from './http/oauth/oauth.ts';
 import { useOAuthErrors } from './http/oauth/plugin.ts';
 import { createFastPath } from './http/pipeline/fast-path.ts';
@@ -31,7 +32,6 @@ import { useOriginReport } from './http/response/use-origin-report.ts';
 import { useResponseHeaders } from './http/response/use-response-headers.ts';
 import { useDevelopmentPages } from './http/routes/development.ts';
 import { useExample } from './http/routes/example.ts';
-import { useGraphiqlPage } from './http/routes/graphiql.ts';
 import { useHealth } from './http/routes/health.ts';
 import { useLogin } from './http/routes/login.ts';
 import { useLogout } from './http/routes/logout.ts';
@@ -193,7 +193,9 @@ export function createApp({
     useMetricsRoute({ metrics, token: config.metricsToken, isSecure: transport.isSecure, clock, log }),
     ...(development ? [useDevelopmentPages({ endpoint: ENDPOINT, graphiql: config.graphiql })] : []),
     ...(development ? [useExample()] : []),
-    ...(config.graphiql ? [useGraphiqlPage({ path: ENDPOINT, endpoint: ENDPOINT, demoKey })] : []),
+    ...(config.graphiql
+      ? [useGraphiql({ endpoint: ENDPOINT, home: development ? '/' : undefined, demoKey })]
+      : []),
     useAuthentication({
       recognizers: credentials.recognizers,
       streamPath: ENDPOINT,

@@ -1,59 +1,86 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Page } from 'playwright-core';
+import type { BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { loadConfig } from '../../src/platform/config.ts';
 import { createLogger } from '../../src/platform/log.ts';
 import { type Service, startService } from '../../src/serve.ts';
-import { type Browser, openBrowser } from '../support/processes/browser.ts';
+import { openProfiles, type Profiles } from '../support/processes/browser.ts';
 
-const WAIT = { timeout: 30_000 };
+const PHONE = { viewport: { width: 390, height: 844 }, isMobile: true, hasTouch: true };
+const STORED_TABS = 'content-graph:graphiql:tabState';
+/** What the result of each example shows near its top: the editor draws the lines in view only. */
+const RESULTS: readonly (readonly [string, RegExp])[] = [
+  ['Posts', /"posts": \[[\s\S]*"title": "[^"]+"/],
+  ['CreatePost', /"title": "Hello from GraphiQL"/],
+  ['PostsPage', /"postsConnection": \{[\s\S]*"cursor": "/],
+];
 
 describe('GraphiQL on a first start in development', () => {
   let folder = '';
   let service: Service;
-  let browser: Browser;
+  let profiles: Profiles;
+  const failures: string[] = [];
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'content-graph-graphiql-'));
     const config = loadConfig({ NODE_ENV: 'development', PORT: '0', DATA_DIR: folder });
     service = await startService(config, createLogger({ level: 'error', pretty: false }));
-    browser = await openBrowser(service.origin);
+    profiles = await openProfiles(service.origin);
   });
   afterAll(async () => {
-    await browser?.close();
+    await profiles?.close();
     await service?.stop();
     await rm(folder, { recursive: true, force: true });
   });
 
-  /** A new page that GraphiQL has drawn and that says what went wrong in it. */
-  async function open(path = '/graphql'): Promise<{ page: Page; failures: string[] }> {
-    const page = await browser.context.newPage();
-    onTestFinished(() => page.close());
-    const failures: string[] = [];
+  async function newProfile(options?: BrowserContextOptions): Promise<BrowserContext> {
+    const profile = await profiles.open(options);
+    onTestFinished(() => profile.close());
+    return profile;
+  }
+  /** Opens GraphiQL, and notes what goes wrong in it. */
+  async function visit(profile: BrowserContext, path = '/graphql'): Promise<Page> {
+    const page = await profile.newPage();
     page.on('pageerror', (error) => failures.push(error.message));
     page.on('console', (message) => {
       if (message.type() === 'error') failures.push(message.text());
     });
-    // GraphiQL keeps its tabs and the name of the last operation in the browser: each test starts as a newcomer.
-    await page.goto(`${service.origin}/health/live`);
-    await page.evaluate('localStorage.clear()');
     await page.goto(service.origin + path);
-    await page.locator('.graphiql-execute-button').waitFor();
-    return { page, failures };
+    return page;
   }
-  const play = (page: Page) => page.locator('.graphiql-execute-button').click();
-  /** By key: under a pointer the tab begins to be dragged. */
-  const openTab = (page: Page, title: string) =>
-    page.locator(`.graphiql-tab-button[title="${title}"]`).press('Enter');
-  const shown = (page: Page) =>
+  const newcomer = async (options?: BrowserContextOptions) => visit(await newProfile(options));
+  const playButton = (page: Page) => page.locator('.graphiql-execute-button');
+  const play = (page: Page) => playButton(page).click();
+  const tab = (page: Page, title: string) => page.locator(`.graphiql-tab-button[title="${title}"]`);
+  const titles = (page: Page) => page.locator('.graphiql-tab-button').allInnerTexts();
+  const activeTitle = (page: Page) => page.locator('.graphiql-tab-active').innerText();
+  const textIn = (page: Page, place: string) =>
     page
-      .locator('.result-window')
+      .locator(`${place} .view-lines`)
+      .first()
       .innerText()
       .then((text) => text.replaceAll('\u00a0', ' '));
-  /** A key press is faster than the editor, which reads a tab's operation a moment after it shows it. */
-  async function playAgain(page: Page): Promise<void> {
-    if ((await shown(page)).includes('Cannot infer operation')) await play(page);
+  const operation = (page: Page) => textIn(page, '.graphiql-query-editor');
+  const result = (page: Page) => textIn(page, '.result-window');
+  /** Clicks on a tab and, at once, on Play. */
+  async function run(page: Page, title: string, expected: RegExp): Promise<void> {
+    await tab(page, title).click();
+    await play(page);
+    await expect.poll(() => result(page)).toMatch(expected);
+  }
+  /** Replaces the operation, and waits until the browser has stored it. */
+  async function write(page: Page, text: string): Promise<void> {
+    await page.locator('.graphiql-query-editor .view-lines').click();
+    await page.keyboard.press('Control+A');
+    if (text === '') await page.keyboard.press('Delete');
+    else await page.keyboard.insertText(text);
+    const stored = () =>
+      page.evaluate((name) => {
+        const { tabs, activeTabIndex } = JSON.parse(localStorage.getItem(name) ?? '');
+        return tabs[activeTabIndex].query;
+      }, STORED_TABS);
+    await expect.poll(stored).toBe(text);
   }
   async function createPost(title: string): Promise<void> {
     const response = await fetch(`${service.origin}/graphql`, {
@@ -70,72 +97,161 @@ describe('GraphiQL on a first start in development', () => {
     expect(response.status).toBe(200);
   }
 
-  it('shows posts after one click on play', async () => {
-    const { page, failures } = await open();
-    await play(page);
-    await expect.poll(() => shown(page), WAIT).toMatch(/"posts": \[[\s\S]*"title": "[^"]+"/);
-    expect(await shown(page)).not.toContain('"errors"');
-    expect(failures).toEqual([]);
+  it.each(RESULTS)('opens %s by one click and runs it by one more', async (title, expected) => {
+    await run(await newcomer(), title, expected);
   });
 
-  it('shows the event of a post that is created while the subscription runs', async () => {
-    const { page, failures } = await open();
-    await openTab(page, 'NewPosts');
-    let opened = false;
-    page.on('response', (response) => {
-      opened ||= /^text\/event-stream/.test(response.headers()['content-type'] ?? '');
-    });
+  it('runs the examples one after the other, forth and back, and shows the variables they need', async () => {
+    const page = await newcomer();
     await play(page);
-    const streaming = async () => {
-      if (!opened) await playAgain(page);
-      return opened;
-    };
-    await expect.poll(streaming, WAIT).toBe(true);
+    await expect.poll(() => result(page)).toMatch(/"posts": \[/);
+    await tab(page, 'CreatePost').click();
+    await expect
+      .poll(() => textIn(page, '.graphiql-editor-tool'))
+      .toContain('"title": "Hello from GraphiQL"');
+    for (const [title, expected] of [...RESULTS, ...RESULTS.toReversed()]) await run(page, title, expected);
+  });
+
+  it('shows events while the subscription runs, and ends it with another click', async () => {
+    const page = await newcomer();
+    await tab(page, 'NewPosts').click();
+    const opened = page.waitForResponse((response) =>
+      /^text\/event-stream/.test(response.headers()['content-type'] ?? ''),
+    );
+    await play(page);
+    const stream = await opened;
     await createPost('Seen in the browser');
-    await expect.poll(() => shown(page), WAIT).toContain('"title": "Seen in the browser"');
+    await expect.poll(() => result(page)).toContain('"title": "Seen in the browser"');
     await createPost('And another');
-    await expect.poll(() => shown(page), WAIT).toContain('"title": "And another"');
-    expect(failures).toEqual([]);
+    await expect.poll(() => result(page)).toContain('"title": "And another"');
+    const ended = page.waitForEvent('requestfailed', (request) => request === stream.request());
+    await page.getByRole('button', { name: /^Stop query/ }).click();
+    await ended;
+    await page.getByRole('button', { name: /^Execute query/ }).waitFor();
+    expect(await result(page)).toContain('"title": "And another"');
   });
 
-  it.each([
-    ['CreatePost', '"title": "Hello from GraphiQL"'],
-    // The editor draws the lines in view only: this one is near the top.
-    ['PostsPage', '"cursor": "'],
-  ])('runs the example %s as it stands', async (title, expected) => {
-    const { page, failures } = await open();
-    await openTab(page, title);
-    await play(page);
-    const result = async () => {
-      await playAgain(page);
-      return shown(page);
-    };
-    await expect.poll(result, WAIT).toContain(expected);
-    expect(await shown(page)).not.toContain('"errors"');
-    expect(failures).toEqual([]);
-  });
-
-  it('is still there, with the key, when the page is loaded again', async () => {
-    const { page, failures } = await open();
-    await openTab(page, 'PostsPage');
-    await expect.poll(() => page.url(), WAIT).toContain('query=');
+  it('keeps the tab and what was written in it when the page is loaded again', async () => {
+    const page = await newcomer();
+    await tab(page, 'PostsPage').click();
     await page.reload();
-    await page.locator('.graphiql-execute-button').waitFor();
+    expect(await activeTitle(page)).toBe('PostsPage');
+    await write(page, 'query Mine { posts(limit: 1) { title } }');
+    await page.locator('.graphiql-tab', { has: tab(page, 'NewPosts') }).hover();
+    await page
+      .locator('.graphiql-tab', { has: tab(page, 'NewPosts') })
+      .getByRole('button', { name: 'Close Tab' })
+      .click();
+    await tab(page, 'Mine').click();
+    await page.reload();
+    await playButton(page).waitFor();
+    expect(await titles(page)).toEqual(['Posts', 'CreatePost', 'Mine']);
+    expect([await activeTitle(page), await operation(page)]).toEqual([
+      'Mine',
+      'query Mine { posts(limit: 1) { title } }',
+    ]);
     await play(page);
-    await expect.poll(() => shown(page), WAIT).toContain('"postsConnection"');
-    expect(failures).toEqual([]);
+    await expect.poll(() => result(page)).toMatch(/"posts": \[/);
+  });
+
+  it('has the examples at the next visit, beside what was written, and no empty tab', async () => {
+    const profile = await newProfile();
+    const first = await visit(profile);
+    await write(first, 'query Posts { posts(limit: 1) { title } }');
+    await tab(first, 'CreatePost').click();
+    await write(first, 'query Mine { __typename }');
+    await tab(first, 'PostsPage').click();
+    await write(first, '');
+    await first.close();
+
+    const second = await visit(profile);
+    await playButton(second).waitFor();
+    expect(await titles(second)).toEqual(['Posts', 'NewPosts', 'Mine', 'CreatePost', 'PostsPage']);
+    await play(second);
+    await expect.poll(() => result(second)).toMatch(/"posts": \[/);
+    expect(await operation(second)).toBe('query Posts { posts(limit: 1) { title } }');
+    await run(second, 'Mine', /"__typename": "Query"/);
+    await run(second, 'CreatePost', /"title": "Hello from GraphiQL"/);
+    await run(second, 'PostsPage', /"postsConnection"/);
+  });
+
+  it('fills in the key of this database and stores none', async () => {
+    const profile = await newProfile();
+    const first = await visit(profile);
+    for (const [title, expected] of RESULTS) await run(first, title, expected);
+    expect(await first.evaluate('JSON.stringify(localStorage)')).not.toContain('cga_');
+    // As an old version, or a person, may have left it.
+    await first.evaluate((name) => {
+      const headers = '{"Authorization":"Bearer cga_of-another-database"}';
+      const { tabs, activeTabIndex } = JSON.parse(localStorage.getItem(name) ?? '');
+      const withHeaders = tabs.map((one: object) => ({ ...one, headers }));
+      localStorage.setItem(name, JSON.stringify({ tabs: withHeaders, activeTabIndex }));
+      localStorage.setItem('content-graph:graphiql:headers', headers);
+    }, STORED_TABS);
+    await first.close();
+    const second = await visit(profile);
+    for (const [title, expected] of RESULTS) await run(second, title, expected);
+  });
+
+  it('opens the operation of a link, once', async () => {
+    const profile = await newProfile();
+    const search = new URLSearchParams({
+      query: 'query Linked($n: Int) { posts(limit: $n) { title } }',
+      variables: '{"n":1}',
+    });
+    const page = await visit(profile, `/graphql?${search}`);
+    await play(page);
+    await expect.poll(() => result(page)).toMatch(/"posts": \[/);
+    await page.reload();
+    await playButton(page).waitFor();
+    expect(await titles(page)).toEqual(['Posts', 'NewPosts', 'CreatePost', 'PostsPage', 'Linked']);
+    expect(await activeTitle(page)).toBe('Linked');
+  });
+
+  it('fits on a phone: tabs, Play and the result are in view', async () => {
+    const page = await newcomer(PHONE);
+    await tab(page, 'PostsPage').tap();
+    await playButton(page).tap();
+    await expect.poll(() => result(page)).toContain('"postsConnection"');
+    for (const place of ['.graphiql-tab-active', '.graphiql-execute-button', '.graphiql-editor-tool']) {
+      const box = await page.locator(place).boundingBox();
+      expect(box?.x, place).toBeGreaterThanOrEqual(0);
+      expect((box?.x ?? 0) + (box?.width ?? 0), place).toBeLessThanOrEqual(390);
+    }
+    const shown = await page.locator('.result-window').boundingBox();
+    expect([shown?.width, shown?.height].every((pixels = 0) => pixels > 300)).toBe(true);
+    expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(390);
+  });
+
+  it('is light or dark as the system is, has a title, and leads back to the start page', async () => {
+    const page = await newcomer({ colorScheme: 'light' });
+    const lightness = () =>
+      page
+        .locator('.graphiql-container')
+        .last()
+        .evaluate((element) => {
+          const colour = getComputedStyle(element).backgroundColor.match(/\d+/g)?.map(Number) ?? [];
+          return Math.max(...colour);
+        });
+    expect(await lightness()).toBe(255);
+    await page.emulateMedia({ colorScheme: 'dark' });
+    expect(await lightness()).toBeLessThan(100);
+    expect(await page.title()).toBe('GraphiQL – Content Graph API');
+    await page.getByRole('link', { name: 'Content Graph API' }).click();
+    await page.waitForURL(`${service.origin}/`);
   });
 
   it('knows the schema: the documentation lists types and what they mean', async () => {
-    const { page } = await open();
+    const page = await newcomer();
     await page.getByRole('button', { name: /documentation/i }).click();
     await page.locator('.graphiql-doc-explorer').getByRole('link', { name: 'Post', exact: true }).click();
     await expect
-      .poll(() => page.locator('.graphiql-doc-explorer').innerText(), WAIT)
+      .poll(() => page.locator('.graphiql-doc-explorer').innerText())
       .toContain('The current number of comments on the post.');
   });
 
-  it('asks no other host for anything', () => {
-    expect(browser.strayRequests).toEqual([]);
+  it('asks no other host for anything, and reports no error', () => {
+    expect(profiles.strayRequests).toEqual([]);
+    expect(failures).toEqual([]);
   });
 });

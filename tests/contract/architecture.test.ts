@@ -118,7 +118,9 @@ describe('a file in src', () => {
 
   it('names the files it imports with their extension', () => {
     expect(
-      offenders(({ specifiers }) => specifiers.filter((s) => s.startsWith('.') && !/\.(ts|json)$/.test(s))),
+      offenders(({ specifiers }) =>
+        specifiers.filter((s) => s.startsWith('.') && !/\.(ts|js|json)$/.test(s)),
+      ),
     ).toEqual([]);
   });
 

@@ -11,6 +11,14 @@ describe("GraphiQL's page", () => {
   const open = (path = '/graphql', headers: Record<string, string> = {}) =>
     app.fetch(path, { headers: { accept: BROWSER, ...headers } });
 
+  /** The page and the assets that it names, by their paths. */
+  async function load() {
+    const page = await open();
+    const paths = [...(await page.text()).matchAll(/"(\/graphiql\/[^"]+)"/g)].map(([, path = '']) => path);
+    const assets = await Promise.all(paths.map(async (path) => [path, await open(path)] as const));
+    return { page, assets: new Map(assets) };
+  }
+
   it('is served to browsers, without credentials', async () => {
     const response = await open();
     expect(response.status).toBe(200);
@@ -18,7 +26,7 @@ describe("GraphiQL's page", () => {
     expect(await response.text()).toContain('Content Graph API');
   });
 
-  it('is served where a query stands in the address too: GraphiQL puts it there', async () => {
+  it('is served where an operation stands in the address too: a link can open one', async () => {
     const response = await open(`/graphql?${new URLSearchParams({ query: '{ posts { id } }' })}`);
     expect(response.headers.get('content-type')).toBe('text/html; charset=utf-8');
     await response.body?.cancel();
@@ -31,25 +39,36 @@ describe("GraphiQL's page", () => {
     }
   });
 
-  it('is loaded once: an ETag, no "no-store", and 304 from then on', async () => {
-    const first = await open();
-    await first.body?.cancel();
-    const etag = first.headers.get('etag') ?? '';
-    expect(etag).toMatch(/^"[\w-]+"$/);
-    expect(first.headers.get('cache-control')).not.toContain('no-store');
-    const again = await open('/graphql', { 'if-none-match': etag });
-    expect(again.status).toBe(304);
-    expect(await again.text()).toBe('');
+  it('is stored by no cache, since it has the key; its assets are stored for good', async () => {
+    const { page, assets } = await load();
+    expect(page.headers.get('cache-control')).toBe('no-store');
+    expect(assets.size).toBeGreaterThan(3);
+    for (const asset of assets.values()) {
+      expect([asset.status, asset.headers.get('cache-control')]).toEqual([
+        200,
+        'public, max-age=31536000, immutable',
+      ]);
+      await asset.body?.cancel();
+    }
   });
 
-  it('comes compressed to those who take it', async () => {
-    const plain = await (await open()).arrayBuffer();
-    const response = await open('/graphql', { 'accept-encoding': 'gzip, deflate, br' });
-    expect(response.headers.get('content-encoding')).toBe('gzip');
-    expect(response.headers.get('vary')).toMatch(/accept-encoding/i);
-    const stream = response.body?.pipeThrough(new DecompressionStream('gzip'));
-    expect((await new Response(stream).arrayBuffer()).byteLength).toBe(plain.byteLength);
+  it('has assets that come compressed to those who take it', async () => {
+    const { assets } = await load();
+    for (const [path, plain] of assets) {
+      const response = await open(path, { 'accept-encoding': 'gzip, deflate, br' });
+      expect(response.headers.get('content-encoding')).toBe('gzip');
+      expect(response.headers.get('vary')).toMatch(/accept-encoding/i);
+      const stream = response.body?.pipeThrough(new DecompressionStream('gzip'));
+      expect(await new Response(stream).text()).toBe(await plain.text());
+    }
   });
+
+  it.each(['/graphiql/', '/graphiql/page.js', '/graphiql/0000000000000000/page.js'])(
+    '%s is no asset',
+    async (path) => {
+      expect((await open(path)).status).toBe(404);
+    },
+  );
 
   it('holds the demo key for names of this machine alone', async () => {
     const log = createLogger({ level: 'silent', pretty: false });
@@ -74,5 +93,6 @@ describe('GRAPHIQL=false', () => {
     const response = await app.fetch('/graphql', { headers: { accept: 'text/html' } });
     expect(response.headers.get('content-type')).toMatch(/^application\/json/);
     expect(response.status).toBe(401);
+    expect((await app.fetch('/graphiql/page.js')).status).toBe(404);
   });
 });

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type BrowserContext, chromium } from 'playwright-core';
+import { type BrowserContext, type BrowserContextOptions, chromium } from 'playwright-core';
 
 const PATHS = [process.env.CHROMIUM_PATH, '/usr/bin/chromium', '/usr/bin/chromium-browser'];
 
@@ -33,7 +33,31 @@ export interface BrowserOptions {
   readonly ignoreHTTPSErrors?: boolean;
 }
 
-/** Starts Chromium with a profile of its own. `data:` and `blob:` never leave the browser and pass. */
+const ARGUMENTS = [
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+  '--no-first-run',
+];
+
+/** Refuses, and lists, what is asked of other origins. `data:` and `blob:` never leave the browser and pass. */
+async function confine(
+  context: BrowserContext,
+  reached: ReadonlySet<string>,
+  stray: string[],
+): Promise<void> {
+  await context.route('**/*', (route) => {
+    const url = new URL(route.request().url());
+    if (reached.has(url.origin) || url.protocol === 'data:' || url.protocol === 'blob:')
+      return route.continue();
+    stray.push(url.href);
+    return route.abort();
+  });
+}
+
+/** Starts Chromium with a profile of its own. */
 export async function openBrowser(
   origin: string,
   {
@@ -43,7 +67,6 @@ export async function openBrowser(
     ignoreHTTPSErrors = false,
   }: BrowserOptions = {},
 ): Promise<Browser> {
-  const reached = new Set([origin, ...others]);
   const profile = await mkdtemp(join(tmpdir(), 'content-graph-browser-'));
   const context = await chromium.launchPersistentContext(profile, {
     executablePath: executablePath(),
@@ -51,23 +74,10 @@ export async function openBrowser(
     javaScriptEnabled,
     ignoreHTTPSErrors,
     ignoreDefaultArgs: backForwardCache ? ['--disable-back-forward-cache'] : [],
-    args: [
-      '--no-sandbox',
-      '--disable-gpu',
-      '--disable-background-networking',
-      '--disable-component-update',
-      '--disable-sync',
-      '--no-first-run',
-    ],
+    args: ARGUMENTS,
   });
   const strayRequests: string[] = [];
-  await context.route('**/*', (route) => {
-    const url = new URL(route.request().url());
-    if (reached.has(url.origin) || url.protocol === 'data:' || url.protocol === 'blob:')
-      return route.continue();
-    strayRequests.push(url.href);
-    return route.abort();
-  });
+  await confine(context, new Set([origin, ...others]), strayRequests);
   return {
     context,
     strayRequests,
@@ -75,5 +85,27 @@ export async function openBrowser(
       await context.close();
       await rm(profile, { recursive: true, force: true, maxRetries: 5 });
     },
+  };
+}
+
+/** A browser with many profiles, all of which reach one origin and nothing else. */
+export interface Profiles {
+  readonly strayRequests: readonly string[];
+  /** A profile that has stored nothing yet. */
+  open(options?: BrowserContextOptions): Promise<BrowserContext>;
+  close(): Promise<void>;
+}
+
+export async function openProfiles(origin: string): Promise<Profiles> {
+  const browser = await chromium.launch({ executablePath: executablePath(), args: ARGUMENTS });
+  const strayRequests: string[] = [];
+  return {
+    strayRequests,
+    async open(options = {}) {
+      const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...options });
+      await confine(context, new Set([origin]), strayRequests);
+      return context;
+    },
+    close: () => browser.close(),
   };
 }

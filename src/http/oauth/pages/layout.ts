@@ -49,7 +49,7 @@ export interface Page {
 const NO_MORE: Html = { html: '' };
 
 /** The logo: posts, and the links between them. */
-const MARK = html`<svg viewBox="0 0 24 24" aria-hidden="true"><path d="M7 8l5 8M17 8l-5 8M8 6h8"/><circle cx="6" cy="6" r="2.5"/><circle cx="18" cy="6" r="2.5"/><circle cx="12" cy="18" r="2.5"/></svg>`;
+export const MARK = html`<svg viewBox="0 0 24 24" aria-hidden="true"><path d="M7 8l5 8M17 8l-5 8M8 6h8"/><circle cx="6" cy="6" r="2.5"/><circle cx="18" cy="6" r="2.5"/><circle cx="12" cy="18" r="2.5"/></svg>`;
 
 /** A complete page. It needs no script and loads nothing. */
 export function layout({ title, content, head = NO_MORE }: Page): string {

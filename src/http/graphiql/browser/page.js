@@ -1,0 +1,46 @@
+// Starts GraphiQL. The bundle of @graphql-yoga/render-graphiql has been loaded before.
+import { createFetcher } from './fetcher.js';
+import { storage, storeTabs, tabsToOpen } from './tabs.js';
+
+/** @type {import('../settings.ts').Settings} */
+const { endpoint, title, headers, examples } = JSON.parse(
+  document.getElementById('settings')?.textContent ?? '',
+);
+
+/** @type {Record<string, string>} */
+const WORKERS = {
+  editorWorkerService: './editor-worker.js',
+  graphql: './graphql-worker.js',
+  json: './json-worker.js',
+};
+// Where the editor, Monaco, finds its workers.
+Object.assign(globalThis, {
+  MonacoEnvironment: {
+    globalAPI: false,
+    getWorkerUrl: (/** @type {string} */ _module, /** @type {string} */ label) =>
+      new URL(WORKERS[label] ?? '', import.meta.url).href,
+  },
+});
+
+const opened = tabsToOpen(examples);
+storeTabs(opened);
+const active = opened.tabs[opened.activeTabIndex];
+
+// @ts-expect-error: the bundle sets this global.
+YogaGraphiQL.renderYogaGraphiQL(document.getElementById('root'), {
+  fetcher: createFetcher(endpoint),
+  storage,
+  onTabChange: storeTabs,
+  // GraphiQL finds the stored tab with these texts, and opens it.
+  initialQuery: active?.query ?? '',
+  initialVariables: active?.variables ?? '',
+  initialHeaders: headers,
+  defaultHeaders: headers,
+  shouldPersistHeaders: false,
+  defaultEditorToolsVisibility: 'variables',
+  // The default writes every edit into the address, and so into the history of the browser.
+  onEditQuery: () => {},
+  title,
+  // The title has it.
+  logo: '',
+});

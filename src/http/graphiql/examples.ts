@@ -1,0 +1,82 @@
+import type { Example } from './settings.ts';
+
+/** One tab each. Lines are short enough to be fully visible beside the play button. */
+export const EXAMPLES: readonly Example[] = [
+  {
+    name: 'Posts',
+    query: `# Press the play button (or Ctrl-Enter):
+# posts with their authors, in one request.
+query Posts {
+  posts(limit: 5) {
+    id
+    title
+    tags
+    commentCount
+    author {
+      name
+    }
+  }
+}
+`,
+  },
+  {
+    name: 'NewPosts',
+    // GraphiQL ends a subscription when another tab is opened.
+    query: `# Press play and leave it running. Posts created
+# in a second window show up here at once.
+subscription NewPosts {
+  postCreated {
+    id
+    title
+    author {
+      name
+    }
+  }
+}
+`,
+  },
+  {
+    name: 'CreatePost',
+    query: `# Run it while "NewPosts" runs in another window.
+mutation CreatePost($title: String!) {
+  createPost(
+    title: $title
+    body: "Written in the browser."
+    tags: ["hello"]
+  ) {
+    id
+    title
+    createdAt
+  }
+}
+`,
+    variables: '{\n  "title": "Hello from GraphiQL"\n}',
+  },
+  {
+    name: 'PostsPage',
+    query: `# Copy "endCursor" into the variable "after"
+# to get the next page.
+query PostsPage($after: String) {
+  postsConnection(first: 3, after: $after) {
+    edges {
+      cursor
+      node {
+        title
+        comments(limit: 2) {
+          body
+          author {
+            name
+          }
+        }
+      }
+    }
+    pageInfo {
+      hasNextPage
+      endCursor
+    }
+  }
+}
+`,
+    variables: '{\n  "after": null\n}',
+  },
+];

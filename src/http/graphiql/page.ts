@@ -1,0 +1,58 @@
+import { type Html, html } from '../oauth/pages/html.ts';
+import { MARK } from '../oauth/pages/layout.ts';
+import { EXAMPLES } from './examples.ts';
+import type { Settings } from './settings.ts';
+
+export interface PageOptions {
+  readonly endpoint: string;
+  /** The folder of the page's assets, with a slash at its end. */
+  readonly assets: string;
+  /** The page that the title links to. */
+  readonly home?: string | undefined;
+  /** The key that is filled in. */
+  readonly key?: string | undefined;
+}
+
+const TITLE = 'Content Graph API';
+
+/** Commented out if there is no key: a placeholder would be sent, and refused, with the schema query too. */
+function headersFor(key: string | undefined): string {
+  const line = `"Authorization": "Bearer ${key ?? '<your API key>'}"`;
+  return `{\n  ${key === undefined ? '// ' : ''}${line}\n}`;
+}
+
+/** JSON that cannot end the script element around it (HTML section 4.12.1.3). */
+function json(value: unknown): Html {
+  return { html: JSON.stringify(value).replaceAll('<', '\\u003c') };
+}
+
+export function graphiqlPage({ endpoint, assets, home, key }: PageOptions): string {
+  const name = html`${MARK}<span>${TITLE}</span>`;
+  const title =
+    home === undefined ? name : html`<a href="${home}" aria-label="${TITLE}: start page">${name}</a>`;
+  const settings: Settings = {
+    endpoint,
+    title: title.html,
+    headers: headersFor(key),
+    examples: EXAMPLES,
+  };
+  return html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>GraphiQL – ${TITLE}</title>
+<link rel="icon" href="data:,">
+<link rel="stylesheet" href="${assets}graphiql.css">
+<link rel="stylesheet" href="${assets}page.css">
+<script defer src="${assets}graphiql.js"></script>
+<script type="module" src="${assets}page.js"></script>
+<script type="application/json" id="settings">${json(settings)}</script>
+</head>
+<body class="no-focus-outline">
+<noscript>GraphiQL needs JavaScript.</noscript>
+<div id="root"></div>
+</body>
+</html>
+`.html;
+}
