@@ -30,8 +30,7 @@ import { useAccessLog } from './http/response/use-access-log.ts';
 import { useDeprecationReport } from './http/response/use-deprecation-report.ts';
 import { useOriginReport } from './http/response/use-origin-report.ts';
 import { useResponseHeaders } from './http/response/use-response-headers.ts';
-import { useDevelopmentPages } from './http/routes/development.ts';
-import { useExample } from './http/routes/example.ts';
+import { developmentPages } from './http/routes/development.ts';
 import { useHealth } from './http/routes/health.ts';
 import { useLogin } from './http/routes/login.ts';
 import { useLogout } from './http/routes/logout.ts';
@@ -191,8 +190,7 @@ export function createApp({
     useDeprecationReport(metrics),
     useHealth({ version: packageJson.version, problem: readiness.problem, log }),
     useMetricsRoute({ metrics, token: config.metricsToken, isSecure: transport.isSecure, clock, log }),
-    ...(development ? [useDevelopmentPages({ endpoint: ENDPOINT, graphiql: config.graphiql })] : []),
-    ...(development ? [useExample()] : []),
+    ...(development ? developmentPages({ endpoint: ENDPOINT, graphiql: config.graphiql, demoKey }) : []),
     ...(config.graphiql
       ? [useGraphiql({ endpoint: ENDPOINT, home: development ? '/' : undefined, demoKey })]
       : []),

@@ -190,6 +190,8 @@ describe('GraphiQL on a first start in development', () => {
     }, STORED_TABS);
     await first.close();
     const second = await visit(profile);
+    await play(second);
+    await expect.poll(() => result(second)).toMatch(/"postsConnection"/);
     for (const [title, expected] of RESULTS) await run(second, title, expected);
   });
 

@@ -1,5 +1,6 @@
 import { type Html, html } from '../oauth/pages/html.ts';
 import { MARK } from '../oauth/pages/layout.ts';
+import { ICON } from '../site/layout.ts';
 import { EXAMPLES } from './examples.ts';
 import type { Settings } from './settings.ts';
 
@@ -42,7 +43,7 @@ export function graphiqlPage({ endpoint, assets, home, key }: PageOptions): stri
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>GraphiQL – ${TITLE}</title>
-<link rel="icon" href="data:,">
+${ICON}
 <link rel="stylesheet" href="${assets}graphiql.css">
 <link rel="stylesheet" href="${assets}page.css">
 <script defer src="${assets}graphiql.js"></script>

@@ -1,42 +1,39 @@
+import { isLoopbackHost } from '../../platform/loopback.ts';
 import { PlainResponse } from '../../request/http-message.ts';
-import { pageResponse } from '../oauth/page-response.ts';
-import { html } from '../oauth/pages/html.ts';
-import { layout } from '../oauth/pages/layout.ts';
 import type { HttpPlugin } from '../plugin.ts';
+import { startPage } from '../site/start-page.ts';
+import { useDocs } from '../site/use-docs.ts';
+import { useExample } from './example.ts';
 import { route } from './route.ts';
 
 export interface DevelopmentOptions {
   /** The path of the GraphQL endpoint. */
   readonly endpoint: string;
   readonly graphiql: boolean;
+  /** A key for the first call, on pages that only this machine can open. */
+  readonly demoKey?: string | undefined;
 }
 
-function startPage({ endpoint, graphiql }: DevelopmentOptions): string {
-  const explorer = html`<p><a href="${endpoint}">GraphiQL</a>, to try queries in the browser</p>`;
-  return layout({
-    title: 'Start',
-    content: html`<h1>Content Graph API</h1>
-<p>The endpoint for queries, mutations and subscriptions is <code>${endpoint}</code>.</p>
-${graphiql ? explorer : []}
-<p><a href="/health/ready">Health</a> and <a href="/metrics">metrics</a></p>`,
-  });
-}
-
-/**
- * For development (contract section 2): a page of links at the root, and the endpoint under its other spelling. In
- * production both are 404.
- */
-export function useDevelopmentPages(options: DevelopmentOptions): HttpPlugin {
-  const other = `${options.endpoint}/`;
-  const page = startPage(options);
+/** A page of links at the root, and the endpoint under its other spelling. */
+function useStartPage({ endpoint, graphiql, demoKey }: DevelopmentOptions): HttpPlugin {
+  const other = `${endpoint}/`;
   return route(
     ({ request: { method }, url: { pathname } }) =>
       (method === 'GET' || method === 'HEAD') && (pathname === '/' || pathname === other),
     async ({ request, url }) => {
-      if (url.pathname === '/') return pageResponse(page);
+      if (url.pathname === '/') {
+        // As on the page of GraphiQL: not for a name that another site points at this machine (DNS rebinding).
+        const key = isLoopbackHost(url.hostname) ? demoKey : undefined;
+        return startPage({ origin: new URL(url.href).origin, endpoint, graphiql, key });
+      }
       const search = request.url.indexOf('?');
-      const location = options.endpoint + (search < 0 ? '' : request.url.slice(search));
+      const location = endpoint + (search < 0 ? '' : request.url.slice(search));
       return new PlainResponse('', { status: 308, headers: { location } });
     },
   );
+}
+
+/** For development (contract section 2). In production these pages are 404. */
+export function developmentPages(options: DevelopmentOptions): HttpPlugin[] {
+  return [useStartPage(options), useExample(), useDocs()];
 }

@@ -1,9 +1,13 @@
 import { createHash } from 'node:crypto';
 import { type Html, html } from './html.ts';
 
-const STYLE = `
+/** The colours, in light and dark. */
+export const COLOURS = `
 :root { color-scheme: light dark; --ink: #17212b; --soft: #52606d; --line: #d3dae1; --edge: #7b8794; --paper: #fff; --ground: #f1f4f7; --act: #0b5fb0; --act-over: #094c8d; --on-act: #fff; --tint: #eef4fb; --good: #18794e; --bad: #a4161a; --bad-tint: #fdf0f0; }
 @media (prefers-color-scheme: dark) { :root { --ink: #e8edf2; --soft: #a9b6c3; --line: #36424f; --edge: #76889a; --paper: #1a222b; --ground: #10161d; --act: #79b8ff; --act-over: #a5d0ff; --on-act: #06182b; --tint: #202c38; --good: #6fd3a2; --bad: #ff9c9c; --bad-tint: #33201f; } }
+`;
+
+const STYLE = `${COLOURS}
 * { box-sizing: border-box; }
 body { margin: 0; padding: 1.5rem 1rem 3rem; min-height: 100vh; display: grid; grid-template-columns: minmax(0, 28rem); place-content: start center; gap: 1rem; background: var(--ground); color: var(--ink); font: 1rem/1.5 system-ui, sans-serif; }
 @media (min-width: 40rem) and (min-height: 50rem) { body { padding-top: 12vh; } }

@@ -1,0 +1,109 @@
+import { posix } from 'node:path';
+import { Marked, type Tokens } from 'marked';
+import { html } from '../oauth/pages/html.ts';
+import { addressOf } from './pages.ts';
+
+export interface Heading {
+  readonly id: string;
+  readonly depth: number;
+  readonly text: string;
+}
+
+export interface Rendered {
+  readonly html: string;
+  readonly headings: readonly Heading[];
+  /** Where the page links to, as it stands in the text. */
+  readonly links: readonly string[];
+  /** The addresses of its pictures, as they stand in the text. */
+  readonly pictures: readonly string[];
+}
+
+export interface RenderOptions {
+  /** The file, from the root of the repository: links are relative to it. */
+  readonly file: string;
+  /** The files that have a page. A link to any other file is shown as its text. */
+  readonly pages: ReadonlySet<string>;
+}
+
+const EXTERNAL = /^[a-z]+:/i;
+
+/** The id that GitHub gives to a heading. Equal ones are numbered from the second on. */
+function slugs(): (text: string) => string {
+  const seen = new Map<string, number>();
+  return (text) => {
+    const slug = text
+      .toLowerCase()
+      .replaceAll(/[^\p{L}\p{M}\p{N}\p{Pc}\- ]/gu, '')
+      .replaceAll(' ', '-');
+    const count = seen.get(slug) ?? 0;
+    seen.set(slug, count + 1);
+    return count === 0 ? slug : `${slug}-${count}`;
+  };
+}
+
+/** The file that a relative link leads to, from the root of the repository, and the `#` part. */
+export function resolveLink(from: string, href: string): { readonly file: string; readonly hash: string } {
+  const [path = '', fragment] = href.split('#');
+  const file = path === '' ? from : posix.join(posix.dirname(from), path);
+  return { file, hash: fragment === undefined ? '' : `#${fragment}` };
+}
+
+/** Renders a page as GitHub does. The text is trusted: it is part of this repository. */
+export function renderMarkdown(text: string, { file, pages }: RenderOptions): Rendered {
+  const headings: Heading[] = [];
+  const links: string[] = [];
+  const pictures: string[] = [];
+  const slugOf = slugs();
+  /** The address of a link; undefined if it leads to a file without a page. */
+  const addressFor = (href: string): string | undefined => {
+    links.push(href);
+    if (EXTERNAL.test(href)) return href;
+    const target = resolveLink(file, href);
+    if (target.file === 'docs/decisions/') return '/docs/#decisions';
+    if (target.file === 'schema.graphql') return addressOf(target.file);
+    return pages.has(target.file) ? addressOf(target.file) + target.hash : undefined;
+  };
+  const pictureAt = (href: string) => {
+    pictures.push(href);
+    return EXTERNAL.test(href) ? href : addressOf(resolveLink(file, href).file);
+  };
+
+  const marked = new Marked({
+    renderer: {
+      heading({ tokens, depth }: Tokens.Heading): string {
+        const plain = this.parser.parseInline(tokens, this.parser.textRenderer);
+        const id = slugOf(plain);
+        headings.push({ id, depth, text: plain });
+        return `<h${depth} id="${id}">${this.parser.parseInline(tokens)}</h${depth}>\n`;
+      },
+      link({ href, tokens }: Tokens.Link): string {
+        const shown = { html: this.parser.parseInline(tokens) };
+        const address = addressFor(href);
+        if (address !== undefined) return html`<a href="${address}">${shown}</a>`.html;
+        return shown.html.startsWith('<code>') ? shown.html : `<code>${shown.html}</code>`;
+      },
+      image({ href, text: alt }: Tokens.Image): string {
+        return html`<img src="${pictureAt(href)}" alt="${alt}" loading="lazy">`.html;
+      },
+      // Pictures with a variant for the dark theme.
+      html({ text: raw }: Tokens.HTML | Tokens.Tag): string {
+        return raw.replaceAll(
+          /\b(src|srcset)="([^"]+)"/g,
+          (_whole, name: string, href: string) => `${name}="${pictureAt(href)}"`,
+        );
+      },
+      // Keyboards scroll what has the focus (WCAG 2.1.1).
+      code({ text: code }: Tokens.Code): string {
+        return html`<pre tabindex="0"><code>${code}</code></pre>
+`.html;
+      },
+    },
+    hooks: {
+      postprocess: (page) =>
+        page
+          .replaceAll('<table>', '<div class="table" tabindex="0" role="group" aria-label="Table"><table>')
+          .replaceAll('</table>', '</table></div>'),
+    },
+  });
+  return { html: marked.parse(text, { async: false }), headings, links, pictures };
+}

@@ -1,0 +1,95 @@
+import { readdir, readFile } from 'node:fs/promises';
+
+const ROOT = new URL('../../../', import.meta.url);
+/** The address of the list of pages. */
+export const DOCS = '/docs/';
+
+/** A Markdown file of the repository, as a page. */
+export interface DocsPage {
+  /** From the root of the repository. */
+  readonly file: string;
+  readonly path: string;
+  readonly title: string;
+  /** The first sentence. */
+  readonly summary: string;
+  readonly group: 'Start' | 'Pages' | 'Decisions';
+  readonly text: string;
+}
+
+/** Titles for pages whose own say too little beside others. */
+const TITLES = new Map([
+  ['README.md', 'Overview'],
+  ['bench/results.md', 'Benchmark results'],
+]);
+const PICTURE = /^(docs\/images|bench(\/charts)?)\/[\w-]+\.(png|svg)$/;
+const PICTURE_TYPES = new Map([
+  ['png', 'image/png'],
+  ['svg', 'image/svg+xml'],
+]);
+
+/** The address of a file, whether it exists or not: `docs/events.md` is at `/docs/events`. */
+export function addressOf(file: string): string {
+  return (
+    DOCS +
+    file
+      .replace(/^docs\//, '')
+      .replace(/\.md$/, '')
+      .replace(/^[A-Z]+$/, (name) => name.toLowerCase())
+  );
+}
+
+async function namesIn(folder: string): Promise<string[]> {
+  const names = await readdir(new URL(folder, ROOT));
+  return names.filter((name) => name.endsWith('.md')).map((name) => folder + name);
+}
+
+/** Markdown without its marks. */
+function plain(markdown: string): string {
+  return markdown
+    .replaceAll(/\[([^\]]*)\]\([^)]*\)/g, '$1')
+    .replaceAll(/[`*]/g, '')
+    .replaceAll(/\s+/g, ' ');
+}
+
+async function read(file: string, group: DocsPage['group']): Promise<DocsPage> {
+  const text = await readFile(new URL(file, ROOT), 'utf8');
+  const title = TITLES.get(file) ?? plain(/^# (.+)$/m.exec(text)?.[1] ?? file);
+  const paragraph = text.split('\n\n', 2)[1] ?? '';
+  const sentence = /^[^#|!<`].*?[.:](?=\s|$)/s.exec(paragraph)?.[0] ?? '';
+  const summary = plain(sentence).replace(/:$/, '.');
+  return { file, path: addressOf(file), title, summary, group, text };
+}
+
+const START = ['README.md', 'CONTRIBUTING.md'];
+
+/** Every page, in the order of the navigation. Reads the files anew, so that edits show at once. */
+export async function readPages(): Promise<DocsPage[]> {
+  const [names, decisionNames] = await Promise.all([namesIn('docs/'), namesIn('docs/decisions/')]);
+  const readAll = (files: readonly string[], group: DocsPage['group']) =>
+    Promise.all(files.map((file) => read(file, group)));
+  const start = await readAll(START, 'Start');
+  const pages = await readAll([...names, 'bench/results.md'], 'Pages');
+  const decisions = await readAll(decisionNames.sort(), 'Decisions');
+  return [...start, ...pages.sort((a, b) => a.title.localeCompare(b.title, 'en')), ...decisions];
+}
+
+export interface DocsFile {
+  readonly type: string;
+  readonly body: Buffer;
+}
+
+/** A picture of the pages, or the schema. Undefined if there is none at the address. */
+export async function readDocsFile(path: string): Promise<DocsFile | undefined> {
+  const name = path.slice(DOCS.length);
+  if (name === 'schema.graphql')
+    return { type: 'text/plain; charset=utf-8', body: await readFile(new URL(name, ROOT)) };
+  const file = name.startsWith('bench/') ? name : `docs/${name}`;
+  const type = PICTURE_TYPES.get(/\.(\w+)$/.exec(file)?.[1] ?? '');
+  if (type === undefined || !PICTURE.test(file)) return undefined;
+  try {
+    return { type, body: await readFile(new URL(file, ROOT)) };
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,51 @@
+import type { PlainResponse } from '../../request/http-message.ts';
+import { html } from '../oauth/pages/html.ts';
+import { siteResponse } from './layout.ts';
+
+export interface StartPage {
+  readonly origin: string;
+  /** The path of the GraphQL endpoint. */
+  readonly endpoint: string;
+  readonly graphiql: boolean;
+  /** The key in the first call. */
+  readonly key?: string | undefined;
+}
+
+interface Place {
+  readonly path: string;
+  readonly name: string;
+  readonly about: string;
+}
+
+/** A page of links, and a first call to copy. */
+export function startPage({ origin, endpoint, graphiql, key }: StartPage): PlainResponse {
+  const explorer = { path: endpoint, name: 'GraphiQL', about: 'Run the examples, or your own operations.' };
+  const places: readonly Place[] = [
+    ...(graphiql ? [explorer] : []),
+    {
+      path: '/example/',
+      name: 'Example',
+      about: 'A web page on this API, with a live list. “npm run example” builds it.',
+    },
+    { path: '/docs/', name: 'Docs', about: 'Guides, the contract and the reference.' },
+    { path: '/docs/schema.graphql', name: 'Schema', about: 'Every type, field and argument.' },
+    { path: '/health/ready', name: 'Health', about: 'Whether the service is ready for requests.' },
+    { path: '/metrics', name: 'Metrics', about: 'For Prometheus.' },
+  ];
+  const call = `curl -s ${origin}${endpoint} -H 'authorization: Bearer ${key ?? '<your API key>'}' -H 'content-type: application/json' -d '{"query":"{ posts(limit: 3) { title author { name } } }"}'`;
+  return siteResponse({
+    title: 'Start',
+    wide: true,
+    content: html`<h1>Content Graph API</h1>
+<p class="lead">Users, posts and comments over GraphQL. Queries, mutations and subscriptions are at <code>${endpoint}</code>.</p>
+<ul class="cards">
+${places.map(
+  ({ path, name, about }) => html`<li><a href="${path}">${name}</a><p>${about}</p></li>
+`,
+)}</ul>
+<h2>First call</h2>
+<p>Paste it into a shell. One click selects all of it.</p>
+<pre class="copy" tabindex="0"><code>${call}</code></pre>
+<p class="small">This page is for development. Production has only the API.</p>`,
+  });
+}

@@ -1,0 +1,53 @@
+import { existsSync, globSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { renderMarkdown, resolveLink } from '../../src/http/site/markdown.ts';
+import { readPages } from '../../src/http/site/pages.ts';
+
+const ROOT = join(import.meta.dirname, '../..');
+const MAX_PICTURE_BYTES = 150_000;
+
+const pages = await readPages();
+const files = new Set(pages.map(({ file }) => file));
+const rendered = new Map(
+  pages.map(({ file, text }) => [file, renderMarkdown(text, { file, pages: files })] as const),
+);
+const isExternal = (href: string) => /^[a-z]+:/.test(href);
+
+describe('README, CONTRIBUTING and the pages of docs', () => {
+  it('are all there', () => {
+    const written = globSync(['README.md', 'CONTRIBUTING.md', 'docs/**/*.md'], { cwd: ROOT });
+    expect(written.filter((file) => !files.has(file))).toEqual([]);
+  });
+
+  it('link to files that exist and to headings that these have', () => {
+    const dead = [...rendered].flatMap(([from, { links }]) =>
+      links
+        .filter((href) => !isExternal(href))
+        .filter((href) => {
+          const { file, hash } = resolveLink(from, href);
+          if (!existsSync(join(ROOT, file))) return true;
+          return hash !== '' && !rendered.get(file)?.headings.some(({ id }) => `#${id}` === hash);
+        })
+        .map((href) => `${from}: ${href}`),
+    );
+    expect([...rendered.values()].flatMap(({ links }) => links).length).toBeGreaterThan(50);
+    expect(dead).toEqual([]);
+  });
+
+  it('show pictures that exist', () => {
+    const missing = [...rendered].flatMap(([from, { pictures }]) =>
+      pictures
+        .filter((href) => !isExternal(href) && !existsSync(join(ROOT, resolveLink(from, href).file)))
+        .map((href) => `${from}: ${href}`),
+    );
+    expect(missing).toEqual([]);
+  });
+
+  it('have pictures that load quickly', () => {
+    const heavy = globSync('docs/images/*', { cwd: ROOT }).filter(
+      (file) => statSync(join(ROOT, file)).size >= MAX_PICTURE_BYTES,
+    );
+    expect(heavy).toEqual([]);
+  });
+});
