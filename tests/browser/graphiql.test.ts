@@ -204,10 +204,11 @@ describe('GraphiQL on a first start in development', () => {
     const page = await visit(profile, `/graphql?${search}`);
     await play(page);
     await expect.poll(() => result(page)).toMatch(/"posts": \[/);
+    await write(page, 'query Linked { __typename }');
     await page.reload();
     await playButton(page).waitFor();
     expect(await titles(page)).toEqual(['Posts', 'NewPosts', 'CreatePost', 'PostsPage', 'Linked']);
-    expect(await activeTitle(page)).toBe('Linked');
+    expect(await operation(page)).toBe('query Linked { __typename }');
   });
 
   it('fits on a phone: tabs, Play and the result are in view', async () => {

@@ -5,15 +5,19 @@ export const EXAMPLES: readonly Example[] = [
   {
     name: 'Posts',
     query: `# Press the play button (or Ctrl-Enter):
-# posts with their authors, in one request.
+# posts, authors and comments in one request.
 query Posts {
   posts(limit: 5) {
-    id
     title
     tags
-    commentCount
     author {
       name
+    }
+    comments(limit: 2) {
+      body
+      author {
+        name
+      }
     }
   }
 }

@@ -55,7 +55,7 @@ async function read(file: string, group: DocsPage['group']): Promise<DocsPage> {
   const text = await readFile(new URL(file, ROOT), 'utf8');
   const title = TITLES.get(file) ?? plain(/^# (.+)$/m.exec(text)?.[1] ?? file);
   const paragraph = text.split('\n\n', 2)[1] ?? '';
-  const sentence = /^[^#|!<`].*?[.:](?=\s|$)/s.exec(paragraph)?.[0] ?? '';
+  const sentence = /^(?![#|!<]|```).*?[.:](?=\s|$)/s.exec(paragraph)?.[0] ?? '';
   const summary = plain(sentence).replace(/:$/, '.');
   return { file, path: addressOf(file), title, summary, group, text };
 }

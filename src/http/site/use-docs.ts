@@ -25,7 +25,11 @@ function listPage(pages: readonly DocsPage[]) {
     content: html`<h1>Docs</h1>
 <ul class="cards">
 ${others.map(
-  ({ path, title, summary }) => html`<li><a href="${path}">${title}</a><p>${summary}</p></li>
+  ({
+    path,
+    title,
+    summary,
+  }) => html`<li><a href="${path}">${title}</a>${summary === '' ? NOTHING : html`<p>${summary}</p>`}</li>
 `,
 )}<li><a href="${DOCS}schema.graphql">Schema</a><p>Every type, field and argument, in the schema definition language.</p></li>
 </ul>
