@@ -16,6 +16,12 @@ function linksTo(pages: readonly DocsPage[], current?: DocsPage, under: Html = N
   );
 }
 
+function card({ path, title, summary }: DocsPage): Html {
+  const about = summary === '' ? NOTHING : html`<p>${summary}</p>`;
+  return html`<li><a href="${path}">${title}</a>${about}</li>
+`;
+}
+
 function listPage(pages: readonly DocsPage[]) {
   const decisions = pages.filter(({ group }) => group === 'Decisions');
   const others = pages.filter((page) => !decisions.includes(page));
@@ -24,14 +30,7 @@ function listPage(pages: readonly DocsPage[]) {
     wide: true,
     content: html`<h1>Docs</h1>
 <ul class="cards">
-${others.map(
-  ({
-    path,
-    title,
-    summary,
-  }) => html`<li><a href="${path}">${title}</a>${summary === '' ? NOTHING : html`<p>${summary}</p>`}</li>
-`,
-)}<li><a href="${DOCS}schema.graphql">Schema</a><p>Every type, field and argument, in the schema definition language.</p></li>
+${others.map(card)}<li><a href="${DOCS}schema.graphql">Schema</a><p>Every type, field and argument, in the schema definition language.</p></li>
 </ul>
 <h2 id="decisions">Decisions</h2>
 <ul class="columns">

@@ -26,7 +26,11 @@ const opened = tabsToOpen(examples);
 storeTabs(opened);
 const active = opened.tabs[opened.activeTabIndex];
 
-// @ts-expect-error: the bundle sets this global.
+/**
+ * The global that the bundle sets.
+ * @typedef {{ renderYogaGraphiQL(element: Element | null, props: object): void }} Bundle
+ */
+const { YogaGraphiQL } = /** @type {typeof globalThis & { YogaGraphiQL: Bundle }} */ (globalThis);
 YogaGraphiQL.renderYogaGraphiQL(document.getElementById('root'), {
   fetcher: createFetcher(endpoint),
   storage,
