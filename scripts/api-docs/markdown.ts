@@ -1,0 +1,47 @@
+import { type GraphQLType, getNamedType, isSpecifiedScalarType } from 'graphql';
+
+/** The id that GitHub gives a heading. */
+export const slug = (heading: string): string =>
+  heading
+    .toLowerCase()
+    .replaceAll(/[^\p{L}\p{N}\s_-]/gu, '')
+    .replaceAll(' ', '-');
+
+export const link = (text: string, heading: string): string => `[${text}](#${slug(heading)})`;
+
+/** The type in GraphQL's notation, with a link to its section. */
+export function typeLink(type: GraphQLType): string {
+  const named = getNamedType(type);
+  return isSpecifiedScalarType(named) ? link(`\`${type}\``, 'Scalars') : link(`\`${type}\``, named.name);
+}
+
+const row = (cells: readonly string[]): string => `| ${cells.map(escapeCell).join(' | ')} |`;
+
+const escapeCell = (text: string): string => text.replaceAll('|', '\\|').replaceAll(/\s+/g, ' ');
+
+/** A table; empty without rows. */
+export function table(head: readonly string[], rows: readonly (readonly string[])[]): string[] {
+  if (rows.length === 0) return [];
+  return [[row(head), row(head.map(() => '---')), ...rows.map(row)].join('\n')];
+}
+
+export const fence = (language: string, text: string): string =>
+  `\`\`\`${language}\n${text.trimEnd()}\n\`\`\``;
+
+export const bullets = (items: readonly string[]): string[] =>
+  items.length === 0 ? [] : [items.map((item) => `- ${item}`).join('\n')];
+
+const LINE_LENGTH = 100;
+
+/** JSON in which a value that fits into a line stands on one. */
+export function jsonLines(value: unknown, indent = ''): string {
+  const inner = `${indent}  `;
+  const spaced = JSON.stringify(value, null, 1).replaceAll(/\n\s*/g, ' ');
+  if (typeof value !== 'object' || value === null || inner.length + spaced.length <= LINE_LENGTH)
+    return spaced;
+  const items = Array.isArray(value)
+    ? value.map((item) => jsonLines(item, inner))
+    : Object.entries(value).map(([key, item]) => `${JSON.stringify(key)}: ${jsonLines(item, inner)}`);
+  const [open, close] = Array.isArray(value) ? '[]' : '{}';
+  return `${open}\n${items.map((item) => inner + item).join(',\n')}\n${indent}${close}`;
+}

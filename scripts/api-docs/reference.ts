@@ -1,0 +1,257 @@
+/** The reference of a schema in Markdown: everything in it, in the order in which a reader looks for it. */
+import {
+  astFromValue,
+  type GraphQLArgument,
+  type GraphQLField,
+  type GraphQLInputField,
+  type GraphQLNamedType,
+  type GraphQLObjectType,
+  type GraphQLScalarType,
+  type GraphQLSchema,
+  getNamedType,
+  isEnumType,
+  isInputObjectType,
+  isInterfaceType,
+  isIntrospectionType,
+  isLeafType,
+  isNonNullType,
+  isObjectType,
+  isRequiredArgument,
+  isRequiredInputField,
+  isScalarType,
+  isSpecifiedScalarType,
+  isUnionType,
+  print,
+} from 'graphql';
+import { guardsOf } from '../../src/graphql/scope-plugin.ts';
+import type { RanExample } from './examples.ts';
+import { bullets, fence, link, slug, table, typeLink } from './markdown.ts';
+import { costOf, scopeOf } from './requirements.ts';
+
+type Field = GraphQLField<unknown, unknown>;
+
+/** A heading of the table of contents, and the sections under it. */
+interface Chapter {
+  readonly title: string;
+  readonly intro?: string;
+  readonly sections: readonly Section[];
+}
+
+interface Section {
+  readonly title: string;
+  readonly body: readonly string[];
+}
+
+const sorted = <T extends { readonly name: string }>(elements: Iterable<T>): T[] =>
+  [...elements].sort((a, b) => (a.name < b.name ? -1 : 1));
+
+const describe = ({ description }: { readonly description?: string | null | undefined }) => description ?? '';
+
+const deprecation = ({ deprecationReason }: { readonly deprecationReason?: string | null | undefined }) =>
+  deprecationReason == null ? [] : [`**Deprecated:** ${deprecationReason}`];
+
+const orNull = (field: Field): string =>
+  isNonNullType(field.type) ? typeLink(field.type) : `${typeLink(field.type)} or null`;
+
+/** The words about an argument or an input field, which may have a default. */
+function inputWords(input: GraphQLArgument | GraphQLInputField, required: boolean): string {
+  const byDefault = input.defaultValue === undefined ? null : astFromValue(input.defaultValue, input.type);
+  return [
+    ...(required ? ['**Required.**'] : []),
+    describe(input),
+    ...(byDefault == null ? [] : [`Default: \`${print(byDefault)}\`.`]),
+    ...deprecation(input),
+  ].join(' ');
+}
+
+const argumentTable = (args: readonly GraphQLArgument[]): string[] =>
+  table(
+    ['argument', 'type', ''],
+    args.map((arg) => [`\`${arg.name}\``, typeLink(arg.type), inputWords(arg, isRequiredArgument(arg))]),
+  );
+
+function exampleBlocks({ title, operation, response }: RanExample): string[] {
+  return [title, fence('graphql', operation), fence('json', response)];
+}
+
+/** A section of its own: a root field, or one with arguments. */
+function fieldSection(owner: string, field: Field, examples: readonly RanExample[]): Section {
+  const title = `${owner}.${field.name}`;
+  const scope = scopeOf(field);
+  const cost = costOf(field);
+  const body = [
+    ...deprecation(field),
+    // The list below says it.
+    describe(field).replace(/ ?Needs the scope `[^`]+`\./, ''),
+    ...bullets([
+      `Type: ${orNull(field)}`,
+      ...(scope === undefined ? [] : [`Needs: ${scope}`]),
+      ...(cost === undefined ? [] : [`${link('Cost', 'Cost')}: ${cost}`]),
+    ]),
+    ...argumentTable(field.args),
+    ...examples.filter((example) => example.coordinate === title).flatMap(exampleBlocks),
+  ];
+  return { title, body };
+}
+
+/** The id first, then values, then objects. */
+const fieldRank = ({ name, type }: Field): number =>
+  name === 'id' ? 0 : isLeafType(getNamedType(type)) ? 1 : 2;
+
+function fieldTable(owner: string, fields: readonly Field[]): string[] {
+  const rows = fields.map((field) => {
+    const name = `\`${field.name}\``;
+    const cost = costOf(field);
+    const isList = !isLeafType(getNamedType(field.type)) && field.args.length === 0;
+    const words = [
+      ...deprecation(field),
+      describe(field),
+      ...(cost !== undefined && isList ? [`${link('Cost', 'Cost')}: ${cost}.`] : []),
+    ];
+    return [
+      field.args.length === 0 ? name : link(name, `${owner}.${field.name}`),
+      orNull(field),
+      words.join(' '),
+    ];
+  });
+  return table(['field', 'type', ''], rows);
+}
+
+function objectSections(type: GraphQLObjectType, examples: readonly RanExample[]): readonly Section[] {
+  const fields = sorted(Object.values(type.getFields())).sort((a, b) => fieldRank(a) - fieldRank(b));
+  const interfaces = type.getInterfaces().map(({ name }) => link(`\`${name}\``, name));
+  const body = [
+    describe(type),
+    ...(interfaces.length === 0 ? [] : [`Implements ${interfaces.join(', ')}.`]),
+    ...fieldTable(type.name, fields),
+  ];
+  const withArguments = fields.filter(({ args }) => args.length > 0);
+  return [
+    { title: type.name, body },
+    ...withArguments.map((field) => fieldSection(type.name, field, examples)),
+  ];
+}
+
+/** Interfaces, unions, enums and inputs. */
+function otherSection(schema: GraphQLSchema, type: GraphQLNamedType): Section {
+  const body = [describe(type)];
+  if (isInterfaceType(type)) {
+    const { objects } = schema.getImplementations(type);
+    body.push(
+      `Implemented by ${sorted(objects)
+        .map(({ name }) => link(`\`${name}\``, name))
+        .join(', ')}.`,
+    );
+    body.push(...fieldTable(type.name, sorted(Object.values(type.getFields()))));
+  } else if (isUnionType(type)) {
+    body.push(
+      `One of ${type
+        .getTypes()
+        .map(({ name }) => link(`\`${name}\``, name))
+        .join(', ')}.`,
+    );
+  } else if (isEnumType(type)) {
+    const rows = type
+      .getValues()
+      .map((value) => [`\`${value.name}\``, [...deprecation(value), describe(value)].join(' ')]);
+    body.push(...table(['value', ''], rows));
+  } else if (isInputObjectType(type)) {
+    const rows = sorted(Object.values(type.getFields())).map((field) => [
+      `\`${field.name}\``,
+      typeLink(field.type),
+      inputWords(field, isRequiredInputField(field)),
+    ]);
+    body.push(...table(['field', 'type', ''], rows));
+  }
+  return { title: type.name, body };
+}
+
+const scalarSection = (scalar: GraphQLScalarType): Section => ({
+  title: scalar.name,
+  body: [
+    describe(scalar),
+    ...(scalar.specifiedByURL == null ? [] : [`Specification: <${scalar.specifiedByURL}>`]),
+  ],
+});
+
+/** Fields for any credentials first, then those that need a session. */
+function rootSections(
+  root: GraphQLObjectType | null | undefined,
+  examples: readonly RanExample[],
+): Section[] {
+  const fields = sorted(Object.values(root?.getFields() ?? {}));
+  const needsSession = (field: Field) => Number(guardsOf(field).session === true);
+  return fields
+    .sort((a, b) => needsSession(a) - needsSession(b))
+    .map((field) => fieldSection(root?.name ?? '', field, examples));
+}
+
+/** Objects that a client asks for by id, then their parts, then pages of lists. */
+function objectRank(type: GraphQLObjectType): number {
+  if (type.getInterfaces().length > 0) return 0;
+  return /(Connection|Edge|^PageInfo)$/.test(type.name) ? 2 : 1;
+}
+
+function chapters(schema: GraphQLSchema, examples: readonly RanExample[]): Chapter[] {
+  const roots = [schema.getQueryType(), schema.getMutationType(), schema.getSubscriptionType()];
+  const types = sorted(Object.values(schema.getTypeMap())).filter(
+    (type) => !isIntrospectionType(type) && !roots.some((root) => root === type),
+  );
+  const objects = types.filter(isObjectType).sort((a, b) => objectRank(a) - objectRank(b));
+  const scalars = types.filter(isScalarType);
+  const own = scalars.filter((scalar) => !isSpecifiedScalarType(scalar));
+  const others = (of: (type: GraphQLNamedType) => boolean) =>
+    types.filter(of).map((type) => otherSection(schema, type));
+  const [query, mutation, subscription] = roots;
+  return [
+    { title: 'Queries', intro: describe(query ?? {}), sections: rootSections(query, examples) },
+    { title: 'Mutations', intro: describe(mutation ?? {}), sections: rootSections(mutation, examples) },
+    {
+      title: 'Subscriptions',
+      intro: describe(subscription ?? {}),
+      sections: rootSections(subscription, examples),
+    },
+    { title: 'Objects', sections: objects.flatMap((type) => objectSections(type, examples)) },
+    { title: 'Interfaces', sections: others(isInterfaceType) },
+    { title: 'Unions', sections: others(isUnionType) },
+    { title: 'Inputs', sections: others(isInputObjectType) },
+    { title: 'Enums', sections: others(isEnumType) },
+    {
+      title: 'Scalars',
+      intro: `GraphQL’s own: ${scalars
+        .filter(isSpecifiedScalarType)
+        .map(({ name }) => `\`${name}\``)
+        .join(', ')}.`,
+      sections: own.map(scalarSection),
+    },
+  ].filter(({ sections }) => sections.length > 0);
+}
+
+const ROOT = /^(Query|Mutation|Subscription)\./;
+
+const contents = (all: readonly Chapter[]): string =>
+  all
+    .map(({ title, sections }) => {
+      const links = sections.map((section) => link(`\`${section.title.replace(ROOT, '')}\``, section.title));
+      return `- ${link(`**${title}**`, title)}: ${links.join(', ')}`;
+    })
+    .join('\n');
+
+/** The whole page. Throws if an example belongs to no section, or two sections have the same anchor. */
+export function apiReference(
+  schema: GraphQLSchema,
+  intro: string,
+  examples: readonly RanExample[] = [],
+): string {
+  const all = chapters(schema, examples);
+  const titles = all.flatMap(({ title, sections }) => [title, ...sections.map((section) => section.title)]);
+  const lost = examples.find(({ coordinate }) => !titles.includes(coordinate));
+  if (lost !== undefined) throw new Error(`no section for the example of ${lost.coordinate}`);
+  if (new Set(titles.map(slug)).size < titles.length) throw new Error('two sections have the same anchor');
+  const body = all.flatMap(({ title, intro: words, sections }) => [
+    `## ${title}`,
+    ...(words === undefined || words === '' ? [] : [words]),
+    ...sections.flatMap((section) => [`### ${section.title}`, ...section.body]),
+  ]);
+  return `${[intro.trim(), '## Contents', contents(all), ...body].filter((part) => part !== '').join('\n\n')}\n`;
+}

@@ -1,0 +1,52 @@
+import type { GraphQLField } from 'graphql';
+import { countedArgument } from '../../src/graphql/counted-argument.ts';
+import { guardsOf } from '../../src/graphql/scope-plugin.ts';
+
+type Field = GraphQLField<unknown, unknown>;
+
+interface Cost {
+  readonly field: number;
+  readonly multiplier: number;
+}
+
+/** What the complexity plugin reads from a field: a number, a cost, or a function of the arguments. */
+type Complexity = number | Cost | ((args: object, context: object) => number | Cost) | undefined;
+
+function costFor({ extensions }: Field, args: object): Cost {
+  const { complexity = 1 } = extensions as { complexity?: Complexity };
+  const cost = typeof complexity === 'function' ? complexity(args, {}) : complexity;
+  return typeof cost === 'number' ? { field: cost, multiplier: 1 } : cost;
+}
+
+/**
+ * The complexity of a field in words (contract section 5). Undefined for one that costs 1 and its selection once.
+ * Which arguments count is read from the field's cost function, so that the words cannot differ from it.
+ */
+export function costOf(field: Field): string | undefined {
+  const plain = costFor(field, {});
+  const has = (name: string) => field.args.some((arg) => arg.name === name);
+  const counted = countedArgument(field);
+  if (counted !== undefined) return `${plain.field} + number of \`${counted}\` × selection`;
+  const sized = ['limit', 'first'].filter(
+    (name) => has(name) && costFor(field, { [name]: plain.multiplier + 1 }).multiplier !== plain.multiplier,
+  );
+  const skips = has('offset') && costFor(field, { offset: 1000 }).field !== plain.field;
+  const own = skips ? `${plain.field} + ⌈\`offset\` ÷ 10⌉` : `${plain.field}`;
+  if (sized.length > 0) {
+    const [size] = sized;
+    const alias = sized.length > 1 ? ` or \`${sized[1]}\`` : '';
+    return `${own} + \`${size}\`${alias} (${plain.multiplier} if absent) × selection`;
+  }
+  return plain.multiplier === 1 && plain.field === 1 ? undefined : `${own} + ${plain.multiplier} × selection`;
+}
+
+/** What a caller needs for a field, in words. Undefined if nothing beyond what the fields around it need. */
+export function scopeOf(field: Field): string | undefined {
+  const { scope, session, scopeForOthers } = guardsOf(field);
+  const needs = [
+    ...(scope === undefined ? [] : [`\`${scope}\``]),
+    ...(session === true ? ['a [session](authentication.md#session)'] : []),
+    ...(scopeForOthers === undefined ? [] : [`\`${scopeForOthers}\` for other accounts`]),
+  ];
+  return needs.length === 0 ? undefined : needs.join(', ');
+}

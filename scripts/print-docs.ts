@@ -1,0 +1,46 @@
+/** Writes the API reference, with the responses to its examples. */
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createApp } from '../src/app.ts';
+import { loadConfig } from '../src/platform/config.ts';
+import { type Database, openDatabase } from '../src/platform/db/database.ts';
+import { migrate } from '../src/platform/db/migrate.ts';
+import { createLogger } from '../src/platform/log.ts';
+import { buildSchema } from '../src/schema.ts';
+import { addExampleData } from './api-docs/example-data.ts';
+import { type ExampleService, runExamples } from './api-docs/examples.ts';
+import { apiReference } from './api-docs/reference.ts';
+
+export const API_FILE = new URL('../docs/api.md', import.meta.url);
+const INTRO = new URL('api-docs/intro.md', import.meta.url);
+
+/** The content of `docs/api.md`. Needs a migrated database that is empty. */
+export async function printedReference(
+  { prisma }: Database,
+  fetch: ExampleService['fetch'],
+): Promise<string> {
+  const { key, instants } = await addExampleData(prisma);
+  const examples = await runExamples({ fetch, key }, instants);
+  return apiReference(buildSchema(), readFileSync(INTRO, 'utf8'), examples);
+}
+
+async function main(): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), 'content-graph-docs-'));
+  const config = loadConfig({ NODE_ENV: 'test', DATA_DIR: folder });
+  const log = createLogger({ level: 'error', pretty: false });
+  const database = await openDatabase({ config, log });
+  await migrate(database);
+  const app = createApp({ config, database, log });
+  const fetch = async (path: string, init: RequestInit) =>
+    app.fetch(new Request(new URL(path, 'http://127.0.0.1:4000'), init));
+  try {
+    writeFileSync(API_FILE, await printedReference(database, fetch));
+  } finally {
+    await app.close();
+    await database.close();
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+if (import.meta.main) await main();
