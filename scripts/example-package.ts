@@ -30,7 +30,8 @@ function runNpm(...args: readonly string[]): void {
     cwd: EXAMPLE,
     stdio: ['ignore', process.stderr.fd, process.stderr.fd],
     // The package has its own Vite. A test's mode is not that of a build.
-    env: { ...process.env, NODE_ENV: undefined, VITEST: undefined },
+    // The pinned Node trusts the authorities that the machine trusts only if told to.
+    env: { ...process.env, NODE_ENV: undefined, VITEST: undefined, NODE_USE_SYSTEM_CA: '1' },
   });
   if (status !== 0) throw new ExampleError(`"npm ${args.join(' ')}" failed in ${EXAMPLE}`, { cause: error });
 }

@@ -7,6 +7,7 @@ import { loadConfig } from '../src/platform/config.ts';
 import { createLogger } from '../src/platform/log.ts';
 import { startService } from '../src/serve.ts';
 import { openProfiles } from '../tests/support/processes/browser.ts';
+import { buildExample } from './example-package.ts';
 
 const IMAGES = join(import.meta.dirname, '../docs/images');
 const SIZE = { width: 1280, height: 720 };
@@ -14,7 +15,7 @@ interface Subject {
   readonly name: string;
   readonly path: string;
   /** Brings the page into the state to be shown. */
-  readonly prepare: (page: Page) => Promise<void>;
+  readonly prepare: (page: Page, password: string) => Promise<void>;
 }
 
 const SUBJECTS: readonly Subject[] = [
@@ -32,12 +33,18 @@ const SUBJECTS: readonly Subject[] = [
   {
     name: 'example',
     path: '/example/',
-    async prepare(page) {
-      await page.waitForLoadState('networkidle');
+    async prepare(page, password) {
+      await page.getByLabel('E-mail').fill('ada@example.com');
+      await page.getByLabel('Password').fill(password);
+      await page.getByRole('button', { name: 'Sign in' }).click();
+      await page.locator('[data-live=live]').waitFor();
+      await page.getByRole('heading', { name: 'On loops' }).waitFor();
+      await page.mouse.move(0, 0);
     },
   },
 ];
 
+buildExample();
 const folder = await mkdtemp(join(tmpdir(), 'content-graph-screenshots-'));
 const config = loadConfig({ NODE_ENV: 'development', PORT: '0', DATA_DIR: folder });
 const service = await startService(config, createLogger({ level: 'error', pretty: false }));
@@ -45,15 +52,11 @@ const profiles = await openProfiles(service.origin);
 try {
   await mkdir(IMAGES, { recursive: true });
   for (const { name, path, prepare } of SUBJECTS) {
-    if (!(await fetch(service.origin + path, { headers: { accept: 'text/html' } })).ok) {
-      process.stdout.write(`${path} is not there: no picture of it\n`);
-      continue;
-    }
     for (const colorScheme of ['light', 'dark'] as const) {
       const profile = await profiles.open({ viewport: SIZE, colorScheme, reducedMotion: 'reduce' });
       const page = await profile.newPage();
       await page.goto(service.origin + path);
-      await prepare(page);
+      await prepare(page, service.demo?.password ?? '');
       await page.evaluate('document.fonts.ready');
       const file = join(IMAGES, colorScheme === 'light' ? `${name}.png` : `${name}-dark.png`);
       await page.screenshot({ path: file, animations: 'disabled' });
