@@ -45,16 +45,16 @@ export function startApp(root: HTMLElement): void {
       if (user === null) {
         signIn = createSignIn({ reason: REASONS[cause], onSignedIn: account.onSignedIn, update });
         if (before !== undefined) announce(REASONS[cause] ?? '');
-      } else openFor(user, before);
+      } else openFor(user, cause === 'elsewhere');
       show();
       if (cause !== 'start') focusHeading();
     },
   });
 
-  function openFor(user: User, before: User | undefined): void {
+  function openFor(user: User, isElsewhere: boolean): void {
     workspace = openWorkspace({ user, update, onSignedOut: account.onEnded });
     workspace.open(routeOf(location.hash));
-    if (before === undefined) return;
+    if (!isElsewhere) return;
     notice = `You are now signed in as ${user.name}, as in your other tab.`;
     announce(notice);
   }

@@ -4,6 +4,7 @@ import { query } from '../api/client.ts';
 import { createLoader } from '../api/loader.ts';
 import { type PostSummary, PostsQuery } from '../api/operations.ts';
 import { createPostList } from '../live/post-list.ts';
+import { mayBeRead, TOP_PX } from '../live/reader.ts';
 import { announce } from '../parts/announce.ts';
 import { avatar, byline, tagList } from '../parts/byline.ts';
 import { problemNotice } from '../parts/notice.ts';
@@ -11,8 +12,6 @@ import { listPath, newPath, postPath } from '../router.ts';
 import type { Context, Screen } from './screen.ts';
 
 const PAGE_SIZE = 10;
-/** A page that is scrolled no further counts as being at its top. */
-const TOP_PX = 80;
 
 const counted = (count: number, one: string, many = `${one}s`) => `${count} ${count === 1 ? one : many}`;
 
@@ -64,13 +63,10 @@ export function createPosts(
 
   const linkOf = (id: string) => document.querySelector<HTMLElement>(`.posts a[href="${postPath(id)}"]`);
 
-  /** Nothing moves that somebody may be reading, pointing at, or about to touch. */
   function mayMove(): boolean {
     if (!isShown) return place.top <= TOP_PX;
     const posts = document.querySelector('.posts');
-    if (document.hidden || posts === null) return true;
-    if (window.scrollY > TOP_PX || !matchMedia('(hover: hover)').matches) return false;
-    return !posts.matches(':hover') && !posts.contains(document.activeElement);
+    return posts === null || !mayBeRead(posts);
   }
 
   function arrive(posts: readonly PostSummary[]): void {
