@@ -137,6 +137,7 @@ describe('elsewhere', () => {
     const { email } = await person(app);
     const response = await login(app, { email, password: PASSWORD }, { origin: 'http://localhost:5173' });
     expect([response.status, response.headers.get('x-session-warning')]).toEqual([200, null]);
-    for (const path of ['/', '/graphql/']) expect((await app.fetch(path)).status).toBe(404);
+    for (const path of ['/', '/graphql/', '/example', '/example/'])
+      expect((await app.fetch(path)).status).toBe(404);
   });
 });

@@ -115,12 +115,16 @@ export async function startExample(from: PageOrigin = 'own', settings: Settings 
   };
 }
 
-/** Fills in the form for a demo account, and returns once the list is live. */
+/** The list does not move while the pointer is over it. */
+export const movePointerAway = (page: Page) => page.mouse.move(5, 5);
+
+/** Fills in the form for a demo account. */
 export async function signIn(page: Page, name: string, password: string): Promise<void> {
   await page.getByLabel('E-mail').fill(`${name.toLowerCase()}@example.com`);
   await page.getByLabel('Password').fill(password);
   await page.getByRole('button', { name: 'Sign in' }).click();
   await page.locator('.account-name', { hasText: name }).waitFor();
+  await movePointerAway(page);
 }
 
 export const waitUntilLive = (page: Page) => page.locator('[data-live=live]').waitFor();

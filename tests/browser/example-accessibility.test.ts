@@ -1,0 +1,121 @@
+import { readFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import type { AxeResults } from 'axe-core';
+import type { Page } from 'playwright-core';
+import { describe, expect, it } from 'vitest';
+import { movePointerAway, signIn, startExample, waitUntilLive } from '../support/processes/example.ts';
+import { createPosts } from '../support/processes/live-tabs.ts';
+
+const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
+/** A window of 1280 pixels at a zoom of 400 % (WCAG 2.2, success criterion 1.4.10). */
+const NARROWEST = 320;
+const WIDTHS = [390, 1280];
+const SCHEMES = ['light', 'dark'] as const;
+
+interface Finding {
+  readonly rule: string;
+  readonly elements: readonly string[];
+}
+
+/** What axe-core finds, of every severity. */
+async function findings(page: Page): Promise<Finding[]> {
+  if (!(await page.evaluate(() => 'axe' in window))) await page.evaluate(await readFile(AXE, 'utf8'));
+  const results: AxeResults = await page.evaluate(() => Reflect.get(window, 'axe').run());
+  return results.violations.map(({ id, nodes }) => ({ rule: id, elements: nodes.map(({ html }) => html) }));
+}
+
+async function overflow(page: Page): Promise<number> {
+  return page.evaluate(() => Math.max(0, document.documentElement.scrollWidth - window.innerWidth));
+}
+
+/** Checks what the page shows now, at every width and in both colour schemes. */
+async function expectAccessible(page: Page, view: string): Promise<void> {
+  await page.setViewportSize({ width: NARROWEST, height: 800 });
+  expect({ view, overflow: await overflow(page) }).toEqual({ view, overflow: 0 });
+  for (const width of WIDTHS) {
+    await page.setViewportSize({ width, height: 800 });
+    for (const scheme of SCHEMES) {
+      await page.emulateMedia({ colorScheme: scheme });
+      expect({ view, width, scheme, found: await findings(page) }).toEqual({
+        view,
+        width,
+        scheme,
+        found: [],
+      });
+    }
+  }
+}
+
+async function expectAccessibleSignIn(page: Page, password: string): Promise<void> {
+  await page.getByRole('heading', { name: 'Sign in' }).waitFor();
+  await expectAccessible(page, 'sign in');
+  await page.getByLabel('E-mail').fill('ada@example.com');
+  await page.getByLabel('Password').fill('not the password');
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  await page.getByRole('alert').waitFor();
+  await expectAccessible(page, 'sign in, refused');
+  await signIn(page, 'Ada', password);
+}
+
+describe('the example page', { timeout: 300_000 }, () => {
+  it('has nothing that axe-core objects to, and fits narrow windows', async () => {
+    const example = await startExample();
+    const { server, key } = example;
+    const page = await example.open();
+    // Colours that are on their way to others have no contrast to speak of.
+    await page.emulateMedia({ reducedMotion: 'reduce' });
+    await expectAccessibleSignIn(page, example.password);
+    await waitUntilLive(page);
+    await page.getByRole('link', { name: 'On loops' }).focus();
+    await createPosts(server, key, ['new']);
+    await page.getByRole('button', { name: '1 new post' }).waitFor();
+    await movePointerAway(page);
+    await expectAccessible(page, 'list');
+
+    await page.getByRole('link', { name: 'Notes on the Analytical Engine' }).click();
+    await page.getByRole('heading', { name: 'Comments (3)' }).waitFor();
+    await expectAccessible(page, 'post');
+    await page.getByRole('button', { name: 'Delete' }).click();
+    await page.getByRole('button', { name: 'Keep it' }).waitFor();
+    await expectAccessible(page, 'deletion');
+    await page.getByRole('button', { name: 'Keep it' }).click();
+    await page.getByRole('link', { name: 'Write' }).click();
+    await page.getByRole('button', { name: 'Publish' }).click();
+    await page.locator('[aria-invalid=true]').first().waitFor();
+    await expectAccessible(page, 'editor with an error');
+
+    server.kill('SIGKILL');
+    await page.getByRole('link', { name: 'Posts', exact: true }).click();
+    await page.locator('[data-live=reconnecting]').waitFor();
+    await expectAccessible(page, 'list, reconnecting');
+    await page.getByRole('link', { name: 'On loops' }).click();
+    await page.getByRole('alert').waitFor();
+    await expectAccessible(page, 'post that cannot be loaded');
+  });
+
+  it('can be used with the keyboard alone, and leads the focus', async () => {
+    const { open, password } = await startExample();
+    const page = await open();
+    await signIn(page, 'Ada', password);
+    await page.getByRole('link', { name: 'On loops' }).waitFor();
+    await page.reload();
+    await page.getByRole('link', { name: 'On loops' }).waitFor();
+    const focused = () => page.evaluate(() => document.activeElement?.textContent?.trim());
+    await page.keyboard.press('Tab');
+    expect(await focused()).toBe('Skip to the content');
+    await page.keyboard.press('Enter');
+    await page.keyboard.press('Tab');
+    expect(await focused()).toBe('New post');
+    await page.keyboard.press('Tab');
+    const first = await focused();
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: /comments/i }).waitFor();
+    expect(await focused()).toBe(first);
+    expect(await page.evaluate(() => document.activeElement?.tagName)).toBe('H1');
+    expect(await page.title()).toBe(`${first} – Content Graph`);
+    // Back to where the reader was.
+    await page.goBack();
+    await expect.poll(() => page.evaluate(() => document.activeElement?.tagName)).toBe('A');
+    expect(await focused()).toBe(first);
+  });
+});
