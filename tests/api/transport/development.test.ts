@@ -1,4 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { createApp } from '../../../src/app.ts';
+import { createLogger } from '../../../src/platform/log.ts';
 import { type TestApp, useApp } from '../../support/app.ts';
 import { login, PASSWORD, person, visitor } from '../../support/credentials/session.ts';
 
@@ -125,6 +127,24 @@ describe('in development', () => {
     expect(await page.text()).toContain('href="/graphql"');
     const moved = await app.fetch('/graphql/?query={__typename}', { redirect: 'manual' });
     expect([moved.status, moved.headers.get('location')]).toEqual([308, '/graphql?query={__typename}']);
+  });
+});
+
+describe('the first call on the start page', () => {
+  const app = useApp({ settings: { NODE_ENV: 'development' } });
+
+  it('has the demo key for names of this machine alone', async () => {
+    const demoKey = 'cga_the-key-of-the-demo';
+    const log = createLogger({ level: 'silent', pretty: false });
+    const demo = createApp({ config: app.config, database: app.database, log, demoKey });
+    const page = async (origin: string) => (await demo.fetch(new Request(origin))).text();
+    for (const origin of ['http://127.0.0.1:4000', 'http://localhost:4000'])
+      expect(await page(origin)).toContain(
+        `curl -s ${origin}/graphql -H &#39;authorization: Bearer ${demoKey}`,
+      );
+    // Another site's name that leads to this machine (DNS rebinding).
+    expect(await page('http://evil.example:4000')).not.toContain(demoKey);
+    await demo.close();
   });
 });
 
