@@ -28,13 +28,16 @@ function detailOf({ live, news, retryAtMs }: FeedState): TemplateResult | string
   return news === 'gap' ? 'Back again, the list was reloaded' : nothing;
 }
 
+/** A wait that the service asks for cannot be cut short. */
+const canHurry = (live: LiveState) => live.status === 'reconnecting' && live.reason !== 'rate-limited';
+
 /** Whether new posts arrive by themselves, and if not, why and until when. */
 export function liveStatus(feed: FeedState, retry: () => void): TemplateResult {
   const { status } = feed.live;
   return html`<div class="live" data-live=${status}>
     <span class="live-label"><span class="live-dot" aria-hidden="true"></span>${MAIN_LABELS[status]}</span>
     <span class="live-detail">${detailOf(feed)}</span>
-    ${status === 'reconnecting' ? html`<button type="button" class="small" @click=${retry}>Try now</button>` : nothing}
+    ${canHurry(feed.live) ? html`<button type="button" class="small" @click=${retry}>Try now</button>` : nothing}
   </div>`;
 }
 

@@ -4,12 +4,12 @@ import type { Problem } from '../api/problem.ts';
 
 const countdown = (untilMs: number) => html`<count-down .until=${untilMs}></count-down>`;
 
-/** Tells what went wrong. If it goes on by itself, it says when; otherwise `retry` is a button. */
+/** Tells what went wrong. If the page goes on by itself, it says when; otherwise `retry` is a button. */
 export function problemNotice(problem: Problem, retry?: () => void): TemplateResult {
   const { message, retryAtMs } = problem;
   return html`<div class="notice bad" role="alert" data-problem=${problem.kind}>
     <p>${message} ${retryAtMs === undefined ? nothing : html`Goes on by itself in ${countdown(retryAtMs)}.`}</p>
-    ${retry === undefined ? nothing : html`<button type="button" class="small" @click=${retry}>Try again</button>`}
+    ${retry === undefined || retryAtMs !== undefined ? nothing : html`<button type="button" class="small" @click=${retry}>Try again</button>`}
   </div>`;
 }
 
