@@ -1,6 +1,12 @@
 import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
-import { movePointerAway, startExample, titlesOf, waitUntilLive } from '../support/processes/example.ts';
+import {
+  movePointerAway,
+  signIn,
+  startExample,
+  titlesOf,
+  waitUntilLive,
+} from '../support/processes/example.ts';
 import { createPosts, openStreams } from '../support/processes/live-tabs.ts';
 
 const WAIT = { timeout: 120_000 };
@@ -23,6 +29,29 @@ describe('the live list of the example page', { timeout: 300_000 }, () => {
       const titles = await titlesOf(tab);
       expect(new Set(titles).size).toBe(titles.length);
     }
+  });
+
+  it('has the post that was written after the list was read and before the stream began', async () => {
+    const { open, context, server, key, password } = await startExample();
+    const page = await open();
+    let isRead = false;
+    const isCreated = Promise.withResolvers<void>();
+    await context.route('**/graphql', async (route) => {
+      const body = route.request().postData() ?? '';
+      if (body.includes('subscription')) {
+        await isCreated.promise;
+        return route.continue();
+      }
+      if (isRead) return route.continue();
+      isRead = true;
+      const response = await route.fetch();
+      await createPosts(server, key, ['in between']);
+      isCreated.resolve();
+      await waitUntilLive(page);
+      return route.fulfill({ response });
+    });
+    await signIn(page, 'Ada', password);
+    await expect.poll(topOf(page, 2)).toEqual(['in between', 'Good taste in linked lists']);
   });
 
   it('moves nothing under a reader, and says how many posts are new', async () => {

@@ -5,6 +5,8 @@ export interface Loader {
   readonly problem: Problem | undefined;
   /** Loads, unless it is loading already. */
   run(): Promise<void>;
+  /** Loads what is there from now on: if it is loading already, it does so again afterwards. */
+  refresh(): Promise<void>;
   dispose(): void;
 }
 
@@ -20,6 +22,7 @@ export interface LoaderOptions<Data> {
 export function createLoader<Data>({ load, onData, onSignedOut, update }: LoaderOptions<Data>): Loader {
   const lifetime = new AbortController();
   let isLoading = false;
+  let isStale = false;
   let problem: Problem | undefined;
   let timer: ReturnType<typeof setTimeout> | undefined;
 
@@ -33,6 +36,7 @@ export function createLoader<Data>({ load, onData, onSignedOut, update }: Loader
     if (isLoading || lifetime.signal.aborted) return;
     clearTimeout(timer);
     isLoading = true;
+    isStale = false;
     update();
     try {
       const data = await load();
@@ -44,6 +48,12 @@ export function createLoader<Data>({ load, onData, onSignedOut, update }: Loader
       isLoading = false;
       update();
     }
+    if (isStale) await run();
+  }
+
+  function refresh(): Promise<void> {
+    isStale = isLoading;
+    return run();
   }
 
   const onOnline = () => void (problem?.kind === 'unanswered' && run());
@@ -56,6 +66,7 @@ export function createLoader<Data>({ load, onData, onSignedOut, update }: Loader
       return problem;
     },
     run,
+    refresh,
     dispose() {
       clearTimeout(timer);
       lifetime.abort();

@@ -52,8 +52,13 @@ export function createPosts(
     ...common,
   });
   const more = createLoader({
-    load: () => page(list.end?.endCursor ?? null),
-    onData({ postsConnection }) {
+    async load() {
+      const after = list.end?.endCursor ?? null;
+      return { after, ...(await page(after)) };
+    },
+    onData({ after, postsConnection }) {
+      // The list has begun anew meanwhile.
+      if (after !== (list.end?.endCursor ?? null)) return;
       const added = list.append(postsConnection);
       announce(`${counted(added.length, 'more post')}.`);
       void update().then(() => linkOf(added[0]?.id ?? '')?.focus({ preventScroll: true }));
@@ -141,7 +146,7 @@ export function createPosts(
       if (tag !== undefined && !post.tags.includes(tag)) return;
       if (list.announce(post)) arrive([post]);
     },
-    onGap: () => void first.run(),
+    onGap: () => void first.refresh(),
     find: (id) => list.shown.find((post) => post.id === id),
     replace: list.replace,
     remove: list.remove,
