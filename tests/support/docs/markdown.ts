@@ -1,30 +1,47 @@
 /** A fenced block of a Markdown page. */
 export interface Block {
-  /** The word after the fence, such as `sh`. */
+  /** The first word after the fence, such as `sh`. */
   readonly language: string;
+  /** The words after the language, which readers do not see. */
+  readonly flags: readonly string[];
   readonly text: string;
   /** The last line of prose before it. */
   readonly before: string;
   /** The heading of its section. */
   readonly section: string;
+  /** The text of the block that follows without any prose between, if it is JSON or has no language. */
+  readonly output: string | undefined;
 }
 
-const BLOCK = /^( *)```(\w*)[^\n]*\n([\s\S]*?)^\1```$/gm;
+const BLOCK = /^( *)```(\w*)([^\n]*)\n([\s\S]*?)^\1```$/gm;
 
 function lastMatch(text: string, pattern: RegExp): string {
   return [...text.matchAll(pattern)].at(-1)?.[1] ?? '';
 }
 
+const dedent = (text: string, indent: string) =>
+  indent === '' ? text : text.replaceAll(new RegExp(`^${indent}`, 'gm'), '');
+
 /** The fenced blocks of a page, in order. */
 export function blocksOf(page: string): Block[] {
-  return [...page.matchAll(BLOCK)].map(({ index, 2: language = '', 3: text = '' }) => {
-    const above = page.slice(0, index);
+  const found = [...page.matchAll(BLOCK)].map((match) => {
+    const [whole, indent = '', language = '', words = '', text = ''] = match;
+    const above = page.slice(0, match.index);
     return {
+      start: match.index,
+      end: match.index + whole.length,
       language,
-      text,
+      flags: words.split(' ').filter((word) => word !== ''),
+      text: dedent(text, indent),
       before: lastMatch(above, /^(\S.*)$/gm),
       section: lastMatch(above, /^#+ (.*)$/gm),
     };
+  });
+  return found.map(({ start, end, ...block }, index) => {
+    const next = found[index + 1];
+    const follows =
+      next !== undefined && ['', 'json'].includes(next.language) && page.slice(end, next.start).trim() === '';
+    return { ...block, output: follows ? next.text : undefined };
   });
 }
 

@@ -101,7 +101,7 @@ function follow(child: ChildProcess, command: string): Process {
 export type Settings = Readonly<Record<string, string>>;
 
 /** Nothing of the caller's settings reaches a child: only what finds programs and temporary folders. */
-function environment(settings: Settings): NodeJS.ProcessEnv {
+export function environment(settings: Settings): NodeJS.ProcessEnv {
   const { PATH, HOME, TMPDIR } = process.env;
   return { PATH, HOME, ...(TMPDIR === undefined ? {} : { TMPDIR }), ...settings };
 }
@@ -116,10 +116,14 @@ export function runScript(
   return runProgram([NODE, join(root, script), ...args], settings);
 }
 
-/** Runs a program in a folder without a `.env`. */
-export function runProgram([program = '', ...args]: readonly string[], settings: Settings): Process {
+/** Runs a program, by default in a folder without a `.env`. */
+export function runProgram(
+  [program = '', ...args]: readonly string[],
+  settings: Settings,
+  cwd: string = tmpdir(),
+): Process {
   const child = spawn(program, args, {
-    cwd: tmpdir(),
+    cwd,
     env: environment(settings),
     stdio: ['ignore', 'pipe', 'pipe'],
   });

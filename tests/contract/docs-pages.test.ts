@@ -1,0 +1,83 @@
+import { existsSync, globSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { slug } from '../../scripts/api-docs/markdown.ts';
+import { ERROR_STATUS } from '../../src/graphql/errors.ts';
+import { SETTING_NAMES } from '../../src/platform/config.ts';
+import { blocksOf } from '../support/docs/markdown.ts';
+
+const ROOT = join(import.meta.dirname, '../..');
+const read = (path: string) => readFileSync(join(ROOT, path), 'utf8');
+const rowsOf = (page: string) => page.split('\n').filter((line) => line.startsWith('| '));
+const headingsOf = (page: string) => [...page.matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) => heading);
+
+const errors = read('docs/errors.md');
+const limits = read('docs/limits.md');
+
+describe('docs/errors.md', () => {
+  const codes = Object.entries(ERROR_STATUS);
+
+  it.each(codes)('has a section with an example of %s, and its status in the table', (code, status) => {
+    const [, section = ''] = errors.split(`\n### ${code}\n`);
+    expect(section.split('\n### ')[0]).toContain(`"code":"${code}"`);
+    const row = rowsOf(errors).find((line) => line.includes(`\`${code}\``));
+    expect(row).toContain(code === 'EVENT_HISTORY_EXPIRED' ? 'in the stream' : `${status}`);
+  });
+
+  it('has sections for no other codes', () => {
+    const sections = headingsOf(errors).filter((heading) => /^[A-Z_]+$/.test(heading));
+    expect(sections.filter((heading) => !(heading in ERROR_STATUS))).toEqual([]);
+  });
+
+  it('shows messages that the service has, where no command prints them', () => {
+    const source = globSync('src/**/*.ts', { cwd: ROOT, exclude: ['src/generated/**'] })
+      .map(read)
+      .join();
+    const shown = blocksOf(errors).filter(
+      ({ language, text }) => language === 'json' && text.startsWith('{"'),
+    );
+    expect(shown.length).toBeGreaterThan(3);
+    for (const { text } of shown)
+      for (const { message } of JSON.parse(text).errors)
+        for (const words of message.split(/10000|[0-9a-f-]{36}\.$/)) expect(source).toContain(words);
+  });
+});
+
+describe('docs/limits.md', () => {
+  const IS_LIMIT = /^(MAX_|RATE_LIMIT_|FAILURE_|ACCOUNT_LIMIT_)|_(TIMEOUT_MS|RETENTION_HOURS)$/;
+  const defaults = [...read('.env.example').matchAll(/^([A-Z_]+)=(\d+)$/gm)]
+    .map(([, name = '', value]) => ({ name, value: Number(value).toLocaleString('en') }))
+    .filter(({ name }) => IS_LIMIT.test(name));
+
+  it('knows the settings that are limits', () => {
+    expect(defaults.map(({ name }) => name)).toEqual(SETTING_NAMES.filter((name) => IS_LIMIT.test(name)));
+  });
+
+  it.each(defaults)('has $name with its default, $value', ({ name, value }) => {
+    const row = rowsOf(limits).find((line) => line.split(' | ')[2]?.includes(`\`${name}\``)) ?? '';
+    expect(row.split(' | ')[1]?.replace(/ \(.*/, '')).toBe(value);
+  });
+
+  it('names no setting that does not exist', () => {
+    const named = [...limits.matchAll(/`([A-Z]+_[A-Z_]+)`/g)].map(([, name = '']) => name);
+    expect(named.filter((name) => !(name in ERROR_STATUS || SETTING_NAMES.includes(name)))).toEqual([]);
+  });
+});
+
+const pages = ['README.md', 'CONTRIBUTING.md', ...globSync('docs/**/*.md', { cwd: ROOT })];
+
+describe('links between pages', () => {
+  it.each(pages)('of %s lead somewhere', (page) => {
+    const prose = read(page).replaceAll(/^ *```[\s\S]*?^ *```$/gm, '');
+    for (const [, target = ''] of prose.matchAll(/\]\(([^)\s]+)\)/g)) {
+      if (/^\w+:/.test(target)) continue;
+      const [path = '', anchor] = target.split('#');
+      const file = path === '' ? page : join(dirname(page), path);
+      expect(existsSync(join(ROOT, file)), `${target} in ${page}`).toBe(true);
+      if (anchor !== undefined)
+        expect(
+          headingsOf(read(file)).map((heading) => slug(heading.replaceAll(/\[([^\]]*)\]\([^)]*\)/g, '$1'))),
+        ).toContain(anchor);
+    }
+  });
+});

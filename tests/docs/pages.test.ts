@@ -1,0 +1,35 @@
+import { globSync, readFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { ROOT } from '../support/processes/process.ts';
+import { LEFT_OUT, OWN_TEST } from './support/left-out.ts';
+import { FLAGS, pastedBlocks, shellBlocks } from './support/page.ts';
+
+const pages = ['README.md', 'CONTRIBUTING.md', ...globSync('docs/*.md', { cwd: ROOT })];
+const tested = globSync('*.test.ts', { cwd: import.meta.dirname }).map((file) => basename(file, '.test.ts'));
+
+describe('the shell blocks of the documentation', () => {
+  it('are pasted by a test for each page that has some', () => {
+    const withBlocks = pages.filter((page) => !OWN_TEST.includes(page) && pastedBlocks(page).length > 0);
+    const names = withBlocks.map((page) => basename(page, '.md').toLowerCase());
+    expect(tested.filter((name) => name !== 'pages').sort()).toEqual(names.sort());
+  });
+
+  it.each(LEFT_OUT)('are left out if they begin with "$begins" in $page', ({ page, begins }) => {
+    expect(shellBlocks(page).some(({ text }) => text.startsWith(begins))).toBe(true);
+  });
+
+  it.each(pages)('have no other flags than those that the tests know, in %s', (page) => {
+    for (const { flags } of shellBlocks(page)) expect(FLAGS).toEqual(expect.arrayContaining([...flags]));
+  });
+
+  it('install no library that npm run test:clients does not', () => {
+    const file = readFileSync(join(ROOT, 'examples/clients/package.json'), 'utf8');
+    const { dependencies, devDependencies } = JSON.parse(file);
+    const words = shellBlocks('docs/clients.md')
+      .filter(({ text }) => text.startsWith('npm install '))
+      .flatMap(({ text }) => text.split(/\s+/));
+    const names = words.filter((word) => !['npm', 'install', '--save-dev', ''].includes(word));
+    expect(Object.keys({ ...dependencies, ...devDependencies })).toEqual(expect.arrayContaining(names));
+  });
+});

@@ -1,0 +1,25 @@
+/** Blocks that are not pasted, each with the reason. */
+export interface LeftOut {
+  readonly page: string;
+  /** The beginning of the block. */
+  readonly begins: string;
+  readonly reason: string;
+}
+
+const WHOLE_SUITE = 'it takes minutes, and .ci/run does the same';
+const LIBRARIES = 'npm run test:clients installs the same libraries; another test compares the names';
+
+export const LEFT_OUT: readonly LeftOut[] = [
+  {
+    page: 'README.md',
+    begins: 'npm ci && npm start',
+    reason: 'it is the service beside which the others run',
+  },
+  { page: 'README.md', begins: 'npm ci && npm test', reason: WHOLE_SUITE },
+  { page: 'CONTRIBUTING.md', begins: 'npm ci\nnpm test', reason: WHOLE_SUITE },
+  { page: 'docs/adding-a-type.md', begins: 'npm test\n', reason: WHOLE_SUITE },
+  { page: 'docs/clients.md', begins: 'npm install ', reason: LIBRARIES },
+];
+
+/** Pages with a test of their own. */
+export const OWN_TEST: readonly string[] = ['docs/web-page.md'];

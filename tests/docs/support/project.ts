@@ -1,0 +1,46 @@
+import { cp, symlink } from 'node:fs/promises';
+import { join, relative } from 'node:path';
+import { type Process, ROOT, runProgram, temporaryFolder } from '../../support/processes/process.ts';
+
+/** What somebody has who has just cloned the project and run `npm ci`. */
+const LEFT_OUT =
+  /^(\.git|\.data|\.env|node_modules|coverage|bench\/node_modules|examples\/[^/]+\/node_modules)$/;
+
+/** A copy of the project, in which the service runs as `npm start` runs it. */
+export interface Project {
+  readonly folder: string;
+  readonly port: string;
+  stop(): Promise<void>;
+  /** Starts it again on the same port. */
+  start(): Promise<void>;
+}
+
+async function copyProject(): Promise<string> {
+  const folder = join(await temporaryFolder(), 'content-graph-api');
+  await cp(ROOT, folder, { recursive: true, filter: (path) => !LEFT_OUT.test(relative(ROOT, path)) });
+  await symlink(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
+  return folder;
+}
+
+/** Starts the service in a copy of the project with an empty data folder, on a free port. */
+export async function startProject(): Promise<Project> {
+  const folder = await copyProject();
+  let server: Process;
+  const launch = async (port: string) => {
+    server = runProgram([join(ROOT, 'node_modules/.bin/node'), 'src/main.ts'], { PORT: port }, folder);
+    const [, listening = ''] = await server.printed(/Content Graph API\s+http:\/\/[^:]+:(\d+)\/[\s\S]*\n\n/);
+    return listening;
+  };
+  const port = await launch('0');
+  return {
+    folder,
+    port,
+    async start() {
+      await launch(port);
+    },
+    async stop() {
+      server.kill('SIGTERM');
+      await server.exited;
+    },
+  };
+}
