@@ -9,7 +9,7 @@ export default defineConfig({
     globalSetup: ['tests/support/processes/built-example.ts'],
     include: ['tests/browser/**/*.test.ts'],
     pool: 'forks',
-    maxWorkers: 1,
+    maxWorkers: 2,
     testTimeout: 120_000,
     hookTimeout: 120_000,
     // A click may lead through a form, a child process with a database of its own and two redirects.
