@@ -12,6 +12,9 @@ interface Cost {
 /** What the complexity plugin reads from a field: a number, a cost, or a function of the arguments. */
 type Complexity = number | Cost | ((args: object, context: object) => number | Cost) | undefined;
 
+/** An offset by which the cost of skipping is measured. */
+const SKIPPED = 1_000;
+
 function costFor({ extensions }: Field, args: object): Cost {
   const { complexity = 1 } = extensions as { complexity?: Complexity };
   const cost = typeof complexity === 'function' ? complexity(args, {}) : complexity;
@@ -30,8 +33,8 @@ export function costOf(field: Field): string | undefined {
   const sized = ['limit', 'first'].filter(
     (name) => has(name) && costFor(field, { [name]: plain.multiplier + 1 }).multiplier !== plain.multiplier,
   );
-  const skips = has('offset') && costFor(field, { offset: 1000 }).field !== plain.field;
-  const own = skips ? `${plain.field} + ⌈\`offset\` ÷ 10⌉` : `${plain.field}`;
+  const skipping = has('offset') ? costFor(field, { offset: SKIPPED }).field - plain.field : 0;
+  const own = skipping > 0 ? `${plain.field} + ⌈\`offset\` ÷ ${SKIPPED / skipping}⌉` : `${plain.field}`;
   if (sized.length > 0) {
     const [size] = sized;
     const alias = sized.length > 1 ? ` or \`${sized[1]}\`` : '';

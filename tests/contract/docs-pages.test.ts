@@ -39,7 +39,8 @@ describe('docs/errors.md', () => {
     expect(shown.length).toBeGreaterThan(3);
     for (const { text } of shown)
       for (const { message } of JSON.parse(text).errors)
-        for (const words of message.split(/10000|[0-9a-f-]{36}\.$/)) expect(source).toContain(words);
+        for (const words of message.split(/10000|[0-9a-f-]{36}\.$/))
+          expect(source.includes(words), words).toBe(true);
   });
 });
 
