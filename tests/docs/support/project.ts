@@ -1,6 +1,8 @@
-import { cp, symlink } from 'node:fs/promises';
+import { cp, rm, symlink } from 'node:fs/promises';
 import { join, relative } from 'node:path';
-import { type Process, ROOT, runProgram, temporaryFolder } from '../../support/processes/process.ts';
+import { onTestFinished } from 'vitest';
+import { makeTestFolder } from '../../support/database/test-folder.ts';
+import { type Process, ROOT, runProgram } from '../../support/processes/process.ts';
 
 /** What somebody has who has just cloned the project and run `npm ci`. */
 const LEFT_OUT =
@@ -16,7 +18,8 @@ export interface Project {
 }
 
 async function copyProject(): Promise<string> {
-  const folder = join(await temporaryFolder(), 'content-graph-api');
+  const folder = await makeTestFolder('content-graph-docs-');
+  onTestFinished(() => rm(folder, { recursive: true, force: true, maxRetries: 5 }));
   await cp(ROOT, folder, { recursive: true, filter: (path) => !LEFT_OUT.test(relative(ROOT, path)) });
   await symlink(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
   return folder;
