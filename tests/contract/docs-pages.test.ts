@@ -1,7 +1,6 @@
-import { existsSync, globSync, readFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { slug } from '../../scripts/api-docs/markdown.ts';
 import { ERROR_STATUS } from '../../src/graphql/errors.ts';
 import { SETTING_NAMES } from '../../src/platform/config.ts';
 import { blocksOf } from '../support/docs/markdown.ts';
@@ -62,23 +61,5 @@ describe('docs/limits.md', () => {
   it('names no setting that does not exist', () => {
     const named = [...limits.matchAll(/`([A-Z]+_[A-Z_]+)`/g)].map(([, name = '']) => name);
     expect(named.filter((name) => !(name in ERROR_STATUS || SETTING_NAMES.includes(name)))).toEqual([]);
-  });
-});
-
-const pages = ['README.md', 'CONTRIBUTING.md', ...globSync('docs/**/*.md', { cwd: ROOT })];
-
-describe('links between pages', () => {
-  it.each(pages)('of %s lead somewhere', (page) => {
-    const prose = read(page).replaceAll(/^ *```[\s\S]*?^ *```$/gm, '');
-    for (const [, target = ''] of prose.matchAll(/\]\(([^)\s]+)\)/g)) {
-      if (/^\w+:/.test(target)) continue;
-      const [path = '', anchor] = target.split('#');
-      const file = path === '' ? page : join(dirname(page), path);
-      expect(existsSync(join(ROOT, file)), `${target} in ${page}`).toBe(true);
-      if (anchor !== undefined)
-        expect(
-          headingsOf(read(file)).map((heading) => slug(heading.replaceAll(/\[([^\]]*)\]\([^)]*\)/g, '$1'))),
-        ).toContain(anchor);
-    }
   });
 });
