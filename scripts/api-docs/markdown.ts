@@ -33,12 +33,18 @@ export const bullets = (items: readonly string[]): string[] =>
 
 const LINE_LENGTH = 100;
 
+function onOneLine(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(onOneLine).join(', ')}]`;
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value);
+  const members = Object.entries(value).map(([key, item]) => `${JSON.stringify(key)}: ${onOneLine(item)}`);
+  return `{ ${members.join(', ')} }`;
+}
+
 /** JSON in which a value that fits into a line stands on one. */
 export function jsonLines(value: unknown, indent = ''): string {
+  const line = onOneLine(value);
   const inner = `${indent}  `;
-  const spaced = JSON.stringify(value, null, 1).replaceAll(/\n\s*/g, ' ');
-  if (typeof value !== 'object' || value === null || inner.length + spaced.length <= LINE_LENGTH)
-    return spaced;
+  if (typeof value !== 'object' || value === null || inner.length + line.length <= LINE_LENGTH) return line;
   const items = Array.isArray(value)
     ? value.map((item) => jsonLines(item, inner))
     : Object.entries(value).map(([key, item]) => `${JSON.stringify(key)}: ${jsonLines(item, inner)}`);
