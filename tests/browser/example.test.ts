@@ -25,8 +25,7 @@ describe.each(ORIGINS)('the example page from its %s origin', { timeout: 300_000
     await createPosts(server, key, titles);
     const page = await openSignedIn();
     await waitUntilLive(page);
-    const before = await page.locator('.posts h2').count();
-    expect(before).toBe(10);
+    await expect.poll(() => page.locator('.posts h2').count()).toBe(10);
     await page.getByRole('button', { name: 'More', exact: true }).click();
     await expect.poll(() => page.locator('.posts h2').count()).toBe(20);
     // The keyboard goes on at the first of them.
@@ -82,7 +81,7 @@ describe.each(ORIGINS)('the example page from its %s origin', { timeout: 300_000
     await page.getByRole('heading', { name: 'Written twice' }).waitFor();
     expect(await page.locator('.tag').allTextContents()).toEqual(['one', 'two']);
     await page.getByRole('link', { name: 'All posts' }).click();
-    expect((await titlesOf(page))[0]).toBe('Written twice');
+    await expect.poll(async () => (await titlesOf(page))[0]).toBe('Written twice');
 
     await page.getByRole('link', { name: 'Written twice' }).click();
     await page.getByRole('button', { name: 'Delete' }).click();

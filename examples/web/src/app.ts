@@ -11,12 +11,10 @@ import type { Screen } from './screens/screen.ts';
 import { createSignIn } from './screens/sign-in.ts';
 import { openWorkspace, type Workspace } from './workspace.ts';
 
-const REASONS = {
-  start: undefined,
-  here: 'You are signed out.',
-  elsewhere: 'You have signed out in another tab.',
-  ended: 'Your session has ended. Sign in to go on: what you have typed is kept.',
-} as const;
+const ENDED = 'Your session has ended. Sign in to go on: what you have typed is kept.';
+
+/** After a logout in another tab, either that tab or a refused request is the first to tell. */
+const REASONS = { start: undefined, here: 'You are signed out.', elsewhere: ENDED, ended: ENDED } as const;
 
 /** Shows the page in an element, for as long as it is open. */
 export function startApp(root: HTMLElement): void {

@@ -88,6 +88,7 @@ export async function startExample(from: PageOrigin = 'own', settings: Settings 
   const browser = await openBrowser(new URL(url).origin, { others: [api] });
   onTestFinished(browser.close);
   const { context } = browser;
+  await context.addInitScript(recordAnnouncements);
   const { apiKey: key, password } = JSON.parse(await readFile(join(dataDir, 'demo.json'), 'utf8'));
 
   async function open(hash = ''): Promise<Page> {
@@ -125,6 +126,22 @@ export async function signIn(page: Page, name: string, password: string): Promis
   await page.getByRole('button', { name: 'Sign in' }).click();
   await page.locator('.account-name', { hasText: name }).waitFor();
   await movePointerAway(page);
+}
+
+/** Runs in each page before its own code. */
+function recordAnnouncements(): void {
+  const announcements: string[] = [];
+  Object.assign(window, { announcements });
+  const note = () => {
+    const text = document.getElementById('announcements')?.textContent ?? '';
+    if (text !== '' && text !== announcements.at(-1)) announcements.push(text);
+  };
+  new MutationObserver(note).observe(document, { subtree: true, childList: true });
+}
+
+/** What a screen reader was given to say so far. */
+export function announcedIn(page: Page): Promise<string[]> {
+  return page.evaluate(() => Reflect.get(window, 'announcements'));
 }
 
 export const waitUntilLive = (page: Page) => page.locator('[data-live=live]').waitFor();
