@@ -109,6 +109,8 @@ describe('the example page when something fails', { timeout: 300_000 }, () => {
   it('keeps the text of a session that has ended for the same person, and follows its other tabs', async () => {
     const { openSignedIn, open, server, key, password, context } = await startExample();
     const page = await openSignedIn();
+    // A stream that opens later would be refused, and tell first.
+    await waitUntilLive(page);
     await fillPost(page, 'Ada writes this');
     await context.clearCookies();
     await publish(page);
