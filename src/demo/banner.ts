@@ -5,7 +5,7 @@ import type { DemoCredentials } from './seed.ts';
 export function banner(origin: string, graphiql: boolean, demo: DemoCredentials | undefined): string {
   const lines = ['', `  Content Graph API   ${origin}/graphql`, ''];
   if (graphiql) lines.push(`  GraphiQL            ${origin}/graphql   (open it in a browser)`);
-  lines.push(`  Example page        ${origin}/example/`);
+  lines.push(`  Example page        ${origin}/example/   (npm run example builds it)`);
   if (demo !== undefined) {
     const emails = DEMO_USERS.map(({ email }) => email).join(', ');
     lines.push(

@@ -96,6 +96,20 @@ export class PlainResponse {
   }
 }
 
+/** A response from a file in memory. All responses share the bytes, so a reader that waits holds no memory. */
+export class FileResponse extends PlainResponse {
+  readonly bytes: Buffer;
+
+  constructor(bytes: Buffer, init: { status?: number; headers?: Readonly<Record<string, string>> }) {
+    super('', init);
+    this.bytes = bytes;
+  }
+
+  override toResponse(): Response {
+    return new Response(new Uint8Array(this.bytes), { status: this.status, headers: [...this.headers] });
+  }
+}
+
 /** A response whose body is a stream of events. */
 export class StreamResponse {
   readonly status = 200;

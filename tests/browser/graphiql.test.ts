@@ -195,6 +195,40 @@ describe('GraphiQL on a first start in development', () => {
     for (const [title, expected] of RESULTS) await run(second, title, expected);
   });
 
+  it.each(['{', '[]', '{"tabs":[null,{"id":1}],"activeTabIndex":7}', 'refused'])(
+    'opens with the examples if what it finds in storage is %s',
+    async (stored) => {
+      const profile = await newProfile();
+      await profile.addInitScript(
+        ([name = '', text = '']) => {
+          if (text !== 'refused') return localStorage.setItem(name, text);
+          Storage.prototype.setItem = () => {
+            throw new DOMException('The quota has been exceeded.', 'QuotaExceededError');
+          };
+        },
+        [STORED_TABS, stored],
+      );
+      const page = await visit(profile);
+      await run(page, 'CreatePost', /"title": "Hello from GraphiQL"/);
+      expect(await titles(page)).toEqual(['Posts', 'NewPosts', 'CreatePost', 'PostsPage']);
+    },
+  );
+
+  it('keeps the tabs of two windows', async () => {
+    const profile = await newProfile();
+    const windows = [await visit(profile), await visit(profile)];
+    const names = ['One', 'Two'];
+    for (const [index, page] of windows.entries()) {
+      await page.getByRole('button', { name: 'New tab' }).click();
+      await write(page, `query ${names[index]} { __typename }`);
+    }
+    for (const page of windows) {
+      await page.reload();
+      await playButton(page).waitFor();
+      expect(await titles(page)).toEqual(expect.arrayContaining(names));
+    }
+  });
+
   it('opens the operation of a link, once', async () => {
     const profile = await newProfile();
     const search = new URLSearchParams({

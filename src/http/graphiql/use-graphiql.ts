@@ -1,5 +1,5 @@
-import { isLoopbackHost } from '../../platform/loopback.ts';
-import { PlainResponse } from '../../request/http-message.ts';
+import { FileResponse, PlainResponse } from '../../request/http-message.ts';
+import { isLocalVisit } from '../../request/local-request.ts';
 import { wantsHtml } from '../../request/media-type.ts';
 import type { HttpPlugin } from '../plugin.ts';
 import { route } from '../routes/route.ts';
@@ -30,37 +30,40 @@ const POLICY = [
 ].join('; ');
 
 /** An address has the hash of what it stands for, so the response never changes (RFC 8246). */
-async function assetResponse(asset: Asset, acceptEncoding: string): Promise<Response> {
+async function assetResponse(asset: Asset, acceptEncoding: string): Promise<FileResponse> {
   const headers = {
     'content-type': asset.type,
     'cache-control': 'public, max-age=31536000, immutable',
     vary: 'Accept-Encoding',
   };
-  if (!/\bgzip\b/.test(acceptEncoding)) return new Response(new Uint8Array(asset.plain), { headers });
-  const body = new Uint8Array(await asset.gzipped());
-  return new Response(body, { headers: { ...headers, 'content-encoding': 'gzip' } });
+  if (!/\bgzip\b/i.test(acceptEncoding)) return new FileResponse(asset.plain, { headers });
+  return new FileResponse(await asset.gzipped(), { headers: { ...headers, 'content-encoding': 'gzip' } });
 }
 
 /** GraphiQL for browsers that open the endpoint, and below `/graphiql/` the assets of its page. */
 export function useGraphiql({ endpoint, home, demoKey }: GraphiqlOptions): HttpPlugin {
   let loading: Promise<Assets> | undefined;
   const loaded = () => {
-    loading ??= loadAssets();
+    loading ??= loadAssets().catch((error: unknown) => {
+      // The next visit tries again.
+      loading = undefined;
+      throw error;
+    });
     return loading;
   };
   return route(
-    ({ request, url: { pathname } }) =>
-      request.method === 'GET' &&
-      (pathname === endpoint ? wantsHtml(request.headers.get('accept')) : pathname.startsWith(ASSETS)),
-    async ({ request, url: { pathname, hostname } }) => {
+    ({ request: { method, headers }, url: { pathname } }) =>
+      pathname === endpoint
+        ? method === 'GET' && wantsHtml(headers.get('accept'))
+        : pathname.startsWith(ASSETS) && (method === 'GET' || method === 'HEAD'),
+    async ({ request, state, url: { pathname, hostname } }) => {
       const { hash, files } = await loaded();
       const folder = `${ASSETS}${hash}/`;
       if (pathname !== endpoint) {
         const asset = pathname.startsWith(folder) ? files.get(pathname.slice(folder.length)) : undefined;
         return asset && assetResponse(asset, request.headers.get('accept-encoding') ?? '');
       }
-      // DNS rebinding: another site can point a host name at this machine, and must not read the key.
-      const key = isLoopbackHost(hostname) ? demoKey : undefined;
+      const key = isLocalVisit(state, hostname) ? demoKey : undefined;
       return new PlainResponse(graphiqlPage({ endpoint, assets: folder, home, key }), {
         headers: {
           'content-type': 'text/html; charset=utf-8',

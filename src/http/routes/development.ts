@@ -1,5 +1,5 @@
-import { isLoopbackHost } from '../../platform/loopback.ts';
 import { PlainResponse } from '../../request/http-message.ts';
+import { isLocalVisit } from '../../request/local-request.ts';
 import type { HttpPlugin } from '../plugin.ts';
 import { startPage } from '../site/start-page.ts';
 import { useDocs } from '../site/use-docs.ts';
@@ -20,10 +20,9 @@ function useStartPage({ endpoint, graphiql, demoKey }: DevelopmentOptions): Http
   return route(
     ({ request: { method }, url: { pathname } }) =>
       (method === 'GET' || method === 'HEAD') && (pathname === '/' || pathname === other),
-    async ({ request, url }) => {
+    async ({ request, url, state }) => {
       if (url.pathname === '/') {
-        // As on the page of GraphiQL: not for a name that another site points at this machine (DNS rebinding).
-        const key = isLoopbackHost(url.hostname) ? demoKey : undefined;
+        const key = isLocalVisit(state, url.hostname) ? demoKey : undefined;
         return startPage({ origin: new URL(url.href).origin, endpoint, graphiql, key });
       }
       const search = request.url.indexOf('?');

@@ -2,9 +2,9 @@ import { timingSafeEqual } from 'node:crypto';
 import { ApiError, forbidden, unauthenticated } from '../../graphql/errors.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Logger } from '../../platform/log.ts';
-import { isLoopbackHost } from '../../platform/loopback.ts';
 import type { Metrics } from '../../platform/metrics.ts';
 import { type HttpRequest, PlainResponse } from '../../request/http-message.ts';
+import { isLocal } from '../../request/local-request.ts';
 import type { RequestState } from '../../request/request-state.ts';
 import type { HttpPlugin } from '../plugin.ts';
 import { errorResponse } from '../response/error-response.ts';
@@ -25,11 +25,6 @@ function hasToken(request: HttpRequest, token: string | undefined): boolean {
   const sent = Buffer.from(request.headers.get('authorization') ?? '');
   const expected = Buffer.from(`Bearer ${token}`);
   return sent.length === expected.length && timingSafeEqual(sent, expected);
-}
-
-/** Whether the request comes directly from this machine, not through a proxy on it. */
-function isLocal({ forwarded, peerAddress }: RequestState): boolean {
-  return !forwarded && isLoopbackHost(peerAddress);
 }
 
 /** `/metrics` in the Prometheus text format, for this machine and for bearers of METRICS_TOKEN. */

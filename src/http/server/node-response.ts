@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import {
+  FileResponse,
   type HttpResponse,
   PlainResponse,
   StreamResponse,
@@ -38,9 +39,14 @@ function waitForReader(
 
 /**
  * Writes a body in parts, since the kernel may not take it at once. The remainder shows how fast its reader
- * is.
+ * is. `held` is what the response holds in memory until it is read, in bytes.
  */
-function endInParts(outgoing: ServerResponse, body: Buffer, options: SendOptions): void {
+function endInParts(
+  outgoing: ServerResponse,
+  body: Buffer,
+  options: SendOptions,
+  held: number = body.length,
+): void {
   let sent = 0;
   const write = () => {
     while (sent < body.length && !outgoing.destroyed) {
@@ -55,7 +61,7 @@ function endInParts(outgoing: ServerResponse, body: Buffer, options: SendOptions
     options.hold.release();
     return;
   }
-  options.hold.resize(body.length);
+  options.hold.resize(held);
   waitForReader(outgoing, options, () => body.length - sent + outgoing.writableLength);
 }
 
@@ -77,17 +83,21 @@ function end(
   if (waiting > 0) waitForReader(outgoing, options, () => outgoing.writableLength);
 }
 
-function sendPlain(
-  { status, headers, text }: PlainResponse,
-  outgoing: ServerResponse,
-  options: SendOptions,
-): void {
-  const length = Buffer.byteLength(text);
+function sendPlain(response: PlainResponse, outgoing: ServerResponse, options: SendOptions): void {
+  const { status, headers, text } = response;
+  const file = response instanceof FileResponse ? response.bytes : undefined;
+  const length = file?.length ?? Buffer.byteLength(text);
   const fields = ['content-length', String(length)];
   if (options.close) fields.push('connection', 'close');
   for (const [name, value] of headers) fields.push(name, value);
   // Alternating names and values: Node writes such a list as is, without building a table first.
   outgoing.writeHead(status, fields);
+  if (file !== undefined) {
+    options.hold.release();
+    if (options.head) outgoing.end();
+    else endInParts(outgoing, file, options, 0);
+    return;
+  }
   // Equal byte and character counts mean ASCII, which Node writes faster as latin1.
   end(outgoing, text, length, length === text.length ? 'latin1' : 'utf8', options);
 }

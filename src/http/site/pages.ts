@@ -38,8 +38,18 @@ export function addressOf(file: string): string {
   );
 }
 
+/** A production installation has the code alone. */
+async function unlessMissing<T>(reading: Promise<T>): Promise<T | undefined> {
+  try {
+    return await reading;
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
+    throw error;
+  }
+}
+
 async function namesIn(folder: string): Promise<string[]> {
-  const names = await readdir(new URL(folder, ROOT));
+  const names = (await unlessMissing(readdir(new URL(folder, ROOT)))) ?? [];
   return names.filter((name) => name.endsWith('.md')).map((name) => folder + name);
 }
 
@@ -51,8 +61,9 @@ function plain(markdown: string): string {
     .replaceAll(/\s+/g, ' ');
 }
 
-async function read(file: string, group: DocsPage['group']): Promise<DocsPage> {
-  const text = await readFile(new URL(file, ROOT), 'utf8');
+async function read(file: string, group: DocsPage['group']): Promise<DocsPage | undefined> {
+  const text = await unlessMissing(readFile(new URL(file, ROOT), 'utf8'));
+  if (text === undefined) return undefined;
   const title = TITLES.get(file) ?? plain(/^# (.+)$/m.exec(text)?.[1] ?? file);
   const paragraph = text.split('\n\n', 2)[1] ?? '';
   const sentence = /^(?![#|!<]|```).*?[.:](?=\s|$)/s.exec(paragraph)?.[0] ?? '';
@@ -65,8 +76,10 @@ const START = ['README.md', 'CONTRIBUTING.md'];
 /** Every page, in the order of the navigation. Reads the files anew, so that edits show at once. */
 export async function readPages(): Promise<DocsPage[]> {
   const [names, decisionNames] = await Promise.all([namesIn('docs/'), namesIn('docs/decisions/')]);
-  const readAll = (files: readonly string[], group: DocsPage['group']) =>
-    Promise.all(files.map((file) => read(file, group)));
+  const readAll = async (files: readonly string[], group: DocsPage['group']) => {
+    const found = await Promise.all(files.map((file) => read(file, group)));
+    return found.filter((page) => page !== undefined);
+  };
   const start = await readAll(START, 'Start');
   const pages = await readAll([...names, 'bench/results.md'], 'Pages');
   const decisions = await readAll(decisionNames.sort(), 'Decisions');
@@ -81,15 +94,10 @@ export interface DocsFile {
 /** A picture of the pages, or the schema. Undefined if there is none at the address. */
 export async function readDocsFile(path: string): Promise<DocsFile | undefined> {
   const name = path.slice(DOCS.length);
-  if (name === 'schema.graphql')
-    return { type: 'text/plain; charset=utf-8', body: await readFile(new URL(name, ROOT)) };
-  const file = name.startsWith('bench/') ? name : `docs/${name}`;
-  const type = PICTURE_TYPES.get(/\.(\w+)$/.exec(file)?.[1] ?? '');
-  if (type === undefined || !PICTURE.test(file)) return undefined;
-  try {
-    return { type, body: await readFile(new URL(file, ROOT)) };
-  } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
-    throw error;
-  }
+  const isSchema = name === 'schema.graphql';
+  const file = isSchema || name.startsWith('bench/') ? name : `docs/${name}`;
+  const type = isSchema ? 'text/plain; charset=utf-8' : PICTURE_TYPES.get(/\.(\w+)$/.exec(file)?.[1] ?? '');
+  if (type === undefined || !(isSchema || PICTURE.test(file))) return undefined;
+  const body = await unlessMissing(readFile(new URL(file, ROOT)));
+  return body && { type, body };
 }

@@ -144,6 +144,12 @@ describe('the first call on the start page', () => {
       );
     // Another site's name that leads to this machine (DNS rebinding).
     expect(await page('http://evil.example:4000')).not.toContain(demoKey);
+    // Somebody elsewhere, through a proxy on this machine.
+    for (const path of ['/', '/graphql']) {
+      const headers = { accept: 'text/html', 'x-forwarded-for': '203.0.113.9' };
+      const shown = await demo.fetch(new Request(`http://localhost:4000${path}`, { headers }));
+      expect([shown.status, (await shown.text()).includes(demoKey)]).toEqual([200, false]);
+    }
     await demo.close();
   });
 });

@@ -26,17 +26,25 @@ function withOwnName({ query, variables, operationName }) {
 }
 
 /**
- * Calls `onResult` with each result: the one in a JSON response, or those in a stream of Server-Sent Events.
+ * Calls `onResult` with each result: the one in a JSON response, or those in a stream of Server-Sent Events. Throws
+ * for a response of something else, such as a proxy.
  * @param {Response} response
  * @param {(result: unknown) => void} onResult
  */
 async function readResults(response, onResult) {
-  const { headers, body } = response;
-  if (body === null || !headers.get('content-type')?.startsWith('text/event-stream'))
+  const { headers, body, status } = response;
+  const type = headers.get('content-type') ?? '';
+  if (body === null || !type.startsWith('text/event-stream')) {
+    if (!type.includes('json')) throw new Error(`status ${status}: ${await response.text()}`);
     return onResult(await response.json());
+  }
   let rest = '';
-  for await (const text of body.pipeThrough(new TextDecoderStream())) {
-    const blocks = (rest + text).split('\n\n');
+  // Safari cannot iterate over a stream.
+  const reader = body.pipeThrough(new TextDecoderStream()).getReader();
+  for (;;) {
+    const { value, done } = await reader.read();
+    if (done) return;
+    const blocks = (rest + value).split('\n\n');
     rest = blocks.pop() ?? '';
     for (const block of blocks) {
       const data = /^data: (.+)$/m.exec(block)?.[1];
@@ -56,13 +64,12 @@ export function createFetcher(endpoint) {
   ) => ({
     subscribe(/** @type {Observer} */ observer) {
       const stop = new AbortController();
+      const sent = new Headers(headers);
+      if (!sent.has('accept')) sent.set('accept', 'application/json, text/event-stream');
+      if (!sent.has('content-type')) sent.set('content-type', 'application/json');
       const request = fetch(endpoint, {
         method: 'POST',
-        headers: {
-          accept: 'application/json, text/event-stream',
-          'content-type': 'application/json',
-          ...headers,
-        },
+        headers: sent,
         body: JSON.stringify(withOwnName(operation)),
         signal: stop.signal,
       });

@@ -22,28 +22,97 @@ const TABS = 'graphiql:tabState';
 /** Headers hold a credential, which may be gone by the next visit. The others are derived from the rest. */
 const NOT_STORED = new Set(['headers', 'response', 'hash']);
 
+/** What the browser refuses to store, because it is full or set so, lasts as long as the page. */
+const kept = new Map();
+
+/**
+ * @template T
+ * @param {(local: Storage) => T} use
+ * @returns {T | undefined} undefined if the browser refuses
+ */
+function withLocalStorage(use) {
+  try {
+    return use(localStorage);
+  } catch (error) {
+    if (error instanceof DOMException) return undefined;
+    throw error;
+  }
+}
+
+const ownNames = () =>
+  withLocalStorage((local) => Object.keys(local).filter((name) => name.startsWith(PREFIX))) ?? [];
+
+function write(/** @type {string} */ name, /** @type {string} */ value) {
+  const isStored = withLocalStorage((local) => {
+    local.setItem(PREFIX + name, value);
+    return true;
+  });
+  if (isStored) kept.delete(name);
+  else kept.set(name, value);
+}
+
 /** The `Storage` of GraphiQL. */
 export const storage = {
-  getItem: (/** @type {string} */ name) => localStorage.getItem(PREFIX + name),
+  getItem: (/** @type {string} */ name) =>
+    kept.get(name) ?? withLocalStorage((local) => local.getItem(PREFIX + name)) ?? null,
   setItem(/** @type {string} */ name, /** @type {string} */ value) {
     // GraphiQL stores its tabs half a second late; `storeTabs` has done so by then.
-    if (name !== TABS) localStorage.setItem(PREFIX + name, value);
+    if (name !== TABS) write(name, value);
   },
-  removeItem: (/** @type {string} */ name) => localStorage.removeItem(PREFIX + name),
-  clear: () => localStorage.clear(),
+  removeItem(/** @type {string} */ name) {
+    kept.delete(name);
+    withLocalStorage((local) => local.removeItem(PREFIX + name));
+  },
+  /** Leaves what other pages of this origin have stored. */
+  clear() {
+    kept.clear();
+    for (const name of ownNames()) withLocalStorage((local) => local.removeItem(name));
+  },
   get length() {
-    return localStorage.length;
+    return ownNames().length;
   },
 };
 
-export function storeTabs(/** @type {Tabs} */ tabs) {
-  const text = JSON.stringify(tabs, (name, value) => (NOT_STORED.has(name) ? null : value));
-  localStorage.setItem(PREFIX + TABS, text);
+/** The tabs that this window has or has had. */
+const seen = new Set();
+
+/** Stores the tabs of this window, beside those that other windows have opened. */
+export function storeTabs(/** @type {Tabs} */ { tabs, activeTabIndex }) {
+  for (const { id } of tabs) seen.add(id);
+  const others = storedTabs().tabs.filter(({ id }) => !seen.has(id));
+  const stored = { tabs: [...tabs, ...others], activeTabIndex };
+  write(
+    TABS,
+    JSON.stringify(stored, (name, value) => (NOT_STORED.has(name) ? null : value)),
+  );
 }
 
-/** @returns {Tabs} */
+const isText = (/** @type {unknown} */ value) => typeof value === 'string';
+const isTextOrNull = (/** @type {unknown} */ value) => value === null || isText(value);
+
+/** @returns {value is Tab} */
+function isTab(/** @type {unknown} */ value) {
+  const { id, title, query, variables, operationName } = Object(value);
+  return isText(id) && isText(title) && [query, variables, operationName].every(isTextOrNull);
+}
+
+/** @returns {unknown} undefined if the text is not JSON */
+function parsed(/** @type {string} */ text) {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * Anything may stand there: other versions, and other pages of this origin, write it too.
+ * @returns {Tabs}
+ */
 function storedTabs() {
-  return JSON.parse(storage.getItem(TABS) ?? '{"tabs":[],"activeTabIndex":0}');
+  const { tabs, activeTabIndex } = Object(parsed(storage.getItem(TABS) ?? 'null'));
+  if (!Array.isArray(tabs)) return { tabs: [], activeTabIndex: 0 };
+  return { tabs: tabs.filter(isTab), activeTabIndex: Number(activeTabIndex) || 0 };
 }
 
 /** @returns {Tab} */
@@ -69,6 +138,7 @@ function isReload() {
  */
 export function tabsToOpen(examples) {
   const stored = storedTabs();
+  for (const { id } of stored.tabs) seen.add(id);
   let tabs = stored.tabs;
   if (tabs.length === 0 || !isReload()) {
     tabs = tabs.filter(({ query }) => query?.trim());
