@@ -1,23 +1,28 @@
-import { fileURLToPath } from 'node:url';
-import { defineConfig } from 'vitest/config';
+import { defineConfig, mergeConfig } from 'vitest/config';
+import base from './vitest.base.config.ts';
 
 /** What only PostgreSQL can show needs one: `npm run test:postgres`. */
-const folders = process.env.DATABASE_URL === undefined ? 'unit,api,contract' : 'unit,api,contract,postgres';
+const folders = process.env.DATABASE_URL === undefined ? 'unit,api,contract' : 'api,postgres';
+/** They add types to the schema, and all schemas of a process are built from the same types. */
+const ADDS_TYPES = ['tests/api/content/added-type.test.ts', 'tests/api/node/node-without-source.test.ts'];
 
-export default defineConfig({
-  // Node takes graphql's CommonJS build and Vite its ES module: two copies, which graphql-js refuses to mix.
-  resolve: { alias: [{ find: /^graphql$/, replacement: fileURLToPath(import.meta.resolve('graphql')) }] },
-  test: {
-    include: [`tests/{${folders}}/**/*.test.ts`],
-    setupFiles: ['tests/support/property-seed.ts'],
-    globalSetup: ['tests/support/global-setup.ts'],
-    pool: 'forks',
-    // Some only wait: one more than there are cores. On PostgreSQL their connections are limited.
-    maxWorkers: process.env.DATABASE_URL === undefined ? 3 : 2,
-    testTimeout: 90_000,
-    hookTimeout: 60_000,
-    restoreMocks: true,
-    // A busy machine is slow, not wrong.
-    expect: { poll: { timeout: 10_000 } },
-  },
-});
+export default mergeConfig(
+  base,
+  defineConfig({
+    test: {
+      projects: [
+        {
+          extends: true,
+          test: {
+            name: 'shared',
+            include: [`tests/{${folders}}/**/*.test.ts`],
+            exclude: ADDS_TYPES,
+            // The next file in a worker finds its modules loaded: a third less CPU.
+            isolate: false,
+          },
+        },
+        { extends: true, test: { name: 'adds types', include: ADDS_TYPES } },
+      ],
+    },
+  }),
+);

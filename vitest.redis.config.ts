@@ -1,5 +1,5 @@
 import { defineConfig, mergeConfig } from 'vitest/config';
-import base from './vitest.config.ts';
+import base from './vitest.base.config.ts';
 
 if (!process.env.REDIS_URL) {
   throw new Error('Set REDIS_URL to a Redis that the tests may write to, such as redis://127.0.0.1:6379.');

@@ -1,136 +1,199 @@
 /**
- * Demonstrates several instances as one service: starts PostgreSQL, two instances and nginx in a temporary
- * folder, on free loopback ports, and follows a post from one instance to a subscriber of the other. Removes
- * everything afterwards.
+ * `npm run demo:cluster [-- --seconds 60 --subscribers 500 --rate 60 --old FOLDER]`: PostgreSQL, Redis, three instances
+ * and nginx with HTTP/2, on free loopback ports and in a temporary folder, under a mixed load with subscribers. Every
+ * instance is replaced in turn, then one is killed. Prints what that cost, fails if anything was lost or done twice,
+ * and removes everything. With `--old`, the instances are those of another checkout first, such as the last version:
+ * the migrations of this one run while they serve.
  */
 import { randomBytes } from 'node:crypto';
 import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { freePorts, run, type Service, SetupError, start, until } from './cluster/processes.ts';
-import { findNginx, findPostgres, startNginx, startPostgres } from './cluster/programs.ts';
+import { parseArgs } from 'node:util';
+import { createKey, postsIn } from './cluster/account.ts';
+import { Http2Client } from './cluster/http2-client.ts';
+import { admin, Instance } from './cluster/instances.ts';
+import { MixedLoad, type Outcome } from './cluster/load.ts';
+import { startNginx } from './cluster/nginx.ts';
+import { freePorts, type Service, SetupError, until } from './cluster/processes.ts';
+import { findNginx, findPostgres, findRedis, startPostgres, startRedis } from './cluster/programs.ts';
+import { deliveriesOf, failuresIn, latencyTable, mixOf, type Phase } from './cluster/report.ts';
+import { kill, roll, seconds } from './cluster/rollout.ts';
 import { Subscriber } from './cluster/subscriber.ts';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
-const LIMIT_MS = 120_000;
+const SET_UP_LIMIT_MS = 180_000;
+/** nginx may take that long to see that an instance is gone. */
+const NOTICED_MS = 250;
+const STREAMS_A_CONNECTION = 50;
+/** Everything else has long been delivered then. */
+const LAST_EVENTS_MS = 30_000;
+
+const { values: given } = parseArgs({
+  options: {
+    seconds: { type: 'string', default: '60' },
+    subscribers: { type: 'string', default: '500' },
+    rate: { type: 'string', default: '60' },
+    old: { type: 'string' },
+  },
+});
+const SECONDS = Number(given.seconds);
+const SUBSCRIBERS = Number(given.subscribers);
+const RATE = Number(given.rate);
 
 const say = (text: string) => void process.stdout.write(`${text}\n`);
 
-interface Instance extends Service {
-  readonly name: string;
-  readonly url: string;
+/** Fails with all that was not as promised. */
+function judge(mistakes: readonly (string | false)[]): void {
+  const made = mistakes.filter((mistake) => mistake !== false);
+  if (made.length > 0) throw new SetupError(`Not as promised:\n${made.map((it) => `- ${it}`).join('\n')}`);
 }
 
-async function startInstance(
-  name: string,
-  databaseUrl: string,
-  { folder, port, signal }: { folder: string; port: number; signal: AbortSignal },
-): Promise<Instance> {
-  const url = `http://127.0.0.1:${port}`;
-  const env = {
-    NODE_ENV: 'development',
-    DATABASE_URL: databaseUrl,
-    DATA_DIR: folder,
-    PORT: String(port),
-    LOG_LEVEL: 'warn',
-  };
-  const service = start({ file: process.execPath, args: [join(ROOT, 'src/main.ts')], cwd: folder, env });
-  await until(name, async () => (await fetch(`${url}/health/ready`)).ok, { service, signal });
-  return { ...service, name, url };
-}
+const reasons = (failed: readonly Outcome[]) =>
+  [...new Set(failed.map(({ kind, failure }) => `${kind}: ${failure}`))].slice(0, 5).join('; ');
 
-/** Creates an account and an API key with the admin command. Returns the key. */
-async function createKey(databaseUrl: string, folder: string): Promise<string> {
-  const admin = (...args: string[]) =>
-    run({
-      file: process.execPath,
-      args: [join(ROOT, 'src/admin/main.ts'), ...args],
-      cwd: folder,
-      env: { DATABASE_URL: databaseUrl, DATA_DIR: folder },
-    });
-  const email = 'ada@example.com';
-  const password = randomBytes(18).toString('base64url');
-  await admin('user', 'create', '--name', 'Ada', '--email', email, '--password', password);
-  const scopes = 'posts:read posts:write users:read';
-  const created = await admin('api-key', 'create', '--user', email, '--name', 'demo', '--scopes', scopes);
-  return JSON.parse(created).key;
-}
+async function demonstrate(
+  folder: string,
+  services: Pick<Service, 'stop'>[],
+  signal: AbortSignal,
+): Promise<void> {
+  const [postgresBin, redisFile, nginxFile] = [findPostgres(), findRedis(), findNginx()];
+  const [databasePort = 0, redisPort = 0, proxyPort = 0, ...ports] = await freePorts(6);
+  const old = given.old === undefined ? ROOT : resolve(given.old);
 
-async function createPost(url: string, key: string, title: string): Promise<void> {
-  const response = await fetch(`${url}/graphql`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json', authorization: `Bearer ${key}` },
-    body: JSON.stringify({
-      query: 'mutation ($title: String!) { createPost(title: $title, body: "From the demo.") { id } }',
-      variables: { title },
-    }),
-  });
-  const answer = await response.text();
-  if (response.status !== 200 || answer.includes('"errors"'))
-    throw new Error(`the post was not created: ${answer}`);
-}
-
-/** The instance that serves the subscriber's stream, according to its metrics. */
-async function findHolder(instances: readonly Instance[]): Promise<Instance> {
-  for (const instance of instances) {
-    const metrics = await (await fetch(`${instance.url}/metrics`)).text();
-    if (/^event_streams_open 1$/m.test(metrics)) return instance;
-  }
-  throw new Error('no instance serves the stream');
-}
-
-async function expectPost(subscriber: Subscriber, title: string): Promise<void> {
-  const data = await subscriber.next();
-  if (data === undefined || JSON.parse(data).data?.postCreated.title !== title)
-    throw new Error(`expected the post "${title}", got ${data ?? 'the end of the stream'}`);
-  say(`   The subscriber receives: ${data}`);
-}
-
-async function demonstrate(folder: string, services: Service[], signal: AbortSignal): Promise<void> {
-  const [postgresBin, nginxFile] = [findPostgres(), findNginx()];
-  const [databasePort = 0, onePort = 0, twoPort = 0, proxyPort = 0] = await freePorts(4);
-  const keep = <T extends Service>(service: T): T => {
-    services.push(service);
-    return service;
-  };
-
-  say(`1. Start PostgreSQL on port ${databasePort}, with its data in ${folder}.`);
   const database = await startPostgres(postgresBin, { folder, port: databasePort, signal });
-  keep(database.service);
-  say(`2. Start two instances on that database, on ports ${onePort} and ${twoPort}.`);
-  const one = keep(await startInstance('instance one', database.url, { folder, port: onePort, signal }));
-  const two = keep(await startInstance('instance two', database.url, { folder, port: twoPort, signal }));
-  const key = await createKey(database.url, folder);
-  say(`3. Start nginx in front of both on port ${proxyPort}: round robin, default proxy settings.`);
-  const proxy = await startNginx(nginxFile, [onePort, twoPort], { folder, port: proxyPort, signal });
-  keep(proxy.service);
+  services.push(database.service);
+  const redis = await startRedis(redisFile, { folder, port: redisPort, signal });
+  services.push(redis.service);
+  const proxy = await startNginx(nginxFile, ports, { folder, port: proxyPort, signal });
+  services.push(proxy.service);
+  const env = {
+    NODE_ENV: 'production',
+    DATABASE_URL: database.url,
+    REDIS_URL: redis.url,
+    DATA_DIR: folder,
+    SECRET_KEY: randomBytes(32).toString('base64'),
+    PUBLIC_URL: proxy.url,
+    TRUST_PROXY: '127.0.0.1',
+    LOG_LEVEL: 'warn',
+    // One client is all of them here.
+    RATE_LIMIT_BURST: '100000',
+    RATE_LIMIT_PER_SECOND: '100000',
+    MAX_STREAMS: String(SUBSCRIBERS),
+  };
+  const settings = { env, folder, signal };
+  await admin(old, settings, 'migrate');
+  const key = await createKey(old, settings);
+  const instances = ports.map((port, index) => new Instance(`instance ${index + 1}`, port, settings));
+  services.push(...instances.map((instance) => ({ stop: () => instance.stop('SIGKILL') })));
+  const readyMs = await Promise.all(instances.map((instance) => instance.start(old)));
+  say(
+    `1. PostgreSQL, Redis, nginx with HTTP/2, and three instances, ready after ${readyMs.map(seconds).join(', ')}.`,
+  );
 
-  const subscriber = new Subscriber(proxy.url, key);
-  await subscriber.connect(signal);
-  const holder = await findHolder([one, two]);
-  const other = holder === one ? two : one;
-  say(`4. A subscriber connects through nginx, which routes it to ${holder.name}.`);
-  say(`5. A post is created on ${other.name}.`);
-  await createPost(other.url, key, `Hello from ${other.name}`);
-  await expectPost(subscriber, `Hello from ${other.name}`);
+  const stopped = new AbortController();
+  const clients = Array.from(
+    { length: Math.ceil(SUBSCRIBERS / STREAMS_A_CONNECTION) },
+    () => new Http2Client(proxy.url, proxy.certificate),
+  );
+  const subscribers = Array.from(
+    { length: SUBSCRIBERS },
+    (_, index) => new Subscriber(clients[index % clients.length] as Http2Client, key, stopped.signal),
+  );
+  const following = subscribers.map((subscriber) => subscriber.follow());
+  await Promise.all(subscribers.map(({ opened }) => opened));
+  say(
+    `2. ${SUBSCRIBERS} subscribers on ${clients.length} connections. ${RATE} requests a second for ${SECONDS} s.`,
+  );
 
-  say(`6. ${holder.name} is killed (SIGKILL), and another post is created.`);
-  await holder.stop('SIGKILL');
-  await createPost(other.url, key, 'Made while you were away');
-  if ((await subscriber.next()) !== undefined)
-    throw new Error('the stream of the killed instance did not end');
-  say('7. The subscriber reconnects through nginx with the id of its last event.');
-  await subscriber.connect(signal);
-  await expectPost(subscriber, 'Made while you were away');
-  say('It works: no event was lost or delivered twice.');
+  const loadClient = new Http2Client(proxy.url, proxy.certificate);
+  const load = new MixedLoad(loadClient, key);
+  const loading = new AbortController();
+  const startedMs = performance.now();
+  const running = load.run(RATE, loading.signal);
+  await delay((SECONDS * 1_000) / 6);
+  if (given.old !== undefined) {
+    say(`   The migrations of the new version: ${(await admin(ROOT, settings, 'migrate')).trim()}`);
+  }
+  say('3. Every instance is replaced (SIGTERM), one after the other.');
+  const rollingMs = performance.now();
+  await roll(instances, ROOT, say);
+  const rolledMs = performance.now();
+  say('4. One instance is killed (SIGKILL), and started again.');
+  await delay((SECONDS * 1_000) / 12);
+  const killed = await kill(instances[1] as Instance, ROOT, say);
+  const recoveredMs = performance.now();
+  await delay(Math.max((SECONDS * 1_000) / 6, startedMs + SECONDS * 1_000 - performance.now()));
+  loading.abort();
+  await running;
+  loadClient.close();
+
+  const byTitle = await postsIn(database.url);
+  const posts = [...byTitle.values()].flat();
+  const deliveredTo = ({ received }: Subscriber) => posts.every((post) => received.has(post));
+  const limit = AbortSignal.timeout(LAST_EVENTS_MS);
+  await until('the last delivery', async () => subscribers.every(deliveredTo), { signal: limit }).catch(
+    () => undefined,
+  );
+  stopped.abort();
+  await Promise.all(following);
+  for (const client of clients) client.close();
+
+  const phases: Phase[] = [
+    { name: 'before', startedMs, endedMs: rollingMs },
+    { name: 'rolling restart', startedMs: rollingMs, endedMs: rolledMs },
+    { name: 'between', startedMs: rolledMs, endedMs: killed.signalledMs },
+    { name: 'SIGKILL and start', startedMs: killed.signalledMs, endedMs: recoveredMs },
+    { name: 'after', startedMs: recoveredMs, endedMs: performance.now() },
+  ];
+  const { outcomes, keyedTitles } = load;
+  const failed = outcomes.filter(({ failure }) => failure !== undefined);
+  const unavoidable = failed.filter(
+    (it) => it.startedMs <= killed.goneMs + NOTICED_MS && it.endedMs >= killed.signalledMs,
+  );
+  const deliveries = deliveriesOf(subscribers, posts);
+  const twice = [...byTitle].filter(([, ids]) => ids.length > 1);
+  const undone = keyedTitles.filter((title) => !byTitle.has(title));
+  const refusals = subscribers.flatMap((subscriber) => subscriber.refusals);
+  const reconnects = subscribers.reduce((sum, subscriber) => sum + subscriber.reconnects, 0);
+  say(`\n${latencyTable(outcomes, phases)}\n`);
+  say(`requests           ${outcomes.length}: ${mixOf(outcomes)}`);
+  say(
+    `failed             ${failed.length}, of them in flight at the SIGKILL: ${unavoidable.length}${failed.length === 0 ? '' : ` (${reasons(failed)})`}`,
+  );
+  say(
+    `posts              ${posts.length}, done twice: ${twice.length}; with a key and not done: ${undone.length}`,
+  );
+  say(
+    `events delivered   ${deliveries.total} to ${SUBSCRIBERS} subscribers, which came back ${reconnects} times`,
+  );
+  say(`events lost        ${deliveries.lost}`);
+  say(`events twice       ${deliveries.doubled}`);
+  judge([
+    failed.length > unavoidable.length && `${failed.length - unavoidable.length} requests failed`,
+    phases.slice(0, 3).some((phase) => failuresIn(failed, phase).some((it) => !unavoidable.includes(it))) &&
+      'requests failed in the rolling restart',
+    deliveries.lost > 0 && `${deliveries.lost} events were lost`,
+    deliveries.doubled > 0 && `${deliveries.doubled} events came twice`,
+    twice.length > 0 && `done twice: ${twice.map(([title]) => title).join(', ')}`,
+    undone.length > 0 && `not done in spite of a key: ${undone.join(', ')}`,
+    refusals.length > 0 && `streams were refused with ${[...new Set(refusals)].join(', ')}`,
+  ]);
+  say(
+    'As promised: nothing failed that was not in flight on the killed instance, nothing lost, nothing twice.',
+  );
 }
 
 async function main(): Promise<void> {
-  const services: Service[] = [];
+  const services: Pick<Service, 'stop'>[] = [];
   const folder = await mkdtemp(join(tmpdir(), 'content-graph-cluster-'));
   const limit = new AbortController();
-  const timer = setTimeout(() => limit.abort(new Error('the demo took too long')), LIMIT_MS);
+  const timer = setTimeout(
+    () => limit.abort(new Error('the demo took too long')),
+    SET_UP_LIMIT_MS + SECONDS * 3_000,
+  );
   process.once('SIGINT', () => limit.abort(new Error('interrupted')));
   const aborted = new Promise<never>((_, reject) => {
     limit.signal.addEventListener('abort', () => reject(limit.signal.reason));

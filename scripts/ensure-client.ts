@@ -25,7 +25,17 @@ function isCurrent(): boolean {
   return PRODUCTS.every((product) => writtenMs(product) >= newestSource);
 }
 
+/** A production install is without it: its client was generated when it was made. */
+function canGenerate(): boolean {
+  if (existsSync(join(root, 'node_modules/prisma'))) return true;
+  process.stderr.write(
+    'The Prisma client has to be generated, and the package "prisma" is not installed here. Run "npm ci" again.\n',
+  );
+  return false;
+}
+
 function generate(): number {
+  if (!canGenerate()) return 1;
   const { status, stdout, stderr } = spawnSync(
     process.execPath,
     [join(root, 'scripts/prisma.ts'), 'generate'],

@@ -4,56 +4,42 @@ import { createCredentials } from './auth/credentials.ts';
 import { createAuthority } from './auth/oauth/authority.ts';
 import { createPasswords } from './auth/password-check.ts';
 import { anonymousCaller } from './auth/principal.ts';
+import { createSecurityLog } from './auth/security-log.ts';
 import { createLogin } from './auth/session/login.ts';
-import { ownerOf } from './auth/session/owner.ts';
-import { revokeSession } from './auth/session/store.ts';
-import { issueStreamToken } from './auth/stream-token/store.ts';
-import { backgroundJobs } from './background-jobs.ts';
+import { createAnnouncements } from './events/announcements.ts';
 import { createPostFeed } from './events/feed.ts';
-import { connectNotifications } from './events/notifications.ts';
-import { useGraphiql } from './http/graphiql/use-graphiql.ts';
-import { createOAuth } from './http/oauth/oauth.ts';
-import { useOAuthErrors } from './http/oauth/plugin.ts';
 import { createFastPath } from './http/pipeline/fast-path.ts';
-import { useGraphqlPath } from './http/pipeline/graphql-params.ts';
 import { createYogaServer } from './http/pipeline/yoga.ts';
-import type { HttpPlugin } from './http/plugin.ts';
 import { createRateLimiter } from './http/rate-limit/limiter.ts';
 import { redisBuckets } from './http/rate-limit/redis-store.ts';
 import { memoryBuckets } from './http/rate-limit/store.ts';
-import { useRateLimit } from './http/rate-limit/use-rate-limit.ts';
-import { useAuthentication } from './http/request/use-authentication.ts';
-import { createTransport } from './http/request/use-proxy-trust.ts';
-import { useRequestId } from './http/request/use-request-id.ts';
-import { useWellFormed } from './http/request/use-well-formed.ts';
-import { useAccessLog } from './http/response/use-access-log.ts';
-import { useDeprecationReport } from './http/response/use-deprecation-report.ts';
-import { useOriginReport } from './http/response/use-origin-report.ts';
-import { useResponseHeaders } from './http/response/use-response-headers.ts';
-import { developmentPages } from './http/routes/development.ts';
-import { useHealth } from './http/routes/health.ts';
-import { useLogin } from './http/routes/login.ts';
-import { useLogout } from './http/routes/logout.ts';
-import { useMetricsRoute } from './http/routes/metrics.ts';
+import { createCompression } from './http/response/compression.ts';
+import { createSlowOperations } from './http/response/slow-operations.ts';
 import { createReadiness } from './http/routes/readiness.ts';
-import { useStreamTokens } from './http/routes/stream-token.ts';
 import type { SocketFastPath } from './http/server/node-server.ts';
+import { httpPlugins } from './http-plugins.ts';
+import { createJobMetrics } from './jobs/job-metrics.ts';
+import { cleanUpJobs } from './jobs/jobs.ts';
+import { startRounds } from './jobs/rounds.ts';
 import { createConcurrencyLimiter, limitedBy } from './operation/concurrency-limiter.ts';
+import { createCredentialWatch } from './operation/subscription/credential-watch.ts';
 import { createFanOut } from './operation/subscription/fan-out.ts';
 import { createStreamMetrics } from './operation/subscription/stream-metrics.ts';
 import { createOperationPipeline } from './operation-pipeline.ts';
 import { type Clock, systemClock } from './platform/clock.ts';
 import { type Config, ownOrigin } from './platform/config.ts';
+import { CREDENTIALS_CHANNEL, EVENTS_CHANNEL } from './platform/db/channels.ts';
 import type { Database } from './platform/db/database.ts';
+import { registerDatabaseMetrics } from './platform/db/database-metrics.ts';
+import { createListener } from './platform/db/listener.ts';
 import { pendingMigrations } from './platform/db/migrate.ts';
-import { startBackgroundJobs } from './platform/job-runner.ts';
 import type { Logger } from './platform/log.ts';
-import { createMetrics } from './platform/metrics.ts';
+import { createMetrics, registerBuildInfo } from './platform/metrics.ts';
 import { departureOf } from './request/departure.ts';
 import { asResponse } from './request/http-message.ts';
 import { createOrigins } from './request/origin-check.ts';
 import { PendingResponses } from './request/pending-responses.ts';
-import { type Arrival, newRequestState } from './request/request-state.ts';
+import { type Arrival, newRequestState, type RequestState } from './request/request-state.ts';
 import { buildSchema } from './schema.ts';
 
 const ENDPOINT = '/graphql';
@@ -61,8 +47,6 @@ const ENDPOINT = '/graphql';
 const MAX_HELD_ANSWERS = 4;
 /** Contract section 5: a hash takes 19 MiB and a core for tens of ms. A full queue takes about a second. */
 const PASSWORD_HASHES = { atATime: 2, waiting: 32 };
-/** Connections that issuing stream tokens may hold. The rest are for operations. */
-const TOKENS_ISSUED = { atATime: 2, waiting: 256 };
 
 /**
  * Reading and executing events uses at most half of the database connections, however many subscribers there
@@ -107,7 +91,7 @@ export interface App {
   close(): Promise<void>;
 }
 
-/** Creates every dependency and lists the plugins in the order in which a request passes them. */
+/** Creates every dependency. */
 export function createApp({
   config,
   database,
@@ -119,13 +103,15 @@ export function createApp({
   schema = buildSchema(),
 }: AppOptions): App {
   const metrics = createMetrics();
+  registerBuildInfo(metrics, packageJson.version);
+  registerDatabaseMetrics(metrics, database);
   const eventLimiter = createConcurrencyLimiter(eventPlaces(config), Number.POSITIVE_INFINITY);
   const feed = createPostFeed({ database, log, limitedBy: limitedBy(eventLimiter) });
   const buckets =
     config.redisUrl === undefined
       ? memoryBuckets(clock)
       : redisBuckets({ url: config.redisUrl, clock, log, metrics });
-  const rateLimiter = createRateLimiter({ store: buckets, clock, failures: config.failureLimit });
+  const rateLimiter = createRateLimiter({ store: buckets, clock, failures: config.failureLimit, metrics });
   let origin = config.publicUrl ?? ownOrigin(config);
   const authority = createAuthority({ config, database, clock, log });
   const credentials = createCredentials({ config, database, clock, log, ownTokens: authority.ownTokens });
@@ -133,11 +119,10 @@ export function createApp({
     createConcurrencyLimiter(PASSWORD_HASHES.atATime, PASSWORD_HASHES.waiting),
     rateLimiter.logins,
   );
-  const login = createLogin({ database, passwords });
-  const issuing = limitedBy(createConcurrencyLimiter(TOKENS_ISSUED.atATime, TOKENS_ISSUED.waiting));
+  const securityLog = createSecurityLog(log);
+  const slowOperations = createSlowOperations({ thresholdMs: config.slowOperationMs, log });
+  const login = createLogin({ database, passwords, securityLog });
   const origins = createOrigins(config);
-  const checkOrigin = origins.check;
-  const development = config.environment === 'development';
   const pending = new PendingResponses(
     {
       maxBytes: config.maxPendingResponseBytes,
@@ -148,18 +133,52 @@ export function createApp({
   const readiness = createReadiness({
     pendingMigrations: () => pendingMigrations(database),
     clock,
-    log,
+    onFailure: database.watch.broke,
   });
   const streamMetrics = createStreamMetrics(metrics);
   const fanOut = createFanOut({ feed, metrics: streamMetrics, maxGroups: config.maxEventGroups, log });
-  const notifications = connectNotifications({ database, log, onWake: feed.wake });
-  const jobs = startBackgroundJobs(backgroundJobs(config, database), log);
+  const credentialWatch = createCredentialWatch({
+    renew: credentials.renew,
+    recheckMs: config.credentialRecheckMs,
+    now: clock.now,
+    log,
+  });
+  const listener = createListener({
+    database,
+    log,
+    channels: [EVENTS_CHANNEL, CREDENTIALS_CHANNEL],
+    onNotification({ channel, payload, own }) {
+      if (channel === CREDENTIALS_CHANNEL) credentialWatch.recheck(payload);
+      // This process woke its own readers when it committed.
+      else if (!own) feed.wake();
+    },
+    onConnect() {
+      feed.wake();
+      credentialWatch.recheck();
+    },
+  });
+  const announcements = createAnnouncements({ listener, log });
+  metrics.gauge(
+    'content_graph_ready',
+    'Whether /health/ready answers 200 (1) or the instance must get no requests (0). As of the scrape before.',
+    () => (readiness.lastKnown() ? 1 : 0),
+  );
+  metrics.gauge(
+    'event_notifications_connected',
+    'Whether the connection for wake-ups between instances is open (1), or not needed (embedded database, 1).',
+    () => (listener.connected ? 1 : 0),
+  );
+  const jobs = cleanUpJobs(config);
+  const jobMetrics = createJobMetrics(
+    metrics,
+    jobs.map(({ name }) => name),
+  );
+  const rounds = startRounds({ jobs, database, metrics: jobMetrics, log });
   const anonymous = anonymousCaller(config);
   const pipeline = createOperationPipeline({
     config,
     database,
     log,
-    clock,
     metrics,
     schema,
     anonymous,
@@ -169,84 +188,44 @@ export function createApp({
     eventLimiter,
     streamMetrics,
     pending,
-    checkOrigin,
-    renew: credentials.renew,
+    checkOrigin: origins.check,
+    credentialWatch,
     fanOut,
     shareEvents,
     onCommit() {
       feed.wake();
-      notifications.announce();
+      announcements.announce();
     },
   });
-  const transport = createTransport(config, log);
-  const plugins: HttpPlugin[] = [
-    useRequestId(),
-    transport.useProxyTrust(),
-    useOAuthErrors(),
-    useResponseHeaders({ variesByOrigin: config.corsOrigins.length > 0 }),
-    useAccessLog({ clock, log, metrics }),
-    ...(development ? [useOriginReport(origins, log)] : []),
-    useWellFormed(log),
-    useDeprecationReport(metrics),
-    useHealth({ version: packageJson.version, problem: readiness.problem, log }),
-    useMetricsRoute({ metrics, token: config.metricsToken, isSecure: transport.isSecure, clock, log }),
-    ...(development ? developmentPages({ endpoint: ENDPOINT, graphiql: config.graphiql, demoKey }) : []),
-    ...(config.graphiql
-      ? [useGraphiql({ endpoint: ENDPOINT, home: development ? '/' : undefined, demoKey })]
-      : []),
-    useAuthentication({
-      recognizers: credentials.recognizers,
-      streamPath: ENDPOINT,
-      anonymous,
-      isSecure: transport.isSecure,
-      log,
-    }),
-    useRateLimit({
-      limiter: rateLimiter,
-      policy: config.rateLimit,
-      accountFactor: config.accountLimitFactor,
-      metrics,
-      log,
-    }),
-    useLogin({
-      login,
-      ownerOf: (session) => ownerOf(database, session),
-      warns: development,
-      maxBodyBytes: config.maxBodyBytes,
-      checkOrigin,
-      log,
-    }),
-    useLogout({
-      endSession: (id, userId) => revokeSession(database.prisma, id, userId),
-      checkOrigin,
-      log,
-    }),
-    useStreamTokens({
-      pipeline,
-      issue: (principal, operation) => issuing(() => issueStreamToken(database, principal, operation)),
-      checkOrigin,
-      metrics,
-      log,
-    }),
-    createOAuth({
-      issuer: () => origin,
-      authority,
-      sessions: credentials.sessions,
-      login,
-      checkOrigin,
-      limiter: rateLimiter,
-      policy: config.rateLimit,
-      database,
-      log,
-    }),
-    useGraphqlPath(ENDPOINT, log),
-  ];
+  const plugins = httpPlugins({
+    config,
+    database,
+    log,
+    clock,
+    metrics,
+    endpoint: ENDPOINT,
+    issuer: () => origin,
+    demoKey,
+    anonymous,
+    authority,
+    credentials,
+    login,
+    securityLog,
+    slowOperations,
+    origins,
+    rateLimiter,
+    readiness,
+    pipeline,
+  });
   const { corsOrigins } = config;
   const yoga = createYogaServer({ schema, endpoint: ENDPOINT, plugins, pipeline, corsOrigins });
-  const fastPath = createFastPath({ plugins, pipeline, path: ENDPOINT, corsOrigins, log });
+  const compression = createCompression();
+  const fastPath = createFastPath({ plugins, pipeline, path: ENDPOINT, compression, corsOrigins, log });
 
   const arrived = (arrival: Arrival = {}) =>
     newRequestState({ nowMs: clock.now(), ...arrival, hold: arrival.hold ?? pending.hold() });
+  const throughYoga = async (request: Request, state: RequestState) =>
+    compression.fetched(await yoga.handleRequest(request, { state }), request, state);
 
   return {
     pending,
@@ -256,7 +235,7 @@ export function createApp({
       const fields = { host, ...Object.fromEntries(request.headers) };
       try {
         if (!fastPath.takes(request.method, pathname + search, fields)) {
-          const response = await yoga.handleRequest(request, { state });
+          const response = await throughYoga(request, state);
           // A response to HEAD has no body (RFC 9110 section 9.3.2).
           return request.method === 'HEAD' ? new Response(null, response) : response;
         }
@@ -275,9 +254,11 @@ export function createApp({
       answer: async (plain, arrival) => fastPath.answer(plain, arrived(arrival)),
     },
     handle: async (request, arrival) =>
-      yoga.handleRequest(request, { state: arrived({ departure: departureOf(request.signal), ...arrival }) }),
+      throughYoga(request, arrived({ departure: departureOf(request.signal), ...arrival })),
     listensAt(listening) {
       origin = config.publicUrl ?? listening;
+      // Known at the first scrape.
+      readiness.lastKnown();
     },
     announceShutdown: readiness.leave,
     endStreams: fanOut.interrupt,
@@ -285,11 +266,14 @@ export function createApp({
     async close() {
       readiness.leave();
       fanOut.interrupt();
-      await jobs.stop();
-      await notifications.close();
+      await rounds.stop();
+      announcements.close();
+      await listener.close();
       await feed.close();
       await buckets.close();
       await yoga.dispose();
+      securityLog.close();
+      slowOperations.close();
     },
   };
 }

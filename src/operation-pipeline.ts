@@ -1,5 +1,4 @@
 import type { GraphQLSchema } from 'graphql';
-import type { Credentials } from './auth/credentials.ts';
 import type { Passwords } from './auth/password-check.ts';
 import type { Anonymous, Caller } from './auth/principal.ts';
 import type { PostFeed } from './events/feed.ts';
@@ -17,14 +16,13 @@ import { createReplayCheck } from './operation/idempotency/replay-check.ts';
 import { createOperationLimiter } from './operation/operation-cost.ts';
 import { createRequestedFields } from './operation/requested-fields.ts';
 import { createResponseBounds } from './operation/response-bounds.ts';
-import { createCredentialWatch } from './operation/subscription/credential-watch.ts';
+import type { CredentialWatch } from './operation/subscription/credential-watch.ts';
 import { createEventTexts } from './operation/subscription/event-texts.ts';
 import type { FanOut } from './operation/subscription/fan-out.ts';
 import { createHalfOpenWatch } from './operation/subscription/half-open-connections.ts';
 import { createStreamLimit } from './operation/subscription/stream-limit.ts';
 import type { StreamMetrics } from './operation/subscription/stream-metrics.ts';
 import { createSubscriber, openEvents } from './operation/subscription/subscriber.ts';
-import type { Clock } from './platform/clock.ts';
 import type { Config } from './platform/config.ts';
 import type { Database } from './platform/db/database.ts';
 import type { Logger } from './platform/log.ts';
@@ -36,7 +34,6 @@ export interface OperationPipelineOptions {
   readonly config: Config;
   readonly database: Database;
   readonly log: Logger;
-  readonly clock: Clock;
   readonly metrics: Metrics;
   readonly schema: GraphQLSchema;
   readonly anonymous: Anonymous;
@@ -48,7 +45,7 @@ export interface OperationPipelineOptions {
   readonly streamMetrics: StreamMetrics;
   readonly pending: PendingResponses;
   readonly checkOrigin: OriginCheck;
-  readonly renew: Credentials['renew'];
+  readonly credentialWatch: CredentialWatch;
   readonly fanOut: FanOut;
   /** Whether subscribers share what is the same for them. */
   readonly shareEvents: boolean;
@@ -63,8 +60,8 @@ const writePlaces = ({ database }: Config) =>
 
 /** Creates the pipeline that runs operations within the configured limits. */
 export function createOperationPipeline(options: OperationPipelineOptions): Pipeline {
-  const { config, database, log, clock, metrics, schema, anonymous, lookAhead, passwords, feed } = options;
-  const { eventLimiter, streamMetrics, pending, checkOrigin, renew, fanOut, shareEvents, onCommit } = options;
+  const { config, database, log, metrics, schema, anonymous, lookAhead, passwords, feed } = options;
+  const { eventLimiter, streamMetrics, pending, checkOrigin, fanOut, shareEvents, onCommit } = options;
   const { maxResponseBytes } = config;
   const limits = config.operationLimits;
   const requestedFields = createRequestedFields(schema);
@@ -113,6 +110,11 @@ export function createOperationPipeline(options: OperationPipelineOptions): Pipe
   metrics.gauge('event_streams_open', 'Open event streams.', () => streams.total);
   metrics.gauge('event_groups', 'Groups of event streams that get the same.', () => fanOut.groups);
   metrics.gauge(
+    'event_cohorts',
+    'Sets of event streams of a group that are at the same place of the event log.',
+    () => fanOut.cohorts,
+  );
+  metrics.gauge(
     'event_streams_lagging',
     'Event streams that get no more events until their readers have caught up.',
     () => fanOut.lagging,
@@ -122,12 +124,12 @@ export function createOperationPipeline(options: OperationPipelineOptions): Pipe
     'Event streams that are waiting to read events from before they were opened.',
     () => fanOut.catchingUp,
   );
-  const paths = metrics.counter(
+  const paths = metrics.tally(
     'graphql_paths_total',
     'How often each path was taken: requests on the fast path, whole responses, single-statement mutations, root fields read ahead, root fields left to loaders.',
     ['path'],
   );
-  const onPath = (path: AnswerPath) => paths.inc({ path });
+  const onPath = (path: AnswerPath) => paths.add(path);
   const executor = createExecutor({
     database,
     log,
@@ -173,17 +175,13 @@ export function createOperationPipeline(options: OperationPipelineOptions): Pipe
       limits,
       maxResponseBytes,
       replayCheck: createReplayCheck(requestedFields),
+      metrics,
     }),
     subscribe: createSubscriber({
       fanOut,
       textsOf: createEventTexts({ executor, limits, shared: shareEvents, log }),
       streams,
-      credentials: createCredentialWatch({
-        renew,
-        recheckMs: config.credentialRecheckMs,
-        now: clock.now,
-        log,
-      }),
+      credentials: options.credentialWatch,
       metrics: streamMetrics,
       formats: STREAM_FORMATS,
       limits,

@@ -3,25 +3,32 @@ import type { AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type App, type AppOptions, createApp } from './app.ts';
 import { type DemoCredentials, prepareDemo, refuseSeeded } from './demo/seed.ts';
+import { drain } from './http/server/drain.ts';
 import { createNodeServer, type NodeServerOptions } from './http/server/node-server.ts';
-import { atMost } from './platform/at-most.ts';
 import { type Config, ownOrigin } from './platform/config.ts';
 import { type Database, openDatabase } from './platform/db/database.ts';
 import { migrate } from './platform/db/migrate.ts';
+import { tellHistory } from './platform/db/migration-watch.ts';
 import type { Logger } from './platform/log.ts';
 import { isLoopbackHost } from './platform/loopback.ts';
+import { OperatorError } from './platform/operator-error.ts';
 
 /** A listening service. */
 export interface Service {
   /** The origin at which this machine reaches it. */
   readonly origin: string;
   readonly demo: DemoCredentials | undefined;
+  /**
+   * Resolves to true once the database can be used: at once, unless it has to be waited for. Resolves to false
+   * if the service is stopped before. Throws OperatorError.
+   */
+  readonly ready: Promise<boolean>;
   /** Drains requests, ends event streams, then closes. Never throws. A second call awaits the first. */
   stop(): Promise<void>;
 }
 
-const DRAIN_LIMIT_MS = 10_000;
-const IDLE_CHECK_MS = 50;
+/** Proxies that close idle connections after a shorter time close all of them themselves. */
+const MAX_GRACE_MS = 5_000;
 /** As many as the system allows: thousands of clients may connect at once. Node asks for 511. */
 const LISTEN_BACKLOG = 65_535;
 
@@ -35,6 +42,7 @@ async function prepare(
     const applied = await migrate(database);
     if (applied.length > 0) log.info({ migrations: applied }, 'applied migrations');
   }
+  await tellHistory(database, log);
   if (database.kind === 'embedded' && production) await refuseSeeded(database.prisma, config.dataDir);
   if (database.kind !== 'embedded' || config.environment !== 'development') return undefined;
   return prepareDemo(database.prisma, config.dataDir, Date.now());
@@ -54,9 +62,29 @@ export function nodeServerOptions(app: App, config: Config, log: Logger): NodeSe
   };
 }
 
-async function listen(server: Server, { host, port }: Config, log: Logger): Promise<string> {
+/** The service cannot listen at HOST and PORT. */
+export class ListenError extends OperatorError {}
+
+/** What to do about an error of listening, by Node's error code. */
+const LISTEN_ADVICE: Readonly<Record<string, string>> = {
+  EADDRINUSE: 'another process listens there, so stop it or set PORT to another port',
+  EACCES: 'the user of the service may not listen there, so set PORT to 1024 or above',
+  EADDRNOTAVAIL: 'HOST must be an address of this machine, such as 127.0.0.1 or 0.0.0.0',
+  ENOTFOUND: 'HOST must be an address or a known name of this machine',
+  EAI_AGAIN: 'HOST must be an address or a known name of this machine',
+};
+
+function listenError({ host, port }: Config, error: NodeJS.ErrnoException): Error {
+  const advice = LISTEN_ADVICE[error.code ?? ''] ?? `correct HOST or PORT: ${error.message}`;
+  return new ListenError(
+    `The service cannot listen on HOST=${host}, PORT=${port}: ${advice} (${error.code}).`,
+  );
+}
+
+async function listen(server: Server, config: Config, log: Logger): Promise<string> {
+  const { host, port } = config;
   await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
+    server.once('error', (error) => reject(listenError(config, error)));
     server.listen({ port, host, backlog: LISTEN_BACKLOG }, resolve);
   });
   // For example, no file descriptor is left. Without a listener, the error would end the process.
@@ -65,19 +93,10 @@ async function listen(server: Server, { host, port }: Config, log: Logger): Prom
   return ownOrigin({ host, port: bound.port });
 }
 
-async function drain(server: Server, app: App): Promise<void> {
-  const closed = new Promise<void>((resolve) => server.close(() => resolve()));
-  app.endStreams();
-  // Idle keep-alive connections would delay the end, so each is closed once its response is sent.
-  const closing = setInterval(() => server.closeIdleConnections(), IDLE_CHECK_MS);
-  await atMost(DRAIN_LIMIT_MS, closed);
-  clearInterval(closing);
-  server.closeAllConnections();
-}
-
 /**
- * Opens the database, applies pending migrations if the settings allow it, and listens. `options` are passed
- * to the app. Throws the errors of all three steps.
+ * Opens the database, applies pending migrations if the settings allow it, and listens. If a PostgreSQL server
+ * cannot be reached, it listens first and waits. `options` are passed to the app. Throws the errors of all
+ * three steps.
  */
 export async function startService(
   config: Config,
@@ -86,23 +105,39 @@ export async function startService(
 ): Promise<Service> {
   const database = await openDatabase({ config, log });
   try {
-    const demo = await prepare(config, database, log);
+    let demo: DemoCredentials | undefined;
+    const use = async () => {
+      demo = await prepare(config, database, log);
+    };
+    const usable = await database.watch.first(use);
     const demoKey = isLoopbackHost(config.host) ? demo?.apiKey : undefined;
     const app = createApp({ ...options, config, database, log, demoKey });
-    const server = createNodeServer(nodeServerOptions(app, config, log));
+    let draining = false;
+    const server = createNodeServer({ ...nodeServerOptions(app, config, log), closing: () => draining });
     const origin = await listen(server, config, log);
     app.listensAt(origin);
     let stopping: Promise<void> | undefined;
+    const ready = usable ? Promise.resolve(true) : database.watch.reached(use);
+    // Whoever waits for it gets the error.
+    ready.catch(() => undefined);
     const stop = async () => {
+      database.watch.close();
       app.announceShutdown();
       await delay(config.shutdownDelayMs);
-      await drain(server, app);
+      await drain(server, {
+        graceMs: Math.min(config.shutdownDelayMs, MAX_GRACE_MS),
+        onDeaf() {
+          draining = true;
+          app.endStreams();
+        },
+      });
       await app.close();
       await database.close();
     };
     return {
       origin,
       demo,
+      ready,
       stop: () => {
         stopping ??= stop().catch((error: unknown) =>
           log.error({ err: error }, 'the service did not stop cleanly'),

@@ -7,6 +7,7 @@ const SECTIONS = [
   'Side by side',
   'Growth',
   'Latency at half the saturation rate',
+  'Compression',
   'Abuse',
   'Probes',
   'Prices',
@@ -14,6 +15,7 @@ const SECTIONS = [
   'Anonymous floods',
   'Opposite orders',
   'Fan-out',
+  'Soak',
 ] as const;
 
 export type Section = (typeof SECTIONS)[number];

@@ -19,10 +19,12 @@ export interface Command {
 export interface Service {
   /** Throws if it has ended. The message holds its output. */
   assertRunning(): void;
-  stop(signal?: NodeJS.Signals): Promise<void>;
+  /** Resolves to the exit code once it has ended; null if a signal ended it. Sends SIGKILL if it takes too long. */
+  stop(signal?: NodeJS.Signals): Promise<number | null>;
 }
 
-const STOP_LIMIT_MS = 5_000;
+/** More than the time that an instance takes at most to stop. */
+const STOP_LIMIT_MS = 30_000;
 const RETRY_MS = 50;
 
 /** A child inherits only PATH, none of the caller's settings. */
@@ -68,12 +70,13 @@ export function start(command: Command): Service {
       if (ended()) throw new Error(`${command.file} ended: ${failure?.message ?? said.stdout + said.stderr}`);
     },
     async stop(signal = 'SIGTERM') {
-      if (ended()) return;
+      if (ended()) return child.exitCode;
       const closed = once(child, 'close');
       child.kill(signal);
       const limit = setTimeout(() => child.kill('SIGKILL'), STOP_LIMIT_MS);
       await closed;
       clearTimeout(limit);
+      return child.exitCode;
     },
   };
 }

@@ -1,6 +1,8 @@
 import { execFileSync } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync, globSync } from 'node:fs';
-import { chown, mkdir, writeFile } from 'node:fs/promises';
+import { chown, mkdir } from 'node:fs/promises';
+import { connect } from 'node:net';
 import { delimiter, join } from 'node:path';
 import pg from 'pg';
 import { run, type Service, SetupError, start, until } from './processes.ts';
@@ -22,14 +24,18 @@ export function findPostgres(): string {
   return found;
 }
 
-/** The path of nginx. Throws SetupError. */
-export function findNginx(): string {
-  const folders = ['/usr/sbin', ...(process.env.PATH ?? '').split(delimiter)];
-  const found = folders.map((folder) => join(folder, 'nginx')).find((file) => existsSync(file));
+/** The path of a program, by what Debian calls the program and its package. Throws SetupError. */
+function findProgram(name: string, debianPackage: string): string {
+  const folders = ['/usr/sbin', '/usr/bin', ...(process.env.PATH ?? '').split(delimiter)];
+  const found = folders.map((folder) => join(folder, name)).find((file) => existsSync(file));
   if (found === undefined)
-    throw new SetupError('The demo needs nginx. Install it with: apt-get install nginx');
+    throw new SetupError(`The demo needs ${name}. Install it with: apt-get install ${debianPackage}`);
   return found;
 }
+
+export const findNginx = () => findProgram('nginx', 'nginx');
+export const findRedis = () => findProgram('redis-server', 'redis-server');
+export const findOpenssl = () => findProgram('openssl', 'openssl');
 
 /** PostgreSQL refuses to run as root; Debian's package creates a user for it. */
 function postgresUser(): { uid: number; gid: number } | undefined {
@@ -49,7 +55,8 @@ export interface Running {
   readonly url: string;
 }
 
-interface Place {
+/** Where a program runs. */
+export interface Place {
   readonly folder: string;
   readonly port: number;
   readonly signal: AbortSignal;
@@ -77,39 +84,19 @@ export async function startPostgres(bin: string, { folder, port, signal }: Place
   return { service, url };
 }
 
-/** Starts nginx as a round-robin reverse proxy with its default proxy settings. */
-export async function startNginx(
-  file: string,
-  upstreams: readonly number[],
-  { folder, port, signal }: Place,
-): Promise<Running> {
-  const home = join(folder, 'nginx');
-  await mkdir(home);
-  const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'];
-  const configuration = `
-daemon off;
-worker_processes 1;
-pid ${home}/nginx.pid;
-error_log ${home}/error.log;
-events {}
-http {
-  access_log off;
-  ${temporary.map((name) => `${name}_temp_path ${home}/${name};`).join('\n  ')}
-  upstream api {
-    ${upstreams.map((upstream) => `server 127.0.0.1:${upstream};`).join('\n    ')}
-  }
-  server {
-    listen 127.0.0.1:${port};
-    location / {
-      proxy_pass http://api;
+/** Starts a Redis that keeps nothing. */
+export async function startRedis(file: string, { folder, port, signal }: Place): Promise<Running> {
+  const args = ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--dir', folder];
+  const service = start({ file, args, cwd: folder });
+  const answers = async () => {
+    const socket = connect(port, '127.0.0.1');
+    try {
+      await once(socket, 'connect');
+      return true;
+    } finally {
+      socket.destroy();
     }
-  }
-}
-`;
-  await writeFile(join(home, 'nginx.conf'), configuration);
-  const args = ['-e', join(home, 'error.log'), '-p', home, '-c', join(home, 'nginx.conf')];
-  const service = start({ file, args, cwd: home });
-  const url = `http://127.0.0.1:${port}`;
-  await until('nginx', async () => (await fetch(`${url}/health/live`)).ok, { service, signal });
-  return { service, url };
+  };
+  await until('Redis', answers, { service, signal });
+  return { service, url: `redis://127.0.0.1:${port}` };
 }

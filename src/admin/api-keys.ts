@@ -8,6 +8,7 @@ import { isUuid } from '../platform/uuid.ts';
 import { burstOption, parseCredentialName, parseExpiry, parseScopes, perSecondOption } from './options.ts';
 import { AdminError } from './output.ts';
 import type { RunCommand } from './run-command.ts';
+import { inTransaction } from './transaction.ts';
 
 interface CreateOptions {
   readonly user: string;
@@ -29,16 +30,8 @@ async function create(database: Database, options: CreateOptions) {
     throw new AdminError(
       `The account "${user}" has the role ${role}, which does not allow ${beyond.join(', ')}.`,
     );
-  const work = database.unitOfWork();
-  try {
-    const wanted = { userId: id, name, scopes, expiresAt: expires, burst, perSecond };
-    const made = await createApiKeyWithinLimit(work, wanted);
-    await work.commit();
-    return made;
-  } catch (error) {
-    await work.rollback();
-    throw error;
-  }
+  const wanted = { userId: id, name, scopes, expiresAt: expires, burst, perSecond };
+  return inTransaction(database, (work) => createApiKeyWithinLimit(work, wanted));
 }
 
 async function list(prisma: PrismaClient) {

@@ -68,8 +68,9 @@ async function openOwn(options: OpenOptions): Promise<Opened> {
   const database = await openOwnDatabase(options);
   try {
     // The same rule as when the service starts (contract section 8).
-    if (migrates || config.database.kind === 'embedded' || config.environment !== 'production')
-      return { database, config, applied: await migrate(database) };
+    const migrating = migrates || config.database.kind === 'embedded' || config.environment !== 'production';
+    await database.watch.refuse({ direct: migrating });
+    if (migrating) return { database, config, applied: await migrate(database) };
     const pending = await pendingMigrations(database);
     if (pending.length > 0)
       throw new AdminError(`Migrations are pending: ${pending.join(', ')}. Run "npm run db:migrate" first.`);

@@ -5,12 +5,13 @@
 import { loadProcessConfig } from '../platform/config.ts';
 import { createLogger } from '../platform/log.ts';
 import { openForCommand } from './connection.ts';
-import { EXIT, printResult, report } from './output.ts';
+import { EXIT, outliveReaders, printResult, report } from './output.ts';
 import { createProgram } from './program.ts';
 import type { RunCommand } from './run-command.ts';
 
 // Before any thread starts: files written here are private to the user.
 process.umask(0o077);
+outliveReaders([process.stdout, process.stderr]);
 
 const run: RunCommand = async (work, { migrates } = { migrates: false }) => {
   const config = loadProcessConfig();

@@ -2,12 +2,8 @@ import { CommanderError } from 'commander';
 import { AccountError } from '../auth/account/store.ts';
 import { KeyLimitError } from '../auth/api-key/store.ts';
 import { ClientError } from '../auth/oauth/clients.ts';
-import { ConfigError } from '../platform/config.ts';
-import { UnsafeFolderError } from '../platform/db/embedded/folder.ts';
-import { FolderInUseError } from '../platform/db/embedded/lock.ts';
-import { EmbeddedStartError } from '../platform/db/embedded/server.ts';
 import { toDatabaseError } from '../platform/db/errors.ts';
-import { MigrationError } from '../platform/db/migrate.ts';
+import { OperatorError } from '../platform/operator-error.ts';
 import { withoutUserInformation } from '../platform/redact.ts';
 
 /** A command failed for a reason that its user can act on. */
@@ -21,17 +17,7 @@ export class AdminError extends Error {
 /** The exit codes of contract section 8. */
 export const EXIT = { ok: 0, failed: 1, usage: 2 } as const;
 
-const PLAIN = [
-  AdminError,
-  AccountError,
-  ClientError,
-  ConfigError,
-  EmbeddedStartError,
-  FolderInUseError,
-  KeyLimitError,
-  MigrationError,
-  UnsafeFolderError,
-];
+const PLAIN = [AdminError, AccountError, ClientError, KeyLimitError, OperatorError];
 
 /** A readable error message. Only unexpected errors include a stack. */
 function describe(error: unknown): string {
@@ -53,11 +39,21 @@ export function report(error: unknown): number {
   return EXIT.failed;
 }
 
-/** Prints a command's result as JSON. Resolves once it is written. */
+/** Keeps a stream that cannot be written to from ending the process with a stack. `printResult` has the error, too. */
+export function outliveReaders(streams: readonly NodeJS.WritableStream[]): void {
+  for (const stream of streams) stream.on('error', () => undefined);
+}
+
+/**
+ * Prints a command's result as JSON. Resolves once it is written. A reader that has seen enough, such as `head -1`, is no
+ * failure: the command has done its work.
+ */
 export async function printResult(result: unknown): Promise<void> {
   await new Promise<void>((resolve, reject) => {
-    process.stdout.write(`${JSON.stringify(result, null, 2)}\n`, (error) =>
-      error ? reject(error) : resolve(),
-    );
+    process.stdout.write(`${JSON.stringify(result, null, 2)}\n`, (error) => {
+      const closed = (error as NodeJS.ErrnoException | null | undefined)?.code === 'EPIPE';
+      if (!error || closed) resolve();
+      else reject(new AdminError(`The result could not be printed: ${error.message}.`));
+    });
   });
 }

@@ -1,4 +1,5 @@
 import { Command } from 'commander';
+import packageJson from '../../package.json' with { type: 'json' };
 import { addApiKeyCommands } from './api-keys.ts';
 import { addCredentialCommands } from './credentials.ts';
 import { addEventLogCommands } from './event-log.ts';
@@ -13,6 +14,7 @@ import { addUserCommands } from './users.ts';
 export function createProgram(run: RunCommand): Command {
   const program = new Command('npm run -s admin --')
     .description('Administers the configured database, even while a server uses it.')
+    .version(packageJson.version, '--version', 'prints the version')
     .exitOverride()
     .showHelpAfterError('(add --help for usage)');
   addUserCommands(program, run);

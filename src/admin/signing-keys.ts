@@ -48,7 +48,9 @@ export function addSigningKeyCommands(program: Command, run: RunCommand): void {
 
   key
     .command('drop <id>')
-    .description('removes a compromised key; within a minute, tokens that it signed are no longer valid')
+    .description(
+      'removes a compromised key; within a minute, tokens that it signed are no longer valid; open streams end when these expire',
+    )
     .allowUnknownOption()
     .helpOption('--help')
     .action((id: string) => run(({ database }) => drop(database, id)));

@@ -45,6 +45,6 @@ export function addStreamTokenCommands(program: Command, run: RunCommand): void 
 
   streamToken
     .command('revoke <id>')
-    .description('ends a token; its open streams end within a minute')
+    .description('ends a token with its open streams')
     .action((id: string) => run(({ database }) => revoke(database.prisma, id)));
 }

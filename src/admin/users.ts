@@ -1,49 +1,153 @@
-import type { Command } from 'commander';
-import { createAccount, disableAccount, findAccount } from '../auth/account/store.ts';
+import { type Command, Option } from 'commander';
+import {
+  accountToChange,
+  disableAccount,
+  enableAccount,
+  endAllCredentials,
+  endMostCredentials,
+  endMostOfPassword,
+  setPassword,
+  setRole,
+  sumOf,
+} from '../auth/account/endings.ts';
+import { createAccount, findAccount } from '../auth/account/store.ts';
+import { hashPassword } from '../auth/password.ts';
 import type { Role } from '../auth/scopes.ts';
+import type { Database } from '../platform/db/database.ts';
+import { deleteAccount, type Posts } from './account-deletion.ts';
 import { parseRole } from './options.ts';
+import { type PasswordOptions, passwordStdinOption, readPassword } from './password-input.ts';
 import type { RunCommand } from './run-command.ts';
+import { inTransaction } from './transaction.ts';
 
-interface CreateOptions {
+interface CreateOptions extends PasswordOptions {
   readonly name: string;
   readonly email: string;
-  readonly password: string;
   readonly role: Role;
 }
 
-/** `user create`, `user list`, `user disable`. */
+async function list({ prisma }: Database) {
+  const users = await prisma.user.findMany({
+    select: { id: true, name: true, email: true, emailKey: true, role: true, disabledAt: true },
+    orderBy: [{ createdAt: 'asc' }, { id: 'asc' }],
+  });
+  return users.map(({ id, name, email, emailKey, role, disabledAt }) => ({
+    id,
+    name,
+    email: emailKey === null ? null : email,
+    role,
+    disabled: disabledAt !== null,
+  }));
+}
+
+function disable(database: Database, email: string) {
+  return inTransaction(database, async (work) => {
+    const id = await accountToChange(work, email);
+    await disableAccount(work, id);
+    return { id, disabled: true };
+  });
+}
+
+function enable(database: Database, email: string) {
+  return inTransaction(database, async (work) => {
+    const id = await accountToChange(work, email);
+    await enableAccount(work, id);
+    return { id, enabled: true };
+  });
+}
+
+/** There is no moment at which the account is enabled and has what it had before. */
+async function enableWithNothing(database: Database, email: string) {
+  const { id: found } = await findAccount(database.prisma, email);
+  const most = await endMostCredentials(database, found);
+  return inTransaction(database, async (work) => {
+    const id = await accountToChange(work, email);
+    const ended = sumOf(await endAllCredentials(work, id), most);
+    await enableAccount(work, id);
+    return { id, enabled: true, ended };
+  });
+}
+
+async function changePassword(database: Database, email: string, password: string) {
+  const hash = await hashPassword(password);
+  const { id: found } = await findAccount(database.prisma, email);
+  const most = await endMostOfPassword(database, found);
+  return inTransaction(database, async (work) => {
+    const id = await accountToChange(work, email);
+    return { id, ended: sumOf(await setPassword(work, id, hash), most) };
+  });
+}
+
+function changeRole(database: Database, email: string, role: Role) {
+  return inTransaction(database, async (work) => {
+    const id = await accountToChange(work, email);
+    await setRole(work, id, role);
+    return { id, role };
+  });
+}
+
+/** `user create`, `user list`, and what changes an account. */
 export function addUserCommands(program: Command, run: RunCommand): void {
   const user = program.command('user').description('manages accounts');
 
   user
     .command('create')
-    .description('creates an account')
+    .description('creates an account; asks for its password unless an option gives it')
     .requiredOption('--name <name>', '1 to 100 characters')
     .requiredOption('--email <email>', 'unique, ignoring case')
-    .requiredOption('--password <password>', '12 to 200 characters')
+    .option('--password <password>', '12 to 200 characters; other users of this machine may see it')
+    .addOption(passwordStdinOption().conflicts('password'))
     .option('--role <role>', 'member or admin', parseRole, 'member')
-    .action((options: CreateOptions) => run(({ database }) => createAccount(database.prisma, options)));
+    .action(async ({ name, email, role, ...options }: CreateOptions, command: Command) => {
+      const password = await readPassword(options, command);
+      await run(({ database }) => createAccount(database.prisma, { name, email, role, password }));
+    });
 
   user
     .command('list')
     .description('lists the accounts, oldest first')
-    .action(() =>
-      run(({ database }) =>
-        database.prisma.user.findMany({
-          select: { id: true, name: true, email: true, role: true },
-          orderBy: [{ createdAt: 'asc' }, { id: 'asc' }],
-        }),
-      ),
-    );
+    .action(() => run(({ database }) => list(database)));
 
   user
     .command('disable <email>')
-    .description('disables an account, which ends all its credentials')
-    .action((email: string) =>
-      run(async ({ database }) => {
-        const { id, disabledAt } = await findAccount(database.prisma, email);
-        if (disabledAt === null) await disableAccount(database.prisma, id, new Date());
-        return { id, disabled: true };
-      }),
+    .description('disables an account: none of its credentials work until it is enabled')
+    .action((email: string) => run(({ database }) => disable(database, email)));
+
+  user
+    .command('enable <email>')
+    .description('enables a disabled account: its credentials work again')
+    .option('--revoke', 'ends everything that was issued to it before, in the same transaction')
+    .action((email: string, { revoke = false }: { revoke?: boolean }) =>
+      run(({ database }) => (revoke ? enableWithNothing(database, email) : enable(database, email))),
+    );
+
+  user
+    .command('set-password <email>')
+    .description('sets a password; ends sessions, stream tokens and OAuth grants, but no API keys')
+    .addOption(passwordStdinOption())
+    .action(async (email: string, options: PasswordOptions, command: Command) => {
+      const password = await readPassword(options, command);
+      await run(({ database }) => changePassword(database, email, password));
+    });
+
+  user
+    .command('set-role <email>')
+    .description('sets the role, for all credentials at once')
+    .argument('<role>', 'member or admin', parseRole)
+    .action((email: string, role: Role) => run(({ database }) => changeRole(database, email, role)));
+
+  user
+    .command('delete <email>')
+    .description('deletes an account for good; run it again if it was interrupted')
+    .addOption(
+      new Option(
+        '--posts <posts>',
+        'what becomes of its posts and comments: "keep" leaves them under the name "Deleted user"',
+      )
+        .choices(['keep', 'delete'])
+        .makeOptionMandatory(),
+    )
+    .action((email: string, { posts }: { posts: Posts }) =>
+      run(({ database }) => deleteAccount(database, email, posts)),
     );
 }

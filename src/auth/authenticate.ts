@@ -1,4 +1,5 @@
 import type { Principal } from './principal.ts';
+import type { FailedCredential } from './security-log.ts';
 import { sessionCookies } from './session/cookie.ts';
 
 /** A credential and where it was found. Only the one in effect is looked at (contract section 3). */
@@ -29,11 +30,13 @@ export interface Recognized {
   readonly used?: () => void;
 }
 
+/** An invalid credential: the reason is for the client, the rest for the log. */
+export interface Invalid extends FailedCredential {
+  readonly outcome: 'invalid';
+}
+
 /** A resolver's verdict: not its kind of credential, valid, or invalid. */
-export type Resolution =
-  | { readonly outcome: 'not-mine' }
-  | Recognized
-  | { readonly outcome: 'invalid'; readonly reason: string };
+export type Resolution = { readonly outcome: 'not-mine' } | Recognized | Invalid;
 
 /** Recognizes one kind of credential. */
 export interface Recognizer {
@@ -51,10 +54,7 @@ export interface CredentialResolver extends Recognizer {
   renew(principal: Principal): Promise<Principal | undefined>;
 }
 
-export type Authentication =
-  | { readonly outcome: 'none' }
-  | Recognized
-  | { readonly outcome: 'invalid'; readonly reason: string };
+export type Authentication = { readonly outcome: 'none' } | Recognized | Invalid;
 
 /** The credentials among the query parameters of a request. */
 export interface PresentedParameters {
@@ -111,12 +111,12 @@ export async function authenticate(
   resolvers: readonly Recognizer[],
 ): Promise<Authentication> {
   if (presented === undefined) return { outcome: 'none' };
-  if ('malformed' in presented) return { outcome: 'invalid', reason: presented.malformed };
+  if ('malformed' in presented) return { outcome: 'invalid', kind: 'unknown', reason: presented.malformed };
   for (const resolver of resolvers) {
     const resolution = await resolver.resolve(presented);
     if (resolution.outcome !== 'not-mine') return resolution;
   }
-  return { outcome: 'invalid', reason: 'The credential is of an unknown kind.' };
+  return { outcome: 'invalid', kind: 'unknown', reason: 'The credential is of an unknown kind.' };
 }
 
 /** The principal as it is now; undefined if its credentials have ended. Throws what its resolver throws. */

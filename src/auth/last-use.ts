@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import type { Clock } from '../platform/clock.ts';
+import { isOutage } from '../platform/db/errors.ts';
 import type { Logger } from '../platform/log.ts';
 
 const INTERVAL_MS = 60_000;
@@ -31,6 +32,8 @@ export function createLastUse({ clock, log, what, store }: LastUseOptions): Note
     const elapsedMs = clock.elapsedMs();
     if (elapsedMs - (noted.get(id) ?? Number.NEGATIVE_INFINITY) < INTERVAL_MS) return;
     noted.set(id, elapsedMs);
-    store(id).catch((error: unknown) => log.warn({ err: error }, `could not store the last use of ${what}`));
+    store(id).catch((error: unknown) =>
+      log[isOutage(error) ? 'debug' : 'warn']({ err: error }, `could not store the last use of ${what}`),
+    );
   };
 }

@@ -17,6 +17,8 @@ export interface Principal {
   readonly rateLimit: { readonly burst?: number; readonly perSecond?: number } | undefined;
   /** Latest end of the credentials in milliseconds since the epoch; undefined if they do not expire. */
   readonly expiresAtMs: number | undefined;
+  /** When a JWT says that it was issued, in milliseconds since the epoch. */
+  readonly issuedAtMs?: number;
   /** The id of the stream token through which the credentials are used. */
   readonly streamTokenId?: string;
 }

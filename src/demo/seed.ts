@@ -7,6 +7,7 @@ import { createApiKey } from '../auth/api-key/store.ts';
 import { hashPassword } from '../auth/password.ts';
 import { scopesOfRole } from '../auth/scopes.ts';
 import type { PrismaClient } from '../generated/prisma/client.ts';
+import { OperatorError } from '../platform/operator-error.ts';
 import { newId } from '../platform/uuid.ts';
 import { DEMO_POSTS, DEMO_USERS, type DemoName } from './data.ts';
 
@@ -20,9 +21,19 @@ const MINUTE_MS = 60_000;
 
 const file = (dataDir: string) => join(dataDir, 'demo.json');
 
+/** The file with the demo credentials is damaged. */
+export class DemoFileError extends OperatorError {}
+
 function readCredentials(dataDir: string): DemoCredentials | undefined {
   if (!existsSync(file(dataDir))) return undefined;
-  return JSON.parse(readFileSync(file(dataDir), 'utf8')) as DemoCredentials;
+  try {
+    return JSON.parse(readFileSync(file(dataDir), 'utf8')) as DemoCredentials;
+  } catch (error) {
+    throw new DemoFileError(
+      `The file "${file(dataDir)}" with the demo credentials cannot be read: remove it, and the next start writes a new one.`,
+      { cause: error },
+    );
+  }
 }
 
 /** Writes the file atomically, readable only by its owner. */
@@ -94,12 +105,11 @@ async function issueCredentials(
 }
 
 /** The database holds demo accounts from development. */
-export class SeededError extends Error {
+export class SeededError extends OperatorError {
   constructor(dataDir: string) {
     super(
       `The embedded database in "${dataDir}" was seeded by development: it holds demo accounts whose credentials were printed and written to a file. Production refuses it: set DATA_DIR to another folder.`,
     );
-    this.name = 'SeededError';
   }
 }
 

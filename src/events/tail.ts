@@ -1,4 +1,5 @@
 import type { Database } from '../platform/db/database.ts';
+import { isOutage } from '../platform/db/errors.ts';
 import type { Logger } from '../platform/log.ts';
 import { canResumeFrom } from './generation.ts';
 import { type LogEvent, readAfter, readNow } from './log.ts';
@@ -118,7 +119,7 @@ export function createLogTail({ database, log }: LogTailOptions): LogTail {
     }
     draining = drain()
       .catch((error: unknown) => {
-        log.warn({ err: error }, 'reading the event log failed; trying again');
+        log[isOutage(error) ? 'debug' : 'warn']({ err: error }, 'reading the event log failed; trying again');
         schedule(POLL_INTERVAL_MS);
       })
       .finally(() => {

@@ -1,7 +1,8 @@
 import { GraphQLError } from 'graphql';
+import { isAccountGone } from '../auth/account/gone.ts';
 import { DatabaseError } from '../platform/db/errors.ts';
 import type { Logger } from '../platform/log.ts';
-import { ApiError, ERROR_STATUS, type ErrorCode } from './errors.ts';
+import { ApiError, ERROR_STATUS, type ErrorCode, unauthenticated } from './errors.ts';
 import { withoutStacks } from './without-stacks.ts';
 
 export interface MaskOptions {
@@ -40,7 +41,7 @@ function isPublicCode(code: unknown): code is ErrorCode {
 function translate(origin: unknown, { requestId, log }: MaskOptions): ApiError {
   if (origin instanceof ApiError) return origin;
   if (origin instanceof DatabaseError && origin.kind !== 'other') {
-    log.warn({ requestId, err: origin }, 'database error');
+    log[origin.kind === 'unavailable' ? 'debug' : 'warn']({ requestId, err: origin }, 'database error');
     if (origin.kind === 'timeout' || origin.kind === 'locked')
       return new ApiError('TIMEOUT', 'The operation took too long and was cancelled.');
     // Without Retry-After: a client that retries automatically and without a key may do it twice.
@@ -54,6 +55,10 @@ function translate(origin: unknown, { requestId, log }: MaskOptions): ApiError {
       headers: { 'retry-after': '1' },
     });
   }
+  if (isAccountGone(origin))
+    return unauthenticated('The account has been deleted.', {
+      'www-authenticate': 'Bearer error="invalid_token"',
+    });
   log.error({ requestId, err: origin }, 'internal error');
   return new ApiError(
     'INTERNAL_SERVER_ERROR',

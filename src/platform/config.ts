@@ -1,29 +1,17 @@
 import { existsSync } from 'node:fs';
-import { z } from 'zod';
 import { isLoopbackHost } from './loopback.ts';
-import {
-  databaseUrl,
-  decimal,
-  flag,
-  httpUrl,
-  integer,
-  isNetwork,
-  isOrigin,
-  list,
-  publicKey,
-  redisUrl,
-  secret,
-} from './settings.ts';
+import { OperatorError } from './operator-error.ts';
+import { valuesFromFiles } from './setting-files.ts';
+import { SETTING_NAMES, type Variables, variables } from './setting-table.ts';
 import { isWeak } from './weak-secret.ts';
 
 /** The settings are invalid. `problems` holds one sentence per mistake. */
-export class ConfigError extends Error {
+export class ConfigError extends OperatorError {
   readonly problems: readonly string[];
   constructor(problems: readonly string[]) {
     super(
       `The settings have ${problems.length === 1 ? 'a mistake' : `${problems.length} mistakes`}:\n${problems.map((p) => `  - ${p}`).join('\n')}`,
     );
-    this.name = 'ConfigError';
     this.problems = problems;
   }
 }
@@ -32,81 +20,6 @@ export class ConfigError extends Error {
 export function ownOrigin({ host, port }: Pick<Config, 'host' | 'port'>): string {
   return `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
 }
-
-const variables = z.object({
-  NODE_ENV: z
-    .enum(['development', 'production', 'test'], { error: 'must be development, production or test' })
-    .default('development'),
-  DATABASE_URL: databaseUrl.optional(),
-  DIRECT_DATABASE_URL: databaseUrl.optional(),
-  DATABASE_POOL_SIZE: integer(1, 1000).default(10),
-  DATA_DIR: z.string().optional(),
-  HOST: z.string().default('127.0.0.1'),
-  PORT: integer(0, 65_535).default(4000),
-  PUBLIC_URL: z
-    .string()
-    .refine(isOrigin, { error: 'must be an origin such as https://api.example.com, without a path' })
-    .optional(),
-  TRUST_PROXY: list
-    .refine((items) => items.every(isNetwork), {
-      error: 'must be a comma-separated list of addresses or networks such as 10.0.0.0/8',
-    })
-    .default([]),
-  CORS_ORIGINS: list
-    // As addresses are copied from a browser.
-    .transform((items) => items.map((item) => item.replace(/\/$/, '')))
-    .refine((items) => items.every(isOrigin), {
-      error: 'must be a comma-separated list of origins such as https://app.example.com',
-    })
-    .default([]),
-  SECRET_KEY: secret.optional(),
-  JWT_SECRET: secret.optional(),
-  JWT_PUBLIC_KEY: publicKey.optional(),
-  JWT_JWKS_URL: httpUrl.optional(),
-  JWT_ISSUER: z.string().optional(),
-  JWT_AUDIENCE: z.string().optional(),
-  CREDENTIAL_RECHECK_MS: integer(10, 30_000).default(15_000),
-  ANONYMOUS_READ: flag.default(false),
-  INTROSPECTION: flag.optional(),
-  GRAPHIQL: flag.optional(),
-  EVENT_RETENTION_HOURS: decimal(0.01, 8_760).default(24),
-  IDEMPOTENCY_RETENTION_HOURS: decimal(0.01, 8_760).default(24),
-  IDEMPOTENCY_STORED_FORM: integer(1, 2).default(1),
-  METRICS_TOKEN: z.string().min(16, { error: 'must be at least 16 characters long' }).optional(),
-  REDIS_URL: redisUrl.optional(),
-  RATE_LIMIT_BURST: integer(1, 1_000_000).default(100),
-  RATE_LIMIT_PER_SECOND: decimal(0.001, 1_000_000).default(20),
-  ACCOUNT_LIMIT_FACTOR: integer(1, 1_000).default(4),
-  FAILURE_BURST: integer(1, 1_000_000).default(10),
-  FAILURE_REFILL_SECONDS: decimal(0.001, 86_400).default(30),
-  MAX_DEPTH: integer(1, 100).default(10),
-  MAX_COMPLEXITY: integer(1, 10_000_000).default(5_000),
-  MAX_ALIASES: integer(0, 10_000).default(30),
-  MAX_TOKENS: integer(10, 100_000).default(1_000),
-  MAX_ROOT_FIELDS: integer(1, 10_000).default(50),
-  MAX_DIRECTIVES: integer(0, 10_000).default(50),
-  MAX_FIELD_PAIRS: integer(0, 1_000_000).default(1_000),
-  MAX_RESPONSE_BYTES: integer(10_000, 268_435_456).default(8_388_608),
-  MAX_PENDING_RESPONSE_BYTES: integer(100_000, 1_000_000_000_000).default(268_435_456),
-  MAX_STREAMS: integer(1, 100_000).default(10),
-  MAX_EVENT_GROUPS: integer(1, 1_000_000).default(10_000),
-  MAX_BODY_BYTES: integer(1_000, 100_000_000).default(262_144),
-  MAX_BUFFERED_BODY_BYTES: integer(1_000, 10_000_000_000).default(67_108_864),
-  MAX_CONCURRENT_OPERATIONS: integer(1, 100_000).default(64),
-  MAX_QUEUED_OPERATIONS: integer(0, 100_000).default(256),
-  REQUEST_TIMEOUT_MS: integer(100, 600_000).default(10_000),
-  OPERATION_TIMEOUT_MS: integer(100, 600_000).default(10_000),
-  STATEMENT_TIMEOUT_MS: integer(100, 600_000).default(5_000),
-  SHUTDOWN_DELAY: integer(0, 600).optional(),
-  LOG_LEVEL: z
-    .enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'], {
-      error: 'must be trace, debug, info, warn, error, fatal or silent',
-    })
-    .default('info'),
-});
-
-/** The names of all settings, in the order of `.env.example`. */
-export const SETTING_NAMES: readonly string[] = Object.keys(variables.shape);
 
 /** All settings, validated. Names of durations end in their unit. */
 export interface Config {
@@ -177,9 +90,11 @@ export interface Config {
   readonly statementTimeoutMs: number;
   readonly shutdownDelayMs: number;
   readonly logLevel: string;
+  /** Operations that take this long or longer are logged with their document; 0: none are. */
+  readonly slowOperationMs: number;
 }
 
-function productionProblems(v: z.infer<typeof variables>): string[] {
+function productionProblems(v: Variables): string[] {
   const problems: string[] = [];
   if (v.DATABASE_URL === undefined && v.DATA_DIR === undefined)
     problems.push(
@@ -203,15 +118,19 @@ function productionProblems(v: z.infer<typeof variables>): string[] {
 }
 
 /**
- * Reads the settings from `environment`. An empty value counts as unset. Throws ConfigError, which lists all
- * mistakes.
+ * Reads the settings from `environment`, and those named there as files. An empty value counts as unset. Throws
+ * ConfigError, which lists all mistakes.
  */
 export function loadConfig(environment: NodeJS.ProcessEnv): Config {
-  const given = Object.fromEntries(
-    SETTING_NAMES.flatMap((name) => (environment[name] ? [[name, environment[name]]] : [])),
-  );
+  const files = valuesFromFiles(environment);
+  const given = {
+    ...Object.fromEntries(
+      SETTING_NAMES.flatMap((name) => (environment[name] ? [[name, environment[name]]] : [])),
+    ),
+    ...files.values,
+  };
   const issues = variables.safeParse(given).error?.issues ?? [];
-  const broken = new Set(issues.map(({ path: [name] }) => String(name)));
+  const broken = new Set([...issues.map(({ path: [name] }) => String(name)), ...files.broken]);
   // Checks across settings use only the individually valid ones.
   const v = variables.parse(Object.fromEntries(Object.entries(given).filter(([name]) => !broken.has(name))));
   const production = v.NODE_ENV === 'production';
@@ -224,7 +143,11 @@ export function loadConfig(environment: NodeJS.ProcessEnv): Config {
       ? ['MAX_BUFFERED_BODY_BYTES must be at least MAX_BODY_BYTES, so that one body fits.']
       : []),
   ].filter((problem) => ![...broken].some((name) => problem.includes(name)));
-  const problems = [...issues.map(({ path, message }) => `${path.join('.')} ${message}.`), ...together];
+  const problems = [
+    ...files.problems,
+    ...issues.map(({ path, message }) => `${path.join('.')} ${message}.`),
+    ...together,
+  ];
   if (problems.length > 0) throw new ConfigError(problems);
   const dataDir = v.DATA_DIR ?? '.data';
   return {
@@ -288,11 +211,17 @@ export function loadConfig(environment: NodeJS.ProcessEnv): Config {
     statementTimeoutMs: v.STATEMENT_TIMEOUT_MS,
     shutdownDelayMs: (v.SHUTDOWN_DELAY ?? (production ? 5 : 0)) * 1000,
     logLevel: v.LOG_LEVEL,
+    slowOperationMs: v.SLOW_OPERATION_MS,
   };
 }
 
 /** Reads the process's environment; a `.env` file fills in unset variables. Throws ConfigError. */
 export function loadProcessConfig(): Config {
-  if (existsSync('.env')) process.loadEnvFile('.env');
+  try {
+    if (existsSync('.env')) process.loadEnvFile('.env');
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    throw new ConfigError([`The file .env cannot be read: ${why}. Correct its permissions, or remove it.`]);
+  }
   return loadConfig(process.env);
 }

@@ -1,16 +1,78 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import { Tally } from './tally.ts';
+import { Timings, TimingsBy } from './timings.ts';
 
-/** The metrics of one service. Its parts register their own with `counter`, `gauge` and `histogram`. */
+type Labels = Readonly<Record<string, string | number>>;
+
+/** The metrics of one service. Its parts register their own. All that requests count is read when it is scraped. */
 export interface Metrics {
   readonly registry: Registry;
   counter<L extends string>(name: string, help: string, labelNames?: readonly L[]): Counter<L>;
+  /** A counter with one or two labels, for what happens at every request: prom-client's costs a microsecond. */
+  tally(name: string, help: string, labelNames: readonly [string, string?]): Tally;
+  /** The same for a tally that is kept elsewhere. */
+  readTally(name: string, help: string, labelNames: readonly [string, string?], tally: Tally): void;
   gauge(name: string, help: string, collect?: () => number): Gauge;
-  histogram<L extends string>(
+  /** A gauge with labels, which is set when its value changes. */
+  labelledGauge<L extends string>(name: string, help: string, labelNames: readonly L[]): Gauge<L>;
+  /** A gauge for each value of a label. */
+  gauges(name: string, help: string, label: string, collect: () => Iterable<readonly [string, number]>): void;
+  /** A histogram of seconds. */
+  timings(name: string, help: string, bounds: readonly number[]): Timings;
+  /** The same by the values of a label. */
+  timingsBy(name: string, help: string, bounds: readonly number[], label: string): TimingsBy;
+  /** A histogram of timings that are kept elsewhere. */
+  readTimings(
     name: string,
     help: string,
-    buckets: readonly number[],
-    labelNames?: readonly L[],
-  ): Histogram<L>;
+    labelNames: readonly string[],
+    read: () => Iterable<readonly [Labels, Timings]>,
+  ): void;
+}
+
+interface ReadHistogramOptions {
+  readonly registry: Registry;
+  readonly name: string;
+  readonly help: string;
+  readonly labelNames: readonly string[];
+  readonly read: () => Iterable<readonly [Labels, Timings]>;
+}
+
+/** A histogram of what others have counted. */
+class ReadHistogram extends Histogram<string> {
+  readonly #options: ReadHistogramOptions;
+  /** Describes itself as the library has it. */
+  readonly #empty: Histogram<string>;
+
+  constructor(options: ReadHistogramOptions) {
+    const { registry, name, help, labelNames } = options;
+    super({ registers: [registry], name, help, labelNames });
+    this.#options = options;
+    this.#empty = new Histogram({ registers: [], name, help, labelNames });
+  }
+
+  override async get() {
+    const { name } = this.#options;
+    const values = [...this.#options.read()].flatMap(([labels, { bounds, counts, sum }]) => {
+      let count = 0;
+      const buckets = counts.map((inBucket, index) => {
+        count += inBucket;
+        const le = bounds[index] ?? '+Inf';
+        return { metricName: `${name}_bucket`, labels: { le, ...labels }, value: count };
+      });
+      return [
+        ...buckets,
+        { metricName: `${name}_sum`, labels, value: sum },
+        { metricName: `${name}_count`, labels, value: count },
+      ];
+    });
+    return { ...(await this.#empty.get()), values };
+  }
+
+  /** prom-client's own way to the text, which would pass `get` by. */
+  async getForPromString() {
+    return this.get();
+  }
 }
 
 /**
@@ -19,9 +81,32 @@ export interface Metrics {
 export function createMetrics(): Metrics {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
+
+  const readTimings: Metrics['readTimings'] = (name, help, labelNames, read) =>
+    void new ReadHistogram({ registry, name, help, labelNames, read });
+
+  const readTally: Metrics['readTally'] = (name, help, [first, second], tally) =>
+    void new Counter({
+      registers: [registry],
+      name,
+      help,
+      labelNames: second === undefined ? [first] : [first, second],
+      collect() {
+        this.reset();
+        for (const [one, other, count] of tally.entries())
+          this.inc(second === undefined ? { [first]: one } : { [first]: one, [second]: other }, count);
+      },
+    });
+
   return {
     registry,
     counter: (name, help, labelNames = []) => new Counter({ registers: [registry], name, help, labelNames }),
+    tally(name, help, labelNames) {
+      const tally = new Tally();
+      readTally(name, help, labelNames, tally);
+      return tally;
+    },
+    readTally,
     gauge: (name, help, collect) =>
       new Gauge({
         name,
@@ -35,7 +120,41 @@ export function createMetrics(): Metrics {
               },
             }),
       }),
-    histogram: (name, help, buckets, labelNames = []) =>
-      new Histogram({ registers: [registry], name, help, labelNames, buckets: [...buckets] }),
+    labelledGauge: (name, help, labelNames) => new Gauge({ registers: [registry], name, help, labelNames }),
+    gauges(name, help, label, collect) {
+      new Gauge({
+        registers: [registry],
+        name,
+        help,
+        labelNames: [label],
+        collect() {
+          this.reset();
+          for (const [value, count] of collect()) this.set({ [label]: value }, count);
+        },
+      });
+    },
+    timings(name, help, bounds) {
+      const timings = new Timings(bounds);
+      readTimings(name, help, [], () => [[{}, timings]]);
+      return timings;
+    },
+    timingsBy(name, help, bounds, label) {
+      const timings = new TimingsBy(bounds);
+      readTimings(name, help, [label], function* () {
+        for (const [value, of] of timings.entries()) yield [{ [label]: value }, of] as const;
+      });
+      return timings;
+    },
+    readTimings,
   };
+}
+
+/** Which version runs, on which Node. */
+export function registerBuildInfo(metrics: Metrics, version: string): void {
+  new Gauge({
+    registers: [metrics.registry],
+    name: 'content_graph_build_info',
+    help: 'The version of the service and of Node; always 1.',
+    labelNames: ['version', 'node'],
+  }).set({ version, node: process.versions.node }, 1);
 }

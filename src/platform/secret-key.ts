@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { chmodSync, linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Config } from './config.ts';
+import { folderError } from './db/embedded/folder.ts';
 
 const FILE = 'secret-key';
 const RANDOM_BYTES = 48;
@@ -15,13 +16,8 @@ function stored(path: string): string | undefined {
   }
 }
 
-/**
- * The secret that keys are derived from: SECRET_KEY or, if unset (never in production), random bytes in a
- * file of DATA_DIR that only its owner can read. The file is created atomically, so concurrent processes
- * agree on its content. Throws if the file can be neither read nor written.
- */
-export function secretKeyOf({ secretKey, dataDir }: Pick<Config, 'secretKey' | 'dataDir'>): string {
-  if (secretKey !== undefined) return secretKey;
+/** Reads the file, or creates it atomically. */
+function keyIn(dataDir: string): string {
   const path = join(dataDir, FILE);
   const known = stored(path);
   if (known !== undefined) return known;
@@ -40,4 +36,18 @@ export function secretKeyOf({ secretKey, dataDir }: Pick<Config, 'secretKey' | '
     rmSync(draft, { force: true });
   }
   return readFileSync(path, 'utf8').trim();
+}
+
+/**
+ * The secret that keys are derived from: SECRET_KEY or, if unset (never in production), random bytes in a
+ * file of DATA_DIR that only its owner can read. The file is created atomically, so concurrent processes
+ * agree on its content. Throws UnusableFolderError if the file can be neither read nor written.
+ */
+export function secretKeyOf({ secretKey, dataDir }: Pick<Config, 'secretKey' | 'dataDir'>): string {
+  if (secretKey !== undefined) return secretKey;
+  try {
+    return keyIn(dataDir);
+  } catch (error) {
+    throw folderError(dataDir, error);
+  }
 }

@@ -44,6 +44,15 @@ export function clientAddress(peer: string, forwardedFor: string | null, isTrust
   return address;
 }
 
+/** Where a request comes from, for the log. */
+export const attemptOrigin = ({
+  requestId,
+  clientAddress: address,
+}: {
+  readonly requestId: string;
+  readonly clientAddress: string;
+}) => ({ requestId, address });
+
 /** The part of an address that a client cannot change at will: all of IPv4, the /64 of IPv6. */
 export function addressKey(address: string): string {
   if (isIP(address) !== 6) return address;

@@ -96,19 +96,23 @@ export class PlainResponse {
   }
 }
 
-/** A response from a file in memory. All responses share the bytes, so a reader that waits holds no memory. */
-export class FileResponse extends PlainResponse {
+/** A response of bytes, such as a compressed text. */
+export class BytesResponse extends PlainResponse {
   readonly bytes: Buffer;
 
-  constructor(bytes: Buffer, init: { status?: number; headers?: Readonly<Record<string, string>> }) {
-    super('', init);
+  constructor(bytes: Buffer, { status, headers }: { status?: number; headers: Iterable<[string, string]> }) {
+    super('', status === undefined ? {} : { status });
     this.bytes = bytes;
+    for (const [name, value] of headers) this.headers.set(name, value);
   }
 
   override toResponse(): Response {
     return new Response(new Uint8Array(this.bytes), { status: this.status, headers: [...this.headers] });
   }
 }
+
+/** A response from a file in memory. All responses share the bytes, so a reader that waits holds no memory. */
+export class FileResponse extends BytesResponse {}
 
 /** A response whose body is a stream of events. */
 export class StreamResponse {

@@ -133,6 +133,7 @@ export class PendingResponses {
       'Bytes of responses that are being built or not yet taken by their sockets.',
       () => this.#bytes,
     );
+    metrics.gauge('response_bytes_pending_max', 'The bound on response_bytes_pending.', () => maxBytes);
     const cutOff = metrics.counter(
       'responses_cut_off_total',
       'Responses cut off because their readers were too slow.',

@@ -1,5 +1,7 @@
+import type { DocumentNode } from 'graphql';
 import type { FixedOperation, Presented } from '../auth/authenticate.ts';
 import type { Caller } from '../auth/principal.ts';
+import type { FailedCredential } from '../auth/security-log.ts';
 import type { ApiError } from '../graphql/errors.ts';
 import { normaliseAddress } from './client-address.ts';
 import type { Departure } from './departure.ts';
@@ -41,6 +43,8 @@ export interface RequestState {
   credentialUsed?: (() => void) | undefined;
   /** Why authentication or its look-up failed. The request is refused with this once it is counted. */
   authenticationError: unknown;
+  /** The credential that was refused, for the log. */
+  failedCredential?: FailedCredential | undefined;
   /** Headers set on the response, whatever it is. */
   readonly responseHeaders: Record<string, string>;
   /** Why the request was refused before it was complete, such as a body over its limit. */
@@ -68,6 +72,8 @@ export interface RequestState {
   /** For the log: the kind and name of the operation, and the codes of its errors. */
   operationKind?: 'query' | 'mutation' | 'subscription';
   operationName?: string;
+  /** Set once the operation is valid. */
+  document: DocumentNode | undefined;
   /** Deprecated schema elements that the operation uses. */
   deprecated?: readonly string[];
   errorCodes?: readonly string[];
@@ -105,6 +111,7 @@ class ArrivedRequest implements RequestState {
   readonly departure: Departure | undefined;
   oauth = false;
   fast = false;
+  document: DocumentNode | undefined = undefined;
   mediaType: MediaType | undefined = 'application/json';
   streamType: StreamType | undefined = undefined;
   readonly hold: Hold;

@@ -2,7 +2,7 @@ import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { ERROR_STATUS } from '../../src/graphql/errors.ts';
-import { SETTING_NAMES } from '../../src/platform/config.ts';
+import { SETTING_NAMES } from '../../src/platform/setting-table.ts';
 import { blocksOf } from '../support/docs/markdown.ts';
 
 const ROOT = join(import.meta.dirname, '../..');

@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import { loadConfig, SETTING_NAMES } from '../../src/platform/config.ts';
+import { loadConfig } from '../../src/platform/config.ts';
+import { FILE_SETTINGS, SETTING_NAMES } from '../../src/platform/setting-table.ts';
 
 const lines = readFileSync(fileURLToPath(new URL('../../.env.example', import.meta.url)), 'utf8').split('\n');
 const settings = lines.flatMap((line, index) => {
@@ -16,6 +17,11 @@ describe('.env.example', () => {
 
   it('says in a sentence what each one is', () => {
     for (const { name, before } of settings) expect(before, name).toMatch(/^# [A-Z].{10,}\.$/);
+  });
+
+  it('says which settings may come from a file', () => {
+    const header = lines.slice(0, lines.indexOf('')).join(' ');
+    for (const name of FILE_SETTINGS) expect(header).toContain(name);
   });
 
   it('gives the defaults: a copy of it changes nothing', () => {

@@ -40,8 +40,8 @@ describe('admin user', () => {
       dataDir,
     );
     expect((await admin(['user', 'list'], dataDir)).json).toEqual([
-      { id: ada.json.id, name: 'Ada', email: 'ada@example.org', role: 'member' },
-      { id: root.json.id, name: 'Ada', email: 'root@example.org', role: 'admin' },
+      { id: ada.json.id, name: 'Ada', email: 'ada@example.org', role: 'member', disabled: false },
+      { id: root.json.id, name: 'Ada', email: 'root@example.org', role: 'admin', disabled: false },
     ]);
     const taken = await admin(['user', 'create', ...ADA, '--email', 'ADA@example.org'], dataDir);
     expect(taken).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('ADA@example.org') });

@@ -25,6 +25,7 @@ async function serveOnLoopback(password: string): Promise<number> {
   const workerData: EmbeddedWorkerData = {
     folder: join(await temporaryFolder(), 'postgres'),
     address: { host: HOST, port, password },
+    channels: [],
   };
   const worker = new Worker(new URL('../../src/platform/db/embedded/worker.ts', import.meta.url), {
     workerData,

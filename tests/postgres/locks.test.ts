@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import type pg from 'pg';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { afterAll, describe, expect, it, onTestFinished } from 'vitest';
 import { type Account, type Answer, useApp } from '../support/app.ts';
 import { createComment, createPost } from '../support/content.ts';
 import { gqlAs, visitor } from '../support/credentials/session.ts';
@@ -9,6 +9,8 @@ import { dataOf } from '../support/refusal.ts';
 
 /** PostgreSQL finds deadlocks before anybody gives up waiting (the service does so after 300 ms, PostgreSQL looks after 1 s). */
 process.env.PGOPTIONS = '-c deadlock_timeout=10ms';
+// The next file may run in the same process.
+afterAll(() => void delete process.env.PGOPTIONS);
 
 /** What a mutation is written with: two posts of the caller's, the one with the greater id first, and a comment on each. */
 interface Named {

@@ -1,4 +1,4 @@
-import { Prisma, type PrismaClient } from '../../generated/prisma/client.ts';
+import type { PrismaClient } from '../../generated/prisma/client.ts';
 import { newId } from '../../platform/uuid.ts';
 import { hashPassword } from '../password.ts';
 import type { Role } from '../scopes.ts';
@@ -26,15 +26,23 @@ export const emailKey = (email: string): string => email.toLowerCase();
 const length = (text: string) => [...text].length;
 const fits = (text: string, { min, max }: typeof PASSWORD) => length(text) >= min && length(text) <= max;
 
+const isBroken = (text: string) => text.includes('\0') || !text.isWellFormed();
+
+/** Throws AccountError. */
+export function checkPassword(password: string): void {
+  if (isBroken(password))
+    throw new AccountError('The password must not contain a NUL character or a lone surrogate.');
+  if (!fits(password, PASSWORD)) throw new AccountError('The password must be 12 to 200 characters long.');
+}
+
 function check({ name, email, password }: NewAccount): void {
-  const broken = [name, email, password ?? ''].some((text) => text.includes('\0') || !text.isWellFormed());
+  const broken = [name, email, password ?? ''].some(isBroken);
   if (broken)
     throw new AccountError('Name, e-mail and password must not contain a NUL character or a lone surrogate.');
   if (!fits(name, ACCOUNT_NAME)) throw new AccountError('The name must be 1 to 100 characters long.');
   if (!/^[^\s@]+@[^\s@]+$/.test(email) || length(email) > MAX_EMAIL_LENGTH)
     throw new AccountError(`"${email}" is not an e-mail address.`);
-  if (password !== undefined && !fits(password, PASSWORD))
-    throw new AccountError('The password must be 12 to 200 characters long.');
+  if (password !== undefined) checkPassword(password);
 }
 
 /** Creates an account. Throws AccountError if a rule is broken or the e-mail is taken. */
@@ -46,32 +54,34 @@ export async function createAccount(prisma: PrismaClient, account: NewAccount): 
   if ((await prisma.user.findUnique({ where: { emailKey: key }, select: { id: true } })) !== null)
     throw taken();
   const passwordHash = password === undefined ? null : await hashPassword(password);
-  try {
-    return await prisma.user.create({
-      data: { id: newId(), name, email, emailKey: key, role, passwordHash },
-      select: { id: true },
-    });
-  } catch (error) {
-    // A concurrent request took the e-mail.
-    if (error instanceof Prisma.PrismaClientKnownRequestError && error.code === 'P2002') throw taken();
-    throw error;
-  }
+  const id = newId();
+  const { count } = await prisma.user.createMany({
+    data: [{ id, name, email, emailKey: key, role, passwordHash }],
+    // A concurrent request may have taken the e-mail meanwhile.
+    skipDuplicates: true,
+  });
+  if (count === 0) throw taken();
+  return { id };
 }
 
-/** The account with an e-mail. Throws AccountError if there is none. */
+export const noAccount = (email: string): AccountError =>
+  new AccountError(`There is no account with the e-mail "${email}".`);
+
+export const beingDeleted = (email: string): AccountError =>
+  new AccountError(`The account "${email}" is being deleted: run "user delete" again to finish that.`);
+
+/** The account with an e-mail. Throws AccountError if there is none, or if it is being deleted. */
 export async function findAccount(
   prisma: PrismaClient,
   email: string,
 ): Promise<{ id: string; role: Role; disabledAt: Date | null }> {
+  if (isBroken(email)) throw noAccount(email);
   const account = await prisma.user.findUnique({
     where: { emailKey: emailKey(email) },
-    select: { id: true, role: true, disabledAt: true },
+    select: { id: true, role: true, disabledAt: true, deletedAt: true },
   });
-  if (account === null) throw new AccountError(`There is no account with the e-mail "${email}".`);
-  return account;
-}
-
-/** Ends every credential of an account. */
-export async function disableAccount(prisma: PrismaClient, id: string, at: Date): Promise<void> {
-  await prisma.user.update({ where: { id }, data: { disabledAt: at }, select: { id: true } });
+  if (account === null) throw noAccount(email);
+  const { deletedAt, ...found } = account;
+  if (deletedAt !== null) throw beingDeleted(email);
+  return found;
 }

@@ -2,7 +2,7 @@ import type { Clock } from '../../platform/clock.ts';
 import { gathered } from '../../platform/db/gathered.ts';
 import { type Queryable, type Statement, statement } from '../../platform/db/statement.ts';
 import type { Logger } from '../../platform/log.ts';
-import type { CredentialResolver, Presented, Resolution } from '../authenticate.ts';
+import type { CredentialResolver, Invalid, Presented } from '../authenticate.ts';
 import { createCredentialCache } from '../credential-cache.ts';
 import { createLastUse, FRESH } from '../last-use.ts';
 import type { Principal } from '../principal.ts';
@@ -55,7 +55,12 @@ interface KnownKey {
 }
 
 const PLACES = new Set<Presented['place']>(['authorization', 'query']);
-const UNKNOWN: Resolution = { outcome: 'invalid', reason: 'The API key is unknown, revoked or expired.' };
+const unknown = (accountId?: string): Invalid => ({
+  outcome: 'invalid',
+  kind: 'api-key',
+  reason: 'The API key is unknown, revoked or expired.',
+  accountId,
+});
 
 export interface ApiKeyResolverOptions {
   readonly database: Queryable;
@@ -98,9 +103,11 @@ export function apiKeyResolver({ database, clock, log }: ApiKeyResolverOptions):
     kind: 'api-key',
     async resolve({ place, value }) {
       if (!PLACES.has(place) || !looksLikeApiKey(value)) return { outcome: 'not-mine' };
-      if (!isWellFormedApiKey(value)) return { outcome: 'invalid', reason: 'The API key is malformed.' };
+      if (!isWellFormedApiKey(value))
+        return { outcome: 'invalid', kind: 'api-key', reason: 'The API key is malformed.' };
       const found = await known(value, () => ask(value));
-      if (found === undefined || found.row.ended || found.endsMs <= clock.elapsedMs()) return UNKNOWN;
+      if (found === undefined || found.row.ended || found.endsMs <= clock.elapsedMs())
+        return unknown(found?.row.userId);
       const { row, principal } = found;
       return { outcome: 'valid', principal, used: () => noteUse(row.id, row.fresh) };
     },

@@ -1,7 +1,8 @@
 import type { Clock } from '../../platform/clock.ts';
+import { gathered } from '../../platform/db/gathered.ts';
 import { type Queryable, statement } from '../../platform/db/statement.ts';
 import { isUuid } from '../../platform/uuid.ts';
-import type { CredentialResolver, Resolution } from '../authenticate.ts';
+import type { CredentialResolver, Invalid } from '../authenticate.ts';
 import { createCredentialCache } from '../credential-cache.ts';
 import { userClientId } from '../principal.ts';
 import { effectiveScopes, type Role, type Scope, scopesOfRole } from '../scopes.ts';
@@ -9,17 +10,30 @@ import { isRevocable } from './blocklist.ts';
 import { looksLikeJwt, type VerifyOptions, verifyJwt } from './verify.ts';
 
 interface SubjectRow {
-  readonly role: Role;
+  /** Null if there is no such account. */
+  readonly role: Role | null;
   readonly ended: boolean;
+  /** Tokens issued before this Unix time in milliseconds have ended; null: none. */
+  readonly validFromMs: number | null;
 }
 
-const FIND_SUBJECT = statement<SubjectRow>(
-  'jwt_subject',
-  `SELECT u.role, (u.disabled_at IS NOT NULL OR EXISTS (SELECT FROM revoked_tokens t WHERE t.jti = $2)) AS "ended"
-   FROM users u WHERE u.id = $1`,
+type Subject = SubjectRow & { readonly role: Role };
+
+/** One row for each pair of an account and a token, in their order. */
+const FIND_SUBJECTS = statement<SubjectRow>(
+  'jwt_subjects',
+  `SELECT u.role, (u.disabled_at IS NOT NULL OR EXISTS (SELECT FROM revoked_tokens t WHERE t.jti = a.jti)) AS "ended",
+     (extract(epoch FROM u.tokens_valid_from) * 1000)::float8 AS "validFromMs"
+   FROM unnest($1::uuid[], $2::text[]) WITH ORDINALITY AS a (user_id, jti, place) LEFT JOIN users u ON u.id = a.user_id
+   ORDER BY a.place`,
 );
 
-const invalid = (reason: string): Resolution => ({ outcome: 'invalid', reason });
+const invalid = (reason: string, accountId?: string): Invalid => ({
+  outcome: 'invalid',
+  kind: 'jwt',
+  reason,
+  accountId,
+});
 
 /** The role of the token: admin only if both its claim and the account say so. */
 function effectiveRole(claimed: unknown, held: Role): Role {
@@ -33,6 +47,12 @@ function grantedScopes(scope: string | undefined, role: Role): ReadonlySet<Scope
   return scope === undefined ? new Set(scopesOfRole(role)) : effectiveScopes(scope.split(' '), role);
 }
 
+/** Whether the account accepts a token issued then. `iat` has whole seconds: of its first second, none. */
+function isAccepted({ ended, validFromMs }: SubjectRow, issuedAtMs: number | undefined): boolean {
+  if (ended) return false;
+  return validFromMs === null || (issuedAtMs !== undefined && issuedAtMs >= validFromMs);
+}
+
 const isOptionalText = (claim: unknown): claim is string | undefined =>
   claim === undefined || typeof claim === 'string';
 
@@ -43,10 +63,16 @@ export interface JwtResolverOptions extends VerifyOptions {
 
 /** Resolves JWTs that others issue for this service's accounts. The signature is checked before any query. */
 export function jwtResolver({ database, clock, ...verification }: JwtResolverOptions): CredentialResolver {
-  const known = createCredentialCache<SubjectRow | undefined>(clock);
+  const known = createCredentialCache<Subject | undefined>(clock);
 
-  const ask = async (userId: string, jti: string | undefined) =>
-    (await database.query(FIND_SUBJECT, [userId, jti ?? null]))[0];
+  const find = gathered((asked: readonly { readonly userId: string; readonly jti: string | null }[]) =>
+    database.query(FIND_SUBJECTS, [asked.map(({ userId }) => userId), asked.map(({ jti }) => jti)]),
+  );
+
+  async function ask(userId: string, jti: string | undefined): Promise<Subject | undefined> {
+    const { role, ...row } = await find({ userId, jti: jti ?? null });
+    return role === null ? undefined : { role, ...row };
+  }
 
   return {
     kind: 'jwt',
@@ -54,7 +80,8 @@ export function jwtResolver({ database, clock, ...verification }: JwtResolverOpt
       if (place !== 'authorization' || !looksLikeJwt(value)) return { outcome: 'not-mine' };
       const verified = await verifyJwt(value, verification, clock.now());
       if (!verified.valid) return invalid(verified.reason);
-      const { sub, exp, jti, role, scope } = verified.payload;
+      const { sub, exp, iat, jti, role, scope } = verified.payload;
+      const issuedAtMs = iat === undefined ? undefined : iat * 1000;
       if (!isOptionalText(scope)) return invalid('The token has no valid scope claim.');
       if (!isOptionalText(jti) || (jti !== undefined && !isRevocable(jti)))
         return invalid('The token has no valid jti claim.');
@@ -62,8 +89,11 @@ export function jwtResolver({ database, clock, ...verification }: JwtResolverOpt
       const subject = isUuid(userId)
         ? await known(`${userId} ${jti ?? ''}`, () => ask(userId, jti))
         : undefined;
-      if (subject === undefined || subject.ended)
-        return invalid('The token has been revoked, or its subject is not an account of this service.');
+      if (subject === undefined || !isAccepted(subject, issuedAtMs))
+        return invalid(
+          'The token has been revoked, or its subject is not an account of this service.',
+          subject && userId,
+        );
       const effective = effectiveRole(role, subject.role);
       return {
         outcome: 'valid',
@@ -76,12 +106,13 @@ export function jwtResolver({ database, clock, ...verification }: JwtResolverOpt
           credentialId: jti,
           rateLimit: undefined,
           expiresAtMs: exp * 1000,
+          ...(issuedAtMs === undefined ? {} : { issuedAtMs }),
         },
       };
     },
     async renew(principal) {
       const subject = await ask(principal.userId, principal.credentialId);
-      if (subject === undefined || subject.ended) return undefined;
+      if (subject === undefined || !isAccepted(subject, principal.issuedAtMs)) return undefined;
       const role = effectiveRole(principal.role, subject.role);
       return { ...principal, role, scopes: effectiveScopes([...principal.scopes], role) };
     },

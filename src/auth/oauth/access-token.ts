@@ -1,11 +1,13 @@
 import { createHash } from 'node:crypto';
 import { decodeJwt, decodeProtectedHeader, errors } from 'jose';
 import type { Clock } from '../../platform/clock.ts';
+import { gathered } from '../../platform/db/gathered.ts';
 import { type Queryable, statement } from '../../platform/db/statement.ts';
 import { isUuid } from '../../platform/uuid.ts';
 import { looksLikeJwt, type VerifyOptions, verifyJwt } from '../jwt/verify.ts';
 import { FRESH } from '../last-use.ts';
 import type { Role } from '../scopes.ts';
+import { byteaText } from '../secret-format.ts';
 import type { KeyRing } from './key-ring.ts';
 
 /** The type of an access token (RFC 9068 section 2.1). */
@@ -47,18 +49,25 @@ export interface Standing {
   readonly ended: boolean;
 }
 
-/** A token ends with its jti, its authorization, its user, its client, and the owner of the client. */
-const STANDING = statement<Standing>(
-  'oauth_standing',
-  `SELECT COALESCE(u.id, o.id) AS "accountId", COALESCE(u.role, o.role) AS role, g.id AS "grantId",
+type StandingRow = Standing | { readonly [Column in keyof Standing]: null };
+
+/**
+ * A token ends with its jti, its authorization, its user, its client, and the owner of the client. One row for each
+ * token, in their order.
+ */
+const STANDINGS = statement<StandingRow>(
+  'oauth_standings',
+  `SELECT CASE WHEN c.id IS NOT NULL THEN COALESCE(u.id, o.id) END AS "accountId", COALESCE(u.role, o.role) AS role, g.id AS "grantId",
      coalesce(g.last_used_at > now() - ${FRESH}, false) AS "fresh", c.burst, c.per_second AS "perSecond",
-     (o.disabled_at IS NOT NULL OR u.disabled_at IS NOT NULL OR ($2::uuid IS NOT NULL AND (u.id IS NULL OR g.id IS NULL))
-       OR EXISTS (SELECT FROM revoked_tokens t WHERE t.jti = $4)) AS "ended"
-   FROM oauth_clients c JOIN users o ON o.id = c.owner_id
-   LEFT JOIN users u ON u.id = $2::uuid
-   LEFT JOIN oauth_records f ON f.model = 'Grant' AND f.hash = $3::bytea
+     (o.disabled_at IS NOT NULL OR u.disabled_at IS NOT NULL OR (a.user_id IS NOT NULL AND (u.id IS NULL OR g.id IS NULL))
+       OR EXISTS (SELECT FROM revoked_tokens t WHERE t.jti = a.jti)) AS "ended"
+   FROM unnest($1::uuid[], $2::uuid[], $3::bytea[], $4::text[]) WITH ORDINALITY AS a (client_id, user_id, family, jti, place)
+   LEFT JOIN oauth_clients c ON c.id = a.client_id
+   LEFT JOIN users o ON o.id = c.owner_id
+   LEFT JOIN users u ON u.id = a.user_id
+   LEFT JOIN oauth_records f ON f.model = 'Grant' AND f.hash = a.family
    LEFT JOIN oauth_grants g ON g.id = f.grant_id AND g.user_id = u.id AND g.client_id = c.id
-   WHERE c.id = $1`,
+   ORDER BY a.place`,
 );
 
 export type Checked =
@@ -71,8 +80,11 @@ export interface OwnTokens {
   /** Throws DatabaseError. */
   check(token: string): Promise<Checked>;
   /** Undefined if the client is gone. Never cached. Throws DatabaseError. */
-  standing(token: Pick<AccessToken, 'jti' | 'clientId' | 'userId' | 'family'>): Promise<Standing | undefined>;
+  standing(token: Reference): Promise<Standing | undefined>;
 }
+
+/** What a token depends on. */
+export type Reference = Pick<AccessToken, 'jti' | 'clientId' | 'userId' | 'family'>;
 
 export interface OwnTokensOptions {
   readonly database: Queryable;
@@ -110,6 +122,14 @@ export function createOwnTokens({ database, keys, clock, issuer }: OwnTokensOpti
     issuer,
     audience: issuer === undefined ? undefined : audienceOf(issuer),
   };
+  const standingOf = gathered((tokens: readonly Reference[]) =>
+    database.query(STANDINGS, [
+      tokens.map(({ clientId }) => clientId),
+      tokens.map(({ userId }) => userId ?? null),
+      tokens.map(({ family }) => (family === undefined ? null : byteaText(family))),
+      tokens.map(({ jti }) => jti),
+    ]),
+  );
   return {
     async check(token) {
       if (!looksLikeJwt(token)) return { outcome: 'not-mine' };
@@ -149,9 +169,9 @@ export function createOwnTokens({ database, keys, clock, issuer }: OwnTokensOpti
         },
       };
     },
-    async standing({ jti, clientId, userId, family }) {
-      const [standing] = await database.query(STANDING, [clientId, userId ?? null, family ?? null, jti]);
-      return standing;
+    async standing(token) {
+      const found = await standingOf(token);
+      return found.accountId === null ? undefined : found;
     },
   };
 }

@@ -11,15 +11,21 @@ const FIND = statement<Allowed>(
   'oauth_grant',
   'SELECT scopes FROM oauth_grants WHERE user_id = $1 AND client_id = $2',
 );
-/** Adds to the scopes allowed before. A client deleted meanwhile gets nothing. */
-const ALLOW = statement<never>(
+/**
+ * Adds to the scopes allowed before. A client deleted meanwhile gets nothing, and a session that has ended gives nothing:
+ * whoever ends sessions and grants ends the sessions first, so either the session is missed here or the grant is found
+ * there.
+ */
+const ALLOW = statement<{ one: number }>(
   'oauth_grant_allow',
   `INSERT INTO oauth_grants (id, user_id, client_id, scopes, created_at)
-   SELECT $1, $2, c.id, $4::text[], now() FROM oauth_clients c WHERE c.id = $3
-   FOR KEY SHARE OF c
+   SELECT $1, s.user_id, c.id, $4::text[], now() FROM oauth_clients c, sessions s
+   WHERE c.id = $3 AND s.id = $5 AND s.user_id = $2
+   FOR KEY SHARE OF c, s
    ON CONFLICT (user_id, client_id) DO UPDATE
    SET scopes = ARRAY(SELECT s FROM unnest(oauth_grants.scopes || excluded.scopes) WITH ORDINALITY AS a (s, place)
-     GROUP BY s ORDER BY min(place))`,
+     GROUP BY s ORDER BY min(place))
+   RETURNING 1 AS one`,
 );
 
 export interface Consent {
@@ -34,9 +40,16 @@ export async function isAllowed(db: Queryable, { userId, clientId, scopes }: Con
   return allowed !== undefined && scopes.every((scope) => allowed.scopes.includes(scope));
 }
 
-/** Records that the user allows the client the scopes. Throws DatabaseError. */
-export async function allow(db: Queryable, { userId, clientId, scopes }: Consent): Promise<void> {
-  await db.query(ALLOW, [newId(), userId, clientId, scopes]);
+/**
+ * Records that the user allows the client the scopes, in a session of theirs. False if the session has ended or the
+ * client is gone. Throws DatabaseError.
+ */
+export async function allow(
+  db: Queryable,
+  { userId, clientId, scopes }: Consent,
+  sessionId: string,
+): Promise<boolean> {
+  return (await db.query(ALLOW, [newId(), userId, clientId, scopes, sessionId])).length > 0;
 }
 
 /**

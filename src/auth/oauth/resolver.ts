@@ -1,12 +1,12 @@
 import type { Clock } from '../../platform/clock.ts';
 import { type Queryable, statement } from '../../platform/db/statement.ts';
 import type { Logger } from '../../platform/log.ts';
-import type { CredentialResolver, Resolution } from '../authenticate.ts';
+import type { CredentialResolver, Invalid } from '../authenticate.ts';
 import { createCredentialCache } from '../credential-cache.ts';
 import { createLastUse } from '../last-use.ts';
 import type { Principal } from '../principal.ts';
 import { effectiveScopes } from '../scopes.ts';
-import type { AccessToken, OwnTokens, Standing } from './access-token.ts';
+import type { OwnTokens, Reference, Standing } from './access-token.ts';
 
 const TOUCH_GRANT = statement<never>(
   'oauth_grant_touch',
@@ -21,8 +21,6 @@ export interface OAuthResolverOptions {
 }
 
 /** Identifies a principal for later look-ups: token, client, user, authorization. None of it is secret. */
-type Reference = Pick<AccessToken, 'jti' | 'clientId' | 'userId' | 'family'>;
-
 const nameOf = ({ jti, clientId, userId, family }: Reference): string =>
   [jti, clientId, userId ?? '', family?.toString('base64url') ?? ''].join(' ');
 
@@ -36,10 +34,12 @@ function referenceOf(name: string): Reference {
   };
 }
 
-const ENDED: Resolution = {
+const ended = (accountId?: string): Invalid => ({
   outcome: 'invalid',
+  kind: 'oauth',
   reason: 'The access token has been revoked, or its client or account is gone.',
-};
+  accountId,
+});
 
 /** Resolves the access tokens that the service issues, for users and for clients acting on their own. */
 export function oauthResolver({ ownTokens, database, clock, log }: OAuthResolverOptions): CredentialResolver {
@@ -56,11 +56,12 @@ export function oauthResolver({ ownTokens, database, clock, log }: OAuthResolver
     async resolve({ place, value }) {
       if (place !== 'authorization') return { outcome: 'not-mine' };
       const checked = await ownTokens.check(value);
-      if (checked.outcome !== 'valid') return checked;
+      if (checked.outcome === 'not-mine') return checked;
+      if (checked.outcome === 'invalid') return { ...checked, kind: 'oauth' };
       const { token } = checked;
       const name = nameOf(token);
       const standing = await known(name, () => ownTokens.standing(token));
-      if (standing === undefined || standing.ended) return ENDED;
+      if (standing === undefined || standing.ended) return ended(standing?.accountId);
       const { accountId, role, grantId, fresh } = standing;
       return {
         outcome: 'valid',

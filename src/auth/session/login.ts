@@ -1,13 +1,15 @@
 import { type Queryable, statement } from '../../platform/db/statement.ts';
 import { emailKey } from '../account/store.ts';
 import { accountFailures, type Passwords } from '../password-check.ts';
+import type { AttemptOrigin, LoginFailure, SecurityLog } from '../security-log.ts';
 import { type OpenedSession, openSession } from './store.ts';
 
 export interface LoginAttempt {
   readonly email: string;
   readonly password: string;
   /** The name under which failures from the caller's address are counted. */
-  readonly origin: string;
+  readonly countedFor: string;
+  readonly origin: AttemptOrigin;
   readonly userAgent: string | null;
 }
 
@@ -41,26 +43,42 @@ const unstorable = (text: string) => text.includes('\0') || !text.isWellFormed()
 export interface LoginOptions {
   readonly database: Queryable;
   readonly passwords: Passwords;
+  readonly securityLog: SecurityLog;
+}
+
+/** Why an account cannot be signed in to with a password that does or does not match. */
+function failureOf(account: AccountRow | undefined, matches: boolean): LoginFailure | undefined {
+  if (account === undefined) return 'no such account';
+  if (account.passwordHash === null) return 'account without a password';
+  if (account.disabled) return 'disabled account';
+  return matches ? undefined : 'wrong password';
 }
 
 /**
  * Signs in with e-mail and password, with the same work whatever is wrong. Throws DatabaseError and what an
  * attempt throws.
  */
-export function createLogin({ database, passwords }: LoginOptions): Login {
-  return async ({ email, password, origin, userAgent }) =>
-    passwords.attempt([origin, accountFailures(email)], async () => {
-      const key = emailKey(email);
-      const [account] = unstorable(key) ? [] : await database.query(FIND_ACCOUNT, [key]);
-      const passwordHash = account?.passwordHash ?? null;
-      const matches = await passwords.matches(password, passwordHash);
-      if (!matches || account === undefined || passwordHash === null || account.disabled) return undefined;
-      const { id, name } = account;
-      const session = await openSession(database, {
-        userId: id,
-        passwordHash,
-        userAgent,
-      });
-      return session && { ...session, user: { id, name, email: account.email } };
-    });
+export function createLogin({ database, passwords, securityLog }: LoginOptions): Login {
+  async function signIn({ email, password, origin, userAgent }: LoginAttempt): Promise<LoggedIn | undefined> {
+    const key = emailKey(email);
+    const [account] = unstorable(key) ? [] : await database.query(FIND_ACCOUNT, [key]);
+    const passwordHash = account?.passwordHash ?? null;
+    const matches = await passwords.matches(password, passwordHash);
+    const failure = failureOf(account, matches);
+    if (failure !== undefined || account === undefined || passwordHash === null) {
+      securityLog.failedLogin(origin, failure ?? 'no such account', account?.id);
+      return undefined;
+    }
+    const { id, name } = account;
+    const session = await openSession(database, { userId: id, passwordHash, userAgent });
+    if (session === undefined) {
+      securityLog.failedLogin(origin, 'changed meanwhile', id);
+      return undefined;
+    }
+    securityLog.loggedIn(origin, id);
+    return { ...session, user: { id, name, email: account.email } };
+  }
+
+  return async (attempt) =>
+    passwords.attempt([attempt.countedFor, accountFailures(attempt.email)], () => signIn(attempt));
 }

@@ -2,7 +2,7 @@ import type { Clock } from '../../platform/clock.ts';
 import { gathered } from '../../platform/db/gathered.ts';
 import { type Queryable, statement } from '../../platform/db/statement.ts';
 import type { Logger } from '../../platform/log.ts';
-import type { CredentialResolver, Resolution } from '../authenticate.ts';
+import type { CredentialResolver, Invalid } from '../authenticate.ts';
 import { createLastUse, FRESH } from '../last-use.ts';
 import { type Principal, userClientId } from '../principal.ts';
 import { type Role, scopesOfRole } from '../scopes.ts';
@@ -32,7 +32,12 @@ const TOUCH = statement<never>(
    WHERE id = $1 AND last_seen_at < now() AND expires_at > now()`,
 );
 
-const UNKNOWN: Resolution = { outcome: 'invalid', reason: 'The session is unknown, ended or expired.' };
+const unknown = (accountId?: string): Invalid => ({
+  outcome: 'invalid',
+  kind: 'session',
+  reason: 'The session is unknown, ended or expired.',
+  accountId,
+});
 
 export interface SessionResolverOptions {
   readonly database: Queryable;
@@ -62,9 +67,9 @@ export function sessionResolver({ database, clock, log }: SessionResolverOptions
     kind: 'session',
     async resolve({ place, value }) {
       if (place !== 'cookie') return { outcome: 'not-mine' };
-      if (!isWellFormedSessionId(value)) return UNKNOWN;
+      if (!isWellFormedSessionId(value)) return unknown();
       const [row] = await database.query(FIND_BY_HASH, [hashSessionId(value)]);
-      if (row === undefined || row.ended) return UNKNOWN;
+      if (row === undefined || row.ended) return unknown(row?.userId);
       return { outcome: 'valid', used: () => noteUse(row.id, row.fresh), principal: principalOf(row) };
     },
     async renew({ credentialId }) {

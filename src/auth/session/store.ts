@@ -1,5 +1,6 @@
 import type { PrismaClient } from '../../generated/prisma/client.ts';
 import { type Queryable, statement } from '../../platform/db/statement.ts';
+import type { UnitOfWork } from '../../platform/db/unit-of-work.ts';
 import { newId } from '../../platform/uuid.ts';
 import { generateSessionId, hashSessionId } from './session-id.ts';
 
@@ -49,6 +50,20 @@ export async function openSession(
     passwordHash,
   ]);
   return opened && { sessionId, ...opened };
+}
+
+const HOLD = statement<{ one: number }>(
+  'session_hold',
+  'SELECT 1 AS one FROM sessions WHERE id = $1 FOR KEY SHARE',
+);
+
+/**
+ * Keeps a session from being ended until the transaction is over: what is issued with it is there for whoever ends it
+ * and all that came of it. False if it has ended. Takes its lock after that of the account (decision 14). Throws
+ * DatabaseError.
+ */
+export async function holdSession(work: UnitOfWork, id: string | undefined): Promise<boolean> {
+  return id !== undefined && (await work.query(HOLD, [id])).length > 0;
 }
 
 /** Ends a session of an account. False if the account has no such session. */

@@ -2,7 +2,7 @@ import type { Clock } from '../../platform/clock.ts';
 import { gathered } from '../../platform/db/gathered.ts';
 import { type Queryable, type Statement, statement } from '../../platform/db/statement.ts';
 import type { Logger } from '../../platform/log.ts';
-import type { FixedOperation, Recognizer, Resolution } from '../authenticate.ts';
+import type { FixedOperation, Invalid, Recognizer } from '../authenticate.ts';
 import { createLastUse, FRESH } from '../last-use.ts';
 import type { Principal } from '../principal.ts';
 import { effectiveScopes, type Role } from '../scopes.ts';
@@ -26,6 +26,7 @@ interface TokenRow extends UseRow {
   readonly role: Role;
   readonly scopes: string[];
   readonly credentialExpiresAt: Date | null;
+  readonly credentialIssuedAt: Date | null;
   readonly operation: string;
 }
 
@@ -33,7 +34,7 @@ const USE = `id, last_used_at > now() - ${FRESH} AS "fresh", expires_at <= now()
 const FIND_BY_HASH = statement<TokenRow>(
   'stream_tokens_by_hash',
   `SELECT ${USE}, hash, user_id AS "userId", credential_kind AS "kind", credential_id AS "credentialId", client_id AS "clientId",
-     role, scopes, credential_expires_at AS "credentialExpiresAt", operation
+     role, scopes, credential_expires_at AS "credentialExpiresAt", credential_issued_at AS "credentialIssuedAt", operation
    FROM stream_tokens WHERE hash = ANY($1::bytea[])`,
 );
 const FIND_BY_ID = statement<UseRow>(
@@ -46,10 +47,12 @@ const TOUCH = statement<never>(
    WHERE id = ANY($1::uuid[]) AND last_used_at < now() AND expires_at > now()`,
 );
 
-const UNKNOWN: Resolution = {
+const unknown = (accountId?: string): Invalid => ({
   outcome: 'invalid',
+  kind: 'stream-token',
   reason: 'The stream token is unknown, expired or revoked, or the credentials behind it have ended.',
-};
+  accountId,
+});
 
 export interface StreamTokensOptions {
   readonly database: Queryable;
@@ -66,7 +69,7 @@ export interface StreamTokens extends Recognizer {
 }
 
 function principalOf(row: TokenRow): Principal {
-  const { kind, userId, role, scopes, clientId, credentialId, credentialExpiresAt } = row;
+  const { kind, userId, role, scopes, clientId, credentialId, credentialExpiresAt, credentialIssuedAt } = row;
   return {
     kind,
     userId,
@@ -76,6 +79,7 @@ function principalOf(row: TokenRow): Principal {
     credentialId: credentialId ?? undefined,
     rateLimit: undefined,
     expiresAtMs: credentialExpiresAt?.getTime(),
+    ...(credentialIssuedAt === null ? {} : { issuedAtMs: credentialIssuedAt.getTime() }),
   };
 }
 
@@ -100,11 +104,11 @@ export function createStreamTokens({ database, clock, log, renew }: StreamTokens
   return {
     async resolve({ place, value }) {
       if (place !== 'stream-token') return { outcome: 'not-mine' };
-      if (!STREAM_TOKEN.isWellFormed(value)) return UNKNOWN;
+      if (!STREAM_TOKEN.isWellFormed(value)) return unknown();
       const row = await findByHash(byteaText(hashSecret(value)));
-      if (row === undefined || row.ended) return UNKNOWN;
+      if (row === undefined || row.ended) return unknown(row?.userId);
       const behind = await renew(principalOf(row));
-      if (behind === undefined) return UNKNOWN;
+      if (behind === undefined) return unknown(row.userId);
       const { id, fresh } = row;
       return {
         outcome: 'valid',

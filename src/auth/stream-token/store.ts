@@ -52,15 +52,20 @@ const DROP_ENDED = statement<never>(
 const INSERT = statement<{ expiresAt: Date }>(
   'stream_token_insert',
   `INSERT INTO stream_tokens (id, user_id, hash, credential_kind, credential_id, client_id, role, scopes, credential_expires_at,
-     operation, created_at, last_used_at, ends_at, expires_at)
-   SELECT $1, $2, $3, $4, $5, $6, $7::"Role", $8, $9, $10, now(), now(), e.ends_at, LEAST(${IDLE_END}, e.ends_at)
+     operation, credential_issued_at, created_at, last_used_at, ends_at, expires_at)
+   SELECT $1, $2, $3, $4, $5, $6, $7::"Role", $8, $9, $10, $11, now(), now(), e.ends_at, LEAST(${IDLE_END}, e.ends_at)
    FROM (SELECT LEAST(${ABSOLUTE_END}, $9::timestamptz) AS ends_at) e
    WHERE (SELECT count(*) FROM stream_tokens t WHERE t.user_id = $2) < ${MAX_LIVE_TOKENS}
    RETURNING LEAST(${IDLE_HOUR}, ends_at) AS "expiresAt"`,
 );
 
+/** An instant that a token may name; null for none and for one that cannot be stored. */
+function storable(ms = Infinity): Date | null {
+  return Math.abs(ms) < LAST_INSTANT_MS ? new Date(ms) : null;
+}
+
 async function insert(transaction: Queryable, principal: Principal, operation: FixedOperation) {
-  const { kind, userId, credentialId = null, clientId, role, scopes, expiresAtMs = Infinity } = principal;
+  const { kind, userId, credentialId = null, clientId, role, scopes } = principal;
   await transaction.query(LOCK, [userId]);
   await transaction.query(DROP_ENDED, [userId]);
   const token = STREAM_TOKEN.generate();
@@ -73,8 +78,9 @@ async function insert(transaction: Queryable, principal: Principal, operation: F
     clientId,
     role,
     [...scopes],
-    expiresAtMs < LAST_INSTANT_MS ? new Date(expiresAtMs) : null,
+    storable(principal.expiresAtMs),
     JSON.stringify(operation),
+    storable(principal.issuedAtMs),
   ]);
   if (row === undefined) throw new StreamTokenLimitError();
   return { token, expiresAt: row.expiresAt };

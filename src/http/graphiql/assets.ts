@@ -1,7 +1,5 @@
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
-import { promisify } from 'node:util';
-import { gzip } from 'node:zlib';
 
 const JAVASCRIPT = 'text/javascript; charset=utf-8';
 const CSS = 'text/css; charset=utf-8';
@@ -9,9 +7,7 @@ const OWN_FILES = ['page.js', 'tabs.js', 'fetcher.js', 'page.css'];
 
 export interface Asset {
   readonly type: string;
-  readonly plain: Buffer;
-  /** Compresses at the first call. */
-  gzipped(): Promise<Buffer>;
+  readonly bytes: Buffer;
 }
 
 /** The files that the page loads, by name, and a hash of them all. */
@@ -20,18 +16,10 @@ export interface Assets {
   readonly files: ReadonlyMap<string, Asset>;
 }
 
-function assetOf(name: string, text: string): Asset {
-  const plain = Buffer.from(text);
-  let gzipped: Promise<Buffer> | undefined;
-  return {
-    type: name.endsWith('.css') ? CSS : JAVASCRIPT,
-    plain,
-    gzipped() {
-      gzipped ??= promisify(gzip)(plain);
-      return gzipped;
-    },
-  };
-}
+const assetOf = (name: string, text: string): Asset => ({
+  type: name.endsWith('.css') ? CSS : JAVASCRIPT,
+  bytes: Buffer.from(text),
+});
 
 async function ownFile(name: string): Promise<[string, string]> {
   return [name, await readFile(new URL(`browser/${name}`, import.meta.url), 'utf8')];

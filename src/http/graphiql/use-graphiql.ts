@@ -30,14 +30,13 @@ const POLICY = [
 ].join('; ');
 
 /** An address has the hash of what it stands for, so the response never changes (RFC 8246). */
-async function assetResponse(asset: Asset, acceptEncoding: string): Promise<FileResponse> {
+function assetResponse({ type, bytes }: Asset): FileResponse {
   const headers = {
-    'content-type': asset.type,
+    'content-type': type,
     'cache-control': 'public, max-age=31536000, immutable',
     vary: 'Accept-Encoding',
   };
-  if (!/\bgzip\b/i.test(acceptEncoding)) return new FileResponse(asset.plain, { headers });
-  return new FileResponse(await asset.gzipped(), { headers: { ...headers, 'content-encoding': 'gzip' } });
+  return new FileResponse(bytes, { headers: Object.entries(headers) });
 }
 
 /** GraphiQL for browsers that open the endpoint, and below `/graphiql/` the assets of its page. */
@@ -56,12 +55,12 @@ export function useGraphiql({ endpoint, home, demoKey }: GraphiqlOptions): HttpP
       pathname === endpoint
         ? method === 'GET' && wantsHtml(headers.get('accept'))
         : pathname.startsWith(ASSETS) && (method === 'GET' || method === 'HEAD'),
-    async ({ request, state, url: { pathname, hostname } }) => {
+    async ({ state, url: { pathname, hostname } }) => {
       const { hash, files } = await loaded();
       const folder = `${ASSETS}${hash}/`;
       if (pathname !== endpoint) {
         const asset = pathname.startsWith(folder) ? files.get(pathname.slice(folder.length)) : undefined;
-        return asset && assetResponse(asset, request.headers.get('accept-encoding') ?? '');
+        return asset && assetResponse(asset);
       }
       const key = isLocalVisit(state, hostname) ? demoKey : undefined;
       return new PlainResponse(graphiqlPage({ endpoint, assets: folder, home, key }), {

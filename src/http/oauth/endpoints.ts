@@ -17,7 +17,7 @@ export interface EndpointOptions {
   readonly ownTokens: OwnTokens;
   readonly revokeToken: (token: RevokedToken) => Promise<unknown>;
   /** Counts a failed credential against an address. Throws RATE_LIMITED if there were too many. */
-  readonly failure: (state: RequestState) => Promise<void>;
+  readonly failure: (state: RequestState, client: string | undefined) => Promise<void>;
 }
 
 /** A request to an endpoint, with its provider. */
@@ -73,7 +73,7 @@ export function createEndpoints({
   async function call({ provider, request, state }: EndpointRequest, form: URLSearchParams): Promise<Called> {
     const target = new URL(request.url).pathname;
     const called = await calls.call(provider, { request, state, form, target });
-    if (called.response.status === 401 && presents(request, form)) await failure(state);
+    if (called.response.status === 401 && presents(request, form)) await failure(state, called.client?.id);
     return called;
   }
 

@@ -7,7 +7,7 @@ import type { Login } from '../../auth/session/login.ts';
 import { ApiError } from '../../graphql/errors.ts';
 import type { Queryable } from '../../platform/db/statement.ts';
 import type { Logger } from '../../platform/log.ts';
-import { addressKey } from '../../request/client-address.ts';
+import { addressKey, attemptOrigin } from '../../request/client-address.ts';
 import type { HttpRequest, HttpResponse } from '../../request/http-message.ts';
 import type { OriginCheck } from '../../request/origin-check.ts';
 import type { RequestState } from '../../request/request-state.ts';
@@ -196,7 +196,8 @@ export function createInteractions(options: InteractionOptions) {
       const loggedIn = await login({
         email,
         password: form.get('password') ?? '',
-        origin: `address:${addressKey(state.clientAddress)}`,
+        countedFor: `address:${addressKey(state.clientAddress)}`,
+        origin: attemptOrigin(state),
         userAgent: request.headers.get('user-agent'),
       });
       if (loggedIn === undefined)
@@ -225,7 +226,7 @@ export function createInteractions(options: InteractionOptions) {
     const { account } = signedIn;
     const scopes = scopesFor(context, account);
     const consent = { userId: account.id, clientId: client.clientId, scopes };
-    await allow(database, consent);
+    if (!(await allow(database, consent, signedIn.session))) return redirect(pathOf('interaction', uid));
     return authorize(context, signedIn, scopes);
   }
 

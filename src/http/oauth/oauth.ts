@@ -1,11 +1,12 @@
 import type { CredentialResolver } from '../../auth/authenticate.ts';
 import { revokeToken } from '../../auth/jwt/blocklist.ts';
 import type { Authority } from '../../auth/oauth/authority.ts';
+import type { SecurityLog } from '../../auth/security-log.ts';
 import type { Login } from '../../auth/session/login.ts';
 import { revokeSession } from '../../auth/session/store.ts';
 import type { Database } from '../../platform/db/database.ts';
 import type { Logger } from '../../platform/log.ts';
-import { addressKey } from '../../request/client-address.ts';
+import { addressKey, attemptOrigin } from '../../request/client-address.ts';
 import type { OriginCheck } from '../../request/origin-check.ts';
 import type { HttpPlugin } from '../plugin.ts';
 import type { RateLimiter } from '../rate-limit/limiter.ts';
@@ -29,12 +30,13 @@ export interface OAuthOptions {
   readonly limiter: RateLimiter;
   readonly policy: BucketPolicy;
   readonly database: Database;
+  readonly securityLog: SecurityLog;
   readonly log: Logger;
 }
 
 /** Wires up the OAuth routes. */
 export function createOAuth(options: OAuthOptions): HttpPlugin {
-  const { issuer, authority, limiter, database, log } = options;
+  const { issuer, authority, limiter, database, securityLog, log } = options;
   const { keys, ownTokens } = authority;
   const calls = createLibraryCalls(issuer, log);
   const provider = createProviderSource({
@@ -49,7 +51,14 @@ export function createOAuth(options: OAuthOptions): HttpPlugin {
     issuer,
     ownTokens,
     revokeToken: (token) => revokeToken(database.prisma, token),
-    failure: ({ clientAddress }) => limiter.credentials.failure(`address:${addressKey(clientAddress)}`),
+    async failure(state, client) {
+      await limiter.credentials.failure(`address:${addressKey(state.clientAddress)}`);
+      securityLog.failedCredential(attemptOrigin(state), {
+        kind: 'client-secret',
+        client,
+        reason: 'The client could not be authenticated.',
+      });
+    },
   });
   const signIns = createSignIns({
     sessions: options.sessions,

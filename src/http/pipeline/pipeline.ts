@@ -68,6 +68,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
       const { requestId } = state;
       return { kind: 'refused', errors: errors.map((error) => maskError(error, { requestId, log })) };
     }
+    state.document = operation.document.node;
     const context = contextOf(operation, request, state);
     if (state.fast) context.onPath('fast_path');
     return {

@@ -1,5 +1,6 @@
 import { ApiError } from '../../graphql/errors.ts';
 import type { Clock } from '../../platform/clock.ts';
+import type { Metrics } from '../../platform/metrics.ts';
 import type { Bucket, BucketStore } from './store.ts';
 import type { BucketPolicy, Taken } from './token-bucket.ts';
 
@@ -58,14 +59,24 @@ export interface RateLimiterOptions {
   readonly clock: Clock;
   /** The bucket for failures of one kind under one name. */
   readonly failures: BucketPolicy;
+  readonly metrics: Metrics;
 }
 
-export function createRateLimiter({ store, clock, failures }: RateLimiterOptions): RateLimiter {
+export function createRateLimiter({ store, clock, failures, metrics }: RateLimiterOptions): RateLimiter {
+  const checks = metrics.tally(
+    'rate_limit_checks_total',
+    'Tokens asked of buckets, by bucket (client, account, failed logins, failed credentials) and outcome (allowed, refused).',
+    ['bucket', 'outcome'],
+  );
+  for (const bucket of ['client', 'account', 'login', 'credential'])
+    for (const outcome of ['allowed', 'refused']) checks.add(bucket, outcome, 0);
+
   const failuresOf = (kind: string): Failures => {
     const bucketOf = (name: string): Bucket => ({ name: `failure:${kind}:${name}`, policy: failures });
     return {
       async failure(name) {
         const { allowed, retryAfterMs } = await store.take(bucketOf(name));
+        checks.add(kind, allowed ? 'allowed' : 'refused');
         if (!allowed)
           throw rateLimited(
             'Too many failed attempts. Wait for the time given in Retry-After.',
@@ -79,8 +90,14 @@ export function createRateLimiter({ store, clock, failures }: RateLimiterOptions
     async request(client, account) {
       const taken = await store.take(client, account);
       const headers = rateLimitHeaders(taken, clock.now());
-      if (taken.allowed) return { headers, refusal: undefined };
-      const whose = taken.policy === account?.policy ? ' across all credentials of this account' : '';
+      if (taken.allowed) {
+        checks.add('client', 'allowed');
+        if (account !== undefined) checks.add('account', 'allowed');
+        return { headers, refusal: undefined };
+      }
+      const shared = taken.policy === account?.policy;
+      checks.add(shared ? 'account' : 'client', 'refused');
+      const whose = shared ? ' across all credentials of this account' : '';
       const message = `Too many requests${whose}. Wait for the time given in Retry-After.`;
       return { headers, refusal: rateLimited(message, taken.retryAfterMs) };
     },

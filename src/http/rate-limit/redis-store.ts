@@ -2,6 +2,7 @@ import { type ClientContext, Redis, type Result } from 'ioredis';
 import type { Clock } from '../../platform/clock.ts';
 import type { Logger } from '../../platform/log.ts';
 import type { Metrics } from '../../platform/metrics.ts';
+import { createOutageLog } from '../../platform/outage-log.ts';
 import { type Bucket, type BucketStore, memoryBuckets } from './store.ts';
 import { describe, type Taken } from './token-bucket.ts';
 
@@ -72,6 +73,12 @@ function inTime<T>(answer: Promise<T>): Promise<T> {
   });
 }
 
+/** An error's message. Node's error for several addresses has none of its own. */
+function reasonOf(error: unknown): string {
+  if (error instanceof AggregateError && error.errors.length > 0) return reasonOf(error.errors[0]);
+  return error instanceof Error ? error.message : String(error);
+}
+
 export interface RedisBucketsOptions {
   readonly url: string;
   readonly clock: Clock;
@@ -81,7 +88,7 @@ export interface RedisBucketsOptions {
 
 /**
  * Buckets shared through Redis. If Redis does not answer in time, the service falls back to buckets of its
- * own. It logs this once, reports it in the metrics throughout, and returns to Redis by itself.
+ * own. It logs this, ever more rarely, reports it in the metrics throughout, and returns to Redis by itself.
  */
 export function redisBuckets({ url, clock, log, metrics }: RedisBucketsOptions): BucketStore {
   const memory = memoryBuckets(clock);
@@ -93,32 +100,39 @@ export function redisBuckets({ url, clock, log, metrics }: RedisBucketsOptions):
     retryStrategy: (attempt) => Math.min(attempt * 100, BACK_OFF_MS),
   });
   redis.defineCommand('tokenBucket', { lua: SCRIPT });
-  let down = false;
+  const outage = createOutageLog(
+    log,
+    'Redis does not answer: this instance uses its own rate limits until it does',
+    'Redis answers again: rate limits are shared',
+  );
   let retryAtMs = 0;
   metrics.gauge(
     'rate_limit_redis_up',
     'Whether buckets are shared through Redis (1) or the instance uses its own (0).',
-    () => (down ? 0 : 1),
+    () => (outage.lasting ? 0 : 1),
   );
 
   function failed(error: unknown): void {
     retryAtMs = performance.now() + BACK_OFF_MS;
-    if (down) return;
-    down = true;
-    log.error({ err: error }, 'Redis does not answer: this instance uses its own rate limits until it does');
+    outage.failed({
+      setting: 'REDIS_URL',
+      reason: reasonOf(error),
+      check: 'check that Redis is running and that the address and the password are right',
+    });
   }
   redis.on('error', failed);
+  // Redis has answered what the library asks of a new connection.
+  redis.on('ready', outage.over);
 
   /** The result of the script; undefined if Redis does not answer. */
   async function run(tokens: number, own: Bucket, shared?: Bucket) {
-    if (down && (performance.now() < retryAtMs || redis.status !== 'ready')) return undefined;
+    if (outage.lasting && (performance.now() < retryAtMs || redis.status !== 'ready')) return undefined;
     const keys = keysOf(own, shared);
     const policies = shared === undefined ? [own.policy] : [own.policy, shared.policy];
     const limits = policies.flatMap(({ burst, perSecond }) => [burst, perSecond]);
     try {
       const result = await inTime(redis.tokenBucket(keys.length, ...keys, tokens, ...limits));
-      if (down) log.info('Redis answers again: rate limits are shared');
-      down = false;
+      outage.over();
       return result;
     } catch (error) {
       failed(error);

@@ -1,9 +1,10 @@
 import { isAuthenticated } from '../../auth/principal.ts';
+import type { SecurityLog } from '../../auth/security-log.ts';
 import { ApiError } from '../../graphql/errors.ts';
 import type { Logger } from '../../platform/log.ts';
 import type { Metrics } from '../../platform/metrics.ts';
 import { clientOf } from '../../request/caller.ts';
-import { addressKey } from '../../request/client-address.ts';
+import { addressKey, attemptOrigin } from '../../request/client-address.ts';
 import type { RequestState } from '../../request/request-state.ts';
 import type { HttpPlugin } from '../plugin.ts';
 import { errorResponse } from '../response/error-response.ts';
@@ -27,6 +28,7 @@ export interface RateLimitOptions {
   /** All credentials of an account together get this multiple of one client's limits. */
   readonly accountFactor: number;
   readonly metrics: Metrics;
+  readonly securityLog: SecurityLog;
   readonly log: Logger;
 }
 
@@ -40,7 +42,14 @@ function hasFailed({ authenticationError }: RequestState): boolean {
  * authentication, so that all kinds of credentials count alike. Bad credentials count against the address
  * twice: here, and on any path as a failure.
  */
-export function useRateLimit({ limiter, policy, accountFactor, metrics, log }: RateLimitOptions): HttpPlugin {
+export function useRateLimit({
+  limiter,
+  policy,
+  accountFactor,
+  metrics,
+  securityLog,
+  log,
+}: RateLimitOptions): HttpPlugin {
   const refusals = metrics.counter('rate_limited_total', 'Requests refused with 429.', ['reason']);
 
   /** The limits of an account for a request whose credentials have the limits `own` (contract section 5). */
@@ -80,10 +89,12 @@ export function useRateLimit({ limiter, policy, accountFactor, metrics, log }: R
 
   /** Counts bad credentials, on whatever path. Returns the error to refuse the request with. */
   async function countFailure(state: RequestState): Promise<unknown> {
-    const { authenticationError, clientAddress } = state;
+    const { authenticationError, clientAddress, failedCredential } = state;
     if (!hasFailed(state)) return authenticationError;
     try {
       await limiter.credentials.failure(`address:${addressKey(clientAddress)}`);
+      if (failedCredential !== undefined)
+        securityLog.failedCredential(attemptOrigin(state), failedCredential);
       return authenticationError;
     } catch (error) {
       refusals.inc({ reason: 'failures' });

@@ -72,6 +72,7 @@ export function useAuthentication({
       state.credentialUsed = result.used;
     } else if (result.outcome === 'none') state.caller = anonymous;
     else {
+      state.failedCredential = result;
       state.authenticationError = unauthenticated(result.reason, {
         'www-authenticate': challenge(result.reason),
       });

@@ -1,15 +1,19 @@
 import { isAuthenticated } from '../../auth/principal.ts';
+import { ERROR_STATUS } from '../../graphql/errors.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Logger } from '../../platform/log.ts';
 import type { Metrics } from '../../platform/metrics.ts';
 import { pathOf } from '../../request/url-path.ts';
 import { isOAuthPath, shownOAuthPath } from '../oauth/paths.ts';
 import type { HttpPlugin } from '../plugin.ts';
+import { createOperationTimes } from './operation-times.ts';
+import type { SlowOperations } from './slow-operations.ts';
 
 export interface AccessLogOptions {
   readonly clock: Clock;
   readonly log: Logger;
   readonly metrics: Metrics;
+  readonly slowOperations: SlowOperations;
 }
 
 const DURATION_BUCKETS_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
@@ -29,21 +33,24 @@ const KNOWN_PATHS = new Set([
  * One log line and one observation per response. Of the request, the line holds method, path, operation and
  * caller. It never holds headers, query string, document, variables or body, which may contain secrets.
  */
-export function useAccessLog({ clock, log, metrics }: AccessLogOptions): HttpPlugin {
-  const requests = metrics.counter('http_requests_total', 'HTTP responses by path and status.', [
+export function useAccessLog({ clock, log, metrics, slowOperations }: AccessLogOptions): HttpPlugin {
+  const requests = metrics.tally('http_requests_total', 'HTTP responses by path and status.', [
     'path',
     'status',
   ]);
-  const operations = metrics.counter(
+  const errors = metrics.tally('response_errors_total', 'Errors in responses, every one, by code.', ['code']);
+  for (const code of Object.keys(ERROR_STATUS)) errors.add(code, '', 0);
+  const times = createOperationTimes(metrics);
+  const operations = metrics.tally(
     'graphql_operations_total',
     'GraphQL operations by kind and first error code, if any.',
     ['kind', 'code'],
   );
-  const duration = metrics.histogram(
+  const duration = metrics.timingsBy(
     'http_request_duration_seconds',
     'Time from request to response; for event streams, until they open.',
     DURATION_BUCKETS_SECONDS,
-    ['path'],
+    'path',
   );
   return {
     onResponse({ request, response, state }) {
@@ -52,11 +59,14 @@ export function useAccessLog({ clock, log, metrics }: AccessLogOptions): HttpPlu
       const pathname = oauth ? shownOAuthPath(asked) : asked;
       const path = oauth || KNOWN_PATHS.has(pathname) ? pathname : 'other';
       const durationMs = clock.now() - state.startedAtMs;
-      requests.inc({ path, status: response.status });
-      duration.observe({ path }, durationMs / 1000);
+      requests.add(path, response.status);
+      duration.of(path).observe(durationMs / 1000);
+      if (state.errorCodes !== undefined) for (const code of state.errorCodes) errors.add(code);
       // A request for a stream token only checks its subscription.
-      if (state.operationKind !== undefined && path !== '/graphql/stream-token')
-        operations.inc({ kind: state.operationKind, code: state.errorCodes?.[0] ?? '' });
+      if (state.operationKind !== undefined && path !== '/graphql/stream-token') {
+        operations.add(state.operationKind, state.errorCodes?.[0] ?? '');
+        times.note(state, state.operationKind, durationMs / 1000);
+      }
       const client =
         state.caller !== undefined && isAuthenticated(state.caller) ? state.caller.clientId : undefined;
       log.info(
@@ -74,6 +84,7 @@ export function useAccessLog({ clock, log, metrics }: AccessLogOptions): HttpPlu
         },
         'request',
       );
+      slowOperations.note(state, durationMs);
     },
   };
 }

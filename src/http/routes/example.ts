@@ -66,7 +66,8 @@ async function fileResponse(folder: string, name: string, ifNoneMatch: string | 
     'x-frame-options': 'DENY',
     'referrer-policy': 'same-origin',
   };
-  if (ifNoneMatch === etag) return new Response(null, { status: 304, headers });
+  // Weak where the file came compressed; the comparison is weak (RFC 9110 section 13.1.2).
+  if (ifNoneMatch?.replace(/^W\//, '') === etag) return new Response(null, { status: 304, headers });
   return new Response(new Uint8Array(content), { headers });
 }
 

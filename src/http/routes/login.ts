@@ -4,7 +4,7 @@ import type { Login } from '../../auth/session/login.ts';
 import type { SessionOwner } from '../../auth/session/owner.ts';
 import { unauthenticated } from '../../graphql/errors.ts';
 import type { Logger } from '../../platform/log.ts';
-import { addressKey } from '../../request/client-address.ts';
+import { addressKey, attemptOrigin } from '../../request/client-address.ts';
 import type { HttpRequest, HttpResponse } from '../../request/http-message.ts';
 import type { OriginCheck } from '../../request/origin-check.ts';
 import type { RequestState } from '../../request/request-state.ts';
@@ -67,7 +67,8 @@ export function useLogin(options: LoginRouteOptions): HttpPlugin {
     const loggedIn = await login({
       email,
       password,
-      origin: `address:${addressKey(state.clientAddress)}`,
+      countedFor: `address:${addressKey(state.clientAddress)}`,
+      origin: attemptOrigin(state),
       userAgent: request.headers.get('user-agent'),
     });
     if (loggedIn === undefined)

@@ -1,8 +1,10 @@
 import { timingSafeEqual } from 'node:crypto';
+import type { SecurityLog } from '../../auth/security-log.ts';
 import { ApiError, forbidden, unauthenticated } from '../../graphql/errors.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Logger } from '../../platform/log.ts';
 import type { Metrics } from '../../platform/metrics.ts';
+import { attemptOrigin } from '../../request/client-address.ts';
 import { type HttpRequest, PlainResponse } from '../../request/http-message.ts';
 import { isLocal } from '../../request/local-request.ts';
 import type { RequestState } from '../../request/request-state.ts';
@@ -17,6 +19,7 @@ export interface MetricsRouteOptions {
   /** Whether the token was protected in transit. */
   readonly isSecure: (request: HttpRequest, state: RequestState) => boolean;
   readonly clock: Clock;
+  readonly securityLog: SecurityLog;
   readonly log: Logger;
 }
 
@@ -33,6 +36,7 @@ export function useMetricsRoute({
   token,
   isSecure,
   clock,
+  securityLog,
   log,
 }: MetricsRouteOptions): HttpPlugin {
   // Takes milliseconds each time: process metrics are read from the operating system.
@@ -46,6 +50,11 @@ export function useMetricsRoute({
     if (request.headers.has('authorization') && !isSecure(request, state))
       return forbidden('The token is accepted over HTTPS only. Replace it: it may have been intercepted.');
     if (hasToken(request, token)) return undefined;
+    if (request.headers.has('authorization'))
+      securityLog.failedCredential(attemptOrigin(state), {
+        kind: 'metrics-token',
+        reason: 'The token is not METRICS_TOKEN.',
+      });
     return unauthenticated('Metrics require METRICS_TOKEN as a bearer token, except from this machine.', {
       'www-authenticate': 'Bearer',
     });

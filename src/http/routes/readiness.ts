@@ -1,10 +1,12 @@
 import type { Clock } from '../../platform/clock.ts';
-import type { Logger } from '../../platform/log.ts';
+import { MigrationError } from '../../platform/db/migrate.ts';
 
 /** Whether the service should receive requests. */
 export interface Readiness {
   /** The reason why it should not, for operators; undefined if there is none. May be a second old. */
   problem(): Promise<string | undefined>;
+  /** The last answer; false until there is one. If it is old, the database is asked, for the next caller. */
+  lastKnown(): boolean;
   /** Marks the service as shutting down. */
   leave(): void;
 }
@@ -13,7 +15,8 @@ export interface ReadinessOptions {
   /** Queries the database. Rejects if it is unreachable. */
   readonly pendingMigrations: () => Promise<readonly string[]>;
   readonly clock: Clock;
-  readonly log: Logger;
+  /** Called with the error if the database does not answer. */
+  readonly onFailure: (error: unknown) => void;
 }
 
 /**
@@ -22,7 +25,7 @@ export interface ReadinessOptions {
 const MAX_AGE_MS = 1_000;
 
 /** Applied migrations stay applied. The database is queried all the same, since it may be unreachable. */
-export function createReadiness({ pendingMigrations, clock, log }: ReadinessOptions): Readiness {
+export function createReadiness({ pendingMigrations, clock, onFailure }: ReadinessOptions): Readiness {
   let leaving = false;
   let migrated = false;
   let answer: { readonly problem: string | undefined; readonly untilMs: number } | undefined;
@@ -35,7 +38,8 @@ export function createReadiness({ pendingMigrations, clock, log }: ReadinessOpti
       migrated = true;
       return undefined;
     } catch (error) {
-      log.warn({ err: error }, 'the database cannot be reached');
+      if (error instanceof MigrationError) return 'the migrations of the database do not fit this version';
+      onFailure(error);
       return 'the database cannot be reached';
     }
   }
@@ -58,6 +62,11 @@ export function createReadiness({ pendingMigrations, clock, log }: ReadinessOpti
     async problem() {
       const problem = leaving ? undefined : await current();
       return leaving ? 'shutting down' : problem;
+    },
+    lastKnown() {
+      if (leaving) return false;
+      void current();
+      return answer !== undefined && answer.problem === undefined;
     },
     leave() {
       leaving = true;

@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import {
+  BytesResponse,
   FileResponse,
   type HttpResponse,
   PlainResponse,
@@ -13,8 +14,11 @@ import { type StreamSending, sendStream } from './node-stream.ts';
 export interface SendOptions {
   /** A response to HEAD has no body. */
   readonly head: boolean;
-  /** The connection cannot be reused: the unread rest of this request would be taken for the next one. */
-  readonly close: boolean;
+  /**
+   * Whether the connection ends with the response: the unread rest of the request would be taken for the next one, or
+   * the service stops.
+   */
+  readonly close: () => boolean;
   readonly streams: StreamSending;
   /** Counts the memory that the response holds until it is sent. */
   readonly hold: Hold;
@@ -85,34 +89,35 @@ function end(
 
 function sendPlain(response: PlainResponse, outgoing: ServerResponse, options: SendOptions): void {
   const { status, headers, text } = response;
-  const file = response instanceof FileResponse ? response.bytes : undefined;
-  const length = file?.length ?? Buffer.byteLength(text);
+  const bytes = response instanceof BytesResponse ? response.bytes : undefined;
+  const length = bytes?.length ?? Buffer.byteLength(text);
   const fields = ['content-length', String(length)];
-  if (options.close) fields.push('connection', 'close');
+  if (options.close()) fields.push('connection', 'close');
   for (const [name, value] of headers) fields.push(name, value);
   // Alternating names and values: Node writes such a list as is, without building a table first.
   outgoing.writeHead(status, fields);
-  if (file !== undefined) {
+  if (response instanceof FileResponse) {
     options.hold.release();
     if (options.head) outgoing.end();
-    else endInParts(outgoing, file, options, 0);
+    else endInParts(outgoing, response.bytes, options, 0);
     return;
   }
   // Equal byte and character counts mean ASCII, which Node writes faster as latin1.
-  end(outgoing, text, length, length === text.length ? 'latin1' : 'utf8', options);
+  const encoding = length === text.length ? 'latin1' : 'utf8';
+  end(outgoing, bytes ?? text, length, encoding, options);
 }
 
 function sendEvents(
   { status, headers, stream }: StreamResponse | WebStreamResponse,
   outgoing: ServerResponse,
-  { hold, streams }: SendOptions,
+  { close, hold, streams }: SendOptions,
 ): void {
   hold.release();
   if (outgoing.destroyed) {
     stream.close();
     return;
   }
-  const fields: string[] = [];
+  const fields: string[] = close() ? ['connection', 'close'] : [];
   for (const [name, value] of headers) fields.push(name, value);
   outgoing.writeHead(status, fields);
   sendStream(stream, outgoing, streams, hold);
@@ -141,7 +146,7 @@ export async function sendResponse(
   });
   const cookies = response.headers.getSetCookie();
   if (cookies.length > 0) outgoing.setHeader('set-cookie', cookies);
-  if (options.close) outgoing.setHeader('connection', 'close');
+  if (options.close()) outgoing.setHeader('connection', 'close');
   const body = Buffer.from(await response.arrayBuffer());
   if (response.status !== 204 && response.status !== 304) outgoing.setHeader('content-length', body.length);
   end(outgoing, options.head ? Buffer.alloc(0) : body, options.head ? 0 : body.length, 'utf8', options);

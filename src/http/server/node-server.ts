@@ -36,6 +36,8 @@ export interface NodeServerOptions {
    * reader.
    */
   readonly drainLimitMs?: number;
+  /** Whether clients are told to close their connections. */
+  readonly closing?: () => boolean;
   readonly log: Logger;
   /** Called for each event stream whose reader was too slow. */
   readonly onCutOff?: () => void;
@@ -72,6 +74,7 @@ export function createNodeServer({
   maxBufferedBodyBytes,
   timeoutMs = REQUEST_TIMEOUT_MS,
   drainLimitMs = DRAIN_LIMIT_MS,
+  closing = () => false,
   log,
   onCutOff = () => undefined,
 }: NodeServerOptions): Server {
@@ -95,7 +98,8 @@ export function createNodeServer({
       // has disconnected, and its limits need an address.
       if (!socket.writable || peerAddress === undefined) return void outgoing.destroy();
       const streams = { drainLimitMs, onCutOff };
-      const close = refusal !== undefined || malformed !== undefined;
+      const broken = refusal !== undefined || malformed !== undefined;
+      const close = () => broken || closing();
       const sending = { head: method === 'HEAD', close, streams, hold };
       if (fastPath !== undefined && fast) {
         const plain = { method, target: url ?? '/', fields: headers, body: bytes ?? NO_BODY };

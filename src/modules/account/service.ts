@@ -2,8 +2,8 @@ import { createApiKeyWithinLimit, KeyLimitError, revokeApiKey } from '../../auth
 import { revokeOAuthGrant } from '../../auth/oauth/grants.ts';
 import { accountFailures, type Passwords } from '../../auth/password-check.ts';
 import type { Principal } from '../../auth/principal.ts';
-import { revokeSession, revokeSessionsOf } from '../../auth/session/store.ts';
-import { ApiError, badInput } from '../../graphql/errors.ts';
+import { holdSession, revokeSession, revokeSessionsOf } from '../../auth/session/store.ts';
+import { ApiError, badInput, unauthenticated } from '../../graphql/errors.ts';
 import { statement } from '../../platform/db/statement.ts';
 import type { UnitOfWork } from '../../platform/db/unit-of-work.ts';
 import { checkExpiry, checkKeyName, checkNewPassword, checkScopes } from './rules.ts';
@@ -15,9 +15,15 @@ export interface NewKey {
   readonly expiresAt?: Date | null | undefined;
 }
 
+/** Under the lock of the account. Throws UNAUTHENTICATED if the caller's session has ended since the request came. */
+async function checkSession(work: UnitOfWork, { credentialId }: Principal): Promise<void> {
+  if (!(await holdSession(work, credentialId)))
+    throw unauthenticated('The session has ended.', { 'www-authenticate': 'Bearer' });
+}
+
 /**
  * Creates a key for the caller's account. Throws BAD_USER_INPUT, FORBIDDEN for scopes beyond the role,
- * DatabaseError.
+ * UNAUTHENTICATED, DatabaseError.
  */
 export async function makeApiKey(
   work: UnitOfWork,
@@ -33,6 +39,7 @@ export async function makeApiKey(
   const { id, key } = await createApiKeyWithinLimit(work, wanted).catch((error: unknown) => {
     throw error instanceof KeyLimitError ? new ApiError('BAD_USER_INPUT', error.message) : error;
   });
+  await checkSession(work, principal);
   const apiKey = await work.withPrisma((prisma) => prisma.apiKey.findUniqueOrThrow({ where: { id } }));
   return { key, apiKey };
 }
@@ -70,13 +77,14 @@ const CHANGE_HASH = statement<{ id: string }>(
 export async function changePassword(
   work: UnitOfWork,
   passwords: Passwords,
-  { userId, credentialId }: Principal,
+  principal: Principal,
   currentPassword: string,
   newPassword: string,
 ): Promise<void> {
+  const { userId, credentialId } = principal;
   checkNewPassword(newPassword);
   const [account] = await work.query(FIND_HASH, [userId]);
-  if (account === undefined) throw new Error('the account of the session no longer exists');
+  if (account === undefined) throw unauthenticated('The account has been deleted.');
   const { email, hash } = account;
   const changed = await passwords.attempt([accountFailures(email)], async () => {
     if (!(await passwords.matches(currentPassword, hash))) return undefined;
@@ -85,5 +93,6 @@ export async function changePassword(
     return rows.length > 0 ? true : undefined;
   });
   if (changed === undefined) throw badInput('currentPassword', 'is not the current password.');
+  await checkSession(work, principal);
   await work.withPrisma((prisma) => revokeSessionsOf(prisma, userId, credentialId));
 }

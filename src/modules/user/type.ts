@@ -49,7 +49,7 @@ export const User = builder.loadableObject('User', {
       columns: ['id', 'email'],
       guardedColumn: 'email',
       description:
-        'The e-mail address, unique ignoring case. Visible on your own account and with the scope `users:email`; otherwise FORBIDDEN.',
+        'The e-mail address, unique ignoring case; empty for a deleted account. Visible on your own account and with the scope `users:email`; otherwise FORBIDDEN.',
       resolve: (user, _args, context) => {
         if (mayReadEmail(context, user)) return user.email;
         throw forbidden('The e-mail address of another account requires the scope "users:email".');

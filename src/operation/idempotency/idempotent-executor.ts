@@ -5,6 +5,7 @@ import { ApiError } from '../../graphql/errors.ts';
 import type { Database } from '../../platform/db/database.ts';
 import { DatabaseError } from '../../platform/db/errors.ts';
 import type { Logger } from '../../platform/log.ts';
+import type { Metrics } from '../../platform/metrics.ts';
 import { holderOf } from '../../request/caller.ts';
 import type { Executor } from '../executor.ts';
 import type { OperationArgs } from '../operation-context.ts';
@@ -21,6 +22,7 @@ import type { RequestedOperation } from '../requested-fields.ts';
 import { statusOf } from '../response-status.ts';
 import { fingerprint } from './fingerprint.ts';
 import { parseIdempotencyKey } from './key.ts';
+import { keyOutcomes } from './key-outcomes.ts';
 import type { ReplayCheck } from './replay-check.ts';
 import type { KeyOwner } from './seal.ts';
 import {
@@ -46,6 +48,7 @@ export interface IdempotencyOptions {
   readonly limits: CostCeilings;
   readonly maxResponseBytes: number;
   readonly replayCheck: ReplayCheck;
+  readonly metrics: Metrics;
 }
 
 const NOTHING_NOTED: ReadonlySet<Scope> = new Set();
@@ -88,7 +91,9 @@ export function createIdempotentExecutor({
   limits,
   maxResponseBytes,
   replayCheck,
+  metrics,
 }: IdempotencyOptions): (args: OperationArgs) => Promise<Single> {
+  const outcomes = keyOutcomes(metrics);
   const kept = { retentionMs, maxResponseBytes };
   /** The mutations running in this process, by key. Each resolves to what it stored. */
   const running = new Map<string, Promise<StoredResponse | undefined>>();
@@ -97,22 +102,26 @@ export function createIdempotentExecutor({
    * Replays the stored response. Throws IDEMPOTENCY_KEY_REUSED, and FORBIDDEN if this caller may not receive
    * it.
    */
-  function replay(stored: StoredResponse, { print, args, asked }: KeyedMutation): Rendered {
+  function replay(stored: StoredResponse, { print, args, asked }: KeyedMutation, waited = false): Rendered {
     const { caller, state } = args.contextValue;
-    if (!stored.fingerprint.equals(print))
+    if (!stored.fingerprint.equals(print)) {
+      outcomes.add('reused');
       throw new ApiError(
         'IDEMPOTENCY_KEY_REUSED',
         'This Idempotency-Key was used for another mutation or other variables.',
       );
+    }
     replayCheck.require(asked, caller, stored);
     const { hold } = state;
     hold.begin(holderOf(state));
     hold.reserve(checkedLength(stored.body, maxResponseBytes));
+    outcomes.add(waited ? 'waited' : 'replayed');
     state.responseHeaders['idempotency-replayed'] = 'true';
     return { kind: 'rendered', status: stored.status, body: stored.body, errors: [] };
   }
 
   function inProgress(): ApiError {
+    outcomes.add('in_progress');
     return new ApiError(
       'IDEMPOTENCY_IN_PROGRESS',
       'The first request with this Idempotency-Key is still running. Try again.',
@@ -215,7 +224,7 @@ export function createIdempotentExecutor({
     for (let first = running.get(name); first !== undefined; first = running.get(name)) {
       if (!(await waitFor(first, deadlineMs))) throw inProgress();
       const stored = await first;
-      if (stored !== undefined) return replay(stored, keyed);
+      if (stored !== undefined) return replay(stored, keyed, true);
     }
     const { promise, resolve } = Promise.withResolvers<StoredResponse | undefined>();
     running.set(name, promise);
@@ -227,17 +236,26 @@ export function createIdempotentExecutor({
         if (alone.outcome?.kind === 'refused') {
           // Refused before anybody looked: a busy service, a table that is locked, a lost connection.
           stored = await storedBefore(owner);
-          if (stored === undefined) return alone.outcome;
+          if (stored === undefined) {
+            outcomes.add('not_stored');
+            return alone.outcome;
+          }
           delete keyed.args.contextValue.state.responseHeaders['retry-after'];
           return replay(stored, keyed);
         }
-        if (alone.outcome !== undefined) return alone.outcome;
+        if (alone.outcome !== undefined) {
+          outcomes.add(stored === undefined ? 'not_stored' : 'stored_statement');
+          return alone.outcome;
+        }
       }
       stored = await findResponse(database, owner, kept);
       if (stored !== undefined) return replay(stored, keyed);
       const first = await runFirst(keyed, deadlineMs);
       stored = first.stored;
-      if (first.outcome !== undefined) return first.outcome;
+      if (first.outcome !== undefined) {
+        outcomes.add(stored === undefined ? 'not_stored' : 'stored_transaction');
+        return first.outcome;
+      }
       if (stored === undefined) throw inProgress();
       return replay(stored, keyed);
     } finally {

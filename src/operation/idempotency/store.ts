@@ -3,7 +3,6 @@ import { withInstant } from '../../graphql/open-instant.ts';
 import { OVERHEAD_BYTES } from '../../platform/aes-gcm.ts';
 import { DatabaseError } from '../../platform/db/errors.ts';
 import type { Guard } from '../../platform/db/guarded-write.ts';
-import { inBatches } from '../../platform/db/in-batches.ts';
 import { type Parameter, type Query, type Queryable, statement } from '../../platform/db/statement.ts';
 import type { UnitOfWork } from '../../platform/db/unit-of-work.ts';
 import { hashKey, type KeyOwner, seal, unseal } from './seal.ts';
@@ -100,15 +99,6 @@ export const KEY_GUARD: Guard = {
   },
 };
 
-const PRUNE = statement<{ dropped: number }>(
-  'idempotency_prune',
-  `WITH old AS (SELECT user_id, key_hash FROM idempotency_keys WHERE created_at < ${ago('$1')} LIMIT $2),
-     dropped AS (DELETE FROM idempotency_keys k USING old WHERE k.user_id = old.user_id AND k.key_hash = old.key_hash AND k.created_at < ${ago('$1')} RETURNING 1)
-   SELECT count(*)::int AS dropped FROM dropped`,
-);
-
-const BATCH = 500;
-
 /** Throws COMPLEXITY_LIMIT if the response is larger than `maxBytes`, which was higher when it was stored. */
 function responseOf(owner: KeyOwner, row: Row | undefined, maxBytes: number): StoredResponse | undefined {
   if (row === undefined) return undefined;
@@ -196,12 +186,4 @@ export async function lockKey(work: UnitOfWork, owner: KeyOwner, limits: StoreLi
   const [[taken], [row]] = await work.beginWith(lock, findQuery(owner, limits));
   if (taken?.locked !== true) return { locked: false, found: undefined };
   return { locked: true, found: responseOf(owner, row, limits.maxResponseBytes) };
-}
-
-/** Drops the responses past the retention in batches. Returns how many. */
-export async function pruneResponses(db: Queryable, retentionMs: number): Promise<number> {
-  return inBatches(BATCH, async () => {
-    const [row] = await db.query(PRUNE, [retentionMs, BATCH]);
-    return row?.dropped ?? 0;
-  });
 }

@@ -22,6 +22,8 @@ export interface FanOut {
   /** Opens a stream. Throws SERVICE_UNAVAILABLE if it needs one group too many. */
   open(stream: NewStream): SubscriberStream;
   readonly groups: number;
+  /** How many sets of streams are at the same place. */
+  readonly cohorts: number;
   readonly lagging: number;
   readonly catchingUp: number;
   /** Ends all streams, and new ones as they open, so that clients reconnect elsewhere. */
@@ -118,6 +120,11 @@ export function createFanOut({ feed, metrics, maxGroups, log }: FanOutOptions): 
     },
     get groups() {
       return groups.size;
+    },
+    get cohorts() {
+      const cohorts = new Set<unknown>();
+      for (const { cohort } of streams) if (cohort !== undefined) cohorts.add(cohort);
+      return cohorts.size;
     },
     get lagging() {
       return total((group) => group.lagging);

@@ -1,6 +1,7 @@
 import { encodeEventId } from '../../events/event-id.ts';
 import type { EventPlace } from '../../events/event-place.ts';
 import { HistoryLostError, type PostFeed } from '../../events/feed.ts';
+import { isOutage } from '../../platform/db/errors.ts';
 import type { Logger } from '../../platform/log.ts';
 import { UNCOUNTED_BYTES } from '../../request/pending-responses.ts';
 import type { EventReaders } from '../executor.ts';
@@ -184,6 +185,7 @@ export class Group {
     const before = cohort.place;
     cohort.place = place;
     if (frames !== undefined) {
+      metrics.batch();
       const streams = [...cohort.streams];
       const done = await slices.run(
         streams,
@@ -255,7 +257,8 @@ export class Group {
 
   /** Ends the streams: their clients reconnect, and are told if the log does not go on from their place. */
   #breakOff(cohort: Cohort, error: unknown): void {
-    this.#options.log.warn({ streams: cohort.streams.size, err: error }, 'event streams broke off');
+    const level = isOutage(error) ? 'debug' : 'warn';
+    this.#options.log[level]({ streams: cohort.streams.size, err: error }, 'event streams broke off');
     for (const stream of [...cohort.streams]) stream.breakOff();
   }
 
@@ -264,7 +267,8 @@ export class Group {
     if (cohort.streams.size === 0) return;
     const pauseMs = Math.min(MAX_PAUSE_MS, MIN_PAUSE_MS * 2 ** cohort.failures);
     const line = { err: error, streams: cohort.streams.size, pauseMs };
-    if (cohort.failures === 0) this.#options.log.warn(line, 'events could not be read; trying again');
+    if (cohort.failures === 0 && !isOutage(error))
+      this.#options.log.warn(line, 'events could not be read; trying again');
     else this.#options.log.debug(line, 'events could still not be read');
     cohort.failures += 1;
     if (codeOf(error) === 'TIMEOUT') cohort.timeouts += 1;

@@ -1,7 +1,8 @@
 import type { LogEvent } from '../../events/log.ts';
 import { isAfter } from '../../events/position.ts';
 import type { Metrics } from '../../platform/metrics.ts';
-import type { SubscriberStream } from './subscriber-stream.ts';
+import type { StreamType } from '../../request/media-type.ts';
+import type { StreamEnding, SubscriberStream } from './subscriber-stream.ts';
 
 /** Metrics of event streams. Their numbers are counted where they are opened. */
 export interface StreamMetrics {
@@ -9,10 +10,19 @@ export interface StreamMetrics {
   sent(events: readonly LogEvent[], streams: readonly SubscriberStream[]): void;
   /** A stream was opened that resumes from an event id. */
   resumed(): void;
+  /** A stream was opened. Returns what to call when it ends. */
+  opened(type: StreamType): (ending: StreamEnding) => void;
+  /** A cohort begins to send a batch of events. */
+  batch(): void;
   /** A stream was ended because its reader was too slow or had vanished. */
   cutOff(): void;
 }
 
+const FORMATS = {
+  'text/event-stream': 'sse',
+  'multipart/mixed;subscriptionSpec=1.0': 'multipart',
+} as const satisfies Record<StreamType, string>;
+const ENDINGS: readonly StreamEnding[] = ['finished', 'interrupted', 'broken_off', 'gone'];
 const LAG_BUCKETS_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
 /** How many of the events, which are in order, are history to a stream. */
@@ -35,12 +45,40 @@ export function createStreamMetrics(metrics: Metrics): StreamMetrics {
     'event_streams_cut_off_total',
     'Streams ended because their reader was too slow or had vanished.',
   );
-  const lag = metrics.histogram(
+  const lag = metrics.timings(
     'event_lag_seconds',
     'Seconds from the start of the transaction that created an event until it is written to streams, once for each event and up to 32 streams.',
     LAG_BUCKETS_SECONDS,
   );
+  const opened = metrics.tally('event_streams_opened_total', 'Event streams opened, by format.', ['format']);
+  const ended = metrics.tally(
+    'event_streams_ended_total',
+    'Event streams ended, by reason: finished, interrupted, broken_off, or gone if the client left or was cut off.',
+    ['reason'],
+  );
+  const batches = metrics.counter(
+    'event_batches_total',
+    'Batches of events that were read once and sent to the streams of a cohort.',
+  );
+  const open = new Map<string, number>();
+  for (const format of Object.values(FORMATS)) {
+    opened.add(format, '', 0);
+    open.set(format, 0);
+  }
+  for (const reason of ENDINGS) ended.add(reason, '', 0);
+  metrics.gauges('event_streams_open_by_format', 'Open event streams, by format.', 'format', () => open);
   return {
+    opened(type) {
+      const format = FORMATS[type];
+      const count = (by: number) => open.set(format, (open.get(format) ?? 0) + by);
+      opened.add(format);
+      count(1);
+      return (ending) => {
+        ended.add(ending);
+        count(-1);
+      };
+    },
+    batch: () => batches.inc(),
     sent(events, streams) {
       let history = 0;
       let leastHistory = events.length;

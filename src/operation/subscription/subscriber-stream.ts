@@ -11,6 +11,9 @@ export interface SubscriberStreamOptions {
   readonly start: FeedStart;
 }
 
+/** `finished`: with a last response; `interrupted`: to come back; `broken_off`: after an error; `gone`: by the client. */
+export type StreamEnding = 'finished' | 'interrupted' | 'broken_off' | 'gone';
+
 /**
  * One subscriber's stream. It holds only what differs between the subscribers of a group: thousands are open at
  * a time.
@@ -36,6 +39,8 @@ export class SubscriberStream implements EventStream, Member<SubscriberStream> {
    * until the reader has taken all of it in.
    */
   backlog: 'none' | 'counted' | 'lagging' = 'none';
+  /** Why it ends: its client or the connection is gone, unless said otherwise. */
+  ending: StreamEnding = 'gone';
   /** When it last got a heartbeat, or its first block. */
   heartbeatAtMs = Number.POSITIVE_INFINITY;
 
@@ -93,7 +98,9 @@ export class SubscriberStream implements EventStream, Member<SubscriberStream> {
 
   /** Sends a last response, which belongs to no event, and completes the stream. */
   finish(text: string): void {
-    if (!this.closed) this.end(this.format.last(text, this.#position));
+    if (this.closed) return;
+    this.ending = 'finished';
+    this.end(this.format.last(text, this.#position));
   }
 
   /** Ends the stream with a frame. */
@@ -106,13 +113,16 @@ export class SubscriberStream implements EventStream, Member<SubscriberStream> {
 
   /** Ends the stream so that the client reconnects, elsewhere or after a restart. It still gets its position. */
   interrupt(): void {
+    if (this.closed) return;
+    this.ending = 'interrupted';
     if (this.#sink !== undefined) this.end(this.format.interruption);
-    else if (!this.closed) this.#state = 'interrupted';
+    else this.#state = 'interrupted';
   }
 
   /** Breaks the stream off so that the client reconnects. */
   breakOff(): void {
     if (this.closed) return;
+    this.ending = 'broken_off';
     this.#sink?.breakOff();
     this.close();
   }

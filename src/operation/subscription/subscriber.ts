@@ -3,6 +3,7 @@ import { isAuthenticated, type Principal } from '../../auth/principal.ts';
 import type { FeedStart, PostFeed } from '../../events/feed.ts';
 import { ApiError, unauthenticated } from '../../graphql/errors.ts';
 import { EventSource } from '../../graphql/event-source.ts';
+import { isOutage } from '../../platform/db/errors.ts';
 import type { Logger } from '../../platform/log.ts';
 import { accountOf, clientOf, holderOf } from '../../request/caller.ts';
 import type { StreamFormat } from '../../request/event-stream.ts';
@@ -77,7 +78,10 @@ export function createSubscriber(options: SubscriberOptions): Subscriber {
       if (refusal === undefined) stream.interrupt();
       else stream.finish(textOf(refusal, told));
     } catch (error) {
-      log.warn({ err: error, requestId }, 'could not check an event stream again; interrupting it');
+      log[isOutage(error) ? 'debug' : 'warn'](
+        { err: error, requestId },
+        'could not check an event stream again; interrupting it',
+      );
       stream.interrupt();
     }
   }
@@ -105,6 +109,8 @@ export function createSubscriber(options: SubscriberOptions): Subscriber {
     const format = formats[state.streamType ?? 'text/event-stream'];
     const stream = fanOut.open({ texts: textsOf(args), format, start, owner: holderOf(state) });
     stream.onClose(leave);
+    const ended = metrics.opened(state.streamType ?? 'text/event-stream');
+    stream.onClose(() => ended(stream.ending));
     bind(stream, args);
     if (lastEventId(request) !== undefined) metrics.resumed();
     return { kind: 'stream', stream };

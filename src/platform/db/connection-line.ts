@@ -46,6 +46,10 @@ export class ConnectionLine<Connection> {
     this.#use = use;
   }
 
+  get waiting(): number {
+    return this.#line.length;
+  }
+
   /** Takes a place if one is free; never waits. */
   enter(owner: string | undefined): Place | undefined {
     if (this.#free === 0) return undefined;

@@ -13,7 +13,9 @@ import { PreparedBudget } from './prepared-statements.ts';
 import { RecentUse } from './recent-use.ts';
 import { type DatabaseServer, openServer, type ServerOptions } from './server.ts';
 import type { Parameter, Query, Queryable, Statement } from './statement.ts';
+import { DatabaseStatistics } from './statistics.ts';
 import { type Connection, UnitOfWork, type UnitOfWorkOptions } from './unit-of-work.ts';
+import { type DatabaseWatch, UNWATCHED, watchServer } from './watch.ts';
 
 /**
  * The database, embedded or a server: direct statements, units of work and Prisma's client share one pool.
@@ -24,8 +26,13 @@ export interface Database extends Queryable {
    * For paths that are not performance-critical: credentials, administration. Never inside a unit of work.
    */
   readonly prisma: PrismaClient;
+  /** Whether the server can be reached. Tells of outages in the log. */
+  readonly watch: DatabaseWatch;
+  /** The setting that names the server for migrations and LISTEN. */
+  readonly directSetting: string;
   /** Each account's recent use of the connections. */
   readonly recentUse: RecentUse;
+  readonly statistics: DatabaseStatistics;
   /** The same pool with a cancellation, which cancels the running statement and prevents further ones. */
   cancellable(cancellation: Cancellation): Queryable;
   /** A transaction that begins with its first statement. */
@@ -35,6 +42,8 @@ export interface Database extends Queryable {
    * the pool's time limits to its statements.
    */
   dedicatedClient(options?: { readonly limited?: boolean }): Promise<pg.Client>;
+  /** Set if LISTEN on a connection does not hear of others, as on the embedded database. */
+  readonly notified: DatabaseServer['notified'];
   close(): Promise<void>;
 }
 
@@ -65,6 +74,11 @@ export async function openDatabase(options: ServerOptions): Promise<Database> {
 
 /** Connects to a server. Closing the database closes the server. */
 export function connectDatabase(kind: Database['kind'], server: DatabaseServer, log: Logger): Database {
+  const control: DatabaseServer = {
+    ...server,
+    onEnd: (sinceMs, error) =>
+      statistics.ended(sinceMs, error == null ? undefined : toDatabaseError(error).kind),
+  };
   const pool = new pg.Pool({
     ...server.connection,
     max: server.poolSize,
@@ -72,16 +86,26 @@ export function connectDatabase(kind: Database['kind'], server: DatabaseServer, 
     idleTimeoutMillis: kind === 'embedded' ? 0 : IDLE_TIMEOUT_MS,
     ...KEEP_ALIVE,
     async onConnect(client) {
-      limitStatements(client, server);
+      limitStatements(client, control);
       if (server.greeting !== undefined) await client.query(server.greeting);
     },
   });
   // The pool replaces a broken connection; without an error listener, it would end the process.
-  pool.on('error', (error) => log.warn({ err: toDatabaseError(error) }, 'an idle database connection broke'));
+  const onLook = (reachable: boolean) => {
+    statistics.up = reachable;
+  };
+  const watch = server.watched === undefined ? UNWATCHED : watchServer({ ...server.watched, log, onLook });
+  pool.on('error', watch.broke);
   pool.on('connect', (client) => client.on('error', () => undefined));
   const prisma = new PrismaClient({ adapter: new PrismaPg(pool) });
   const recentUse = new RecentUse();
   const line = new ConnectionLine<pg.PoolClient>(server.poolSize, recentUse);
+  const statistics = new DatabaseStatistics(() => ({
+    most: server.poolSize,
+    open: pool.totalCount,
+    inUse: pool.totalCount - pool.idleCount,
+    waiting: line.waiting + pool.waitingCount,
+  }));
   const budget = server.named ? new PreparedBudget(server.poolSize) : undefined;
 
   async function serverReady(): Promise<void> {
@@ -97,7 +121,10 @@ export function connectDatabase(kind: Database['kind'], server: DatabaseServer, 
       return await pool.connect();
     } catch (error) {
       // A restarting server refuses connections for a moment.
-      if (kind !== 'embedded') throw toDatabaseError(error);
+      if (kind !== 'embedded') {
+        watch.broke(error);
+        throw toDatabaseError(error);
+      }
       await serverReady();
       return pool.connect().catch((again: unknown) => Promise.reject(toDatabaseError(again)));
     }
@@ -105,15 +132,18 @@ export function connectDatabase(kind: Database['kind'], server: DatabaseServer, 
 
   async function lend(cancellation?: Cancellation): Promise<Loan> {
     if (kind === 'embedded') await serverReady();
+    const sinceMs = performance.now();
     const free = line.enter(cancellation?.owner);
     const { place, connection }: Turn<pg.PoolClient> =
       free === undefined ? await line.wait(cancellation) : { place: free, connection: undefined };
     try {
       const client = connection ?? (await connectClient());
       lendFor(client, cancellation);
+      statistics.waits.observe((performance.now() - sinceMs) / 1000);
       return { client, place, cancellation, receivedBefore: cancellation?.received ?? 0 };
     } catch (error) {
       const reason = toDatabaseError(error);
+      statistics.failed(reason.kind);
       line.refuseAll(reason);
       line.leave(place, 0);
       throw reason;
@@ -197,7 +227,11 @@ export function connectDatabase(kind: Database['kind'], server: DatabaseServer, 
   return {
     kind,
     prisma,
+    watch,
+    directSetting: (server.watched?.direct ?? server.watched?.server)?.setting ?? 'DATA_DIR',
     recentUse,
+    notified: server.notified,
+    statistics,
     query: (statement, values) => query(statement, values),
     cancellable: (cancellation) => ({ query: (statement, values) => query(statement, values, cancellation) }),
     unitOfWork: (options = {}, cancellation) =>
@@ -216,6 +250,7 @@ export function connectDatabase(kind: Database['kind'], server: DatabaseServer, 
       return client;
     },
     async close() {
+      watch.close();
       await prisma.$disconnect();
       await pool.end();
       await server.close();

@@ -39,7 +39,8 @@ export const CONNECTION_LOST = /^08|^57P0/;
 /** SQLSTATE for a cancelled statement whose outcome is unknown. */
 export const TRANSACTION_RESOLUTION_UNKNOWN = '08007';
 
-function codeOf(error: unknown): string {
+/** The SQLSTATE or system error code of an error, or of what it wraps; empty if it has none. */
+export function codeOf(error: unknown): string {
   if (typeof error !== 'object' || error === null) return '';
   const { code, originalCode, cause, meta } = error as {
     code?: unknown;
@@ -66,10 +67,29 @@ export function toDatabaseError(error: unknown): DatabaseError {
   return new DatabaseError(lost ? 'unavailable' : 'other', error);
 }
 
+/** A server that answers, but cannot do what it is asked: its disk is full, it is read-only, a pooler forgot a statement. */
+const REFUSED_WHILE_UP = /^(53[12]|25006|26000|42P05)/;
+
+/**
+ * Whether the server could not be reached. The watch of the database tells of the outage, so lines about its
+ * consequences are for debugging.
+ */
+export function isOutage(error: unknown): boolean {
+  const { kind, cause } = toDatabaseError(error);
+  return kind === 'unavailable' && !REFUSED_WHILE_UP.test(codeOf(cause));
+}
+
 /** Whether `pg` lost a connection, or met a server that is starting or stopping. */
 export function isConnectionLost(error: unknown): boolean {
   const lost = error instanceof Error && LOST_CONNECTION.test(error.message);
   return lost || CONNECTION_LOST.test(codeOf(error)) || codeOf(error) === 'ECONNRESET';
+}
+
+const FOREIGN_KEY_VIOLATION = '23503';
+
+/** Whether a row refers to one that does not exist, or is referred to by one that does. */
+export function isForeignKeyViolation(error: unknown): boolean {
+  return codeOf(error instanceof DatabaseError ? error.cause : error) === FOREIGN_KEY_VIOLATION;
 }
 
 /** Whether the connection was lost while a statement was being cancelled, so that its outcome is unknown. */

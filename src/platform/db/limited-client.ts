@@ -16,6 +16,8 @@ export interface StatementControl {
   readonly begin?: string | undefined;
   /** Whether an ended statement is rolled back even if the connection was lost. */
   readonly lostIsUndone?: boolean;
+  /** Called with the time at which a statement was begun when it has ended, and with its error if it failed. */
+  readonly onEnd?: ((sinceMs: number, error: unknown) => void) | undefined;
   /** Ends a statement past its time limit. Resolves once it can no longer hit a later statement. */
   overrun(client: pg.ClientBase): Promise<void> | undefined;
   /** Cancels a statement that nobody waits for. Resolves once it can no longer hit a later statement. */
@@ -104,6 +106,7 @@ export function limitStatements(client: pg.ClientBase, control: StatementControl
 
   /** Watches a statement about to run. Calls `done` with its outcome; the error says whether we ended it. */
   function watch(cancellation: Cancellation | undefined, done: Callback): Callback {
+    const sinceMs = performance.now();
     let ended = false;
     let cancelling: Promise<void> | undefined;
     const end = () => {
@@ -127,6 +130,7 @@ export function limitStatements(client: pg.ClientBase, control: StatementControl
       heardAfterwards?.();
       release?.();
       const reason = ended && error != null ? endedWith(error, control.lostIsUndone) : error;
+      control.onEnd?.(sinceMs, reason);
       // A cancel request still in flight must not hit the next statement.
       if (cancelling === undefined) done(reason, result);
       else void cancelling.then(() => done(reason, result));

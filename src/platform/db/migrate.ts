@@ -4,6 +4,8 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { Client } from 'pg';
+import { OperatorError } from '../operator-error.ts';
+import { setupError } from './contact.ts';
 import type { Database } from './database.ts';
 import { isConnectionLost, toDatabaseError } from './errors.ts';
 import { type Queryable, statement } from './statement.ts';
@@ -16,12 +18,7 @@ interface Migration {
 }
 
 /** The database's migration history does not fit the checked-in migrations. */
-export class MigrationError extends Error {
-  constructor(message: string) {
-    super(message);
-    this.name = 'MigrationError';
-  }
-}
+export class MigrationError extends OperatorError {}
 
 const MIGRATIONS_FOLDER = fileURLToPath(new URL('../../../prisma/migrations', import.meta.url));
 
@@ -31,6 +28,13 @@ const PRISMA_LOCK = 72_707_369;
 /** Together these pauses give a restarting server 6 seconds to come back. */
 const MAX_PAUSES = 6;
 const FIRST_PAUSE_MS = 100;
+
+/** Requests wait no longer behind a migration that waits for a lock. */
+const LOCK_LIMIT_MS = 2_000;
+/** With the pauses between them, a good minute. */
+const MAX_TRIES = 10;
+const FIRST_LOCK_PAUSE_MS = 500;
+const LONGEST_LOCK_PAUSE_MS = 8_000;
 
 /** As Prisma Migrate creates it. */
 const CREATE_TABLE = `CREATE TABLE IF NOT EXISTS "_prisma_migrations" (
@@ -57,6 +61,12 @@ interface Applied {
 const APPLIED =
   'SELECT "migration_name", "checksum", "finished_at" FROM "_prisma_migrations" WHERE "rolled_back_at" IS NULL';
 
+/** The applied migrations of a newer version, which this one does not have. */
+function unknownOf(applied: readonly Applied[]): string[] {
+  const known = new Set(readMigrations().map(({ name }) => name));
+  return applied.flatMap(({ migration_name: name }) => (known.has(name) ? [] : [name]));
+}
+
 function pendingOf(applied: readonly Applied[]): Migration[] {
   const byName = new Map(applied.map((row) => [row.migration_name, row]));
   return readMigrations().filter(({ name, checksum }) => {
@@ -72,19 +82,38 @@ function pendingOf(applied: readonly Applied[]): Migration[] {
   });
 }
 
+/** In one transaction, so that a crash leaves no migration half applied. */
+async function apply(client: Client, { name, sql, checksum }: Migration): Promise<void> {
+  await client.query(`BEGIN; SET LOCAL lock_timeout = ${LOCK_LIMIT_MS}`);
+  await client.query(sql);
+  await client.query(
+    'INSERT INTO "_prisma_migrations" ("id", "checksum", "migration_name", "started_at", "finished_at", "applied_steps_count") VALUES ($1, $2, $3, now(), clock_timestamp(), 1)',
+    [randomUUID(), checksum, name],
+  );
+  await client.query('COMMIT');
+}
+
+/** Gives way to the requests that wait behind a lock that the migration waits for, and tries again. */
+async function applyPatiently(client: Client, migration: Migration): Promise<void> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await apply(client, migration);
+    } catch (error) {
+      if (toDatabaseError(error).kind !== 'locked') throw error;
+      await client.query('ROLLBACK');
+      if (tries === MAX_TRIES)
+        throw new MigrationError(
+          `Migration ${migration.name} was not applied: other transactions have locked a table that it changes. End those that take long (pg_stat_activity shows them), then run it again.`,
+        );
+      await delay(Math.min(FIRST_LOCK_PAUSE_MS * 2 ** (tries - 1), LONGEST_LOCK_PAUSE_MS));
+    }
+  }
+}
+
 async function applyAll(client: Client): Promise<string[]> {
   await client.query(CREATE_TABLE);
   const pending = pendingOf((await client.query<Applied>(APPLIED)).rows);
-  for (const { name, sql, checksum } of pending) {
-    // One transaction per migration, so that a crash leaves none half applied.
-    await client.query('BEGIN');
-    await client.query(sql);
-    await client.query(
-      'INSERT INTO "_prisma_migrations" ("id", "checksum", "migration_name", "started_at", "finished_at", "applied_steps_count") VALUES ($1, $2, $3, now(), clock_timestamp(), 1)',
-      [randomUUID(), checksum, name],
-    );
-    await client.query('COMMIT');
-  }
+  for (const migration of pending) await applyPatiently(client, migration);
   return pending.map(({ name }) => name);
 }
 
@@ -115,7 +144,8 @@ export async function migrate(database: Database): Promise<string[]> {
     } catch (error) {
       // A server that was never reachable is reported at once.
       lost ||= isConnectionLost(error);
-      if (!lost || pauses === MAX_PAUSES || toDatabaseError(error).kind !== 'unavailable') throw error;
+      if (!lost || pauses === MAX_PAUSES || toDatabaseError(error).kind !== 'unavailable')
+        throw setupError(database.directSetting, error);
       await delay(FIRST_PAUSE_MS * 2 ** pauses);
     }
   }
@@ -127,9 +157,17 @@ const TABLE_EXISTS = statement<{ found: boolean }>(
 );
 const APPLIED_STATEMENT = statement<Applied>('migrations_applied', APPLIED);
 
+async function readApplied(database: Queryable): Promise<Applied[]> {
+  const [table] = await database.query(TABLE_EXISTS, []);
+  return table?.found ? database.query(APPLIED_STATEMENT, []) : [];
+}
+
 /** The names of the migrations that the database lacks. Throws DatabaseError, MigrationError. */
 export async function pendingMigrations(database: Queryable): Promise<string[]> {
-  const [table] = await database.query(TABLE_EXISTS, []);
-  const applied = table?.found ? await database.query(APPLIED_STATEMENT, []) : [];
-  return pendingOf(applied).map(({ name }) => name);
+  return pendingOf(await readApplied(database)).map(({ name }) => name);
+}
+
+/** The names of the applied migrations that this version does not have. Throws DatabaseError. */
+export async function unknownMigrations(database: Queryable): Promise<string[]> {
+  return unknownOf(await readApplied(database));
 }

@@ -3,8 +3,9 @@ import type { Config } from '../config.ts';
 import { createDeadline } from '../deadline.ts';
 import type { Logger } from '../log.ts';
 import { cancelStatement } from './cancel-statement.ts';
+import type { ServerAddress } from './contact.ts';
 import type { EmbeddedAddress } from './embedded/address.ts';
-import { startEmbeddedServer } from './embedded/server.ts';
+import { type EmbeddedServer, startEmbeddedServer } from './embedded/server.ts';
 import type { StatementControl } from './limited-client.ts';
 
 /** The PostgreSQL server behind a Database: how to reach it, and how to make up for what it cannot do. */
@@ -14,12 +15,19 @@ export interface DatabaseServer extends StatementControl {
   /** For migrations and LISTEN: bypasses a connection pooler. */
   readonly direct: ClientConfig;
   readonly poolSize: number;
+  /**
+   * The addresses to watch, with the settings that name them: for requests, and past a pooler if there is one. None if
+   * the server is supervised otherwise.
+   */
+  readonly watched?: { readonly server: ServerAddress; readonly direct: ServerAddress | undefined };
   /** Whether statements may be prepared by name. */
   readonly named: boolean;
   /** SQL to run on each new connection of the pool. */
   readonly greeting?: string | undefined;
   /** SQL to run before a statement outside a transaction, in the same round trip and implicit transaction. */
   readonly alone?: string | undefined;
+  /** Set if LISTEN on a connection does not hear of others: like that of EmbeddedServer. */
+  readonly notified?: EmbeddedServer['notified'] | undefined;
   /** Resolves once the server accepts connections. */
   ready(): Promise<void>;
   close(): Promise<void>;
@@ -67,9 +75,15 @@ function postgresServer(
   const settings = pooled
     ? {}
     : { statement_timeout: statementLimitMs, idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS };
+  const connection = { connectionString: url, ...base };
+  const direct = { connectionString: directUrl, ...base };
   return {
-    connection: { connectionString: url, ...base, ...settings },
-    direct: { connectionString: directUrl, ...base },
+    connection: { ...connection, ...settings },
+    direct,
+    watched: {
+      server: { setting: 'DATABASE_URL', connection },
+      direct: pooled ? { setting: 'DIRECT_DATABASE_URL', connection: direct } : undefined,
+    },
     poolSize,
     named: named && !pooled,
     greeting: pooled ? undefined : `SET ${PLANNING.join('; SET ')}`,
@@ -119,11 +133,12 @@ export async function openServer({
     overrun() {
       server
         .restart('a statement exceeded its time limit')
-        .catch((error: unknown) => log.error({ err: error }, 'the embedded database did not restart'));
+        .catch((error: unknown) => log.debug({ err: error }, 'the embedded database did not restart'));
       return undefined;
     },
     // The statement ends within its time limit anyway, and ending the worker would abort everyone's work.
     cancel: async () => undefined,
+    notified: server.notified,
     ready: server.ready,
     close: server.close,
   };

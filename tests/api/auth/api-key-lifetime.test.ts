@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { disableAccount } from '../../../src/auth/account/store.ts';
+import { disableAccount } from '../../../src/auth/account/endings.ts';
 import { createApiKey, revokeApiKey } from '../../../src/auth/api-key/store.ts';
 import { SCOPES } from '../../../src/auth/scopes.ts';
 import { type Answer, useApp } from '../../support/app.ts';
@@ -84,7 +84,7 @@ describe('The life of an API key', () => {
     });
     const post = await createPost(app, key);
     dataOf(await ask(second));
-    await disableAccount(app.database.prisma, id, new Date());
+    await disableAccount(app.database, id);
     clock.advance(SECOND_MS);
     expectDead(await ask(key));
     expectDead(await write(second));

@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { disableAccount } from '../../../src/auth/account/store.ts';
+import { disableAccount } from '../../../src/auth/account/endings.ts';
 import { SCOPES } from '../../../src/auth/scopes.ts';
 import { newId } from '../../../src/platform/uuid.ts';
 import { useApp } from '../../support/app.ts';
@@ -136,7 +136,7 @@ describe('the attacks on a JWT', () => {
 
   it('a disabled account: 401', async () => {
     const { id } = await app.account();
-    await disableAccount(app.database.prisma, id, new Date());
+    await disableAccount(app.database, id);
     expect((await app.gql(VIEWER, { key: await signToken(id) })).status).toBe(401);
   });
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { disableAccount } from '../../../src/auth/account/store.ts';
+import { disableAccount } from '../../../src/auth/account/endings.ts';
 import { ORIGIN, useApp } from '../../support/app.ts';
 import { cookieOf, gqlAs, login, PASSWORD, person, visitor } from '../../support/credentials/session.ts';
 import { dataOf } from '../../support/refusal.ts';
@@ -53,7 +53,7 @@ describe('POST /login', () => {
     const { email } = await person(app);
     const withoutPassword = await app.account();
     const disabled = await person(app);
-    await disableAccount(app.database.prisma, disabled.id, new Date());
+    await disableAccount(app.database, disabled.id);
     const refusals = await Promise.all(
       [
         { email, password: 'not the password at all' },

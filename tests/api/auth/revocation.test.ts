@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { disableAccount } from '../../../src/auth/account/store.ts';
+import { disableAccount } from '../../../src/auth/account/endings.ts';
 import { generateApiKey } from '../../../src/auth/api-key/format.ts';
 import { revokeApiKey } from '../../../src/auth/api-key/store.ts';
 import { revokeToken } from '../../../src/auth/jwt/blocklist.ts';
@@ -76,14 +76,14 @@ describe.each(Object.entries(KINDS))('%s', (name, { present, revoke }) => {
     const who = await visitor(app);
     const headers = await present(who);
     expect((await get(app, headers)).status).toBe(200);
-    await disableAccount(app.database.prisma, who.id, new Date());
+    await disableAccount(app.database, who.id);
     aSecondLater();
     expect((await get(app, headers)).status).toBe(401);
   });
 
   it.each([
     ['revoked', revoke],
-    ['dead with its account', ({ id }: Visitor) => disableAccount(app.database.prisma, id, new Date())],
+    ['dead with its account', ({ id }: Visitor) => disableAccount(app.database, id)],
   ])('ends its event streams when it is %s, with one last UNAUTHENTICATED', async (_how, end) => {
     const who = await visitor(app);
     const writer = await app.account();

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { disableAccount } from '../../../src/auth/account/store.ts';
-import { dropExpiredSessions, dropExpiredTokens } from '../../../src/auth/expired-credentials.ts';
+import { disableAccount } from '../../../src/auth/account/endings.ts';
 import { revokeToken } from '../../../src/auth/jwt/blocklist.ts';
+import { dropExpiredSessions, dropExpiredTokens } from '../../../src/jobs/expired-credentials.ts';
 import { newId } from '../../../src/platform/uuid.ts';
 import { ORIGIN, useApp } from '../../support/app.ts';
 import { freshCookie, gqlAs, visitor } from '../../support/credentials/session.ts';
@@ -71,7 +71,7 @@ describe('a session', () => {
 
   it('is dead with its account', async () => {
     const { cookie, id } = await visitor(app);
-    await disableAccount(app.database.prisma, id, new Date());
+    await disableAccount(app.database, id);
     expect((await gqlAs(app, cookie, VIEWER)).status).toBe(401);
   });
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { disableAccount } from '../../../src/auth/account/store.ts';
+import { disableAccount } from '../../../src/auth/account/endings.ts';
 import { revokeSessionsOf } from '../../../src/auth/session/store.ts';
 import { type TestApp, useApp } from '../../support/app.ts';
 import { cookieOf, login, PASSWORD, person, visitor } from '../../support/credentials/session.ts';
@@ -38,7 +38,7 @@ describe('GET /login', () => {
       'with the session of a disabled account',
       async () => {
         const { id, cookie } = await visitor(app);
-        await disableAccount(app.database.prisma, id, new Date());
+        await disableAccount(app.database, id);
         return { cookie };
       },
     ],

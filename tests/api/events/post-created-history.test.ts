@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { renewGeneration } from '../../../src/events/generation.ts';
-import { pruneEvents } from '../../../src/events/retention.ts';
+import { pruneEvents } from '../../../src/jobs/old-events.ts';
 import { useApp } from '../../support/app.ts';
 import { createPost } from '../../support/content.ts';
 import {

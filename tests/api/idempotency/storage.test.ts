@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { pruneResponses } from '../../../src/operation/idempotency/store.ts';
+import { pruneResponses } from '../../../src/jobs/old-responses.ts';
 import { useApp } from '../../support/app.ts';
 import { visitor } from '../../support/credentials/session.ts';
 import { age } from '../../support/database/aged.ts';

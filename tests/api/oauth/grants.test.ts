@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { disableAccount } from '../../../src/auth/account/store.ts';
+import { disableAccount } from '../../../src/auth/account/endings.ts';
 import { deleteOAuthClient } from '../../../src/auth/oauth/clients.ts';
 import { scopesOfRole } from '../../../src/auth/scopes.ts';
 import { useApp } from '../../support/app.ts';
@@ -117,11 +117,8 @@ describe('Mutation.revokeGrant', () => {
 
 /** Each way in which the tokens of a client can end before their time. */
 const ENDS: readonly [string, (tokens: Granted) => Promise<unknown>][] = [
-  ['its user is disabled', ({ user }) => disableAccount(app.database.prisma, user.id, new Date())],
-  [
-    'its client’s owner is disabled',
-    ({ owner }) => disableAccount(app.database.prisma, owner.id, new Date()),
-  ],
+  ['its user is disabled', ({ user }) => disableAccount(app.database, user.id)],
+  ['its client’s owner is disabled', ({ owner }) => disableAccount(app.database, owner.id)],
   ['its client is deleted', ({ client }) => deleteOAuthClient(app.database.prisma, client.id)],
   [
     'the grant is revoked',
@@ -178,10 +175,7 @@ describe.each(ENDS)('an access token, once %s,', (how, end) => {
 describe('a token of a client alone', () => {
   it.each([
     ['the client is deleted', (id: string) => deleteOAuthClient(app.database.prisma, id)],
-    [
-      'its owner is disabled',
-      (_id: string, owner: string) => disableAccount(app.database.prisma, owner, new Date()),
-    ],
+    ['its owner is disabled', (_id: string, owner: string) => disableAccount(app.database, owner)],
   ])('is refused once %s, and there are no new ones', async (_how, end) => {
     const owner = await app.account();
     const client = await oauthClient(app, { owner, grants: ['client_credentials'] });
@@ -260,7 +254,7 @@ describe('introspection and revocation', () => {
 
   it('know that a token’s account is disabled', async () => {
     const { client, user, access, refresh } = await granted();
-    await disableAccount(app.database.prisma, user.id, new Date());
+    await disableAccount(app.database, user.id);
     for (const token of [access, refresh])
       expect((await introspect(token, client)).body).toEqual({ active: false });
   });

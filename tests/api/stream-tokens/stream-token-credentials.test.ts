@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { disableAccount } from '../../../src/auth/account/store.ts';
+import { disableAccount } from '../../../src/auth/account/endings.ts';
 import { revokeApiKey } from '../../../src/auth/api-key/store.ts';
-import { dropExpiredStreamTokens } from '../../../src/auth/expired-credentials.ts';
 import { revokeToken } from '../../../src/auth/jwt/blocklist.ts';
 import { revokeSessionsOf } from '../../../src/auth/session/store.ts';
 import { revokeStreamToken } from '../../../src/auth/stream-token/store.ts';
+import { dropExpiredStreamTokens } from '../../../src/jobs/expired-credentials.ts';
 import { useApp } from '../../support/app.ts';
 import { createPost } from '../../support/content.ts';
 import { askToken, oauthClient } from '../../support/credentials/oauth.ts';
@@ -71,7 +71,7 @@ async function expectEnd(stream: EventStream, code: string): Promise<void> {
 describe.each(Object.entries(KINDS))('a stream token behind which is %s', (_name, { present, end }) => {
   it.each<[string, (who: Visitor, headers: Record<string, string>) => Promise<unknown>]>([
     ['when it ends', end],
-    ['with its account', ({ id }) => disableAccount(app.database.prisma, id, new Date())],
+    ['with its account', ({ id }) => disableAccount(app.database, id)],
   ])('opens its subscription, and ends %s, on every instance', async (_how, finish) => {
     const who = await visitor(app);
     const writer = await app.account();

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { createApiKey } from '../../../src/auth/api-key/store.ts';
 import { SCOPES } from '../../../src/auth/scopes.ts';
-import { backgroundJobs } from '../../../src/background-jobs.ts';
+import { cleanUpJobs } from '../../../src/jobs/jobs.ts';
 import { newId } from '../../../src/platform/uuid.ts';
 import { type TestApp, useApp } from '../../support/app.ts';
 import { createPost } from '../../support/content.ts';
@@ -107,7 +107,8 @@ describe('Beside instances whose clocks are 25 hours ahead and 25 hours behind (
         prisma.revokedToken.count(),
       ]);
     const before = await counts();
-    for (const { run } of backgroundJobs(app.config, app.database)) await run();
+    const { signal } = new AbortController();
+    for (const { run } of cleanUpJobs(app.config)) await run(app.database, signal);
     expect(await counts()).toEqual(before);
     const resumed = await subscribe(app, { key: account.key, header: startId });
     expect(titlesOf(await resumed.until('kept'))).toEqual(['kept']);

@@ -17,7 +17,6 @@ export {
   guardValues,
   KEY_GUARD,
   lockKey,
-  pruneResponses,
   storeResponseAlone,
 } from '../../../src/operation/idempotency/store.ts';
 

@@ -108,6 +108,11 @@ function apply(state: State, caller: Credential, field: WrittenField, alias: str
       const scopes = field.scopes.filter((scope) => SCOPES.some((one) => one === scope)) as Scope[];
       if (!scopes.every((scope) => scopesOf(me.role).includes(scope)))
         return { problems: [refuse('FORBIDDEN')] };
+      const ended = state.credentials.some(
+        (one) => one.kind === 'session' && one.id === caller.id && one.endedMs !== undefined,
+      );
+      // An earlier field of the operation may have ended the session that it came with.
+      if (ended) return { problems: [refuse('UNAUTHENTICATED')] };
       const id = unknown(state);
       const secret = field.show === 'secret' ? unknown(state, 'secret') : undefined;
       state.credentials.push({ kind: 'key', id, account: caller.account, scopes, secret });

@@ -70,7 +70,7 @@ http {
   );
   const args = ['-e', join(home, 'error.log'), '-p', home, '-c', configuration];
   const nginx = start({ file: findNginx(), args, cwd: home });
-  onTestFinished(() => nginx.stop());
+  onTestFinished(async () => void (await nginx.stop()));
   await until('nginx', async () => {
     nginx.assertRunning();
     const socket = connect(port, '127.0.0.1');

@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Answer } from '../app.ts';
 import type { Parsed } from '../parsed.ts';
-import { type Exit, type Process, runScript, type Settings } from './process.ts';
+import { type Exit, type Process, ROOT, runScript, type Settings } from './process.ts';
 
 /** The service in a process of its own, and how to call it. */
 export interface ServerProcess extends Process {
@@ -63,12 +63,14 @@ export interface AdminResult extends Exit {
   readonly json: Parsed;
 }
 
-/** Runs an admin command to its end. */
+/** Runs an admin command to its end, with `input` on its standard input. */
 export async function admin(
   args: readonly string[],
   dataDir: string,
   settings: Settings = {},
+  input?: string,
 ): Promise<AdminResult> {
-  const exit = await runScript('src/admin/main.ts', args, { DATA_DIR: dataDir, ...settings }).exited;
+  const exit = await runScript('src/admin/main.ts', args, { DATA_DIR: dataDir, ...settings }, ROOT, input)
+    .exited;
   return { ...exit, json: exit.stdout === '' ? undefined : JSON.parse(exit.stdout) };
 }

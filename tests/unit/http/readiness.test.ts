@@ -1,16 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { createReadiness } from '../../../src/http/routes/readiness.ts';
-import { createLogger } from '../../../src/platform/log.ts';
 import { steppedClock } from '../../support/time/stepped-clock.ts';
 
 /** A probe that ends when it is told to. */
 function make() {
-  const logged: string[] = [];
-  const log = createLogger({
-    level: 'info',
-    pretty: false,
-    destination: { write: (line) => void logged.push(line) },
-  });
+  const failures: unknown[] = [];
   const clock = steppedClock();
   const probes: PromiseWithResolvers<string[]>[] = [];
   const pendingMigrations = () => {
@@ -18,8 +12,12 @@ function make() {
     probes.push(probe);
     return probe.promise;
   };
-  const readiness = createReadiness({ pendingMigrations, clock, log });
-  return { readiness, probes, clock, logged };
+  const readiness = createReadiness({
+    pendingMigrations,
+    clock,
+    onFailure: (error) => void failures.push(error),
+  });
+  return { readiness, probes, clock, failures };
 }
 
 const many = (count: number, ask: () => Promise<string | undefined>) =>
@@ -65,13 +63,13 @@ describe('readiness', () => {
     expect(probes).toHaveLength(2);
   });
 
-  it('says for a second that the database is gone, and logs it once', async () => {
-    const { readiness, probes, clock, logged } = make();
+  it('says for a second that the database is gone, and reports it once', async () => {
+    const { readiness, probes, clock, failures } = make();
     const answers = many(100, readiness.problem);
     probes[0]?.reject(new Error('connect ECONNREFUSED'));
     expect(new Set(await answers)).toEqual(new Set(['the database cannot be reached']));
     expect(await readiness.problem()).toBe('the database cannot be reached');
-    expect(logged).toHaveLength(1);
+    expect(failures).toHaveLength(1);
     clock.advance(1_000);
     const later = readiness.problem();
     probes[1]?.resolve([]);
@@ -86,5 +84,23 @@ describe('readiness', () => {
     expect(await asked).toBe('shutting down');
     expect(await readiness.problem()).toBe('shutting down');
     expect(probes).toHaveLength(1);
+  });
+
+  it('is not known before the first answer, and asking for the last answer has an old one renewed', async () => {
+    const { readiness, probes, clock } = make();
+    expect(readiness.lastKnown()).toBe(false);
+    expect(probes).toHaveLength(1);
+    probes[0]?.resolve([]);
+    await readiness.problem();
+    expect(readiness.lastKnown()).toBe(true);
+    expect(probes).toHaveLength(1);
+    clock.advance(1_001);
+    expect(readiness.lastKnown()).toBe(true);
+    expect(probes).toHaveLength(2);
+    probes[1]?.reject(new Error('gone'));
+    await readiness.problem();
+    expect(readiness.lastKnown()).toBe(false);
+    readiness.leave();
+    expect(readiness.lastKnown()).toBe(false);
   });
 });

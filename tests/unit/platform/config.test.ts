@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { ConfigError, loadConfig, SETTING_NAMES } from '../../../src/platform/config.ts';
+import { ConfigError, loadConfig } from '../../../src/platform/config.ts';
 import { isLoopbackHost } from '../../../src/platform/loopback.ts';
+import { SETTING_NAMES } from '../../../src/platform/setting-table.ts';
 
 const SECRET = 'k3JxQm8vZr1TnPd5Wy7LbC0hGfS2aUeI';
 const PRODUCTION = {

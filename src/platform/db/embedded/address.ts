@@ -68,10 +68,22 @@ export function publishAddress(dataDir: string, address: EmbeddedAddress): void 
   renameSync(draft, file(dataDir));
 }
 
-/** The address that a server has published, if any. A killed server leaves its address behind. */
+const publishedText = z.string().transform((text, context) => {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    context.addIssue({ code: 'custom', message: 'not JSON' });
+    return z.NEVER;
+  }
+});
+
+/**
+ * The address that a server has published, if any. A killed server leaves its address behind. A damaged file
+ * counts as none: the next start replaces it.
+ */
 export function publishedAddress(dataDir: string): EmbeddedAddress | undefined {
   if (!existsSync(file(dataDir))) return undefined;
-  return embeddedAddress.parse(JSON.parse(readFileSync(file(dataDir), 'utf8')));
+  return publishedText.pipe(embeddedAddress).safeParse(readFileSync(file(dataDir), 'utf8')).data;
 }
 
 export function withdrawAddress(dataDir: string): void {

@@ -2,14 +2,15 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from '../../log.ts';
+import { OperatorError } from '../../operator-error.ts';
+import { folderError } from './folder.ts';
 
 /** Another process holds the folder. */
-export class FolderInUseError extends Error {
+export class FolderInUseError extends OperatorError {
   constructor(dataDir: string) {
     super(
       `The embedded database in "${dataDir}" is in use by another process. Stop that process, or set DATA_DIR to another folder.`,
     );
-    this.name = 'FolderInUseError';
   }
 }
 
@@ -23,16 +24,22 @@ export interface FolderLock {
  * destroy the data. SQLite's exclusive lock is an operating system lock on every platform: it is released
  * however the process dies, and never goes stale.
  *
- * Throws FolderInUseError if another process, or another database of this one, holds it.
+ * Throws FolderInUseError if another process, or another database of this one, holds it; UnusableFolderError if
+ * the lock cannot be created.
  */
 export function lockFolder(dataDir: string): FolderLock {
-  const lock = new DatabaseSync(join(dataDir, 'lock'));
+  let lock: DatabaseSync;
+  try {
+    lock = new DatabaseSync(join(dataDir, 'lock'));
+  } catch (error) {
+    throw folderError(dataDir, error);
+  }
   try {
     lock.exec('PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE');
   } catch (error) {
     lock.close();
     if (error instanceof Error && /locked|busy/i.test(error.message)) throw new FolderInUseError(dataDir);
-    throw error;
+    throw folderError(dataDir, error);
   }
   return { release: () => lock.close() };
 }

@@ -2,6 +2,8 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import type { Logger } from '../../log.ts';
+import { OperatorError, onOneLine } from '../../operator-error.ts';
+import { CREDENTIALS_CHANNEL } from '../channels.ts';
 import {
   chooseAddress,
   discardAddress,
@@ -11,27 +13,39 @@ import {
   socketPath,
   withdrawAddress,
 } from './address.ts';
-import { securePrivateFolder } from './folder.ts';
+import { checkDiskSpace, securePrivateFolder } from './folder.ts';
 import { takeFolder } from './lock.ts';
+import { isIncomplete, refuseOtherMajor } from './major-version.ts';
+import type { Notification } from './notifications.ts';
 import { type Running, type Supervisor, supervise } from './supervisor.ts';
 import type { EmbeddedWorkerData } from './worker.ts';
 
-/** The folder's data cannot be opened. `cause` is the error of PostgreSQL or the operating system. */
-export class EmbeddedStartError extends Error {
+/** The folder's data cannot be opened. `cause` is the error of PGlite or the operating system. */
+export class EmbeddedStartError extends OperatorError {
   constructor(dataDir: string, cause: unknown) {
-    const why = cause instanceof Error ? cause.message : 'it ended without an error message';
+    const why =
+      cause instanceof Error
+        ? onOneLine(cause.message).replace(/\.$/, '')
+        : 'it ended without an error message';
     super(
-      `The embedded database in "${dataDir}" does not start: ${why}. Restore the folder from a backup, or set DATA_DIR to another one.`,
+      `The embedded database in "${dataDir}" does not start: ${why}. Its files are damaged or incomplete: restore the folder from a backup, or set DATA_DIR to another one.`,
       { cause },
     );
-    this.name = 'EmbeddedStartError';
   }
 }
 
 /** The embedded PostgreSQL of one folder: a worker thread that other processes can connect to. */
 export interface EmbeddedServer extends Supervisor {
   readonly address: EmbeddedAddress;
+  /**
+   * Calls `listener` for each notification on `NOTIFIED_CHANNELS`, whichever connection sent it; without one after a
+   * restart, which may have lost some. Returns a function that stops that.
+   */
+  notified(listener: (notification: Notification | undefined) => void): () => void;
 }
+
+/** The channels that other processes notify, too. */
+const NOTIFIED_CHANNELS = [CREDENTIALS_CHANNEL];
 
 export interface EmbeddedServerOptions {
   /** Whether to publish the address to other processes. A short-lived server must not attract clients. */
@@ -42,12 +56,18 @@ export interface EmbeddedServerOptions {
   readonly strict?: boolean;
 }
 
-function startWorker(dataDir: string, address: EmbeddedAddress, log: Logger): Promise<Running> {
+function startWorker(
+  dataDir: string,
+  address: EmbeddedAddress,
+  log: Logger,
+  tell: (notification: Notification | undefined) => void,
+): Promise<Running> {
   const path = socketPath(address);
   if (path !== undefined) rmSync(path, { force: true });
   const data: EmbeddedWorkerData = {
     folder: join(dataDir, 'postgres'),
     address: path === undefined ? address : { path },
+    channels: NOTIFIED_CHANNELS,
   };
   const worker = new Worker(new URL('./worker.ts', import.meta.url), { workerData: data });
   const ended = new Promise<void>((resolve) => worker.once('exit', () => resolve()));
@@ -56,6 +76,8 @@ function startWorker(dataDir: string, address: EmbeddedAddress, log: Logger): Pr
     let failure: unknown;
     worker.once('message', () => {
       listening = true;
+      worker.on('message', tell);
+      tell(undefined);
       resolve({
         ended,
         terminate: () => worker.terminate(),
@@ -82,7 +104,7 @@ function clearAddress(dataDir: string): void {
 
 /**
  * Starts the embedded server on `dataDir`, which it locks and, if needed, creates. A worker that dies later
- * is restarted. Throws UnsafeFolderError, FolderInUseError, EmbeddedStartError.
+ * is restarted. Throws UnsafeFolderError, UnusableFolderError, OtherMajorError, FolderInUseError, EmbeddedStartError.
  */
 export async function startEmbeddedServer(
   dataDir: string,
@@ -90,15 +112,28 @@ export async function startEmbeddedServer(
   { shared = true, patienceMs = 0, strict = false }: EmbeddedServerOptions = {},
 ): Promise<EmbeddedServer> {
   securePrivateFolder(dataDir, { strict });
+  refuseOtherMajor(dataDir);
+  // PGlite would create an empty database where the files of one are lost.
+  if (isIncomplete(dataDir))
+    throw new EmbeddedStartError(dataDir, new Error('postgres/PG_VERSION is missing'));
+  checkDiskSpace(dataDir);
   const lock = await takeFolder(dataDir, patienceMs, log);
   try {
     clearAddress(dataDir);
     const address = await chooseAddress(dataDir);
-    const supervisor = await supervise({ start: () => startWorker(dataDir, address, log), log });
+    const listeners = new Set<(notification: Notification | undefined) => void>();
+    const tell = (notification: Notification | undefined) => {
+      for (const listener of listeners) listener(notification);
+    };
+    const supervisor = await supervise({ start: () => startWorker(dataDir, address, log, tell), log });
     if (shared) publishAddress(dataDir, address);
     return {
       ...supervisor,
       address,
+      notified(listener) {
+        listeners.add(listener);
+        return () => void listeners.delete(listener);
+      },
       async close() {
         withdrawAddress(dataDir);
         await supervisor.close();

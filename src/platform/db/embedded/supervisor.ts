@@ -63,7 +63,8 @@ export async function supervise({ start, log, pause = pauseFor }: SupervisorOpti
         state = Promise.resolve();
         return;
       } catch (error) {
-        log.error({ err: error, retryInMs: pauseMs }, 'the embedded database did not start again');
+        const reason = error instanceof Error ? error.message : String(error);
+        log.error({ reason, retryInMs: pauseMs }, 'the embedded database did not start again');
         first.reject(error);
         await pause(pauseMs, signal);
       }

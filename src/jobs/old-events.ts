@@ -1,6 +1,5 @@
-import type { Database } from '../platform/db/database.ts';
 import { inBatches } from '../platform/db/in-batches.ts';
-import { statement } from '../platform/db/statement.ts';
+import { type Queryable, statement } from '../platform/db/statement.ts';
 
 /** Rows deleted per transaction. Takes a few milliseconds, so nobody has to wait for it. */
 const BATCH = 1_000;
@@ -21,9 +20,7 @@ const PRUNE = statement<{ dropped: number }>(
 );
 
 /** Deletes events past the limit by the database's clock. Returns their number. Throws DatabaseError. */
-export async function pruneEvents(database: Database, olderThanMs: number): Promise<number> {
-  return inBatches(BATCH, async () => {
-    const [row] = await database.query(PRUNE, [olderThanMs, BATCH]);
-    return row?.dropped ?? 0;
-  });
+export async function pruneEvents(db: Queryable, olderThanMs: number, signal?: AbortSignal): Promise<number> {
+  const batch = async () => (await db.query(PRUNE, [olderThanMs, BATCH]))[0]?.dropped ?? 0;
+  return inBatches(BATCH, batch, signal);
 }

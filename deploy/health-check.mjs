@@ -1,0 +1,7 @@
+/** For HEALTHCHECK in an image without a shell: exits with 0 if the service in this container answers. */
+try {
+  const { ok } = await fetch(`http://127.0.0.1:${process.env.PORT ?? 4000}/health/live`);
+  process.exitCode = ok ? 0 : 1;
+} catch {
+  process.exitCode = 1;
+}

@@ -1,0 +1,69 @@
+import { createLineLimit, type LineLimit } from '../platform/line-limit.ts';
+import type { Logger } from '../platform/log.ts';
+import type { Principal } from './principal.ts';
+
+/** Where an attempt to authenticate comes from. */
+export interface AttemptOrigin {
+  readonly requestId: string;
+  readonly address: string;
+}
+
+/** A credential that was refused. None of what was presented: passwords land in e-mail fields. */
+export interface FailedCredential {
+  readonly kind: Principal['kind'] | 'stream-token' | 'client-secret' | 'metrics-token' | 'unknown';
+  readonly reason: string;
+  /** The account that it belongs to or belonged to, if there is one. */
+  readonly accountId?: string | undefined;
+  /** The OAuth client that it belongs to, if there is one. */
+  readonly client?: string | undefined;
+}
+
+/** Why a login failed. */
+export type LoginFailure =
+  | 'no such account'
+  | 'wrong password'
+  | 'disabled account'
+  | 'account without a password'
+  | 'changed meanwhile';
+
+/** What an investigation needs to know of logins and credentials (OWASP Logging Cheat Sheet, "authn"). */
+export interface SecurityLog {
+  loggedIn(origin: AttemptOrigin, accountId: string): void;
+  failedLogin(origin: AttemptOrigin, reason: LoginFailure, accountId: string | undefined): void;
+  failedCredential(origin: AttemptOrigin, credential: FailedCredential): void;
+  close(): void;
+}
+
+/** Each address can fail only as often as its failure bucket allows. These bound all addresses together. */
+const LINES_PER_MINUTE = 100;
+
+export function createSecurityLog(log: Logger): SecurityLog {
+  const logins = createLineLimit({ log, maximum: LINES_PER_MINUTE, what: 'failed login' });
+  const credentials = new Map<FailedCredential['kind'], LineLimit>();
+
+  /** Each kind has its own limit: one that can be failed more easily must not hide the others. */
+  function credentialsOf(kind: FailedCredential['kind']): LineLimit {
+    let limit = credentials.get(kind);
+    if (limit === undefined) {
+      limit = createLineLimit({ log, maximum: LINES_PER_MINUTE, what: `failed ${kind}` });
+      credentials.set(kind, limit);
+    }
+    return limit;
+  }
+
+  return {
+    loggedIn: ({ requestId, address }, accountId) =>
+      log.info({ requestId, address, account: accountId }, 'login'),
+    failedLogin: ({ requestId, address }, reason, accountId) =>
+      logins.warn({ requestId, address, account: accountId, reason }, 'failed login'),
+    failedCredential: ({ requestId, address }, { kind, reason, accountId, client }) =>
+      credentialsOf(kind).warn(
+        { requestId, address, kind, account: accountId, client, reason },
+        'failed credential',
+      ),
+    close() {
+      logins.close();
+      for (const limit of credentials.values()) limit.close();
+    },
+  };
+}

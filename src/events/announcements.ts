@@ -1,0 +1,52 @@
+import { EVENTS_CHANNEL } from '../platform/db/channels.ts';
+import type { Listener } from '../platform/db/listener.ts';
+import type { Logger } from '../platform/log.ts';
+
+/** Wake-ups between instances. They carry no data: readers poll the log in case one is lost. */
+export interface Announcements {
+  /** Tells the other instances about a commit. Calls in quick succession are merged. */
+  announce(): void;
+  close(): void;
+}
+
+/** The minimum interval between wake-ups. One covers all earlier commits. */
+const MIN_INTERVAL_MS = 10;
+
+export interface AnnouncementsOptions {
+  readonly listener: Pick<Listener, 'notify'>;
+  readonly log: Logger;
+}
+
+/**
+ * Runs NOTIFY on the connection that listens, after the commit: inside the transaction, PostgreSQL would serialise all
+ * commits that notify. The embedded database has only one writing process and needs none.
+ */
+export function createAnnouncements({ listener, log }: AnnouncementsOptions): Announcements {
+  let pause: NodeJS.Timeout | undefined;
+  let sending = false;
+  let again = false;
+
+  function announce(): void {
+    if (sending) {
+      again = true;
+      return;
+    }
+    const sent = listener.notify(EVENTS_CHANNEL);
+    if (sent === undefined) return;
+    sending = true;
+    sent
+      .catch((error: unknown) => log.debug({ err: error }, 'a wake-up could not be sent'))
+      .finally(() => {
+        pause = setTimeout(rested, MIN_INTERVAL_MS).unref();
+      });
+  }
+
+  function rested(): void {
+    sending = false;
+    if (!again) return;
+    again = false;
+    announce();
+  }
+
+  return { announce, close: () => clearTimeout(pause) };
+}

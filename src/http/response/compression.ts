@@ -1,0 +1,168 @@
+import { promisify } from 'node:util';
+import { brotliCompress, brotliCompressSync, constants, gzip, gzipSync } from 'node:zlib';
+import { createConcurrencyLimiter, limitedBy } from '../../operation/concurrency-limiter.ts';
+import { type Encoding, preferredEncoding } from '../../request/content-encoding.ts';
+import {
+  BytesResponse,
+  FileResponse,
+  type HttpRequest,
+  type HttpResponse,
+  type OutgoingHeaders,
+  PlainResponse,
+  type RequestUrl,
+  StreamResponse,
+} from '../../request/http-message.ts';
+import type { RequestState } from '../../request/request-state.ts';
+
+/** Contract section 2: answers up to this size stay as they are. Most fit into one packet then. */
+const MAX_PLAIN_BYTES = 1_024;
+/** Up to this size a hop to another thread costs more than the work, which takes 0.2 ms at most. */
+const MAX_INLINE_BYTES = 16_384;
+/** Two of libuv's four threads: the others hash passwords and look up names. */
+const THREADS = 2;
+/** If more wait, answers go out as they are. */
+const MAX_WAITING = 256;
+
+/** Their answers hold secrets, or depend on what another site can make a browser send (BREACH). */
+const EXCLUDED_PATH = /^\/(?:login|logout|oauth|graphql\/stream-token)(?:\/|$)/;
+const EXCLUDED_PARAMETERS = ['api_key', 'stream_token'];
+const COMPRESSIBLE =
+  /^(?:text\/(?!event-stream)|application\/(?:json|[\w.-]+\+json|javascript)\b|image\/svg)/;
+
+const { BROTLI_PARAM_QUALITY, BROTLI_PARAM_SIZE_HINT } = constants;
+/** For answers made for one caller. Higher levels cost twice as much and save 3 % (bench/results.md). */
+const QUICK = { br: 3, gzip: 4 };
+/** For files, compressed once. */
+const THOROUGH = { br: 5, gzip: 6 };
+
+const inThread = {
+  br: promisify(brotliCompress) as (bytes: Buffer, options: object) => Promise<Buffer>,
+  gzip: promisify(gzip) as (bytes: Buffer, options: object) => Promise<Buffer>,
+};
+const inline = { br: brotliCompressSync, gzip: gzipSync };
+
+function optionsOf(encoding: Encoding, level: number, size: number): object {
+  if (encoding === 'gzip') return { level };
+  return { params: { [BROTLI_PARAM_QUALITY]: level, [BROTLI_PARAM_SIZE_HINT]: size } };
+}
+
+type Asked = Pick<HttpRequest, 'url' | 'headers'>;
+
+/** Gives responses the coding that their clients prefer, or leaves them as they are. */
+export interface Compression {
+  plain(
+    response: HttpResponse,
+    request: Asked,
+    state: RequestState,
+    url: RequestUrl,
+  ): HttpResponse | Promise<HttpResponse>;
+  /** The same for a response that is no more than one of the Fetch API, whoever made it. */
+  fetched(response: Response, request: Asked, state: RequestState): Response | Promise<Response>;
+}
+
+/** Whether an answer made for this caller may be compressed (contract section 2). */
+function mayCompress(
+  { url: address, headers }: Asked,
+  { operationKind, credentialPlace }: RequestState,
+  { pathname, searchParams }: RequestUrl,
+): boolean {
+  if (operationKind === 'mutation' || operationKind === 'subscription') return false;
+  if (credentialPlace !== undefined && credentialPlace !== 'authorization') return false;
+  if (headers.has('cookie') || EXCLUDED_PATH.test(pathname)) return false;
+  return !address.includes('?') || !EXCLUDED_PARAMETERS.some((name) => searchParams.has(name));
+}
+
+function isCompressible(headers: OutgoingHeaders): boolean {
+  return !headers.has('content-encoding') && COMPRESSIBLE.test(headers.get('content-type') ?? '');
+}
+
+/** The coding for a response; undefined if it stays as it is. */
+function encodingFor(request: Asked, headers: OutgoingHeaders): Encoding | undefined {
+  const accepted = request.headers.get('accept-encoding');
+  if (accepted === null) return undefined;
+  const encoding = preferredEncoding(accepted);
+  return encoding !== undefined && isCompressible(headers) ? encoding : undefined;
+}
+
+function describe(headers: OutgoingHeaders, encoding: Encoding): void {
+  headers.set('content-encoding', encoding);
+  const vary = headers.get('vary');
+  if (!/\baccept-encoding\b/i.test(vary ?? ''))
+    headers.set('vary', vary == null ? 'Accept-Encoding' : `${vary}, Accept-Encoding`);
+  // A strong validator names the bytes of one representation (RFC 9110 section 8.8.1).
+  const etag = headers.get('etag');
+  if (etag?.startsWith('"')) headers.set('etag', `W/${etag}`);
+}
+
+/** Compresses answers over 1 KiB for clients that ask for it. Costs the others one look at a header. */
+export function createCompression(): Compression {
+  const threads = createConcurrencyLimiter(THREADS, Number.POSITIVE_INFINITY);
+  const limited = limitedBy(threads);
+  /** By the bytes of the file, which all of its responses share. */
+  const files = new WeakMap<Buffer, Map<Encoding, Promise<Buffer>>>();
+
+  const inTurn = (bytes: Buffer, encoding: Encoding, level: number) =>
+    limited(() => inThread[encoding](bytes, optionsOf(encoding, level, bytes.length)));
+
+  /** Compresses a file at its first use. */
+  function fileIn(encoding: Encoding, bytes: Buffer): Promise<Buffer> {
+    const known = files.get(bytes) ?? new Map<Encoding, Promise<Buffer>>();
+    files.set(bytes, known);
+    const compressed = known.get(encoding) ?? inTurn(bytes, encoding, THOROUGH[encoding]);
+    known.set(encoding, compressed);
+    compressed.catch(() => known.delete(encoding));
+    return compressed;
+  }
+
+  async function compressFile(response: FileResponse, encoding: Encoding): Promise<HttpResponse> {
+    if (response.bytes.length <= MAX_PLAIN_BYTES) return response;
+    describe(response.headers, encoding);
+    return new FileResponse(await fileIn(encoding, response.bytes), response);
+  }
+
+  async function compressLarge(response: PlainResponse, encoding: Encoding): Promise<HttpResponse> {
+    const bytes = await inTurn(Buffer.from(response.text), encoding, QUICK[encoding]);
+    return new BytesResponse(bytes, response);
+  }
+
+  function compressPlain(response: PlainResponse, encoding: Encoding): HttpResponse | Promise<HttpResponse> {
+    const { text, headers } = response;
+    // A character has one byte at least, and three at most.
+    if (text.length * 3 <= MAX_PLAIN_BYTES) return response;
+    const size = Buffer.byteLength(text);
+    if (size <= MAX_PLAIN_BYTES) return response;
+    if (size > MAX_INLINE_BYTES && threads.waiting >= MAX_WAITING) return response;
+    describe(headers, encoding);
+    if (size > MAX_INLINE_BYTES) return compressLarge(response, encoding);
+    return new BytesResponse(inline[encoding](text, optionsOf(encoding, QUICK[encoding], size)), response);
+  }
+
+  async function compressFetched(response: Response, encoding: Encoding): Promise<Response> {
+    const body = Buffer.from(await response.arrayBuffer());
+    const { status } = response;
+    const headers = new Headers(response.headers);
+    if (body.length <= MAX_PLAIN_BYTES || threads.waiting >= MAX_WAITING)
+      return new Response(body.length === 0 ? null : new Uint8Array(body), { status, headers });
+    describe(headers, encoding);
+    headers.delete('content-length');
+    const bytes = await inTurn(body, encoding, QUICK[encoding]);
+    return new Response(new Uint8Array(bytes), { status, headers });
+  }
+
+  return {
+    plain(response, request, state, url) {
+      const encoding = encodingFor(request, response.headers);
+      if (encoding === undefined) return response;
+      // Files are the same for every caller, so they tell nothing about this one.
+      if (response instanceof FileResponse) return compressFile(response, encoding);
+      if (!mayCompress(request, state, url)) return response;
+      if (response instanceof PlainResponse) return compressPlain(response, encoding);
+      return response instanceof StreamResponse ? response : compressFetched(response, encoding);
+    },
+    fetched(response, request, state) {
+      const encoding = encodingFor(request, response.headers);
+      if (encoding === undefined || !mayCompress(request, state, new URL(request.url))) return response;
+      return compressFetched(response, encoding);
+    },
+  };
+}

@@ -1,0 +1,113 @@
+import { atMost } from '../platform/at-most.ts';
+import type { Database } from '../platform/db/database.ts';
+import { isOutage } from '../platform/db/errors.ts';
+import type { Logger } from '../platform/log.ts';
+import type { Job } from './job.ts';
+import type { JobMetrics } from './job-metrics.ts';
+import { takeTurn } from './turn.ts';
+
+/** Does the clean-up, every minute on one of the instances. */
+export interface Rounds {
+  /** Does all jobs now, unless another instance is doing them. Never rejects. */
+  round(): Promise<void>;
+  /** Ends between two statements. */
+  stop(): Promise<void>;
+}
+
+export interface RoundsOptions {
+  readonly jobs: readonly Job[];
+  readonly database: Database;
+  readonly metrics: JobMetrics;
+  readonly log: Logger;
+}
+
+const INTERVAL_MS = 60_000;
+/** Instances that start together must not come together every minute. */
+const JITTER = 0.2;
+/** More than a statement may take. */
+const STOP_LIMIT_MS = 6_000;
+
+/** Under this name, which no job has, failures to get the turn are counted. */
+const TURN = '';
+
+const isPowerOfTwo = (count: number) => (count & (count - 1)) === 0;
+
+/** Starts with a pause. A failed job keeps none of the others from running, and runs again in the next round. */
+export function startRounds({ jobs, database, metrics, log }: RoundsOptions): Rounds {
+  const stopping = new AbortController();
+  const failures = new Map<string, number>();
+  let timer: NodeJS.Timeout | undefined;
+  let running = Promise.resolve();
+
+  /** Logs the first, second, fourth, eighth… failure in a row. */
+  function tell(
+    what: string,
+    fields: { readonly err: unknown; readonly job?: string },
+    message: string,
+  ): void {
+    const count = (failures.get(what) ?? 0) + 1;
+    failures.set(what, count);
+    if (isPowerOfTwo(count)) log.warn({ ...fields, failures: count }, message);
+  }
+
+  function note(job: string, error: unknown): void {
+    metrics.failed(job);
+    // The database is away, which is logged where it is lost.
+    if (!isOutage(error)) tell(job, { err: error, job }, 'a background job failed');
+  }
+
+  /** Without the turn, none of the jobs was done. */
+  async function noteTurn(error: unknown): Promise<void> {
+    for (const { name } of jobs) metrics.failed(name);
+    // The turn needs a connection past a pooler, so the database may be there all the same.
+    if (isOutage(error) && !(await database.watch.check(error))) return;
+    tell(TURN, { err: error }, 'the clean-up could not start');
+  }
+
+  async function run({ name, run: work }: Job): Promise<void> {
+    const startedMs = performance.now();
+    try {
+      const rows = await work(database, stopping.signal);
+      metrics.succeeded(name, rows, (performance.now() - startedMs) / 1000);
+      if (rows > 0) log.debug({ job: name, rows }, 'rows removed');
+      if (failures.delete(name)) log.info({ job: name }, 'a background job works again');
+    } catch (error) {
+      note(name, error);
+    }
+  }
+
+  async function all(): Promise<void> {
+    if (stopping.signal.aborted) return;
+    let turn: Awaited<ReturnType<typeof takeTurn>>;
+    try {
+      turn = await takeTurn(database);
+    } catch (error) {
+      return noteTurn(error);
+    }
+    if (failures.delete(TURN)) log.info('the clean-up can start again');
+    if (turn === undefined) return;
+    for (const job of jobs) if (!stopping.signal.aborted) await run(job);
+    await turn.end();
+  }
+
+  function round(): Promise<void> {
+    running = running.then(all);
+    return running;
+  }
+
+  function schedule(): void {
+    if (stopping.signal.aborted) return;
+    const pauseMs = INTERVAL_MS * (1 - JITTER / 2 + JITTER * Math.random());
+    timer = setTimeout(() => void round().then(schedule), pauseMs).unref();
+  }
+
+  schedule();
+  return {
+    round,
+    async stop() {
+      stopping.abort();
+      clearTimeout(timer);
+      await atMost(STOP_LIMIT_MS, running);
+    },
+  };
+}

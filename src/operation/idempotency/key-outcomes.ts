@@ -1,0 +1,28 @@
+import type { Metrics } from '../../platform/metrics.ts';
+
+/**
+ * What became of a mutation with a key. `stored_…`: it ran, and its response was stored by the statement that wrote or in
+ * its transaction. `not_stored`: it failed, so that it may run again. `replayed`: the stored response was sent; `waited`:
+ * the same, after waiting for the first request. `reused`: refused, since the key belongs to another mutation.
+ * `in_progress`: refused, since the first request took too long.
+ */
+const OUTCOMES = [
+  'stored_statement',
+  'stored_transaction',
+  'not_stored',
+  'replayed',
+  'waited',
+  'reused',
+  'in_progress',
+] as const;
+
+/** Counts mutations with a key by outcome. */
+export function keyOutcomes(metrics: Metrics): { add(outcome: (typeof OUTCOMES)[number]): void } {
+  const tally = metrics.tally(
+    'idempotency_requests_total',
+    `Mutations with an Idempotency-Key by outcome: ${OUTCOMES.join(', ')}.`,
+    ['outcome'],
+  );
+  for (const outcome of OUTCOMES) tally.add(outcome, '', 0);
+  return tally;
+}

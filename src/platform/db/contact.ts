@@ -1,0 +1,147 @@
+import pg, { type ClientConfig } from 'pg';
+import { OperatorError, onOneLine } from '../operator-error.ts';
+import { codeOf, toDatabaseError } from './errors.ts';
+
+/** A setting with the address of a PostgreSQL server. */
+export interface ServerAddress {
+  readonly setting: 'DATABASE_URL' | 'DIRECT_DATABASE_URL';
+  readonly connection: ClientConfig;
+}
+
+/** The server cannot be used as it is set up: waiting does not help. */
+export class DatabaseSetupError extends OperatorError {}
+
+/** The server cannot be reached, which may pass. */
+export class DatabaseUnreachableError extends OperatorError {
+  /** What happened. */
+  readonly reason: string;
+  /** What the operator should check. */
+  readonly check: string;
+  constructor(reason: string, check: string, cause: unknown) {
+    super(`The database cannot be reached: ${reason}; ${check}.`, { cause });
+    this.reason = reason;
+    this.check = check;
+  }
+}
+
+const CONNECT_TIMEOUT_MS = 5_000;
+const MIN_MAJOR = 15;
+const VERSION = "SELECT current_setting('server_version_num')::int AS version";
+
+/** What to check, by SQLSTATE, by Node's error code or by message. */
+const CHECKS: readonly [RegExp, string][] = [
+  [/^ECONNREFUSED$/, 'check that PostgreSQL is running and listens there'],
+  [/^(ENOTFOUND|EAI_AGAIN)$/, 'check the host name and the name server'],
+  [
+    /^(EHOSTUNREACH|ENETUNREACH|ETIMEDOUT)$|timeout expired/,
+    'check the network, the firewall and the address',
+  ],
+  [/^ENOENT$/, 'check that PostgreSQL is running and has its socket there'],
+  [/^53300$/, 'raise max_connections of PostgreSQL or lower DATABASE_POOL_SIZE'],
+  [/^57P0/, 'PostgreSQL is starting or stopping'],
+  [
+    /SSL|TLS|CERT|certificate|SELF_SIGNED/i,
+    'check sslmode in the address against the TLS set-up of the server',
+  ],
+];
+const OTHERWISE = 'check that a PostgreSQL server answers there';
+
+/** What to correct, by SQLSTATE. */
+const CORRECTIONS: readonly [RegExp, string][] = [
+  [/^28P01$/, 'correct the user or the password'],
+  [/^28/, 'correct the user, or allow it in pg_hba.conf'],
+  [/^3D000$/, 'create the database or correct its name'],
+];
+
+/** Where an address leads, without its password. */
+function placeOf({ host, port, user, database }: pg.Client): string {
+  return `${host}:${port}, user "${user}", database "${database}"`;
+}
+
+/** What an error says, on one line. */
+export function messageOf(error: unknown): string {
+  if (error instanceof AggregateError && error.errors.length > 0) return messageOf(error.errors[0]);
+  return onOneLine(error instanceof Error && error.message !== '' ? error.message : String(codeOf(error)));
+}
+
+function refusal(setting: string, place: string, error: unknown): OperatorError {
+  const code = codeOf(error);
+  const message = messageOf(error);
+  const correction = CORRECTIONS.find(([pattern]) => pattern.test(code))?.[1];
+  if (correction !== undefined)
+    return new DatabaseSetupError(
+      `${setting} (${place}) is refused by PostgreSQL: ${message}; ${correction}.`,
+      {
+        cause: error,
+      },
+    );
+  const check = CHECKS.find(([pattern]) => pattern.test(code) || pattern.test(message))?.[1] ?? OTHERWISE;
+  return new DatabaseUnreachableError(`${setting} (${place}): ${message}`, check, error);
+}
+
+function clientOf({ setting, connection }: ServerAddress): pg.Client {
+  try {
+    return new pg.Client({
+      ...connection,
+      connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+      query_timeout: CONNECT_TIMEOUT_MS,
+    });
+  } catch (error) {
+    // For example, a certificate file that the address names does not exist.
+    throw new DatabaseSetupError(`${setting} cannot be used: ${messageOf(error)}; correct the address.`, {
+      cause: error,
+    });
+  }
+}
+
+/**
+ * Connects to a server for a moment, through to PostgreSQL itself where a pooler is between. Throws
+ * DatabaseSetupError, DatabaseUnreachableError.
+ */
+export async function contact(address: ServerAddress): Promise<void> {
+  const client = clientOf(address);
+  // It may break at any time; the statement reports it.
+  client.on('error', () => undefined);
+  let version: number;
+  try {
+    await client.connect();
+    version = (await client.query<{ version: number }>(VERSION)).rows[0]?.version ?? 0;
+  } catch (error) {
+    throw refusal(address.setting, placeOf(client), error);
+  } finally {
+    // After a failure there may be nothing left to close.
+    void client.end().catch(() => undefined);
+  }
+  const major = Math.floor(version / 10_000);
+  if (major < MIN_MAJOR)
+    throw new DatabaseSetupError(
+      `${address.setting} (${placeOf(client)}) is PostgreSQL ${major}, and the service needs ${MIN_MAJOR} or later: upgrade the server.`,
+    );
+}
+
+/** What to do about an error of a migration or of reading the history, by SQLSTATE. */
+const ADVICE: readonly [RegExp, string][] = [
+  // Insufficient privilege, and no schema in which the user may create tables.
+  [
+    /^(42501|3F000)$/,
+    'its user lacks rights; make it the owner of the database, or GRANT what is missing (migrations need CREATE on the schema "public")',
+  ],
+  [
+    /^25006$/,
+    'it is read-only; name the primary and not a standby, and turn default_transaction_read_only off',
+  ],
+  [/^53100$/, 'the disk of PostgreSQL is full; make room'],
+];
+
+/** An error of a migration or of reading its history, in words where the operator can do something about it. */
+export function setupError(setting: string, error: unknown): unknown {
+  const advice = ADVICE.find(([pattern]) => pattern.test(codeOf(error)))?.[1];
+  if (advice === undefined) return error;
+  const { cause } = toDatabaseError(error);
+  return new DatabaseSetupError(
+    `The database of ${setting} cannot be used: ${advice} (${messageOf(cause)}).`,
+    {
+      cause: error,
+    },
+  );
+}

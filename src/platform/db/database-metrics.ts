@@ -1,0 +1,38 @@
+import type { Metrics } from '../metrics.ts';
+import type { Database } from './database.ts';
+
+/** Has the metrics tell what the database knows of itself. Asks it nothing. */
+export function registerDatabaseMetrics(metrics: Metrics, { statistics }: Database): void {
+  const { statements, waits, failures, pool } = statistics;
+  metrics.readTimings(
+    'database_statement_duration_seconds',
+    'Time from when a statement is sent on a connection until it is done.',
+    [],
+    () => [[{}, statements]],
+  );
+  metrics.readTimings(
+    'database_connection_wait_seconds',
+    'Time from when an operation asks for a connection of the pool until it has one.',
+    [],
+    () => [[{}, waits]],
+  );
+  metrics.gauge('database_connections_max', 'The most connections that the pool opens.', () => pool().most);
+  metrics.gauge('database_connections_open', 'Open connections of the pool.', () => pool().open);
+  metrics.gauge('database_connections_in_use', 'Connections of the pool in use.', () => pool().inUse);
+  metrics.gauge(
+    'database_connections_waiting',
+    'How many wait for a connection of the pool.',
+    () => pool().waiting,
+  );
+  metrics.gauge(
+    'database_up',
+    'Whether the database answered when it was last used or looked for (1), or could not be reached (0).',
+    () => (statistics.up ? 1 : 0),
+  );
+  metrics.readTally(
+    'database_failures_total',
+    'Statements that failed and connections that could not be had, by kind of failure.',
+    ['kind'],
+    failures,
+  );
+}

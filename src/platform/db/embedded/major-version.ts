@@ -1,0 +1,30 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { OperatorError } from '../../operator-error.ts';
+
+/** The major version of PostgreSQL that the pinned PGlite contains. Only it can read its data folders. */
+export const EMBEDDED_MAJOR = '18';
+
+/** Another major version of PostgreSQL has written the folder. */
+export class OtherMajorError extends OperatorError {
+  constructor(dataDir: string, found: string) {
+    super(
+      `The embedded database in "${dataDir}" was written by PostgreSQL ${found}, but this version of the service contains PostgreSQL ${EMBEDDED_MAJOR}. Nothing was changed: start the version before on the folder, dump it (pg_dump -h "${dataDir}" -U postgres), and restore the dump into a new folder.`,
+    );
+  }
+}
+
+/** Throws OtherMajorError. Changes nothing. */
+export function refuseOtherMajor(dataDir: string): void {
+  const file = join(dataDir, 'postgres', 'PG_VERSION');
+  if (!existsSync(file)) return;
+  const found = readFileSync(file, 'utf8').trim();
+  // An empty or broken file is a damaged folder, which the start reports.
+  if (/^\d+$/.test(found) && found !== EMBEDDED_MAJOR) throw new OtherMajorError(dataDir, found);
+}
+
+/** Whether the folder lacks what every data folder has. A new one gets its name only once it is complete. */
+export function isIncomplete(dataDir: string): boolean {
+  const folder = join(dataDir, 'postgres');
+  return existsSync(folder) && !existsSync(join(folder, 'PG_VERSION'));
+}

@@ -1,0 +1,145 @@
+import type { Client } from 'pg';
+import { atMost } from '../at-most.ts';
+import type { Logger } from '../log.ts';
+import { createOutageLog } from '../outage-log.ts';
+import { messageOf } from './contact.ts';
+import type { Database } from './database.ts';
+
+/** A notification as PostgreSQL sends it. */
+export interface Heard {
+  readonly channel: string;
+  readonly payload: string;
+  /** Whether it was sent with `notify` of this process. */
+  readonly own: boolean;
+}
+
+/** Listens for notifications of other processes. */
+export interface Listener {
+  /** Sends a notification. Undefined while there is no connection. Rejects if it could not be sent. */
+  notify(channel: string): Promise<unknown> | undefined;
+  /** Whether notifications arrive. */
+  readonly connected: boolean;
+  close(): Promise<void>;
+}
+
+export interface ListenerOptions {
+  readonly database: Database;
+  readonly log: Logger;
+  readonly channels: readonly string[];
+  readonly onNotification: (heard: Heard) => void;
+  /** Called after each (re)connection, since notifications may have been missed. */
+  readonly onConnect: () => void;
+}
+
+const FIRST_PAUSE_MS = 100;
+/** After an outage, what is listened for waits at most this long. */
+const LONGEST_PAUSE_MS = 2_000;
+const END_LIMIT_MS = 1_000;
+
+/** The embedded database: its worker hears what all connections send. */
+function embedded(
+  notified: NonNullable<Database['notified']>,
+  { onNotification, onConnect }: ListenerOptions,
+): Listener {
+  const stop = notified((notification) => {
+    if (notification === undefined) onConnect();
+    else onNotification({ ...notification, own: false });
+  });
+  return {
+    notify: () => undefined,
+    connected: true,
+    async close() {
+      stop();
+    },
+  };
+}
+
+/** Runs LISTEN on a dedicated connection, which bypasses a connection pooler. */
+export function createListener(options: ListenerOptions): Listener {
+  const { database, log, channels, onNotification, onConnect } = options;
+  if (database.notified !== undefined) return embedded(database.notified, options);
+  let client: Client | undefined;
+  let connecting: Promise<void> | undefined;
+  let timer: NodeJS.Timeout | undefined;
+  let closed = false;
+  let pauseMs = FIRST_PAUSE_MS;
+  const outage = createOutageLog(
+    log,
+    'events of other instances come later: the connection for their wake-ups fails',
+    'the connection for wake-ups is back',
+  );
+
+  /** Does not wait for an unresponsive server. */
+  async function end(which: Client): Promise<void> {
+    const ended = which
+      .end()
+      .catch((error: unknown) => log.debug({ err: error }, 'closing a broken connection failed'));
+    await atMost(END_LIMIT_MS, ended);
+  }
+
+  async function connect(): Promise<void> {
+    let connected: Client | undefined;
+    try {
+      connected = await database.dedicatedClient({ limited: true });
+      const mine = connected;
+      mine.on('error', (error) => lost(mine, error));
+      mine.on('end', () => lost(mine, undefined));
+      const { rows } = await mine.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
+      const pid = rows[0]?.pid;
+      mine.on('notification', ({ channel, payload = '', processId }) =>
+        onNotification({ channel, payload, own: processId === pid }),
+      );
+      for (const channel of channels) await mine.query(`LISTEN ${channel}`);
+      if (closed) return await end(mine);
+      client = mine;
+      pauseMs = FIRST_PAUSE_MS;
+      outage.over();
+      onConnect();
+    } catch (error) {
+      if (connected !== undefined) await end(connected);
+      retry(error);
+    }
+  }
+
+  function lost(which: Client, error: Error | undefined): void {
+    if (client !== which) return;
+    client = undefined;
+    void end(which);
+    retry(error);
+  }
+
+  function retry(error: unknown): void {
+    if (closed) return;
+    clearTimeout(timer);
+    timer = setTimeout(start, pauseMs).unref();
+    pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS);
+    void tell(error);
+  }
+
+  /** An outage of the whole database is told by its watch. */
+  async function tell(error: unknown): Promise<void> {
+    if (!(await database.watch.check(error)) || client !== undefined || closed) return;
+    outage.failed({
+      setting: database.directSetting,
+      reason: error == null ? 'the server ended the connection' : messageOf(error),
+    });
+  }
+
+  function start(): void {
+    connecting = connect();
+  }
+
+  start();
+  return {
+    notify: (channel) => client?.query(`NOTIFY ${channel}`),
+    get connected() {
+      return client !== undefined;
+    },
+    async close() {
+      closed = true;
+      clearTimeout(timer);
+      await connecting;
+      if (client !== undefined) await end(client);
+    },
+  };
+}

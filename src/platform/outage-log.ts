@@ -1,0 +1,44 @@
+import type { Logger } from './log.ts';
+
+/** Tells of a failure that goes on: at once, then ever more rarely, and once when it is over. */
+export interface OutageLog {
+  /** Whether it goes on. */
+  readonly lasting: boolean;
+  /** An attempt has failed. Logs `fields` with how long it has lasted, unless that was said a moment ago. */
+  failed(fields: Readonly<Record<string, unknown>>): void;
+  /** An attempt has succeeded. */
+  over(): void;
+}
+
+const FIRST_REMINDER_MS = 5_000;
+const LONGEST_REMINDER_MS = 60_000;
+
+/** `lost` and `back` are the messages of the lines; without `back`, the end is not told. */
+export function createOutageLog(log: Logger, lost: string, back?: string): OutageLog {
+  let sinceMs: number | undefined;
+  let nextMs = 0;
+  let pauseMs = FIRST_REMINDER_MS;
+  const seconds = (nowMs: number) => Math.round((nowMs - (sinceMs ?? nowMs)) / 1_000);
+  return {
+    get lasting() {
+      return sinceMs !== undefined;
+    },
+    failed(fields) {
+      const nowMs = performance.now();
+      if (sinceMs === undefined) {
+        sinceMs = nowMs;
+        pauseMs = FIRST_REMINDER_MS;
+        log.warn(fields, lost);
+      } else if (nowMs >= nextMs) {
+        log.warn({ ...fields, forSeconds: seconds(nowMs) }, lost);
+        pauseMs = Math.min(2 * pauseMs, LONGEST_REMINDER_MS);
+      } else return;
+      nextMs = nowMs + pauseMs;
+    },
+    over() {
+      if (sinceMs === undefined) return;
+      if (back !== undefined) log.info({ afterSeconds: seconds(performance.now()) }, back);
+      sinceMs = undefined;
+    },
+  };
+}

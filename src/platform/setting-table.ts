@@ -1,0 +1,105 @@
+import { z } from 'zod';
+import {
+  databaseUrl,
+  decimal,
+  flag,
+  httpUrl,
+  integer,
+  isNetwork,
+  isOrigin,
+  list,
+  publicKey,
+  redisUrl,
+  secret,
+} from './settings.ts';
+
+/** Every setting with its type and default, in the order of `.env.example`. */
+export const variables = z.object({
+  NODE_ENV: z
+    .enum(['development', 'production', 'test'], { error: 'must be development, production or test' })
+    .default('development'),
+  DATABASE_URL: databaseUrl.optional(),
+  DIRECT_DATABASE_URL: databaseUrl.optional(),
+  DATABASE_POOL_SIZE: integer(1, 1000).default(10),
+  DATA_DIR: z.string().optional(),
+  HOST: z.string().default('127.0.0.1'),
+  PORT: integer(0, 65_535).default(4000),
+  PUBLIC_URL: z
+    .string()
+    .refine(isOrigin, { error: 'must be an origin such as https://api.example.com, without a path' })
+    .optional(),
+  TRUST_PROXY: list
+    .refine((items) => items.every(isNetwork), {
+      error: 'must be a comma-separated list of addresses or networks such as 10.0.0.0/8',
+    })
+    .default([]),
+  CORS_ORIGINS: list
+    // As addresses are copied from a browser.
+    .transform((items) => items.map((item) => item.replace(/\/$/, '')))
+    .refine((items) => items.every(isOrigin), {
+      error: 'must be a comma-separated list of origins such as https://app.example.com',
+    })
+    .default([]),
+  SECRET_KEY: secret.optional(),
+  JWT_SECRET: secret.optional(),
+  JWT_PUBLIC_KEY: publicKey.optional(),
+  JWT_JWKS_URL: httpUrl.optional(),
+  JWT_ISSUER: z.string().optional(),
+  JWT_AUDIENCE: z.string().optional(),
+  CREDENTIAL_RECHECK_MS: integer(10, 30_000).default(15_000),
+  ANONYMOUS_READ: flag.default(false),
+  INTROSPECTION: flag.optional(),
+  GRAPHIQL: flag.optional(),
+  EVENT_RETENTION_HOURS: decimal(0.01, 8_760).default(24),
+  IDEMPOTENCY_RETENTION_HOURS: decimal(0.01, 8_760).default(24),
+  IDEMPOTENCY_STORED_FORM: integer(1, 2).default(1),
+  METRICS_TOKEN: z.string().min(16, { error: 'must be at least 16 characters long' }).optional(),
+  REDIS_URL: redisUrl.optional(),
+  RATE_LIMIT_BURST: integer(1, 1_000_000).default(100),
+  RATE_LIMIT_PER_SECOND: decimal(0.001, 1_000_000).default(20),
+  ACCOUNT_LIMIT_FACTOR: integer(1, 1_000).default(4),
+  FAILURE_BURST: integer(1, 1_000_000).default(10),
+  FAILURE_REFILL_SECONDS: decimal(0.001, 86_400).default(30),
+  MAX_DEPTH: integer(1, 100).default(10),
+  MAX_COMPLEXITY: integer(1, 10_000_000).default(5_000),
+  MAX_ALIASES: integer(0, 10_000).default(30),
+  MAX_TOKENS: integer(10, 100_000).default(1_000),
+  MAX_ROOT_FIELDS: integer(1, 10_000).default(50),
+  MAX_DIRECTIVES: integer(0, 10_000).default(50),
+  MAX_FIELD_PAIRS: integer(0, 1_000_000).default(1_000),
+  MAX_RESPONSE_BYTES: integer(10_000, 268_435_456).default(8_388_608),
+  MAX_PENDING_RESPONSE_BYTES: integer(100_000, 1_000_000_000_000).default(268_435_456),
+  MAX_STREAMS: integer(1, 100_000).default(10),
+  MAX_EVENT_GROUPS: integer(1, 1_000_000).default(10_000),
+  MAX_BODY_BYTES: integer(1_000, 100_000_000).default(262_144),
+  MAX_BUFFERED_BODY_BYTES: integer(1_000, 10_000_000_000).default(67_108_864),
+  MAX_CONCURRENT_OPERATIONS: integer(1, 100_000).default(64),
+  MAX_QUEUED_OPERATIONS: integer(0, 100_000).default(256),
+  REQUEST_TIMEOUT_MS: integer(100, 600_000).default(10_000),
+  OPERATION_TIMEOUT_MS: integer(100, 600_000).default(10_000),
+  STATEMENT_TIMEOUT_MS: integer(100, 600_000).default(5_000),
+  SHUTDOWN_DELAY: integer(0, 600).optional(),
+  LOG_LEVEL: z
+    .enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'], {
+      error: 'must be trace, debug, info, warn, error, fatal or silent',
+    })
+    .default('info'),
+  SLOW_OPERATION_MS: integer(0, 600_000).default(1_000),
+});
+
+/** All settings as they are given, before checks across them. */
+export type Variables = z.infer<typeof variables>;
+
+/** Settings that are secret or contain a secret. NAME_FILE may name a file that holds the value (contract section 8). */
+export const FILE_SETTINGS = [
+  'DATABASE_URL',
+  'DIRECT_DATABASE_URL',
+  'SECRET_KEY',
+  'JWT_SECRET',
+  'JWT_PUBLIC_KEY',
+  'METRICS_TOKEN',
+  'REDIS_URL',
+] as const satisfies readonly (keyof Variables)[];
+
+/** The names of all settings. */
+export const SETTING_NAMES: readonly string[] = Object.keys(variables.shape);

@@ -1,0 +1,85 @@
+import { randomUUID } from 'node:crypto';
+import { expect, it } from 'vitest';
+import { jwtResolver } from '../../../src/auth/jwt/resolver.ts';
+import { createAuthority } from '../../../src/auth/oauth/authority.ts';
+import type { Principal } from '../../../src/auth/principal.ts';
+import { systemClock } from '../../../src/platform/clock.ts';
+import type { Queryable } from '../../../src/platform/db/statement.ts';
+import { createLogger } from '../../../src/platform/log.ts';
+import { useApp } from '../../support/app.ts';
+import { oauthClient } from '../../support/credentials/oauth.ts';
+
+const app = useApp();
+const MANY = 2_000;
+/** Four run alone before others are gathered, 500 at a time. */
+const FEW = 4 + MANY / 500;
+
+/** The database, and how many statements it has been asked. */
+function counted() {
+  const count = { statements: 0 };
+  const database: Queryable = {
+    query(statement, values) {
+      count.statements += 1;
+      return app.database.query(statement, values);
+    },
+  };
+  return { count, database };
+}
+
+it('JWTs are looked at together when all are looked at again', async () => {
+  const { id: userId } = await app.account();
+  await app.database.prisma.revokedToken.create({ data: { jti: 'revoked' } });
+  const { count, database } = counted();
+  const { renew } = jwtResolver({
+    database,
+    clock: systemClock,
+    keys: [],
+    issuer: undefined,
+    audience: undefined,
+  });
+  const principal = (user: string, jti: string | undefined): Principal => ({
+    kind: 'jwt',
+    userId: user,
+    role: 'member',
+    scopes: new Set(['posts:read']),
+    clientId: 'c',
+    credentialId: jti,
+    rateLimit: undefined,
+    expiresAtMs: undefined,
+  });
+  const kinds = [
+    principal(userId, undefined),
+    principal(userId, 'revoked'),
+    principal(randomUUID(), undefined),
+    principal(userId, 'good'),
+  ];
+  const all = Array.from({ length: MANY }, (_, n) => kinds[n % kinds.length] as Principal);
+  const renewed = await Promise.all(all.map((one) => renew(one)));
+  expect(renewed.map((one) => one?.credentialId ?? one?.userId)).toEqual(
+    all.map((_, n) => [userId, undefined, undefined, 'good'][n % kinds.length]),
+  );
+  expect(count.statements).toBeLessThanOrEqual(FEW);
+});
+
+it('access tokens of OAuth are, too', async () => {
+  const owner = await app.account();
+  const { id: clientId } = await oauthClient(app, { owner, grants: ['client_credentials'] });
+  const { count, database } = counted();
+  const log = createLogger({ level: 'error', pretty: false });
+  const { ownTokens } = createAuthority({ config: app.config, database, clock: systemClock, log });
+  const token = (client: string, userId?: string) => ({
+    jti: 'j',
+    clientId: client,
+    userId,
+    family: undefined,
+  });
+  const kinds = [token(clientId), token(randomUUID()), token(clientId, owner.id)];
+  const all = Array.from({ length: MANY }, (_, n) => kinds[n % kinds.length] ?? token(clientId));
+  const found = await Promise.all(all.map((one) => ownTokens.standing(one)));
+  // A token for a user whose authorization is not there has ended.
+  const expected = [{ accountId: owner.id, ended: false }, undefined, { accountId: owner.id, ended: true }];
+  expect(found.map((one) => one && { accountId: one.accountId, ended: one.ended })).toEqual(
+    all.map((_, n) => expected[n % kinds.length]),
+  );
+  expect(count.statements).toBeLessThanOrEqual(FEW);
+});

@@ -1,0 +1,128 @@
+import { once } from 'node:events';
+import type { Server } from 'node:http';
+import { type AddressInfo, connect, type Socket } from 'node:net';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { drain } from '../../../src/http/server/drain.ts';
+import { createNodeServer } from '../../../src/http/server/node-server.ts';
+import { createLogger } from '../../../src/platform/log.ts';
+import { nodeServerOptions } from '../../../src/serve.ts';
+import { useApp } from '../../support/app.ts';
+
+const LONG_MS = 60_000;
+const app = useApp();
+
+interface Listening {
+  readonly server: Server;
+  readonly port: number;
+  /** Starts to drain; resolves once nobody can connect any more, with the end of it. */
+  leave(graceMs: number): Promise<{ readonly drained: Promise<void> }>;
+}
+
+/** The service on a socket, as `npm start` has it. */
+async function listen(handle = nodeServerOptions(app.app, app.config, silent()).handle): Promise<Listening> {
+  let closing = false;
+  const { fastPath, ...options } = nodeServerOptions(app.app, app.config, silent());
+  const server = createNodeServer({ ...options, handle, closing: () => closing });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => server.closeAllConnections());
+  return {
+    server,
+    port: (server.address() as AddressInfo).port,
+    async leave(graceMs) {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      const onDeaf = () => {
+        closing = true;
+        resolve();
+      };
+      const drained = drain(server, { graceMs, onDeaf });
+      await promise;
+      return { drained };
+    },
+  };
+}
+
+const silent = () => createLogger({ level: 'silent', pretty: false });
+
+/** A client that keeps its connection. */
+class Client {
+  readonly socket: Socket;
+  readonly ended: Promise<unknown>;
+  text = '';
+
+  constructor(port: number) {
+    this.socket = connect(port, '127.0.0.1');
+    this.socket.setEncoding('utf8').on('data', (part: string) => {
+      this.text += part;
+    });
+    this.ended = once(this.socket, 'close');
+  }
+
+  /** Sends a request and returns the head of its response. */
+  async ask(): Promise<string> {
+    this.text = '';
+    this.socket.write('GET /health/live HTTP/1.1\r\nHost: localhost\r\n\r\n');
+    await vi.waitUntil(() => this.text.endsWith('}'), { timeout: 20_000 });
+    return this.text.split('\r\n\r\n')[0] ?? '';
+  }
+}
+
+async function refused(port: number): Promise<string> {
+  const socket = connect(port, '127.0.0.1');
+  const [error] = (await once(socket, 'error')) as [NodeJS.ErrnoException];
+  return error.code ?? '';
+}
+
+describe('a service that stops', () => {
+  it('answers the next request of a connection that was idle, and tells its client to close', async () => {
+    const { port, leave } = await listen();
+    const [one, two] = [new Client(port), new Client(port)];
+    for (const client of [one, two]) {
+      const head = await client.ask();
+      expect(head).toMatch(/^HTTP\/1\.1 200 /);
+      expect(head).not.toMatch(/^connection: close$/im);
+    }
+    const { drained } = await leave(LONG_MS);
+    expect(await refused(port)).toBe('ECONNREFUSED');
+    for (const client of [one, two]) {
+      const head = await client.ask();
+      expect(head).toMatch(/^HTTP\/1\.1 200 /);
+      expect(head).toMatch(/^connection: close$/im);
+      await client.ended;
+    }
+    // Nothing is left to wait for.
+    await drained;
+  });
+
+  it('answers a request of a client that has only just connected', async () => {
+    const { port, leave, server } = await listen();
+    const client = new Client(port);
+    await once(server, 'connection');
+    const { drained } = await leave(0);
+    expect(await client.ask()).toMatch(/^connection: close$/im);
+    await Promise.all([client.ended, drained]);
+  });
+
+  it('lets a running request finish, and closes idle connections once their time is over', async () => {
+    const { promise: held, resolve: release } = Promise.withResolvers<void>();
+    const { promise: running, resolve: begun } = Promise.withResolvers<void>();
+    let holds = false;
+    const { port, leave } = await listen(async () => {
+      if (holds) {
+        begun();
+        await held;
+      }
+      return new Response('{}');
+    });
+    const [idle, busy] = [new Client(port), new Client(port)];
+    await idle.ask();
+    holds = true;
+    const answer = busy.ask();
+    await running;
+    const { drained } = await leave(0);
+    await idle.ended;
+    release();
+    expect(await answer).toMatch(/^connection: close$/im);
+    await Promise.all([busy.ended, drained]);
+  });
+});

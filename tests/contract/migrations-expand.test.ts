@@ -1,0 +1,77 @@
+import { globSync, readFileSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+
+const FOLDER = join(import.meta.dirname, '../../prisma/migrations');
+/** The first has no version before it. */
+const [, ...migrations] = globSync('*/migration.sql', { cwd: FOLDER }).sort();
+
+/** What the version before does not notice, of a table that it uses. */
+const EXPANSIONS = [
+  /^CREATE (?:TABLE|INDEX|FUNCTION|OR REPLACE FUNCTION|TRIGGER|TYPE|SEQUENCE)\b/,
+  /^INSERT INTO\b/,
+  /^COMMENT ON\b/,
+];
+const ACTIONS = [
+  // Rows that the version before inserts have no value for it.
+  /^ADD COLUMN +"\w+" (?!.*\bNOT NULL\b(?!.*\bDEFAULT\b))/,
+  /^ALTER COLUMN +"\w+" DROP NOT NULL$/,
+  /^ALTER COLUMN +"\w+" SET DEFAULT\b/,
+];
+
+/** The statements of a migration, without comments and bodies of functions. */
+function statementsOf(sql: string): string[] {
+  return sql
+    .replaceAll(/--.*$/gm, '')
+    .replaceAll(/\$\$.*?\$\$/gs, "''")
+    .split(';')
+    .map((statement) => statement.replaceAll(/\s+/g, ' ').trim())
+    .filter((statement) => statement !== '');
+}
+
+/** The statements of a migration that could break the version before. */
+function breaking(sql: string): string[] {
+  const statements = statementsOf(sql);
+  const made = new Set(statements.flatMap((it) => /^CREATE TABLE "?(\w+)/.exec(it)?.[1] ?? []));
+  return statements.filter((statement) => {
+    const table = /^(?:ALTER TABLE|CREATE UNIQUE INDEX .*? ON) "?(\w+)/.exec(statement)?.[1];
+    if (table !== undefined && made.has(table)) return false;
+    const altered = /^ALTER TABLE "?\w+"? (.*)$/.exec(statement)?.[1];
+    if (altered === undefined) return !EXPANSIONS.some((allowed) => allowed.test(statement));
+    const actions = altered.split(/, (?=(?:ADD|ALTER|DROP|RENAME)\b)/);
+    return !actions.every((action) => ACTIONS.some((allowed) => allowed.test(action)));
+  });
+}
+
+describe('prisma/migrations', () => {
+  it.each(migrations.map((file) => [basename(dirname(file)), file] as const))(
+    '%s lets the version before go on',
+    (_name, file) => {
+      expect(breaking(readFileSync(join(FOLDER, file), 'utf8'))).toEqual([]);
+    },
+  );
+
+  it.each([
+    'ALTER TABLE "users" DROP COLUMN "name";',
+    'ALTER TABLE "users" RENAME COLUMN "name" TO "title";',
+    'ALTER TABLE "users" ADD COLUMN "age" INTEGER NOT NULL;',
+    'ALTER TABLE "users" ADD COLUMN "a" TEXT, ALTER COLUMN "name" SET NOT NULL;',
+    'ALTER TABLE "users" ALTER COLUMN "name" SET DATA TYPE VARCHAR(10);',
+    'ALTER TABLE "users" ADD CONSTRAINT "short" CHECK (length("name") < 10);',
+    'CREATE UNIQUE INDEX "users_name_key" ON "users"("name");',
+    'DROP TABLE "users";',
+    'DROP INDEX "users_email_key";',
+    'TRUNCATE "events";',
+  ])('would be stopped with %s', (sql) => {
+    expect(breaking(sql)).toHaveLength(1);
+  });
+
+  it.each([
+    'ALTER TABLE "users" ADD COLUMN "age" INTEGER;',
+    'ALTER TABLE "users" ADD COLUMN "age" INTEGER NOT NULL DEFAULT 0;',
+    'CREATE TABLE "a" ("id" UUID); CREATE UNIQUE INDEX "a_key" ON "a"("id"); ALTER TABLE "a" ADD CONSTRAINT "x" CHECK (true);',
+    'CREATE INDEX "users_name_idx" ON "users"("name");',
+  ])('may have %s', (sql) => {
+    expect(breaking(sql)).toEqual([]);
+  });
+});

@@ -1,0 +1,22 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { SETTING_NAMES } from '../../src/platform/setting-table.ts';
+
+const read = (path: string) => readFileSync(join(import.meta.dirname, '../..', path), 'utf8');
+
+describe('docs/operations.md', () => {
+  const page = read('docs/operations.md');
+
+  it('names every setting', () => {
+    expect(SETTING_NAMES.filter((name) => !page.includes(`\`${name}`))).toEqual([]);
+  });
+
+  it('has a section for each alert, which the alert links to', () => {
+    const alerts = [...read('deploy/alerts.yml').matchAll(/- alert: (\w+)/g)].map(([, name]) => `${name}`);
+    expect(alerts.length).toBeGreaterThan(5);
+    expect([...page.matchAll(/^### (\w+)$/gm)].map(([, name]) => name)).toEqual(alerts);
+    for (const name of alerts)
+      expect(read('deploy/alerts.yml')).toContain(`docs/operations.md#${name.toLowerCase()}`);
+  });
+});

@@ -1,0 +1,126 @@
+import { execFile } from 'node:child_process';
+import {
+  cpSync,
+  existsSync,
+  globSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { ROOT } from '../support/processes/process.ts';
+
+const run = promisify(execFile);
+
+/** A copy of `deploy/`, for programs that write beside what they read. */
+function copied(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'content-graph-deploy-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  cpSync(join(ROOT, 'deploy'), join(folder, 'deploy'), { recursive: true });
+  cpSync(join(ROOT, 'package.json'), join(folder, 'package.json'));
+  return join(folder, 'deploy');
+}
+
+describe('deploy/compose', () => {
+  it('is a compose file, once its secrets are made', async () => {
+    const folder = join(copied(), 'compose');
+    const made = await run(join(folder, 'secrets.sh'), ['api.example.org']);
+    expect(made.stdout).toContain('secrets/secret-key\n');
+    const secret = (name: string) => readFileSync(join(folder, 'secrets', name), 'utf8');
+    expect(secret('database-url')).toBe(
+      `postgres://content:${secret('database-password')}@postgres:5432/content`,
+    );
+    const { stdout } = await run('docker-compose', [
+      '--file',
+      join(folder, 'compose.yaml'),
+      'config',
+      '--services',
+    ]);
+    expect(stdout.trim().split('\n').sort()).toEqual([
+      'api-1',
+      'api-2',
+      'api-3',
+      'grafana',
+      'migrate',
+      'nginx',
+      'postgres',
+      'prometheus',
+      'redis',
+    ]);
+    const before = secret('secret-key');
+    expect((await run(join(folder, 'secrets.sh'), ['api.example.org'])).stdout).toContain(
+      'secret-key is there already',
+    );
+    expect(secret('secret-key')).toBe(before);
+  });
+
+  it('has a configuration that Prometheus takes', async () => {
+    const folder = copied();
+    cpSync(join(folder, 'alerts.yml'), join(folder, 'compose/alerts.yml'));
+    await run(join(folder, 'compose/secrets.sh'), ['api.example.org']);
+    // Where the container has them.
+    const configuration = readFileSync(join(folder, 'compose/prometheus.yml'), 'utf8');
+    expect(configuration).toContain('/run/secrets/metrics-token');
+    const { stdout } = await run('promtool', [
+      'check',
+      'config',
+      '--syntax-only',
+      join(folder, 'compose/prometheus.yml'),
+    ]);
+    expect(stdout).toContain('SUCCESS');
+  });
+});
+
+describe('deploy/nginx', () => {
+  it('is what nginx takes', async () => {
+    const folder = copied();
+    await run(join(folder, 'compose/secrets.sh'), ['api.example.org']);
+    const files = ['content-graph.conf', 'metrics.conf'].map((name) => {
+      const file = join(folder, 'nginx', name);
+      const names = readFileSync(file, 'utf8').replaceAll('/etc/nginx/', `${folder}/compose/secrets/`);
+      writeFileSync(file, names.replaceAll(/server api-\d:/g, 'server 127.0.0.1:'));
+      return `include ${file};`;
+    });
+    const configuration = join(folder, 'nginx.conf');
+    writeFileSync(
+      configuration,
+      `pid ${folder}/pid; error_log stderr; events {} http { access_log off; ${files.join(' ')} }`,
+    );
+    const nginx = existsSync('/usr/sbin/nginx') ? '/usr/sbin/nginx' : 'nginx';
+    const { stderr } = await run(nginx, ['-t', '-p', folder, '-c', configuration]);
+    expect(stderr).toContain('test is successful');
+  });
+});
+
+describe('deploy/systemd', () => {
+  const units = globSync('deploy/systemd/*.service', { cwd: ROOT });
+
+  it('has units that systemd takes', async () => {
+    expect(units).toHaveLength(2);
+    for (const unit of units) {
+      const { stderr } = await run('systemd-analyze', ['verify', '--man=no', join(ROOT, unit)]);
+      // The program and the folder are those of another machine.
+      const said = stderr
+        .split('\n')
+        .filter((line) => line !== '' && !/is not executable|no such file/i.test(line));
+      expect(said).toEqual([]);
+    }
+  });
+
+  it('leaves an attacker little', async () => {
+    const unit = join(ROOT, 'deploy/systemd/content-graph@.service');
+    const { stdout } = await run('systemd-analyze', ['security', '--offline=true', '--threshold=20', unit]);
+    expect(stdout).toMatch(/Overall exposure level for .*: 1\.\d OK/);
+  });
+});
+
+describe('deploy/', () => {
+  it('has a script that can be run', () => {
+    expect(statSync(join(ROOT, 'deploy/compose/secrets.sh')).mode & 0o111).toBe(0o111);
+  });
+});

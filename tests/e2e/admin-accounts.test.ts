@@ -1,0 +1,247 @@
+import { readFile } from 'node:fs/promises';
+import { describe, expect, it } from 'vitest';
+import { ROOT, runProgram, runShell, temporaryFolder } from '../support/processes/process.ts';
+import { admin, demoKey, type ServerProcess, startServer } from '../support/processes/server.ts';
+import { readEventStream } from '../support/streams/event-stream.ts';
+
+const EMAIL = 'eve@example.org';
+const PASSWORD = 'a long passphrase';
+const EVE = ['user', 'create', '--name', 'Eve', '--email', EMAIL];
+const NODE = `${ROOT}/node_modules/.bin/node`;
+const ADMIN = `${NODE} ${ROOT}/src/admin/main.ts`;
+
+async function subscribe(server: ServerProcess, key: string) {
+  const query = encodeURIComponent('subscription { postCreated { title } }');
+  const response = await fetch(`${server.origin}/graphql?query=${query}`, {
+    headers: { accept: 'text/event-stream', authorization: `Bearer ${key}` },
+  });
+  expect(response.status).toBe(200);
+  const stream = readEventStream(response);
+  await stream.block();
+  return stream;
+}
+
+describe('the admin command beside a server on the embedded database', () => {
+  it.each([
+    ['user disable', ['user', 'disable', EMAIL]],
+    ['user enable --revoke', ['user', 'enable', EMAIL, '--revoke']],
+    ['user delete --posts keep', ['user', 'delete', EMAIL, '--posts', 'keep']],
+    ['user delete --posts delete', ['user', 'delete', EMAIL, '--posts', 'delete']],
+  ])('ends open streams at once with %s', async (_name, args) => {
+    const dataDir = await temporaryFolder();
+    // Nothing but the notification can end the stream in time.
+    const server = await startServer(dataDir, { CREDENTIAL_RECHECK_MS: '30000' });
+    await admin([...EVE, '--password', PASSWORD], dataDir);
+    const scopes = 'posts:read posts:write';
+    const create = ['api-key', 'create', '--user', EMAIL, '--name', 'k', '--scopes', scopes];
+    const { key } = (await admin(create, dataDir)).json;
+    const post = await server.gql('mutation { createPost(title: "By Eve", body: "b") { id } }', { key });
+    expect(post.errors).toBeUndefined();
+    const [stream, other] = [await subscribe(server, key), await subscribe(server, await demoKey(dataDir))];
+    const done = await admin(args, dataDir);
+    expect(done, done.stderr).toMatchObject({ code: 0, stderr: '' });
+    expect((await stream.next()).errors).toMatchObject([{ extensions: { code: 'UNAUTHENTICATED' } }]);
+    expect(await stream.event()).toMatchObject({ event: 'complete' });
+    await server.gql('mutation { createPost(title: "Next", body: "b") { id } }', {
+      key: await demoKey(dataDir),
+    });
+    expect((await other.next()).data.postCreated.title).toBe('Next');
+    expect(server.stderr).toBe('');
+  });
+});
+
+describe('two user create with one e-mail at once', () => {
+  it('make one account, and the other says in words that it exists', async () => {
+    const dataDir = await temporaryFolder();
+    await startServer(dataDir);
+    const create = () => admin([...EVE, '--password', PASSWORD], dataDir);
+    const results = await Promise.all([create(), create(), create()]);
+    const [made, ...refused] = results.sort((a, b) => Number(a.code) - Number(b.code));
+    expect(made?.code, made?.stderr).toBe(0);
+    for (const one of refused)
+      expect(one).toMatchObject({
+        code: 1,
+        stdout: '',
+        stderr: `An account with the e-mail "${EMAIL}" already exists.\n`,
+      });
+  });
+});
+
+describe('user delete --posts delete', () => {
+  it('that was killed is finished by running it again', async () => {
+    const dataDir = await temporaryFolder();
+    const server = await startServer(dataDir);
+    await admin([...EVE, '--password', PASSWORD], dataDir);
+    const create = ['api-key', 'create', '--user', EMAIL, '--name', 'k', '--scopes', 'posts:write'];
+    const { key } = (await admin(create, dataDir)).json;
+    await server.gql('mutation { createPost(title: "By Eve", body: "b") { id } }', { key });
+    const before = await server.gql('{ posts { author { name } } }', { key: await demoKey(dataDir) });
+    expect(before.data.posts[0]).toEqual({ author: { name: 'Eve' } });
+    const remove = ['user', 'delete', EMAIL, '--posts', 'delete'];
+    const settings = { DATA_DIR: dataDir };
+    const killed = runProgram([NODE, `${ROOT}/src/admin/main.ts`, ...remove], settings);
+    await expect
+      .poll(async () => (await server.gql('{ __typename }', { key })).status, { timeout: 60_000 })
+      .toBe(401);
+    // It now waits for late requests, before it deletes anything.
+    killed.kill('SIGKILL');
+    await killed.exited;
+    const after = await server.gql('{ posts { author { name } } }', { key: await demoKey(dataDir) });
+    expect(after.data.posts[0]).toEqual({ author: { name: 'Eve' } });
+    for (const args of [
+      ['user', 'enable', EMAIL],
+      ['user', 'set-role', EMAIL, 'admin'],
+    ])
+      expect(await admin(args, dataDir)).toMatchObject({
+        code: 1,
+        stdout: '',
+        stderr: `The account "${EMAIL}" is being deleted: run "user delete" again to finish that.\n`,
+      });
+    const done = await admin(remove, dataDir);
+    expect(done, done.stderr).toMatchObject({ code: 0, json: { deleted: true, deletedPosts: 1 } });
+    expect((await admin(remove, dataDir)).code).toBe(1);
+  });
+});
+
+it('admin --version prints the version', async () => {
+  const { version } = JSON.parse(await readFile(`${ROOT}/package.json`, 'utf8')) as { version: string };
+  expect(await runShell(`${ADMIN} --version`)).toMatchObject({ code: 0, stderr: '', stdout: `${version}\n` });
+});
+
+describe('a reader that has seen enough', () => {
+  it.each(['user list', '--help', 'user list --all 2>&1'])('is no failure of %s', async (line) => {
+    const settings = { DATA_DIR: await temporaryFolder() };
+    // `true` reads nothing and is gone before anything is written.
+    const run = await runShell(`{ ${ADMIN} ${line}; echo "exit $?" >&3; } 3>&2 | true`, settings);
+    expect(run.stderr).toBe(`exit ${line.includes('--all') ? 2 : 0}\n`);
+  });
+});
+
+describe('a password', () => {
+  it('is asked for twice on a terminal, which does not show it', async () => {
+    const dataDir = await temporaryFolder();
+    const typed = `until grep -q 'Password: ' out; do sleep 0.05; done; printf '${PASSWORD}\\r'
+      until grep -q 'Again: ' out; do sleep 0.05; done; printf '${PASSWORD}\\r'`;
+    // A pseudo-terminal from util-linux.
+    const script = `cd '${dataDir}' && : > out && { ${typed}; sleep 60 & echo $! > sleeper; wait; } | { script -qefc "${ADMIN} ${EVE.join(' ')}" out; code=$?; kill $(cat sleeper); exit $code; }`;
+    const run = await runShell(script, { DATA_DIR: dataDir });
+    expect(run.code, run.stdout + run.stderr).toBe(0);
+    expect(run.stdout).toMatch(/^Password: \s+Again: \s+\{\s+"id": "[\w-]+"\s+\}\s+$/);
+    const set = await admin(
+      ['user', 'set-password', EMAIL, '--password-stdin'],
+      dataDir,
+      {},
+      `${PASSWORD}\r\n`,
+    );
+    expect(set.code, set.stderr).toBe(0);
+  });
+});
+
+describe('a mistake', () => {
+  const SET = ['user', 'set-password', EMAIL];
+  const STDIN = [...SET, '--password-stdin'];
+  const NOBODY = 'nobody@example.org';
+  const unknown = `There is no account with the e-mail "${NOBODY}".`;
+  const SHORT = 'The password must be 12 to 200 characters long.';
+  /** What is wrong, the command, its exit code, its message, and its standard input. */
+  const mistakes: [string, string[], 1 | 2, string, string?][] = [
+    ['a password of nothing', STDIN, 1, 'Standard input has no password.', ''],
+    ['an empty line', STDIN, 1, 'Standard input has no password.', '\n'],
+    ['two lines', STDIN, 1, 'Standard input has more than one line.', `${PASSWORD}\n${PASSWORD}\n`],
+    ['a file', STDIN, 1, 'Standard input is too long for a password.', 'x'.repeat(10_000)],
+    ['a short password', STDIN, 1, SHORT, 'short\n'],
+    ['a short password as an option', [...EVE, '--password', 'short'], 1, SHORT],
+    [
+      'no password and no terminal',
+      SET,
+      2,
+      'error: there is no terminal to ask for the password: use --password-stdin',
+    ],
+    [
+      'the same of a new account',
+      EVE,
+      2,
+      'error: there is no terminal to ask for the password: use --password or --password-stdin',
+    ],
+    [
+      'two passwords',
+      [...EVE, '--password', PASSWORD, '--password-stdin'],
+      2,
+      "error: option '--password-stdin' cannot be used with option '--password <password>'",
+    ],
+    ['an unknown account to enable', ['user', 'enable', NOBODY], 1, unknown],
+    ['an unknown account to disable', ['user', 'disable', NOBODY], 1, unknown],
+    ['an unknown account to delete', ['user', 'delete', NOBODY, '--posts', 'keep'], 1, unknown],
+    ['an unknown account for a role', ['user', 'set-role', NOBODY, 'admin'], 1, unknown],
+    [
+      'an unknown account for a password',
+      ['user', 'set-password', NOBODY, '--password-stdin'],
+      1,
+      unknown,
+      PASSWORD,
+    ],
+    ['no e-mail', ['user', 'enable', '\u{10FFFF}'], 1, 'There is no account with the e-mail "\u{10FFFF}".'],
+    [
+      'an unknown role',
+      ['user', 'set-role', EMAIL, 'owner'],
+      2,
+      "error: command-argument value 'owner' is invalid for argument 'role'. The roles are member and admin.",
+    ],
+    ['no role', ['user', 'set-role', EMAIL], 2, "error: missing required argument 'role'"],
+    [
+      'no word on the posts',
+      ['user', 'delete', EMAIL],
+      2,
+      "error: required option '--posts <posts>' not specified",
+    ],
+    [
+      'an unknown word on the posts',
+      ['user', 'delete', EMAIL, '--posts', 'some'],
+      2,
+      "error: option '--posts <posts>' argument 'some' is invalid. Allowed choices are keep, delete.",
+    ],
+    [
+      'an unknown key',
+      ['api-key', 'revoke', 'x'],
+      1,
+      'There is no API key with the id "x", or it is already revoked.',
+    ],
+    ['an unknown client', ['oauth-client', 'delete', 'x'], 1, 'There is no OAuth client with the id "x".'],
+    [
+      'an unknown stream token',
+      ['stream-token', 'revoke', 'x'],
+      1,
+      'There is no stream token with the id "x", or it has already ended.',
+    ],
+    ['an unknown signing key', ['signing-key', 'drop', 'x'], 1, 'There is no signing key "x".'],
+    ['sessions of nobody', ['session', 'revoke', '--user', NOBODY], 1, unknown],
+    ['a token without a jti', ['token', 'revoke', ''], 1, 'A jti has 1 to 255 characters.'],
+    [
+      'a setting that is wrong',
+      ['user', 'list'],
+      1,
+      'The settings have a mistake:\n  - PORT must be a whole number from 0 to 65535.',
+    ],
+  ];
+  it('is told in words, without a stack, and with the exit code of its kind', async () => {
+    const dataDir = await temporaryFolder();
+    // The commands share it: a folder alone admits one at a time.
+    await startServer(dataDir);
+    const waiting = [...mistakes];
+    const worker = async () => {
+      for (let one = waiting.shift(); one !== undefined; one = waiting.shift()) {
+        const [name, args, code, message, input] = one;
+        const settings = name === 'a setting that is wrong' ? { PORT: 'many' } : {};
+        const { stdout, stderr, code: exit } = await admin(args, dataDir, settings, input);
+        const hint = code === 2 ? '(add --help for usage)\n' : '';
+        expect({ name, exit, stdout, stderr }).toEqual({
+          name,
+          exit: code,
+          stdout: '',
+          stderr: `${message}\n${hint}`,
+        });
+      }
+    };
+    await Promise.all([worker(), worker(), worker()]);
+  });
+});

@@ -1,0 +1,35 @@
+import { describe, expect, it } from 'vitest';
+import { linesOf } from '../support/log-lines.ts';
+import { temporaryFolder, until } from '../support/processes/process.ts';
+import { productionSettings, startServer } from '../support/processes/server.ts';
+
+const REQUESTS = 200;
+
+/** A server that has answered many requests, each with an id of its own. */
+async function answered() {
+  const server = await startServer(await temporaryFolder(), productionSettings());
+  const ids = Array.from({ length: REQUESTS }, (_, index) => `request-${index}`);
+  for (const id of ids) await fetch(`${server.origin}/health/live`, { headers: { 'x-request-id': id } });
+  return { server, ids };
+}
+
+const loggedIds = (output: string) =>
+  linesOf(output.split('\n').slice(0, -1), 'request').map(({ requestId }) => requestId);
+
+describe('the log of a process', () => {
+  it('lacks no line after SIGTERM', async () => {
+    const { server, ids } = await answered();
+    server.kill('SIGTERM');
+    const { stdout } = await server.exited;
+    expect(loggedIds(stdout)).toEqual(ids);
+    expect(linesOf(stdout.trim().split('\n'), 'stopped')).toHaveLength(1);
+  });
+
+  it('is written without a further request, so that SIGKILL costs the newest lines at most', async () => {
+    const { server, ids } = await answered();
+    await until('the last line', () => server.stdout.includes(`"${ids.at(-1)}"`));
+    server.kill('SIGKILL');
+    const { stdout } = await server.exited;
+    expect(loggedIds(stdout)).toEqual(ids);
+  });
+});

@@ -1,0 +1,252 @@
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { chmod, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { EMBEDDED_MAJOR } from '../../src/platform/db/embedded/major-version.ts';
+import { fakePostgres } from '../support/database/fake-postgres.ts';
+import { type Exit, type Settings, temporaryFolder } from '../support/processes/process.ts';
+import { admin, launchServer, productionSettings, startServer } from '../support/processes/server.ts';
+
+/** What it says is one line that names the setting and tells what to do, and never a secret. */
+function expectOneLine({ code, stdout, stderr }: Exit, says: RegExp): void {
+  expect(stderr).toMatch(/^[^\n]+\n$/);
+  expect(stderr).toMatch(says);
+  expect(`${stdout}${stderr}`).not.toMatch(/^ {4}at |swordfish/m);
+  expect(code).toBe(1);
+}
+
+/** Both say the same. */
+async function expectBothSay(dataDir: string, settings: Settings, says: RegExp): Promise<void> {
+  const served = await launchServer(dataDir, settings).exited;
+  expectOneLine(served, says);
+  expect(served.stdout).toBe('');
+  const administered = await admin(['user', 'list'], dataDir, settings);
+  expectOneLine(administered, says);
+  expect(administered.stderr).toBe(served.stderr);
+}
+
+describe('DATA_DIR', () => {
+  type Make = (parent: string) => Promise<string>;
+  const cases: [string, Make, RegExp][] = [
+    [
+      'is a file',
+      async (parent) => {
+        await writeFile(join(parent, 'file'), 'mine');
+        return join(parent, 'file');
+      },
+      /^DATA_DIR ".*\/file" cannot be used: it must be a folder/,
+    ],
+    [
+      'is below a file',
+      async (parent) => {
+        await writeFile(join(parent, 'file'), 'mine');
+        return join(parent, 'file/data');
+      },
+      /^DATA_DIR ".*" cannot be used: a part of the path is a file/,
+    ],
+    [
+      'was written by another major version',
+      async (parent) => {
+        await mkdir(join(parent, 'postgres'), { recursive: true });
+        await chmod(parent, 0o700);
+        await writeFile(join(parent, 'postgres/PG_VERSION'), '16\n');
+        return parent;
+      },
+      new RegExp(`written by PostgreSQL 16, but .* PostgreSQL ${EMBEDDED_MAJOR}.* dump it .* restore`),
+    ],
+  ];
+  it.each(cases)('%s', async (_name, make, says) => {
+    const parent = await temporaryFolder();
+    const dataDir = await make(parent);
+    const before = await readdir(parent, { recursive: true });
+    await expectBothSay(dataDir, productionSettings(), says);
+    expect(await readdir(parent, { recursive: true })).toEqual(before);
+  });
+
+  it.skipIf(process.geteuid?.() === 0)('is not writable', async () => {
+    const dataDir = await temporaryFolder();
+    await chmod(dataDir, 0o500);
+    await expectBothSay(
+      dataDir,
+      productionSettings(),
+      /^DATA_DIR ".*" cannot be used: give the user .* the right to write/,
+    );
+    await chmod(dataDir, 0o700);
+  });
+
+  it('is damaged', async () => {
+    const dataDir = await temporaryFolder();
+    await mkdir(join(dataDir, 'postgres'));
+    await expectBothSay(
+      dataDir,
+      productionSettings(),
+      /does not start: .* damaged or incomplete: restore the folder/,
+    );
+  });
+
+  it('holds what the pinned PGlite writes, and a damaged address is written anew', async () => {
+    const dataDir = await temporaryFolder();
+    const settings = productionSettings();
+    const server = await startServer(dataDir, settings);
+    expect((await readFile(join(dataDir, 'postgres/PG_VERSION'), 'utf8')).trim()).toBe(EMBEDDED_MAJOR);
+    server.kill('SIGKILL');
+    await server.exited;
+    await writeFile(join(dataDir, 'address.json'), '{"host":');
+    await startServer(dataDir, settings);
+    expect((await admin(['user', 'list'], dataDir, settings)).json).toEqual([]);
+  });
+
+  it('has damaged demo credentials', async () => {
+    const dataDir = await temporaryFolder();
+    await writeFile(join(dataDir, 'demo.json'), '{');
+    expectOneLine(await launchServer(dataDir).exited, /demo\.json" .* cannot be read: remove it/);
+  });
+});
+
+describe('HOST and PORT', () => {
+  it('are taken', async () => {
+    const holder = createServer().listen(0, '127.0.0.1');
+    await once(holder, 'listening');
+    onTestFinished(() => void holder.close());
+    const address = holder.address();
+    const PORT = String(typeof address === 'object' ? address?.port : '');
+    const exit = await launchServer(await temporaryFolder(), { ...productionSettings(), PORT }).exited;
+    expectOneLine(exit, new RegExp(`HOST=127\\.0\\.0\\.1, PORT=${PORT}: another process listens there`));
+  });
+
+  const cases: [string, RegExp][] = [
+    ['192.0.2.1', /HOST=192\.0\.2\.1, PORT=0: HOST must be an address of this machine/],
+    ['nowhere.invalid', /HOST=nowhere\.invalid, PORT=0: HOST must be an address or a known name/],
+  ];
+  it.each(cases)('name an address that is not of this machine: %s', async (HOST, says) => {
+    expectOneLine(
+      await launchServer(await temporaryFolder(), { ...productionSettings(), HOST }).exited,
+      says,
+    );
+  });
+});
+
+describe('DATABASE_URL', () => {
+  const refusals: [string, string, RegExp][] = [
+    ['28P01', 'password authentication failed for user "ann"', /correct the user or the password/],
+    ['28000', 'role "ann" does not exist', /correct the user, or allow it in pg_hba\.conf/],
+    ['3D000', 'database "content" does not exist', /create the database or correct its name/],
+  ];
+  it.each(refusals)('is refused with %s', async (refuses, saying, says) => {
+    const dataDir = join(await temporaryFolder(), 'never');
+    const DATABASE_URL = await fakePostgres({ refuses, saying });
+    const settings = { ...productionSettings(), DATABASE_URL };
+    await expectBothSay(
+      dataDir,
+      settings,
+      new RegExp(`^DATABASE_URL \\(.*user "ann".*${saying}; ${says.source}`),
+    );
+    expect(existsSync(dataDir)).toBe(false);
+  });
+
+  it('leads to a PostgreSQL that is too old', async () => {
+    const DATABASE_URL = await fakePostgres({ version: 140_012 });
+    await expectBothSay(
+      '',
+      { ...productionSettings(), DATABASE_URL },
+      /^DATABASE_URL .* is PostgreSQL 14, and the service needs 15 or later: upgrade/,
+    );
+  });
+
+  it('is right, and DIRECT_DATABASE_URL is refused', async () => {
+    const settings = {
+      ...productionSettings(),
+      DATABASE_URL: await fakePostgres({ version: 170_000 }),
+      DIRECT_DATABASE_URL: await fakePostgres({ refuses: '28P01', saying: 'no' }),
+    };
+    expectOneLine(await launchServer('', settings).exited, /^DIRECT_DATABASE_URL \(/);
+    // Of the commands, those that migrate need it.
+    expectOneLine(await admin(['migrate'], '', settings), /^DIRECT_DATABASE_URL \(/);
+  });
+
+  const unreachable: [string, () => Promise<string>, RegExp][] = [
+    [
+      'nobody listens',
+      async () => 'postgres://ann:swordfish@127.0.0.1:1/content',
+      /ECONNREFUSED.*check that PostgreSQL is running/,
+    ],
+    [
+      'its name is unknown',
+      async () => 'postgres://ann:swordfish@nowhere.invalid/content',
+      /nowhere\.invalid.*check the host name/,
+    ],
+    [
+      'it is starting',
+      () => fakePostgres({ refuses: '57P03', saying: 'the database system is starting up' }),
+      /starting up.*PostgreSQL is starting or stopping/,
+    ],
+    [
+      'it has too many connections',
+      () => fakePostgres({ refuses: '53300', saying: 'sorry, too many clients already' }),
+      /too many clients.*max_connections/,
+    ],
+    [
+      'it is no PostgreSQL',
+      () => fakePostgres({ writes: 'HTTP/1.1 400 Bad Request\r\n\r\n' }),
+      /check that a PostgreSQL server answers there/,
+    ],
+    [
+      'it has no TLS',
+      async () => `${await fakePostgres({ writes: 'N' })}?sslmode=verify-full`,
+      /SSL.*check sslmode/,
+    ],
+  ];
+  it.each(unreachable)(
+    'cannot be reached: %s; the service waits and stops orderly, the command ends',
+    async (_name, make, says) => {
+      const settings = { ...productionSettings(), DATABASE_URL: await make() };
+      const server = launchServer('', settings);
+      await server.printed(/\n/);
+      server.kill('SIGTERM');
+      const { code, stdout, stderr } = await server.exited;
+      expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+      const lines = stdout
+        .trim()
+        .split('\n')
+        .map((line) => JSON.parse(line));
+      expect(lines.map(({ msg }) => msg)).toEqual(['waiting for the database', 'stopping', 'stopped']);
+      expect(`${lines[0].reason}; ${lines[0].check}`).toMatch(says);
+      expect(stdout).not.toMatch(/swordfish| {4}at /);
+      expectOneLine(
+        await admin(['user', 'list'], '', settings),
+        new RegExp(`^The database cannot be reached: DATABASE_URL.*${says.source}`),
+      );
+    },
+  );
+});
+
+describe('secrets from files', () => {
+  it('are read, and their mistakes named by the setting', async () => {
+    const folder = await temporaryFolder();
+    const { SECRET_KEY = '', ...rest } = productionSettings();
+    await writeFile(join(folder, 'key'), `${SECRET_KEY}\n`);
+    await writeFile(join(folder, 'empty'), '\n');
+    await writeFile(join(folder, 'url'), 'postgres://ann:swordfish@127.0.0.1:1/content\n');
+    const settings = { ...rest, SECRET_KEY_FILE: join(folder, 'key') };
+    const server = launchServer('', { ...settings, DATABASE_URL_FILE: join(folder, 'url') });
+    await server.printed(/waiting for the database/);
+
+    const mistakes = {
+      ...settings,
+      SECRET_KEY,
+      DATABASE_URL_FILE: join(folder, 'missing'),
+      METRICS_TOKEN_FILE: join(folder, 'empty'),
+      REDIS_URL_FILE: folder,
+    };
+    const { code, stdout, stderr } = await launchServer('', mistakes).exited;
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+    expect(stderr.trim().split('\n').slice(1).sort()).toEqual([
+      `  - DATABASE_URL_FILE names the file "${folder}/missing", which does not exist: it must hold the value of DATABASE_URL.`,
+      `  - METRICS_TOKEN_FILE names the file "${folder}/empty", which is empty: it must hold the value of METRICS_TOKEN.`,
+      `  - REDIS_URL_FILE names the file "${folder}", which cannot be read (EISDIR): it must hold the value of REDIS_URL.`,
+      '  - SECRET_KEY and SECRET_KEY_FILE are both set: remove one of them.',
+    ]);
+  });
+});

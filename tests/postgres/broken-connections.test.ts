@@ -1,0 +1,37 @@
+import { expect, it, onTestFinished } from 'vitest';
+import { watchServer } from '../../src/platform/db/watch.ts';
+import { createLogger } from '../../src/platform/log.ts';
+import { linesOf } from '../support/log-lines.ts';
+import { database } from '../support/processes/started.ts';
+
+it('connections that break again and again fill no log, and each line has a reason', async () => {
+  const logged: string[] = [];
+  const log = createLogger({
+    level: 'debug',
+    pretty: false,
+    destination: { write: (line) => void logged.push(line) },
+  });
+  const connection = { connectionString: await database() };
+  const onLook = () => undefined;
+  const watch = watchServer({
+    server: { setting: 'DATABASE_URL', connection },
+    direct: undefined,
+    log,
+    onLook,
+  });
+  onTestFinished(() => watch.close());
+  for (const error of [
+    undefined,
+    new AggregateError([new Error('reset')]),
+    ...Array(10).fill(new Error('x')),
+  ]) {
+    watch.broke(error);
+    expect(await watch.check(error)).toBe(true);
+  }
+  watch.close();
+  const reasons = linesOf(logged, 'a database connection broke').map(({ reason }) => reason);
+  expect(reasons).toEqual(['the server ended the connection', 'reset', ...Array(8).fill('x')]);
+  expect(linesOf(logged, 'lines left out: too many in a minute')).toMatchObject([
+    { what: 'broken database connection', omitted: 2 },
+  ]);
+});

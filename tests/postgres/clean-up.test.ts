@@ -1,0 +1,89 @@
+import { describe, expect, it, onTestFinished } from 'vitest';
+import type { Job } from '../../src/jobs/job.ts';
+import { statement } from '../../src/platform/db/statement.ts';
+import { useApp } from '../support/app.ts';
+import { cleanUp } from '../support/clean-up.ts';
+
+/** A job that goes on until the test ends it. */
+function longJob() {
+  let begun = 0;
+  let finish = () => {};
+  const finished = new Promise<number>((resolve) => {
+    finish = () => resolve(0);
+  });
+  let begin = () => {};
+  const running = new Promise<void>((resolve) => {
+    begin = resolve;
+  });
+  const job: Job = {
+    name: 'long',
+    run: () => {
+      begun += 1;
+      begin();
+      return finished;
+    },
+  };
+  onTestFinished(() => finish());
+  return { job, running, finish, times: () => begun };
+}
+
+const counting = () => {
+  let count = 0;
+  const job: Job = {
+    name: 'counting',
+    async run() {
+      count += 1;
+      return 0;
+    },
+  };
+  return { job, times: () => count };
+};
+
+const END_HOLDER = statement<{ ended: boolean }>(
+  'test_end_advisory_holder',
+  `SELECT pg_terminate_backend(pid) AS ended FROM pg_locks WHERE locktype = 'advisory' AND granted
+     AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`,
+);
+
+describe('clean-up on several instances', () => {
+  const app = useApp();
+
+  it('is done by one at a time, and by the next once it is through', async () => {
+    const long = longJob();
+    const other = counting();
+    const one = cleanUp(app, [long.job]);
+    const two = cleanUp(app, [other.job]);
+    const round = one.round();
+    await long.running;
+    await two.round();
+    expect(other.times()).toBe(0);
+    long.finish();
+    await round;
+    await two.round();
+    expect(other.times()).toBe(1);
+  });
+
+  it('goes on elsewhere as soon as the connection of an instance ends, as when it is killed', async () => {
+    const long = longJob();
+    const other = counting();
+    const one = cleanUp(app, [long.job]);
+    const two = cleanUp(app, [other.job]);
+    const round = one.round();
+    await long.running;
+    expect((await app.database.query(END_HOLDER, [])).map(({ ended }) => ended)).toEqual([true]);
+    // The server frees the lock when the backend has gone.
+    await expect
+      .poll(
+        async () => {
+          await two.round();
+          return other.times();
+        },
+        { timeout: 20_000 },
+      )
+      .toBeGreaterThan(0);
+    long.finish();
+    await round;
+    await one.round();
+    expect(long.times()).toBe(2);
+  });
+});

@@ -1,0 +1,140 @@
+import type pg from 'pg';
+import { expect, it, onTestFinished } from 'vitest';
+import { useApp } from '../support/app.ts';
+import { authorizeUrl, Browser, oauthClient, PKCE } from '../support/credentials/oauth.ts';
+import { gqlAs, login, PASSWORD, person, visitor } from '../support/credentials/session.ts';
+import { temporaryFolder } from '../support/processes/process.ts';
+import { admin } from '../support/processes/server.ts';
+
+const app = useApp({ settings: { STATEMENT_TIMEOUT_MS: '30000', OPERATION_TIMEOUT_MS: '60000' } });
+
+async function connect(): Promise<pg.Client> {
+  const client = await app.database.dedicatedClient();
+  onTestFinished(() => client.end());
+  return client;
+}
+
+async function command(...args: string[]) {
+  const { database } = app.config;
+  if (database.kind !== 'postgres') throw new Error('the database is not PostgreSQL');
+  const done = await admin(args, await temporaryFolder(), { DATABASE_URL: database.url });
+  expect(done, done.stderr).toMatchObject({ code: 0, stderr: '' });
+}
+
+/** Resolves once a statement that matches waits for a lock. */
+async function waits(client: pg.Client, pattern: string): Promise<void> {
+  await expect
+    .poll(
+      async () => {
+        const { rows } = await client.query(
+          `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock' AND query ~ $1`,
+          [pattern],
+        );
+        return rows.length;
+      },
+      { timeout: 30_000, message: pattern },
+    )
+    .toBe(1);
+}
+
+const LOCKS_ACCOUNT = 'FROM users WHERE (email_key|id) = \\$1 FOR NO KEY UPDATE';
+
+/** Has a mutation of a session wait for its account while `user enable --revoke` ends the session. */
+async function overtaken(mutation: string, waiting: string) {
+  const who = await visitor(app);
+  const [holder, watcher] = [await connect(), await connect()];
+  await holder.query('BEGIN');
+  await holder.query('SELECT FROM users WHERE id = $1 FOR NO KEY UPDATE', [who.id]);
+  const revoking = command('user', 'enable', who.email, '--revoke');
+  await waits(watcher, LOCKS_ACCOUNT);
+  const answer = gqlAs(app, who.cookie, mutation);
+  await waits(watcher, waiting);
+  await holder.query('ROLLBACK');
+  await revoking;
+  return { who, answer: await answer };
+}
+
+it('creates no API key for a session that is ended meanwhile', async () => {
+  const { who, answer } = await overtaken(
+    'mutation { createApiKey(name: "late", scopes: ["posts:read"]) { key } }',
+    'FROM users WHERE id = \\$1 FOR NO KEY UPDATE',
+  );
+  expect(answer.errors?.[0]?.extensions.code).toBe('UNAUTHENTICATED');
+  const live = { userId: who.id, revokedAt: null };
+  expect(await app.database.prisma.apiKey.count({ where: live })).toBe(0);
+});
+
+it('changes no password for a session that is ended meanwhile', async () => {
+  const { who, answer } = await overtaken(
+    `mutation { changePassword(currentPassword: "${PASSWORD}", newPassword: "a quite different one") }`,
+    'UPDATE users SET password_hash',
+  );
+  expect(answer.errors?.[0]?.extensions.code).toBe('UNAUTHENTICATED');
+  expect((await login(app, { email: who.email, password: PASSWORD })).status).toBe(200);
+});
+
+it('records no consent of a session that is ended meanwhile, and asks who it is', async () => {
+  const [who, owner] = [await person(app), await app.account()];
+  const client = await oauthClient(app, { owner });
+  const browser = new Browser(app);
+  const asked = await browser.open(authorizeUrl(client, { challenge: PKCE().challenge }));
+  const { response } = await browser.submit(await asked.response.text(), {
+    email: who.email,
+    password: PASSWORD,
+  });
+  const consent = await response.text();
+  const [holder, watcher] = [await connect(), await connect()];
+  await holder.query('BEGIN');
+  await holder.query('SELECT FROM oauth_clients WHERE id = $1 FOR UPDATE', [client.id]);
+  const allowing = browser.submit(consent);
+  await waits(watcher, 'INSERT INTO oauth_grants');
+  await command('user', 'enable', who.email, '--revoke');
+  await holder.query('ROLLBACK');
+  const { response: shown, left } = await allowing;
+  expect(left).toBeUndefined();
+  expect(await shown.text()).toContain('name="password"');
+  expect(await app.database.prisma.oAuthGrant.count({ where: { userId: who.id } })).toBe(0);
+});
+
+it('user disable of an account that is deleted meanwhile says that there is none', async () => {
+  const who = await person(app);
+  const [holder, watcher] = [await connect(), await connect()];
+  await holder.query('BEGIN');
+  await holder.query('DELETE FROM users WHERE id = $1', [who.id]);
+  const { database } = app.config;
+  if (database.kind !== 'postgres') throw new Error('the database is not PostgreSQL');
+  const disabling = admin(['user', 'disable', who.email], await temporaryFolder(), {
+    DATABASE_URL: database.url,
+  });
+  await waits(watcher, 'users');
+  await holder.query('COMMIT');
+  expect(await disabling).toMatchObject({
+    code: 1,
+    stderr: `There is no account with the e-mail "${who.email}".\n`,
+  });
+});
+
+/** Keeps a mutation with a key from committing once it has written everything. */
+const HOLD = 4_712;
+const HOLD_ANSWERS = `
+  CREATE FUNCTION hold_answer() RETURNS trigger LANGUAGE plpgsql AS $$
+  BEGIN PERFORM pg_advisory_xact_lock(${HOLD}); RETURN NULL; END $$;
+  CREATE TRIGGER zzz_hold AFTER INSERT ON idempotency_keys FOR EACH ROW EXECUTE FUNCTION hold_answer()`;
+
+it('user delete --posts keep leaves no stored answer of a mutation that is still running', async () => {
+  const who = await app.account();
+  const [holder, watcher] = [await connect(), await connect()];
+  await holder.query(HOLD_ANSWERS);
+  await holder.query('SELECT pg_advisory_lock($1)', [HOLD]);
+  const answer = app.gql('mutation { createPost(title: "late", body: "b") { id } }', {
+    key: who.key,
+    headers: { 'idempotency-key': 'late' },
+  });
+  await waits(watcher, 'idempotency_keys');
+  const deleting = command('user', 'delete', who.email, '--posts', 'keep');
+  await waits(watcher, "UPDATE users SET name = 'Deleted user'");
+  await holder.query('SELECT pg_advisory_unlock($1)', [HOLD]);
+  await deleting;
+  expect((await answer).errors).toBeUndefined();
+  expect(await app.database.prisma.idempotencyKey.count({ where: { userId: who.id } })).toBe(0);
+});

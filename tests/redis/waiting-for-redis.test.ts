@@ -1,0 +1,19 @@
+import { expect, it } from 'vitest';
+import { switchedProxy } from '../support/database/switched-proxy.ts';
+import { temporaryFolder } from '../support/processes/process.ts';
+import { launchServer, productionSettings } from '../support/processes/server.ts';
+
+it('A Redis that is missing at start costs one line without a stack, and its return another', {
+  timeout: 120_000,
+}, async () => {
+  const proxy = await switchedProxy(process.env.REDIS_URL ?? 'redis://127.0.0.1:6379');
+  const settings = { ...productionSettings(), REDIS_URL: proxy.url };
+  const server = launchServer(await temporaryFolder(), settings);
+  await server.printed(/"msg":"listening"/);
+  await server.printed(/REDIS_URL.*Redis does not answer: this instance uses its own rate limits/);
+  await proxy.on();
+  await server.printed(/Redis answers again: rate limits are shared/);
+  // A slow machine may get a reminder: one of the many attempts in which the connection was refused.
+  expect(server.stdout.match(/Redis does not answer/g)?.length).toBeLessThan(5);
+  expect(server.stdout).not.toMatch(/"stack"/);
+});

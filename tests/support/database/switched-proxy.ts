@@ -1,0 +1,54 @@
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
+import { onTestFinished } from 'vitest';
+
+/** A way to a PostgreSQL that is switched on and off. While it is off, its port refuses connections. */
+export interface SwitchedProxy {
+  readonly url: string;
+  on(): Promise<void>;
+  off(): Promise<void>;
+}
+
+/** Starts one, switched off, for as long as the test runs. */
+export async function switchedProxy(url: string): Promise<SwitchedProxy> {
+  const target = new URL(url);
+  const [host, targetPort] = [target.hostname, Number(target.port || 5432)];
+  const sockets = new Set<Socket>();
+  let server: Server | undefined;
+
+  async function listen(port: number): Promise<number> {
+    const opened = createServer((client) => {
+      const database = connect(targetPort, host);
+      for (const socket of [client, database]) {
+        sockets.add(socket);
+        socket.on('error', () => socket.destroy());
+        socket.on('close', () => {
+          sockets.delete(socket);
+          client.destroy();
+          database.destroy();
+        });
+      }
+      client.pipe(database).pipe(client);
+    }).listen(port, '127.0.0.1');
+    await once(opened, 'listening');
+    server = opened;
+    return (opened.address() as AddressInfo).port;
+  }
+
+  async function off(): Promise<void> {
+    const closing = server;
+    if (closing === undefined) return;
+    server = undefined;
+    const closed = once(closing, 'close');
+    closing.close();
+    for (const socket of sockets) socket.destroy();
+    await closed;
+  }
+
+  const port = await listen(0);
+  await off();
+  onTestFinished(off);
+  target.hostname = '127.0.0.1';
+  target.port = String(port);
+  return { url: target.href, on: async () => void (await listen(port)), off };
+}

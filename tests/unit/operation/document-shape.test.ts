@@ -1,0 +1,43 @@
+import fc from 'fast-check';
+import { parse, visit } from 'graphql';
+import { describe, expect, it } from 'vitest';
+import { shapeOf } from '../../../src/operation/document-shape.ts';
+import { buildSchema } from '../../../src/schema.ts';
+import { randomQueries } from '../../support/schema/random-query.ts';
+
+const schema = buildSchema();
+const MARK = 'zzmark';
+const data = {
+  userIds: [`${MARK}1`],
+  postIds: [`${MARK}2`],
+  commentIds: [`${MARK}3`],
+  cursors: [`${MARK}4`],
+  tags: [`${MARK}5`],
+  instants: [`${MARK}6`],
+};
+
+describe('the shape of a document', () => {
+  it('has the same fields, and nothing that the client chose', () => {
+    fc.assert(
+      fc.property(randomQueries(schema, data, new Set()), ({ query }) => {
+        const shape = shapeOf(parse(query));
+        expect(shape).not.toContain(MARK);
+        expect(fieldsOf(shape)).toEqual(fieldsOf(query));
+        expect(shapeOf(parse(shape))).toBe(shape);
+      }),
+    );
+  });
+
+  it('is the same for documents that differ in what clients choose only', () => {
+    const one = 'query A($a: Int = 1) { x: posts(limit: $a) { ...P } } fragment P on Post { id }';
+    const other =
+      '# c\nquery B($bb: Int = 22) {\n posts(limit: $bb) { ...Q } }\nfragment Q on Post { y: id }';
+    expect(shapeOf(parse(other))).toBe(shapeOf(parse(one)));
+  });
+});
+
+function fieldsOf(text: string): string[] {
+  const names: string[] = [];
+  visit(parse(text), { Field: ({ name }) => void names.push(name.value) });
+  return names;
+}
