@@ -71,9 +71,12 @@ describe('subscribers who get the same', () => {
   });
 
   it('share one statement for all events that they have missed', async () => {
-    const { startId: header, close } = await subscribe(app, { key });
-    await close();
+    const witness = await subscribe(app, { key });
+    const header = witness.startId;
     for (let n = 0; n < 30; n += 1) await createPost(app, key, { title: `missed ${n}` });
+    // An event is readable once no transaction that began before it still runs, in any database of the server.
+    await witness.until('missed 29');
+    await witness.close();
     const { seen, database } = counted('events_postCreated');
     const instance = secondInstance(app, { database });
     const streams = await Promise.all(
