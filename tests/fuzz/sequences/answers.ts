@@ -41,8 +41,9 @@ export function bodyOf({ text }: RawAnswer): Body {
   return body;
 }
 
-/** Contract section 3: 403 exactly where `data` is null and every error is FORBIDDEN. */
-const statusOf = ({ code }: Problem) => (code === 'FORBIDDEN' ? 403 : 200);
+/** Contract section 3: 403 exactly where `data` is null and every error is FORBIDDEN, and 401 for credentials. */
+const STATUS: Readonly<Record<string, number>> = { FORBIDDEN: 403, UNAUTHENTICATED: 401 };
+const statusOf = ({ code }: Problem) => STATUS[code] ?? 200;
 
 /** What the # strings stand for where the answer is that of execution; undefined where it is not. */
 export function matchesResult(result: Result, answer: RawAnswer): Map<string, string> | undefined {
