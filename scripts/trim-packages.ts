@@ -4,7 +4,7 @@
  * out itself: `@prisma/client` names the CLI as an optional peer.
  */
 import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, posix } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
@@ -39,7 +39,7 @@ function namesOf({
 /** The path of the package that Node finds for a name, from the package at `from`. */
 function resolvePackage(locked: Locked, from: string, name: string): string | undefined {
   for (let folder = from; ; folder = folder.slice(0, Math.max(0, folder.lastIndexOf('node_modules/') - 1))) {
-    const path = join(folder, 'node_modules', name);
+    const path = posix.join(folder, 'node_modules', name);
     if (path in locked) return path;
     if (folder === '') return undefined;
   }
@@ -53,6 +53,9 @@ function neededOf(locked: Locked): Set<string> {
     .map((name) => ({ from: '', name }));
   for (const { from, name } of waiting) {
     const path = resolvePackage(locked, from, name);
+    // Optional packages may be missing, direct dependencies never are.
+    if (path === undefined && from === '')
+      throw new Error(`package-lock.json has no ${name}: nothing was removed.`);
     if (path === undefined || needed.has(path)) continue;
     needed.add(path);
     waiting.push(...namesOf(locked[path] ?? {}).map((next) => ({ from: path, name: next })));

@@ -1,3 +1,4 @@
+import { constants } from 'node:os';
 import { banner } from './demo/banner.ts';
 import { browserOrigin } from './demo/browser-origin.ts';
 import { loadProcessConfig } from './platform/config.ts';
@@ -12,16 +13,17 @@ async function main(): Promise<void> {
   const config = loadProcessConfig();
   const development = config.environment === 'development';
   const log = createLogger({ level: config.logLevel, pretty: development });
+  // What a signal does anyway, but not to the first process of a container, where it needs a handler.
+  let stop = (signal: NodeJS.Signals): void => process.exit(128 + constants.signals[signal]);
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => stop(signal));
   const service = await startService(config, log);
-  const stop = (signal: NodeJS.Signals) => {
+  stop = (signal) => {
     log.info({ signal }, 'stopping');
     void service.stop().then(() => {
       log.info('stopped');
       process.exit(0);
     });
   };
-  process.once('SIGTERM', stop);
-  process.once('SIGINT', stop);
   if (!(await service.ready)) return;
   log.info({ origin: service.origin, database: config.database.kind }, 'listening');
   if (development)

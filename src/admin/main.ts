@@ -2,6 +2,7 @@
  * The admin command line (contract section 8): JSON on standard output, messages on standard error. Exit
  * code: 0 on success, 1 if the command failed, 2 on a usage error.
  */
+import { constants } from 'node:os';
 import { loadProcessConfig } from '../platform/config.ts';
 import { createLogger } from '../platform/log.ts';
 import { openForCommand } from './connection.ts';
@@ -11,6 +12,8 @@ import type { RunCommand } from './run-command.ts';
 
 // Before any thread starts: files written here are private to the user.
 process.umask(0o077);
+// The first process of a container, such as the one that migrates, is ended by no signal without a handler.
+process.once('SIGTERM', () => process.exit(128 + constants.signals.SIGTERM));
 outliveReaders([process.stdout, process.stderr]);
 
 const run: RunCommand = async (work, { migrates } = { migrates: false }) => {

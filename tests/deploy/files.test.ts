@@ -31,16 +31,15 @@ describe('deploy/compose', () => {
     const folder = join(copied(), 'compose');
     const made = await run(join(folder, 'secrets.sh'), ['api.example.org']);
     expect(made.stdout).toContain('secrets/secret-key\n');
+    expect(readFileSync(join(folder, '.env'), 'utf8')).toBe('DOMAIN=api.example.org');
     const secret = (name: string) => readFileSync(join(folder, 'secrets', name), 'utf8');
     expect(secret('database-url')).toBe(
       `postgres://content:${secret('database-password')}@postgres:5432/content`,
     );
-    const { stdout } = await run('docker-compose', [
-      '--file',
-      join(folder, 'compose.yaml'),
-      'config',
-      '--services',
-    ]);
+    const config = (...more: string[]) =>
+      run('docker-compose', ['--file', join(folder, 'compose.yaml'), 'config', ...more]);
+    expect((await config()).stdout).toContain('PUBLIC_URL: https://api.example.org\n');
+    const { stdout } = await config('--services');
     expect(stdout.trim().split('\n').sort()).toEqual([
       'api-1',
       'api-2',
@@ -87,9 +86,13 @@ describe('deploy/nginx', () => {
       return `include ${file};`;
     });
     const configuration = join(folder, 'nginx.conf');
+    const main = readFileSync(join(folder, 'nginx/nginx.conf'), 'utf8');
     writeFileSync(
       configuration,
-      `pid ${folder}/pid; error_log stderr; events {} http { access_log off; ${files.join(' ')} }`,
+      main
+        .replace('user nginx;', '')
+        .replace('/run/nginx.pid', `${folder}/pid`)
+        .replace('include /etc/nginx/conf.d/*.conf;', files.join('\n')),
     );
     const nginx = existsSync('/usr/sbin/nginx') ? '/usr/sbin/nginx' : 'nginx';
     const { stderr } = await run(nginx, ['-t', '-p', folder, '-c', configuration]);

@@ -208,6 +208,8 @@ describe('the image', () => {
   it('stops with its signal, exits 0, and has a health check that notices', async () => {
     const started = await start({ DATA_DIR: '/data', SHUTDOWN_DELAY: '0' }, await volume());
     expect((await started.run(...image.healthCheck)).code).toBe(0);
+    expect((await started.run(...image.healthCheck, '/health/ready')).code).toBe(0);
+    expect((await started.run(...image.healthCheck, '/health/unknown')).code).toBe(1);
     started.process.kill(lastOf(image.stage, 'STOPSIGNAL').trim() as NodeJS.Signals);
     expect(await started.process.exited).toBe(0);
     expect((await started.run(...image.healthCheck)).code).toBe(1);

@@ -1,5 +1,7 @@
-import { describe, expect, it } from 'vitest';
-import { temporaryFolder, until } from '../support/processes/process.ts';
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { runScript, temporaryFolder, until } from '../support/processes/process.ts';
 import { demoKey, type ServerProcess, startServer } from '../support/processes/server.ts';
 
 /** A subscription's stream as text, while it comes in. */
@@ -27,6 +29,22 @@ async function subscribe(server: ServerProcess, key: string, accept = 'text/even
 const readiness = async ({ origin }: ServerProcess) => (await fetch(`${origin}/health/ready`)).status;
 
 describe('SIGTERM', () => {
+  // As the first process of a container, it would not notice a signal without a handler.
+  it.each([
+    ['the service', 'src/main.ts', []],
+    ['the admin command', 'src/admin/main.ts', ['migrate']],
+  ])('ends %s by itself while it waits for an answer of PostgreSQL', async (_what, script, args) => {
+    const silent = createServer().listen(0, '127.0.0.1');
+    await once(silent, 'listening');
+    onTestFinished(() => void silent.close());
+    const { port } = silent.address() as AddressInfo;
+    const starting = runScript(script, args, { DATABASE_URL: `postgres://ann@127.0.0.1:${port}/content` });
+    const [socket] = await once(silent, 'connection');
+    onTestFinished(() => void socket.destroy());
+    starting.kill('SIGTERM');
+    expect(await starting.exited).toMatchObject({ code: 143, signal: null });
+  });
+
   it('turns readiness off, serves on for SHUTDOWN_DELAY, ends streams without complete, and exits 0', async () => {
     const dataDir = await temporaryFolder();
     const server = await startServer(dataDir, { SHUTDOWN_DELAY: '20' });

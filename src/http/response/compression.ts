@@ -101,8 +101,12 @@ export function createCompression(): Compression {
   /** By the bytes of the file, which all of its responses share. */
   const files = new WeakMap<Buffer, Map<Encoding, Promise<Buffer>>>();
 
-  const inTurn = (bytes: Buffer, encoding: Encoding, level: number) =>
-    limited(() => inThread[encoding](bytes, optionsOf(encoding, level, bytes.length)));
+  // Those who wait keep no copy.
+  const inTurn = (content: string | Buffer, encoding: Encoding, level: number) =>
+    limited(() => {
+      const bytes = Buffer.isBuffer(content) ? content : Buffer.from(content);
+      return inThread[encoding](bytes, optionsOf(encoding, level, bytes.length));
+    });
 
   /** Compresses a file at its first use. */
   function fileIn(encoding: Encoding, bytes: Buffer): Promise<Buffer> {
@@ -121,8 +125,7 @@ export function createCompression(): Compression {
   }
 
   async function compressLarge(response: PlainResponse, encoding: Encoding): Promise<HttpResponse> {
-    const bytes = await inTurn(Buffer.from(response.text), encoding, QUICK[encoding]);
-    return new BytesResponse(bytes, response);
+    return new BytesResponse(await inTurn(response.text, encoding, QUICK[encoding]), response);
   }
 
   function compressPlain(response: PlainResponse, encoding: Encoding): HttpResponse | Promise<HttpResponse> {
@@ -162,6 +165,8 @@ export function createCompression(): Compression {
     fetched(response, request, state) {
       const encoding = encodingFor(request, response.headers);
       if (encoding === undefined || !mayCompress(request, state, new URL(request.url))) return response;
+      // A file of megabytes, open to anybody: compressed once, for plain responses, and not for each request.
+      if (response.headers.get('cache-control')?.includes('immutable')) return response;
       return compressFetched(response, encoding);
     },
   };

@@ -53,6 +53,14 @@ describe("GraphiQL's page", () => {
     }
   });
 
+  it('has assets that are compressed once for all, and not again for each page of another origin', async () => {
+    const { assets } = await load();
+    for (const path of assets.keys()) {
+      const asked = { 'accept-encoding': 'gzip', origin: 'https://elsewhere.example.com' };
+      expect((await readEncoded(await open(path, asked))).encoding).toBeUndefined();
+    }
+  });
+
   it('has assets that come compressed to those who take it', async () => {
     const { assets } = await load();
     for (const [path, plain] of assets) {

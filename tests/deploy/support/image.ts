@@ -144,15 +144,24 @@ export async function buildImage(
       } else if (name === 'COPY') {
         await copy(instruction, built.get(flags.get('from') ?? '') ?? context, folder, workdir);
       } else if (name === 'RUN' && rest.startsWith('apt-get')) {
-        await root('sh', '-c', rest);
+        // The base is this machine, which mostly has it.
+        const packages = rest.slice(rest.lastIndexOf(' --')).trim().split(/\s+/).slice(1);
+        const missing = await root('dpkg', '--status', ...packages).then(
+          () => false,
+          () => true,
+        );
+        if (missing) await root('sh', '-c', rest);
       } else if (name === 'RUN') {
-        const { HTTPS_PROXY, npm_config_registry: registry } = process.env;
+        const { HTTPS_PROXY } = process.env;
         const env = {
           PATH: '/usr/local/bin:/usr/bin:/bin:/usr/sbin',
           HOME: '/root',
           NODE_USE_SYSTEM_CA: '1',
+          // Where this machine gets its packages from, however it was told.
+          npm_config_registry: execFileSync('npm', ['config', 'get', 'registry'], {
+            encoding: 'utf8',
+          }).trim(),
           ...(HTTPS_PROXY === undefined ? {} : { HTTPS_PROXY }),
-          ...(registry === undefined ? {} : { npm_config_registry: registry }),
         };
         await runStep({ root: folder, workdir, env, mounts }, user, rest);
       } else if (!['ENV', 'EXPOSE', 'STOPSIGNAL', 'HEALTHCHECK', 'ENTRYPOINT', 'CMD'].includes(name))
