@@ -60,6 +60,8 @@ describe('docs/web-page.md', { timeout: 300_000 }, () => {
 
     const first = await open();
     await logIn(first, await demoPassword(dataDir));
+    // A tab asks who is logged in when it is opened, and not again.
+    await expect.poll(() => state(first), WAIT).toBe('Ada: live');
     const second = await open();
     for (const page of [first, second]) {
       await expect.poll(() => state(page), WAIT).toBe('Ada: live');
