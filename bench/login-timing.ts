@@ -92,7 +92,7 @@ const config = loadConfig({ ...SETTINGS, DATA_DIR: dataDir });
 const log = createLogger({ level: 'error', pretty: false });
 const database = await openDatabase({ config, log });
 await migrate(database);
-await createAccount(database.prisma, {
+await createAccount(database, {
   name: 'Somebody',
   email: EMAIL,
   password: 'the password of somebody',

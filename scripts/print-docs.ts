@@ -16,11 +16,8 @@ export const API_FILE = new URL('../docs/api.md', import.meta.url);
 const INTRO = new URL('api-docs/intro.md', import.meta.url);
 
 /** The content of `docs/api.md`. Needs a migrated database that is empty. */
-export async function printedReference(
-  { prisma }: Database,
-  fetch: ExampleService['fetch'],
-): Promise<string> {
-  const { key, instants } = await addExampleData(prisma);
+export async function printedReference(database: Database, fetch: ExampleService['fetch']): Promise<string> {
+  const { key, instants } = await addExampleData(database);
   const examples = await runExamples({ fetch, key }, instants);
   return apiReference(buildSchema(), readFileSync(INTRO, 'utf8'), examples);
 }

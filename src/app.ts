@@ -8,6 +8,7 @@ import { createSecurityLog } from './auth/security-log.ts';
 import { createLogin } from './auth/session/login.ts';
 import { createAnnouncements } from './events/announcements.ts';
 import { createPostFeed } from './events/feed.ts';
+import { watchLog } from './events/log-watch.ts';
 import { createFastPath } from './http/pipeline/fast-path.ts';
 import { createYogaServer } from './http/pipeline/yoga.ts';
 import { createRateLimiter } from './http/rate-limit/limiter.ts';
@@ -158,6 +159,12 @@ export function createApp({
     },
   });
   const announcements = createAnnouncements({ listener, log });
+  const logWatch = watchLog({ database, listener, log });
+  metrics.gauge(
+    'event_held_seconds',
+    'Age of the oldest committed event that cannot be read yet, because an older transaction is still open on the server; 0 if there is none.',
+    () => logWatch.heldSeconds,
+  );
   metrics.gauge(
     'content_graph_ready',
     'Whether /health/ready answers 200 (1) or the instance must get no requests (0). As of the scrape before.',
@@ -268,6 +275,7 @@ export function createApp({
       fanOut.interrupt();
       await rounds.stop();
       announcements.close();
+      logWatch.close();
       await listener.close();
       await feed.close();
       await buckets.close();

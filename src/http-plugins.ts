@@ -119,7 +119,7 @@ export function httpPlugins(options: HttpPluginsOptions): HttpPlugin[] {
       log,
     }),
     useLogout({
-      endSession: (id, userId) => revokeSession(database.prisma, id, userId),
+      endSession: (id, userId) => revokeSession(database, id, userId),
       checkOrigin,
       log,
     }),

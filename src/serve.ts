@@ -43,9 +43,9 @@ async function prepare(
     if (applied.length > 0) log.info({ migrations: applied }, 'applied migrations');
   }
   await tellHistory(database, log);
-  if (database.kind === 'embedded' && production) await refuseSeeded(database.prisma, config.dataDir);
+  if (database.kind === 'embedded' && production) await refuseSeeded(database, config.dataDir);
   if (database.kind !== 'embedded' || config.environment !== 'development') return undefined;
-  return prepareDemo(database.prisma, config.dataDir, Date.now());
+  return prepareDemo(database, config.dataDir, Date.now());
 }
 
 /** The options for serving an app over sockets. */

@@ -64,9 +64,7 @@ export async function prepare({
       const made: string[] = [];
       for (const userId of readerIds.slice(0, keys)) {
         const limits = limited ? {} : UNLIMITED;
-        made.push(
-          (await createApiKey(database.prisma, { userId, name: 'bench', scopes: SCOPES, ...limits })).key,
-        );
+        made.push((await createApiKey(database, { userId, name: 'bench', scopes: SCOPES, ...limits })).key);
       }
       return { keys: made, authorId: readerIds[0] ?? '', readerIds };
     } finally {

@@ -2,7 +2,7 @@ import { emailKey } from '../../src/auth/account/store.ts';
 import { createApiKey } from '../../src/auth/api-key/store.ts';
 import { scopesOfRole } from '../../src/auth/scopes.ts';
 import { DEMO_POSTS, DEMO_USERS, type DemoName } from '../../src/demo/data.ts';
-import type { PrismaClient } from '../../src/generated/prisma/client.ts';
+import { type Queryable, statement } from '../../src/platform/db/statement.ts';
 
 /** The ids of the example data end in zeros and a number. */
 export const FIXED_ID = /^01a1f0c0-5e00-7000-8000-0000000000\d\d$/;
@@ -24,45 +24,49 @@ export interface ExampleData {
 const userId = (name: DemoName): string =>
   fixedId(FIRST_USER + DEMO_USERS.findIndex((user) => user.name === name));
 
+const ADD_USER = statement<never>(
+  'example_user',
+  'INSERT INTO users (id, name, email, email_key, created_at) VALUES ($1, $2, $3, $4, $5)',
+);
+const ADD_POST = statement<never>(
+  'example_post',
+  'INSERT INTO posts (id, title, body, author_id, created_at) VALUES ($1, $2, $3, $4, $5)',
+);
+const ADD_TAG = statement<never>(
+  'example_tag',
+  'INSERT INTO tags (post_id, name, position, created_at) VALUES ($1, $2, $3, $4)',
+);
+const ADD_COMMENT = statement<never>(
+  'example_comment',
+  'INSERT INTO comments (id, body, post_id, author_id, created_at) VALUES ($1, $2, $3, $4, $5)',
+);
+
 /** Adds the demo data to an empty database, with ids and instants that are the same each time. */
-export async function addExampleData(prisma: PrismaClient): Promise<ExampleData> {
+export async function addExampleData(db: Queryable): Promise<ExampleData> {
   const instants = new Set<string>();
   const at = (ms: number): Date => {
     const instant = new Date(ms);
     instants.add(instant.toISOString());
     return instant;
   };
-  const users = DEMO_USERS.map(({ name, email }, index) => ({
-    id: userId(name),
-    name,
-    email,
-    emailKey: emailKey(email),
-    createdAt: at(NOW_MS - (10_000 - index) * MINUTE_MS),
-  }));
-  await prisma.user.createMany({ data: users });
+  for (const [index, { name, email }] of DEMO_USERS.entries()) {
+    const createdAt = at(NOW_MS - (10_000 - index) * MINUTE_MS);
+    await db.query(ADD_USER, [userId(name), name, email, emailKey(email), createdAt]);
+  }
   let comments = 0;
   for (const [number, { author, title, body, tags, minutesAgo, comments: texts }] of DEMO_POSTS.entries()) {
     const id = fixedId(FIRST_POST + number);
     const writtenMs = NOW_MS - minutesAgo * MINUTE_MS;
     const createdAt = at(writtenMs);
-    await prisma.post.create({ data: { id, title, body, authorId: userId(author), createdAt } });
-    await prisma.tag.createMany({
-      data: tags.map((name, index) => ({ postId: id, name, position: index + 1, createdAt })),
-    });
+    await db.query(ADD_POST, [id, title, body, userId(author), createdAt]);
+    for (const [index, name] of tags.entries()) await db.query(ADD_TAG, [id, name, index + 1, createdAt]);
     for (const [index, [name, text]] of texts.entries()) {
-      await prisma.comment.create({
-        data: {
-          id: fixedId(FIRST_COMMENT + comments),
-          body: text,
-          postId: id,
-          authorId: userId(name),
-          createdAt: at(writtenMs + (index + 1) * MINUTE_MS),
-        },
-      });
+      const commentedAt = at(writtenMs + (index + 1) * MINUTE_MS);
+      await db.query(ADD_COMMENT, [fixedId(FIRST_COMMENT + comments), text, id, userId(name), commentedAt]);
       comments += 1;
     }
   }
-  const { key } = await createApiKey(prisma, {
+  const { key } = await createApiKey(db, {
     userId: userId('Ada'),
     name: 'examples',
     scopes: scopesOfRole('member'),

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { accountToDelete, endAllCredentials, endMostCredentials } from '../auth/account/endings.ts';
 import type { Database } from '../platform/db/database.ts';
-import { isForeignKeyViolation } from '../platform/db/errors.ts';
+import { DatabaseError, violatedForeignKey } from '../platform/db/errors.ts';
 import { inBatches } from '../platform/db/in-batches.ts';
 import { type Statement, statement } from '../platform/db/statement.ts';
 import { AdminError } from './output.ts';
@@ -113,7 +113,7 @@ async function dropAccount(database: Database, id: string): Promise<boolean> {
     await database.query(DROP_ACCOUNT, [id]);
     return true;
   } catch (error) {
-    if (isForeignKeyViolation(error)) return false;
+    if (error instanceof DatabaseError && violatedForeignKey(error) !== undefined) return false;
     throw error;
   }
 }

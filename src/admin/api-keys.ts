@@ -2,8 +2,8 @@ import type { Command } from 'commander';
 import { findAccount } from '../auth/account/store.ts';
 import { createApiKeyWithinLimit, revokeApiKey } from '../auth/api-key/store.ts';
 import { type Scope, scopesOfRole } from '../auth/scopes.ts';
-import type { PrismaClient } from '../generated/prisma/client.ts';
 import type { Database } from '../platform/db/database.ts';
+import { type Queryable, statement } from '../platform/db/statement.ts';
 import { isUuid } from '../platform/uuid.ts';
 import { burstOption, parseCredentialName, parseExpiry, parseScopes, perSecondOption } from './options.ts';
 import { AdminError } from './output.ts';
@@ -21,7 +21,7 @@ interface CreateOptions {
 
 async function create(database: Database, options: CreateOptions) {
   const { user, name, scopes, expires, burst, perSecond } = options;
-  const { id, role, disabledAt } = await findAccount(database.prisma, user);
+  const { id, role, disabledAt } = await findAccount(database, user);
   if (disabledAt !== null) throw new AdminError(`The account "${user}" is disabled: none of its keys work.`);
   const held = scopesOfRole(role);
   const beyond = scopes.filter((scope) => !held.includes(scope));
@@ -31,29 +31,19 @@ async function create(database: Database, options: CreateOptions) {
       `The account "${user}" has the role ${role}, which does not allow ${beyond.join(', ')}.`,
     );
   const wanted = { userId: id, name, scopes, expiresAt: expires, burst, perSecond };
-  return inTransaction(database, (work) => createApiKeyWithinLimit(work, wanted));
+  const { id: keyId, key } = await inTransaction(database, (work) => createApiKeyWithinLimit(work, wanted));
+  return { id: keyId, key };
 }
 
-async function list(prisma: PrismaClient) {
-  const keys = await prisma.apiKey.findMany({
-    select: {
-      id: true,
-      name: true,
-      prefix: true,
-      scopes: true,
-      createdAt: true,
-      lastUsedAt: true,
-      expiresAt: true,
-      revokedAt: true,
-      user: { select: { email: true } },
-    },
-    orderBy: [{ createdAt: 'asc' }, { id: 'asc' }],
-  });
-  return keys.map(({ user, ...key }) => ({ ...key, user: user.email }));
-}
+const LIST = statement<Readonly<Record<string, unknown>>>(
+  'admin_api_keys',
+  `SELECT k.id, k.name, k.prefix, k.scopes, k.created_at AS "createdAt", k.last_used_at AS "lastUsedAt",
+     k.expires_at AS "expiresAt", k.revoked_at AS "revokedAt", u.email AS "user"
+   FROM api_keys k JOIN users u ON u.id = k.user_id ORDER BY k.created_at, k.id`,
+);
 
-async function revoke(prisma: PrismaClient, id: string) {
-  if (!isUuid(id) || !(await revokeApiKey(prisma, id)))
+async function revoke(db: Queryable, id: string) {
+  if (!isUuid(id) || !(await revokeApiKey(db, id)))
     throw new AdminError(`There is no API key with the id "${id}", or it is already revoked.`);
   return { id, revoked: true };
 }
@@ -76,10 +66,10 @@ export function addApiKeyCommands(program: Command, run: RunCommand): void {
   apiKey
     .command('list')
     .description('lists the keys without their secrets, oldest first')
-    .action(() => run(({ database }) => list(database.prisma)));
+    .action(() => run(({ database }) => database.query(LIST, [])));
 
   apiKey
     .command('revoke <id>')
     .description('revokes a key permanently')
-    .action((id: string) => run(({ database }) => revoke(database.prisma, id)));
+    .action((id: string) => run(({ database }) => revoke(database, id)));
 }

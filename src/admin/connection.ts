@@ -7,6 +7,7 @@ import { startEmbeddedServer } from '../platform/db/embedded/server.ts';
 import { DatabaseError } from '../platform/db/errors.ts';
 import { migrate, pendingMigrations } from '../platform/db/migrate.ts';
 import { embeddedConnection } from '../platform/db/server.ts';
+import { DEFAULT_SCHEMA, settingsSql } from '../platform/db/session-settings.ts';
 import type { Logger } from '../platform/log.ts';
 import { AdminError } from './output.ts';
 
@@ -46,6 +47,9 @@ function embeddedServer(
     poolSize: 1,
     // All connections share one backend, so our prepared statements would collide with the server's.
     named: false,
+    schema: DEFAULT_SCHEMA,
+    greeting: settingsSql({ schema: DEFAULT_SCHEMA }),
+    directGreeting: settingsSql({ schema: DEFAULT_SCHEMA }),
     overrun: nothing,
     cancel: async () => undefined,
     ready,

@@ -2,19 +2,19 @@ import type { Command } from 'commander';
 import { findAccount } from '../auth/account/store.ts';
 import { isRevocable, revokeToken } from '../auth/jwt/blocklist.ts';
 import { revokeSessionsOf } from '../auth/session/store.ts';
-import type { PrismaClient } from '../generated/prisma/client.ts';
+import type { Queryable } from '../platform/db/statement.ts';
 import { AdminError } from './output.ts';
 import type { RunCommand } from './run-command.ts';
 
-async function endSessions(prisma: PrismaClient, email: string) {
-  const { id } = await findAccount(prisma, email);
-  return { id, revoked: await revokeSessionsOf(prisma, id) };
+async function endSessions(db: Queryable, email: string) {
+  const { id } = await findAccount(db, email);
+  return { id, revoked: await revokeSessionsOf(db, id) };
 }
 
 /** Idempotent: revoking a token again succeeds. */
-async function endToken(prisma: PrismaClient, jti: string) {
+async function endToken(db: Queryable, jti: string) {
   if (!isRevocable(jti)) throw new AdminError('A jti has 1 to 255 characters.');
-  await revokeToken(prisma, { jti });
+  await revokeToken(db, { jti });
   return { jti, revoked: true };
 }
 
@@ -26,7 +26,7 @@ export function addCredentialCommands(program: Command, run: RunCommand): void {
     .command('revoke')
     .description('ends all sessions of an account and prints their number')
     .requiredOption('--user <email>', 'the account')
-    .action(({ user }: { user: string }) => run(({ database }) => endSessions(database.prisma, user)));
+    .action(({ user }: { user: string }) => run(({ database }) => endSessions(database, user)));
 
   program
     .command('token')
@@ -36,5 +36,5 @@ export function addCredentialCommands(program: Command, run: RunCommand): void {
     // One jti in 64 begins with a hyphen and must not be read as an option.
     .allowUnknownOption()
     .helpOption('--help')
-    .action((jti: string) => run(({ database }) => endToken(database.prisma, jti)));
+    .action((jti: string) => run(({ database }) => endToken(database, jti)));
 }

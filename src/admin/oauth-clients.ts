@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { findAccount } from '../auth/account/store.ts';
 import { createOAuthClient, deleteOAuthClient, type Grant } from '../auth/oauth/clients.ts';
 import type { Scope } from '../auth/scopes.ts';
-import type { PrismaClient } from '../generated/prisma/client.ts';
+import { type Queryable, statement } from '../platform/db/statement.ts';
 import { isUuid } from '../platform/uuid.ts';
 import { burstOption, parseCredentialName, parseGrants, parseScopes, perSecondOption } from './options.ts';
 import { AdminError } from './output.ts';
@@ -19,11 +19,11 @@ interface CreateOptions {
   readonly perSecond?: number;
 }
 
-async function create(prisma: PrismaClient, { owner, redirectUri = [], ...options }: CreateOptions) {
-  const { id, role, disabledAt } = await findAccount(prisma, owner);
+async function create(db: Queryable, { owner, redirectUri = [], ...options }: CreateOptions) {
+  const { id, role, disabledAt } = await findAccount(db, owner);
   if (disabledAt !== null)
     throw new AdminError(`The account "${owner}" is disabled: none of its clients work.`);
-  return createOAuthClient(prisma, {
+  return createOAuthClient(db, {
     ...options,
     owner: { id, role },
     redirectUris: redirectUri,
@@ -31,31 +31,15 @@ async function create(prisma: PrismaClient, { owner, redirectUri = [], ...option
   });
 }
 
-async function list(prisma: PrismaClient) {
-  const clients = await prisma.oAuthClient.findMany({
-    select: {
-      id: true,
-      name: true,
-      grants: true,
-      scopes: true,
-      redirectUris: true,
-      secretHash: true,
-      createdAt: true,
-      owner: { select: { email: true } },
-    },
-    orderBy: [{ createdAt: 'asc' }, { id: 'asc' }],
-  });
-  return clients.map(({ id, owner, secretHash, redirectUris, ...client }) => ({
-    client_id: id,
-    ...client,
-    redirect_uris: redirectUris,
-    public: secretHash === null,
-    owner: owner.email,
-  }));
-}
+const LIST = statement<Readonly<Record<string, unknown>>>(
+  'admin_oauth_clients',
+  `SELECT c.id AS client_id, c.name, c.grants, c.scopes, c.created_at AS "createdAt", c.redirect_uris,
+     c.secret_hash IS NULL AS public, u.email AS owner
+   FROM oauth_clients c JOIN users u ON u.id = c.owner_id ORDER BY c.created_at, c.id`,
+);
 
-async function remove(prisma: PrismaClient, id: string) {
-  if (!isUuid(id) || !(await deleteOAuthClient(prisma, id)))
+async function remove(db: Queryable, id: string) {
+  if (!isUuid(id) || !(await deleteOAuthClient(db, id)))
     throw new AdminError(`There is no OAuth client with the id "${id}".`);
   return { client_id: id, deleted: true };
 }
@@ -82,15 +66,15 @@ export function addOAuthClientCommands(program: Command, run: RunCommand): void 
     .option('--public', 'a public client, which has no secret')
     .addOption(burstOption())
     .addOption(perSecondOption())
-    .action((options: CreateOptions) => run(({ database }) => create(database.prisma, options)));
+    .action((options: CreateOptions) => run(({ database }) => create(database, options)));
 
   client
     .command('list')
     .description('lists the clients without their secrets, oldest first')
-    .action(() => run(({ database }) => list(database.prisma)));
+    .action(() => run(({ database }) => database.query(LIST, [])));
 
   client
     .command('delete <id>')
     .description('deletes a client and revokes all its tokens')
-    .action((id: string) => run(({ database }) => remove(database.prisma, id)));
+    .action((id: string) => run(({ database }) => remove(database, id)));
 }

@@ -1,6 +1,6 @@
 import { CommanderError } from 'commander';
 import { AccountError } from '../auth/account/store.ts';
-import { KeyLimitError } from '../auth/api-key/store.ts';
+import { KeyExpiredError, KeyLimitError } from '../auth/api-key/store.ts';
 import { ClientError } from '../auth/oauth/clients.ts';
 import { toDatabaseError } from '../platform/db/errors.ts';
 import { OperatorError } from '../platform/operator-error.ts';
@@ -17,7 +17,7 @@ export class AdminError extends Error {
 /** The exit codes of contract section 8. */
 export const EXIT = { ok: 0, failed: 1, usage: 2 } as const;
 
-const PLAIN = [AdminError, AccountError, ClientError, KeyLimitError, OperatorError];
+const PLAIN = [AdminError, AccountError, ClientError, KeyExpiredError, KeyLimitError, OperatorError];
 
 /** A readable error message. Only unexpected errors include a stack. */
 function describe(error: unknown): string {
@@ -36,7 +36,7 @@ export function report(error: unknown): number {
   // The parser has already printed its message.
   if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage;
   process.stderr.write(`${withoutUserInformation(describe(error))}\n`);
-  return EXIT.failed;
+  return error instanceof KeyExpiredError ? EXIT.usage : EXIT.failed;
 }
 
 /** Keeps a stream that cannot be written to from ending the process with a stack. `printResult` has the error, too. */

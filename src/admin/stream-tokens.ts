@@ -1,35 +1,40 @@
 import type { Command } from 'commander';
 import type { FixedOperation } from '../auth/authenticate.ts';
 import { revokeStreamToken } from '../auth/stream-token/store.ts';
-import type { PrismaClient } from '../generated/prisma/client.ts';
+import { type Queryable, statement } from '../platform/db/statement.ts';
 import { isUuid } from '../platform/uuid.ts';
 import { AdminError } from './output.ts';
 import type { RunCommand } from './run-command.ts';
 
-async function list(prisma: PrismaClient) {
-  const tokens = await prisma.streamToken.findMany({
-    select: {
-      id: true,
-      credentialKind: true,
-      clientId: true,
-      operation: true,
-      createdAt: true,
-      lastUsedAt: true,
-      expiresAt: true,
-      endsAt: true,
-      user: { select: { email: true } },
-    },
-    orderBy: [{ createdAt: 'asc' }, { id: 'asc' }],
-  });
-  return tokens.map(({ id, user, credentialKind, clientId, operation, ...times }) => {
+interface Listed {
+  readonly id: string;
+  readonly user: string;
+  readonly credentials: string;
+  readonly client: string;
+  readonly operation: string;
+  readonly createdAt: Date;
+  readonly lastUsedAt: Date;
+  readonly expiresAt: Date;
+  readonly endsAt: Date;
+}
+
+const LIST = statement<Listed>(
+  'admin_stream_tokens',
+  `SELECT t.id, u.email AS "user", t.credential_kind AS "credentials", t.client_id AS "client", t.operation,
+     t.created_at AS "createdAt", t.last_used_at AS "lastUsedAt", t.expires_at AS "expiresAt", t.ends_at AS "endsAt"
+   FROM stream_tokens t JOIN users u ON u.id = t.user_id ORDER BY t.created_at, t.id`,
+);
+
+async function list(db: Queryable) {
+  const tokens = await db.query(LIST, []);
+  return tokens.map(({ id, user, credentials, client, operation, ...times }) => {
     const { query, operationName } = JSON.parse(operation) as FixedOperation;
-    const behind = { credentials: credentialKind, client: clientId };
-    return { id, user: user.email, ...behind, query, operationName, ...times };
+    return { id, user, credentials, client, query, operationName, ...times };
   });
 }
 
-async function revoke(prisma: PrismaClient, id: string) {
-  if (!isUuid(id) || !(await revokeStreamToken(prisma, id)))
+async function revoke(db: Queryable, id: string) {
+  if (!isUuid(id) || !(await revokeStreamToken(db, id)))
     throw new AdminError(`There is no stream token with the id "${id}", or it has already ended.`);
   return { id, revoked: true };
 }
@@ -41,10 +46,10 @@ export function addStreamTokenCommands(program: Command, run: RunCommand): void 
   streamToken
     .command('list')
     .description('lists the tokens and what they open, oldest first')
-    .action(() => run(({ database }) => list(database.prisma)));
+    .action(() => run(({ database }) => list(database)));
 
   streamToken
     .command('revoke <id>')
     .description('ends a token with its open streams')
-    .action((id: string) => run(({ database }) => revoke(database.prisma, id)));
+    .action((id: string) => run(({ database }) => revoke(database, id)));
 }

@@ -14,6 +14,7 @@ import { createAccount, findAccount } from '../auth/account/store.ts';
 import { hashPassword } from '../auth/password.ts';
 import type { Role } from '../auth/scopes.ts';
 import type { Database } from '../platform/db/database.ts';
+import { statement } from '../platform/db/statement.ts';
 import { deleteAccount, type Posts } from './account-deletion.ts';
 import { parseRole } from './options.ts';
 import { type PasswordOptions, passwordStdinOption, readPassword } from './password-input.ts';
@@ -26,19 +27,11 @@ interface CreateOptions extends PasswordOptions {
   readonly role: Role;
 }
 
-async function list({ prisma }: Database) {
-  const users = await prisma.user.findMany({
-    select: { id: true, name: true, email: true, emailKey: true, role: true, disabledAt: true },
-    orderBy: [{ createdAt: 'asc' }, { id: 'asc' }],
-  });
-  return users.map(({ id, name, email, emailKey, role, disabledAt }) => ({
-    id,
-    name,
-    email: emailKey === null ? null : email,
-    role,
-    disabled: disabledAt !== null,
-  }));
-}
+const LIST = statement<Readonly<Record<string, unknown>>>(
+  'admin_users',
+  `SELECT id, name, CASE WHEN email_key IS NOT NULL THEN email END AS email, role, disabled_at IS NOT NULL AS disabled
+   FROM users ORDER BY created_at, id`,
+);
 
 function disable(database: Database, email: string) {
   return inTransaction(database, async (work) => {
@@ -58,7 +51,7 @@ function enable(database: Database, email: string) {
 
 /** There is no moment at which the account is enabled and has what it had before. */
 async function enableWithNothing(database: Database, email: string) {
-  const { id: found } = await findAccount(database.prisma, email);
+  const { id: found } = await findAccount(database, email);
   const most = await endMostCredentials(database, found);
   return inTransaction(database, async (work) => {
     const id = await accountToChange(work, email);
@@ -70,7 +63,7 @@ async function enableWithNothing(database: Database, email: string) {
 
 async function changePassword(database: Database, email: string, password: string) {
   const hash = await hashPassword(password);
-  const { id: found } = await findAccount(database.prisma, email);
+  const { id: found } = await findAccount(database, email);
   const most = await endMostOfPassword(database, found);
   return inTransaction(database, async (work) => {
     const id = await accountToChange(work, email);
@@ -100,13 +93,13 @@ export function addUserCommands(program: Command, run: RunCommand): void {
     .option('--role <role>', 'member or admin', parseRole, 'member')
     .action(async ({ name, email, role, ...options }: CreateOptions, command: Command) => {
       const password = await readPassword(options, command);
-      await run(({ database }) => createAccount(database.prisma, { name, email, role, password }));
+      await run(({ database }) => createAccount(database, { name, email, role, password }));
     });
 
   user
     .command('list')
     .description('lists the accounts, oldest first')
-    .action(() => run(({ database }) => list(database)));
+    .action(() => run(({ database }) => database.query(LIST, [])));
 
   user
     .command('disable <email>')

@@ -6,7 +6,8 @@ import { hashApiKey } from '../auth/api-key/format.ts';
 import { createApiKey } from '../auth/api-key/store.ts';
 import { hashPassword } from '../auth/password.ts';
 import { scopesOfRole } from '../auth/scopes.ts';
-import type { PrismaClient } from '../generated/prisma/client.ts';
+import type { Database } from '../platform/db/database.ts';
+import { type Queryable, statement } from '../platform/db/statement.ts';
 import { OperatorError } from '../platform/operator-error.ts';
 import { newId } from '../platform/uuid.ts';
 import { DEMO_POSTS, DEMO_USERS, type DemoName } from './data.ts';
@@ -44,64 +45,84 @@ function writeCredentials(dataDir: string, credentials: DemoCredentials): void {
   renameSync(draft, file(dataDir));
 }
 
-async function seedUsers(prisma: PrismaClient, password: string): Promise<Map<DemoName, string>> {
+async function seedUsers(db: Queryable, password: string): Promise<Map<DemoName, string>> {
   const ids = new Map<DemoName, string>();
   for (const { name, email } of DEMO_USERS)
-    ids.set(name, (await createAccount(prisma, { name, email, password })).id);
+    ids.set(name, (await createAccount(db, { name, email, password })).id);
   return ids;
 }
 
-async function seedPosts(
-  prisma: PrismaClient,
-  ids: ReadonlyMap<DemoName, string>,
-  nowMs: number,
-): Promise<void> {
+const ADD_POST = statement<never>(
+  'demo_post',
+  'INSERT INTO posts (id, title, body, author_id, created_at) VALUES ($1, $2, $3, $4, $5)',
+);
+const ADD_TAGS = statement<never>(
+  'demo_tags',
+  `INSERT INTO tags (post_id, name, position, created_at)
+   SELECT p.id, given.name, given.position, p.created_at FROM posts p, unnest($2::text[]) WITH ORDINALITY AS given(name, position)
+   WHERE p.id = $1`,
+);
+const ADD_COMMENT = statement<never>(
+  'demo_comment',
+  'INSERT INTO comments (id, body, post_id, author_id, created_at) VALUES ($1, $2, $3, $4, $5)',
+);
+
+async function seedPosts(db: Queryable, ids: ReadonlyMap<DemoName, string>, nowMs: number): Promise<void> {
+  const authorOf = (name: DemoName) => ids.get(name) ?? '';
   for (const { author, title, body, tags, minutesAgo, comments } of DEMO_POSTS) {
-    const createdAt = new Date(nowMs - minutesAgo * MINUTE_MS);
-    const authorOf = (name: DemoName) => ids.get(name) ?? '';
-    await prisma.post.create({
-      data: {
-        id: newId(),
-        title,
-        body,
-        createdAt,
-        authorId: authorOf(author),
-        tags: { createMany: { data: tags.map((name, index) => ({ name, position: index + 1, createdAt })) } },
-        comments: {
-          createMany: {
-            data: comments.map(([name, text], index) => ({
-              id: newId(),
-              body: text,
-              authorId: authorOf(name),
-              createdAt: new Date(createdAt.getTime() + (index + 1) * MINUTE_MS),
-            })),
-          },
-        },
-      },
-    });
+    const id = newId();
+    const createdMs = nowMs - minutesAgo * MINUTE_MS;
+    await db.query(ADD_POST, [id, title, body, authorOf(author), new Date(createdMs)]);
+    await db.query(ADD_TAGS, [id, tags]);
+    for (const [index, [name, text]] of comments.entries()) {
+      const at = new Date(createdMs + (index + 1) * MINUTE_MS);
+      await db.query(ADD_COMMENT, [newId(), text, id, authorOf(name), at]);
+    }
   }
 }
 
-/** Marks the database itself for `refuseSeeded`, so that copies are recognised too. */
-async function markSeeded(prisma: PrismaClient): Promise<void> {
-  await prisma.demoSeed.createMany({ data: [{ id: 1 }], skipDuplicates: true });
-}
+const MARK = statement<never>(
+  'demo_mark',
+  'INSERT INTO demo_seed (id) VALUES (1) ON CONFLICT (id) DO NOTHING',
+);
+const MARKED = statement<{ one: number }>('demo_marked', 'SELECT 1 AS one FROM demo_seed LIMIT 1');
+const USABLE = statement<{ one: number }>(
+  'demo_key_usable',
+  `SELECT 1 AS one FROM api_keys k JOIN users u ON u.id = k.user_id
+   WHERE k.hash = $1 AND k.revoked_at IS NULL AND u.disabled_at IS NULL`,
+);
+const ANYBODY = statement<{ one: number }>('demo_anybody', 'SELECT 1 AS one FROM users LIMIT 1');
+const FIND_ADA = statement<{ id: string }>(
+  'demo_ada',
+  'SELECT id FROM users WHERE email_key = $1 AND disabled_at IS NULL',
+);
+const SET_PASSWORDS = statement<never>(
+  'demo_passwords',
+  'UPDATE users SET password_hash = $2 WHERE email_key = ANY($1::text[])',
+);
 
-async function isUsable(prisma: PrismaClient, apiKey: string): Promise<boolean> {
-  const found = await prisma.apiKey.findFirst({
-    where: { hash: hashApiKey(apiKey), revokedAt: null, user: { disabledAt: null } },
-    select: { id: true },
-  });
-  return found !== null;
-}
+const isUsable = async (db: Queryable, apiKey: string) =>
+  (await db.query(USABLE, [hashApiKey(apiKey)])).length > 0;
 
-async function issueCredentials(
-  prisma: PrismaClient,
-  password: string,
-  adaId: string,
-): Promise<DemoCredentials> {
-  const { key } = await createApiKey(prisma, { userId: adaId, name: 'Demo', scopes: scopesOfRole('member') });
+/** New credentials, in the same transaction as the mark by which `refuseSeeded` knows copies of the database, too. */
+async function issueCredentials(db: Queryable, password: string, adaId: string): Promise<DemoCredentials> {
+  await db.query(MARK, []);
+  const { key } = await createApiKey(db, { userId: adaId, name: 'Demo', scopes: scopesOfRole('member') });
   return { apiKey: key, password };
+}
+
+async function seed(db: Queryable, nowMs: number): Promise<DemoCredentials | undefined> {
+  const password = randomBytes(12).toString('base64url');
+  if ((await db.query(ANYBODY, [])).length === 0) {
+    const ids = await seedUsers(db, password);
+    await seedPosts(db, ids, nowMs);
+    return issueCredentials(db, password, ids.get('Ada') ?? '');
+  }
+  const [ada] = await db.query(FIND_ADA, [emailKey(DEMO_USERS[0].email)]);
+  if (ada === undefined) return undefined;
+  const emails = DEMO_USERS.map(({ email }) => emailKey(email));
+  await db.query(SET_PASSWORDS, [emails, await hashPassword(password)]);
+  return issueCredentials(db, password, ada.id);
 }
 
 /** The database holds demo accounts from development. */
@@ -116,8 +137,8 @@ export class SeededError extends OperatorError {
 /**
  * Throws SeededError if development has seeded the folder, or a database that was later copied or renamed.
  */
-export async function refuseSeeded(prisma: PrismaClient, dataDir: string): Promise<void> {
-  if (existsSync(file(dataDir)) || (await prisma.demoSeed.count()) > 0) throw new SeededError(dataDir);
+export async function refuseSeeded(db: Queryable, dataDir: string): Promise<void> {
+  if (existsSync(file(dataDir)) || (await db.query(MARKED, [])).length > 0) throw new SeededError(dataDir);
 }
 
 /**
@@ -126,43 +147,23 @@ export async function refuseSeeded(prisma: PrismaClient, dataDir: string): Promi
  * the database holds other accounts but no demo.
  */
 export async function prepareDemo(
-  prisma: PrismaClient,
+  database: Database,
   dataDir: string,
   nowMs: number,
 ): Promise<DemoCredentials | undefined> {
   const known = readCredentials(dataDir);
-  if (known !== undefined && (await isUsable(prisma, known.apiKey))) {
-    await markSeeded(prisma);
+  if (known !== undefined && (await isUsable(database, known.apiKey))) {
+    await database.query(MARK, []);
     return known;
   }
-  const password = randomBytes(12).toString('base64url');
-  const credentials = await prisma.$transaction(
-    async (tx) => {
-      const client = tx as PrismaClient;
-      // In the same transaction as the credentials.
-      const issue = async (adaId: string) => {
-        await markSeeded(client);
-        return issueCredentials(client, password, adaId);
-      };
-      if ((await client.user.count()) === 0) {
-        const ids = await seedUsers(client, password);
-        await seedPosts(client, ids, nowMs);
-        return issue(ids.get('Ada') ?? '');
-      }
-      const emails = DEMO_USERS.map(({ email }) => emailKey(email));
-      const ada = await client.user.findFirst({
-        where: { emailKey: emailKey(DEMO_USERS[0].email), disabledAt: null },
-        select: { id: true },
-      });
-      if (ada === null) return undefined;
-      await client.user.updateMany({
-        where: { emailKey: { in: emails } },
-        data: { passwordHash: await hashPassword(password) },
-      });
-      return issue(ada.id);
-    },
-    { timeout: 60_000 },
-  );
-  if (credentials !== undefined) writeCredentials(dataDir, credentials);
-  return credentials;
+  const work = database.unitOfWork();
+  try {
+    const credentials = await seed(work, nowMs);
+    await work.commit();
+    if (credentials !== undefined) writeCredentials(dataDir, credentials);
+    return credentials;
+  } catch (error) {
+    await work.rollback();
+    throw error;
+  }
 }

@@ -1,13 +1,20 @@
-import { CommittedBeforeStart, type Run } from './committed-before-start.ts';
-import type { LogEvent } from './log.ts';
-import type { LogPosition } from './position.ts';
+import { isAfter, type LogEvent, type LogPosition, type MarkedPosition } from './position.ts';
 
-/** Where a reader is: a position in a generation of the log, and later events to skip. Never changed. */
-export interface EventPlace extends LogPosition {
-  /** Eight bytes in hexadecimal. */
-  readonly generation: string;
-  /** Numbers of events after the position that were committed before the reader first connected. */
-  readonly early: readonly Run[];
+/**
+ * What was committed before a reader came and could not be read yet, because an older transaction was still running: all
+ * events up to this one, except those of the transactions that were running.
+ */
+export interface CommittedBefore extends MarkedPosition {
+  /** Transactions that were running then, all older than this event. In descending order. */
+  readonly running: readonly bigint[];
+}
+
+/** Where a reader is. Never changed. */
+export interface EventPlace extends MarkedPosition {
+  /** The history to which the position belongs (`LogState.history`). */
+  readonly history: string;
+  /** Later events that the reader must not get; undefined once they are behind it. */
+  readonly before: CommittedBefore | undefined;
 }
 
 /** The place after an event, and whether the reader must not get the event. */
@@ -16,10 +23,15 @@ interface Passed {
   readonly skipped: boolean;
 }
 
+function restOf(before: CommittedBefore | undefined, at: LogPosition): CommittedBefore | undefined {
+  if (before === undefined || !isAfter(before, at)) return undefined;
+  const running = before.running.filter((xid) => xid >= at.xid);
+  return running.length === before.running.length ? before : { ...before, running };
+}
+
 /** Moves past the next event of the log. */
-export function pass({ generation, early }: EventPlace, { position }: LogEvent): Passed {
-  if (early.length === 0) return { place: { generation, ...position, early }, skipped: false };
-  const rest = new CommittedBeforeStart(early);
-  const skipped = rest.pass(position.id);
-  return { place: { generation, ...position, early: rest.runs }, skipped };
+export function pass({ history, before }: EventPlace, { position }: LogEvent): Passed {
+  const skipped =
+    before !== undefined && !isAfter(position, before) && !before.running.includes(position.xid);
+  return { place: { history, ...position, before: restOf(before, position) }, skipped };
 }

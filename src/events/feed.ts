@@ -1,10 +1,10 @@
 import type { Database } from '../platform/db/database.ts';
+import { gathered } from '../platform/db/gathered.ts';
 import type { Logger } from '../platform/log.ts';
-import { decodeEventId, encodeEventId } from './event-id.ts';
-import type { EventPlace } from './event-place.ts';
-import { canResumeFrom } from './generation.ts';
-import { type LogEvent, type LogNow, readAfter, readNow } from './log.ts';
-import type { LogPosition } from './position.ts';
+import { type DecodedId, decodeEventId, type EventName, encodeEventId } from './event-id.ts';
+import type { CommittedBefore, EventPlace } from './event-place.ts';
+import { findEvents, type KnownEvent, readAfter, readNow } from './log.ts';
+import { isAfter, type LogEvent, type LogPosition } from './position.ts';
 import { sharedByNext } from './shared-by-next.ts';
 import { createLogTail } from './tail.ts';
 
@@ -53,49 +53,94 @@ export interface PostFeedOptions {
   readonly limitedBy: <T>(read: () => Promise<T>) => Promise<T>;
 }
 
+/** What was committed before a reader came, once its last event is found. Undefined if an id cannot say so. */
+function beforeFrom(last: KnownEvent, distances: readonly bigint[]): CommittedBefore | undefined {
+  const { history: _history, ...position } = last;
+  const running: bigint[] = [];
+  let xid = last.xid;
+  for (const distance of distances) {
+    xid -= distance;
+    running.push(xid);
+  }
+  return xid > 0n ? { ...position, running } : undefined;
+}
+
 /** One tail reads the log for the whole process. Readers that have fallen behind read the log itself. */
 export function createPostFeed({ database, log, limitedBy }: PostFeedOptions): PostFeed {
   const tail = createLogTail({ database, log });
   // Thousands may connect at once. The end of the log must be read after each of them came, but not for each.
-  const present = sharedByNext<LogNow>(() => readNow(database));
+  const present = sharedByNext<EventPlace>(() => readNow(database, log));
+  const findInLog = gathered(
+    (names: readonly EventName[]) => findEvents(database, names),
+    ({ id, mark }) => `${id} ${mark}`,
+  );
 
-  /** Reads the generation together with the events, so that pruning in between cannot go unnoticed. */
-  async function readBehind(place: EventPlace, limit: number): Promise<readonly LogEvent[]> {
-    const slice = await limitedBy(() => readAfter(database, place, limit));
-    if (!canResumeFrom(place.generation, place, slice.generation)) throw new HistoryLostError();
-    return slice.events;
+  /** The tail may not have noticed yet that the history is another one. */
+  async function find(name: EventName, history: string): Promise<KnownEvent | undefined> {
+    const recent = tail.find(name);
+    return recent?.history === history ? recent : findInLog(name);
   }
 
-  const recent = (place: EventPlace, limit: number) => tail.recent(place.generation, place, limit);
+  /** Where a returning reader is, or why it cannot go on from there. */
+  async function placeOf(
+    { event, before }: DecodedId,
+    { history }: EventPlace,
+  ): Promise<EventPlace | 'malformed' | 'expired'> {
+    const known = await find(event, history);
+    if (known === undefined) return 'expired';
+    const last = before === undefined ? undefined : await find(before.event, history);
+    // Lost in a failover, with the order of transactions since: what is left of those events is delivered.
+    if (before === undefined || last === undefined || last.era < known.era)
+      return { ...known, before: undefined };
+    const rest = beforeFrom(last, before.distances);
+    if (rest === undefined || !isAfter(rest, known)) return 'malformed';
+    return { ...known, before: rest };
+  }
+
+  /** Reads the state of the log together with the events, so that pruning in between cannot go unnoticed. */
+  async function readBehind(place: EventPlace, limit: number): Promise<readonly LogEvent[]> {
+    const { state, found, events } = await limitedBy(() => readAfter(database, place, limit));
+    if (!found || state?.history !== place.history) throw new HistoryLostError();
+    return events;
+  }
+
+  const recent = (place: EventPlace, limit: number) => tail.recent(place.history, place, limit);
+
+  async function readOn(place: EventPlace, limit: number): Promise<readonly LogEvent[]> {
+    for (;;) {
+      const known = recent(place, limit);
+      if (known !== undefined) return known;
+      const events = await readBehind(place, limit);
+      if (events.length > 0) return events;
+      // The tail starts at the end of the log. If it has started meanwhile, it knows better.
+      if (tail.follows(place.history)) continue;
+      tail.wake();
+      return events;
+    }
+  }
 
   return {
     wake: tail.wake,
     async open(lastEventId) {
-      const { generation, position: now, early } = await present();
+      const end = await present();
       const at = (place: EventPlace, failure: FeedStart['failure']): FeedStart => ({
         eventId: encodeEventId(place),
         place,
-        now,
+        now: end,
         failure,
       });
-      const end: EventPlace = { generation: generation.key, ...now, early: early.runs };
       if (lastEventId === undefined) return at(end, undefined);
-      const place = decodeEventId(lastEventId);
-      if (place === undefined) return at(end, 'malformed');
-      return canResumeFrom(place.generation, place, generation) ? at(place, undefined) : at(end, 'expired');
+      const decoded = decodeEventId(lastEventId);
+      const place = decoded === undefined ? 'malformed' : await placeOf(decoded, end);
+      return typeof place === 'string' ? at(end, place) : at(place, undefined);
     },
     recent,
     async read(place, limit) {
-      for (;;) {
-        const known = recent(place, limit);
-        if (known !== undefined) return known;
-        const events = await readBehind(place, limit);
-        if (events.length > 0) return events;
-        // The tail starts at the end of the log. If it has started meanwhile, it knows better.
-        if (tail.follows(place.generation)) continue;
-        tail.wake();
-        return events;
-      }
+      const events = await readOn(place, limit);
+      // Lost in a failover: other transactions may have got the ids by which those events are known.
+      if (events.length > 0 && place.before !== undefined && (await findInLog(place.before)) === undefined)
+        throw new HistoryLostError();
+      return events;
     },
     follow: tail.follow,
     close: tail.close,

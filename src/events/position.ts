@@ -1,13 +1,46 @@
 /**
  * A position in the event log. Sequence numbers reflect allocation, not commit: after number 5, a reader may
  * still find 4 from a slower transaction. So the order is (transaction id, number), and readers stop at the
- * oldest running transaction: nothing can appear later before a position that they have passed.
+ * oldest running transaction: nothing can appear later before a position that they have passed. Transaction ids belong
+ * to one server: events from the dump of another one are in an earlier era (decision 29).
  */
 export interface LogPosition {
+  readonly era: number;
   readonly xid: bigint;
+  /** The number of the event; 0 before the first. */
   readonly id: number;
 }
 
 export function isAfter(a: LogPosition, b: LogPosition): boolean {
+  if (a.era !== b.era) return a.era > b.era;
   return a.xid > b.xid || (a.xid === b.xid && a.id > b.id);
 }
+
+/** A position is that of an event, or of the beginning of a log. */
+export interface MarkedPosition extends LogPosition {
+  /** Ten bytes in hexadecimal, which the event with this number has in no other history. */
+  readonly mark: string;
+}
+
+/** An event in the log. */
+export interface LogEvent {
+  readonly position: MarkedPosition;
+  readonly postId: string;
+  readonly createdAt: Date;
+}
+
+const INSTANT_DIGITS = 12;
+const RANDOM_DIGITS = 8;
+/** The digits of a mark. */
+export const MARK_DIGITS = INSTANT_DIGITS + RANDOM_DIGITS;
+
+/**
+ * The mark of an event: the millisecond of its transaction, and the last four bytes of the id of its post, which are random
+ * (RFC 9562 section 5.7). A history that was cut off and continued gives the number to another event, at another time.
+ */
+export function markOf(postId: string, createdAt: Date): string {
+  return createdAt.getTime().toString(16).padStart(INSTANT_DIGITS, '0') + postId.slice(-RANDOM_DIGITS);
+}
+
+/** The same in SQL, for a row of `events`. */
+export const MARK_SQL = `lpad(to_hex((extract(epoch FROM created_at) * 1000)::bigint), ${INSTANT_DIGITS}, '0') || right(post_id::text, ${RANDOM_DIGITS})`;

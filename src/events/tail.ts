@@ -1,9 +1,9 @@
 import type { Database } from '../platform/db/database.ts';
 import { isOutage } from '../platform/db/errors.ts';
 import type { Logger } from '../platform/log.ts';
-import { canResumeFrom } from './generation.ts';
-import { type LogEvent, readAfter, readNow } from './log.ts';
-import { isAfter, type LogPosition } from './position.ts';
+import type { EventName } from './event-id.ts';
+import { type KnownEvent, readAfter, readNow } from './log.ts';
+import { isAfter, type LogEvent, type LogPosition, type MarkedPosition } from './position.ts';
 
 /** The newest events of the log, read once for the whole process while somebody follows. */
 export interface LogTail {
@@ -17,9 +17,11 @@ export interface LogTail {
   /**
    * Up to `limit` events after a position, from the window. Undefined if the window may lack some of them.
    */
-  recent(generation: string, position: LogPosition, limit: number): readonly LogEvent[] | undefined;
-  /** Whether the window holds events of that generation. */
-  follows(generation: string): boolean;
+  recent(history: string, position: LogPosition, limit: number): readonly LogEvent[] | undefined;
+  /** An event of the window; undefined if the log must be asked. */
+  find(name: EventName): KnownEvent | undefined;
+  /** Whether the window holds events of that history. */
+  follows(history: string): boolean;
   close(): Promise<void>;
 }
 
@@ -31,22 +33,27 @@ const HELD_BACK_MAX_MS = 320;
 const BATCH = 500;
 const WINDOW = 2_000;
 
-/** All events of one generation in (start, end]. */
+/** All events of one history in (start, end]. */
 interface Window {
-  readonly generation: string;
-  start: LogPosition;
-  end: LogPosition;
+  readonly history: string;
+  start: MarkedPosition;
+  end: MarkedPosition;
   events: LogEvent[];
+  /** Those and the start, by number. */
+  readonly positions: Map<number, MarkedPosition>;
 }
 
 function grow(window: Window, batch: readonly LogEvent[]): void {
   const last = batch.at(-1);
   if (last === undefined) return;
   window.events.push(...batch);
+  for (const { position } of batch) window.positions.set(position.id, position);
   window.end = last.position;
   if (window.events.length <= WINDOW) return;
-  const dropped = window.events.splice(0, window.events.length - WINDOW).at(-1);
-  if (dropped !== undefined) window.start = dropped.position;
+  const dropped = window.events.splice(0, window.events.length - WINDOW);
+  window.positions.delete(window.start.id);
+  for (const { position } of dropped.slice(0, -1)) window.positions.delete(position.id);
+  window.start = dropped.at(-1)?.position ?? window.start;
 }
 
 function eventsAfter({ events }: Window, position: LogPosition, limit: number): LogEvent[] {
@@ -86,21 +93,21 @@ export function createLogTail({ database, log }: LogTailOptions): LogTail {
 
   async function drain(): Promise<void> {
     if (window === undefined) {
-      const { generation, position } = await readNow(database);
+      const { history, before: _before, ...start } = await readNow(database, log);
       if (followers.size === 0) return;
-      window = { generation: generation.key, start: position, end: position, events: [] };
+      window = { history, start, end: start, events: [], positions: new Map([[start.id, start]]) };
       announce();
     }
     const current = window;
     for (;;) {
-      const { generation, events, held } = await readAfter(database, current.end, BATCH);
+      const { state, found, events, held } = await readAfter(database, current.end, BATCH);
       // The last follower left meanwhile; a new one may have joined.
       if (window !== current) return;
-      if (!canResumeFrom(current.generation, current.end, generation)) {
+      if (!found || state?.history !== current.history) {
         log.warn('the history of the event log has changed; event streams restart');
         window = undefined;
         announce();
-        return wake();
+        return schedule(POLL_INTERVAL_MS);
       }
       grow(current, events);
       if (events.length > 0) announce();
@@ -142,11 +149,16 @@ export function createLogTail({ database, log }: LogTailOptions): LogTail {
         window = undefined;
       };
     },
-    recent(generation, position, limit) {
-      if (window === undefined || window.generation !== generation) return undefined;
+    recent(history, position, limit) {
+      if (window === undefined || window.history !== history) return undefined;
       return isAfter(window.start, position) ? undefined : eventsAfter(window, position, limit);
     },
-    follows: (generation) => window?.generation === generation,
+    find({ id, mark }) {
+      const position = window?.positions.get(id);
+      if (window === undefined || position?.mark !== mark) return undefined;
+      return { history: window.history, ...position };
+    },
+    follows: (history) => window?.history === history,
     async close() {
       closed = true;
       clearTimeout(timer);

@@ -5,6 +5,9 @@ const DATE_TIME =
   /^(\d{4})-(\d{2})-(\d{2})[Tt](\d{2}):(\d{2}):(\d{2})(\.\d+)?(?:[Zz]|([+-])(\d{2}):(\d{2}))$/;
 
 const MINUTE_MS = 60_000;
+/** RFC 3339 has years of four digits. An offset may lead beyond them. */
+const FIRST_MS = Date.parse('0000-01-01T00:00:00.000Z');
+const LAST_MS = Date.parse('9999-12-31T23:59:59.999Z');
 
 const at = (node: ValueNode | undefined) => ({ nodes: node ?? null });
 
@@ -35,7 +38,10 @@ export function parseDateTime(value: unknown, node?: ValueNode): Date {
     offsetMinutes < 60;
   if (!exists) throw new GraphQLError(`DateTime "${match[0]}" does not exist.`, at(node));
   const offset = (offsetHours * 60 + offsetMinutes) * MINUTE_MS;
-  return new Date(date.getTime() - (match[8] === '-' ? -offset : offset));
+  const instantMs = date.getTime() - (match[8] === '-' ? -offset : offset);
+  if (instantMs < FIRST_MS || instantMs > LAST_MS)
+    throw new GraphQLError(`DateTime "${match[0]}" is not in the years 0 to 9999 of UTC.`, at(node));
+  return new Date(instantMs);
 }
 
 /** The same for a literal. graphql-js leaves it to the scalar to add the location. */

@@ -34,8 +34,13 @@ export interface ApiErrorOptions {
   readonly headers?: Readonly<Record<string, string>>;
   /** Further `extensions`, such as a value and its limit. */
   readonly details?: Readonly<Record<string, string | number>>;
+  /** Overrides what follows from code and status. */
+  readonly retriable?: boolean;
   readonly cause?: unknown;
 }
+
+/** Codes that say something about the moment or the credentials, whatever their status. */
+const RETRIABLE: ReadonlySet<ErrorCode> = new Set(['UNAUTHENTICATED', 'RATE_LIMITED']);
 
 /** An error whose message is safe to show to clients. Every other error is masked. */
 export class ApiError extends Error {
@@ -44,11 +49,16 @@ export class ApiError extends Error {
   readonly headers: Readonly<Record<string, string>>;
   /** The `extensions` of the entry in `errors`. */
   readonly extensions: Readonly<Record<string, string | number>>;
+  /**
+   * Whether the same operation may succeed later, or with other credentials of the account: the error says something
+   * about the moment or the credentials. It is never stored under an Idempotency-Key.
+   */
+  readonly retriable: boolean;
 
   constructor(
     code: ErrorCode,
     message: string,
-    { argument, status, headers = {}, details = {}, cause }: ApiErrorOptions = {},
+    { argument, status, headers = {}, details = {}, retriable, cause }: ApiErrorOptions = {},
   ) {
     // A stack trace is useless here, and capturing it is most of the cost of an error.
     const { stackTraceLimit } = Error;
@@ -59,6 +69,7 @@ export class ApiError extends Error {
     this.code = code;
     this.status = status ?? ERROR_STATUS[code];
     this.headers = headers;
+    this.retriable = retriable ?? (this.status >= 500 || RETRIABLE.has(code));
     this.extensions = { code, ...(argument === undefined ? {} : { argument }), ...details };
   }
 }

@@ -17,6 +17,7 @@ export interface PublicError {
   /** An error in the document or its variables: as `application/json`, its response has status 200. */
   readonly negotiable: boolean;
   readonly headers: Readonly<Record<string, string>>;
+  readonly retriable: boolean;
 }
 
 const masked = new WeakMap<GraphQLError, PublicError>();
@@ -92,10 +93,11 @@ export function maskError(error: unknown, options: MaskOptions): GraphQLError {
       status: 400,
       negotiable: true,
       headers: {},
+      retriable: false,
     });
   }
-  const { message, code, status, headers, extensions } = translate(origin, options);
-  return publish(error, message, extensions, { code, status, negotiable: false, headers });
+  const { message, code, status, headers, extensions, retriable } = translate(origin, options);
+  return publish(error, message, extensions, { code, status, negotiable: false, headers, retriable });
 }
 
 function publish(
@@ -144,7 +146,15 @@ export function publicRefusal(error: unknown, options: MaskOptions): PublicRefus
   return { message, entry: { message, extensions }, code, status, headers };
 }
 
+const UNMASKED: PublicError = {
+  code: 'INTERNAL_SERVER_ERROR',
+  status: 500,
+  negotiable: false,
+  headers: {},
+  retriable: true,
+};
+
 /** Code, status and headers of a masked error. */
 export function publicError(error: GraphQLError): PublicError {
-  return masked.get(error) ?? { code: 'INTERNAL_SERVER_ERROR', status: 500, negotiable: false, headers: {} };
+  return masked.get(error) ?? UNMASKED;
 }

@@ -2,7 +2,7 @@ import SchemaBuilder, { BasePlugin, type PothosOutputFieldConfig, type SchemaTyp
 import type { GraphQLField, GraphQLFieldResolver } from 'graphql';
 import { type Caller, isAuthenticated } from '../auth/principal.ts';
 import type { Scope } from '../auth/scopes.ts';
-import { ApiError, forbidden, unauthenticated } from './errors.ts';
+import { ApiError, unauthenticated } from './errors.ts';
 
 declare global {
   export namespace PothosSchemaTypes {
@@ -56,6 +56,7 @@ export function requireScope(caller: Caller, scope: Scope): void {
   // RFC 6750 section 3.1: insufficient_scope, with the missing scope.
   throw new ApiError('FORBIDDEN', `This requires the scope "${scope}".`, {
     headers: { 'www-authenticate': `Bearer error="insufficient_scope", scope="${scope}"` },
+    retriable: true,
   });
 }
 
@@ -66,13 +67,18 @@ function requireSession(caller: Caller): void {
   if (caller.kind === 'session') return;
   if (!isAuthenticated(caller))
     throw unauthenticated('Credentials are required.', { 'www-authenticate': 'Bearer' });
-  throw forbidden('This requires a session: log in at /login.');
+  throw new ApiError('FORBIDDEN', 'This requires a session: log in at /login.', { retriable: true });
 }
 
 /** Throws FORBIDDEN or UNAUTHENTICATED if the credentials do not suffice for a field, whatever its row. */
 export function requireGuards(caller: Caller, { scope, session }: Guards): void {
   if (scope !== undefined) requireScope(caller, scope);
   if (session === true) requireSession(caller);
+}
+
+/** Whether `requireGuards` lets a caller pass. */
+export function meetsGuards(caller: Caller, { scope, session }: Guards): boolean {
+  return (scope === undefined || caller.scopes.has(scope)) && (session !== true || caller.kind === 'session');
 }
 
 /**

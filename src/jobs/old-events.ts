@@ -1,26 +1,49 @@
+import { HELD, HORIZON } from '../events/log.ts';
+import { PRESENT_ERA } from '../events/log-state.ts';
+import { MARK_SQL } from '../events/position.ts';
 import { inBatches } from '../platform/db/in-batches.ts';
 import { type Queryable, statement } from '../platform/db/statement.ts';
 
 /** Rows deleted per transaction. Takes a few milliseconds, so nobody has to wait for it. */
 const BATCH = 1_000;
 
+/** How long what a transaction has kept from being read stays afterwards: its readers need a moment. */
+const AFTERWARDS = `interval '2 minutes'`;
+const READABLE = `(era, xid) < (${PRESENT_ERA}::smallint,
+  least(${HORIZON}, (SELECT held_xid FROM event_log WHERE id = 1 AND held_at > now() - ${AFTERWARDS})))`;
+
 /**
- * Deletes the oldest events and records the last deleted position in the same transaction, so that a reader
- * with an older id is told so instead of getting a history with a gap. $1: age limit in milliseconds; $2:
+ * Deletes the oldest events that could be read, and records the last deleted position in the same transaction, so that a
+ * reader with an older id is told so instead of getting a history with a gap. $1: age limit in milliseconds; $2:
  * batch size.
  */
 const PRUNE = statement<{ dropped: number }>(
   'events_prune',
-  `WITH old AS (SELECT xid, id FROM events WHERE created_at < now() - $1::float8 * interval '1 millisecond' ORDER BY xid, id LIMIT $2),
-     dropped AS (DELETE FROM events USING old WHERE events.xid = old.xid AND events.id = old.id RETURNING events.xid, events.id),
-     newest AS (SELECT xid, id FROM dropped ORDER BY xid DESC, id DESC LIMIT 1),
-     marked AS (UPDATE event_log SET pruned_xid = newest.xid, pruned_id = newest.id FROM newest
-       WHERE event_log.id = 1 AND (event_log.pruned_xid IS NULL OR (event_log.pruned_xid, event_log.pruned_id) < (newest.xid, newest.id)))
+  `WITH old AS (SELECT id FROM events WHERE created_at < now() - $1::float8 * interval '1 millisecond' AND ${READABLE}
+       ORDER BY era, xid, id LIMIT $2),
+     dropped AS (DELETE FROM events USING old WHERE events.id = old.id RETURNING era, xid, events.id, ${MARK_SQL} AS mark),
+     newest AS (SELECT era, xid, id, mark FROM dropped ORDER BY era DESC, xid DESC, id DESC LIMIT 1),
+     marked AS (UPDATE event_log SET pruned_era = newest.era, pruned_xid = newest.xid, pruned_id = newest.id, pruned_mark = newest.mark
+       FROM newest WHERE event_log.id = 1
+         AND (pruned_xid IS NULL OR (pruned_era, pruned_xid, pruned_id) < (newest.era, newest.xid, newest.id)))
    SELECT count(*)::int AS dropped FROM dropped`,
 );
 
-/** Deletes events past the limit by the database's clock. Returns their number. Throws DatabaseError. */
+/** Notes a transaction that keeps events from being read which are about to pass the limit. $1: age limit in milliseconds. */
+const NOTE_HELD = statement<never>(
+  'events_note_held',
+  `UPDATE event_log SET held_xid = ${HORIZON}, held_at = now() WHERE id = 1
+     AND EXISTS (SELECT FROM events WHERE ${HELD} AND created_at < now() - $1::float8 * interval '1 millisecond' + ${AFTERWARDS})
+     AND (held_at > now() - ${AFTERWARDS} AND held_xid < ${HORIZON}) IS NOT TRUE`,
+);
+
+/**
+ * Deletes events past the limit by the database's clock, except what nobody could read yet. Returns their number. Throws
+ * DatabaseError.
+ */
 export async function pruneEvents(db: Queryable, olderThanMs: number, signal?: AbortSignal): Promise<number> {
   const batch = async () => (await db.query(PRUNE, [olderThanMs, BATCH]))[0]?.dropped ?? 0;
-  return inBatches(BATCH, batch, signal);
+  const dropped = await inBatches(BATCH, batch, signal);
+  await db.query(NOTE_HELD, [olderThanMs]);
+  return dropped;
 }

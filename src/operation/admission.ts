@@ -127,8 +127,7 @@ export function createAdmission({
       const errors = documents.validate(operation.document);
       if (errors.length > 0) return errors;
       state.deprecated = documents.deprecatedIn(operation);
-      // With an Idempotency-Key, variables that differ from the first request are reported as reuse before
-      // they are validated.
+      // With an Idempotency-Key, its reuse is told first, and then whether they fit.
       const keyed = operation.kind === 'mutation' && request.headers.has('idempotency-key');
       return keyed ? errors : documents.checkVariables(operation, variables);
     },

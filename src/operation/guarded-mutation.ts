@@ -3,7 +3,7 @@ import type { Cancellation } from '../platform/db/cancellation.ts';
 import type { Guard } from '../platform/db/guarded-write.ts';
 import type { Parameter } from '../platform/db/statement.ts';
 import { databaseKindOf } from './conflict-retries.ts';
-import type { MutationOptions } from './mutation-executor.ts';
+import { afterCommit, type MutationOptions } from './mutation-executor.ts';
 import type { OperationArgs } from './operation-context.ts';
 import { located, refused, rendered, type Single } from './outcome.ts';
 import { withLimiters } from './with-limiters.ts';
@@ -61,7 +61,8 @@ export function createGuardedExecutor(options: MutationOptions): GuardedExecutor
       cancellation.close();
       onCommit();
       return rendered(`{"data":${data}}`);
-    } catch (error) {
+    } catch (cause) {
+      const error = afterCommit(work, cause);
       const { requestId, state, operation } = context;
       const kind = databaseKindOf(error);
       // The database aborted it in favour of another transaction.

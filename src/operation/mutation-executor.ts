@@ -61,6 +61,11 @@ const done = (outcome: Single): Attempt => ({ kind: 'done', outcome });
 const ended: Attempt = { kind: 'ended' };
 const again: Attempt = { kind: 'again' };
 
+/** What an error means: whatever fails after the commit leaves the client without the outcome, and undoes nothing. */
+export function afterCommit(work: UnitOfWork, error: unknown): unknown {
+  return work.committed ? new DatabaseError('unknown', error) : error;
+}
+
 /** Lock timeout of a statement. After it, the mutation releases its connection and starts again. */
 const LOCK_LIMIT_MS = 300;
 
@@ -90,6 +95,7 @@ export function createMutationExecutor(options: MutationOptions): MutationExecut
       if (insert === undefined) return undefined;
       return rendered(`{"data":${await runInsert(insert, context, work)}}`);
     } catch (error) {
+      if (work.committed) throw error;
       if (retries.allows(databaseKindOf(error))) return 'again';
       const result = { data: null, errors: [maskError(located(error, node), masking(context))] };
       return { kind: 'executed', result };
@@ -122,6 +128,8 @@ export function createMutationExecutor(options: MutationOptions): MutationExecut
       // A single statement commits by itself; its response was checked to be small beforehand.
       if (!work.committed) bounds.checked(outcome, state, state.hold);
       const failures = failuresOf(outcome);
+      // It must not be taken for undone.
+      if (work.committed && failures.length > 0) throw failures[0];
       // From here on it cannot be cancelled: the response tells what was committed.
       if (failures.length > 0 || !(cancellation.close() || work.committed)) {
         await work.rollback();
@@ -140,10 +148,11 @@ export function createMutationExecutor(options: MutationOptions): MutationExecut
       return done(answer);
     } catch (error) {
       await work.rollback();
+      const reason = afterCommit(work, error);
       // With an Idempotency-Key the client can retry at once, whatever the outcome was.
-      if (steps !== undefined && error instanceof DatabaseError && error.kind === 'unknown')
+      if (steps !== undefined && reason instanceof DatabaseError && reason.kind === 'unknown')
         state.responseHeaders['retry-after'] = '1';
-      return done(refused(error, masking(context)));
+      return done(refused(reason, masking(context)));
     }
   }
 

@@ -91,6 +91,11 @@ export function failuresOf(outcome: Single): readonly GraphQLError[] {
   return errorsOf(outcome).filter((error) => publicError(error).status >= 500);
 }
 
+/** Whether some error says something about the moment or the credentials, and not about the operation. */
+export function isRetriable(outcome: Single): boolean {
+  return errorsOf(outcome).some((error) => publicError(error).retriable);
+}
+
 export interface CostCeilings {
   readonly maxDepth: number;
   readonly maxComplexity: number;

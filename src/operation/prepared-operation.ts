@@ -12,6 +12,14 @@ import type { RecentlyUsed } from '../platform/recently-used.ts';
 import type { OperationCost } from '../request/request-state.ts';
 import type { DocumentStatistics } from './limits/document-statistics.ts';
 
+export type SchemaField = GraphQLField<unknown, unknown>;
+
+/** The schema fields that a document uses anywhere, and whether a directive may leave some of them out. */
+export interface FieldsOfDocument {
+  readonly fields: ReadonlySet<SchemaField>;
+  readonly conditional: boolean;
+}
+
 /** A parsed document with the results of later steps, each computed once. */
 export class PreparedDocument {
   readonly node: DocumentNode;
@@ -19,8 +27,7 @@ export class PreparedDocument {
   /** Whether it has passed validation. */
   valid = false;
   documentStatistics: DocumentStatistics | undefined = undefined;
-  /** Schema fields used anywhere in it. */
-  fields: ReadonlySet<GraphQLField<unknown, unknown>> | undefined = undefined;
+  fields: FieldsOfDocument | undefined = undefined;
   /** The text without insignificant white space, commas and comments. */
   normalised: string | undefined = undefined;
   readonly #operations = new Map<OperationDefinitionNode, PreparedOperation>();
@@ -52,6 +59,8 @@ export class PreparedOperation {
   readonly plans: OperationPlans = {};
   /** Keyed by the values of the variables that size or skip something. */
   costs: RecentlyUsed<string, OperationCost> | undefined = undefined;
+  /** The schema fields that it selects, if these do not depend on variables. */
+  fields: FieldsOfDocument['fields'] | undefined = undefined;
   /** Deprecated schema elements that it uses. */
   deprecated: readonly string[] | undefined = undefined;
   /**

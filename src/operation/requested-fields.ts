@@ -1,16 +1,16 @@
 import {
   type DocumentNode,
-  type GraphQLField,
+  type FieldNode,
+  type FragmentSpreadNode,
   type GraphQLSchema,
+  type InlineFragmentNode,
   TypeInfo,
   visit,
   visitWithTypeInfo,
 } from 'graphql';
 import { stripSkipped } from './limits/strip-skipped.ts';
-import type { PreparedOperation } from './prepared-operation.ts';
+import type { FieldsOfDocument, PreparedOperation, SchemaField } from './prepared-operation.ts';
 import type { Variables } from './variables.ts';
-
-export type SchemaField = GraphQLField<unknown, unknown>;
 
 /** An operation of a request, with its variables as sent. */
 export interface RequestedOperation {
@@ -29,19 +29,29 @@ export type RequestedFields = (
  * Variables are evaluated only if the document contains a matching field at all.
  */
 export function createRequestedFields(schema: GraphQLSchema): RequestedFields {
-  const fieldsOf = (document: DocumentNode): ReadonlySet<SchemaField> => {
+  const fieldsOf = (document: DocumentNode): FieldsOfDocument => {
     const types = new TypeInfo(schema);
     const fields = new Set<SchemaField>();
-    const Field = () => {
+    let conditional = false;
+    const Field = ({ directives = [] }: FieldNode) => {
       const field = types.getFieldDef();
       if (field != null) fields.add(field);
+      conditional ||= directives.length > 0;
     };
-    visit(document, visitWithTypeInfo(types, { Field }));
-    return fields;
+    const fragment = ({ directives = [] }: InlineFragmentNode | FragmentSpreadNode) => {
+      conditional ||= directives.length > 0;
+    };
+    visit(document, visitWithTypeInfo(types, { Field, InlineFragment: fragment, FragmentSpread: fragment }));
+    return { fields, conditional };
   };
-  return ({ operation: { document, node }, variables }, test) => {
+  return ({ operation, variables }, test) => {
+    const { document, node } = operation;
     document.fields ??= fieldsOf(document.node);
-    if (![...document.fields].some(test)) return [];
-    return [...fieldsOf(stripSkipped(schema, document.node, node, variables))].filter(test);
+    const { fields: all, conditional } = document.fields;
+    if (![...all].some(test)) return [];
+    const kept = () => fieldsOf(stripSkipped(schema, document.node, node, variables)).fields;
+    // Without a condition, the variables make no difference.
+    if (!conditional) operation.fields ??= kept();
+    return [...(operation.fields ?? kept())].filter(test);
   };
 }

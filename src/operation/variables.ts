@@ -48,6 +48,17 @@ function fitsPlainly(type: GraphQLType | undefined, value: unknown): boolean {
   return named === GraphQLInt && typeof value === 'number' && (value | 0) === value;
 }
 
+/** The values of the variables that an operation declares, with its defaults. Throws GraphQLError if one does not fit. */
+export function coercedVariables(
+  schema: GraphQLSchema,
+  { variableDefinitions = [] }: OperationDefinitionNode,
+  given: Variables,
+): Variables {
+  const { coerced, errors } = getVariableValues(schema, variableDefinitions, given);
+  if (coerced === undefined) throw errors?.[0];
+  return coerced;
+}
+
 /** The errors of variables that do not fit the operation. Never throws. */
 export function variableErrors(
   schema: GraphQLSchema,

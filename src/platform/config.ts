@@ -30,6 +30,8 @@ export interface Config {
         readonly kind: 'postgres';
         readonly url: string;
         readonly directUrl: string;
+        /** The schema of the tables; undefined if the addresses name none. */
+        readonly schema: string | undefined;
         readonly poolSize: number;
       };
   readonly dataDir: string;
@@ -117,6 +119,18 @@ function productionProblems(v: Variables): string[] {
   return problems;
 }
 
+/** Prisma's parameter. */
+const schemaOf = (url: string): string | undefined => new URL(url).searchParams.get('schema') || undefined;
+
+function databaseProblems({ DATABASE_URL: url, DIRECT_DATABASE_URL: direct }: Variables): string[] {
+  if (direct === undefined) return [];
+  if (url === undefined) return ['DIRECT_DATABASE_URL requires DATABASE_URL, which is not set.'];
+  const named = schemaOf(direct);
+  return named === undefined || named === schemaOf(url)
+    ? []
+    : [`DIRECT_DATABASE_URL names the schema "${named}", and DATABASE_URL another one: name the same.`];
+}
+
 /**
  * Reads the settings from `environment`, and those named there as files. An empty value counts as unset. Throws
  * ConfigError, which lists all mistakes.
@@ -136,9 +150,7 @@ export function loadConfig(environment: NodeJS.ProcessEnv): Config {
   const production = v.NODE_ENV === 'production';
   const together = [
     ...(production ? productionProblems(v) : []),
-    ...(v.DIRECT_DATABASE_URL !== undefined && v.DATABASE_URL === undefined
-      ? ['DIRECT_DATABASE_URL requires DATABASE_URL, which is not set.']
-      : []),
+    ...databaseProblems(v),
     ...(v.MAX_BUFFERED_BODY_BYTES < v.MAX_BODY_BYTES
       ? ['MAX_BUFFERED_BODY_BYTES must be at least MAX_BODY_BYTES, so that one body fits.']
       : []),
@@ -159,6 +171,7 @@ export function loadConfig(environment: NodeJS.ProcessEnv): Config {
             kind: 'postgres',
             url: v.DATABASE_URL,
             directUrl: v.DIRECT_DATABASE_URL ?? v.DATABASE_URL,
+            schema: schemaOf(v.DATABASE_URL),
             poolSize: v.DATABASE_POOL_SIZE,
           },
     dataDir,

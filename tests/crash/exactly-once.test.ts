@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
+import { startOwnPostgres } from '../support/processes/own-postgres.ts';
 import { type Settings, temporaryFolder } from '../support/processes/process.ts';
 import { demoKey } from '../support/processes/server.ts';
 import { countRows } from './counting.ts';
 import { makeKey, ownDatabase, UNLIMITED } from './own-database.ts';
-import { startOwnPostgres } from './own-postgres.ts';
 import { restartedServer } from './restarted-server.ts';
 import { type Outcome, runRounds } from './rounds.ts';
 

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
 import { expect, onTestFinished } from 'vitest';
+import { createDrawnDatabase } from '../support/database/drawn-world.ts';
 import type { Settings } from '../support/processes/process.ts';
 import { admin } from '../support/processes/server.ts';
 
@@ -19,7 +20,7 @@ export async function ownDatabase(): Promise<string> {
   const client = new pg.Client({ connectionString: given });
   await client.connect();
   const name = `content_graph_crash_${randomBytes(6).toString('hex')}`;
-  await client.query(`CREATE DATABASE ${name}`);
+  await createDrawnDatabase(client, name, expect.getState().currentTestName ?? '');
   onTestFinished(async () => {
     await client.query(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);
     await client.end();

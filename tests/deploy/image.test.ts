@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { freePorts } from '../../scripts/cluster/processes.ts';
+import { createDrawnDatabase } from '../support/database/drawn-world.ts';
 import { ROOT, until } from '../support/processes/process.ts';
 import { productionSettings } from '../support/processes/server.ts';
 import { lastOf } from './support/dockerfile.ts';
@@ -31,7 +32,7 @@ async function emptyDatabase(): Promise<{ readonly DATABASE_URL: string }> {
   await client.connect();
   url.pathname = `/content_graph_image_${process.pid}`;
   const name = url.pathname.slice(1);
-  await client.query(`CREATE DATABASE ${name}`);
+  await createDrawnDatabase(client, name, 'image');
   onTestFinished(async () => {
     await client.query(`DROP DATABASE ${name} WITH (FORCE)`);
     await client.end();

@@ -13,7 +13,7 @@ describe('admin event-log renew', () => {
     const { code, json } = await admin(['event-log', 'renew'], dataDir);
     expect({ code, json }).toEqual({
       code: 0,
-      json: { generation: expect.stringMatching(/^[0-9a-f]{16}$/) },
+      json: { beginning: expect.stringMatching(/^[0-9a-f]{20}$/) },
     });
     // fetch says of a connection that is closed in the middle of a response that it was terminated.
     await expect(stream.stream.event()).rejects.toThrow('terminated');

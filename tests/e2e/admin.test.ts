@@ -77,6 +77,12 @@ describe('admin api-key', () => {
     const made = await admin([...create, 'posts:read  users:read', '--expires', expires], dataDir);
     expect(made).toMatchObject({ code: 0, stderr: '', json: { id: UUID, key: expect.any(String) } });
     const { id, key } = made.json;
+    const hourAgo = new Date(Date.now() - 3_600_000).toISOString();
+    expect(await admin([...create, 'posts:read', '--expires', hourAgo], dataDir)).toMatchObject({
+      code: 2,
+      stdout: '',
+      stderr: expect.stringContaining('must be in the future'),
+    });
     const listed = await admin(['api-key', 'list'], dataDir);
     expect(listed.json).toEqual([
       {

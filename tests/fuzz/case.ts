@@ -76,4 +76,6 @@ export interface Verdict {
   readonly kind: 'query' | 'mutation' | 'subscription' | undefined;
   /** Whether a subscription may open. */
   readonly opens?: boolean;
+  /** Whether its caller lacks what a field of a mutation needs: with an Idempotency-Key it is refused before it begins. */
+  readonly lacks?: boolean;
 }

@@ -22,8 +22,14 @@ export interface FuzzOptions {
 /** Mutations wear the data down: after so many cases another service begins, with new data. */
 const CASES_PER_SERVICE = 1_000;
 
-async function withStage<T>(template: Template, work: (stage: Stage) => Promise<T>): Promise<T> {
-  const app = await startApp(await createTestDatabase(template), { settings: STAGE_SETTINGS });
+async function withStage<T>(
+  template: Template,
+  world: string,
+  work: (stage: Stage) => Promise<T>,
+): Promise<T> {
+  const app = await startApp(await createTestDatabase({ template, label: world }), {
+    settings: STAGE_SETTINGS,
+  });
   try {
     const stage = await openStage(app);
     try {
@@ -51,7 +57,7 @@ export async function fuzz(options: FuzzOptions): Promise<{ tally: Tally; differ
   const { template, drop } = await createTemplate();
   try {
     for (let number = from; !done(number); )
-      await withStage(template, async (stage) => {
+      await withStage(template, `fuzz ${seed} ${number}`, async (stage) => {
         // What it takes to get there is not counted.
         end = Math.min(end, performance.now() + options.seconds * 1_000);
         campaign.begin();

@@ -46,7 +46,7 @@ export interface Content {
 
 /** An account that is disabled: what it wrote stays. */
 export async function disable(app: TestApp, { id }: Account): Promise<void> {
-  await app.database.prisma.user.update({
+  await app.prisma.user.update({
     where: { id },
     data: { disabledAt: new Date() },
     select: { id: true },
@@ -73,7 +73,7 @@ export async function seedKeys(
     expiresAt: index >= live ? past(index) : null,
     revokedAt: index >= live + 3 ? past(index) : null,
   }));
-  await app.database.prisma.apiKey.createMany({ data });
+  await app.prisma.apiKey.createMany({ data });
   return data.slice(0, 3).map(({ id }) => id);
 }
 

@@ -72,7 +72,7 @@ async function readCursors(app: TestApp, key: string, postIds: readonly string[]
 }
 
 async function addKey(app: TestApp, { id }: Account, scopes: readonly Scope[]): Promise<string> {
-  return (await createApiKey(app.database.prisma, { userId: id, name: 'another "key"', scopes })).key;
+  return (await createApiKey(app.database, { userId: id, name: 'another "key"', scopes })).key;
 }
 
 function callerOf(

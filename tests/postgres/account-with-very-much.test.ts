@@ -41,7 +41,7 @@ async function hoarder() {
      FROM generate_series(1, 2000)`,
   );
   const left = async () => {
-    const { prisma } = app.database;
+    const { prisma } = app;
     const where = { where: { userId: who.id } };
     return [await prisma.oAuthGrant.count(where), await prisma.session.count(where)];
   };
@@ -77,5 +77,5 @@ it('ends with the account', async () => {
   const { code, stderr } = await command(['user', 'delete', who.email, '--posts', 'keep']);
   expect(code, stderr).toBe(0);
   expect(await who.left()).toEqual([0, 0]);
-  expect(await app.database.prisma.apiKey.count({ where: { userId: who.id } })).toBe(0);
+  expect(await app.prisma.apiKey.count({ where: { userId: who.id } })).toBe(0);
 });

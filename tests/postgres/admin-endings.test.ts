@@ -162,7 +162,7 @@ async function seedContent(who: Holder) {
 }
 
 const rowsOf = (id: string) => {
-  const { prisma } = app.database;
+  const { prisma } = app;
   const where = { where: { userId: id } };
   return Promise.all([
     prisma.session.count(where),
@@ -216,5 +216,5 @@ it('user delete --posts delete removes the account with all that it wrote', asyn
   expect(ofWho).toEqual([]);
   expect(theirs?.commentCount).toBe(1);
   expect(await rowsOf(who.id)).toEqual([0, 0, 0, 0, 0, 0]);
-  expect(await app.database.prisma.user.count({ where: { id: who.id } })).toBe(0);
+  expect(await app.prisma.user.count({ where: { id: who.id } })).toBe(0);
 });

@@ -97,6 +97,25 @@ describe('the order of events', () => {
     expect(titlesOf(await resumed.until(third))).toEqual([second, third]);
   });
 
+  it('leaves them out however many they are, and whatever was rolled back between them', async () => {
+    const { older, first, second } = names;
+    const transaction = await openTransaction();
+    await transaction.post(older);
+    const pause = 'SELECT setval(pg_get_serial_sequence($1, $2), nextval(pg_get_serial_sequence($1, $2)))';
+    const client = await connect();
+    for (let n = 0; n < 45; n += 1) {
+      await post(`${first} ${n}`);
+      // A number that no event has, as a mutation leaves it that was rolled back.
+      await client.query(pause, ['public.events', 'id']);
+    }
+    const late = await open();
+    const reopened = await open(late.startId);
+    await post(second);
+    await transaction.commit();
+    expect(titlesOf(await late.until(second))).toEqual([older, second]);
+    expect(titlesOf(await reopened.until(second))).toEqual([older, second]);
+  });
+
   it('is the same at every instance', async () => {
     const streams = [await open(), await subscribe(secondInstance(app), { key: author.key })];
     await Promise.all(Array.from({ length: 20 }, (_, index) => post(`${names.first} ${index}`)));

@@ -187,6 +187,6 @@ describe('Identical keyed mutations at two instances', () => {
       ),
     );
     expect([one?.status, two?.status].sort()).toEqual([200, 422]);
-    expect(await app.database.prisma.post.count({ where: { authorId: id } })).toBe(1);
+    expect(await app.prisma.post.count({ where: { authorId: id } })).toBe(1);
   });
 });

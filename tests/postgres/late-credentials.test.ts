@@ -61,7 +61,7 @@ it('creates no API key for a session that is ended meanwhile', async () => {
   );
   expect(answer.errors?.[0]?.extensions.code).toBe('UNAUTHENTICATED');
   const live = { userId: who.id, revokedAt: null };
-  expect(await app.database.prisma.apiKey.count({ where: live })).toBe(0);
+  expect(await app.prisma.apiKey.count({ where: live })).toBe(0);
 });
 
 it('changes no password for a session that is ended meanwhile', async () => {
@@ -93,7 +93,7 @@ it('records no consent of a session that is ended meanwhile, and asks who it is'
   const { response: shown, left } = await allowing;
   expect(left).toBeUndefined();
   expect(await shown.text()).toContain('name="password"');
-  expect(await app.database.prisma.oAuthGrant.count({ where: { userId: who.id } })).toBe(0);
+  expect(await app.prisma.oAuthGrant.count({ where: { userId: who.id } })).toBe(0);
 });
 
 it('user disable of an account that is deleted meanwhile says that there is none', async () => {
@@ -136,5 +136,5 @@ it('user delete --posts keep leaves no stored answer of a mutation that is still
   await holder.query('SELECT pg_advisory_unlock($1)', [HOLD]);
   await deleting;
   expect((await answer).errors).toBeUndefined();
-  expect(await app.database.prisma.idempotencyKey.count({ where: { userId: who.id } })).toBe(0);
+  expect(await app.prisma.idempotencyKey.count({ where: { userId: who.id } })).toBe(0);
 });

@@ -76,7 +76,7 @@ describe('Through a connection pooler in transaction mode', () => {
       // Nothing of it is left behind: the same again is done once.
       expect((await send(instance, whole)).status).toBe(200);
       expect(await postsNamed(app, title)).toBe(1);
-      await app.database.prisma.idempotencyKey.deleteMany();
+      await app.prisma.idempotencyKey.deleteMany();
     });
 
     it.each<[string, Partial<KeyedRequest>]>([

@@ -4,11 +4,14 @@ import { type App, createApp } from '../../src/app.ts';
 import { createAccount } from '../../src/auth/account/store.ts';
 import { createApiKey } from '../../src/auth/api-key/store.ts';
 import { type Role, type Scope, scopesOfRole } from '../../src/auth/scopes.ts';
+import type { PrismaClient } from '../../src/generated/prisma/client.ts';
 import type { Clock } from '../../src/platform/clock.ts';
 import { type Config, loadConfig } from '../../src/platform/config.ts';
 import { type Database, openDatabase } from '../../src/platform/db/database.ts';
 import { createLogger } from '../../src/platform/log.ts';
 import { createTestDatabase, type TestDatabase } from './database/database.ts';
+import type { WorldSettings } from './database/drawn-world.ts';
+import { openPrisma } from './database/prisma.ts';
 import type { Parsed } from './parsed.ts';
 
 export const ORIGIN = 'http://127.0.0.1:4000';
@@ -47,6 +50,8 @@ export interface TestApp {
   readonly app: App;
   readonly config: Config;
   readonly database: Database;
+  /** To look past the API, and to put there what it would refuse. */
+  readonly prisma: PrismaClient;
   /** Every line that the service has logged. */
   readonly logged: string[];
   fetch(path: string, init?: RequestInit): Promise<Response>;
@@ -66,6 +71,12 @@ export interface TestAppOptions {
   readonly schema?: GraphQLSchema;
 }
 
+/** Options of an app with its database. */
+export interface UseAppOptions extends TestAppOptions {
+  /** Settings of the database that are not drawn. */
+  readonly world?: WorldSettings;
+}
+
 /** Tests other than those of the limits must not run into them. */
 const UNLIMITED = { RATE_LIMIT_BURST: '1000000', RATE_LIMIT_PER_SECOND: '1000000', FAILURE_BURST: '1000000' };
 
@@ -73,7 +84,7 @@ let accounts = 0;
 
 /** Starts the service on a database, which goes with it. */
 export async function startApp(
-  own: TestDatabase,
+  testDatabase: TestDatabase,
   { settings = {}, clock, schema }: TestAppOptions = {},
 ): Promise<TestApp & { stop(): Promise<void> }> {
   const logged: string[] = [];
@@ -82,8 +93,9 @@ export async function startApp(
     pretty: false,
     destination: { write: (line) => void logged.push(line) },
   });
-  const config = loadConfig({ NODE_ENV: 'test', ...UNLIMITED, ...own.settings, ...settings });
+  const config = loadConfig({ NODE_ENV: 'test', ...UNLIMITED, ...testDatabase.settings, ...settings });
   const database = await openDatabase({ config, log });
+  const own = openPrisma(config);
   const app = createApp({
     config,
     database,
@@ -96,6 +108,7 @@ export async function startApp(
     app,
     config,
     database,
+    prisma: own.prisma,
     logged,
     fetch,
     async gql(query, { key, variables, operationName, headers = {} } = {}) {
@@ -114,24 +127,25 @@ export async function startApp(
     async account({ role = 'member', scopes = scopesOfRole(role), name = 'Someone' } = {}) {
       accounts += 1;
       const email = `user${accounts}@example.com`;
-      const { id } = await createAccount(database.prisma, { name, email, role });
-      const { key } = await createApiKey(database.prisma, { userId: id, name: 'test', scopes });
+      const { id } = await createAccount(database, { name, email, role });
+      const { key } = await createApiKey(database, { userId: id, name: 'test', scopes });
       return { id, email, key };
     },
     async stop() {
       await app.close();
+      await own.close();
       await database.close();
-      await own.drop();
+      await testDatabase.drop();
     },
   };
 }
 
 /** Starts the service for the tests of a file or a `describe`, and stops it after them. Read it inside tests only. */
-export function useApp(options: TestAppOptions = {}): TestApp {
+export function useApp({ world = {}, ...options }: UseAppOptions = {}): TestApp {
   const holder = {} as TestApp;
   let stop = async () => {};
   beforeAll(async () => {
-    const started = await startApp(await createTestDatabase(), options);
+    const started = await startApp(await createTestDatabase({ world }), options);
     stop = started.stop;
     Object.assign(holder, started);
   });

@@ -21,8 +21,8 @@ export async function seedPosts(app: TestApp, posts: readonly SeededPost[]): Pro
       tags,
     }),
   );
-  await app.database.prisma.post.createMany({ data: rows.map(({ post }) => post) });
-  await app.database.prisma.tag.createMany({
+  await app.prisma.post.createMany({ data: rows.map(({ post }) => post) });
+  await app.prisma.tag.createMany({
     data: rows.flatMap(({ post: { id, createdAt }, tags }) =>
       tags.map((name, index) => ({ postId: id, name, position: index + 1, createdAt })),
     ),
@@ -46,7 +46,7 @@ export async function seedComments(app: TestApp, comments: readonly SeededCommen
     createdAt,
     body,
   }));
-  await app.database.prisma.comment.createMany({ data });
+  await app.prisma.comment.createMany({ data });
   return data.map(({ id }) => id);
 }
 

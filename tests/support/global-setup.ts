@@ -8,6 +8,11 @@ declare module 'vitest' {
 }
 
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+  if (process.env.PROPERTY_SEED === undefined) {
+    // The workers inherit it.
+    process.env.PROPERTY_SEED = String(Math.floor(Math.random() * 2 ** 31));
+    process.stdout.write(`PROPERTY_SEED=${process.env.PROPERTY_SEED} repeats what is drawn in this run.\n`);
+  }
   const { template, drop } = await createTemplate();
   project.provide('template', template);
   return drop;

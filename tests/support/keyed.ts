@@ -54,13 +54,13 @@ export const CREATE_POST =
   'mutation ($title: String!) { createPost(title: $title, body: "Body.") { id title createdAt author { email } } }';
 
 /** How many posts have the title. */
-export function postsNamed({ database }: Pick<TestApp, 'database'>, title: string): Promise<number> {
-  return database.prisma.post.count({ where: { title } });
+export function postsNamed({ prisma }: Pick<TestApp, 'prisma'>, title: string): Promise<number> {
+  return prisma.post.count({ where: { title } });
 }
 
 /** How many responses are stored for the account. */
-export function storedFor({ database }: Pick<TestApp, 'database'>, userId: string): Promise<number> {
-  return database.prisma.idempotencyKey.count({ where: { userId } });
+export function storedFor({ prisma }: Pick<TestApp, 'prisma'>, userId: string): Promise<number> {
+  return prisma.idempotencyKey.count({ where: { userId } });
 }
 
 /** The same as one statement: its payload shows nothing but the row. */

@@ -1,14 +1,12 @@
-import { DatabaseError, isForeignKeyViolation } from '../../platform/db/errors.ts';
+import { DatabaseError, violatedForeignKey } from '../../platform/db/errors.ts';
 
-/** Names in PostgreSQL's message, and in that of Prisma's client. */
-const REFERENCE_TO_ACCOUNT = /foreign key constraint.*_(author|user|owner)_id_fkey/is;
+const REFERENCE_TO_ACCOUNT = /_(author|user|owner)_id_fkey$/;
 
 /**
  * Whether a write failed because its account was deleted while it ran. An account is only deleted once nothing refers to
  * it, so the reference was the one being written.
  */
 export function isAccountGone(error: unknown): boolean {
-  return (
-    error instanceof DatabaseError && isForeignKeyViolation(error) && REFERENCE_TO_ACCOUNT.test(error.message)
-  );
+  const violated = error instanceof DatabaseError ? violatedForeignKey(error) : undefined;
+  return violated !== undefined && REFERENCE_TO_ACCOUNT.test(violated);
 }

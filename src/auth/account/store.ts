@@ -1,4 +1,4 @@
-import type { PrismaClient } from '../../generated/prisma/client.ts';
+import { type Queryable, statement } from '../../platform/db/statement.ts';
 import { newId } from '../../platform/uuid.ts';
 import { hashPassword } from '../password.ts';
 import type { Role } from '../scopes.ts';
@@ -45,23 +45,28 @@ function check({ name, email, password }: NewAccount): void {
   if (password !== undefined) checkPassword(password);
 }
 
-/** Creates an account. Throws AccountError if a rule is broken or the e-mail is taken. */
-export async function createAccount(prisma: PrismaClient, account: NewAccount): Promise<{ id: string }> {
+const FIND = statement<{ id: string; role: Role; disabledAt: Date | null; deletedAt: Date | null }>(
+  'account_find',
+  `SELECT id, role, disabled_at AS "disabledAt", deleted_at AS "deletedAt" FROM users WHERE email_key = $1`,
+);
+/** A concurrent request may have taken the e-mail meanwhile. */
+const INSERT = statement<{ id: string }>(
+  'account_insert',
+  `INSERT INTO users (id, name, email, email_key, role, password_hash) VALUES ($1, $2, $3, $4, $5::"Role", $6)
+   ON CONFLICT (email_key) DO NOTHING RETURNING id`,
+);
+
+/** Creates an account. Throws AccountError if a rule is broken or the e-mail is taken, DatabaseError. */
+export async function createAccount(db: Queryable, account: NewAccount): Promise<{ id: string }> {
   check(account);
   const { name, email, password, role = 'member' } = account;
   const key = emailKey(email);
   const taken = () => new AccountError(`An account with the e-mail "${email}" already exists.`);
-  if ((await prisma.user.findUnique({ where: { emailKey: key }, select: { id: true } })) !== null)
-    throw taken();
+  if ((await db.query(FIND, [key])).length > 0) throw taken();
   const passwordHash = password === undefined ? null : await hashPassword(password);
-  const id = newId();
-  const { count } = await prisma.user.createMany({
-    data: [{ id, name, email, emailKey: key, role, passwordHash }],
-    // A concurrent request may have taken the e-mail meanwhile.
-    skipDuplicates: true,
-  });
-  if (count === 0) throw taken();
-  return { id };
+  const [made] = await db.query(INSERT, [newId(), name, email, key, role, passwordHash]);
+  if (made === undefined) throw taken();
+  return made;
 }
 
 export const noAccount = (email: string): AccountError =>
@@ -70,17 +75,14 @@ export const noAccount = (email: string): AccountError =>
 export const beingDeleted = (email: string): AccountError =>
   new AccountError(`The account "${email}" is being deleted: run "user delete" again to finish that.`);
 
-/** The account with an e-mail. Throws AccountError if there is none, or if it is being deleted. */
+/** The account with an e-mail. Throws AccountError if there is none, or if it is being deleted; DatabaseError. */
 export async function findAccount(
-  prisma: PrismaClient,
+  db: Queryable,
   email: string,
 ): Promise<{ id: string; role: Role; disabledAt: Date | null }> {
   if (isBroken(email)) throw noAccount(email);
-  const account = await prisma.user.findUnique({
-    where: { emailKey: emailKey(email) },
-    select: { id: true, role: true, disabledAt: true, deletedAt: true },
-  });
-  if (account === null) throw noAccount(email);
+  const [account] = await db.query(FIND, [emailKey(email)]);
+  if (account === undefined) throw noAccount(email);
   const { deletedAt, ...found } = account;
   if (deletedAt !== null) throw beingDeleted(email);
   return found;

@@ -77,7 +77,7 @@ export function apiKeyResolver({ database, clock, log }: ApiKeyResolverOptions):
     clock,
     log,
     what: 'an API key',
-    store: gathered(async (ids) => {
+    store: gathered(async (ids: readonly string[]) => {
       await database.query(TOUCH_KEYS, [ids]);
       return ids;
     }),

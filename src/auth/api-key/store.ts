@@ -1,6 +1,6 @@
-import type { PrismaClient } from '../../generated/prisma/client.ts';
 import { type Queryable, statement } from '../../platform/db/statement.ts';
 import type { UnitOfWork } from '../../platform/db/unit-of-work.ts';
+import { newId } from '../../platform/uuid.ts';
 import { LOCK_ACCOUNT } from '../account/lock.ts';
 import type { Scope } from '../scopes.ts';
 import { generateApiKey, hashApiKey, shownPrefix } from './format.ts';
@@ -15,28 +15,61 @@ export interface NewApiKey {
   readonly perSecond?: number | undefined;
 }
 
+/** The key as it is stored, which is shown to its owner. */
+export interface StoredApiKey {
+  readonly id: string;
+  readonly userId: string;
+  readonly name: string;
+  readonly prefix: string;
+  readonly scopes: string[];
+  readonly createdAt: Date;
+  readonly lastUsedAt: Date | null;
+  readonly expiresAt: Date | null;
+}
+
+/** The columns of a StoredApiKey. */
+export const API_KEY_COLUMNS = `id, user_id AS "userId", name, prefix, scopes, created_at AS "createdAt",
+     last_used_at AS "lastUsedAt", expires_at AS "expiresAt"`;
+
+/** Dated by the database's clock, which also says what has expired. */
+const INSERT = statement<StoredApiKey>(
+  'api_key_insert',
+  `INSERT INTO api_keys (id, user_id, name, prefix, hash, scopes, expires_at, burst, per_second)
+   SELECT $1::uuid, $2::uuid, $3, $4, $5::bytea, $6::text[], $7::timestamptz, $8::int, $9::float8
+   WHERE $7::timestamptz IS NULL OR $7::timestamptz > clock_timestamp()
+   RETURNING ${API_KEY_COLUMNS}`,
+);
+
+/** A key would expire before it can be used. */
+export class KeyExpiredError extends Error {
+  constructor() {
+    super('The expiry of an API key must be in the future.');
+    this.name = 'KeyExpiredError';
+  }
+}
+
 /**
- * Creates a key for an account, regardless of its limit. The returned key is stored nowhere, only its hash.
+ * Creates a key for an account, regardless of its limit. The returned key is stored nowhere, only its hash. Throws
+ * KeyExpiredError, DatabaseError.
  */
 export async function createApiKey(
-  prisma: PrismaClient,
+  db: Queryable,
   { userId, name, scopes, expiresAt, burst, perSecond }: NewApiKey,
-): Promise<{ id: string; key: string }> {
+): Promise<{ id: string; key: string; apiKey: StoredApiKey }> {
   const key = generateApiKey();
-  const { id } = await prisma.apiKey.create({
-    data: {
-      userId,
-      name,
-      scopes: [...scopes],
-      prefix: shownPrefix(key),
-      hash: hashApiKey(key),
-      expiresAt: expiresAt ?? null,
-      burst: burst ?? null,
-      perSecond: perSecond ?? null,
-    },
-    select: { id: true },
-  });
-  return { id, key };
+  const [apiKey] = await db.query(INSERT, [
+    newId(),
+    userId,
+    name,
+    shownPrefix(key),
+    hashApiKey(key),
+    scopes,
+    expiresAt ?? null,
+    burst ?? null,
+    perSecond ?? null,
+  ]);
+  if (apiKey === undefined) throw new KeyExpiredError();
+  return { id: apiKey.id, key, apiKey };
 }
 
 /** Contract section 5: keys of an account that are neither revoked nor expired. */
@@ -66,24 +99,26 @@ async function checkKeyLimit(transaction: Queryable, userId: string): Promise<vo
 
 /**
  * Creates a key for an account as part of `work`. The limit is exact under concurrency. Throws KeyLimitError,
- * DatabaseError.
+ * KeyExpiredError, DatabaseError.
  */
 export async function createApiKeyWithinLimit(
   work: UnitOfWork,
   key: NewApiKey,
-): Promise<{ id: string; key: string }> {
+): ReturnType<typeof createApiKey> {
   await checkKeyLimit(work, key.userId);
-  return work.withPrisma((prisma) => createApiKey(prisma, key));
+  return createApiKey(work, key);
 }
+
+const REVOKE = statement<{ one: number }>(
+  'api_key_revoke',
+  `UPDATE api_keys SET revoked_at = now()
+   WHERE id = $1 AND revoked_at IS NULL AND ($2::uuid IS NULL OR user_id = $2) RETURNING 1 AS one`,
+);
 
 /**
  * Revokes a key for good. False if there is no such key, it belongs to another account, or it is already
  * revoked.
  */
-export async function revokeApiKey(prisma: PrismaClient, id: string, userId?: string): Promise<boolean> {
-  const { count } = await prisma.apiKey.updateMany({
-    where: { id, revokedAt: null, ...(userId === undefined ? {} : { userId }) },
-    data: { revokedAt: new Date() },
-  });
-  return count > 0;
+export async function revokeApiKey(db: Queryable, id: string, userId?: string): Promise<boolean> {
+  return (await db.query(REVOKE, [id, userId ?? null])).length > 0;
 }

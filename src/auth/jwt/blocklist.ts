@@ -1,4 +1,4 @@
-import type { PrismaClient } from '../../generated/prisma/client.ts';
+import { type Queryable, statement } from '../../platform/db/statement.ts';
 
 /** Longest jti on the blocklist. A token whose jti cannot be looked up is refused. */
 const MAX_LENGTH = 255;
@@ -16,11 +16,12 @@ export interface RevokedToken {
   readonly expiresAt?: Date | undefined;
 }
 
-/** Revokes a token before its expiry. False if it was already revoked. */
-export async function revokeToken(prisma: PrismaClient, { jti, expiresAt }: RevokedToken): Promise<boolean> {
-  const { count } = await prisma.revokedToken.createMany({
-    data: [{ jti, expiresAt: expiresAt ?? null }],
-    skipDuplicates: true,
-  });
-  return count > 0;
+const REVOKE = statement<{ one: number }>(
+  'token_revoke',
+  'INSERT INTO revoked_tokens (jti, expires_at) VALUES ($1, $2) ON CONFLICT (jti) DO NOTHING RETURNING 1 AS one',
+);
+
+/** Revokes a token before its expiry. False if it was already revoked. Throws DatabaseError. */
+export async function revokeToken(db: Queryable, { jti, expiresAt }: RevokedToken): Promise<boolean> {
+  return (await db.query(REVOKE, [jti, expiresAt ?? null])).length > 0;
 }

@@ -1,4 +1,3 @@
-import type { PrismaClient } from '../../generated/prisma/client.ts';
 import { type Queryable, statement } from '../../platform/db/statement.ts';
 import { newId } from '../../platform/uuid.ts';
 import { type Role, type Scope, scopesOfRole } from '../scopes.ts';
@@ -54,34 +53,42 @@ function check({ owner, grants, scopes, redirectUris, ...client }: NewClient): v
     throw new ClientError(`The owner has the role ${owner.role} and cannot hold ${beyond.join(', ')}.`);
 }
 
-/** Creates a client. The returned secret is stored nowhere, only its hash. Throws ClientError. */
+const INSERT = statement<never>(
+  'oauth_client_insert',
+  `INSERT INTO oauth_clients (id, owner_id, name, grants, scopes, redirect_uris, secret_hash, burst, per_second)
+   VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+);
+
+/** Creates a client. The returned secret is stored nowhere, only its hash. Throws ClientError, DatabaseError. */
 export async function createOAuthClient(
-  prisma: PrismaClient,
+  db: Queryable,
   client: NewClient,
 ): Promise<{ client_id: string; client_secret?: string }> {
   check(client);
   const secret = client.public ? undefined : generateClientSecret();
-  const { id } = await prisma.oAuthClient.create({
-    data: {
-      id: newId(),
-      ownerId: client.owner.id,
-      name: client.name,
-      grants: [...client.grants],
-      scopes: [...client.scopes],
-      redirectUris: [...new Set(client.redirectUris)],
-      secretHash: secret === undefined ? null : hashClientSecret(secret),
-      burst: client.burst ?? null,
-      perSecond: client.perSecond ?? null,
-    },
-    select: { id: true },
-  });
+  const id = newId();
+  await db.query(INSERT, [
+    id,
+    client.owner.id,
+    client.name,
+    client.grants,
+    client.scopes,
+    [...new Set(client.redirectUris)],
+    secret === undefined ? null : hashClientSecret(secret),
+    client.burst ?? null,
+    client.perSecond ?? null,
+  ]);
   return { client_id: id, ...(secret === undefined ? {} : { client_secret: secret }) };
 }
 
-/** Deletes a client with everything it holds. False if there is no such client. */
-export async function deleteOAuthClient(prisma: PrismaClient, id: string): Promise<boolean> {
-  const { count } = await prisma.oAuthClient.deleteMany({ where: { id } });
-  return count > 0;
+const DELETE = statement<{ one: number }>(
+  'oauth_client_delete',
+  'DELETE FROM oauth_clients WHERE id = $1 RETURNING 1 AS one',
+);
+
+/** Deletes a client with everything it holds. False if there is no such client. Throws DatabaseError. */
+export async function deleteOAuthClient(db: Queryable, id: string): Promise<boolean> {
+  return (await db.query(DELETE, [id])).length > 0;
 }
 
 export interface ClientRow {

@@ -1,4 +1,3 @@
-import type { PrismaClient } from '../../generated/prisma/client.ts';
 import { type Queryable, statement } from '../../platform/db/statement.ts';
 import { newId } from '../../platform/uuid.ts';
 import type { Scope } from '../scopes.ts';
@@ -52,10 +51,15 @@ export async function allow(
   return (await db.query(ALLOW, [newId(), userId, clientId, scopes, sessionId])).length > 0;
 }
 
+const REVOKE = statement<{ one: number }>(
+  'oauth_grant_revoke',
+  'DELETE FROM oauth_grants WHERE id = $1 AND user_id = $2 RETURNING 1 AS one',
+);
+
 /**
- * Revokes what a user has allowed a client, with every token issued from it. False if there is no such grant.
+ * Revokes what a user has allowed a client, with every token issued from it. False if there is no such grant. Throws
+ * DatabaseError.
  */
-export async function revokeOAuthGrant(prisma: PrismaClient, id: string, userId: string): Promise<boolean> {
-  const { count } = await prisma.oAuthGrant.deleteMany({ where: { id, userId } });
-  return count > 0;
+export async function revokeOAuthGrant(db: Queryable, id: string, userId: string): Promise<boolean> {
+  return (await db.query(REVOKE, [id, userId])).length > 0;
 }

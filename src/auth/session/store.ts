@@ -1,4 +1,3 @@
-import type { PrismaClient } from '../../generated/prisma/client.ts';
 import { type Queryable, statement } from '../../platform/db/statement.ts';
 import type { UnitOfWork } from '../../platform/db/unit-of-work.ts';
 import { newId } from '../../platform/uuid.ts';
@@ -66,20 +65,21 @@ export async function holdSession(work: UnitOfWork, id: string | undefined): Pro
   return id !== undefined && (await work.query(HOLD, [id])).length > 0;
 }
 
-/** Ends a session of an account. False if the account has no such session. */
-export async function revokeSession(prisma: PrismaClient, id: string, userId: string): Promise<boolean> {
-  const { count } = await prisma.session.deleteMany({ where: { id, userId } });
-  return count > 0;
+const END = statement<{ one: number }>(
+  'session_end',
+  'DELETE FROM sessions WHERE id = $1 AND user_id = $2 RETURNING 1 AS one',
+);
+const END_OTHERS = statement<{ one: number }>(
+  'session_end_others',
+  'DELETE FROM sessions WHERE user_id = $1 AND id IS DISTINCT FROM $2::uuid RETURNING 1 AS one',
+);
+
+/** Ends a session of an account. False if the account has no such session. Throws DatabaseError. */
+export async function revokeSession(db: Queryable, id: string, userId: string): Promise<boolean> {
+  return (await db.query(END, [id, userId])).length > 0;
 }
 
-/** Ends all sessions of an account except the given one. Returns how many. */
-export async function revokeSessionsOf(
-  prisma: PrismaClient,
-  userId: string,
-  exceptId?: string,
-): Promise<number> {
-  const { count } = await prisma.session.deleteMany({
-    where: { userId, ...(exceptId === undefined ? {} : { id: { not: exceptId } }) },
-  });
-  return count;
+/** Ends all sessions of an account except the given one. Returns how many. Throws DatabaseError. */
+export async function revokeSessionsOf(db: Queryable, userId: string, exceptId?: string): Promise<number> {
+  return (await db.query(END_OTHERS, [userId, exceptId ?? null])).length;
 }

@@ -88,7 +88,7 @@ export function createStreamTokens({ database, clock, log, renew }: StreamTokens
     clock,
     log,
     what: 'a stream token',
-    store: gathered(async (ids) => {
+    store: gathered(async (ids: readonly string[]) => {
       await database.query(TOUCH, [ids]);
       return ids;
     }),

@@ -1,4 +1,3 @@
-import type { PrismaClient } from '../../generated/prisma/client.ts';
 import type { Database } from '../../platform/db/database.ts';
 import { type Queryable, statement } from '../../platform/db/statement.ts';
 import { newId } from '../../platform/uuid.ts';
@@ -113,8 +112,12 @@ export async function issueStreamToken(
   }
 }
 
-/** Ends a token. False if there is no such token. */
-export async function revokeStreamToken(prisma: PrismaClient, id: string): Promise<boolean> {
-  const { count } = await prisma.streamToken.deleteMany({ where: { id } });
-  return count > 0;
+const END = statement<{ one: number }>(
+  'stream_token_end',
+  'DELETE FROM stream_tokens WHERE id = $1 RETURNING 1 AS one',
+);
+
+/** Ends a token. False if there is no such token. Throws DatabaseError. */
+export async function revokeStreamToken(db: Queryable, id: string): Promise<boolean> {
+  return (await db.query(END, [id])).length > 0;
 }

@@ -1,4 +1,4 @@
-import { instantText } from '../../platform/db/instant.ts';
+import { instantText } from '../../platform/db/parameter.ts';
 import type { Queryable } from '../../platform/db/statement.ts';
 import type { Page } from '../pagination/arguments.ts';
 import type { ListEdge } from './entity.ts';

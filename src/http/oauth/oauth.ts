@@ -50,7 +50,7 @@ export function createOAuth(options: OAuthOptions): HttpPlugin {
     calls,
     issuer,
     ownTokens,
-    revokeToken: (token) => revokeToken(database.prisma, token),
+    revokeToken: (token) => revokeToken(database, token),
     async failure(state, client) {
       await limiter.credentials.failure(`address:${addressKey(state.clientAddress)}`);
       securityLog.failedCredential(attemptOrigin(state), {
@@ -62,7 +62,7 @@ export function createOAuth(options: OAuthOptions): HttpPlugin {
   });
   const signIns = createSignIns({
     sessions: options.sessions,
-    endSession: (id, userId) => revokeSession(database.prisma, id, userId),
+    endSession: (id, userId) => revokeSession(database, id, userId),
   });
   const { login, checkOrigin, policy } = options;
   const interactions = createInteractions({ calls, database, login, signIns, checkOrigin, log });

@@ -1,17 +1,17 @@
+import { API_KEY_COLUMNS, type StoredApiKey } from '../../auth/api-key/store.ts';
 import { builder } from '../../graphql/builder.ts';
 import { type Context, principalOf } from '../../graphql/context.ts';
 import { forbidden } from '../../graphql/errors.ts';
 import { type Statement, statement } from '../../platform/db/statement.ts';
 import { User } from '../user/type.ts';
-import { ApiKey, type ApiKeyRow, OAuthGrant, type OAuthGrantRow, Session, type SessionRow } from './type.ts';
+import { ApiKey, OAuthGrant, type OAuthGrantRow, Session, type SessionRow } from './type.ts';
 
 /** Nobody looks through a longer list, and the newest entries are the ones in use. */
 const MAX_LISTED = 100;
 
-const KEYS = statement<ApiKeyRow>(
+const KEYS = statement<StoredApiKey>(
   'account_api_keys',
-  `SELECT id, user_id AS "userId", name, prefix, scopes, created_at AS "createdAt", last_used_at AS "lastUsedAt",
-     expires_at AS "expiresAt"
+  `SELECT ${API_KEY_COLUMNS}
    FROM api_keys WHERE user_id = ANY($1::uuid[]) AND revoked_at IS NULL ORDER BY created_at DESC, id DESC LIMIT $2`,
 );
 const SESSIONS = statement<SessionRow>(

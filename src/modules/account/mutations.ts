@@ -1,4 +1,5 @@
 import { PASSWORD } from '../../auth/account/limits.ts';
+import type { StoredApiKey } from '../../auth/api-key/store.ts';
 import { SCOPES, type Scope, scopesOfRole } from '../../auth/scopes.ts';
 import { builder } from '../../graphql/builder.ts';
 import { principalOf, unitOfWorkOf } from '../../graphql/context.ts';
@@ -6,10 +7,10 @@ import { lengthOf, parseId } from '../../graphql/input.ts';
 import { ownAccount } from './locks.ts';
 import { KEY_NAME } from './rules.ts';
 import { changePassword, endApiKey, endGrant, endSession, makeApiKey } from './service.ts';
-import { ApiKey, type ApiKeyRow } from './type.ts';
+import { ApiKey } from './type.ts';
 
 const CreatedApiKey = builder
-  .objectRef<{ readonly key: string; readonly apiKey: ApiKeyRow }>('CreatedApiKey')
+  .objectRef<{ readonly key: string; readonly apiKey: StoredApiKey }>('CreatedApiKey')
   .implement({
     description: 'A newly created API key.',
     fields: (t) => ({

@@ -23,9 +23,3 @@ export function checkScopes(scopes: readonly string[], { role }: Principal): rea
     throw forbidden(`The account cannot hold the scope "${beyond}", so neither can its key.`);
   return known;
 }
-
-export function checkExpiry(expiresAt: Date | null | undefined, nowMs: number): Date | undefined {
-  if (expiresAt == null) return undefined;
-  if (expiresAt.getTime() <= nowMs) throw badInput('expiresAt', 'must be in the future.');
-  return expiresAt;
-}

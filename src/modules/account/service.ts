@@ -1,4 +1,10 @@
-import { createApiKeyWithinLimit, KeyLimitError, revokeApiKey } from '../../auth/api-key/store.ts';
+import {
+  createApiKeyWithinLimit,
+  KeyExpiredError,
+  KeyLimitError,
+  revokeApiKey,
+  type StoredApiKey,
+} from '../../auth/api-key/store.ts';
 import { revokeOAuthGrant } from '../../auth/oauth/grants.ts';
 import { accountFailures, type Passwords } from '../../auth/password-check.ts';
 import type { Principal } from '../../auth/principal.ts';
@@ -6,8 +12,7 @@ import { holdSession, revokeSession, revokeSessionsOf } from '../../auth/session
 import { ApiError, badInput, unauthenticated } from '../../graphql/errors.ts';
 import { statement } from '../../platform/db/statement.ts';
 import type { UnitOfWork } from '../../platform/db/unit-of-work.ts';
-import { checkExpiry, checkKeyName, checkNewPassword, checkScopes } from './rules.ts';
-import type { ApiKeyRow } from './type.ts';
+import { checkKeyName, checkNewPassword, checkScopes } from './rules.ts';
 
 export interface NewKey {
   readonly name: string;
@@ -29,34 +34,34 @@ export async function makeApiKey(
   work: UnitOfWork,
   principal: Principal,
   { name, scopes, expiresAt }: NewKey,
-): Promise<{ key: string; apiKey: ApiKeyRow }> {
+): Promise<{ key: string; apiKey: StoredApiKey }> {
   const wanted = {
     userId: principal.userId,
     name: checkKeyName(name),
     scopes: checkScopes(scopes, principal),
-    expiresAt: checkExpiry(expiresAt, Date.now()),
+    expiresAt: expiresAt ?? undefined,
   };
-  const { id, key } = await createApiKeyWithinLimit(work, wanted).catch((error: unknown) => {
+  const { key, apiKey } = await createApiKeyWithinLimit(work, wanted).catch((error: unknown) => {
+    if (error instanceof KeyExpiredError) throw badInput('expiresAt', 'must be in the future.');
     throw error instanceof KeyLimitError ? new ApiError('BAD_USER_INPUT', error.message) : error;
   });
   await checkSession(work, principal);
-  const apiKey = await work.withPrisma((prisma) => prisma.apiKey.findUniqueOrThrow({ where: { id } }));
   return { key, apiKey };
 }
 
 /** Revokes a key of the caller's account. False if it has no such key, or no longer has it. */
 export async function endApiKey(work: UnitOfWork, { userId }: Principal, id: string | undefined) {
-  return id !== undefined && (await work.withPrisma((prisma) => revokeApiKey(prisma, id, userId)));
+  return id !== undefined && revokeApiKey(work, id, userId);
 }
 
 /** Ends a session of the caller's account. False if it has no such session, or no longer has it. */
 export async function endSession(work: UnitOfWork, { userId }: Principal, id: string | undefined) {
-  return id !== undefined && (await work.withPrisma((prisma) => revokeSession(prisma, id, userId)));
+  return id !== undefined && revokeSession(work, id, userId);
 }
 
 /** Revokes a client's grant of the caller's account. False if it has no such grant, or no longer has it. */
 export async function endGrant(work: UnitOfWork, { userId }: Principal, id: string | undefined) {
-  return id !== undefined && (await work.withPrisma((prisma) => revokeOAuthGrant(prisma, id, userId)));
+  return id !== undefined && revokeOAuthGrant(work, id, userId);
 }
 
 const FIND_HASH = statement<{ email: string; hash: string | null }>(
@@ -94,5 +99,5 @@ export async function changePassword(
   });
   if (changed === undefined) throw badInput('currentPassword', 'is not the current password.');
   await checkSession(work, principal);
-  await work.withPrisma((prisma) => revokeSessionsOf(prisma, userId, credentialId));
+  await revokeSessionsOf(work, userId, credentialId);
 }

@@ -1,17 +1,6 @@
+import type { StoredApiKey } from '../../auth/api-key/store.ts';
 import { builder } from '../../graphql/builder.ts';
 import { principalOf } from '../../graphql/context.ts';
-
-/** A key as its owner sees it. */
-export interface ApiKeyRow {
-  readonly id: string;
-  readonly userId: string;
-  readonly name: string;
-  readonly prefix: string;
-  readonly scopes: string[];
-  readonly createdAt: Date;
-  readonly lastUsedAt: Date | null;
-  readonly expiresAt: Date | null;
-}
 
 /** A session as its owner sees it. */
 export interface SessionRow {
@@ -34,7 +23,7 @@ export interface OAuthGrantRow {
   readonly lastUsedAt: Date | null;
 }
 
-export const ApiKey = builder.objectRef<ApiKeyRow>('ApiKey').implement({
+export const ApiKey = builder.objectRef<StoredApiKey>('ApiKey').implement({
   description: 'A key with which an application acts for its account. Visible only to its owner.',
   fields: (t) => ({
     id: t.exposeID('id', { description: 'A UUIDv7 that never changes. It is not the key.' }),

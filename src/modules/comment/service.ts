@@ -16,10 +16,15 @@ const HOLD_POST = statement<{ id: string }>(
   'SELECT id FROM posts WHERE id = $1 FOR NO KEY UPDATE',
 );
 
-/** The database sets the date; Prisma's client would use the clock of this machine. */
+/**
+ * Under the lock of the post, each comment is dated after the one before it: whoever has read the comments up to the last
+ * and goes on from its cursor misses none. The begin of a transaction, which may have waited, is no such date.
+ */
 const INSERT_COMMENT = statement<Pick<CommentRow, 'createdAt'>>(
   'comment_insert',
-  `INSERT INTO comments (id, body, post_id, author_id) VALUES ($1, $2, $3, $4) RETURNING created_at AS "createdAt"`,
+  `INSERT INTO comments (id, body, post_id, author_id, created_at)
+   SELECT $1, $2, $3, $4, greatest(clock_timestamp(), max(created_at) + interval '1 millisecond') FROM comments WHERE post_id = $3
+   RETURNING created_at AS "createdAt"`,
 );
 
 /** Locks the post before the comment, as deleting a post does, so that the two cannot deadlock. */

@@ -35,6 +35,16 @@ const INSERT_TAGGED_POST = guardedWrite<Inserted>(
    SELECT "createdAt" FROM post`,
 );
 
+/** The tags of a post are dated like the post: the lists by tag are in the order of its date. */
+const REPLACE_TAGS = statement<never>(
+  'post_replace_tags',
+  `WITH old AS (DELETE FROM tags WHERE post_id = $1 AND name <> ALL($2::text[]))
+   INSERT INTO tags (post_id, name, position, created_at)
+     SELECT posts.id, given.name, given.position, posts.created_at FROM posts, unnest($2::text[]) WITH ORDINALITY AS given(name, position)
+     WHERE posts.id = $1
+   ON CONFLICT (post_id, name) DO UPDATE SET position = excluded.position, created_at = excluded.created_at`,
+);
+
 /**
  * Locks the post until the unit of work ends, so that it does not change between check and write. The lock is
  * no stronger than the one that the write takes anyway: references to a post being changed can still be
@@ -92,24 +102,13 @@ export async function updatePost(
   const post = id === undefined ? undefined : (await work.query(LOCK_TO_CHANGE, [id]))[0];
   if (post === undefined) throw notFound('post');
   if (!mayChangePost(principal, post)) throw forbidden('Only the author and admins may change a post.');
-  const { createdAt } = post;
-  return work.withPrisma((prisma) =>
-    prisma.post.update({
-      where: { id: post.id },
-      data: {
-        ...(title === undefined ? {} : { title }),
-        ...(body === undefined ? {} : { body }),
-        ...(tags === undefined
-          ? {}
-          : {
-              tags: {
-                deleteMany: {},
-                createMany: { data: tags.map((name, index) => ({ name, position: index + 1, createdAt })) },
-              },
-            }),
-      },
-    }),
+  if (tags !== undefined) await work.query(REPLACE_TAGS, [post.id, tags]);
+  if (title === undefined && body === undefined) return post;
+  const changed = { ...(title === undefined ? {} : { title }), ...(body === undefined ? {} : { body }) };
+  await work.withPrisma((prisma) =>
+    prisma.post.update({ where: { id: post.id }, data: changed, select: { id: true } }),
   );
+  return { ...post, ...changed };
 }
 
 /** Deletes a post and its comments. False if the post does not exist. Throws FORBIDDEN, DatabaseError. */

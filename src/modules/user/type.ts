@@ -1,7 +1,7 @@
 import { ACCOUNT_NAME, MAX_EMAIL_LENGTH } from '../../auth/account/limits.ts';
 import { builder } from '../../graphql/builder.ts';
 import { type Context, principalOf } from '../../graphql/context.ts';
-import { forbidden } from '../../graphql/errors.ts';
+import { ApiError } from '../../graphql/errors.ts';
 import { lengthOf } from '../../graphql/input.ts';
 import { Node } from '../../graphql/node/interface.ts';
 import { nodeFrom } from '../../graphql/node/node-type.ts';
@@ -52,7 +52,11 @@ export const User = builder.loadableObject('User', {
         'The e-mail address, unique ignoring case; empty for a deleted account. Visible on your own account and with the scope `users:email`; otherwise FORBIDDEN.',
       resolve: (user, _args, context) => {
         if (mayReadEmail(context, user)) return user.email;
-        throw forbidden('The e-mail address of another account requires the scope "users:email".');
+        throw new ApiError(
+          'FORBIDDEN',
+          `The e-mail address of another account requires the scope "${EMAIL_SCOPE}".`,
+          { retriable: true },
+        );
       },
     }),
     createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When the account was created.' }),

@@ -1,6 +1,8 @@
 import { createHmac } from 'node:crypto';
-import { print } from 'graphql';
+import { type GraphQLError, type GraphQLSchema, print } from 'graphql';
 import type { PreparedOperation } from '../prepared-operation.ts';
+import type { RequestedOperation } from '../requested-fields.ts';
+import { coercedVariables, variableErrors } from '../variables.ts';
 
 /** The document without insignificant white space, commas and comments. */
 function normalised({ document }: PreparedOperation): string {
@@ -9,44 +11,20 @@ function normalised({ document }: PreparedOperation): string {
 }
 
 /**
- * JSON with the members of objects in canonical order. Not recursive: variables are not validated yet, and
- * may be nested deeper than the stack allows.
+ * Identifies a mutation by document, operation and variables (contract section 6): those that it declares, coerced. What is
+ * not declared has no effect. Sorted by name, as by earlier versions: a retry may cross an upgrade. Returns the errors of
+ * variables that do not fit. Keyed by the idempotency key: variables may contain a password, which a plain digest would let a
+ * reader of the table guess.
  */
-function canonicalJson(root: unknown): string {
-  let text = '';
-  const pending: (string | { readonly value: unknown })[] = [{ value: root }];
-  for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
-    if (typeof next === 'string') {
-      text += next;
-      continue;
-    }
-    const { value } = next;
-    if (typeof value !== 'object' || value === null) {
-      text += JSON.stringify(value) ?? 'null';
-      continue;
-    }
-    const isArray = Array.isArray(value);
-    const members = isArray
-      ? value.map((item): [string, unknown] => ['', item])
-      : Object.entries(value)
-          .sort(([a], [b]) => (a < b ? -1 : 1))
-          .map(([name, member]): [string, unknown] => [`${JSON.stringify(name)}:`, member]);
-    text += isArray ? '[' : '{';
-    pending.push(isArray ? ']' : '}');
-    // On a stack the last member is pushed first.
-    members.reverse().forEach(([prefix, member], index) => {
-      const isFirst = index === members.length - 1;
-      pending.push({ value: member }, isFirst ? prefix : `,${prefix}`);
-    });
-  }
-  return text;
-}
-
-/**
- * Identifies a mutation by document, operation and variables (contract section 6). Keyed by the idempotency
- * key: variables may contain a password, which a plain digest would let a reader of the table guess.
- */
-export function fingerprint(key: string, operation: PreparedOperation, variables: unknown): Buffer {
-  const text = canonicalJson([normalised(operation), operation.name ?? null, variables ?? {}]);
-  return createHmac('sha256', key).update(text).digest();
+export function fingerprint(
+  schema: GraphQLSchema,
+  key: string,
+  { operation, variables }: RequestedOperation,
+): { readonly print: Buffer } | { readonly errors: readonly GraphQLError[] } {
+  const errors = variableErrors(schema, operation.node, variables);
+  if (errors.length > 0) return { errors };
+  const coerced = Object.entries(coercedVariables(schema, operation.node, variables));
+  const sorted = Object.fromEntries(coerced.sort(([a], [b]) => (a < b ? -1 : 1)));
+  const text = JSON.stringify([normalised(operation), operation.name ?? null, sorted]);
+  return { print: createHmac('sha256', key).update(text).digest() };
 }

@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { isAuthenticated } from '../../auth/principal.ts';
 import type { Scope } from '../../auth/scopes.ts';
 import { ApiError } from '../../graphql/errors.ts';
+import { maskError } from '../../graphql/mask-error.ts';
 import type { Database } from '../../platform/db/database.ts';
 import { DatabaseError } from '../../platform/db/errors.ts';
 import type { Logger } from '../../platform/log.ts';
@@ -13,6 +14,7 @@ import {
   type CostCeilings,
   checkedLength,
   errorsOf,
+  isRetriable,
   type Rendered,
   refused,
   type Single,
@@ -104,13 +106,7 @@ export function createIdempotentExecutor({
    */
   function replay(stored: StoredResponse, { print, args, asked }: KeyedMutation, waited = false): Rendered {
     const { caller, state } = args.contextValue;
-    if (!stored.fingerprint.equals(print)) {
-      outcomes.add('reused');
-      throw new ApiError(
-        'IDEMPOTENCY_KEY_REUSED',
-        'This Idempotency-Key was used for another mutation or other variables.',
-      );
-    }
+    if (!stored.fingerprint.equals(print)) throw reused();
     replayCheck.require(asked, caller, stored);
     const { hold } = state;
     hold.begin(holderOf(state));
@@ -118,6 +114,14 @@ export function createIdempotentExecutor({
     outcomes.add(waited ? 'waited' : 'replayed');
     state.responseHeaders['idempotency-replayed'] = 'true';
     return { kind: 'rendered', status: stored.status, body: stored.body, errors: [] };
+  }
+
+  function reused(): ApiError {
+    outcomes.add('reused');
+    return new ApiError(
+      'IDEMPOTENCY_KEY_REUSED',
+      'This Idempotency-Key was used for another mutation or other variables.',
+    );
   }
 
   function inProgress(): ApiError {
@@ -157,8 +161,8 @@ export function createIdempotentExecutor({
           return made.outcome;
         },
         async undone(executed) {
-          // Without a `data` entry nothing was executed: for example, the variables are invalid.
-          if (executed.kind === 'refused') return executed;
+          // Another attempt may get another response: with this one the mutation counts as not run.
+          if (executed.kind === 'refused' || isRetriable(executed)) return executed;
           made = make(executed, NOTHING_SHOWN);
           // The lock ended with the transaction. Another request may have taken the key since.
           return (await storeResponseAlone(database, owner, made.response, retentionMs))
@@ -272,13 +276,20 @@ export function createIdempotentExecutor({
       const key = parseIdempotencyKey(header);
       // Keys belong to accounts, and without an account a mutation can do nothing.
       if (!isAuthenticated(caller)) return await executor.run(args);
-      const variables = args.variableValues ?? {};
-      return await runKeyed({
-        args,
-        owner: { userId: caller.userId, key },
-        print: fingerprint(key, operation, args.variableValues ?? undefined),
-        asked: { operation, variables },
-      });
+      const asked = { operation, variables: args.variableValues ?? {} };
+      const owner = { userId: caller.userId, key };
+      const found = fingerprint(args.schema, key, asked);
+      // Who may not run it neither learns anything from the key nor uses it up.
+      if ('print' in found) {
+        replayCheck.requireAccess(asked, caller);
+        return await runKeyed({ args, owner, print: found.print, asked });
+      }
+      // What was stored ran with variables that fit. As without a key, these come before permissions.
+      if (replayCheck.hasAccess(asked, caller) && (await storedBefore(owner)) !== undefined) throw reused();
+      return {
+        kind: 'refused',
+        errors: found.errors.map((error) => maskError(error, { requestId, log })),
+      };
     } catch (error) {
       return refused(error, { requestId, log });
     }

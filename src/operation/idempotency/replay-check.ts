@@ -1,23 +1,30 @@
 import type { Caller } from '../../auth/principal.ts';
 import { forbidden } from '../../graphql/errors.ts';
-import { guardsOf, requireGuards, requireScope } from '../../graphql/scope-plugin.ts';
-import type { RequestedFields, RequestedOperation, SchemaField } from '../requested-fields.ts';
+import { guardsOf, meetsGuards, requireGuards, requireScope } from '../../graphql/scope-plugin.ts';
+import type { SchemaField } from '../prepared-operation.ts';
+import type { RequestedFields, RequestedOperation } from '../requested-fields.ts';
 import type { Disclosure } from './store.ts';
 
 /** Decides who may receive a stored response (contract section 6). */
 export interface ReplayCheck {
   /** What to store with a response that has data. */
   disclosureOf(asked: RequestedOperation, caller: Caller, notedScopes: ReadonlySet<string>): Disclosure;
-  /** Throws FORBIDDEN if executing the operation would refuse the caller, whatever the rows. */
+  /** Throws FORBIDDEN if the caller lacks what any field of the operation needs, whatever the rows. */
+  requireAccess(asked: RequestedOperation, caller: Caller): void;
+  /** Whether `requireAccess` lets the caller pass. */
+  hasAccess(asked: RequestedOperation, caller: Caller): boolean;
+  /** Throws FORBIDDEN if a caller who has access may not receive the stored response. */
   require(asked: RequestedOperation, caller: Caller, disclosure: Disclosure): void;
 }
 
 const isSecret = (field: SchemaField) => guardsOf(field).secret === true;
 
 function isGuarded(field: SchemaField): boolean {
-  const { scope, session, scopeForOthers } = guardsOf(field);
-  return scope !== undefined || session === true || scopeForOthers !== undefined;
+  const { scope, session } = guardsOf(field);
+  return scope !== undefined || session === true;
 }
+
+const isGuardedForOthers = (field: SchemaField) => guardsOf(field).scopeForOthers !== undefined;
 
 /**
  * Reads from the schema what an execution would check of the caller, for every selected field, including
@@ -34,10 +41,14 @@ export function createReplayCheck(requestedFields: RequestedFields): ReplayCheck
       const sessionId = caller.kind === 'session' ? (caller.credentialId ?? null) : null;
       return { sessionId, scopes: sessionId === null ? null : scopes };
     },
+    requireAccess(asked, caller) {
+      for (const field of requestedFields(asked, isGuarded)) requireGuards(caller, guardsOf(field));
+    },
+    hasAccess: (asked, caller) =>
+      requestedFields(asked, isGuarded).every((field) => meetsGuards(caller, guardsOf(field))),
     require(asked, caller, { sessionId, scopes }) {
-      for (const field of requestedFields(asked, isGuarded)) {
-        const { scopeForOthers, ...guards } = guardsOf(field);
-        requireGuards(caller, guards);
+      for (const field of requestedFields(asked, isGuardedForOthers)) {
+        const { scopeForOthers } = guardsOf(field);
         if (scopeForOthers !== undefined && (scopes?.includes(scopeForOthers) ?? true))
           requireScope(caller, scopeForOthers);
       }

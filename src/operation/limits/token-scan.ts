@@ -50,7 +50,8 @@ const kindAt = (text: string, at: number): number => KINDS[text.charCodeAt(at)] 
 function endOfString(text: string, start: number): number {
   if (text.startsWith('"""', start)) {
     let end = text.indexOf('"""', start + 3);
-    while (end !== -1 && text[end - 1] === '\\') end = text.indexOf('"""', end + 1);
+    // An escaped end is three quotes: those after it are not part of the escape.
+    while (end !== -1 && text[end - 1] === '\\') end = text.indexOf('"""', end + 3);
     return end === -1 ? text.length : end + 3;
   }
   for (let at = start + 1; at < text.length; at += 1) {

@@ -1,7 +1,7 @@
 import { encodeEventId } from '../../events/event-id.ts';
 import { type EventPlace, pass } from '../../events/event-place.ts';
 import type { PostFeed } from '../../events/feed.ts';
-import type { LogEvent } from '../../events/log.ts';
+import type { LogEvent } from '../../events/position.ts';
 import type { EventText } from '../../request/event-stream.ts';
 import type { EventReaders } from '../executor.ts';
 import { codeOf, type EventTexts, mayPass } from './event-texts.ts';
@@ -68,8 +68,9 @@ export class BatchReader {
       const text = texts[done];
       done += 1;
       if (text === undefined) continue;
-      sent.push({ event, text: { id: encodeEventId(after), text } });
-      bytes += text.length;
+      const id = encodeEventId(after);
+      sent.push({ event, text: { id, text } });
+      bytes += text.length + id.length;
     }
     if (sent.length > 0) this.#averageBytes = Math.max(1, bytes / sent.length);
     return {

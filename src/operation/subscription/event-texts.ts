@@ -5,6 +5,7 @@ import { type EventPlan, eventEntity, planEvents, readEvents } from '../../graph
 import { publicError } from '../../graphql/mask-error.ts';
 import { readById } from '../../graphql/read/read.ts';
 import { DatabaseError } from '../../platform/db/errors.ts';
+import { encodeParameter } from '../../platform/db/parameter.ts';
 import type { Logger } from '../../platform/log.ts';
 import { newId } from '../../platform/uuid.ts';
 import type { EventReaders, Executor } from '../executor.ts';
@@ -89,7 +90,7 @@ function executionKey({ contextValue, variableValues }: OperationArgs): string {
 }
 
 function planKey({ statement: { name }, values }: EventPlan): string {
-  return JSON.stringify([name, values.map(String)]);
+  return JSON.stringify([name, values.map(encodeParameter)]);
 }
 
 /** The same without locations: subscribers with other texts share the response. */

@@ -1,5 +1,4 @@
-import type { LogEvent } from '../../events/log.ts';
-import { isAfter } from '../../events/position.ts';
+import { isAfter, type LogEvent } from '../../events/position.ts';
 import type { Metrics } from '../../platform/metrics.ts';
 import type { StreamType } from '../../request/media-type.ts';
 import type { StreamEnding, SubscriberStream } from './subscriber-stream.ts';

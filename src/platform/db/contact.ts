@@ -1,11 +1,14 @@
 import pg, { type ClientConfig } from 'pg';
 import { OperatorError, onOneLine } from '../operator-error.ts';
 import { codeOf, toDatabaseError } from './errors.ts';
+import { DEFAULT_SCHEMA, FIXED_SETTINGS } from './session-settings.ts';
 
 /** A setting with the address of a PostgreSQL server. */
 export interface ServerAddress {
   readonly setting: 'DATABASE_URL' | 'DIRECT_DATABASE_URL';
   readonly connection: ClientConfig;
+  /** The schema that the address names. */
+  readonly schema: string | undefined;
 }
 
 /** The server cannot be used as it is set up: waiting does not help. */
@@ -26,7 +29,20 @@ export class DatabaseUnreachableError extends OperatorError {
 
 const CONNECT_TIMEOUT_MS = 5_000;
 const MIN_MAJOR = 15;
-const VERSION = "SELECT current_setting('server_version_num')::int AS version";
+
+/** What the server is, before a connection sets anything. */
+interface Found {
+  readonly version: number;
+  /** The values of FIXED_SETTINGS, in order. */
+  readonly fixed: readonly string[];
+  /** The schema to which the search path leads, if there is an installation in it. */
+  readonly installedIn: string | null;
+}
+
+const LOOK = `SELECT current_setting('server_version_num')::int AS version,
+  ARRAY[${FIXED_SETTINGS.map(({ setting }) => `current_setting('${setting}')`).join(', ')}] AS fixed,
+  (SELECT n.nspname::text FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+   WHERE c.relname = '_prisma_migrations' AND n.nspname = current_schema()) AS "installedIn"`;
 
 /** What to check, by SQLSTATE, by Node's error code or by message. */
 const CHECKS: readonly [RegExp, string][] = [
@@ -94,6 +110,21 @@ function clientOf({ setting, connection }: ServerAddress): pg.Client {
   }
 }
 
+/** What makes a server that answers unusable; undefined if nothing does. */
+function flawOf({ version, fixed, installedIn }: Found, schema: string | undefined): string | undefined {
+  const major = Math.floor(version / 10_000);
+  if (major < MIN_MAJOR)
+    return `is PostgreSQL ${major}, and the service needs ${MIN_MAJOR} or later: upgrade the server`;
+  for (const [index, { value, advice }] of FIXED_SETTINGS.entries()) {
+    const found = fixed[index];
+    if (found !== undefined && found !== value) return advice(found);
+  }
+  // Whose tables are meant cannot be known, so nothing is guessed.
+  if (schema === undefined && installedIn !== null && installedIn !== DEFAULT_SCHEMA)
+    return `has a search path that leads to the schema "${installedIn}", which holds an installation: add ?schema=${installedIn} to the address, or ?schema=${DEFAULT_SCHEMA} for another one`;
+  return undefined;
+}
+
 /**
  * Connects to a server for a moment, through to PostgreSQL itself where a pooler is between. Throws
  * DatabaseSetupError, DatabaseUnreachableError.
@@ -102,21 +133,18 @@ export async function contact(address: ServerAddress): Promise<void> {
   const client = clientOf(address);
   // It may break at any time; the statement reports it.
   client.on('error', () => undefined);
-  let version: number;
+  let found: Found | undefined;
   try {
     await client.connect();
-    version = (await client.query<{ version: number }>(VERSION)).rows[0]?.version ?? 0;
+    [found] = (await client.query<Found>(LOOK)).rows;
   } catch (error) {
     throw refusal(address.setting, placeOf(client), error);
   } finally {
     // After a failure there may be nothing left to close.
     void client.end().catch(() => undefined);
   }
-  const major = Math.floor(version / 10_000);
-  if (major < MIN_MAJOR)
-    throw new DatabaseSetupError(
-      `${address.setting} (${placeOf(client)}) is PostgreSQL ${major}, and the service needs ${MIN_MAJOR} or later: upgrade the server.`,
-    );
+  const flaw = found === undefined ? undefined : flawOf(found, address.schema);
+  if (flaw !== undefined) throw new DatabaseSetupError(`${address.setting} (${placeOf(client)}) ${flaw}.`);
 }
 
 /** What to do about an error of a migration or of reading the history, by SQLSTATE. */
@@ -124,7 +152,7 @@ const ADVICE: readonly [RegExp, string][] = [
   // Insufficient privilege, and no schema in which the user may create tables.
   [
     /^(42501|3F000)$/,
-    'its user lacks rights; make it the owner of the database, or GRANT what is missing (migrations need CREATE on the schema "public")',
+    'its user lacks rights; make it the owner of the database, or GRANT what is missing (migrations need CREATE on the schema, which is "public" unless the address says ?schema=NAME)',
   ],
   [
     /^25006$/,

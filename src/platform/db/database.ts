@@ -1,7 +1,5 @@
 import { Socket } from 'node:net';
-import { PrismaPg } from '@prisma/adapter-pg';
 import pg from 'pg';
-import { PrismaClient } from '../../generated/prisma/client.ts';
 import type { Logger } from '../log.ts';
 import type { Cancellation } from './cancellation.ts';
 import { ConnectionLine, type Place, type Turn } from './connection-line.ts';
@@ -17,15 +15,11 @@ import { DatabaseStatistics } from './statistics.ts';
 import { type Connection, UnitOfWork, type UnitOfWorkOptions } from './unit-of-work.ts';
 import { type DatabaseWatch, UNWATCHED, watchServer } from './watch.ts';
 
-/**
- * The database, embedded or a server: direct statements, units of work and Prisma's client share one pool.
- */
+/** The database, embedded or a server: statements and units of work share one pool. */
 export interface Database extends Queryable {
   readonly kind: 'embedded' | 'postgres';
-  /**
-   * For paths that are not performance-critical: credentials, administration. Never inside a unit of work.
-   */
-  readonly prisma: PrismaClient;
+  /** The schema of the tables. */
+  readonly schema: string;
   /** Whether the server can be reached. Tells of outages in the log. */
   readonly watch: DatabaseWatch;
   /** The setting that names the server for migrations and LISTEN. */
@@ -58,6 +52,8 @@ interface Loan {
 
 const CONNECT_TIMEOUT_MS = 5_000;
 const IDLE_TIMEOUT_MS = 30_000;
+/** How often a statement of its own is run that PostgreSQL ends in favour of another. */
+const MAX_TRIES = 5;
 /** Detects a vanished peer on idle connections, without TCP's default delay of two hours. */
 const KEEP_ALIVE = { keepAlive: true, keepAliveInitialDelayMillis: 10_000 };
 
@@ -97,7 +93,6 @@ export function connectDatabase(kind: Database['kind'], server: DatabaseServer, 
   const watch = server.watched === undefined ? UNWATCHED : watchServer({ ...server.watched, log, onLook });
   pool.on('error', watch.broke);
   pool.on('connect', (client) => client.on('error', () => undefined));
-  const prisma = new PrismaClient({ adapter: new PrismaPg(pool) });
   const recentUse = new RecentUse();
   const line = new ConnectionLine<pg.PoolClient>(server.poolSize, recentUse);
   const statistics = new DatabaseStatistics(() => ({
@@ -153,8 +148,7 @@ export function connectDatabase(kind: Database['kind'], server: DatabaseServer, 
   function giveBack({ client, place, cancellation, receivedBefore }: Loan, error?: Error): void {
     lendFor(client, undefined);
     const bytes = (cancellation?.received ?? 0) - receivedBefore;
-    // Callers queued at the pool itself, such as Prisma's client, come first: otherwise they would starve.
-    const handsOver = error === undefined && pool.waitingCount === 0 && isOpen(client);
+    const handsOver = error === undefined && isOpen(client);
     if (handsOver && line.leave(place, bytes, client)) return;
     client.release(error);
     if (!handsOver) line.leave(place, bytes);
@@ -177,8 +171,7 @@ export function connectDatabase(kind: Database['kind'], server: DatabaseServer, 
   const run = <Row>(client: pg.PoolClient, query: Query<Row>, before?: string): Promise<Row[]> =>
     fly(client, [query], before, ([rows]) => rows as Row[]);
 
-  /** With a cancellation, for reads only: a statement that was ended counts as a timeout in any case. */
-  async function query<Row>(
+  async function queryOnce<Row>(
     statement: Statement<Row>,
     values: readonly Parameter[],
     cancellation?: Cancellation,
@@ -196,6 +189,23 @@ export function connectDatabase(kind: Database['kind'], server: DatabaseServer, 
     }
   }
 
+  /** With a cancellation, for reads only: a statement that was ended counts as a timeout in any case. */
+  async function query<Row>(
+    statement: Statement<Row>,
+    values: readonly Parameter[],
+    cancellation?: Cancellation,
+  ): Promise<Row[]> {
+    for (let tries = 1; ; tries += 1) {
+      try {
+        return await queryOnce(statement, values, cancellation);
+      } catch (error) {
+        // Through a pooler it has the server's isolation level. Nothing of it was written.
+        if (!(error instanceof DatabaseError && error.kind === 'conflict') || tries === MAX_TRIES)
+          throw error;
+      }
+    }
+  }
+
   async function connect(cancellation?: Cancellation): Promise<Connection> {
     if (cancellation?.cancelled) throw toDatabaseError(statementCancelled());
     const loan = await lend(cancellation);
@@ -209,7 +219,7 @@ export function connectDatabase(kind: Database['kind'], server: DatabaseServer, 
     return {
       client,
       get prisma() {
-        return prismaOn(client);
+        return prismaOn(client, server.schema);
       },
       begin: async (lockLimitMs) => void (await client.query(begin(lockLimitMs))),
       async beginWith(queries) {
@@ -226,7 +236,7 @@ export function connectDatabase(kind: Database['kind'], server: DatabaseServer, 
 
   return {
     kind,
-    prisma,
+    schema: server.schema,
     watch,
     directSetting: (server.watched?.direct ?? server.watched?.server)?.setting ?? 'DATA_DIR',
     recentUse,
@@ -247,11 +257,11 @@ export function connectDatabase(kind: Database['kind'], server: DatabaseServer, 
       client.on('error', () => undefined);
       await client.connect();
       if (limited) limitStatements(client, server);
+      await client.query(server.directGreeting);
       return client;
     },
     async close() {
       watch.close();
-      await prisma.$disconnect();
       await pool.end();
       await server.close();
     },

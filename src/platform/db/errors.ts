@@ -87,9 +87,14 @@ export function isConnectionLost(error: unknown): boolean {
 
 const FOREIGN_KEY_VIOLATION = '23503';
 
-/** Whether a row refers to one that does not exist, or is referred to by one that does. */
-export function isForeignKeyViolation(error: unknown): boolean {
-  return codeOf(error instanceof DatabaseError ? error.cause : error) === FOREIGN_KEY_VIOLATION;
+/**
+ * The name of the foreign key that a statement violated: a row refers to one that does not exist, or is referred to by
+ * one that does. Undefined for any other error. Messages say the same in the language of the server.
+ */
+export function violatedForeignKey({ cause }: DatabaseError): string | undefined {
+  return cause instanceof pg.DatabaseError && cause.code === FOREIGN_KEY_VIOLATION
+    ? (cause.constraint ?? '')
+    : undefined;
 }
 
 /** Whether the connection was lost while a statement was being cancelled, so that its outcome is unknown. */

@@ -1,4 +1,4 @@
-import type { Client } from 'pg';
+import type { Client, QueryResultRow } from 'pg';
 import { atMost } from '../at-most.ts';
 import type { Logger } from '../log.ts';
 import { createOutageLog } from '../outage-log.ts';
@@ -17,6 +17,8 @@ export interface Heard {
 export interface Listener {
   /** Sends a notification. Undefined while there is no connection. Rejects if it could not be sent. */
   notify(channel: string): Promise<unknown> | undefined;
+  /** The rows of a short query on its connection. Undefined while there is none. Rejects if it fails. */
+  ask<Row extends QueryResultRow>(sql: string): Promise<Row[]> | undefined;
   /** Whether notifications arrive. */
   readonly connected: boolean;
   close(): Promise<void>;
@@ -47,6 +49,7 @@ function embedded(
   });
   return {
     notify: () => undefined,
+    ask: () => undefined,
     connected: true,
     async close() {
       stop();
@@ -132,6 +135,7 @@ export function createListener(options: ListenerOptions): Listener {
   start();
   return {
     notify: (channel) => client?.query(`NOTIFY ${channel}`),
+    ask: <Row extends QueryResultRow>(sql: string) => client?.query<Row>(sql).then(({ rows }) => rows),
     get connected() {
       return client !== undefined;
     },

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import type { Client } from 'pg';
+import { type Client, escapeIdentifier } from 'pg';
 import { OperatorError } from '../operator-error.ts';
 import { setupError } from './contact.ts';
 import type { Database } from './database.ts';
@@ -110,7 +110,14 @@ async function applyPatiently(client: Client, migration: Migration): Promise<voi
   }
 }
 
-async function applyAll(client: Client): Promise<string[]> {
+/** Nobody but its owner may create a schema, so one that exists is left alone. */
+async function makeSchema(client: Client, schema: string): Promise<void> {
+  const { rows } = await client.query('SELECT FROM pg_catalog.pg_namespace WHERE nspname = $1', [schema]);
+  if (rows.length === 0) await client.query(`CREATE SCHEMA ${escapeIdentifier(schema)}`);
+}
+
+async function applyAll(client: Client, schema: string): Promise<string[]> {
+  await makeSchema(client, schema);
   await client.query(CREATE_TABLE);
   const pending = pendingOf((await client.query<Applied>(APPLIED)).rows);
   for (const migration of pending) await applyPatiently(client, migration);
@@ -121,7 +128,7 @@ async function migrateOnce(database: Database): Promise<string[]> {
   const client = await database.dedicatedClient();
   try {
     await client.query('SELECT pg_advisory_lock($1)', [PRISMA_LOCK]);
-    const applied = await applyAll(client);
+    const applied = await applyAll(client, database.schema);
     await client.query('SELECT pg_advisory_unlock($1)', [PRISMA_LOCK]);
     return applied;
   } finally {

@@ -1,12 +1,12 @@
 import pg from 'pg';
-import { instantText } from './instant.ts';
+import { encodeParameter } from './parameter.ts';
 import {
   type Column,
   type Prepared,
   type PreparedBudget,
   PreparedStatements,
 } from './prepared-statements.ts';
-import type { Parameter, Query, Statement } from './statement.ts';
+import type { Query, Statement } from './statement.ts';
 
 /** The part of `pg` that custom query classes such as pg-cursor use. Its types omit it. */
 interface WireConnection {
@@ -36,18 +36,6 @@ const INT8 = 20;
 
 function parserOf(oid: number): Column['parse'] {
   return oid === INT8 ? Number : (pg.types.getTypeParser(oid, 'text') as Column['parse']);
-}
-
-const quoted = (text: string) => `"${text.replaceAll('\\', '\\\\').replaceAll('"', '\\"')}"`;
-
-/** A parameter in PostgreSQL's text format; bytes stay as they are. */
-function encode(value: Parameter): string | Buffer | null {
-  if (value === null || typeof value === 'string') return value;
-  if (value instanceof Date) return instantText(value);
-  if (value instanceof Uint8Array) return Buffer.from(value.buffer, value.byteOffset, value.byteLength);
-  if (typeof value === 'object')
-    return `{${value.map((item) => (typeof item === 'string' ? quoted(item) : (item ?? 'NULL'))).join()}}`;
-  return String(value);
 }
 
 /** A statement of a flight on its way, and what has come back for it. */
@@ -104,7 +92,7 @@ export class NamedQuery {
 
   submit(connection: WireConnection): Error | null {
     this.#connection = connection;
-    const encoded = this.#queries.map(({ values }) => values.map(encode));
+    const encoded = this.#queries.map(({ values }) => values.map(encodeParameter));
     connection.stream.cork();
     try {
       // Everything up to Sync is one transaction (PostgreSQL, "Extended Query"), so settings made first

@@ -34,12 +34,12 @@ const clients = new WeakMap<pg.PoolClient, PrismaClient>();
 
 /**
  * Prisma's client on one connection, so that it takes part in the transaction open there. Created once per
- * connection and kept as long as the connection.
+ * connection and kept as long as the connection. `schema` holds the tables: Prisma names it in every statement.
  */
-export function prismaOn(client: pg.PoolClient): PrismaClient {
+export function prismaOn(client: pg.PoolClient, schema: string): PrismaClient {
   let prisma = clients.get(client);
   if (prisma === undefined) {
-    prisma = new PrismaClient({ adapter: new PrismaPg(new PinnedPool(client)) });
+    prisma = new PrismaClient({ adapter: new PrismaPg(new PinnedPool(client), { schema }) });
     clients.set(client, prisma);
   }
   return prisma;

@@ -7,6 +7,7 @@ import type { ServerAddress } from './contact.ts';
 import type { EmbeddedAddress } from './embedded/address.ts';
 import { type EmbeddedServer, startEmbeddedServer } from './embedded/server.ts';
 import type { StatementControl } from './limited-client.ts';
+import { DEFAULT_SCHEMA, settingsSql } from './session-settings.ts';
 
 /** The PostgreSQL server behind a Database: how to reach it, and how to make up for what it cannot do. */
 export interface DatabaseServer extends StatementControl {
@@ -22,8 +23,12 @@ export interface DatabaseServer extends StatementControl {
   readonly watched?: { readonly server: ServerAddress; readonly direct: ServerAddress | undefined };
   /** Whether statements may be prepared by name. */
   readonly named: boolean;
-  /** SQL to run on each new connection of the pool. */
+  /** The schema of the tables. */
+  readonly schema: string;
+  /** SQL to run on each new connection of the pool, */
   readonly greeting?: string | undefined;
+  /** and on each that bypasses it. */
+  readonly directGreeting: string;
   /** SQL to run before a statement outside a transaction, in the same round trip and implicit transaction. */
   readonly alone?: string | undefined;
   /** Set if LISTEN on a connection does not hear of others: like that of EmbeddedServer. */
@@ -39,12 +44,6 @@ export interface ServerOptions {
   /** The embedded server's connections share all prepared statements, so only one process may use them. */
   readonly namedStatements?: boolean;
 }
-
-/**
- * Every list is read in the order of an index, a page at a time. Compiling its statement takes longer than running it, and
- * a bitmap scan reads all posts of a prolific author to sort them (decision 17).
- */
-const PLANNING = ['jit = off', 'enable_bitmapscan = off'];
 
 const APPLICATION_NAME = 'content-graph-api';
 const IDLE_IN_TRANSACTION_MS = 30_000;
@@ -67,8 +66,9 @@ function postgresServer(
   statementLimitMs: number,
   named: boolean,
 ): DatabaseServer {
-  const { url, directUrl, poolSize } = database;
+  const { url, directUrl, poolSize, schema = DEFAULT_SCHEMA } = database;
   const pooled = url !== directUrl;
+  const limitsMs = { statement_timeout: statementLimitMs };
   const base = { application_name: APPLICATION_NAME };
   // A pooler refuses settings in the start-up message and shares sessions between clients: prepared
   // statements may be missing, and session settings would leak. So each transaction sets its own limits.
@@ -81,19 +81,22 @@ function postgresServer(
     connection: { ...connection, ...settings },
     direct,
     watched: {
-      server: { setting: 'DATABASE_URL', connection },
-      direct: pooled ? { setting: 'DIRECT_DATABASE_URL', connection: direct } : undefined,
+      server: { setting: 'DATABASE_URL', connection, schema: database.schema },
+      direct: pooled
+        ? { setting: 'DIRECT_DATABASE_URL', connection: direct, schema: database.schema }
+        : undefined,
     },
     poolSize,
     named: named && !pooled,
-    greeting: pooled ? undefined : `SET ${PLANNING.join('; SET ')}`,
-    alone: pooled
-      ? `SELECT set_config('statement_timeout', '${statementLimitMs}', true), set_config('jit', 'off', true), set_config('enable_bitmapscan', 'off', true)`
-      : undefined,
+    schema,
+    greeting: pooled ? undefined : settingsSql({ schema }),
+    directGreeting: settingsSql({ schema, limitsMs: { statement_timeout: 0 } }),
+    alone: pooled ? settingsSql({ schema, local: true, limitsMs }) : undefined,
+    // The isolation level of a transaction is fixed before its first statement.
     begin: pooled
-      ? `BEGIN; SET LOCAL ${PLANNING.join('; SET LOCAL ')}; SET LOCAL statement_timeout = ${statementLimitMs}; SET LOCAL idle_in_transaction_session_timeout = ${IDLE_IN_TRANSACTION_MS}`
+      ? `BEGIN ISOLATION LEVEL READ COMMITTED; ${settingsSql({ schema, local: true, limitsMs: { ...limitsMs, idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS } })}`
       : undefined,
-    // Covers Prisma's single statements, which set no limits of their own.
+    // Covers what sets no limit of its own, such as a BEGIN.
     statementLimitMs: pooled ? statementLimitMs : undefined,
     silence: createDeadline(statementLimitMs + ANSWER_MS),
     cancelSilence: createDeadline(ANSWER_MS),
@@ -124,8 +127,10 @@ export async function openServer({
     direct: connection,
     poolSize: 1,
     named: namedStatements,
+    schema: DEFAULT_SCHEMA,
     // All connections share one backend, so statements of earlier connections may still hold the names.
-    greeting: `${namedStatements ? 'DEALLOCATE ALL; ' : ''}SET ${PLANNING.join('; SET ')}`,
+    greeting: `${namedStatements ? 'DEALLOCATE ALL; ' : ''}${settingsSql({ schema: DEFAULT_SCHEMA })}`,
+    directGreeting: settingsSql({ schema: DEFAULT_SCHEMA }),
     statementLimitMs,
     // It answers as soon as it has committed, so a statement without an answer has not.
     lostIsUndone: true,

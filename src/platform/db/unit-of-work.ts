@@ -136,7 +136,7 @@ export class UnitOfWork implements Queryable {
     }
   }
 
-  /** Whether the single statement has committed by itself and can no longer be undone. */
+  /** Whether it has been committed, by its single statement or by `commit`, and can no longer be undone. */
   get committed(): boolean {
     return this.#committed;
   }
@@ -163,6 +163,7 @@ export class UnitOfWork implements Queryable {
       const { command: done } = await connection.client.query(sql);
       // PostgreSQL answers COMMIT in a failed transaction with ROLLBACK and no error.
       if (done !== sql) throw new Error('the transaction had failed and was rolled back');
+      this.#committed = sql === 'COMMIT';
       connection.release();
     } catch (error) {
       connection.release(error as Error);

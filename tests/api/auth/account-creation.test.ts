@@ -6,7 +6,7 @@ const app = useApp();
 
 it('of several accounts with one e-mail at once, one is made, and the others are told that it exists', async () => {
   const account = { name: 'Eve', email: 'eve@example.org', password: 'a long passphrase' };
-  const create = () => createAccount(app.database.prisma, account);
+  const create = () => createAccount(app.database, account);
   const results = await Promise.allSettled([create(), create(), create(), create()]);
   const refused = results.flatMap((result) => (result.status === 'rejected' ? [result.reason] : []));
   expect(refused).toHaveLength(3);

@@ -8,7 +8,7 @@ let made = 0;
 function create(texts: { readonly name?: string; readonly password?: string }): Promise<unknown> {
   made += 1;
   const email = `texts${made}@example.com`;
-  return createAccount(app.database.prisma, { name: 'Somebody', email, ...texts });
+  return createAccount(app.database, { name: 'Somebody', email, ...texts });
 }
 
 describe('An account', () => {

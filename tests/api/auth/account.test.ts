@@ -205,6 +205,6 @@ describe('Mutation.changePassword', () => {
     ]);
     dataOf(changed);
     for (const { status } of logins) expect([200, 401]).toContain(status);
-    expect(await app.database.prisma.session.count({ where: { userId: id } })).toBe(1);
+    expect(await app.prisma.session.count({ where: { userId: id } })).toBe(1);
   });
 });

@@ -40,13 +40,13 @@ describe('The life of an API key', () => {
 
   it('ends when it is revoked; the account’s other keys go on', async () => {
     const { id, key: other } = await app.account();
-    const { id: keyId, key } = await createApiKey(app.database.prisma, {
+    const { id: keyId, key } = await createApiKey(app.database, {
       userId: id,
       name: 'k',
       scopes: SCOPES,
     });
     dataOf(await ask(key));
-    expect(await revokeApiKey(app.database.prisma, keyId)).toBe(true);
+    expect(await revokeApiKey(app.database, keyId)).toBe(true);
     clock.advance(SECOND_MS);
     expectDead(await ask(key));
     expectDead(await write(key));
@@ -56,7 +56,7 @@ describe('The life of an API key', () => {
   it('ends when it expires by the database’s clock', async () => {
     const { id } = await app.account();
     const expiresAt = new Date(Date.now() + 3_600 * SECOND_MS);
-    const { key } = await createApiKey(app.database.prisma, {
+    const { key } = await createApiKey(app.database, {
       userId: id,
       name: 'k',
       scopes: SCOPES,
@@ -77,7 +77,7 @@ describe('The life of an API key', () => {
 
   it('ends, for every key, with the account; what the account wrote stays', async () => {
     const { id, key } = await app.account({ name: 'Gone' });
-    const { key: second } = await createApiKey(app.database.prisma, {
+    const { key: second } = await createApiKey(app.database, {
       userId: id,
       name: 'k',
       scopes: SCOPES,
@@ -99,7 +99,7 @@ describe('The life of an API key', () => {
     const post = await createPost(app, (await app.account()).key);
     const emailQuery = `{ user(id: "${id}") { email } }`;
     expect(dataOf(await app.gql(emailQuery, { key: admin.key }))).toEqual({ user: { email } });
-    await app.database.prisma.user.update({ where: { id: admin.id }, data: { role: 'member' } });
+    await app.prisma.user.update({ where: { id: admin.id }, data: { role: 'member' } });
     clock.advance(SECOND_MS);
     const answer = await app.gql(emailQuery, { key: admin.key });
     expect(answer.data).toEqual({ user: null });

@@ -16,13 +16,13 @@ const createMany = (count: number) =>
     .join(' ')} }`;
 
 const liveKeys = (userId: string) =>
-  app.database.prisma.apiKey.count({ where: { userId, revokedAt: null, expiresAt: null } });
+  app.prisma.apiKey.count({ where: { userId, revokedAt: null, expiresAt: null } });
 
 /** Somebody with this many keys that are valid for good, the one of the account among them. */
 async function withKeys(count: number) {
   const person = await visitor(app);
   for (const _ of times(count - 1))
-    await createApiKey(app.database.prisma, { userId: person.id, name: 'old', scopes: ['posts:read'] });
+    await createApiKey(app.database, { userId: person.id, name: 'old', scopes: ['posts:read'] });
   return person;
 }
 
@@ -38,15 +38,15 @@ describe('the API keys of an account that are neither revoked nor expired', () =
 
   it('make room once they are revoked or expired', async () => {
     const { id, cookie } = await withKeys(99);
-    const { apiKey } = app.database.prisma;
+    const { apiKey } = app.prisma;
     const [first, second] = await apiKey.findMany({ where: { userId: id }, take: 2, select: { id: true } });
-    await createApiKey(app.database.prisma, {
+    const { id: expired } = await createApiKey(app.database, {
       userId: id,
       name: 'expired',
       scopes: ['posts:read'],
-      expiresAt: new Date(Date.now() - HOUR_MS),
     });
-    await createApiKey(app.database.prisma, {
+    await apiKey.update({ where: { id: expired }, data: { expiresAt: new Date(Date.now() - HOUR_MS) } });
+    await createApiKey(app.database, {
       userId: id,
       name: 'expires',
       scopes: ['posts:read'],

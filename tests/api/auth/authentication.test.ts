@@ -97,19 +97,19 @@ describe('API keys', () => {
   });
 
   it('end when they are revoked, within a second', async () => {
-    const { id, key } = await createApiKey(app.database.prisma, {
+    const { id, key } = await createApiKey(app.database, {
       userId: account.id,
       name: 'to revoke',
       scopes: ['users:read'],
     });
     await expectViewer(await ask(bearer(key)));
-    expect(await revokeApiKey(app.database.prisma, id)).toBe(true);
+    expect(await revokeApiKey(app.database, id)).toBe(true);
     time.now += 1_000;
     await expectUnauthenticated(await ask(bearer(key)));
   });
 
   it('end when they expire, by the clock of the database', async () => {
-    const { key } = await createApiKey(app.database.prisma, {
+    const { key } = await createApiKey(app.database, {
       userId: account.id,
       name: 'to expire',
       scopes: ['users:read'],
@@ -128,13 +128,13 @@ describe('API keys', () => {
   it('end with their account, within a second', async () => {
     const { id, key } = await app.account();
     await expectViewer(await ask(bearer(key)), id);
-    await app.database.prisma.user.update({ where: { id }, data: { disabledAt: new Date() } });
+    await app.prisma.user.update({ where: { id }, data: { disabledAt: new Date() } });
     time.now += 1_000;
     await expectUnauthenticated(await ask(bearer(key)));
   });
 
   it('are stored as a hash alone', async () => {
-    const rows = await app.database.prisma.apiKey.findMany({ where: { userId: account.id } });
+    const rows = await app.prisma.apiKey.findMany({ where: { userId: account.id } });
     const stored = JSON.stringify(rows, (_name, value) =>
       value instanceof Uint8Array ? Buffer.from(value).toString('latin1') : value,
     );
@@ -145,7 +145,7 @@ describe('API keys', () => {
   it('have their last use recorded', async () => {
     const { id, key } = await app.account();
     const lastUse = async () =>
-      (await app.database.prisma.apiKey.findFirst({ where: { userId: id } }))?.lastUsedAt ?? undefined;
+      (await app.prisma.apiKey.findFirst({ where: { userId: id } }))?.lastUsedAt ?? undefined;
     expect(await lastUse()).toBeUndefined();
     await ask(bearer(key));
     await expect.poll(lastUse).toBeInstanceOf(Date);

@@ -20,7 +20,7 @@ import { readEventStream } from '../../support/streams/event-stream.ts';
 // Nothing but a notification can end a stream in time.
 const app = useApp({ settings: { JWT_SECRET, CREDENTIAL_RECHECK_MS: '30000' } });
 
-const prisma = () => app.database.prisma;
+const prisma = () => app.prisma;
 const idOf = async (table: 'apiKeys' | 'oauthGrants', cookie: string) =>
   (await gqlAs(app, cookie, `{ viewer { ${table} { id } } }`)).data.viewer[table][0].id as string;
 
@@ -64,12 +64,16 @@ const ENDINGS: [string, readonly Credential[], (who: Holder) => Promise<unknown>
     ['OAuth grant'],
     ({ granted: { client, refresh } }) => postForm(app, '/oauth/revoke', { token: refresh }, basic(client)),
   ],
-  ['token revoke', ['JWT'], ({ id }) => revokeToken(prisma(), { jti: `jti of ${id}` })],
-  ['oauth-client delete', ['OAuth grant'], ({ granted }) => deleteOAuthClient(prisma(), granted.client.id)],
+  ['token revoke', ['JWT'], ({ id }) => revokeToken(app.database, { jti: `jti of ${id}` })],
+  [
+    'oauth-client delete',
+    ['OAuth grant'],
+    ({ granted }) => deleteOAuthClient(app.database, granted.client.id),
+  ],
   [
     'oauth-client delete of its own',
     ['own OAuth client'],
-    ({ ownClient }) => deleteOAuthClient(prisma(), ownClient.id),
+    ({ ownClient }) => deleteOAuthClient(app.database, ownClient.id),
   ],
   [
     'the end of the account that owns the client of a grant',
@@ -85,7 +89,7 @@ const ENDINGS: [string, readonly Credential[], (who: Holder) => Promise<unknown>
     async ({ id }) => {
       const where = { userId: id, credentialKind: 'api-key' };
       const { id: token } = await prisma().streamToken.findFirstOrThrow({ where });
-      return revokeStreamToken(prisma(), token);
+      return revokeStreamToken(app.database, token);
     },
   ],
 ];

@@ -28,7 +28,7 @@ function counted() {
 
 it('JWTs are looked at together when all are looked at again', async () => {
   const { id: userId } = await app.account();
-  await app.database.prisma.revokedToken.create({ data: { jti: 'revoked' } });
+  await app.prisma.revokedToken.create({ data: { jti: 'revoked' } });
   const { count, database } = counted();
   const { renew } = jwtResolver({
     database,

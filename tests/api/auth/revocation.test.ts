@@ -34,20 +34,20 @@ const KINDS: Record<string, Kind> = {
   'an API key': {
     present: async ({ key }) => ({ authorization: `Bearer ${key}` }),
     async revoke({ id }) {
-      const { prisma } = app.database;
+      const { prisma } = app;
       const key = await prisma.apiKey.findFirstOrThrow({ where: { userId: id } });
-      return revokeApiKey(prisma, key.id);
+      return revokeApiKey(app.database, key.id);
     },
   },
   'a session': {
     present: async ({ cookie }) => ({ cookie }),
-    revoke: ({ id }) => revokeSessionsOf(app.database.prisma, id),
+    revoke: ({ id }) => revokeSessionsOf(app.database, id),
   },
   'a JWT': {
     present: async (who) => ({
       authorization: `Bearer ${await signToken(who.id, { claims: { jti: jtiOf(who) } })}`,
     }),
-    revoke: (who) => revokeToken(app.database.prisma, { jti: jtiOf(who) }),
+    revoke: (who) => revokeToken(app.database, { jti: jtiOf(who) }),
   },
 };
 
@@ -121,7 +121,7 @@ describe('an event stream', () => {
     const streams = await Promise.all(
       Array.from({ length: 10 }, async () => readEventStream(await subscribe(headers))),
     );
-    await revokeSessionsOf(app.database.prisma, limited.id);
+    await revokeSessionsOf(app.database, limited.id);
     for (const stream of streams) {
       expect((await stream.next()).errors).toHaveLength(1);
       expect((await stream.event())?.event).toBe('complete');

@@ -39,7 +39,7 @@ describe('a session', () => {
   it('ends thirty days after login, however much it is used', async () => {
     const { cookie, id } = await visitor(app);
     const lastSeen = async () =>
-      (await app.database.prisma.session.findFirstOrThrow({ where: { userId: id } })).lastSeenAt.getTime();
+      (await app.prisma.session.findFirstOrThrow({ where: { userId: id } })).lastSeenAt.getTime();
     for (let day = 0; day < 29; day += 1) {
       await pass(DAY_MS);
       const before = await lastSeen();
@@ -55,7 +55,7 @@ describe('a session', () => {
   it('stores its last use once a minute at most', async () => {
     const { cookie, id } = await visitor(app);
     const lastSeen = async () =>
-      (await app.database.prisma.session.findFirstOrThrow({ where: { userId: id } })).lastSeenAt.getTime();
+      (await app.prisma.session.findFirstOrThrow({ where: { userId: id } })).lastSeenAt.getTime();
     await pass(30_000);
     const before = await lastSeen();
     await gqlAs(app, cookie, VIEWER);
@@ -128,7 +128,7 @@ describe('a request with a session that does more than read', () => {
     expect(answer.status).toBe(status);
     if (status === 403)
       expect(answer.errors?.map(({ extensions }) => extensions.code)).toEqual(['FORBIDDEN']);
-    expect(await app.database.prisma.post.count({ where: { authorId: id } })).toBe(status === 200 ? 1 : 0);
+    expect(await app.prisma.post.count({ where: { authorId: id } })).toBe(status === 200 ? 1 : 0);
     const logout = await app.fetch('/logout', { method: 'POST', headers: { cookie, ...headers } });
     expect(logout.status).toBe(status === 200 ? 204 : 403);
     expect((await gqlAs(app, cookie, VIEWER)).status).toBe(status === 200 ? 401 : 200);
@@ -210,16 +210,16 @@ describe('what has expired', () => {
       expiresAt: new Date(Date.now() - 1),
       absoluteExpiresAt: new Date(Date.now() + DAY_MS),
     }));
-    await app.database.prisma.session.createMany({ data: rows });
+    await app.prisma.session.createMany({ data: rows });
     const cookie = await freshCookie(app, email);
     expect(await dropExpiredSessions(app.database)).toBeGreaterThanOrEqual(1_100);
-    expect(await app.database.prisma.session.count({ where: { userId: id } })).toBe(2);
+    expect(await app.prisma.session.count({ where: { userId: id } })).toBe(2);
     expect(dataOf(await gqlAs(app, cookie, VIEWER)).viewer.id).toBe(id);
 
-    const { prisma } = app.database;
-    await revokeToken(prisma, { jti: 'past', expiresAt: new Date(Date.now() - 3 * MINUTE_MS) });
-    await revokeToken(prisma, { jti: 'future', expiresAt: new Date(Date.now() + MINUTE_MS) });
-    await revokeToken(prisma, { jti: 'for good' });
+    const { prisma } = app;
+    await revokeToken(app.database, { jti: 'past', expiresAt: new Date(Date.now() - 3 * MINUTE_MS) });
+    await revokeToken(app.database, { jti: 'future', expiresAt: new Date(Date.now() + MINUTE_MS) });
+    await revokeToken(app.database, { jti: 'for good' });
     expect(await dropExpiredTokens(app.database)).toBe(1);
     const left = await prisma.revokedToken.findMany({ select: { jti: true }, orderBy: { jti: 'asc' } });
     expect(left.map(({ jti }) => jti)).toEqual(['for good', 'future']);

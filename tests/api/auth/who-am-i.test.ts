@@ -30,7 +30,7 @@ describe('GET /login', () => {
       'with a session that has ended',
       async () => {
         const { id, cookie } = await visitor(app);
-        await revokeSessionsOf(app.database.prisma, id);
+        await revokeSessionsOf(app.database, id);
         return { cookie };
       },
     ],

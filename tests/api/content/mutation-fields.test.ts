@@ -103,7 +103,7 @@ describe('Mutations of several fields', () => {
   it('undo a field whose payload is refused, the event of a new post with it', async () => {
     const stranger = await app.account();
     const theirs = await createPost(app, stranger.key);
-    const count = () => app.database.prisma.event.count();
+    const count = () => app.prisma.event.count();
     const events = await count();
     const answer = await run(`mutation {
       a: createPost(title: "undone ${author.id}", body: "b") { id }
@@ -111,7 +111,7 @@ describe('Mutations of several fields', () => {
     expect(answer).toMatchObject({ status: 403, data: null });
     expect(answer.errors?.[0]?.path).toEqual(['b', 'post', 'author', 'email']);
     expect((await read(theirs)).commentCount).toBe(0);
-    expect(await app.database.prisma.post.count({ where: { title: `undone ${author.id}` } })).toBe(0);
+    expect(await app.prisma.post.count({ where: { title: `undone ${author.id}` } })).toBe(0);
     expect(await count()).toBe(events);
   });
 

@@ -18,7 +18,7 @@ beforeAll(async () => {
     emailKey: `member${index}@example.com`,
     createdAt: past((index * 5) % 8),
   }));
-  await app.database.prisma.user.createMany({ data: rows });
+  await app.prisma.user.createMany({ data: rows });
   const caller = await app.account({ name: 'Caller' });
   key = caller.key;
   const sorted = rows
@@ -94,7 +94,7 @@ describe('an account that is gone while its credentials are still remembered', (
     async (query) => {
       const { id, key } = await app.account();
       expect((await app.gql(query, { key })).data.viewer.id).toBe(id);
-      await app.database.prisma.user.delete({ where: { id } });
+      await app.prisma.user.delete({ where: { id } });
       const { data, errors } = await app.gql(query, { key });
       expect(data).toBeNull();
       expect(errors?.map(({ path }) => path)).toEqual([['viewer']]);

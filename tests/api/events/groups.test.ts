@@ -1,8 +1,9 @@
 import { beforeAll, describe, expect, it } from 'vitest';
+import { encodeCursor } from '../../../src/graphql/pagination/cursor.ts';
 import type { Database } from '../../../src/platform/db/database.ts';
 import { DatabaseError } from '../../../src/platform/db/errors.ts';
 import { useApp } from '../../support/app.ts';
-import { createPost } from '../../support/content.ts';
+import { createPost, past, seedPosts } from '../../support/content.ts';
 import { readMetric } from '../../support/metrics.ts';
 import { secondInstance } from '../../support/second-instance.ts';
 import { readEventStream } from '../../support/streams/event-stream.ts';
@@ -211,5 +212,38 @@ describe('a database that fails', () => {
     await createPost(app, key, { title: 'in parts' });
     expect(await receive()).toMatchObject({ title: 'in parts', errors: undefined });
     expect(seen.times).toBe(3);
+  });
+});
+
+describe('subscribers whose cursors are the same but for their milliseconds', () => {
+  it('get the page of their own', async () => {
+    const { id: authorId, key: own } = await app.account({ name: 'Grace' });
+    const [, second = ''] = await seedPosts(app, [
+      { authorId, createdAt: past(100), title: 'first' },
+      { authorId, createdAt: past(500), title: 'second' },
+    ]);
+    // After an instant between the two, and after one behind both, with one id.
+    const cursors = [past(400), past(550)].map((createdAt) => encodeCursor({ createdAt, id: second }));
+    const query =
+      'subscription ($after: String) { postCreated { title author { postsConnection(first: 1, after: $after) { nodes { title } } } } }';
+    const streams = await Promise.all(
+      cursors.map(async (after) => {
+        const response = await app.fetch('/graphql', {
+          method: 'POST',
+          headers: {
+            accept: 'text/event-stream',
+            'content-type': 'application/json',
+            authorization: `Bearer ${own}`,
+          },
+          body: JSON.stringify({ query, variables: { after } }),
+        });
+        return readEventStream(response);
+      }),
+    );
+    for (const stream of streams) await stream.block();
+    await createPost(app, own, { title: 'an event' });
+    const pages = await Promise.all(streams.map(async (stream) => JSON.stringify(await stream.next())));
+    expect(pages.map((page) => /"(first|second)"/.exec(page)?.[1])).toEqual(['first', 'second']);
+    for (const stream of streams) await stream.close();
   });
 });

@@ -71,7 +71,7 @@ describe.each(FORMS)('Keyed mutations in any order and at once, in form %s', (_f
             else expect(answer).toMatchObject({ status: first.answer.status, text: first.answer.text });
           }
         }
-        const posts = await app.database.prisma.post.count({ where: { title: { startsWith: `${title} ` } } });
+        const posts = await app.prisma.post.count({ where: { title: { startsWith: `${title} ` } } });
         expect(posts).toBe(done);
         const stored = await Promise.all(accounts.map(({ id }) => storedFor(app, id)));
         const added = stored.map((count, index) => count - (storedBefore[index] ?? 0));

@@ -60,6 +60,9 @@ describe.each(FORMS)('Idempotency-Key, in form %s', (_form, settings) => {
   const VARIABLES =
     'mutation ($a: String!, $b: [String!]) { createPost(title: $a, body: "b", tags: $b) { id } }';
 
+  const DEFAULTS =
+    'mutation ($title: String! = "x", $tags: [String!] = ["y"]) { createPost(title: $title, body: "b", tags: $tags) { id } }';
+
   it.each([
     ['another operation', { query: CREATE_POST }, { query: 'mutation { __typename }' }],
     ['another field', { query: 'mutation { a: __typename }' }, { query: 'mutation { b: __typename }' }],
@@ -69,7 +72,11 @@ describe.each(FORMS)('Idempotency-Key, in form %s', (_form, settings) => {
       { query: 'mutation { createPost(title: "A", body: "b") { id } }' },
     ],
     ['other variables', {}, { variables: { title: 'another' } }],
-    ['more variables', {}, { variables: { title: 'one', more: null } }],
+    [
+      'null for an absent variable',
+      { query: VARIABLES, variables: { a: 't' } },
+      { query: VARIABLES, variables: { a: 't', b: null } },
+    ],
     [
       'another order in a list',
       { query: VARIABLES, variables: { a: 't', b: ['x', 'y'] } },
@@ -111,6 +118,16 @@ describe.each(FORMS)('Idempotency-Key, in form %s', (_form, settings) => {
       { query: 'mutation Only { createPost(title: "x", body: "b") { id } }', operationName: 'Only' },
     ],
     [
+      'variables that it does not declare',
+      { query: VARIABLES, variables: { a: 'x' } },
+      { query: VARIABLES, variables: { a: 'x', more: [[{}]], b2: null } },
+    ],
+    [
+      'defaults that are spelt out',
+      { query: DEFAULTS, variables: {} },
+      { query: DEFAULTS, variables: { title: 'x', tags: 'y' } },
+    ],
+    [
       'variables that are null or absent',
       { query: 'mutation { createPost(title: "x", body: "b") { id } }', variables: null },
       { query: 'mutation { createPost(title: "x", body: "b") { id } }' },
@@ -121,6 +138,6 @@ describe.each(FORMS)('Idempotency-Key, in form %s', (_form, settings) => {
     expect(first.status).toBe(200);
     const second = await send(app, { ...other, key, idempotencyKey: 'k' });
     expect(second).toMatchObject({ status: 200, text: first.text, replayed: 'true' });
-    expect(await app.database.prisma.post.count({ where: { authorId: id } })).toBe(1);
+    expect(await app.prisma.post.count({ where: { authorId: id } })).toBe(1);
   });
 });

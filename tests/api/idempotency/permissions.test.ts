@@ -41,7 +41,7 @@ describe('A stored response', () => {
   const app = useApp();
 
   const keyOf = async (userId: string, scopes: readonly Scope[]) =>
-    (await createApiKey(app.database.prisma, { userId, name: 'lesser', scopes })).key;
+    (await createApiKey(app.database, { userId, name: 'lesser', scopes })).key;
 
   function expectForbidden(answer: RawAnswer): void {
     expect(answer).toMatchObject({ status: 403, codes: ['FORBIDDEN'], replayed: null });
@@ -181,15 +181,16 @@ describe('A stored response', () => {
     expect(ofOther.status).toBe(200);
     expectForbidden(await send(app, { ...other, key: lesser }));
     expect(await send(app, { ...other, key: admin.key })).toMatchObject(replayOf(ofOther));
-    // Refused the first time, it is refused to whoever comes, and nothing is done.
+    // Refused the first time, nothing is done, and the key is left to those who may.
     const refused = { ...other, idempotencyKey: 'refused' };
-    const first = await send(app, { ...refused, key: lesser });
-    expect(first).toMatchObject({ status: 403, replayed: null });
-    for (const key of [lesser, admin.key])
-      expect(await send(app, { ...refused, key })).toMatchObject(replayOf(first));
+    expectForbidden(await send(app, { ...refused, key: lesser }));
+    const done = await send(app, { ...refused, key: admin.key });
+    expect(done).toMatchObject({ status: 200, replayed: null });
+    expectForbidden(await send(app, { ...refused, key: lesser }));
+    expect(await send(app, { ...refused, key: admin.key })).toMatchObject(replayOf(done));
   });
 
-  it('that is 403 is repeated to who has the scopes, and is 403 anew to who lacks them', async () => {
+  it('is not made by a refusal for lack of a scope, which uses nothing up for those who have it', async () => {
     const { id, key } = await app.account();
     const lesser = await keyOf(id, ['posts:read']);
     const title = `refused ${id}`;
@@ -197,12 +198,38 @@ describe('A stored response', () => {
       query: `mutation { createPost(title: "${title}", body: "b") { id } }`,
       idempotencyKey: 'k',
     };
-    const first = await send(app, { ...request, key: lesser });
-    expectForbidden(first);
+    for (let turn = 0; turn < 2; turn += 1) expectForbidden(await send(app, { ...request, key: lesser }));
+    expect(await storedFor(app, id)).toBe(0);
+    const first = await send(app, { ...request, key });
+    expect(first).toMatchObject({ status: 200, replayed: null });
     expectForbidden(await send(app, { ...request, key: lesser }));
     expect(await send(app, { ...request, key })).toMatchObject(replayOf(first));
-    expect(await postsNamed(app, title)).toBe(0);
-    expect(await storedFor(app, id)).toBe(1);
+    expect(await postsNamed(app, title)).toBe(1);
+  });
+
+  it('tells nothing to who may not run its mutation: neither a right nor a wrong guess at its variables', async () => {
+    const person = await visitor(app);
+    const query = 'mutation ($new: String!) { changePassword(currentPassword: "wrong", newPassword: $new) }';
+    const request = { query, idempotencyKey: 'change-1', cookie: person.cookie };
+    const first = await send(app, { ...request, variables: { new: 'a long new password' } });
+    expect(first).toMatchObject({ status: 200, codes: ['BAD_USER_INPUT'], replayed: null });
+    const guesses = ['a long new password', 'another long password'].map((guess) =>
+      send(app, { query, idempotencyKey: 'change-1', key: person.key, variables: { new: guess } }),
+    );
+    const [right, wrong] = await Promise.all(guesses);
+    expect(right).toMatchObject({ status: 403, codes: ['FORBIDDEN'], replayed: null });
+    expect(wrong?.text).toBe(right?.text);
+  });
+
+  it('tells nothing by variables that do not fit, either: who may run it learns of the key, others of the variables', async () => {
+    const { id, key } = await app.account();
+    const query = 'mutation ($title: String!) { createPost(title: $title, body: "b") { id } }';
+    const request = { query, idempotencyKey: 'k', key: await keyOf(id, ['posts:read']) };
+    const before = await send(app, request);
+    expect(before).toMatchObject({ codes: ['BAD_USER_INPUT'], replayed: null });
+    await send(app, { ...request, key, variables: { title: 't' } });
+    expect((await send(app, request)).text).toBe(before.text);
+    expect((await send(app, { ...request, key })).codes).toEqual(['IDEMPOTENCY_KEY_REUSED']);
   });
 
   it('is not given past a check to those either who waited for it', async () => {
@@ -223,7 +250,7 @@ describe('A stored response', () => {
   it('of an earlier version is given as long as it can hold no secret and no other’s e-mail', async () => {
     const person = await visitor(app, { role: 'admin' });
     const forget = () =>
-      app.database.prisma.$executeRawUnsafe('UPDATE idempotency_keys SET session_id = NULL, scopes = NULL');
+      app.prisma.$executeRawUnsafe('UPDATE idempotency_keys SET session_id = NULL, scopes = NULL');
     const { cookie, key } = person;
     const plain = {
       query: 'mutation { createPost(title: "t", body: "b") { id } }',

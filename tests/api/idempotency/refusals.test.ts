@@ -66,7 +66,7 @@ describe('A failure of the service under an Idempotency-Key', () => {
     const title = `rolled back ${id}`;
     const query = `mutation { createPost(title: "${title}", body: "b") { id } createComment(postId: "${postId}", body: "broken ${id}") { id } }`;
     const request = { query, key, idempotencyKey: 'k' };
-    const { prisma } = app.database;
+    const { prisma } = app;
     await prisma.$executeRawUnsafe(
       `ALTER TABLE comments ADD CONSTRAINT broken_for_a_test CHECK (body <> 'broken ${id}')`,
     );
@@ -88,7 +88,7 @@ describe('A failure of the service under an Idempotency-Key', () => {
     const { key, id } = await app.account();
     const title = `failing together ${id}`;
     const request = { query: CREATE_POST, variables: { title }, key, idempotencyKey: 'k' };
-    const { prisma } = app.database;
+    const { prisma } = app;
     // Checked at COMMIT: everything is executed and the response is at hand when the transaction fails.
     await prisma.$executeRawUnsafe(
       `CREATE FUNCTION refuse_for_a_test() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RAISE EXCEPTION ''refused''; END'`,

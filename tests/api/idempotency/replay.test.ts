@@ -73,7 +73,7 @@ describe('The response to a mutation with an Idempotency-Key', () => {
 
   it('belongs to the account: its keys and sessions share it', async () => {
     const person = await visitor(app);
-    const another = await createApiKey(app.database.prisma, {
+    const another = await createApiKey(app.database, {
       userId: person.id,
       name: 'another',
       scopes: ['posts:read', 'posts:write', 'users:read'],

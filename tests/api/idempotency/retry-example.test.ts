@@ -2,6 +2,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { mutate } from '../../../examples/retry.ts';
+import { createApiKey } from '../../../src/auth/api-key/store.ts';
 import { useApp } from '../../support/app.ts';
 import { CREATE_POST, postsNamed } from '../../support/keyed.ts';
 
@@ -64,16 +65,22 @@ describe('examples/retry.ts', () => {
   });
 
   it('does not repeat what would be refused again', async () => {
-    const { key } = await app.account({ scopes: ['posts:read'] });
+    const { id, key } = await app.account();
+    const lesser = await createApiKey(app.database, { userId: id, name: 'lesser', scopes: ['posts:read'] });
     const { url, seen } = await unreliable();
     const headers = { authorization: `Bearer ${key}` };
-    const variables = { title: 'refused' };
-    const forbidden = await mutate(url, { query: CREATE_POST, variables }, { headers, idempotencyKey: 'k' });
+    const forbidden = await mutate(
+      url,
+      { query: CREATE_POST, variables: { title: 'refused' } },
+      { headers: { authorization: `Bearer ${lesser.key}` }, idempotencyKey: 'k' },
+    );
     expect(forbidden).toMatchObject({ status: 403, replayed: false });
+    const first = { query: CREATE_POST, variables: { title: 'first' } };
+    expect(await mutate(url, first, { headers, idempotencyKey: 'k' })).toMatchObject({ status: 200 });
     const other = { query: CREATE_POST, variables: { title: 'other' } };
     const reused = await mutate(url, other, { headers, idempotencyKey: 'k' });
     expect(reused.status).toBe(422);
-    expect(seen).toHaveLength(2);
+    expect(seen).toHaveLength(3);
   });
 
   it('gives up in the end, and the same key finds out later', async () => {

@@ -1,5 +1,8 @@
+import { createHmac } from 'node:crypto';
+import { parse, print } from 'graphql';
 import { describe, expect, it } from 'vitest';
 import { pruneResponses } from '../../../src/jobs/old-responses.ts';
+import { statement } from '../../../src/platform/db/statement.ts';
 import { useApp } from '../../support/app.ts';
 import { visitor } from '../../support/credentials/session.ts';
 import { age } from '../../support/database/aged.ts';
@@ -7,6 +10,12 @@ import { CREATE_POST, postsNamed, send, storedFor } from '../../support/keyed.ts
 
 /** What it did is in the statistics before it is asked for them. */
 const ONE_CONNECTION = { DATABASE_POOL_SIZE: '1' };
+const FLUSH = statement<never>('test_flush', 'SELECT pg_stat_force_next_flush()::text');
+const TOUCHES = statement<{ scans: number; lookups: number; writes: number }>(
+  'test_touches',
+  `SELECT seq_scan::int AS scans, coalesce(idx_scan, 0)::int AS lookups, (n_tup_ins + n_tup_upd + n_tup_del)::int AS writes
+   FROM pg_stat_user_tables WHERE relname = 'idempotency_keys'`,
+);
 const HOUR_MS = 3_600_000;
 
 describe('A stored response', () => {
@@ -28,9 +37,22 @@ describe('A stored response', () => {
     expect(await send(app, other)).toMatchObject({ text: second.text, replayed: 'true' });
   });
 
+  it('is found by the same fingerprint in every version: a retry may cross an upgrade', async () => {
+    const { key, id } = await app.account();
+    const query =
+      'mutation ($title: String!, $body: String!) { createPost(title: $title, body: $body) { id } }';
+    const variables = { title: 't', body: 'b' };
+    await send(app, { query, variables, key, idempotencyKey: 'k' });
+    const text = JSON.stringify([print(parse(query)), null, { body: 'b', title: 't' }]);
+    const [stored] = await app.prisma.idempotencyKey.findMany({ where: { userId: id } });
+    expect(Buffer.from(stored?.fingerprint ?? []).toString('hex')).toBe(
+      createHmac('sha256', 'k').update(text).digest('hex'),
+    );
+  });
+
   it('is dropped after the retention, in batches, and those within it stay', async () => {
     const { key, id } = await app.account();
-    await app.database.prisma.idempotencyKey.createMany({
+    await app.prisma.idempotencyKey.createMany({
       data: Array.from({ length: 1_203 }, (_, index) => ({
         userId: id,
         keyHash: Buffer.from(`old ${index}`),
@@ -54,7 +76,7 @@ describe('A stored response', () => {
     const request = { query, variables: { name: 'a recognisable name' }, cookie, idempotencyKey };
     const first = await send(app, request);
     const { key: secret } = JSON.parse(first.text).data.createApiKey;
-    const rows = await app.database.prisma.idempotencyKey.findMany({ where: { userId: id } });
+    const rows = await app.prisma.idempotencyKey.findMany({ where: { userId: id } });
     expect(rows).toHaveLength(1);
     const bytes = Buffer.concat(
       rows.flatMap(({ keyHash, fingerprint, body }) => [keyHash, fingerprint, body]),
@@ -71,12 +93,8 @@ describe('The table of stored responses', () => {
 
   /** How often the table was read and written so far, and how. */
   async function touches() {
-    const { prisma } = app.database;
-    await prisma.$queryRawUnsafe('SELECT pg_stat_force_next_flush()::text');
-    const [row] = await prisma.$queryRawUnsafe<{ scans: number; lookups: number; writes: number }[]>(
-      `SELECT seq_scan::int AS scans, coalesce(idx_scan, 0)::int AS lookups, (n_tup_ins + n_tup_upd + n_tup_del)::int AS writes
-       FROM pg_stat_user_tables WHERE relname = 'idempotency_keys'`,
-    );
+    await app.database.query(FLUSH, []);
+    const [row] = await app.database.query(TOUCHES, []);
     if (row === undefined) throw new Error('the database keeps no statistics of its tables');
     return row;
   }

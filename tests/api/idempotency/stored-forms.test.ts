@@ -29,7 +29,7 @@ describe('Instances that store responses in different forms, on one database', (
       expect(await send(instance, request)).toMatchObject({ text: answer.text, replayed: 'true' });
     expect(await send(second, { ...request, variables: { title: 'other' } })).toMatchObject({ status: 422 });
     expect(await postsNamed(app, title)).toBe(1);
-    const [row] = await app.database.prisma.idempotencyKey.findMany({ where: { userId: id } });
+    const [row] = await app.prisma.idempotencyKey.findMany({ where: { userId: id } });
     const body = unseal({ userId: id, key: 'k' }, Buffer.from(row?.body ?? []));
     // Only what the instance in form 2 stores for a single statement has the open place.
     expect(body.includes(OPEN_INSTANT)).toBe(one === 2 && query === CREATE_ALONE);
@@ -53,7 +53,7 @@ describe('Instances that store responses in different forms, on one database', (
       expect(answers[0]?.status).toBe(200);
       expect(answers.filter(({ replayed }) => replayed === null)).toHaveLength(1);
     }
-    const { prisma } = app.database;
+    const { prisma } = app;
     const posts = await prisma.post.findMany({ where: { authorId: id }, select: { id: true } });
     expect(posts).toHaveLength(keys);
     expect(await prisma.event.count({ where: { postId: { in: posts.map((post) => post.id) } } })).toBe(keys);

@@ -37,7 +37,7 @@ describe('A keyed mutation without data, rolled back and not stored yet', () => 
     const postId = newId();
     let others: Awaited<ReturnType<typeof send>> | undefined;
     const late = instanceWith(async () => {
-      await app.database.prisma.post.create({
+      await app.prisma.post.create({
         data: { id: postId, title: 't', body: 'b', authorId: account.id },
       });
       others = await send(app, request(account, postId));

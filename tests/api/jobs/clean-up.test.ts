@@ -4,6 +4,7 @@ import { dropExpiredSessions } from '../../../src/jobs/expired-credentials.ts';
 import type { Job } from '../../../src/jobs/job.ts';
 import { useApp } from '../../support/app.ts';
 import { cleanUp } from '../../support/clean-up.ts';
+import { eventsReadable } from '../../support/database/events.ts';
 import { linesOf, WARN } from '../../support/log-lines.ts';
 
 const DAY_MS = 86_400_000;
@@ -15,7 +16,7 @@ describe('clean-up', () => {
 
   /** Rows of every kind: one that nobody needs any more, and one that is still of use. */
   async function rowsOfEveryKind(userId: string) {
-    const { prisma } = app.database;
+    const { prisma } = app;
     const session = (expiresAt: Date) =>
       prisma.session.create({
         data: { userId, hash: hash(), lastSeenAt: inDays(-8), expiresAt, absoluteExpiresAt: expiresAt },
@@ -74,9 +75,10 @@ describe('clean-up', () => {
   it('removes what nobody needs any more, of every kind, and nothing else', async () => {
     const { id } = await app.account();
     await rowsOfEveryKind(id);
+    await eventsReadable(app);
     const { round, metrics } = cleanUp(app);
     await round();
-    const { prisma } = app.database;
+    const { prisma } = app;
     const left = {
       sessions: await prisma.session.count({ where: { userId: id } }),
       stream_tokens: await prisma.streamToken.count({ where: { userId: id } }),
@@ -106,7 +108,7 @@ describe('clean-up', () => {
 
   it('ends between two statements when the service stops', async () => {
     const { id } = await app.account();
-    await app.database.prisma.session.createMany({
+    await app.prisma.session.createMany({
       data: Array.from({ length: 1_100 }, () => ({
         userId: id,
         hash: hash(),

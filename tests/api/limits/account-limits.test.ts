@@ -48,7 +48,7 @@ const keyOf = async (
   service: TestApp = app,
 ) =>
   (
-    await createApiKey(service.database.prisma, {
+    await createApiKey(service.database, {
       userId,
       name: 'k',
       scopes: ['posts:read'],

@@ -8,7 +8,7 @@ it('of several accounts made at once with one e-mail one is made, and the others
   const spellings = ['once@example.com', 'ONCE@example.com', 'Once@Example.com'];
   const made = await Promise.allSettled(
     spellings.map((email) =>
-      createAccount(app.database.prisma, { name: 'Once', email, password: 'a password for one of them' }),
+      createAccount(app.database, { name: 'Once', email, password: 'a password for one of them' }),
     ),
   );
   const reasons = made.flatMap((result) => (result.status === 'rejected' ? [result.reason] : []));

@@ -47,7 +47,7 @@ describe('a key with limits of its own', () => {
 
   async function keyWith(limits: { burst?: number; perSecond?: number }): Promise<string> {
     const { id: userId } = await app.account();
-    const { key } = await createApiKey(app.database.prisma, {
+    const { key } = await createApiKey(app.database, {
       userId,
       name: 'own',
       scopes: ['posts:read'],

@@ -85,10 +85,15 @@ describe('An operation that is wide rather than long', () => {
     };
   });
 
+  /** Its own statements: those of clean-up, once a minute, may run beside it, but not each time. */
   async function completedBy(work: () => Promise<unknown>): Promise<number> {
-    const before = counted.completed.length;
-    await work();
-    const statements = counted.completed.length - before;
+    const counts: number[] = [];
+    for (let turn = 0; turn < 3; turn += 1) {
+      const before = counted.completed.length;
+      await work();
+      counts.push(counted.completed.length - before);
+    }
+    const statements = Math.min(...counts);
     expect(statements).toBeGreaterThan(0);
     return statements;
   }

@@ -85,7 +85,7 @@ describe('the log of failed credentials', () => {
 
   it('has the account of a revoked API key, and not that of an unknown one', async () => {
     const { id, key } = await app.account();
-    await app.database.prisma.apiKey.updateMany({ where: { userId: id }, data: { revokedAt: new Date() } });
+    await app.prisma.apiKey.updateMany({ where: { userId: id }, data: { revokedAt: new Date() } });
     expect(await lineOf(await query({ authorization: `Bearer ${key}` }))).toMatchObject({
       level: WARN,
       address: ADDRESS,
@@ -101,7 +101,7 @@ describe('the log of failed credentials', () => {
 
   it('has the account of an expired session', async () => {
     const { id, cookie } = await visitor(app);
-    await app.database.prisma.session.updateMany({
+    await app.prisma.session.updateMany({
       where: { userId: id },
       data: { expiresAt: new Date(0) },
     });

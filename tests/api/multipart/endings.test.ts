@@ -19,9 +19,9 @@ describe('credentials that end', () => {
   ])(
     'end a stream after %s with an error and the position, from which another goes on',
     async (_what, titles) => {
-      const { prisma } = app.database;
+      const { prisma } = app;
       const scopes = ['posts:read'] as const;
-      const { id, key } = await createApiKey(prisma, { userId: author.id, name: 'short', scopes });
+      const { id, key } = await createApiKey(app.database, { userId: author.id, name: 'short', scopes });
       const stream = await subscribeMultipart(app, { key });
       let lastId = stream.startId;
       for (const title of titles) {

@@ -1,8 +1,8 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { renewGeneration } from '../../../src/events/generation.ts';
-import { pruneEvents } from '../../../src/jobs/old-events.ts';
+import { renewLog } from '../../../src/events/log-state.ts';
 import { useApp } from '../../support/app.ts';
 import { createPost } from '../../support/content.ts';
+import { dropEvents } from '../../support/database/events.ts';
 import { readMetric } from '../../support/metrics.ts';
 import { secondInstance } from '../../support/second-instance.ts';
 import { receivedIn, subscribeMultipart } from '../../support/streams/multipart-stream.ts';
@@ -63,14 +63,14 @@ describe.each(METHODS)('an id of a multipart stream, over %s', (method) => {
     const { startId, close } = await subscribeMultipart(app, { key });
     await close();
     await createPost(app, key);
-    await pruneEvents(app.database, -3_600_000);
+    await dropEvents(app);
     await expectRefused(startId, 'EVENT_HISTORY_EXPIRED');
   });
 
   it('is EVENT_HISTORY_EXPIRED in another generation of the log', async () => {
     const { startId, close } = await subscribeMultipart(app, { key });
     await close();
-    await renewGeneration(app.database, true);
+    await renewLog(app.database);
     await expectRefused(startId, 'EVENT_HISTORY_EXPIRED');
   });
 

@@ -81,11 +81,11 @@ describe('Hostile ids of nodes', () => {
   });
 
   it('name nothing if they are those of keys, sessions, grants, clients, tags, events or requests', async () => {
-    const { prisma } = app.database;
+    const { prisma } = app;
     await visitor(app);
     const tables = await prisma.$queryRaw<{ table_name: string }[]>`
       SELECT c.table_name FROM information_schema.columns c
-      WHERE c.table_schema = 'public' AND c.column_name = 'id' AND c.data_type = 'uuid'
+      WHERE c.table_schema = 'public' AND c.column_name = 'id' AND c.udt_name = 'uuid'
         AND c.table_name NOT IN ('users', 'posts', 'comments')`;
     const ids: string[] = [];
     for (const { table_name: name } of tables) {

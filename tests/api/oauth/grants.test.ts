@@ -119,7 +119,7 @@ describe('Mutation.revokeGrant', () => {
 const ENDS: readonly [string, (tokens: Granted) => Promise<unknown>][] = [
   ['its user is disabled', ({ user }) => disableAccount(app.database, user.id)],
   ['its client’s owner is disabled', ({ owner }) => disableAccount(app.database, owner.id)],
-  ['its client is deleted', ({ client }) => deleteOAuthClient(app.database.prisma, client.id)],
+  ['its client is deleted', ({ client }) => deleteOAuthClient(app.database, client.id)],
   [
     'the grant is revoked',
     async ({ user }) => {
@@ -174,7 +174,7 @@ describe.each(ENDS)('an access token, once %s,', (how, end) => {
 
 describe('a token of a client alone', () => {
   it.each([
-    ['the client is deleted', (id: string) => deleteOAuthClient(app.database.prisma, id)],
+    ['the client is deleted', (id: string) => deleteOAuthClient(app.database, id)],
     ['its owner is disabled', (_id: string, owner: string) => disableAccount(app.database, owner)],
   ])('is refused once %s, and there are no new ones', async (_how, end) => {
     const owner = await app.account();

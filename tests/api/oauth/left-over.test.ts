@@ -30,7 +30,7 @@ const begin = (address: string, extra: Record<string, string> = {}) =>
 
 /** How many sign-ins under way there are, and the bytes that they take. */
 async function stored(): Promise<{ count: number; bytes: number }> {
-  const [row] = await app.database.prisma.$queryRaw<[{ count: number; bytes: number }]>`
+  const [row] = await app.prisma.$queryRaw<[{ count: number; bytes: number }]>`
     SELECT count(*)::int AS count, COALESCE(sum(octet_length(payload::text)), 0)::int AS bytes
     FROM oauth_records WHERE model = 'Interaction'`;
   return row;
@@ -81,7 +81,7 @@ describe('an address', () => {
     const other = new Browser(app);
     const { response } = await other.open(authorizeUrl(client, { challenge }));
     const page = /action="([^"]+)\/login"/.exec(await response.text())?.[1] ?? '';
-    await app.database.prisma
+    await app.prisma
       .$executeRaw`DELETE FROM oauth_records WHERE model = 'Interaction' AND payload::text NOT LIKE '%login%'`;
     const before = (await stored()).count;
     for (let round = 0; round < 3; round += 1)

@@ -33,18 +33,18 @@ const KINDS: Record<string, Kind> = {
   'an API key': {
     present: async ({ key }) => bearer(key),
     async end({ id }) {
-      const { prisma } = app.database;
+      const { prisma } = app;
       const key = await prisma.apiKey.findFirstOrThrow({ where: { userId: id } });
-      return revokeApiKey(prisma, key.id);
+      return revokeApiKey(app.database, key.id);
     },
   },
   'a session': {
     present: async ({ cookie }) => ({ cookie }),
-    end: ({ id }) => revokeSessionsOf(app.database.prisma, id),
+    end: ({ id }) => revokeSessionsOf(app.database, id),
   },
   'a JWT': {
     present: async ({ id }) => bearer(await signToken(id, { claims: { jti: `jti of ${id}` } })),
-    end: ({ id }) => revokeToken(app.database.prisma, { jti: `jti of ${id}` }),
+    end: ({ id }) => revokeToken(app.database, { jti: `jti of ${id}` }),
   },
   'an OAuth token': {
     async present({ id }) {
@@ -54,7 +54,7 @@ const KINDS: Record<string, Kind> = {
     end: (_who, { authorization = '' }) => {
       const [, claims = ''] = authorization.split('.');
       const { jti } = JSON.parse(Buffer.from(claims, 'base64url').toString()) as { jti: string };
-      return revokeToken(app.database.prisma, { jti });
+      return revokeToken(app.database, { jti });
     },
   },
 };
@@ -91,7 +91,7 @@ describe.each(Object.entries(KINDS))('a stream token behind which is %s', (_name
     const headers = await present(who);
     const response = await requestToken(app, headers);
     const { expiresAt } = (await response.json()) as { expiresAt: string };
-    const row = await app.database.prisma.streamToken.findFirstOrThrow({ where: { userId: who.id } });
+    const row = await app.prisma.streamToken.findFirstOrThrow({ where: { userId: who.id } });
     const { credentialExpiresAt, endsAt } = row;
     expect(endsAt.getTime()).toBeLessThanOrEqual(credentialExpiresAt?.getTime() ?? Infinity);
     expect(Date.parse(expiresAt)).toBeLessThanOrEqual(endsAt.getTime());
@@ -102,7 +102,7 @@ describe.each(Object.entries(KINDS))('a stream token behind which is %s', (_name
 describe('a stream token', () => {
   it('never outlives the API key behind it', async () => {
     const { id, key } = await app.account();
-    const { prisma } = app.database;
+    const { prisma } = app;
     const expireAt = (expiresAt: Date) =>
       prisma.apiKey.updateMany({ where: { userId: id }, data: { expiresAt } });
     const expiresAt = new Date(Date.now() + HOUR_MS / 2);
@@ -123,11 +123,11 @@ describe('a stream token', () => {
   it('ends when it is revoked, and its streams with it; others of the account go on', async () => {
     const { id, key } = await app.account();
     const token = await issueToken(app, bearer(key));
-    const { id: tokenId } = await app.database.prisma.streamToken.findFirstOrThrow({ where: { userId: id } });
+    const { id: tokenId } = await app.prisma.streamToken.findFirstOrThrow({ where: { userId: id } });
     const kept = await openByToken(app, await issueToken(app, bearer(key)));
     const { stream } = await openByToken(app, token);
-    expect(await revokeStreamToken(app.database.prisma, tokenId)).toBe(true);
-    expect(await revokeStreamToken(app.database.prisma, tokenId)).toBe(false);
+    expect(await revokeStreamToken(app.database, tokenId)).toBe(true);
+    expect(await revokeStreamToken(app.database, tokenId)).toBe(false);
     expect((await requestByToken(app, token)).status).toBe(401);
     await expectEnd(stream, 'UNAUTHENTICATED');
     const post = await createPost(app, key);
@@ -138,7 +138,7 @@ describe('a stream token', () => {
     const { id, key } = await app.account();
     const token = await issueToken(app, bearer(key));
     const { stream } = await openByToken(app, token);
-    await app.database.prisma.apiKey.updateMany({ where: { userId: id }, data: { scopes: ['users:read'] } });
+    await app.prisma.apiKey.updateMany({ where: { userId: id }, data: { scopes: ['users:read'] } });
     await expectEnd(stream, 'FORBIDDEN');
     expect((await requestByToken(app, token)).status).toBe(403);
   });
@@ -159,7 +159,7 @@ describe('a stream token', () => {
     const ahead = secondInstance(app, { clock: clockOf(() => Date.now() + 25 * HOUR_MS) });
     const opened = await Promise.all(tokens.map((token) => openByToken(ahead, token)));
     const checks = async () => {
-      const rows = await app.database.prisma.streamToken.findMany({ where: { userId: id } });
+      const rows = await app.prisma.streamToken.findMany({ where: { userId: id } });
       return rows.filter(({ lastUsedAt }) => lastUsedAt.getTime() > Date.now() - HOUR_MS / 2).length;
     };
     // Once an open stream's use is noted, its credentials have been checked.
@@ -181,7 +181,7 @@ describe('a stream token', () => {
     const { stream } = await openByToken(app, token);
     await createPost(app, writer.key);
     expect((await stream.next()).data.postCreated.author.email).toBe(writer.email);
-    await app.database.prisma.user.update({ where: { id: admin.id }, data: { role: 'member' } });
+    await app.prisma.user.update({ where: { id: admin.id }, data: { role: 'member' } });
     // It is interrupted, not completed: it may go on with what its account may see.
     expect(await stream.event()).toBeUndefined();
     const again = await openByToken(app, token);
@@ -191,7 +191,7 @@ describe('a stream token', () => {
 });
 
 describe('the time of a stream token', () => {
-  const rowOf = (userId: string) => app.database.prisma.streamToken.findFirstOrThrow({ where: { userId } });
+  const rowOf = (userId: string) => app.prisma.streamToken.findFirstOrThrow({ where: { userId } });
 
   it('is an hour after its last use, an open stream counting as use', async () => {
     const { id, key } = await app.account();
@@ -217,7 +217,7 @@ describe('the time of a stream token', () => {
     expect(endsAt.getTime() - createdAt.getTime()).toBe(24 * HOUR_MS);
     // Its last half hour has begun, and its use is to be noted.
     const endsSoon = new Date(Date.now() + HOUR_MS / 2);
-    await app.database.prisma.streamToken.updateMany({
+    await app.prisma.streamToken.updateMany({
       where: { userId: id },
       data: {
         endsAt: endsSoon,
@@ -230,7 +230,7 @@ describe('the time of a stream token', () => {
       .poll(async () => (await rowOf(id)).lastUsedAt.getTime())
       .toBeGreaterThan(Date.now() - HOUR_MS / 4);
     expect((await rowOf(id)).expiresAt).toEqual(endsSoon);
-    await app.database.prisma.streamToken.updateMany({
+    await app.prisma.streamToken.updateMany({
       where: { userId: id },
       data: { endsAt: new Date(Date.now() - 1_000), expiresAt: new Date(Date.now() - 1_000) },
     });
@@ -241,11 +241,11 @@ describe('the time of a stream token', () => {
   it('over, its row is dropped', async () => {
     const { id, key } = await app.account();
     await issueToken(app, bearer(key));
-    await app.database.prisma.streamToken.updateMany({
+    await app.prisma.streamToken.updateMany({
       where: { userId: id },
       data: { expiresAt: new Date(Date.now() - 1_000) },
     });
     expect(await dropExpiredStreamTokens(app.database)).toBeGreaterThanOrEqual(1);
-    expect(await app.database.prisma.streamToken.count({ where: { userId: id } })).toBe(0);
+    expect(await app.prisma.streamToken.count({ where: { userId: id } })).toBe(0);
   });
 });

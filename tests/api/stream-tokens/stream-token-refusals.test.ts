@@ -20,7 +20,7 @@ const codesOf = async (response: Response) =>
   ((await response.json()) as { errors: { extensions: { code: string } }[] }).errors.map(
     ({ extensions }) => extensions.code,
   );
-const tokensOf = (userId: string) => app.database.prisma.streamToken.count({ where: { userId } });
+const tokensOf = (userId: string) => app.prisma.streamToken.count({ where: { userId } });
 
 let owner: Visitor;
 let token = '';
@@ -134,23 +134,23 @@ describe('no stream token is issued', () => {
   it(`past ${MAX_LIVE_TOKENS} that are still good: not those that have expired, or whose session has ended`, async () => {
     const { id, email, cookie } = await visitor(app);
     const before = await issueToken(app, { cookie });
-    const fill = await app.database.prisma.streamToken.findFirstOrThrow({ where: { userId: id } });
+    const fill = await app.prisma.streamToken.findFirstOrThrow({ where: { userId: id } });
     const { id: _id, hash: _hash, ...row } = fill;
-    await app.database.prisma.streamToken.createMany({
+    await app.prisma.streamToken.createMany({
       data: Array.from({ length: MAX_LIVE_TOKENS - 1 }, () => ({
         ...row,
         hash: new TextEncoder().encode(STREAM_TOKEN.generate()),
       })),
     });
     expect((await requestToken(app, { cookie })).status).toBe(429);
-    await app.database.prisma.streamToken.update({
+    await app.prisma.streamToken.update({
       where: { id: fill.id },
       data: { expiresAt: new Date(Date.now() - 3_600_000) },
     });
     expect((await requestByToken(app, before)).status).toBe(401);
     expect((await requestToken(app, { cookie })).status).toBe(200);
     expect((await requestToken(app, { cookie })).status).toBe(429);
-    await revokeSessionsOf(app.database.prisma, id);
+    await revokeSessionsOf(app.database, id);
     expect((await requestToken(app, { cookie: await freshCookie(app, email) })).status).toBe(200);
     // Nor are the others kept: an account has 100 rows at most.
     expect(await tokensOf(id)).toBe(1);
@@ -163,7 +163,7 @@ describe('no stream token is issued', () => {
     await issueToken(app, bearer(body.access_token));
     await issueToken(app, bearer(key));
     expect(await tokensOf(id)).toBe(2);
-    await app.database.prisma.oAuthClient.delete({ where: { id: client.id } });
+    await app.prisma.oAuthClient.delete({ where: { id: client.id } });
     await issueToken(app, bearer(key));
     expect(await tokensOf(id)).toBe(2);
   });

@@ -24,7 +24,7 @@ async function slowKey(): Promise<string> {
   const { id: userId } = await app.account();
   const limits = { burst: 3, perSecond: 0.001 };
   const key = { userId, name: 'slow', scopes: ['posts:read'], ...limits } as const;
-  return (await createApiKey(app.database.prisma, key)).key;
+  return (await createApiKey(app.database, key)).key;
 }
 
 describe('POST /graphql/stream-token', () => {
@@ -48,7 +48,7 @@ describe('POST /graphql/stream-token', () => {
   it('stores only a hash of the token', async () => {
     const { id, key } = await app.account();
     const token = await issueToken(app, bearer(key));
-    const rows = await app.database.prisma.streamToken.findMany({ where: { userId: id } });
+    const rows = await app.prisma.streamToken.findMany({ where: { userId: id } });
     expect(rows.map(({ hash }) => Buffer.from(hash).toString('hex'))).toEqual([
       createHash('sha256').update(token).digest('hex'),
     ]);

@@ -16,6 +16,7 @@ import { openDatabase } from '../../../src/platform/db/database.ts';
 import { createLogger } from '../../../src/platform/log.ts';
 import { REDIRECT_URI, type TestClient } from '../../support/credentials/oauth.ts';
 import { AUDIENCE, ISSUER, JWT_SECRET } from '../../support/credentials/tokens.ts';
+import { createDrawnDatabase } from '../../support/database/drawn-world.ts';
 import { pgbouncer } from '../../support/database/pgbouncer.ts';
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
@@ -102,7 +103,7 @@ async function createDatabase(url: string): Promise<{ url: string; drop(): Promi
   const name = `content_graph_attack_${randomBytes(6).toString('hex')}`;
   const client = new pg.Client({ connectionString: url });
   await client.connect();
-  await client.query(`CREATE DATABASE ${name}`);
+  await createDrawnDatabase(client, name, 'attack');
   const own = new URL(url);
   own.pathname = `/${name}`;
   return {
@@ -119,17 +120,16 @@ async function populate(settings: Record<string, string>) {
   const config = loadConfig(settings);
   const log = createLogger({ level: 'silent', pretty: false });
   const database = await openDatabase({ config, log });
-  const { prisma } = database;
   const person = async (name: string, role: 'member' | 'admin' = 'member'): Promise<Person> => {
     const email = `${name.toLowerCase()}@example.com`;
-    const { id } = await createAccount(prisma, { name, email, password: PASSWORD, role });
-    const { key } = await createApiKey(prisma, { userId: id, name: 'attack', scopes: scopesOfRole(role) });
+    const { id } = await createAccount(database, { name, email, password: PASSWORD, role });
+    const { key } = await createApiKey(database, { userId: id, name: 'attack', scopes: scopesOfRole(role) });
     return { id, email, key };
   };
   try {
     const [ada, grace, admin] = [await person('Ada'), await person('Grace'), await person('Root', 'admin')];
     const client = async (name: string, alone: boolean): Promise<TestClient> => {
-      const made = await createOAuthClient(prisma, {
+      const made = await createOAuthClient(database, {
         owner: { id: ada.id, role: 'member' },
         name,
         grants: alone ? ['client_credentials'] : ['authorization_code', 'refresh_token'],

@@ -13,8 +13,9 @@ const NUMBER_NOW =
 /** As if it was taken when the request came: the transaction then waited for its turn, some longer than others. */
 const NUMBER_THEN =
   '(Date.now() - Math.floor(Math.random() * 100) - 1767225600000) * 262144 + Math.floor(Math.random() * 262144)';
-/** The text of a template's `${HORIZON}`. */
-const HORIZON = `$${'{HORIZON}'}`;
+/** The text of a template's `${HELD}` and `${SETTLED}`. */
+const HELD = `$${'{HELD}'}`;
+const SETTLED = `$${'{SETTLED}'}`;
 
 const CHANGES: Readonly<Record<string, readonly Change[]>> = {
   '/src/platform/db/unit-of-work.ts': [
@@ -39,14 +40,16 @@ const CHANGES: Readonly<Record<string, readonly Change[]>> = {
          SELECT CASE WHEN EXISTS (SELECT FROM events WHERE xid = pg_current_xact_id()) THEN ${NUMBER_NOW}
            ELSE current_setting('chaos.number')::bigint END, id FROM post\``,
     ],
+    ['SELECT era, xid::text, id, post_id', "SELECT era, '0' AS xid, id, post_id"],
     [
-      `WHERE (events.xid, id) > ($1::xid8, $2::bigint) AND events.xid < ${HORIZON} ORDER BY events.xid, id`,
-      'WHERE $1::xid8 IS NOT NULL AND id > $2::bigint ORDER BY id',
+      'WHERE (era, events.xid, id) > (place.era, place.xid, place.id) AND',
+      'WHERE id > place.id OR false AND',
     ],
-    ['SELECT xid::text, id, post_id', `SELECT '0' AS xid, id, post_id`],
-    ['newest.xid::text AS xid', `CASE WHEN newest.id IS NOT NULL THEN '0' END AS xid`],
-    [`WHERE events.xid < ${HORIZON} ORDER BY events.xid DESC, id DESC`, 'ORDER BY id DESC'],
-    [`WHERE xid >= ${HORIZON} ORDER BY events.id`, 'WHERE false ORDER BY events.id'],
+    ['ORDER BY era, events.xid, id LIMIT', 'ORDER BY id LIMIT'],
+    ['SELECT era, xid::text, id, $', "SELECT era, '0' AS xid, id, $"],
+    [`WHERE ${SETTLED} ORDER BY era DESC, events.xid DESC, id DESC`, 'ORDER BY id DESC'],
+    [`WHERE ${HELD} ORDER BY xid DESC`, 'WHERE false ORDER BY xid DESC'],
+    ['place.era, place.xid::text, place.id', "place.era, '0' AS xid, place.id"],
   ],
 };
 

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
 import { expect, onTestFinished } from 'vitest';
+import { createDrawnDatabase } from '../../support/database/drawn-world.ts';
 import type { Settings } from '../../support/processes/process.ts';
 import { temporaryFolder } from '../../support/processes/process.ts';
 import { admin } from '../../support/processes/server.ts';
@@ -25,7 +26,7 @@ export async function createOwnDatabase(names: readonly string[]): Promise<OwnDa
   const server = new pg.Client({ connectionString: url.href });
   await server.connect();
   const name = `content_graph_chaos_${randomBytes(6).toString('hex')}`;
-  await server.query(`CREATE DATABASE ${name}`);
+  await createDrawnDatabase(server, name, `chaos ${names.join()}`);
   onTestFinished(async () => {
     await server.query(`DROP DATABASE ${name} WITH (FORCE)`);
     await server.end();

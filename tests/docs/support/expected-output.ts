@@ -5,10 +5,10 @@ const VARYING: readonly (readonly [string, RegExp])[] = [
   ['key', /\bcga_[A-Za-z0-9]+/g],
   ['prefix', /(?<="prefix": ?")[^"]+/g],
   // Cursors and event ids.
-  ['position', /\bA[\w-]{35}(?![\w-])/g],
+  ['position', /\bA[\w-]{27}(?:[\w-]{8})?(?![\w-])/g],
   // Unix time.
   ['seconds', /\b[12]\d{9}\b/g],
-  ['random', /(?<="(?:generation|kid)": ?")[\w-]+/g],
+  ['random', /(?<="(?:beginning|kid)": ?")[\w-]+/g],
 ];
 
 /** The text with each varying value named, by its kind and in the order of appearance: what was equal stays equal. */

@@ -32,7 +32,8 @@ const statusFor = (statuses: Statuses, { accept }: Way) =>
   accept === undefined || accept === 'application/json' ? statuses.json : statuses.response;
 
 /** What the contract lets come back, this way. */
-function outcomesOf({ answer, refusals, kind, opens = false }: Verdict, way: Way): readonly Outcome[] {
+function outcomesOf(verdict: Verdict, way: Way): readonly Outcome[] {
+  const { answer, refusals, kind, opens = false, lacks = false } = verdict;
   const refused = refusals.map(({ code, status, oneOf }) => ({
     code,
     status: statusFor(status, way),
@@ -43,6 +44,7 @@ function outcomesOf({ answer, refusals, kind, opens = false }: Verdict, way: Way
   if (kind === 'subscription' && way.accept !== STREAM)
     return [{ status: 406, code: 'BAD_REQUEST' }, ...refused];
   if (opens) return [{ status: 200, opens }, ...refused];
+  if (lacks && way.keyed) return [{ status: 403, code: 'FORBIDDEN' }, ...refused];
   return answer === undefined ? refused : [{ answer }, ...refused];
 }
 

@@ -67,8 +67,14 @@ async function send(
   return { requestId, reply: await client.send(request), postId };
 }
 
-/** Whether execution began: then the answer of a mutation is stored under its key. */
-const wasExecuted = (reply: Reply) => read(reply).data !== undefined;
+/** What says something about the moment or the credentials (contract section 6). */
+const RETRIABLE = ['UNAUTHENTICATED', 'RATE_LIMITED'];
+
+/** Whether execution began, and its answer is not of the moment: then it is stored under its key. */
+const isStored = (reply: Reply) => {
+  const { data, errors } = read(reply);
+  return data !== undefined && !errors.some(({ code }) => RETRIABLE.includes(code));
+};
 
 const statusAndText = ({ status, text }: Reply) => `${status} ${text}`;
 
@@ -80,9 +86,9 @@ function replayDifference(
   second: Reply,
 ): Difference | undefined {
   // Contract section 6: a key is an account's.
-  const stored = verdict.kind === 'mutation' && hasAccount && wasExecuted(first);
+  const stored = verdict.kind === 'mutation' && hasAccount && isStored(first);
   const replayed = second.headers['idempotency-replayed'];
-  // Whoever lacks a scope for any part of it is not shown what is stored (contract section 6). An error came before that.
+  // An e-mail of somebody else may be refused for lack of a scope: then nothing is stored.
   const failed = stored && read(first).errors.length > 0;
   if (failed && second.status === 403 && replayed === undefined) return undefined;
   const wanted = stored ? 'true' : undefined;

@@ -15,6 +15,7 @@ import type { Case, ExpectedAnswer, ExpectedRefusal, Verdict } from '../case.ts'
 import type { World } from '../world.ts';
 import { executed, SCHEMA, type ToExecute } from './execution.ts';
 import { MAX_TOKENS, type Measured, measure, passed, rootFields } from './limits.ts';
+import { lacksAccess } from './permissions.ts';
 import { operationOf, ownNames, readText, wrongVariable } from './text.ts';
 
 const always = (code: string, status: number): ExpectedRefusal => ({
@@ -198,7 +199,8 @@ export function judge(world: World, test: Case): Verdict {
   if (findings.refused) return findings.verdict(kind, cost);
   const answer = executed(asked);
   if (bytesOf(answer) > MAX_ANSWER_BYTES) findings.must(limit('COMPLEXITY_LIMIT'));
-  return withoutCredentials(findings, anonymous).verdict(kind, cost, answer);
+  const lacks = kind === 'mutation' && lacksAccess(asked, asked);
+  return { ...withoutCredentials(findings, anonymous).verdict(kind, cost, answer), lacks };
 }
 
 /**

@@ -3,6 +3,7 @@ import { createApiKey } from '../../../src/auth/api-key/store.ts';
 import { hashPassword } from '../../../src/auth/password.ts';
 import type { Role, Scope } from '../../../src/auth/scopes.ts';
 import { openSession } from '../../../src/auth/session/store.ts';
+import { statement } from '../../../src/platform/db/statement.ts';
 import { scopesOf } from './execute.ts';
 import type { Credential, Person, State } from './state.ts';
 import type { World } from './world.ts';
@@ -11,12 +12,18 @@ export const PASSWORD = 'correct horse battery staple';
 const hashed = hashPassword(PASSWORD);
 let made = 0;
 
+const SET_HASH = statement<never>('test_set_hash', 'UPDATE users SET password_hash = $2 WHERE id = $1');
+export const SESSIONS_OF = statement<{ id: string }>(
+  'test_sessions',
+  'SELECT id FROM sessions WHERE user_id = $1',
+);
+
 /** Makes an account with a password. */
-async function makePerson({ database: { prisma } }: World, role: Role): Promise<Person> {
+async function makePerson({ database }: World, role: Role): Promise<Person> {
   made += 1;
   const email = `person${made}-${process.pid}-${Date.now()}@example.com`;
-  const { id } = await createAccount(prisma, { name: 'Person', email, role });
-  await prisma.user.update({ where: { id }, data: { passwordHash: await hashed }, select: { id: true } });
+  const { id } = await createAccount(database, { name: 'Person', email, role });
+  await database.query(SET_HASH, [id, await hashed]);
   return { id, email, role };
 }
 
@@ -50,11 +57,11 @@ export async function makeCast(world: World): Promise<{ state: State; watcher: W
     const { id: userId, role } = people[account] as Person;
     const held = scopes ?? scopesOf(role);
     if (kind === 'key') {
-      const { id, key } = await createApiKey(database.prisma, { userId, name: 'k', scopes: held });
+      const { id, key } = await createApiKey(database, { userId, name: 'k', scopes: held });
       credentials.push({ kind, id, account, scopes: held, secret: key });
     } else {
       const opened = await openSession(database, { userId, passwordHash: await hashed, userAgent: null });
-      const rows = await database.prisma.session.findMany({ where: { userId }, select: { id: true } });
+      const rows = await database.query(SESSIONS_OF, [userId]);
       const row = rows.find(({ id }) => credentials.every((one) => one.id !== id));
       if (opened === undefined || row === undefined) throw new Error('no session was opened');
       const secret = `session_id=${opened.sessionId}`;
@@ -63,7 +70,7 @@ export async function makeCast(world: World): Promise<{ state: State; watcher: W
   }
   const { id: userId } = await makePerson(world, 'member');
   const great = { burst: 1_000_000, perSecond: 1_000_000 };
-  const { key } = await createApiKey(database.prisma, {
+  const { key } = await createApiKey(database, {
     userId,
     name: 'k',
     scopes: ['posts:read', 'posts:write', 'users:read'],

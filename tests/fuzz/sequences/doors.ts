@@ -1,5 +1,5 @@
 import { cookieOf, login } from '../../support/credentials/session.ts';
-import { PASSWORD, usable } from './cast.ts';
+import { PASSWORD, SESSIONS_OF, usable } from './cast.ts';
 import { scopesOf } from './execute.ts';
 import { bucketsOf, takes } from './limits.ts';
 import type { Credential, State } from './state.ts';
@@ -29,7 +29,7 @@ export async function logIn(
     throw new Violation(`a login is answered with ${response.status}`, [await response.text()]);
   if (response.status !== 200) return after;
   const known = state.credentials.map(({ id }) => id);
-  const rows = await database.prisma.session.findMany({ where: { userId: person.id } });
+  const rows = await database.query(SESSIONS_OF, [person.id]);
   const made = rows.find(({ id }) => !known.includes(id));
   if (made === undefined) throw new Violation('a login makes no session', [await response.text()]);
   const scopes = scopesOf(person.role);

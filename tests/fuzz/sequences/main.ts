@@ -26,7 +26,7 @@ const { seconds, count, seed } = new Command('npm run test:fuzz:sequences --')
   .opts<Options>();
 
 async function main(): Promise<number> {
-  const { place, drop } = await provideDatabase();
+  const { place, drop } = await provideDatabase(`sequences ${seed}`);
   const startMs = performance.now();
   try {
     const { sequences, moves, answers, failure } = await runSequences({

@@ -4,7 +4,7 @@ import { bodyOf, isOutage, isRefusal, isUnknown, matchesResult } from './answers
 import { execute } from './execute.ts';
 import { needsOf, type WrittenField } from './fields.ts';
 import { bucketsOf, type Limits, mayHaveTaken, takes } from './limits.ts';
-import { type Credential, copyOf, type State, type Stored, withKnown } from './state.ts';
+import { type Credential, copyOf, type Result, type State, type Stored, withKnown } from './state.ts';
 
 /** A mutation as it is sent. */
 export interface Mutation {
@@ -77,6 +77,17 @@ function mayHave({ scopes, session, onlySession }: Stored, caller: Credential): 
   );
 }
 
+/** Contract section 6: what says something about the credentials is not stored. An e-mail is refused for lack of a scope. */
+const isRetriable = (result: Result) =>
+  'problems' in result &&
+  result.problems.some(({ code, path }) => code === 'UNAUTHENTICATED' || path?.at(-1) === 'email');
+
+/** Contract section 6: who may run a mutation with a key at all. */
+function mayRun(fields: readonly WrittenField[], caller: Credential): boolean {
+  const { scopes, session } = neededFor(fields);
+  return scopes.every((scope) => caller.scopes.includes(scope)) && (!session || caller.kind === 'session');
+}
+
 /** Executes a mutation on a copy and stores its answer. The answer is that of `result`; the state is before it is known. */
 function executed(state: State, { credential, operation }: Sent, move: number): State & { last?: Stored } {
   if (operation.kind === 'query') return copyOf(state);
@@ -91,7 +102,8 @@ function executed(state: State, { credential, operation }: Sent, move: number): 
     session,
     onlySession: shows.includes('secret') ? credential.id : undefined,
   };
-  if (idempotencyKey !== undefined) after.stored[slotOf(credential, idempotencyKey)] = stored;
+  if (idempotencyKey !== undefined && !isRetriable(result))
+    after.stored[slotOf(credential, idempotencyKey)] = stored;
   after.last = stored;
   return after;
 }
@@ -140,6 +152,10 @@ function* answeredMutation(state: State, sent: Sent, answer: RawAnswer, move: nu
   const { credential, operation } = sent;
   if (operation.kind !== 'mutation') return;
   const { idempotencyKey } = operation;
+  if (idempotencyKey !== undefined && !mayRun(operation.fields, credential)) {
+    if (isRefusal(answer, 403, 'FORBIDDEN')) yield state;
+    return;
+  }
   const slot = idempotencyKey === undefined ? undefined : slotOf(credential, idempotencyKey);
   const stored = slot === undefined ? undefined : state.stored[slot];
   if (stored === undefined) {

@@ -7,10 +7,16 @@ import { loadConfig } from '../../../src/platform/config.ts';
 import { openDatabase } from '../../../src/platform/db/database.ts';
 import { migrate } from '../../../src/platform/db/migrate.ts';
 import { createLogger } from '../../../src/platform/log.ts';
+import { createDrawnDatabase, drawFolder } from '../../support/database/drawn-world.ts';
 import type { Place } from './world.ts';
 
-/** A migrated database of one's own: on the server of DATABASE_URL where that is set, embedded otherwise. */
-export async function provideDatabase(): Promise<{ readonly place: Place; drop(): Promise<void> }> {
+/**
+ * A migrated database of one's own: on the server of DATABASE_URL where that is set, embedded otherwise. `label` draws what
+ * its host may set.
+ */
+export async function provideDatabase(
+  label: string,
+): Promise<{ readonly place: Place; drop(): Promise<void> }> {
   const { DATABASE_URL: server, REDIS_URL: redis } = process.env;
   const folder = await mkdtemp(join(tmpdir(), 'content-graph-sequences-'));
   const place: Record<string, string> = {
@@ -22,7 +28,7 @@ export async function provideDatabase(): Promise<{ readonly place: Place; drop()
     const client = new pg.Client({ connectionString: server });
     await client.connect();
     const name = `content_graph_sequences_${randomBytes(6).toString('hex')}`;
-    await client.query(`CREATE DATABASE ${name}`);
+    await createDrawnDatabase(client, name, label);
     const url = new URL(server);
     url.pathname = `/${name}`;
     place.DATABASE_URL = url.href;
@@ -36,6 +42,7 @@ export async function provideDatabase(): Promise<{ readonly place: Place; drop()
   const database = await openDatabase({ config: loadConfig({ NODE_ENV: 'test', ...settings }), log });
   await migrate(database);
   await database.close();
+  if (server === undefined) await drawFolder(folder, label);
   return {
     place,
     async drop() {

@@ -1,4 +1,5 @@
 import type { Database } from '../../../src/platform/db/database.ts';
+import { statement } from '../../../src/platform/db/statement.ts';
 import { type State, withKnown } from './state.ts';
 
 interface StoredPost {
@@ -20,7 +21,9 @@ export interface Snapshot {
   readonly stored: Readonly<Record<string, number>>;
 }
 
-const SNAPSHOT = `SELECT json_build_object(
+const SNAPSHOT = statement<{ found: Snapshot }>(
+  'test_snapshot',
+  `SELECT json_build_object(
   'posts', (SELECT coalesce(json_agg(json_build_object('id', p.id, 'author', p.author_id, 'title', p.title,
       'count', p.comment_count,
       'tags', (SELECT coalesce(json_agg(t.name ORDER BY t.position), '[]') FROM tags t WHERE t.post_id = p.id),
@@ -32,24 +35,24 @@ const SNAPSHOT = `SELECT json_build_object(
       'ended', k.revoked_at IS NOT NULL) ORDER BY k.id), '[]') FROM api_keys k WHERE k.user_id = ANY($1::uuid[])),
   'sessions', (SELECT coalesce(json_agg(s.id), '[]') FROM sessions s WHERE s.user_id = ANY($1::uuid[])),
   'stored', (SELECT coalesce(json_object_agg(i.user_id, i.n), '{}') FROM (SELECT user_id, count(*)::int AS n
-    FROM idempotency_keys WHERE user_id = ANY($1::uuid[]) GROUP BY user_id) i)) AS found`;
+    FROM idempotency_keys WHERE user_id = ANY($1::uuid[]) GROUP BY user_id) i)) AS found`,
+);
+const LAST_EVENT = statement<{ id: number }>(
+  'test_last_event',
+  'SELECT coalesce(max(id), 0)::bigint AS id FROM events',
+);
 
 export async function takeSnapshot(database: Database, state: State, firstEvent: bigint): Promise<Snapshot> {
   const people = state.people.map(({ id }) => id);
-  const [row] = await database.prisma.$queryRawUnsafe<{ found: Snapshot }[]>(
-    SNAPSHOT,
-    people,
-    String(firstEvent),
-  );
+  const [row] = await database.query(SNAPSHOT, [people, String(firstEvent)]);
   if (row === undefined) throw new Error('the snapshot has no row');
   return row.found;
 }
 
 /** The number of the last event so far. */
 export async function lastEvent(database: Database): Promise<bigint> {
-  const sql = 'SELECT coalesce(max(id), 0)::bigint AS id FROM events';
-  const [row] = await database.prisma.$queryRawUnsafe<{ id: bigint }[]>(sql);
-  return row?.id ?? 0n;
+  const [row] = await database.query(LAST_EVENT, []);
+  return BigInt(row?.id ?? 0);
 }
 
 const isUnknown = (id: string) => id.startsWith('#');

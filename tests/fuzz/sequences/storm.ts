@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { statement } from '../../../src/platform/db/statement.ts';
 import { send } from '../../support/keyed.ts';
 import type { Watcher } from './cast.ts';
 import type { Fault } from './moves.ts';
@@ -51,8 +52,11 @@ export async function during<T>(
   }
 }
 
-const BUSY = `SELECT count(*)::int AS n FROM pg_stat_activity
-  WHERE datname = current_database() AND pid <> pg_backend_pid() AND state <> 'idle'`;
+const BUSY = statement<{ n: number }>(
+  'test_busy',
+  `SELECT count(*)::int AS n FROM pg_stat_activity
+   WHERE datname = current_database() AND pid <> pg_backend_pid() AND state <> 'idle'`,
+);
 
 /** Waits until no transaction is left over in the database and both instances answer. Throws where that never comes. */
 export async function settled(world: World, watcher: Watcher): Promise<void> {
@@ -72,7 +76,7 @@ export async function settled(world: World, watcher: Watcher): Promise<void> {
   };
   if (world.wire !== undefined)
     await within('a transaction is still open', async () => {
-      const [row] = await world.database.prisma.$queryRawUnsafe<{ n: number }[]>(BUSY);
+      const [row] = await world.database.query(BUSY, []);
       return row?.n === 0;
     });
   for (const instance of [0, 1]) await within('an instance does not answer', () => answers(instance));

@@ -30,7 +30,7 @@ export async function oauthClient(
   app: TestApp,
   { owner, grants = ['authorization_code', 'refresh_token'], ...options }: TestClientOptions,
 ): Promise<TestClient> {
-  const made = await createOAuthClient(app.database.prisma, {
+  const made = await createOAuthClient(app.database, {
     owner: { id: owner.id, role: owner.role ?? 'member' },
     name: options.name ?? 'Reader',
     grants,

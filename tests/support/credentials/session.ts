@@ -36,7 +36,7 @@ export function cookieOf(response: Response): string {
 /** An account with the password above. */
 export async function person(app: TestApp, options: Parameters<TestApp['account']>[0] = {}) {
   const account = await app.account(options);
-  await app.database.prisma.user.update({
+  await app.prisma.user.update({
     where: { id: account.id },
     data: { passwordHash: await hashed },
     select: { id: true },

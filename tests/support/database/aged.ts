@@ -13,10 +13,10 @@ const INSTANTS = {
 
 /** Makes the rows of a table as old as if so many milliseconds had passed. */
 export async function age(
-  { database }: Pick<TestApp, 'database'>,
+  { prisma }: Pick<TestApp, 'prisma'>,
   table: keyof typeof INSTANTS,
   ms: number,
 ): Promise<void> {
   const changes = INSTANTS[table].map((column) => `${column} = ${column} - ${ms} * interval '1 millisecond'`);
-  await database.prisma.$executeRawUnsafe(`UPDATE ${table} SET ${changes.join(', ')}`);
+  await prisma.$executeRawUnsafe(`UPDATE ${table} SET ${changes.join(', ')}`);
 }

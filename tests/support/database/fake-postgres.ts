@@ -13,19 +13,26 @@ function message(type: string, body: Buffer | string): Buffer {
 
 const AUTHENTICATED = Buffer.concat([message('R', Buffer.alloc(4)), message('Z', 'I')]);
 
-/** Row description with one int4 column, one row, the end of the command, and readiness. */
-function rowWith(value: string): Buffer {
-  const column = Buffer.concat([
-    Buffer.from('\0\x01version\0'),
-    Buffer.alloc(6),
-    Buffer.from('\0\0\0\x17\0\x04'),
-    Buffer.alloc(6),
-  ]);
-  const length = Buffer.alloc(4);
-  length.writeInt32BE(value.length);
+const int = (value: number, bytes: 2 | 4) => {
+  const buffer = Buffer.alloc(bytes);
+  buffer.writeIntBE(value, 0, bytes);
+  return buffer;
+};
+
+/** PostgreSQL's types of the columns: int4, text[] and text. */
+const COLUMNS = { version: 23, fixed: 1009, installedIn: 25 };
+
+/** Row description, one row, the end of the command, and readiness. */
+function rowWith(version: number): Buffer {
+  const described = Object.entries(COLUMNS).map(([name, type]) =>
+    Buffer.concat([Buffer.from(`${name}\0`), Buffer.alloc(6), int(type, 4), int(-1, 2), Buffer.alloc(6)]),
+  );
+  const values = [String(version), '{UTF8,origin}', undefined].map((value) =>
+    value === undefined ? int(-1, 4) : Buffer.concat([int(value.length, 4), Buffer.from(value)]),
+  );
   return Buffer.concat([
-    message('T', column),
-    message('D', Buffer.concat([Buffer.from('\0\x01'), length, Buffer.from(value)])),
+    message('T', Buffer.concat([int(described.length, 2), ...described])),
+    message('D', Buffer.concat([int(values.length, 2), ...values])),
     message('C', 'SELECT 1\0'),
     message('Z', 'I'),
   ]);
@@ -48,7 +55,7 @@ export async function fakePostgres(manner: Manner): Promise<string> {
       if ('refuses' in manner)
         socket.end(message('E', `SFATAL\0VFATAL\0C${manner.refuses}\0M${manner.saying}\0\0`));
       else if ('writes' in manner) socket.end(manner.writes);
-      else socket.write(greeted ? rowWith(String(manner.version)) : AUTHENTICATED);
+      else socket.write(greeted ? rowWith(manner.version) : AUTHENTICATED);
       greeted = true;
     });
   }).listen(0, '127.0.0.1');

@@ -67,6 +67,7 @@ async function open(): Promise<CountedDatabase & { close(): Promise<void> }> {
   const proxy = createServer((client) => {
     const server = upstream.dial();
     let heard = false;
+    let listens = false;
     const read = messageReader((type, body) => {
       if (type === READY_FOR_QUERY) {
         if (heard) ready += 1;
@@ -74,8 +75,9 @@ async function open(): Promise<CountedDatabase & { close(): Promise<void> }> {
       }
       if (type !== COMMAND_COMPLETE) return;
       const tag = body.toString('latin1', 0, body.length - 1);
-      // Wake-ups between instances go over a connection of their own, at a time of their own.
-      if (tag === 'LISTEN' || tag === 'NOTIFY') return;
+      // What wakes instances and what watches the log go over a connection of their own, at a time of their own.
+      listens ||= tag === 'LISTEN';
+      if (listens) return;
       completed.push(tag);
       heard = true;
     });

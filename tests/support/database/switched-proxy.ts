@@ -7,18 +7,21 @@ export interface SwitchedProxy {
   readonly url: string;
   on(): Promise<void>;
   off(): Promise<void>;
+  /** Leads to another server from now on, as an address does that moves: connections end. */
+  aim(url: string): void;
 }
 
 /** Starts one, switched off, for as long as the test runs. */
 export async function switchedProxy(url: string): Promise<SwitchedProxy> {
   const target = new URL(url);
-  const [host, targetPort] = [target.hostname, Number(target.port || 5432)];
+  const placeOf = ({ hostname, port }: URL) => ({ host: hostname, port: Number(port || 5432) });
+  let place = placeOf(target);
   const sockets = new Set<Socket>();
   let server: Server | undefined;
 
   async function listen(port: number): Promise<number> {
     const opened = createServer((client) => {
-      const database = connect(targetPort, host);
+      const database = connect(place);
       for (const socket of [client, database]) {
         sockets.add(socket);
         socket.on('error', () => socket.destroy());
@@ -50,5 +53,13 @@ export async function switchedProxy(url: string): Promise<SwitchedProxy> {
   onTestFinished(off);
   target.hostname = '127.0.0.1';
   target.port = String(port);
-  return { url: target.href, on: async () => void (await listen(port)), off };
+  return {
+    url: target.href,
+    on: async () => void (await listen(port)),
+    off,
+    aim(other) {
+      place = placeOf(new URL(other));
+      for (const socket of sockets) socket.destroy();
+    },
+  };
 }

@@ -4,6 +4,7 @@ import { loadConfig } from '../../../src/platform/config.ts';
 import { openDatabase } from '../../../src/platform/db/database.ts';
 import { migrate } from '../../../src/platform/db/migrate.ts';
 import { createLogger } from '../../../src/platform/log.ts';
+import { createDatabase } from './drawn-world.ts';
 import { makeTestFolder } from './test-folder.ts';
 
 /** A migrated database that each test file gets a copy of: a folder, or a template on the server of DATABASE_URL. */
@@ -23,11 +24,11 @@ async function migrateOnce(settings: Record<string, string>): Promise<void> {
   }
 }
 
-async function administer(url: string, sql: string): Promise<void> {
+async function administer(url: string, act: (client: pg.Client) => Promise<unknown>): Promise<void> {
   const client = new pg.Client({ connectionString: url });
   await client.connect();
   try {
-    await client.query(sql);
+    await act(client);
   } finally {
     await client.end();
   }
@@ -45,13 +46,15 @@ export async function createTemplate(): Promise<{ readonly template: Template; d
     };
   }
   const name = `content_graph_template_${process.pid}`;
-  await administer(url, `DROP DATABASE IF EXISTS ${name}`);
-  await administer(url, `CREATE DATABASE ${name}`);
+  const drop = () => administer(url, (client) => client.query(`DROP DATABASE IF EXISTS ${name}`));
+  await drop();
+  // Its copies have its locale.
+  await administer(url, (client) => createDatabase(client, name, 'template'));
   const target = new URL(url);
   target.pathname = `/${name}`;
   await migrateOnce({ DATABASE_URL: target.href });
   return {
     template: { kind: 'postgres', url, name },
-    drop: () => administer(url, `DROP DATABASE IF EXISTS ${name}`),
+    drop,
   };
 }

@@ -1,29 +1,40 @@
+import { crc32 } from 'node:zlib';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { CommittedBeforeStart } from '../../../src/events/committed-before-start.ts';
-import { decodeEventId, encodeEventId } from '../../../src/events/event-id.ts';
+import { decodeEventId, encodeEventId, MAX_RUNNING } from '../../../src/events/event-id.ts';
+import { type EventPlace, pass } from '../../../src/events/event-place.ts';
+import { type LogEvent, markOf } from '../../../src/events/position.ts';
 
-const number = fc.integer({ min: 0, max: Number.MAX_SAFE_INTEGER });
-const place = fc.record({
-  generation: fc
-    .uint8Array({ minLength: 8, maxLength: 8 })
-    .map((bytes) => Buffer.from(bytes).toString('hex')),
-  xid: fc.bigInt({ min: 0n, max: 2n ** 64n - 1n }),
-  id: number,
-  early: fc.array(
-    fc.tuple(
-      fc.integer({ min: 0, max: Number.MAX_SAFE_INTEGER - 2 ** 32 }),
-      fc.integer({ min: 1, max: 2 ** 32 - 1 }),
-    ),
-    { maxLength: 5 },
-  ),
-});
+const number = fc.integer({ min: 1, max: Number.MAX_SAFE_INTEGER });
+const mark = fc
+  .uint8Array({ minLength: 10, maxLength: 10 })
+  .map((bytes) => Buffer.from(bytes).toString('hex'));
+const xid = fc.bigInt({ min: 3n, max: 2n ** 63n - 1n });
+const position = fc.record({ era: fc.nat({ max: 32_767 }), xid, id: number, mark });
+const before = fc
+  .tuple(position, fc.uniqueArray(fc.bigInt({ min: 1n, max: 10_000n }), { minLength: 1, maxLength: 20 }))
+  .map(([last, back]) => ({
+    ...last,
+    xid: last.xid + 10_000n,
+    running: back.toSorted((a, b) => Number(a - b)).map((distance) => last.xid + 10_000n - distance),
+  }));
+const place: fc.Arbitrary<EventPlace> = fc
+  .tuple(position, fc.option(before, { nil: undefined }))
+  .map(([at, committed]) => ({ history: 'h', ...at, before: committed }));
+
+/** The distances of the transactions that an id names. */
+const distancesOf = ({ before: committed }: EventPlace) =>
+  committed?.running.map((running, index, all) => (all[index - 1] ?? committed.xid) - running);
 
 describe('event ids', () => {
-  it('stand for a place', () => {
+  it('name the event of a place, and what was committed before the reader came', () => {
     fc.assert(
       fc.property(place, (at) => {
-        expect(decodeEventId(encodeEventId(at))).toEqual(at);
+        const last = at.before;
+        expect(decodeEventId(encodeEventId(at))).toEqual({
+          event: { id: at.id, mark: at.mark },
+          before: last && { event: { id: last.id, mark: last.mark }, distances: distancesOf(at) },
+        });
       }),
     );
   });
@@ -34,6 +45,14 @@ describe('event ids', () => {
         expect(encodeEventId(at)).toMatch(/^[\w-]+$/);
       }),
     );
+  });
+
+  it('are short, however many transactions were running', () => {
+    const at = fc.sample(place, { numRuns: 1, seed: 1 })[0] as EventPlace;
+    const running = Array.from({ length: MAX_RUNNING }, (_, index) => 2_000n - BigInt(index));
+    const busy = { ...at, before: { era: 1, xid: 2_001n, id: 1, mark: at.mark, running } };
+    expect(encodeEventId({ ...at, before: undefined })).toHaveLength(28);
+    expect(encodeEventId(busy).length).toBeLessThan(1_500);
   });
 
   it('are no other strings', () => {
@@ -51,30 +70,74 @@ describe('event ids', () => {
       }),
     );
   });
+
+  const NAME = [...Buffer.alloc(7), 1, ...Buffer.alloc(10)];
+  it.each<[string, readonly number[]]>([
+    ['nothing', []],
+    ['half an event', NAME.slice(0, 9)],
+    ['a number that no event has', [0xff, ...NAME.slice(1)]],
+    ['an event and half another', [...NAME, ...NAME.slice(0, 9)]],
+    ['two events and no transaction', [...NAME, ...NAME]],
+    ['an event before the first', [...NAME, ...Buffer.alloc(18), 1]],
+    ['a transaction twice', [...NAME, ...NAME, 1, 0, 1]],
+    ['a distance that does not end', [...NAME, ...NAME, 0x81]],
+    ['a distance of too many bytes', [...NAME, ...NAME, ...Array(9).fill(0x81), 1]],
+    ['a distance that is longer than it need be', [...NAME, ...NAME, 0x81, 0]],
+    ['too many transactions', [...NAME, ...NAME, ...Array(MAX_RUNNING + 1).fill(1)]],
+  ])('never hold %s', (_what, content) => {
+    const bytes = Buffer.from([1, ...content, 0, 0]);
+    bytes.writeUInt16BE(crc32(bytes.subarray(0, -2)) & 0xffff, bytes.length - 2);
+    expect(decodeEventId(bytes.toString('base64url'))).toBeUndefined();
+  });
 });
 
-describe('EarlyEvents', () => {
-  const ids = fc.uniqueArray(fc.integer({ min: 1, max: 80 }), { maxLength: 30 });
-
-  it('lets each of its events pass once, in any order, and no other', () => {
-    fc.assert(
-      fc.property(ids, fc.array(fc.integer({ min: 1, max: 80 })), (early, met) => {
-        const events = CommittedBeforeStart.of(early.toSorted((a, b) => a - b));
-        const left = new Set(early);
-        for (const id of met) {
-          expect(events.pass(id)).toBe(left.delete(id));
-          const again = new CommittedBeforeStart(events.runs);
-          expect([...left].every((other) => again.pass(other))).toBe(true);
-          expect(again.runs).toEqual([]);
-        }
-      }),
+describe('a place', () => {
+  /** Events of transactions, in the order of the log. */
+  const log = fc
+    .uniqueArray(fc.tuple(fc.bigInt({ min: 10n, max: 40n }), fc.integer({ min: 1, max: 100 })), {
+      maxLength: 40,
+      selector: ([, id]) => id,
+    })
+    .map((events) =>
+      events
+        .toSorted(([a, m], [b, n]) => Number(a - b) || m - n)
+        .map(([transaction, id]): LogEvent => {
+          const createdAt = new Date(id);
+          const postId = `00000000-0000-7000-8000-${String(id).padStart(12, '0')}`;
+          const at = { era: 1, xid: transaction, id, mark: markOf(postId, createdAt) };
+          return { position: at, postId, createdAt };
+        }),
     );
-  });
 
-  it('stays small: past so many gaps it delivers rather than loses', () => {
-    const events = CommittedBeforeStart.of(Array.from({ length: 1_000 }, (_, index) => index * 2));
-    expect(events.runs.length).toBeLessThan(100);
-    expect(events.pass(0)).toBe(true);
-    expect(events.pass(1_998)).toBe(false);
+  it('leaves out what was committed before its reader came, and nothing else', () => {
+    fc.assert(
+      fc.property(
+        log,
+        fc.uniqueArray(fc.bigInt({ min: 10n, max: 40n }), { maxLength: 8 }),
+        fc.nat({ max: 39 }),
+        (events, running, last) => {
+          const end = events[last % Math.max(1, events.length)]?.position;
+          fc.pre(end !== undefined);
+          const open = running.filter((one) => end !== undefined && one < end.xid);
+          fc.pre(open.length > 0 && end !== undefined);
+          if (end === undefined) return;
+          let at: EventPlace = {
+            history: 'h',
+            era: 0,
+            xid: 0n,
+            id: 0,
+            mark: '',
+            before: { ...end, running: open.toSorted((a, b) => Number(b - a)) },
+          };
+          for (const event of events) {
+            const { xid: transaction, id } = event.position;
+            const isLater = transaction > end.xid || (transaction === end.xid && id > end.id);
+            const passed = pass(at, event);
+            expect(passed.skipped).toBe(!isLater && !open.includes(transaction));
+            at = passed.place;
+          }
+        },
+      ),
+    );
   });
 });

@@ -21,12 +21,26 @@ function counted(document: DocumentNode) {
 }
 
 const name = fc.constantFrom('a', 'posts', '_x', 'A1', 'on_', 'query', 'type');
+/** Whether a text is one string to the parser. */
+function isString(text: string): boolean {
+  try {
+    return parse(`{ a(b: ${text}) }`).tokenCount === '{ a ( b : s ) }'.split(' ').length;
+  } catch {
+    return false;
+  }
+}
+/** What ends a block string, and what only looks so. */
+const blockString = fc
+  .array(fc.constantFrom('"', '""', '\\"""', '\\', 'a', ' b:@{', '\n'), { maxLength: 8 })
+  .map((pieces) => `"""${pieces.join('')}"""`)
+  .filter(isString);
 const value: fc.Arbitrary<string> = fc.letrec<{ value: string }>((tie) => ({
   value: fc.oneof(
     { depthSize: 'small' },
     fc.integer().map(String),
     fc.constantFrom('1.5', '-1.5e+10', '0.1E-7', 'true', 'null', 'RED', '$v', '""', '"""a "" \\""" b:@{"""'),
     fc.string({ maxLength: 8 }).map((text) => JSON.stringify(text)),
+    blockString,
     fc.array(tie('value'), { maxLength: 3 }).map((items) => `[${items.join(', ')}]`),
     fc
       .array(tie('value'), { maxLength: 3 })

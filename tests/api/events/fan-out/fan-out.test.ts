@@ -28,7 +28,7 @@ async function settle(world: World, { disturbance }: Stage): Promise<void> {
   world.releaseReads();
   await world.endTransaction();
   await world.create(0);
-  const last = (await logOf(world, app.database)).at(-1);
+  const last = (await logOf(world, app.database)).events.at(-1);
   const listening = world.subscriptions.filter(({ left }) => !left);
   for (const { stream } of listening) stream.resume();
   await Promise.all(

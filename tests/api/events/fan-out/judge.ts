@@ -1,42 +1,48 @@
 import { expect } from 'vitest';
 import { decodeEventId } from '../../../../src/events/event-id.ts';
-import { isAfter, type LogPosition } from '../../../../src/events/position.ts';
 import type { Database } from '../../../../src/platform/db/database.ts';
 import { statement } from '../../../../src/platform/db/statement.ts';
 import type { Got, KnownPost } from './operations.ts';
 import type { Subscription, World } from './world.ts';
 
 interface LoggedEvent {
-  readonly position: LogPosition;
+  readonly number: number;
   readonly post: KnownPost;
 }
 
-const EVENTS = statement<{ xid: string; id: number; postId: string }>(
-  'all_events',
-  'SELECT xid::text, id, post_id AS "postId" FROM events ORDER BY events.xid, events.id',
-);
-
-function positionOf(eventId: string): LogPosition {
-  const place = decodeEventId(eventId);
-  if (place === undefined) throw new Error(`not an event id: ${eventId}`);
-  return place;
+/** The events of the posts of a world, in the order in which everyone must get them. */
+export interface Log {
+  readonly events: readonly LoggedEvent[];
+  /** The place in the order of each event by its number, of other worlds too. */
+  readonly places: ReadonlyMap<number, number>;
 }
 
-/** The events of the posts of a world, in the order in which everyone must get them. */
-export async function logOf({ posts }: World, database: Database): Promise<LoggedEvent[]> {
+const EVENTS = statement<{ id: number; postId: string }>(
+  'all_events',
+  'SELECT id, post_id AS "postId" FROM events ORDER BY events.xid, events.id',
+);
+
+function numberOf(eventId: string): number {
+  const decoded = decodeEventId(eventId);
+  if (decoded === undefined) throw new Error(`not an event id: ${eventId}`);
+  return decoded.event.id;
+}
+
+export async function logOf({ posts }: World, database: Database): Promise<Log> {
   const byId = new Map(posts.map((post) => [post.id, post]));
   const rows = await database.query(EVENTS, []);
-  return rows.flatMap(({ xid, id, postId }) => {
-    const post = byId.get(postId);
-    return post === undefined ? [] : [{ position: { xid: BigInt(xid), id }, post }];
-  });
+  return {
+    places: new Map(rows.map(({ id }, place) => [id, place])),
+    events: rows.flatMap(({ id, postId }) => {
+      const post = byId.get(postId);
+      return post === undefined ? [] : [{ number: id, post }];
+    }),
+  };
 }
 
 /** Whether an event id is that of an event. */
-export function isOf(event: LoggedEvent | undefined, eventId: string): boolean {
-  const { xid, id } = positionOf(eventId);
-  return event?.position.xid === xid && event.position.id === id;
-}
+export const isOf = (event: LoggedEvent | undefined, eventId: string): boolean =>
+  event?.number === numberOf(eventId);
 
 /** Checks one event: the post as it was when the subscriber came, or later. */
 function judgeEvent(
@@ -67,16 +73,13 @@ function judgeEvent(
 }
 
 /** Checks all that a subscriber got: in order, nothing twice, nothing left out, nothing that is not for it. */
-export function judge(subscription: Subscription, log: readonly LoggedEvent[]): void {
+export function judge(subscription: Subscription, { events, places }: Log): void {
   const { stream, transport, reader, excluded, after, left } = subscription;
-  const start = after === undefined ? undefined : positionOf(after);
-  const due = log.filter(
-    ({ position, post }) => !excluded.has(post.id) && (start === undefined || isAfter(position, start)),
-  );
-  const got = stream.got.map((event) => ({ event, position: positionOf(event.eventId) }));
-  const indexes = got.map(({ position }) =>
-    due.findIndex(({ position: { xid, id } }) => xid === position.xid && id === position.id),
-  );
+  const placeOf = (number: number) => places.get(number) ?? -1;
+  const start = after === undefined ? -1 : placeOf(numberOf(after));
+  const due = events.filter(({ number, post }) => !excluded.has(post.id) && placeOf(number) > start);
+  const got = stream.got.map((event) => ({ event, number: numberOf(event.eventId) }));
+  const indexes = got.map(({ number }) => due.findIndex((event) => event.number === number));
   expect(indexes).toEqual([...new Set(indexes)].sort((a, b) => a - b));
   expect(indexes).not.toContain(-1);
   for (const [n, { event }] of got.entries()) {

@@ -82,8 +82,8 @@ export class World {
       const account = stage.authors[author];
       if (account === undefined) throw new Error('there is no such author');
       const { id: accountId, role } = account;
-      const { prisma } = stage.app.database;
-      const { id: keyId, key } = await createApiKey(prisma, { userId: accountId, name: 'reader', scopes });
+      const { database } = stage.app;
+      const { id: keyId, key } = await createApiKey(database, { userId: accountId, name: 'reader', scopes });
       world.#credentials.push({ accountId, role, scopes, key, keyId, revoked: false });
     }
     return world;
@@ -209,7 +209,7 @@ export class World {
   async #revoke(which: number): Promise<void> {
     const reader = pick(this.#credentials, which);
     reader.revoked = true;
-    const { prisma } = this.#stage.app.database;
+    const { prisma } = this.#stage.app;
     await prisma.apiKey.update({ where: { id: reader.keyId }, data: { revokedAt: new Date() } });
   }
 

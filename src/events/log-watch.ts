@@ -1,0 +1,110 @@
+import type { Database } from '../platform/db/database.ts';
+import type { Listener } from '../platform/db/listener.ts';
+import type { Logger } from '../platform/log.ts';
+import { createOutageLog } from '../platform/outage-log.ts';
+import { HELD, HORIZON } from './log.ts';
+import { IS_OPEN, openLog } from './log-state.ts';
+
+/**
+ * Watches the log while nobody reads it, too: for a transaction that keeps events from being read, in whatever database of
+ * the server it is, and for a restored dump, whose events must be adopted before it is dumped again.
+ */
+export interface LogWatch {
+  /** The age of the oldest event that cannot be read yet, in seconds; 0 if there is none. As of the last look. */
+  readonly heldSeconds: number;
+  close(): void;
+}
+
+/** An operator is told within 10 s: after what a mutation may take (`STATEMENT_TIMEOUT_MS`), and a look. */
+const INTERVAL_MS = 2_000;
+const TOLD_AFTER_SECONDS = 5;
+
+const LOOK = `SELECT ${IS_OPEN} AS open, (
+    SELECT extract(epoch FROM clock_timestamp() - created_at)::float8 FROM events WHERE ${HELD} ORDER BY era, xid, id LIMIT 1
+  ) AS seconds`;
+
+interface Look {
+  /** Whether the log is that of this server and database. */
+  readonly open: boolean;
+  /** The age of the oldest event that cannot be read yet. */
+  readonly seconds: number | null;
+}
+
+/** Whose transaction is the oldest: every one that has an id locks it, and locks are shown to everybody. */
+const HOLDER = `SELECT p.gid, l.pid, coalesce(p.owner, a.usename) AS "user", coalesce(p.database, a.datname) AS database,
+    a.application_name AS application
+  FROM pg_locks l LEFT JOIN pg_prepared_xacts p ON p.transaction = l.transactionid LEFT JOIN pg_stat_activity a ON a.pid = l.pid
+  WHERE l.locktype = 'transactionid' AND l.mode = 'ExclusiveLock' AND l.granted AND l.transactionid = ${HORIZON}::xid`;
+
+interface Holder {
+  /** The name of a prepared transaction, which has no connection. */
+  readonly gid: string | null;
+  readonly pid: number | null;
+  readonly user: string | null;
+  readonly database: string | null;
+  readonly application: string | null;
+}
+
+/** Who holds the events, and how to end that, as fields of a log line. */
+function fieldsOf({ gid, pid, user, database, application }: Holder) {
+  return gid === null
+    ? {
+        holder: `process ${pid}`,
+        user,
+        database,
+        application,
+        check: `end its transaction, or run: SELECT pg_terminate_backend(${pid})`,
+      }
+    : {
+        holder: `prepared transaction ${gid}`,
+        user,
+        database,
+        check: `in database ${database}, run COMMIT PREPARED or ROLLBACK PREPARED with '${gid}'`,
+      };
+}
+
+export interface LogWatchOptions {
+  readonly database: Database;
+  readonly listener: Pick<Listener, 'ask'>;
+  readonly log: Logger;
+}
+
+/** Looks on the connection that listens: it is past a pooler, and waits for nobody. */
+export function watchLog({ database, listener, log }: LogWatchOptions): LogWatch {
+  const waiting = createOutageLog(
+    log,
+    'events wait for a transaction that is still open',
+    'events no longer wait for a transaction',
+  );
+  let seconds = 0;
+  let looking = false;
+
+  async function look(): Promise<void> {
+    const [looked] = (await listener.ask<Look>(LOOK)) ?? [];
+    // The connection is away: nothing is known that was not known before.
+    if (looked === undefined) return;
+    if (!looked.open) await openLog(database, log);
+    seconds = looked.seconds ?? 0;
+    if (seconds < TOLD_AFTER_SECONDS) return waiting.over();
+    const [holder] = (await listener.ask<Holder>(HOLDER)) ?? [];
+    // It may have ended between the two looks.
+    if (holder !== undefined) waiting.failed({ heldForSeconds: Math.round(seconds), ...fieldsOf(holder) });
+  }
+
+  const timer = setInterval(() => {
+    if (looking) return;
+    looking = true;
+    look()
+      // Whoever loses the connection says so.
+      .catch((error: unknown) => log.debug({ err: error }, 'could not look at the event log'))
+      .finally(() => {
+        looking = false;
+      });
+  }, INTERVAL_MS).unref();
+  return {
+    get heldSeconds() {
+      return seconds;
+    },
+    close: () => clearInterval(timer),
+  };
+}

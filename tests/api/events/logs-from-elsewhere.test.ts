@@ -1,0 +1,52 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { statement } from '../../../src/platform/db/statement.ts';
+import { useApp } from '../../support/app.ts';
+import { createPost } from '../../support/content.ts';
+import { eventsReadable } from '../../support/database/events.ts';
+import { subscribe, titlesOf } from '../../support/streams/subscriber.ts';
+
+/** As an earlier version drops events: it knows no marks. */
+const PRUNED_BEFORE = statement<never>(
+  'test_pruned_before',
+  `WITH dropped AS (DELETE FROM events RETURNING xid, id)
+   UPDATE event_log SET pruned_xid = newest.xid, pruned_id = newest.id, pruned_mark = NULL
+   FROM (SELECT xid, id FROM dropped ORDER BY xid DESC, id DESC LIMIT 1) AS newest`,
+);
+/** The dump of a log without events, from a server that has seen far more transactions, and a post since. */
+const RESTORED_IDLE = statement<never>(
+  'test_restored_idle',
+  `WITH dropped AS (DELETE FROM events), posted AS (INSERT INTO events (post_id) SELECT id FROM posts LIMIT 1)
+   UPDATE event_log SET origin = 'elsewhere', pruned_era = 32767, pruned_xid = '900000000', pruned_id = 1, pruned_mark = repeat('1', 20)`,
+);
+
+describe('The log of an earlier version or of another server', () => {
+  const app = useApp();
+  let key = '';
+  beforeEach(async () => {
+    ({ key } = await app.account());
+    // The log begins with its first reader.
+    await (await subscribe(app, { key })).close();
+    await createPost(app, key, { title: 'earlier' });
+    await eventsReadable(app);
+  });
+
+  /** A new subscriber gets what comes, and so does one that comes back with the id it was given first. */
+  async function expectOnward(): Promise<void> {
+    const stream = await subscribe(app, { key });
+    await createPost(app, key, { title: 'one' });
+    await createPost(app, key, { title: 'two' });
+    expect(titlesOf(await stream.until('two'))).toEqual(['one', 'two']);
+    const back = await subscribe(app, { key, header: stream.startId });
+    expect(titlesOf(await back.until('two'))).toEqual(['one', 'two']);
+  }
+
+  it('goes on where an earlier version has dropped every event', async () => {
+    await app.database.query(PRUNED_BEFORE, []);
+    await expectOnward();
+  });
+
+  it('goes on where all its events were dropped before the dump, and a post was made before anybody came', async () => {
+    await app.database.query(RESTORED_IDLE, []);
+    await expectOnward();
+  });
+});

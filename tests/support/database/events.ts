@@ -1,0 +1,33 @@
+import { expect } from 'vitest';
+import { HELD } from '../../../src/events/log.ts';
+import { pruneEvents } from '../../../src/jobs/old-events.ts';
+import { statement } from '../../../src/platform/db/statement.ts';
+import type { TestApp } from '../app.ts';
+
+type Tested = Pick<TestApp, 'database' | 'prisma'>;
+
+/** An age that every event has. */
+const ANY_MS = -3_600_000;
+
+const HELD_EVENTS = statement<{ held: boolean }>(
+  'test_held',
+  `SELECT EXISTS (SELECT FROM events WHERE ${HELD}) AS held`,
+);
+
+const FORGET_HELD = statement<never>('test_forget_held', 'UPDATE event_log SET held_at = NULL');
+
+/** Waits until all events can be read: a transaction in any database of the server may keep them from it. */
+export async function eventsReadable({ database }: Tested): Promise<void> {
+  await expect.poll(async () => (await database.query(HELD_EVENTS, []))[0]?.held).toBe(false);
+}
+
+/** Has retention drop every event there is, as soon as it may. */
+export async function dropEvents({ database, prisma }: Tested): Promise<void> {
+  await expect
+    .poll(async () => {
+      await database.query(FORGET_HELD, []);
+      await pruneEvents(database, ANY_MS);
+      return prisma.event.count();
+    })
+    .toBe(0);
+}
