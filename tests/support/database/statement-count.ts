@@ -1,5 +1,8 @@
 import { connect, createServer, type Socket } from 'node:net';
 import { afterAll, beforeAll } from 'vitest';
+import { openLog } from '../../../src/events/log-state.ts';
+import { loadConfig } from '../../../src/platform/config.ts';
+import { openDatabase } from '../../../src/platform/db/database.ts';
 import { socketPath } from '../../../src/platform/db/embedded/address.ts';
 import { startEmbeddedServer } from '../../../src/platform/db/embedded/server.ts';
 import { createLogger } from '../../../src/platform/log.ts';
@@ -18,6 +21,17 @@ export interface CountedDatabase {
 const COMMAND_COMPLETE = 'C'.charCodeAt(0);
 const READY_FOR_QUERY = 'Z'.charCodeAt(0);
 const HEADER_BYTES = 5;
+
+/** Begins the event log: a service does so once it first looks at it, in the middle of what is counted. */
+async function beginLog(settings: Readonly<Record<string, string>>): Promise<void> {
+  const log = createLogger({ level: 'error', pretty: false });
+  const database = await openDatabase({ config: loadConfig({ NODE_ENV: 'test', ...settings }), log });
+  try {
+    await openLog(database, log);
+  } finally {
+    await database.close();
+  }
+}
 
 /** Reads the messages of a PostgreSQL server (Frontend/Backend Protocol: type, length, body) in whatever pieces they come. */
 function messageReader(onMessage: (type: number, body: Buffer) => void): (chunk: Buffer) => void {
@@ -96,12 +110,14 @@ async function open(): Promise<CountedDatabase & { close(): Promise<void> }> {
   await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
   const bound = proxy.address();
   if (typeof bound !== 'object' || bound === null) throw new Error('the proxy has no port');
-  return {
+  const settings = {
+    DATABASE_URL: `postgres://postgres@127.0.0.1:${bound.port}${upstream.path}`,
     // PGlite has one backend for all connections, on which their prepared statements would collide.
-    settings: {
-      DATABASE_URL: `postgres://postgres@127.0.0.1:${bound.port}${upstream.path}`,
-      DATABASE_POOL_SIZE: '1',
-    },
+    DATABASE_POOL_SIZE: '1',
+  };
+  await beginLog(settings);
+  return {
+    settings,
     completed,
     roundTrips: () => ready,
     async close() {
