@@ -22,7 +22,6 @@ import { httpPlugins } from './http-plugins.ts';
 import { createJobMetrics } from './jobs/job-metrics.ts';
 import { cleanUpJobs } from './jobs/jobs.ts';
 import { startRounds } from './jobs/rounds.ts';
-import { createConcurrencyLimiter, limitedBy } from './operation/concurrency-limiter.ts';
 import { createCredentialWatch } from './operation/subscription/credential-watch.ts';
 import { createFanOut } from './operation/subscription/fan-out.ts';
 import { createStreamMetrics } from './operation/subscription/stream-metrics.ts';
@@ -32,9 +31,12 @@ import { type Config, ownOrigin } from './platform/config.ts';
 import { CREDENTIALS_CHANNEL, EVENTS_CHANNEL } from './platform/db/channels.ts';
 import type { Database } from './platform/db/database.ts';
 import { registerDatabaseMetrics } from './platform/db/database-metrics.ts';
+import { halfLine } from './platform/db/half-line.ts';
 import { createListener } from './platform/db/listener.ts';
 import { pendingMigrations } from './platform/db/migrate.ts';
+import { Line } from './platform/line.ts';
 import type { Logger } from './platform/log.ts';
+import { registerLogMetrics } from './platform/log-output.ts';
 import { createMetrics, registerBuildInfo } from './platform/metrics.ts';
 import { departureOf } from './request/departure.ts';
 import { asResponse } from './request/http-message.ts';
@@ -47,14 +49,13 @@ const ENDPOINT = '/graphql';
 /** Contract section 5: one operation holds at most this many times the maximum response size in memory. */
 const MAX_HELD_ANSWERS = 4;
 /** Contract section 5: a hash takes 19 MiB and a core for tens of ms. A full queue takes about a second. */
-const PASSWORD_HASHES = { atATime: 2, waiting: 32 };
+const PASSWORD_HASHES = { places: 2, maxWaiting: 32 };
 
 /**
- * Reading and executing events uses at most half of the database connections, however many subscribers there
- * are. That bounds the number of statements ahead of a query.
+ * Connections for what may wait for the lock of an account and is no operation: logins, logouts, stream tokens. The rest
+ * are for operations.
  */
-const eventPlaces = ({ database }: Config) =>
-  database.kind === 'postgres' ? Math.max(1, Math.floor(database.poolSize / 2)) : 1;
+const ACCOUNT_WRITES = { places: 2, maxWaiting: 256 };
 
 export interface AppOptions {
   readonly config: Config;
@@ -105,9 +106,11 @@ export function createApp({
 }: AppOptions): App {
   const metrics = createMetrics();
   registerBuildInfo(metrics, packageJson.version);
+  registerLogMetrics(metrics);
   registerDatabaseMetrics(metrics, database);
-  const eventLimiter = createConcurrencyLimiter(eventPlaces(config), Number.POSITIVE_INFINITY);
-  const feed = createPostFeed({ database, log, limitedBy: limitedBy(eventLimiter) });
+  // Reading and executing events, however many subscribers there are: that bounds the statements ahead of a query.
+  const eventLine = halfLine(config);
+  const feed = createPostFeed({ database, log, line: eventLine });
   const buckets =
     config.redisUrl === undefined
       ? memoryBuckets(clock)
@@ -116,13 +119,11 @@ export function createApp({
   let origin = config.publicUrl ?? ownOrigin(config);
   const authority = createAuthority({ config, database, clock, log });
   const credentials = createCredentials({ config, database, clock, log, ownTokens: authority.ownTokens });
-  const passwords = createPasswords(
-    createConcurrencyLimiter(PASSWORD_HASHES.atATime, PASSWORD_HASHES.waiting),
-    rateLimiter.logins,
-  );
+  const passwords = createPasswords(new Line(PASSWORD_HASHES), rateLimiter.logins);
   const securityLog = createSecurityLog(log);
   const slowOperations = createSlowOperations({ thresholdMs: config.slowOperationMs, log });
-  const login = createLogin({ database, passwords, securityLog });
+  const accountLine = new Line(ACCOUNT_WRITES);
+  const login = createLogin({ database, line: accountLine, passwords, securityLog });
   const origins = createOrigins(config);
   const pending = new PendingResponses(
     {
@@ -137,7 +138,13 @@ export function createApp({
     onFailure: database.watch.broke,
   });
   const streamMetrics = createStreamMetrics(metrics);
-  const fanOut = createFanOut({ feed, metrics: streamMetrics, maxGroups: config.maxEventGroups, log });
+  const fanOut = createFanOut({
+    feed,
+    metrics: streamMetrics,
+    maxGroups: config.maxEventGroups,
+    maxGroupBytes: config.maxEventGroupBytes,
+    log,
+  });
   const credentialWatch = createCredentialWatch({
     renew: credentials.renew,
     recheckMs: config.credentialRecheckMs,
@@ -192,7 +199,7 @@ export function createApp({
     lookAhead,
     passwords,
     feed,
-    eventLimiter,
+    eventLine,
     streamMetrics,
     pending,
     checkOrigin: origins.check,
@@ -216,6 +223,7 @@ export function createApp({
     anonymous,
     authority,
     credentials,
+    accountLine,
     login,
     securityLog,
     slowOperations,

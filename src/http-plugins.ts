@@ -1,6 +1,8 @@
 import packageJson from '../package.json' with { type: 'json' };
+import { accountTurns } from './auth/account/turns.ts';
 import type { Credentials } from './auth/credentials.ts';
 import type { Authority } from './auth/oauth/authority.ts';
+import { ownedBy } from './auth/owned-by.ts';
 import type { Anonymous } from './auth/principal.ts';
 import type { SecurityLog } from './auth/security-log.ts';
 import type { Login } from './auth/session/login.ts';
@@ -18,6 +20,7 @@ import { useRateLimit } from './http/rate-limit/use-rate-limit.ts';
 import { useAuthentication } from './http/request/use-authentication.ts';
 import { createTransport } from './http/request/use-proxy-trust.ts';
 import { useRequestId } from './http/request/use-request-id.ts';
+import { useTurns } from './http/request/use-turns.ts';
 import { useWellFormed } from './http/request/use-well-formed.ts';
 import type { SlowOperations } from './http/response/slow-operations.ts';
 import { useAccessLog } from './http/response/use-access-log.ts';
@@ -31,17 +34,13 @@ import { useLogout } from './http/routes/logout.ts';
 import { useMetricsRoute } from './http/routes/metrics.ts';
 import type { Readiness } from './http/routes/readiness.ts';
 import { useStreamTokens } from './http/routes/stream-token.ts';
-import { createConcurrencyLimiter, limitedBy } from './operation/concurrency-limiter.ts';
-
 import type { Clock } from './platform/clock.ts';
 import type { Config } from './platform/config.ts';
 import type { Database } from './platform/db/database.ts';
+import type { Line } from './platform/line.ts';
 import type { Logger } from './platform/log.ts';
 import type { Metrics } from './platform/metrics.ts';
 import type { Origins } from './request/origin-check.ts';
-
-/** Connections that issuing stream tokens may hold. The rest are for operations. */
-const TOKENS_ISSUED = { atATime: 2, waiting: 256 };
 
 export interface HttpPluginsOptions {
   readonly config: Config;
@@ -57,6 +56,8 @@ export interface HttpPluginsOptions {
   readonly anonymous: Anonymous;
   readonly authority: Authority;
   readonly credentials: Credentials;
+  /** For statements that may wait for the lock of an account. */
+  readonly accountLine: Line;
   readonly login: Login;
   readonly securityLog: SecurityLog;
   readonly slowOperations: SlowOperations;
@@ -70,11 +71,12 @@ export interface HttpPluginsOptions {
 export function httpPlugins(options: HttpPluginsOptions): HttpPlugin[] {
   const { config, database, log, clock, metrics, endpoint, demoKey, credentials, login } = options;
   const { securityLog, slowOperations } = options;
-  const { anonymous, authority, origins, rateLimiter, readiness, pipeline } = options;
+  const { anonymous, authority, accountLine, origins, rateLimiter, readiness, pipeline } = options;
   const development = config.environment === 'development';
   const checkOrigin = origins.check;
   const transport = createTransport(config, log);
-  const issuing = limitedBy(createConcurrencyLimiter(TOKENS_ISSUED.atATime, TOKENS_ISSUED.waiting));
+  const turns = accountTurns(database, accountLine);
+  const endSession = (id: string, userId: string) => revokeSession(turns.statements(userId), id, userId);
   return [
     useRequestId(),
     transport.useProxyTrust(),
@@ -110,22 +112,23 @@ export function httpPlugins(options: HttpPluginsOptions): HttpPlugin[] {
       securityLog,
       log,
     }),
+    useTurns(log),
     useLogin({
       login,
-      ownerOf: (session) => ownerOf(database, session),
+      ownerOf: (session) => ownerOf(ownedBy(database, session.userId), session),
       warns: development,
       maxBodyBytes: config.maxBodyBytes,
       checkOrigin,
       log,
     }),
     useLogout({
-      endSession: (id, userId) => revokeSession(database, id, userId),
+      endSession,
       checkOrigin,
       log,
     }),
     useStreamTokens({
       pipeline,
-      issue: (principal, operation) => issuing(() => issueStreamToken(database, principal, operation)),
+      issue: (principal, operation) => issueStreamToken(turns, principal, operation),
       checkOrigin,
       metrics,
       log,
@@ -134,6 +137,7 @@ export function httpPlugins(options: HttpPluginsOptions): HttpPlugin[] {
       issuer: options.issuer,
       authority,
       sessions: credentials.sessions,
+      endSession,
       login,
       checkOrigin,
       limiter: rateLimiter,

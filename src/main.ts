@@ -3,9 +3,13 @@ import { banner } from './demo/banner.ts';
 import { browserOrigin } from './demo/browser-origin.ts';
 import { loadProcessConfig } from './platform/config.ts';
 import { createLogger } from './platform/log.ts';
+import { logOutput } from './platform/log-output.ts';
 import { OperatorError } from './platform/operator-error.ts';
 import { withoutUserInformation } from './platform/redact.ts';
 import { startService } from './serve.ts';
+
+/** How long the last lines of the log may take. */
+const LAST_LINES_MS = 1_000;
 
 async function main(): Promise<void> {
   // Before any thread starts: files written here are private to the service's user.
@@ -15,19 +19,24 @@ async function main(): Promise<void> {
   const log = createLogger({ level: config.logLevel, pretty: development });
   // What a signal does anyway, but not to the first process of a container, where it needs a handler.
   let stop = (signal: NodeJS.Signals): void => process.exit(128 + constants.signals[signal]);
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => stop(signal));
+  // For good: a second signal must not end what the first has begun.
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => stop(signal));
   const service = await startService(config, log);
+  let stopping = false;
   stop = (signal) => {
-    log.info({ signal }, 'stopping');
-    void service.stop().then(() => {
+    log.info({ signal }, stopping ? 'already stopping' : 'stopping');
+    if (stopping) return;
+    stopping = true;
+    void service.stop().then(async () => {
       log.info('stopped');
+      await logOutput.flush(LAST_LINES_MS);
       process.exit(0);
     });
   };
   if (!(await service.ready)) return;
   log.info({ origin: service.origin, database: config.database.kind }, 'listening');
   if (development)
-    process.stdout.write(banner(await browserOrigin(service.origin), config.graphiql, service.demo));
+    logOutput.write(banner(await browserOrigin(service.origin), config.graphiql, service.demo), true);
 }
 
 try {

@@ -8,7 +8,6 @@ import { createResponder } from './http/response/responder.ts';
 import { STREAM_FORMATS } from './http/response/stream-formats.ts';
 import { createAdmission } from './operation/admission.ts';
 import { createAnonymousAccessCheck } from './operation/anonymous-access.ts';
-import { type ConcurrencyLimiter, createConcurrencyLimiter } from './operation/concurrency-limiter.ts';
 import { createDocumentCache } from './operation/document-cache.ts';
 import { createExecutor } from './operation/executor.ts';
 import { createIdempotentExecutor } from './operation/idempotency/idempotent-executor.ts';
@@ -20,13 +19,18 @@ import type { CredentialWatch } from './operation/subscription/credential-watch.
 import { createEventTexts } from './operation/subscription/event-texts.ts';
 import type { FanOut } from './operation/subscription/fan-out.ts';
 import { createHalfOpenWatch } from './operation/subscription/half-open-connections.ts';
+import { keepArgs } from './operation/subscription/kept-args.ts';
 import { createStreamLimit } from './operation/subscription/stream-limit.ts';
 import type { StreamMetrics } from './operation/subscription/stream-metrics.ts';
 import { createSubscriber, openEvents } from './operation/subscription/subscriber.ts';
 import type { Config } from './platform/config.ts';
 import type { Database } from './platform/db/database.ts';
+import { halfLine } from './platform/db/half-line.ts';
+import { eventLoop } from './platform/event-loop.ts';
+import { Line } from './platform/line.ts';
 import type { Logger } from './platform/log.ts';
 import type { Metrics } from './platform/metrics.ts';
+import { lastEventId } from './request/event-stream.ts';
 import type { OriginCheck } from './request/origin-check.ts';
 import type { PendingResponses } from './request/pending-responses.ts';
 
@@ -40,8 +44,8 @@ export interface OperationPipelineOptions {
   readonly lookAhead: boolean;
   readonly passwords: Passwords;
   readonly feed: PostFeed;
-  /** Limits the reading and execution of events for streams. */
-  readonly eventLimiter: ConcurrencyLimiter;
+  /** For reading and executing events for streams. */
+  readonly eventLine: Line;
   readonly streamMetrics: StreamMetrics;
   readonly pending: PendingResponses;
   readonly checkOrigin: OriginCheck;
@@ -52,62 +56,56 @@ export interface OperationPipelineOptions {
   readonly onCommit: () => void;
 }
 
-/**
- * How many mutations may hold a transaction: half of the connections, so that the others stay free for reads.
- */
-const writePlaces = ({ database }: Config) =>
-  database.kind === 'postgres' ? Math.max(1, Math.floor(database.poolSize / 2)) : 1;
-
 /** Creates the pipeline that runs operations within the configured limits. */
 export function createOperationPipeline(options: OperationPipelineOptions): Pipeline {
   const { config, database, log, metrics, schema, anonymous, lookAhead, passwords, feed } = options;
-  const { eventLimiter, streamMetrics, pending, checkOrigin, fanOut, shareEvents, onCommit } = options;
+  const { eventLine, streamMetrics, pending, checkOrigin, fanOut, shareEvents, onCommit } = options;
   const { maxResponseBytes } = config;
   const limits = config.operationLimits;
   const requestedFields = createRequestedFields(schema);
-  const limiter = createConcurrencyLimiter(
-    config.maxConcurrentOperations,
-    config.maxQueuedOperations,
-    database.recentUse,
-  );
-  const writeLimiter = createConcurrencyLimiter(
-    writePlaces(config),
-    config.maxQueuedOperations,
-    database.recentUse,
-  );
+  // Whoever has used the database least goes first.
+  const waiting = { maxWaiting: config.maxQueuedOperations, use: database.line.use };
+  const line = new Line({ places: config.maxConcurrentOperations, ...waiting });
+  const writeLine = halfLine(config, waiting);
   const halfOpen = createHalfOpenWatch({ log, onEnd: streamMetrics.cutOff });
   const streams = createStreamLimit({
     maximum: config.maxStreams,
     accountFactor: config.accountLimitFactor,
     halfOpen,
   });
-  metrics.gauge('graphql_operations_running', 'Operations that are running.', () => limiter.inside);
+  metrics.gauge('graphql_operations_running', 'Operations that are running.', () => line.inside);
   metrics.gauge(
     'graphql_transactions_running',
     'Mutation transactions that are running.',
-    () => writeLimiter.inside,
+    () => writeLine.inside,
   );
   metrics.gauge(
     'graphql_transactions_waiting',
     'Mutations that are waiting for a transaction slot.',
-    () => writeLimiter.waiting,
+    () => writeLine.waiting,
   );
-  metrics.gauge(
-    'graphql_operations_waiting',
-    'Operations that are waiting for a slot.',
-    () => limiter.waiting,
-  );
+  metrics.gauge('graphql_operations_waiting', 'Operations that are waiting for a slot.', () => line.waiting);
   metrics.gauge(
     'event_executions_running',
     'Reads and executions of events that are running.',
-    () => eventLimiter.inside,
+    () => eventLine.inside,
   );
   metrics.gauge(
     'event_executions_waiting',
     'Reads and executions of events that are waiting for a slot.',
-    () => eventLimiter.waiting,
+    () => eventLine.waiting,
+  );
+  metrics.gauge(
+    'event_loop_waiting',
+    'Requests and results that are waiting for their turn on the event loop.',
+    () => eventLoop.line.waiting,
   );
   metrics.gauge('event_streams_open', 'Open event streams.', () => streams.total);
+  metrics.gauge(
+    'event_group_bytes',
+    'Memory of the groups of event streams, by the estimate that MAX_EVENT_GROUP_BYTES limits.',
+    () => fanOut.groupBytes,
+  );
   metrics.gauge('event_groups', 'Groups of event streams that get the same.', () => fanOut.groups);
   metrics.gauge(
     'event_cohorts',
@@ -133,18 +131,22 @@ export function createOperationPipeline(options: OperationPipelineOptions): Pipe
   const executor = createExecutor({
     database,
     log,
-    limiter,
-    eventLimiter,
-    writeLimiter,
+    line,
+    eventLine,
+    writeLine,
+    passwords,
     timeoutMs: config.operationTimeoutMs,
     lockWaitMs: config.statementTimeoutMs,
+    maxQueued: config.maxQueuedOperations,
     bounds: createResponseBounds({ pending, maxResponseBytes, limits }),
     onCommit,
   });
+  const documents = createDocumentCache({ schema, introspection: config.introspection, limits });
+  const kept = keepArgs(documents, (lastId) => openEvents(feed, lastId));
   return createPipeline({
     schema,
     check: createAdmission({
-      documents: createDocumentCache({ schema, introspection: config.introspection, limits }),
+      documents,
       limiter: createOperationLimiter(schema, limits),
       needsAccount: createAnonymousAccessCheck(requestedFields, anonymous),
       checkOrigin,
@@ -163,8 +165,7 @@ export function createOperationPipeline(options: OperationPipelineOptions): Pipe
         maxResponseBytes,
         onPath,
         unitOfWork: undefined,
-        passwords,
-        events: () => openEvents(feed, request),
+        events: () => openEvents(feed, lastEventId(request)),
       };
     },
     execute: createIdempotentExecutor({
@@ -180,6 +181,7 @@ export function createOperationPipeline(options: OperationPipelineOptions): Pipe
     subscribe: createSubscriber({
       fanOut,
       textsOf: createEventTexts({ executor, limits, shared: shareEvents, log }),
+      kept,
       streams,
       credentials: options.credentialWatch,
       metrics: streamMetrics,

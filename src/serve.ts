@@ -3,12 +3,14 @@ import type { AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type App, type AppOptions, createApp } from './app.ts';
 import { type DemoCredentials, prepareDemo, refuseSeeded } from './demo/seed.ts';
+import { limitConnections } from './http/server/connection-limit.ts';
 import { drain } from './http/server/drain.ts';
 import { createNodeServer, type NodeServerOptions } from './http/server/node-server.ts';
 import { type Config, ownOrigin } from './platform/config.ts';
 import { type Database, openDatabase } from './platform/db/database.ts';
 import { migrate } from './platform/db/migrate.ts';
 import { tellHistory } from './platform/db/migration-watch.ts';
+import { checkFileDescriptors, EMBEDDED_FILES } from './platform/file-descriptors.ts';
 import type { Logger } from './platform/log.ts';
 import { isLoopbackHost } from './platform/loopback.ts';
 import { OperatorError } from './platform/operator-error.ts';
@@ -29,6 +31,8 @@ export interface Service {
 
 /** Proxies that close idle connections after a shorter time close all of them themselves. */
 const MAX_GRACE_MS = 5_000;
+/** Connections of clients that every deployment must have room for. */
+const COMMON_CLIENTS = 500;
 /** As many as the system allows: thousands of clients may connect at once. Node asks for 511. */
 const LISTEN_BACKLOG = 65_535;
 
@@ -81,14 +85,12 @@ function listenError({ host, port }: Config, error: NodeJS.ErrnoException): Erro
   );
 }
 
-async function listen(server: Server, config: Config, log: Logger): Promise<string> {
+async function listen(server: Server, config: Config): Promise<string> {
   const { host, port } = config;
   await new Promise<void>((resolve, reject) => {
     server.once('error', (error) => reject(listenError(config, error)));
     server.listen({ port, host, backlog: LISTEN_BACKLOG }, resolve);
   });
-  // For example, no file descriptor is left. Without a listener, the error would end the process.
-  server.on('error', (error) => log.error({ err: error }, 'a connection could not be accepted'));
   const bound = server.address() as AddressInfo;
   return ownOrigin({ host, port: bound.port });
 }
@@ -103,6 +105,8 @@ export async function startService(
   log: Logger,
   options: Pick<AppOptions, 'lookAhead' | 'shareEvents'> = {},
 ): Promise<Service> {
+  const descriptors = config.database.kind === 'postgres' ? config.database.poolSize : EMBEDDED_FILES;
+  const most = checkFileDescriptors(log, { database: descriptors, clients: COMMON_CLIENTS });
   const database = await openDatabase({ config, log });
   try {
     let demo: DemoCredentials | undefined;
@@ -114,7 +118,8 @@ export async function startService(
     const app = createApp({ ...options, config, database, log, demoKey });
     let draining = false;
     const server = createNodeServer({ ...nodeServerOptions(app, config, log), closing: () => draining });
-    const origin = await listen(server, config, log);
+    const origin = await listen(server, config);
+    const accepting = limitConnections(server, { most, log });
     app.listensAt(origin);
     let stopping: Promise<void> | undefined;
     const ready = usable ? Promise.resolve(true) : database.watch.reached(use);
@@ -131,6 +136,7 @@ export async function startService(
           app.endStreams();
         },
       });
+      accepting.close();
       await app.close();
       await database.close();
     };

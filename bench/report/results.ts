@@ -9,12 +9,15 @@ const SECTIONS = [
   'Latency at half the saturation rate',
   'Compression',
   'Abuse',
+  'Adversary',
+  'Adversary, embedded database',
   'Probes',
   'Prices',
   'Dearest operations',
   'Anonymous floods',
   'Opposite orders',
   'Fan-out',
+  'Groups of subscribers',
   'Soak',
 ] as const;
 

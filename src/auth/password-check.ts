@@ -1,12 +1,7 @@
 import { createHash } from 'node:crypto';
+import type { Line } from '../platform/line.ts';
 import { emailKey } from './account/store.ts';
 import { hashPassword, unmatchableHash, verifyPassword } from './password.ts';
-
-/** Limits concurrent work. `enter` throws if the queue is full; every successful `enter` needs a `leave`. */
-export interface WorkLimiter {
-  enter(): Promise<void> | undefined;
-  leave(): void;
-}
 
 /** Counts failures by name. */
 export interface FailureCounter {
@@ -17,15 +12,16 @@ export interface FailureCounter {
 }
 
 /**
- * Password work. Each hash takes tens of milliseconds and 19 MiB, so it goes through a concurrency limiter.
+ * Password work. Each hash takes tens of milliseconds and 19 MiB, so it takes a place in line. `owner` is
+ * whom it counts for: an account or, before a login, an address.
  */
 export interface Passwords {
-  hash(password: string): Promise<string>;
+  hash(owner: string, password: string): Promise<string>;
   /** Whether the password matches. Without a hash it does the same work and returns false. */
-  matches(password: string, hash: string | null): Promise<boolean>;
+  matches(owner: string, password: string, hash: string | null): Promise<boolean>;
   /**
    * Runs a password check as one attempt. It is counted against each name beforehand, so that concurrent
-   * attempts cannot slip through, and taken back on success. Throws what the counter and the limiter throw.
+   * attempts cannot slip through, and taken back on success. Throws what the counter and the line throw.
    */
   attempt<T>(names: readonly string[], check: () => Promise<T | undefined>): Promise<T | undefined>;
 }
@@ -35,22 +31,13 @@ export function accountFailures(email: string): string {
   return `account:${createHash('sha256').update(emailKey(email)).digest('base64url')}`;
 }
 
-export function createPasswords(limiter: WorkLimiter, failures: FailureCounter): Passwords {
+export function createPasswords(line: Line, failures: FailureCounter): Passwords {
   const dummy = unmatchableHash();
 
-  async function gated<T>(work: () => Promise<T>): Promise<T> {
-    await limiter.enter();
-    try {
-      return await work();
-    } finally {
-      limiter.leave();
-    }
-  }
-
   return {
-    hash: (password) => gated(() => hashPassword(password)),
-    matches: async (password, hash) =>
-      (await gated(() => verifyPassword(password, hash ?? dummy))) && hash !== null,
+    hash: (owner, password) => line.measured(owner, () => hashPassword(password)),
+    matches: async (owner, password, hash) =>
+      (await line.measured(owner, () => verifyPassword(password, hash ?? dummy))) && hash !== null,
     async attempt(names, check) {
       for (const name of names) await failures.failure(name);
       let failed = false;

@@ -1,5 +1,6 @@
 import type { Database } from '../platform/db/database.ts';
 import { gathered } from '../platform/db/gathered.ts';
+import type { Line } from '../platform/line.ts';
 import type { Logger } from '../platform/log.ts';
 import { type DecodedId, decodeEventId, type EventName, encodeEventId } from './event-id.ts';
 import type { CommittedBefore, EventPlace } from './event-place.ts';
@@ -29,10 +30,10 @@ export interface PostFeed {
   /** Up to `limit` events after a place, from memory. Undefined if memory may lack some of them. */
   recent(place: EventPlace, limit: number): readonly LogEvent[] | undefined;
   /**
-   * Up to `limit` events after a place, in order and without gaps. Empty at the end of the log. Throws
+   * Up to `limit` events after a place for an owner's readers, in order and without gaps. Empty at the end of the log. Throws
    * DatabaseError, HistoryLostError.
    */
-  read(place: EventPlace, limit: number): Promise<readonly LogEvent[]>;
+  read(place: EventPlace, limit: number, owner: string | undefined): Promise<readonly LogEvent[]>;
   /** Calls `onGrowth` when there may be more events. Returns a function that stops it. */
   follow(onGrowth: () => void): () => void;
   close(): Promise<void>;
@@ -49,8 +50,8 @@ export class HistoryLostError extends Error {
 export interface PostFeedOptions {
   readonly database: Database;
   readonly log: Logger;
-  /** Limits how many reads of the log run at once. */
-  readonly limitedBy: <T>(read: () => Promise<T>) => Promise<T>;
+  /** Reads of the log that do not come from memory take a place here. */
+  readonly line: Line;
 }
 
 /** What was committed before a reader came, once its last event is found. Undefined if an id cannot say so. */
@@ -66,7 +67,7 @@ function beforeFrom(last: KnownEvent, distances: readonly bigint[]): CommittedBe
 }
 
 /** One tail reads the log for the whole process. Readers that have fallen behind read the log itself. */
-export function createPostFeed({ database, log, limitedBy }: PostFeedOptions): PostFeed {
+export function createPostFeed({ database, log, line }: PostFeedOptions): PostFeed {
   const tail = createLogTail({ database, log });
   // Thousands may connect at once. The end of the log must be read after each of them came, but not for each.
   const present = sharedByNext<EventPlace>(() => readNow(database, log));
@@ -98,19 +99,27 @@ export function createPostFeed({ database, log, limitedBy }: PostFeedOptions): P
   }
 
   /** Reads the state of the log together with the events, so that pruning in between cannot go unnoticed. */
-  async function readBehind(place: EventPlace, limit: number): Promise<readonly LogEvent[]> {
-    const { state, found, events } = await limitedBy(() => readAfter(database, place, limit));
+  async function readBehind(
+    place: EventPlace,
+    limit: number,
+    owner: string | undefined,
+  ): Promise<readonly LogEvent[]> {
+    const { state, found, events } = await line.measured(owner, () => readAfter(database, place, limit));
     if (!found || state?.history !== place.history) throw new HistoryLostError();
     return events;
   }
 
   const recent = (place: EventPlace, limit: number) => tail.recent(place.history, place, limit);
 
-  async function readOn(place: EventPlace, limit: number): Promise<readonly LogEvent[]> {
+  async function readOn(
+    place: EventPlace,
+    limit: number,
+    owner: string | undefined,
+  ): Promise<readonly LogEvent[]> {
     for (;;) {
       const known = recent(place, limit);
       if (known !== undefined) return known;
-      const events = await readBehind(place, limit);
+      const events = await readBehind(place, limit, owner);
       if (events.length > 0) return events;
       // The tail starts at the end of the log. If it has started meanwhile, it knows better.
       if (tail.follows(place.history)) continue;
@@ -135,8 +144,8 @@ export function createPostFeed({ database, log, limitedBy }: PostFeedOptions): P
       return typeof place === 'string' ? at(end, place) : at(place, undefined);
     },
     recent,
-    async read(place, limit) {
-      const events = await readOn(place, limit);
+    async read(place, limit, owner) {
+      const events = await readOn(place, limit, owner);
       // Lost in a failover: other transactions may have got the ids by which those events are known.
       if (events.length > 0 && place.before !== undefined && (await findInLog(place.before)) === undefined)
         throw new HistoryLostError();

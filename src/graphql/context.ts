@@ -1,4 +1,3 @@
-import type { Passwords } from '../auth/password-check.ts';
 import { type Caller, isAuthenticated, type Principal } from '../auth/principal.ts';
 import type { Scope } from '../auth/scopes.ts';
 import type { Queryable } from '../platform/db/statement.ts';
@@ -6,6 +5,7 @@ import type { UnitOfWork } from '../platform/db/unit-of-work.ts';
 import { unauthenticated } from './errors.ts';
 import type { EventSource } from './event-source.ts';
 import type { OperationPlans } from './operation-plans.ts';
+import type { Preparations } from './preparation.ts';
 
 /**
  * How a response was produced. `fast_path`: the request bypassed Yoga's HTTP handling. `whole_answer`: the
@@ -32,8 +32,8 @@ export interface Context {
   readonly unitOfWork: UnitOfWork | undefined;
   /** Resolvers add the scopes that they check for rows of other accounts. Undefined if not recorded. */
   readonly notedScopes?: Set<Scope> | undefined;
-  /** Checks and hashes passwords. Failed attempts and concurrent work are limited. */
-  readonly passwords: Passwords;
+  /** What the fields of a mutation prepared before its unit of work began. */
+  readonly prepared?: Preparations;
   /** The events that follow for this subscriber. Its position is fixed when the promise resolves. */
   readonly events: () => Promise<EventSource>;
 }

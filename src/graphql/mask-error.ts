@@ -1,6 +1,7 @@
 import { GraphQLError } from 'graphql';
 import { isAccountGone } from '../auth/account/gone.ts';
-import { DatabaseError } from '../platform/db/errors.ts';
+import { DatabaseError, isOutage } from '../platform/db/errors.ts';
+import { TurnRefusedError } from '../platform/line.ts';
 import type { Logger } from '../platform/log.ts';
 import { ApiError, ERROR_STATUS, type ErrorCode, unauthenticated } from './errors.ts';
 import { withoutStacks } from './without-stacks.ts';
@@ -38,11 +39,22 @@ function isPublicCode(code: unknown): code is ErrorCode {
   return typeof code === 'string' && code in ERROR_STATUS;
 }
 
+/** Decision 16: who has most of a full line is refused. */
+function noTurn({ reason }: TurnRefusedError): ApiError {
+  if (reason === 'cancelled')
+    return new ApiError('TIMEOUT', 'The operation timed out while waiting for other operations.');
+  const headers = { 'retry-after': '1' };
+  return reason === 'crowd'
+    ? new ApiError('RATE_LIMITED', 'Too many of your requests are waiting. Try again.', { headers })
+    : new ApiError('SERVICE_UNAVAILABLE', 'The service is busy. Try again.', { headers });
+}
+
 /** The public error for an internal one: specific for known kinds of database errors, otherwise generic. */
 function translate(origin: unknown, { requestId, log }: MaskOptions): ApiError {
   if (origin instanceof ApiError) return origin;
+  if (origin instanceof TurnRefusedError) return noTurn(origin);
   if (origin instanceof DatabaseError && origin.kind !== 'other') {
-    log[origin.kind === 'unavailable' ? 'debug' : 'warn']({ requestId, err: origin }, 'database error');
+    log[isOutage(origin) ? 'debug' : 'warn']({ requestId, err: origin }, 'database error');
     if (origin.kind === 'timeout' || origin.kind === 'locked')
       return new ApiError('TIMEOUT', 'The operation took too long and was cancelled.');
     // Without Retry-After: a client that retries automatically and without a key may do it twice.

@@ -4,6 +4,7 @@ import type { GraphQLFieldResolver } from 'graphql';
 import type { UnitOfWork } from '../platform/db/unit-of-work.ts';
 import { type Context, unitOfWorkOf } from './context.ts';
 import type { OneStatement } from './one-statement.ts';
+import type { Prepare } from './preparation.ts';
 import { type RowLocks, takeRowLocks } from './row-locks.ts';
 
 declare global {
@@ -16,6 +17,8 @@ declare global {
       oneStatement?: OneStatement;
       /** The rows that a mutation locks. If absent, it locks nothing that another mutation waits for. */
       locks?: RowLocks;
+      /** What a mutation does before its unit of work begins. An operation may then select it only once. */
+      prepare?: Prepare;
     }
   }
 }
@@ -23,6 +26,7 @@ declare global {
 interface Options {
   readonly oneStatement?: OneStatement;
   readonly locks?: RowLocks;
+  readonly prepare?: Prepare;
 }
 
 /** Units of work whose first root field has started. */
@@ -36,9 +40,9 @@ const begun = new WeakSet<UnitOfWork>();
  */
 class MutationPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
   override onOutputFieldConfig(config: PothosOutputFieldConfig<Types>): PothosOutputFieldConfig<Types> {
-    const { oneStatement, locks } = config.pothosOptions as Options;
+    const { oneStatement, locks, prepare } = config.pothosOptions as Options;
     if (oneStatement === undefined && locks === undefined) return config;
-    return { ...config, extensions: { ...config.extensions, oneStatement, locks } };
+    return { ...config, extensions: { ...config.extensions, oneStatement, locks, prepare } };
   }
 
   override wrapResolve(

@@ -1,11 +1,4 @@
-import {
-  type DocumentNode,
-  type FragmentDefinitionNode,
-  type GraphQLError,
-  Kind,
-  type OperationDefinitionNode,
-  type SelectionSetNode,
-} from 'graphql';
+import type { GraphQLError } from 'graphql';
 import type { GraphQLParams } from 'graphql-yoga';
 import { ApiError } from '../graphql/errors.ts';
 import { canExecute, credentialsMissing } from '../request/caller.ts';
@@ -15,32 +8,9 @@ import type { OriginCheck } from '../request/origin-check.ts';
 import type { RequestState } from '../request/request-state.ts';
 import type { AnonymousAccessCheck } from './anonymous-access.ts';
 import type { DocumentCache } from './document-cache.ts';
+import { onlyLooksAtSchema } from './introspection.ts';
 import type { OperationLimiter } from './operation-cost.ts';
 import type { PreparedOperation } from './prepared-operation.ts';
-
-const META_FIELDS = new Set(['__typename', '__schema', '__type']);
-
-/**
- * Whether every root field is a meta field. Each fragment is followed once, since fragments may form a cycle.
- */
-function onlyLooksAtSchema(document: DocumentNode, operation: OperationDefinitionNode): boolean {
-  const fragments = new Map(
-    document.definitions
-      .filter((node): node is FragmentDefinitionNode => node.kind === Kind.FRAGMENT_DEFINITION)
-      .map((node) => [node.name.value, node]),
-  );
-  const seen = new Set<string>();
-  const check = ({ selections }: SelectionSetNode): boolean =>
-    selections.every((selection) => {
-      if (selection.kind === Kind.FIELD) return META_FIELDS.has(selection.name.value);
-      if (selection.kind === Kind.INLINE_FRAGMENT) return check(selection.selectionSet);
-      if (seen.has(selection.name.value)) return true;
-      seen.add(selection.name.value);
-      const fragment = fragments.get(selection.name.value);
-      return fragment !== undefined && check(fragment.selectionSet);
-    });
-  return check(operation.selectionSet);
-}
 
 /** Checks that a kind of operation may be requested in this way. Throws BAD_REQUEST. */
 export type TransportCheck = (kind: PreparedOperation['kind'], method: string, state: RequestState) => void;
@@ -106,11 +76,10 @@ export function createAdmission({
       } catch (error) {
         throw open ? error : credentialsMissing();
       }
-      const { kind, name, document, node } = operation;
+      const { kind, name } = operation;
       state.operationKind = kind;
       if (name !== undefined) state.operationName = name;
-      if (!open && !(documents.introspection && onlyLooksAtSchema(document.node, node)))
-        throw credentialsMissing();
+      if (!open && !(documents.introspection && onlyLooksAtSchema(operation))) throw credentialsMissing();
       const crossSite =
         kind === 'mutation' && state.caller?.kind === 'session' ? checkOrigin(request) : undefined;
       if (crossSite !== undefined) throw crossSite;

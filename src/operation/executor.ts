@@ -4,21 +4,22 @@ import { answerWhole } from '../graphql/look-ahead/answer-whole.ts';
 import { Cancellation } from '../platform/db/cancellation.ts';
 import type { Queryable } from '../platform/db/statement.ts';
 import { createDeadline } from '../platform/deadline.ts';
+import { eventLoop } from '../platform/event-loop.ts';
+import type { Line } from '../platform/line.ts';
 import { holderOf } from '../request/caller.ts';
 import type { Hold } from '../request/pending-responses.ts';
-import type { ConcurrencyLimiter } from './concurrency-limiter.ts';
 import { createGuardedExecutor, type MutationGuard } from './guarded-mutation.ts';
+import { createIntrospectionCache } from './introspection.ts';
 import { createMutationExecutor, type MutationOptions, type MutationSteps } from './mutation-executor.ts';
 import type { OperationArgs, OperationContext } from './operation-context.ts';
 import { executed, located, refused, rendered, type Single } from './outcome.ts';
-import { withLimiters } from './with-limiters.ts';
 
 /** Whom the memory of event texts counts for if accounts share them. */
 const SHARED = 'events';
 
 export interface ExecutorOptions extends MutationOptions {
-  /** Events have their own limiter: a thousand subscribers must not hold up a query. */
-  readonly eventLimiter: ConcurrencyLimiter;
+  /** Events have their own line: a thousand subscribers must not hold up a query. */
+  readonly eventLine: Line;
   readonly timeoutMs: number;
 }
 
@@ -42,7 +43,7 @@ export interface Executor {
    */
   runGuarded(args: OperationArgs, guard: MutationGuard): Promise<Single | undefined>;
   /**
-   * Runs work for event streams: once their limiter has a slot, within the operation timeout and the memory
+   * Runs work for event streams: once their line has a place, within the operation timeout and the memory
    * bounds of responses. Rejects with the refusal, or with what `work` throws.
    */
   forEvents<T>(readers: EventReaders, work: (db: Queryable, hold: Hold) => Promise<T>): Promise<T>;
@@ -58,9 +59,10 @@ export interface Executor {
  * TIMEOUT; its statements are cancelled and its writes rolled back.
  */
 export function createExecutor(options: ExecutorOptions): Executor {
-  const { database, log, limiter, eventLimiter, timeoutMs, bounds } = options;
+  const { database, log, line, eventLine, timeoutMs, bounds } = options;
   const executeMutation = createMutationExecutor(options);
   const executeGuarded = createGuardedExecutor(options);
+  const introspection = createIntrospectionCache();
   const deadline = createDeadline(timeoutMs);
   const masking = ({ requestId }: OperationContext) => ({ requestId, log });
 
@@ -82,8 +84,11 @@ export function createExecutor(options: ExecutorOptions): Executor {
   async function executeFields(args: OperationArgs, hold: Hold): Promise<Single> {
     const { contextValue: context } = args;
     try {
-      bounds.checkIntrospection(args);
-      const outcome = executed(await execute(args), masking(context));
+      const run = async () => {
+        bounds.checkIntrospection(args);
+        return executed(await execute(args), masking(context));
+      };
+      const outcome = context.operation.mayIntrospect ? await introspection.answer(args, run) : await run();
       return bounds.checked(outcome, context.state, hold);
     } catch (error) {
       return refused(error, masking(context));
@@ -164,32 +169,32 @@ export function createExecutor(options: ExecutorOptions): Executor {
         return (await mutate(args)) ?? { kind: 'refused', errors: [] };
       const { hold } = context.state;
       return bounded(context, (cancellation) =>
-        withLimiters([limiter], cancellation, () => executeQuery(args, cancellation, hold)),
+        line.run(cancellation.owner, () => executeQuery(args, cancellation, hold), cancellation),
       );
     },
     runMutation: mutate,
     runGuarded: (args, guard) =>
       bounded(args.contextValue, (cancellation) => executeGuarded(args, cancellation, guard)),
-    async forEvents(readers, work) {
-      // Events are never refused or late for a long queue: their timeout starts once they have a slot.
-      await eventLimiter.enter();
-      const hold = bounds.hold();
-      try {
-        if (readers.gone)
-          throw new ApiError('SERVICE_UNAVAILABLE', 'Nobody waits for these events any more.');
-        return await inTime(
-          readers.owner,
-          hold,
-          (cancellation) => work(database.cancellable(cancellation), hold),
-          (error): never => {
-            throw hold.refusal ?? error;
-          },
-        );
-      } finally {
-        hold.release();
-        eventLimiter.leave();
-      }
-    },
+    // Events are never refused or late for a long line: their timeout starts once they have a place.
+    forEvents: (readers, work) =>
+      eventLine.measured(readers.owner, async () => {
+        const hold = bounds.hold();
+        try {
+          eventLoop.charge(readers.owner);
+          if (readers.gone)
+            throw new ApiError('SERVICE_UNAVAILABLE', 'Nobody waits for these events any more.');
+          return await inTime(
+            readers.owner,
+            hold,
+            (cancellation) => work(database.cancellable(cancellation), hold),
+            (error): never => {
+              throw hold.refusal ?? error;
+            },
+          );
+        } finally {
+          hold.release();
+        }
+      }),
     async runEvent(args, event, db, hold) {
       return executeFields({ ...args, contextValue: { ...args.contextValue, db }, rootValue: event }, hold);
     },

@@ -1,12 +1,11 @@
+import { databaseKindOf } from '../graphql/database-kind.ts';
 import { isOneStatement, type ReadyInsert, readyInsert, runGuarded } from '../graphql/one-statement.ts';
 import type { Cancellation } from '../platform/db/cancellation.ts';
 import type { Guard } from '../platform/db/guarded-write.ts';
 import type { Parameter } from '../platform/db/statement.ts';
-import { databaseKindOf } from './conflict-retries.ts';
 import { afterCommit, type MutationOptions } from './mutation-executor.ts';
 import type { OperationArgs } from './operation-context.ts';
 import { located, refused, rendered, type Single } from './outcome.ts';
-import { withLimiters } from './with-limiters.ts';
 
 /** Commits something of its own together with a mutation, in the same statement, or prevents both. */
 export interface MutationGuard {
@@ -30,7 +29,7 @@ const MOST_CHARACTERS = 65_536;
  * except for what the database sets. Whatever could make the response another one is left to an execution.
  */
 export function createGuardedExecutor(options: MutationOptions): GuardedExecutor {
-  const { database, log, limiter, bounds, onCommit } = options;
+  const { database, log, line, bounds, onCommit } = options;
 
   /** Undefined if the mutation needs more than a statement, or is going to be refused. */
   function ready(args: OperationArgs): ReadyInsert | undefined {
@@ -76,6 +75,6 @@ export function createGuardedExecutor(options: MutationOptions): GuardedExecutor
   return async (args, cancellation, guard) => {
     const insert = ready(args);
     if (insert === undefined) return undefined;
-    return withLimiters([limiter], cancellation, () => run(insert, args, cancellation, guard));
+    return line.run(cancellation.owner, () => run(insert, args, cancellation, guard), cancellation);
   };
 }

@@ -1,29 +1,36 @@
 import { execute } from 'graphql';
+import type { Passwords } from '../auth/password-check.ts';
+import { databaseKindOf } from '../graphql/database-kind.ts';
 import { maskError } from '../graphql/mask-error.ts';
 import { isOneStatement, readyInsert, runInsert } from '../graphql/one-statement.ts';
+import { type Preparations, prepareFields } from '../graphql/preparation.ts';
 import type { Cancellation } from '../platform/db/cancellation.ts';
 import type { Database } from '../platform/db/database.ts';
 import { DatabaseError } from '../platform/db/errors.ts';
+import { Retries } from '../platform/db/retries.ts';
 import type { UnitOfWork } from '../platform/db/unit-of-work.ts';
+import { type Line, TurnRefusedError } from '../platform/line.ts';
 import type { Logger } from '../platform/log.ts';
-import type { ConcurrencyLimiter } from './concurrency-limiter.ts';
-import { databaseKindOf, Retries } from './conflict-retries.ts';
+import type { RequestState } from '../request/request-state.ts';
+import { LockWaiters } from './lock-waiters.ts';
 import type { OperationArgs, OperationContext } from './operation-context.ts';
 import { executed, failuresOf, hasNoData, located, refused, rendered, type Single } from './outcome.ts';
 import type { ResponseBounds } from './response-bounds.ts';
-import { withLimiters } from './with-limiters.ts';
 
 export interface MutationOptions {
   readonly database: Database;
   readonly log: Logger;
-  readonly limiter: ConcurrencyLimiter;
+  /** Every operation takes a place. */
+  readonly line: Line;
   /**
-   * Mutations that open a transaction pass this limiter first: they may wait for each other, and reads must
+   * Mutations that open a transaction take a place here first: they may wait for each other, and reads must
    * not wait for them.
    */
-  readonly writeLimiter: ConcurrencyLimiter;
-  /** How long a mutation keeps trying to acquire its locks. */
+  readonly writeLine: Line;
+  /** How long a mutation keeps trying to acquire its locks, and how many of an account may wait for each other. */
   readonly lockWaitMs: number;
+  readonly maxQueued: number;
+  readonly passwords: Passwords;
   readonly bounds: ResponseBounds;
   /** Called after every commit. */
   readonly onCommit: () => void;
@@ -66,13 +73,13 @@ export function afterCommit(work: UnitOfWork, error: unknown): unknown {
   return work.committed ? new DatabaseError('unknown', error) : error;
 }
 
-/** Lock timeout of a statement. After it, the mutation releases its connection and starts again. */
-const LOCK_LIMIT_MS = 300;
-
 /** Runs mutations, each in one unit of work that commits before the response. */
 export function createMutationExecutor(options: MutationOptions): MutationExecutor {
-  const { database, log, limiter, writeLimiter, lockWaitMs, bounds, onCommit } = options;
+  const { database, log, line, writeLine, lockWaitMs, passwords, bounds, onCommit } = options;
   const masking = ({ requestId }: OperationContext) => ({ requestId, log });
+  const waiters = new LockWaiters(options.maxQueued);
+  /** What the fields of a request prepared: a mutation whose key is taken is tried again and again. */
+  const preparations = new WeakMap<RequestState, Promise<Preparations>>();
 
   /** Executes the fields. 'again' if a database error is worth a retry. */
   async function executeFields(args: OperationArgs, retries: Retries): Promise<Single | 'again'> {
@@ -156,35 +163,54 @@ export function createMutationExecutor(options: MutationOptions): MutationExecut
     }
   }
 
-  /**
-   * Retries for as long as the database aborts it and retries are left. Each attempt takes a limiter slot;
-   * pauses take none.
-   */
-  return async (args, cancellation, steps) => {
-    const { plans, operation } = args.contextValue;
+  /** Tries for as long as the database aborts it and retries are left. Pauses take no place in line. */
+  async function outcomeOf(
+    tryInTurn: () => Promise<Attempt>,
+    retries: Retries,
+    cancellation: Cancellation,
+  ): Promise<Single | undefined> {
+    let waitsNoMore: (() => void) | undefined;
+    try {
+      for (;;) {
+        const tried = await tryInTurn();
+        if (tried.kind === 'done') return tried.outcome;
+        if (tried.kind === 'ended') return undefined;
+        waitsNoMore ??= waiters.waits(cancellation.owner);
+        await retries.pause();
+        if (cancellation.cancelled) throw new TurnRefusedError('cancelled');
+      }
+    } finally {
+      waitsNoMore?.();
+    }
+  }
+
+  return async (given, cancellation, steps) => {
+    const { plans, operation, caller, state } = given.contextValue;
     const oneStatement =
       steps === undefined &&
-      isOneStatement(plans, args.schema, operation.node) &&
-      bounds.fitsOneStatement(args);
-    const limiters = oneStatement ? [limiter] : [writeLimiter, limiter];
-    // With an Idempotency-Key there is no lock timeout: a key released for a pause would go to a duplicate,
-    // which would then wait instead.
-    const limits = steps === undefined ? { lockLimitMs: LOCK_LIMIT_MS } : {};
+      isOneStatement(plans, given.schema, operation.node) &&
+      bounds.fitsOneStatement(given);
     const retries = new Retries(lockWaitMs);
-    for (;;) {
-      const tried = await withLimiters(limiters, cancellation, () =>
-        attempt(
-          args,
-          database.unitOfWork({ oneStatement, ...limits }, cancellation),
-          cancellation,
-          retries,
-          oneStatement,
-          steps,
-        ),
-      );
-      if (tried.kind === 'done') return tried.outcome;
-      if (tried.kind === 'ended') return undefined;
-      await retries.pause();
+    let args = given;
+    if (!oneStatement) {
+      const preparing = { caller, db: database.cancellable(cancellation), passwords };
+      const preparation = preparations.get(state) ?? prepareFields(given, operation.node, preparing);
+      preparations.set(state, preparation);
+      args = { ...given, contextValue: { ...given.contextValue, prepared: await preparation } };
     }
+    const tryOnce = () =>
+      attempt(
+        args,
+        database.unitOfWork({ oneStatement }, cancellation),
+        cancellation,
+        retries,
+        oneStatement,
+        steps,
+      );
+    const { owner } = cancellation;
+    const inTurn = () => line.run(owner, tryOnce, cancellation);
+    if (oneStatement) return outcomeOf(inTurn, retries, cancellation);
+    const asWriter = () => writeLine.run(owner, inTurn, cancellation);
+    return outcomeOf(() => waiters.run(owner, asWriter, cancellation), retries, cancellation);
   };
 }

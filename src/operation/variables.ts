@@ -48,6 +48,15 @@ function fitsPlainly(type: GraphQLType | undefined, value: unknown): boolean {
   return named === GraphQLInt && typeof value === 'number' && (value | 0) === value;
 }
 
+/** Forgets the variables that an operation does not declare: they have no effect, and need not be kept while it waits. */
+export function forgetUndeclared(
+  { variableDefinitions = [] }: OperationDefinitionNode,
+  given: Record<string, unknown>,
+): void {
+  for (const name of Object.keys(given))
+    if (!variableDefinitions.some(({ variable }) => variable.name.value === name)) delete given[name];
+}
+
 /** The values of the variables that an operation declares, with its defaults. Throws GraphQLError if one does not fit. */
 export function coercedVariables(
   schema: GraphQLSchema,

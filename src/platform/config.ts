@@ -57,7 +57,12 @@ export interface Config {
   readonly graphiql: boolean;
   readonly eventRetentionMs: number;
   /** `storedForm` is the newest form in which responses are stored (docs/idempotency.md). */
-  readonly idempotency: { readonly retentionMs: number; readonly storedForm: 1 | 2 };
+  readonly idempotency: {
+    readonly retentionMs: number;
+    readonly storedForm: 1 | 2;
+    /** What an account may have stored. */
+    readonly maxBytes: number;
+  };
   readonly metricsToken: string | undefined;
   readonly redisUrl: string | undefined;
   readonly rateLimit: { readonly burst: number; readonly perSecond: number };
@@ -82,6 +87,8 @@ export interface Config {
   readonly maxStreams: number;
   /** Groups of event streams that get the same. */
   readonly maxEventGroups: number;
+  /** Of all groups together. An account may have an eighth of it. */
+  readonly maxEventGroupBytes: number;
   readonly maxBodyBytes: number;
   /** Total of all unanswered requests. */
   readonly maxBufferedBodyBytes: number;
@@ -196,6 +203,7 @@ export function loadConfig(environment: NodeJS.ProcessEnv): Config {
     idempotency: {
       retentionMs: v.IDEMPOTENCY_RETENTION_HOURS * 3_600_000,
       storedForm: v.IDEMPOTENCY_STORED_FORM === 2 ? 2 : 1,
+      maxBytes: v.IDEMPOTENCY_MAX_BYTES,
     },
     metricsToken: v.METRICS_TOKEN,
     redisUrl: v.REDIS_URL,
@@ -215,6 +223,7 @@ export function loadConfig(environment: NodeJS.ProcessEnv): Config {
     maxPendingResponseBytes: v.MAX_PENDING_RESPONSE_BYTES,
     maxStreams: v.MAX_STREAMS,
     maxEventGroups: v.MAX_EVENT_GROUPS,
+    maxEventGroupBytes: v.MAX_EVENT_GROUP_BYTES,
     maxBodyBytes: v.MAX_BODY_BYTES,
     maxBufferedBodyBytes: v.MAX_BUFFERED_BODY_BYTES,
     maxConcurrentOperations: v.MAX_CONCURRENT_OPERATIONS,

@@ -1,5 +1,6 @@
 import { type DestinationStream, type Logger, pino, stdSerializers } from 'pino';
-import { build as pretty } from 'pino-pretty';
+import { prettyFactory } from 'pino-pretty';
+import { logOutput } from './log-output.ts';
 import { withoutUserInformation } from './redact.ts';
 
 export type { Logger };
@@ -62,10 +63,6 @@ function isoTime(): string {
   return `${untilSecond}${String(nowMs % 1000).padStart(3, '0')}Z"`;
 }
 
-/** Lines are written in blocks: a system call per line would cost more than the request it logs. */
-const BLOCK_BYTES = 32_768;
-const FLUSH_INTERVAL_MS = 1_000;
-
 export interface LogOptions {
   readonly level: string;
   /** Human-readable lines instead of JSON. */
@@ -85,24 +82,23 @@ export function createLogger({ level, pretty: readable, destination }: LogOption
     hooks: { streamWrite: withoutUserInformation },
   };
   if (destination !== undefined) return pino(options, destination);
-  if (!readable) {
-    const block = pino.destination({
-      dest: 1,
-      sync: false,
-      minLength: BLOCK_BYTES,
-      maxWrite: 4 * BLOCK_BYTES,
-      periodicFlush: FLUSH_INTERVAL_MS,
-    });
-    process.once('exit', () => block.flushSync());
-    return pino(options, block);
-  }
-  return pino(
-    options,
-    pretty({
-      sync: true,
-      colorize: process.stdout.isTTY === true,
-      translateTime: 'SYS:HH:MM:ss',
-      singleLine: true,
-    }),
-  );
+  openStandardOutput();
+  if (!readable) return pino(options, { write: (line) => logOutput.write(line) });
+  const prettify = prettyFactory({
+    colorize: process.stdout.isTTY === true,
+    translateTime: 'SYS:HH:MM:ss',
+    singleLine: true,
+  });
+  return pino(options, { write: (line) => logOutput.write(prettify(line) ?? '', true) });
+}
+
+let opened = false;
+
+/** Makes a pipe non-blocking: a write that blocks would hold up the end of the process. */
+function openStandardOutput(): void {
+  if (opened) return;
+  opened = true;
+  // Without a listener, the error of a reader that has gone would end the process.
+  process.stdout.on('error', () => undefined);
+  process.once('exit', () => logOutput.flushSync());
 }

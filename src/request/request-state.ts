@@ -23,6 +23,12 @@ export interface Connection {
   resetAndDestroy(): unknown;
 }
 
+/** The memory of a request's body. */
+export interface HeldBody {
+  /** Charges it to an owner. False if that owner has too much in bodies already. */
+  own(owner: string): boolean;
+}
+
 /** The state of an HTTP request, filled in by the plugins in the order in which they run. */
 export interface RequestState {
   requestId: string;
@@ -67,6 +73,8 @@ export interface RequestState {
   streamType: StreamType | undefined;
   /** The memory that the response holds. */
   readonly hold: Hold;
+  /** That of the body; undefined if there is none worth counting. */
+  readonly body: HeldBody | undefined;
   /** The cost of the operation, if the client asked for it. */
   cost?: OperationCost;
   /** For the log: the kind and name of the operation, and the codes of its errors. */
@@ -87,6 +95,7 @@ export interface NewRequest {
   readonly connection?: Connection | undefined;
   readonly departure?: Departure | undefined;
   readonly hold: Hold;
+  readonly body?: HeldBody | undefined;
 }
 
 /**
@@ -115,6 +124,7 @@ class ArrivedRequest implements RequestState {
   mediaType: MediaType | undefined = 'application/json';
   streamType: StreamType | undefined = undefined;
   readonly hold: Hold;
+  readonly body: HeldBody | undefined;
 
   constructor({
     nowMs,
@@ -124,6 +134,7 @@ class ArrivedRequest implements RequestState {
     connection,
     departure,
     hold,
+    body,
   }: NewRequest) {
     this.startedAtMs = nowMs;
     this.peerAddress = normaliseAddress(peerAddress);
@@ -133,6 +144,7 @@ class ArrivedRequest implements RequestState {
     this.connection = connection;
     this.departure = departure;
     this.hold = hold;
+    this.body = body;
   }
 }
 

@@ -136,6 +136,25 @@ describe('a file in src', () => {
     expect(offenders(({ text }) => text.split('\n').length - 1 > MAX_LINES)).toEqual([]);
   });
 
+  it('which writes in a unit of work has nothing else to wait for (decision 14)', () => {
+    const waits = /^(?:node:|(?:graphql-yoga|jose|ioredis|undici)$)|\/(?:password|deadline)\.ts$/;
+    const value = /^import\s+(?!type\b)([^;'"]*?)\sfrom\s+'([^']+)'/gm;
+    // Digests and random bytes are made at once.
+    const atOnce = 'node:crypto';
+    const writes = ({ text }: SourceFile) => /\bUnitOfWork\b/.test(text);
+    const isDomain = ({ path }: SourceFile) =>
+      path.startsWith('modules/') || /^auth\/.*store\.ts$/.test(path);
+    expect(
+      offenders((file) =>
+        writes(file) && isDomain(file)
+          ? [...file.text.matchAll(value)]
+              .map(([, , from = '']) => from)
+              .filter((from) => waits.test(from) && from !== atOnce)
+          : [],
+      ),
+    ).toEqual([]);
+  });
+
   it('leaves the environment to platform/config.ts', () => {
     expect(offenders(({ path, text }) => path !== 'platform/config.ts' && ENVIRONMENT.test(text))).toEqual(
       [],

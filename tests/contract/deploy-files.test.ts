@@ -8,11 +8,12 @@ import { useApp } from '../support/app.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const read = (path: string) => readFileSync(join(ROOT, path), 'utf8');
-/** Settings, the files that hold them, and what Node and its image read. */
+/** Settings, the files that hold them, and what Node, its image and glibc read. */
 const KNOWN = new Set([
   ...SETTING_NAMES.flatMap((name) => [name, `${name}_FILE`]),
   'NODE_COMPILE_CACHE',
   'LD_LIBRARY_PATH',
+  'MALLOC_MMAP_THRESHOLD_',
 ]);
 
 interface ComposeFile {

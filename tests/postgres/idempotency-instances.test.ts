@@ -61,6 +61,22 @@ describe('Identical keyed mutations at two instances', () => {
     };
   }
 
+  /** A connection that sees which backends keep a key between the transactions of its mutation. */
+  async function watchKey(owner: string, idempotencyKey: string) {
+    const client = await connect();
+    return {
+      async keepers(): Promise<number[]> {
+        const { rows } = await client.query<{ pid: number }>(
+          `SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND granted
+             AND (classid::bigint << 32 | objid::bigint) = hashtextextended($1, 20261124)`,
+          [`${owner}/${idempotencyKey}`],
+        );
+        return rows.map(({ pid }) => pid);
+      },
+      end: (pid: number | undefined) => client.query('SELECT pg_terminate_backend($1)', [pid]),
+    };
+  }
+
   /** As a client does that was told to come back. */
   async function untilDone(
     instance: Pick<TestApp, 'fetch'>,
@@ -154,6 +170,9 @@ describe('Identical keyed mutations at two instances', () => {
     const obstacle = await holdUp();
     const first = send(app, request);
     await obstacle.met();
+    // Only then is the key the first one's for as long as it waits.
+    const { keepers } = await watchKey(person.id, 'k');
+    await expect.poll(keepers).toHaveLength(1);
     const begunMs = performance.now();
     const late = await Promise.all([send(app, request), send(other, request), send(other, request)]);
     expect(performance.now() - begunMs).toBeGreaterThan(4_900);
@@ -166,6 +185,40 @@ describe('Identical keyed mutations at two instances', () => {
     expect(answer).toMatchObject({ status: 200, replayed: null });
     for (const instance of [app, other])
       expect(await send(instance, request)).toMatchObject({ text: answer.text, replayed: 'true' });
+    expect(await postsNamed(app, title)).toBe(1);
+  });
+
+  it('are given the same although the connection breaks that keeps the key while its mutation waits', async () => {
+    const other = await instanceOnOwnPool(app);
+    const person = await visitor(app);
+    const title = `kept ${person.id}`;
+    const request = { query: BLOCKED, variables: { title }, cookie: person.cookie, idempotencyKey: 'kept' };
+    const obstacle = await holdUp();
+    const first = send(app, request);
+    const { keepers, end } = await watchKey(person.id, 'kept');
+    await expect.poll(keepers).toHaveLength(1);
+    const [keeper] = await keepers();
+    await end(keeper);
+    const again = send(other, request).then((answer) => untilDone(other, request, answer));
+    await obstacle.letGo();
+    const answers = [await untilDone(app, request, await first), await again];
+    expect(new Set(answers.map(({ status, text }) => `${status} ${text}`)).size).toBe(1);
+    expect(answers[0]?.status).toBe(200);
+    expect(await postsNamed(app, title)).toBe(1);
+    await expect.poll(keepers).toEqual([]);
+  });
+
+  it('get their turn once the first has run out of time: nothing of it keeps the key', async () => {
+    const hasty = await instanceOnOwnPool(app, { ...app.config, operationTimeoutMs: 1_000 });
+    const person = await visitor(app);
+    const title = `hasty ${person.id}`;
+    const request = { query: BLOCKED, variables: { title }, cookie: person.cookie, idempotencyKey: 'hasty' };
+    const obstacle = await holdUp();
+    expect((await send(hasty, request)).status).toBe(504);
+    const { keepers } = await watchKey(person.id, 'hasty');
+    await expect.poll(keepers).toEqual([]);
+    await obstacle.letGo();
+    expect(await send(app, request)).toMatchObject({ status: 200, replayed: null });
     expect(await postsNamed(app, title)).toBe(1);
   });
 

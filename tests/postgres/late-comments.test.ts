@@ -20,6 +20,8 @@ describe('Whoever follows the comments of a post by cursor', () => {
     const waiting = createComment(app, key, id, 'had to wait');
     await expect
       .poll(async () => {
+        // Within a transaction it would know of no backend that has come since.
+        await holder.query('SELECT pg_stat_clear_snapshot()');
         const { rows } = await holder.query(
           "SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'",
         );

@@ -21,14 +21,14 @@ async function command(...args: string[]) {
   expect(done, done.stderr).toMatchObject({ code: 0, stderr: '' });
 }
 
-/** Resolves once a statement that matches waits for a lock. */
-async function waits(client: pg.Client, pattern: string): Promise<void> {
+/** Resolves once a statement that matches waits, by default for a lock. */
+async function waits(client: pg.Client, pattern: string, event = 'Lock'): Promise<void> {
   await expect
     .poll(
       async () => {
         const { rows } = await client.query(
-          `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock' AND query ~ $1`,
-          [pattern],
+          `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = $2 AND query ~ $1`,
+          [pattern, event],
         );
         return rows.length;
       },
@@ -118,7 +118,11 @@ it('user disable of an account that is deleted meanwhile says that there is none
 const HOLD = 4_712;
 const HOLD_ANSWERS = `
   CREATE FUNCTION hold_answer() RETURNS trigger LANGUAGE plpgsql AS $$
-  BEGIN PERFORM pg_advisory_xact_lock(${HOLD}); RETURN NULL; END $$;
+  BEGIN
+    -- Waiting for a lock, it would begin again.
+    WHILE NOT pg_try_advisory_xact_lock(${HOLD}) LOOP PERFORM pg_sleep(0.01); END LOOP;
+    RETURN NULL;
+  END $$;
   CREATE TRIGGER zzz_hold AFTER INSERT ON idempotency_keys FOR EACH ROW EXECUTE FUNCTION hold_answer()`;
 
 it('user delete --posts keep leaves no stored answer of a mutation that is still running', async () => {
@@ -130,7 +134,7 @@ it('user delete --posts keep leaves no stored answer of a mutation that is still
     key: who.key,
     headers: { 'idempotency-key': 'late' },
   });
-  await waits(watcher, 'idempotency_keys');
+  await waits(watcher, 'idempotency_keys', 'Timeout');
   const deleting = command('user', 'delete', who.email, '--posts', 'keep');
   await waits(watcher, "UPDATE users SET name = 'Deleted user'");
   await holder.query('SELECT pg_advisory_unlock($1)', [HOLD]);

@@ -1,13 +1,14 @@
 import type { Clock } from '../../platform/clock.ts';
 import { gathered } from '../../platform/db/gathered.ts';
-import { type Queryable, type Statement, statement } from '../../platform/db/statement.ts';
+import { statement } from '../../platform/db/statement.ts';
 import type { Logger } from '../../platform/log.ts';
 import type { CredentialResolver, Invalid, Presented } from '../authenticate.ts';
 import { createCredentialCache } from '../credential-cache.ts';
 import { createLastUse, FRESH } from '../last-use.ts';
+import { type LookUpDatabase, lookUpByHash, lookUpById } from '../look-up.ts';
 import type { Principal } from '../principal.ts';
 import { effectiveScopes, type Role } from '../scopes.ts';
-import { byteaText } from '../secret-format.ts';
+import { touch } from '../touch.ts';
 import { hashApiKey, isWellFormedApiKey, looksLikeApiKey } from './format.ts';
 
 interface KeyRow {
@@ -41,9 +42,11 @@ const FIND_KEYS_BY_ID = statement<KeyRow>(
   `SELECT ${COLUMNS} ${FROM} WHERE k.id = ANY($1::uuid[])`,
 );
 
-const TOUCH_KEYS = statement<never>(
+const TOUCH_KEYS = touch(
   'api_keys_touch',
-  'UPDATE api_keys SET last_used_at = now() WHERE id = ANY($1::uuid[]) AND (last_used_at IS NULL OR last_used_at < now())',
+  'api_keys',
+  'last_used_at = now()',
+  '(last_used_at IS NULL OR last_used_at < now())',
 );
 
 /** A key row with the principal it authenticates. */
@@ -63,7 +66,7 @@ const unknown = (accountId?: string): Invalid => ({
 });
 
 export interface ApiKeyResolverOptions {
-  readonly database: Queryable;
+  readonly database: LookUpDatabase;
   readonly clock: Clock;
   readonly log: Logger;
 }
@@ -83,19 +86,12 @@ export function apiKeyResolver({ database, clock, log }: ApiKeyResolverOptions):
     }),
   });
 
-  /** Looks keys up by what `keyOf` says of their rows. */
-  const lookUp = <Row extends KeyRow>(statement: Statement<Row>, keyOf: (row: Row) => string) =>
-    gathered(async (keys: readonly string[]) => {
-      const rows = await database.query(statement, [keys]);
-      const found = new Map(rows.map((row) => [keyOf(row), row]));
-      return keys.map((key) => found.get(key));
-    });
-  const findByHash = lookUp(FIND_KEYS, ({ hash }) => byteaText(hash));
-  const findById = lookUp(FIND_KEYS_BY_ID, ({ id }) => id);
+  const findByHash = lookUpByHash(database, FIND_KEYS);
+  const findById = lookUpById(database, FIND_KEYS_BY_ID);
 
   async function ask(key: string): Promise<KnownKey | undefined> {
     const askedMs = clock.elapsedMs();
-    const row = await findByHash(byteaText(hashApiKey(key)));
+    const row = await findByHash(hashApiKey(key));
     return row && { row, principal: principalOf(row), endsMs: askedMs + (row.leftMs ?? Infinity) };
   }
 

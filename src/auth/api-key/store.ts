@@ -74,27 +74,32 @@ export async function createApiKey(
 
 /** Contract section 5: keys of an account that are neither revoked nor expired. */
 const MAX_LIVE_KEYS = 100;
+/** Contract section 5: with those that have ended, which are kept for 30 days. */
+const MAX_KEPT_KEYS = 1_000;
+const TOO_MANY_LIVE = `An account may have at most ${MAX_LIVE_KEYS} API keys that are neither revoked nor expired: revoke one first.`;
+const TOO_MANY_KEPT = `An account may have at most ${MAX_KEPT_KEYS} API keys, those counted that were revoked or expired in the last 30 days: use one for longer.`;
 
 /** The account has as many keys as it may. The message is meant for the requester. */
 export class KeyLimitError extends Error {
-  constructor() {
-    super(
-      `An account may have at most ${MAX_LIVE_KEYS} API keys that are neither revoked nor expired: revoke one first.`,
-    );
+  constructor(message: string) {
+    super(message);
     this.name = 'KeyLimitError';
   }
 }
 
-const COUNT_LIVE = statement<{ live: number }>(
-  'api_keys_live',
-  `SELECT count(*)::int AS "live" FROM api_keys
-   WHERE user_id = $1 AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > now())`,
+const COUNT = statement<{ live: number; kept: number }>(
+  'api_keys_count',
+  `SELECT count(*)::int AS "kept",
+     count(*) FILTER (WHERE revoked_at IS NULL AND (expires_at IS NULL OR expires_at > now()))::int AS "live"
+   FROM api_keys WHERE user_id = $1`,
 );
 
 async function checkKeyLimit(transaction: Queryable, userId: string): Promise<void> {
   await transaction.query(LOCK_ACCOUNT, [userId]);
-  const [row] = await transaction.query(COUNT_LIVE, [userId]);
-  if ((row?.live ?? 0) >= MAX_LIVE_KEYS) throw new KeyLimitError();
+  const [row] = await transaction.query(COUNT, [userId]);
+  const { live, kept } = row ?? { live: 0, kept: 0 };
+  if (live >= MAX_LIVE_KEYS) throw new KeyLimitError(TOO_MANY_LIVE);
+  if (kept >= MAX_KEPT_KEYS) throw new KeyLimitError(TOO_MANY_KEPT);
 }
 
 /**

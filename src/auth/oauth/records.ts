@@ -21,12 +21,19 @@ export interface RecordPayload {
  * expired.
  */
 const AUTHORIZATION_LEFT_SECONDS = 3_600;
-/**
- * A used code is remembered as long as the refresh tokens issued for it can last: using it again ends them.
- */
-const USED_CODE_SECONDS = 30 * 86_400;
+/** How long a refresh token lasts (contract section 3). */
+export const REFRESH_TOKEN_SECONDS = 30 * 86_400;
+/** A used code is remembered as long as the refresh tokens issued for it can last: using it again ends them. */
+const USED_CODE_SECONDS = REFRESH_TOKEN_SECONDS;
 /** Limit of pending sign-ins from one address: each takes a few kilobytes for an hour. */
 const MAX_OF_AN_ORIGIN = 100;
+/** Authorizations of a client for a user, such as their devices. Each may last for good if it is used. */
+const MAX_AUTHORIZATIONS = 100;
+/**
+ * Used refresh tokens are remembered, because using one again ends its authorization. So many are used by a client that
+ * asks for new ones whenever its access token has expired, in the 30 days that one lasts.
+ */
+const MAX_OF_AN_AUTHORIZATION = 3_000;
 /** Replaces the id where the payload repeats it. */
 const ID_MARK = '{id}';
 
@@ -46,33 +53,46 @@ const FIND = statement<Row>(
   'oauth_record',
   `SELECT ${COLUMNS} FROM oauth_records WHERE model = $1 AND hash = $2 AND expires_at > now()`,
 );
-const UPSERT = statement<never>(
-  'oauth_record_upsert',
-  `INSERT INTO oauth_records (model, hash, payload, family, expires_at) VALUES ($1, $2, $3::json, $4, ${after('$5')})
-   ON CONFLICT (model, hash) DO UPDATE SET payload = excluded.payload, expires_at = excluded.expires_at`,
-);
-/** Removes the oldest to make room for the new one, except rows that another request is removing. */
-const INSERT_FROM = statement<never>(
-  'oauth_record_insert_from',
-  `WITH removed AS (
+/** Rows of a model that are too many, oldest first, except those that another request is removing. */
+const surplus = (oldest: string) => `SELECT hash FROM oauth_records WHERE model = $1 AND hash IN (${oldest})
+       FOR UPDATE SKIP LOCKED`;
+/** Inserts a row and removes the oldest of its family to make room for it. Without a family, none is removed. */
+const INSERT_NEWEST = `WITH removed AS (
      DELETE FROM oauth_records WHERE model = $1 AND hash IN (
-       SELECT hash FROM oauth_records WHERE model = $1 AND hash IN (
-         SELECT hash FROM oauth_records WHERE model = $1 AND family = $4 ORDER BY expires_at DESC OFFSET $6
-       ) FOR UPDATE SKIP LOCKED
+       ${surplus('SELECT hash FROM oauth_records WHERE model = $1 AND family = $4 ORDER BY expires_at DESC OFFSET $6')}
      )
    )
-   INSERT INTO oauth_records (model, hash, payload, family, expires_at) VALUES ($1, $2, $3::json, $4, ${after('$5')})`,
+   INSERT INTO oauth_records (model, hash, payload, family, expires_at) VALUES ($1, $2, $3::json, $4, ${after('$5')})`;
+const UPSERT = statement<never>(
+  'oauth_record_upsert',
+  `${INSERT_NEWEST} ON CONFLICT (model, hash) DO UPDATE SET payload = excluded.payload, expires_at = excluded.expires_at`,
 );
+const INSERT_FROM = statement<never>('oauth_record_insert_from', INSERT_NEWEST);
 const UPDATE = statement<{ one: number }>(
   'oauth_record_update',
   `UPDATE oauth_records SET payload = $3::json, expires_at = ${after('$4')} WHERE model = $1 AND hash = $2 RETURNING 1 AS one`,
 );
-/** An authorization depends on the grant of the user: if that is gone meanwhile, nothing is stored. */
+/** When an authorization was used last. One that gave a refresh token lasts longer from then on. */
+const LAST_USED = `r.expires_at - CASE WHEN r.expires_at > now() + $6::float8 * interval '1 second'
+         THEN $7::float8 * interval '1 second' ELSE interval '0' END`;
+/**
+ * An authorization depends on the grant of the user: if that is gone meanwhile, nothing is stored. Those used longest
+ * ago end with everything that belongs to them.
+ */
 const UPSERT_AUTHORIZATION = statement<never>(
   'oauth_authorization_upsert',
-  `INSERT INTO oauth_records (model, hash, payload, grant_id, expires_at)
-   SELECT 'Grant', $1, $2::json, g.id, ${after('$5')} FROM oauth_grants g WHERE g.user_id = $3 AND g.client_id = $4
-   FOR KEY SHARE OF g
+  `WITH given AS (
+     SELECT id FROM oauth_grants WHERE user_id = $4 AND client_id = $5 FOR KEY SHARE
+   ), ended AS (
+     DELETE FROM oauth_records WHERE model = $1 AND hash IN (
+       ${surplus(`SELECT r.hash FROM oauth_records r JOIN given g ON g.id = r.grant_id
+         WHERE r.model = $1 AND r.hash <> $2 ORDER BY ${LAST_USED} DESC OFFSET $8`)}
+     ) RETURNING hash
+   ), removed AS (
+     DELETE FROM oauth_records WHERE family IN (SELECT hash FROM ended)
+   )
+   INSERT INTO oauth_records (model, hash, payload, grant_id, expires_at)
+   SELECT $1, $2, $3::json, id, ${after('$6')} FROM given
    ON CONFLICT (model, hash) DO UPDATE SET payload = excluded.payload`,
 );
 const PROLONG_AUTHORIZATION = statement<never>(
@@ -150,8 +170,16 @@ export function createRecords(db: Queryable, model: string): Records {
       const body = withoutId(payload, id);
       const { accountId = null, clientId = null, grantId } = payload;
       if (model === 'Grant') {
-        const values = [hashId(id), body, accountId, clientId, AUTHORIZATION_LEFT_SECONDS];
-        await db.query(UPSERT_AUTHORIZATION, values);
+        await db.query(UPSERT_AUTHORIZATION, [
+          model,
+          hashId(id),
+          body,
+          accountId,
+          clientId,
+          AUTHORIZATION_LEFT_SECONDS,
+          REFRESH_TOKEN_SECONDS,
+          MAX_AUTHORIZATIONS - 1,
+        ]);
         return;
       }
       // The authorization comes first: a crash in between makes it last slightly too long, but leaves no
@@ -167,6 +195,7 @@ export function createRecords(db: Queryable, model: string): Records {
         body,
         grantId === undefined ? null : hashId(grantId),
         expiresInSeconds,
+        MAX_OF_AN_AUTHORIZATION - 1,
       ]);
     },
     async insertFrom(origin, id, payload, expiresInSeconds) {

@@ -1,16 +1,19 @@
 import type { Clock } from '../../platform/clock.ts';
-import { type Queryable, statement } from '../../platform/db/statement.ts';
+import type { Queryable } from '../../platform/db/statement.ts';
 import type { Logger } from '../../platform/log.ts';
 import type { CredentialResolver, Invalid } from '../authenticate.ts';
 import { createCredentialCache } from '../credential-cache.ts';
 import { createLastUse } from '../last-use.ts';
 import type { Principal } from '../principal.ts';
 import { effectiveScopes } from '../scopes.ts';
+import { touch } from '../touch.ts';
 import type { OwnTokens, Reference, Standing } from './access-token.ts';
 
-const TOUCH_GRANT = statement<never>(
+const TOUCH_GRANT = touch(
   'oauth_grant_touch',
-  'UPDATE oauth_grants SET last_used_at = now() WHERE id = $1 AND (last_used_at IS NULL OR last_used_at < now())',
+  'oauth_grants',
+  'last_used_at = now()',
+  '(last_used_at IS NULL OR last_used_at < now())',
 );
 
 export interface OAuthResolverOptions {
@@ -48,7 +51,7 @@ export function oauthResolver({ ownTokens, database, clock, log }: OAuthResolver
     clock,
     log,
     what: 'an OAuth grant',
-    store: (id) => database.query(TOUCH_GRANT, [id]),
+    store: (id) => database.query(TOUCH_GRANT, [[id]]),
   });
 
   return {

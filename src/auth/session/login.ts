@@ -1,5 +1,9 @@
-import { type Queryable, statement } from '../../platform/db/statement.ts';
+import type { Database } from '../../platform/db/database.ts';
+import { statement } from '../../platform/db/statement.ts';
+import type { Line } from '../../platform/line.ts';
 import { emailKey } from '../account/store.ts';
+import { accountTurns } from '../account/turns.ts';
+import { ownedBy } from '../owned-by.ts';
 import { accountFailures, type Passwords } from '../password-check.ts';
 import type { AttemptOrigin, LoginFailure, SecurityLog } from '../security-log.ts';
 import { type OpenedSession, openSession } from './store.ts';
@@ -41,7 +45,9 @@ const FIND_ACCOUNT = statement<AccountRow>(
 const unstorable = (text: string) => text.includes('\0') || !text.isWellFormed();
 
 export interface LoginOptions {
-  readonly database: Queryable;
+  readonly database: Pick<Database, 'cancellable' | 'unitOfWork'>;
+  /** For statements that may wait for the lock of an account. */
+  readonly line: Line;
   readonly passwords: Passwords;
   readonly securityLog: SecurityLog;
 }
@@ -58,19 +64,22 @@ function failureOf(account: AccountRow | undefined, matches: boolean): LoginFail
  * Signs in with e-mail and password, with the same work whatever is wrong. Throws DatabaseError and what an
  * attempt throws.
  */
-export function createLogin({ database, passwords, securityLog }: LoginOptions): Login {
-  async function signIn({ email, password, origin, userAgent }: LoginAttempt): Promise<LoggedIn | undefined> {
+export function createLogin({ database, line, passwords, securityLog }: LoginOptions): Login {
+  const turns = accountTurns(database, line);
+
+  async function signIn(attempt: LoginAttempt): Promise<LoggedIn | undefined> {
+    const { email, password, countedFor, origin, userAgent } = attempt;
     const key = emailKey(email);
-    const [account] = unstorable(key) ? [] : await database.query(FIND_ACCOUNT, [key]);
+    const [account] = unstorable(key) ? [] : await ownedBy(database, countedFor).query(FIND_ACCOUNT, [key]);
     const passwordHash = account?.passwordHash ?? null;
-    const matches = await passwords.matches(password, passwordHash);
+    const matches = await passwords.matches(countedFor, password, passwordHash);
     const failure = failureOf(account, matches);
     if (failure !== undefined || account === undefined || passwordHash === null) {
       securityLog.failedLogin(origin, failure ?? 'no such account', account?.id);
       return undefined;
     }
     const { id, name } = account;
-    const session = await openSession(database, { userId: id, passwordHash, userAgent });
+    const session = await openSession(turns.statements(id), { userId: id, passwordHash, userAgent });
     if (session === undefined) {
       securityLog.failedLogin(origin, 'changed meanwhile', id);
       return undefined;

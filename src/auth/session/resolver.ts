@@ -1,16 +1,18 @@
 import type { Clock } from '../../platform/clock.ts';
-import { gathered } from '../../platform/db/gathered.ts';
-import { type Queryable, statement } from '../../platform/db/statement.ts';
+import { statement } from '../../platform/db/statement.ts';
 import type { Logger } from '../../platform/log.ts';
 import type { CredentialResolver, Invalid } from '../authenticate.ts';
 import { createLastUse, FRESH } from '../last-use.ts';
+import { type LookUpDatabase, lookUpByHash, lookUpById } from '../look-up.ts';
 import { type Principal, userClientId } from '../principal.ts';
 import { type Role, scopesOfRole } from '../scopes.ts';
+import { touch } from '../touch.ts';
 import { hashSessionId, isWellFormedSessionId } from './session-id.ts';
 import { IDLE_END } from './store.ts';
 
 interface SessionRow {
   readonly id: string;
+  readonly hash: Uint8Array;
   readonly userId: string;
   readonly role: Role;
   readonly absoluteExpiresAt: Date;
@@ -20,16 +22,17 @@ interface SessionRow {
   readonly ended: boolean;
 }
 
-const SELECT = `SELECT s.id, s.user_id AS "userId", u.role, s.absolute_expires_at AS "absoluteExpiresAt",
+const SELECT = `SELECT s.id, s.hash, s.user_id AS "userId", u.role, s.absolute_expires_at AS "absoluteExpiresAt",
     s.last_seen_at > now() - ${FRESH} AS "fresh", (s.expires_at <= now() OR u.disabled_at IS NOT NULL) AS "ended"
   FROM sessions s JOIN users u ON u.id = s.user_id`;
-const FIND_BY_HASH = statement<SessionRow>('session_by_hash', `${SELECT} WHERE s.hash = $1`);
+const FIND_BY_HASH = statement<SessionRow>('sessions_by_hash', `${SELECT} WHERE s.hash = ANY($1::bytea[])`);
 const FIND_BY_ID = statement<SessionRow>('sessions_by_id', `${SELECT} WHERE s.id = ANY($1::uuid[])`);
 
-const TOUCH = statement<never>(
+const TOUCH = touch(
   'session_touch',
-  `UPDATE sessions SET last_seen_at = now(), expires_at = LEAST(${IDLE_END}, absolute_expires_at)
-   WHERE id = $1 AND last_seen_at < now() AND expires_at > now()`,
+  'sessions',
+  `last_seen_at = now(), expires_at = LEAST(${IDLE_END}, absolute_expires_at)`,
+  'last_seen_at < now() AND expires_at > now()',
 );
 
 const unknown = (accountId?: string): Invalid => ({
@@ -40,7 +43,7 @@ const unknown = (accountId?: string): Invalid => ({
 });
 
 export interface SessionResolverOptions {
-  readonly database: Queryable;
+  readonly database: LookUpDatabase;
   readonly clock: Clock;
   readonly log: Logger;
 }
@@ -54,21 +57,18 @@ export function sessionResolver({ database, clock, log }: SessionResolverOptions
     clock,
     log,
     what: 'a session',
-    store: (id) => database.query(TOUCH, [id]),
+    store: (id) => database.query(TOUCH, [[id]]),
   });
 
-  const findById = gathered(async (ids: readonly string[]) => {
-    const rows = await database.query(FIND_BY_ID, [ids]);
-    const found = new Map(rows.map((row) => [row.id, row]));
-    return ids.map((id) => found.get(id));
-  });
+  const findByHash = lookUpByHash(database, FIND_BY_HASH);
+  const findById = lookUpById(database, FIND_BY_ID);
 
   return {
     kind: 'session',
     async resolve({ place, value }) {
       if (place !== 'cookie') return { outcome: 'not-mine' };
       if (!isWellFormedSessionId(value)) return unknown();
-      const [row] = await database.query(FIND_BY_HASH, [hashSessionId(value)]);
+      const row = await findByHash(hashSessionId(value));
       if (row === undefined || row.ended) return unknown(row?.userId);
       return { outcome: 'valid', used: () => noteUse(row.id, row.fresh), principal: principalOf(row) };
     },

@@ -26,6 +26,15 @@ const INSERT_SESSION = statement<{ expiresAt: Date }>(
    WHERE u.id = $2 AND u.password_hash = $5 AND u.disabled_at IS NULL FOR SHARE OF u RETURNING absolute_expires_at AS "expiresAt"`,
 );
 
+/** Contract section 3. */
+const MAX_SESSIONS = 100;
+/** Those used longest ago. A statement of its own: it sees the sessions of logins that ran at the same time. */
+const END_OLDEST = statement<never>(
+  'session_end_oldest',
+  `DELETE FROM sessions WHERE id IN
+     (SELECT id FROM sessions WHERE user_id = $1 ORDER BY last_seen_at DESC, id DESC OFFSET $2)`,
+);
+
 /** The id for the cookie, stored nowhere, and when the session ends at the latest. */
 export interface OpenedSession {
   readonly sessionId: string;
@@ -33,7 +42,7 @@ export interface OpenedSession {
 }
 
 /**
- * Opens a session. Undefined if the password was changed or the account disabled meanwhile. Throws
+ * Opens a session, and ends those beyond 100 that were used longest ago. Undefined if the password was changed or the account disabled meanwhile. Throws
  * DatabaseError.
  */
 export async function openSession(
@@ -48,6 +57,7 @@ export async function openSession(
     userAgent === null ? null : userAgent.slice(0, MAX_USER_AGENT_LENGTH),
     passwordHash,
   ]);
+  await db.query(END_OLDEST, [userId, MAX_SESSIONS]);
   return opened && { sessionId, ...opened };
 }
 

@@ -1,12 +1,14 @@
 import type { Clock } from '../../platform/clock.ts';
 import { gathered } from '../../platform/db/gathered.ts';
-import { type Queryable, type Statement, statement } from '../../platform/db/statement.ts';
+import { statement } from '../../platform/db/statement.ts';
 import type { Logger } from '../../platform/log.ts';
 import type { FixedOperation, Invalid, Recognizer } from '../authenticate.ts';
 import { createLastUse, FRESH } from '../last-use.ts';
+import { type LookUpDatabase, lookUpByHash, lookUpById } from '../look-up.ts';
 import type { Principal } from '../principal.ts';
 import { effectiveScopes, type Role } from '../scopes.ts';
-import { byteaText, hashSecret } from '../secret-format.ts';
+import { hashSecret } from '../secret-format.ts';
+import { touch } from '../touch.ts';
 import { IDLE_END, STREAM_TOKEN } from './store.ts';
 
 interface UseRow {
@@ -41,10 +43,11 @@ const FIND_BY_ID = statement<UseRow>(
   'stream_tokens_by_id',
   `SELECT ${USE} FROM stream_tokens WHERE id = ANY($1::uuid[])`,
 );
-const TOUCH = statement<never>(
+const TOUCH = touch(
   'stream_tokens_touch',
-  `UPDATE stream_tokens SET last_used_at = now(), expires_at = LEAST(${IDLE_END}, ends_at)
-   WHERE id = ANY($1::uuid[]) AND last_used_at < now() AND expires_at > now()`,
+  'stream_tokens',
+  `last_used_at = now(), expires_at = LEAST(${IDLE_END}, ends_at)`,
+  'last_used_at < now() AND expires_at > now()',
 );
 
 const unknown = (accountId?: string): Invalid => ({
@@ -55,7 +58,7 @@ const unknown = (accountId?: string): Invalid => ({
 });
 
 export interface StreamTokensOptions {
-  readonly database: Queryable;
+  readonly database: LookUpDatabase;
   readonly clock: Clock;
   readonly log: Logger;
   /** The principal behind a token as it is now; undefined if its credentials have ended. */
@@ -93,19 +96,14 @@ export function createStreamTokens({ database, clock, log, renew }: StreamTokens
       return ids;
     }),
   });
-  const lookUp = <Row extends UseRow>(statement: Statement<Row>, keyOf: (row: Row) => string) =>
-    gathered(async (keys: readonly string[]) => {
-      const found = new Map((await database.query(statement, [keys])).map((row) => [keyOf(row), row]));
-      return keys.map((key) => found.get(key));
-    });
-  const findByHash = lookUp(FIND_BY_HASH, ({ hash }) => byteaText(hash));
-  const findById = lookUp(FIND_BY_ID, ({ id }) => id);
+  const findByHash = lookUpByHash(database, FIND_BY_HASH);
+  const findById = lookUpById(database, FIND_BY_ID);
 
   return {
     async resolve({ place, value }) {
       if (place !== 'stream-token') return { outcome: 'not-mine' };
       if (!STREAM_TOKEN.isWellFormed(value)) return unknown();
-      const row = await findByHash(byteaText(hashSecret(value)));
+      const row = await findByHash(hashSecret(value));
       if (row === undefined || row.ended) return unknown(row?.userId);
       const behind = await renew(principalOf(row));
       if (behind === undefined) return unknown(row.userId);

@@ -1,6 +1,6 @@
-import type { Database } from '../../platform/db/database.ts';
 import { type Queryable, statement } from '../../platform/db/statement.ts';
 import { newId } from '../../platform/uuid.ts';
+import type { AccountTurns } from '../account/turns.ts';
 import type { FixedOperation } from '../authenticate.ts';
 import { FRESH } from '../last-use.ts';
 import type { Principal } from '../principal.ts';
@@ -15,8 +15,8 @@ export const IDLE_END = `${IDLE_HOUR} + ${FRESH}`;
 export const MAX_LIVE_TOKENS = 100;
 /** Dates that JavaScript and PostgreSQL both know. No token lives that long. */
 const LAST_INSTANT_MS = Date.UTC(9999, 0);
-/** Issuing holds up nothing else of the account for long. */
-const LOCK_LIMIT_MS = 2_000;
+/** How long issuing waits for others that issue. */
+const LOCK_WAIT_MS = 2_000;
 
 export const STREAM_TOKEN = secretFormat('cgs_');
 
@@ -96,20 +96,12 @@ export interface IssuedToken {
  * Issues a token that opens a subscription with the credentials of a principal. The limit is exact under
  * concurrency. Throws StreamTokenLimitError, DatabaseError.
  */
-export async function issueStreamToken(
-  database: Pick<Database, 'unitOfWork'>,
+export function issueStreamToken(
+  turns: Pick<AccountTurns, 'transaction'>,
   principal: Principal,
   operation: FixedOperation,
 ): Promise<IssuedToken> {
-  const work = database.unitOfWork({ lockLimitMs: LOCK_LIMIT_MS });
-  try {
-    const issued = await insert(work, principal, operation);
-    await work.commit();
-    return issued;
-  } catch (error) {
-    await work.rollback();
-    throw error;
-  }
+  return turns.transaction(principal.userId, (work) => insert(work, principal, operation), LOCK_WAIT_MS);
 }
 
 const END = statement<{ one: number }>(

@@ -2,7 +2,9 @@ import type { EventEmitter } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import { setImmediate, setTimeout } from 'node:timers/promises';
 import type { KoaContextWithOIDC, default as Provider } from 'oidc-provider';
+import { Line } from '../../platform/line.ts';
 import type { Logger } from '../../platform/log.ts';
+import { holderOf } from '../../request/caller.ts';
 import type { HttpRequest } from '../../request/http-message.ts';
 import type { RequestState } from '../../request/request-state.ts';
 import { RESUME_COOKIE } from './authorization-parameters.ts';
@@ -41,6 +43,9 @@ interface Seen {
 /** The client's headers that are passed to the library. We set the others ourselves, including Host. */
 const PASSED_ON = ['authorization', 'user-agent'];
 
+/** Each of them waits for some milliseconds. */
+const MAX_WAITING = 1_024;
+
 /** Calls the library, and collects what its responses do not say. */
 export interface LibraryCalls {
   /** Subscribes to the events of a provider. Call it once for each. */
@@ -56,25 +61,26 @@ const ERRORS = ['grant.error', 'revocation.error', 'introspection.error', 'autho
 export function createLibraryCalls(issuer: () => string, log: Logger): LibraryCalls {
   const seen = new WeakMap<IncomingMessage, Seen>();
   const callbacks = new WeakMap<Provider, ReturnType<Provider['callback']>>();
-  let lastTurn: Promise<void> = Promise.resolve();
+  // One at a time and for half of the time, which leaves the rest to other work.
+  const line = new Line({ places: 1, maxWaiting: MAX_WAITING });
 
   /**
    * A call takes milliseconds and hardly waits for anything. The next one waits for as long as this one took.
    */
-  async function restAfterCall(): Promise<void> {
+  async function restAfterCall(owner: string): Promise<void> {
     const beganMs = performance.now();
     await setImmediate();
-    await setTimeout(performance.now() - beganMs);
+    const tookMs = performance.now() - beganMs;
+    line.use.add(owner, tookMs);
+    await setTimeout(tookMs);
+    line.leave(owner);
   }
 
-  /**
-   * Resolves when a call may begin. Calls run one at a time and for half of the time, which leaves the rest
-   * to other work.
-   */
-  function ownTurn(): Promise<void> {
-    const turn = lastTurn;
-    lastTurn = turn.then(restAfterCall);
-    return turn;
+  /** Resolves when a call may begin. Rejects with TurnRefusedError. */
+  async function ownTurn(state: RequestState): Promise<void> {
+    const owner = holderOf(state);
+    if (!line.enter(owner)) await line.wait(owner);
+    void restAfterCall(owner);
   }
 
   function exchange({ request, state, form, target, resumes }: Call): Exchange {
@@ -131,7 +137,7 @@ export function createLibraryCalls(issuer: () => string, log: Logger): LibraryCa
       callbacks.set(provider, provider.callback());
     },
     async call(provider, call) {
-      await ownTurn();
+      await ownTurn(call.state);
       const { incoming, outgoing, response } = exchange(call);
       await callbacks.get(provider)?.(incoming, outgoing);
       const answered = await response;

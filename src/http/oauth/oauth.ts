@@ -3,7 +3,6 @@ import { revokeToken } from '../../auth/jwt/blocklist.ts';
 import type { Authority } from '../../auth/oauth/authority.ts';
 import type { SecurityLog } from '../../auth/security-log.ts';
 import type { Login } from '../../auth/session/login.ts';
-import { revokeSession } from '../../auth/session/store.ts';
 import type { Database } from '../../platform/db/database.ts';
 import type { Logger } from '../../platform/log.ts';
 import { addressKey, attemptOrigin } from '../../request/client-address.ts';
@@ -15,6 +14,7 @@ import { createLibraryCalls } from './call.ts';
 import { createEndpoints } from './endpoints.ts';
 import { createInteractions } from './interactions.ts';
 import { createErrorRenderer } from './library-errors.ts';
+import { createOwners } from './owners.ts';
 import { useOAuth } from './plugin.ts';
 import { createProviderSource } from './provider-source.ts';
 import { createSignIns } from './sign-ins.ts';
@@ -25,6 +25,7 @@ export interface OAuthOptions {
   readonly authority: Authority;
   /** Resolves the service's own sessions. */
   readonly sessions: CredentialResolver;
+  readonly endSession: (id: string, userId: string) => Promise<boolean>;
   readonly login: Login;
   readonly checkOrigin: OriginCheck;
   readonly limiter: RateLimiter;
@@ -36,8 +37,10 @@ export interface OAuthOptions {
 
 /** Wires up the OAuth routes. */
 export function createOAuth(options: OAuthOptions): HttpPlugin {
-  const { issuer, authority, limiter, database, securityLog, log } = options;
+  const { issuer, authority, limiter, securityLog, log } = options;
   const { keys, ownTokens } = authority;
+  const owners = createOwners(options.database);
+  const { database } = owners;
   const calls = createLibraryCalls(issuer, log);
   const provider = createProviderSource({
     issuer,
@@ -62,9 +65,10 @@ export function createOAuth(options: OAuthOptions): HttpPlugin {
   });
   const signIns = createSignIns({
     sessions: options.sessions,
-    endSession: (id, userId) => revokeSession(database, id, userId),
+    endSession: options.endSession,
+    isOf: owners.isOf,
   });
   const { login, checkOrigin, policy } = options;
   const interactions = createInteractions({ calls, database, login, signIns, checkOrigin, log });
-  return useOAuth({ provider, issuer, keys, calls, endpoints, interactions, limiter, policy, log });
+  return useOAuth({ provider, issuer, keys, calls, owners, endpoints, interactions, limiter, policy, log });
 }

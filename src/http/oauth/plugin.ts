@@ -3,6 +3,7 @@ import { hashId } from '../../auth/oauth/access-token.ts';
 import type { KeyRing } from '../../auth/oauth/key-ring.ts';
 import { ApiError } from '../../graphql/errors.ts';
 import type { Logger } from '../../platform/log.ts';
+import { holderOf } from '../../request/caller.ts';
 import { addressKey } from '../../request/client-address.ts';
 import {
   type HttpRequest,
@@ -25,6 +26,7 @@ import type { Endpoints } from './endpoints.ts';
 import { withoutOwnResource } from './form.ts';
 import type { createInteractions } from './interactions.ts';
 import { oauthErrorResponse, oauthRefusal } from './oauth-error.ts';
+import type { Owners } from './owners.ts';
 import { pageResponse } from './page-response.ts';
 import { errorPage } from './pages/error-page.ts';
 import { isOAuthPage, isOAuthPath, OAUTH_ROUTES, type OAuthRoute, oauthRouteOf } from './paths.ts';
@@ -35,6 +37,7 @@ export interface OAuthPluginOptions {
   readonly issuer: () => string;
   readonly keys: KeyRing;
   readonly calls: LibraryCalls;
+  readonly owners: Owners;
   readonly endpoints: Endpoints;
   readonly interactions: ReturnType<typeof createInteractions>;
   readonly limiter: RateLimiter;
@@ -53,7 +56,7 @@ export function useOAuthErrors(): HttpPlugin {
 
 /** The routes of OAuth 2.0 (contract section 3): those of the library, and those that it leaves to us. */
 export function useOAuth(options: OAuthPluginOptions): HttpPlugin {
-  const { issuer, keys, calls, endpoints, interactions, limiter, policy, log } = options;
+  const { issuer, keys, calls, owners, endpoints, interactions, limiter, policy, log } = options;
 
   /** Limits pages per address: anyone can begin a sign-in, and each one adds a row to the database. */
   async function limitPages({ clientAddress }: RequestState): Promise<void> {
@@ -145,6 +148,8 @@ export function useOAuth(options: OAuthPluginOptions): HttpPlugin {
   return route(
     ({ state }) => state.oauth,
     ({ request, url, state }) =>
-      dispatch(url, request, state).catch((error: unknown) => refuse(error, url, state)),
+      owners
+        .run(holderOf(state), () => dispatch(url, request, state))
+        .catch((error: unknown) => refuse(error, url, state)),
   );
 }

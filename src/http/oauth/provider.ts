@@ -3,6 +3,7 @@ import { audienceOf, FAMILY_CLAIM, hashId } from '../../auth/oauth/access-token.
 import { findActiveAccount } from '../../auth/oauth/accounts.ts';
 import { matchesClientSecret } from '../../auth/oauth/client-secret.ts';
 import { GRANTS } from '../../auth/oauth/clients.ts';
+import { REFRESH_TOKEN_SECONDS } from '../../auth/oauth/records.ts';
 import { ACCESS_TOKEN_SECONDS, type SigningKey } from '../../auth/oauth/signing-keys.ts';
 import { SCOPES } from '../../auth/scopes.ts';
 import type { Queryable } from '../../platform/db/statement.ts';
@@ -14,16 +15,15 @@ import { OAUTH_ROUTES } from './paths.ts';
 import { interactionPolicyOf } from './policy.ts';
 
 const MINUTE = 60;
-const DAY = 86_400;
 /** Contract section 3. A sign-in may take an hour. A grant lasts as long as the tokens that depend on it. */
 const TTL = {
   AuthorizationCode: MINUTE,
   AccessToken: ACCESS_TOKEN_SECONDS,
   ClientCredentials: ACCESS_TOKEN_SECONDS,
-  RefreshToken: 30 * DAY,
+  RefreshToken: REFRESH_TOKEN_SECONDS,
   Interaction: 60 * MINUTE,
   Session: MINUTE,
-  Grant: 100 * 365 * DAY,
+  Grant: 100 * 365 * 24 * 60 * MINUTE,
 };
 /** Methods of RFC 6749 section 2.3. Public clients have none. */
 const CLIENT_AUTHENTICATION = ['client_secret_basic', 'client_secret_post', 'none'] as const;

@@ -17,6 +17,8 @@ export interface SignIns {
 export interface SignInOptions {
   readonly sessions: CredentialResolver;
   readonly endSession: (id: string, userId: string) => Promise<unknown>;
+  /** Told the account of a request once its session is known. */
+  readonly isOf: (accountId: string) => void;
 }
 
 /** How an unfinished authorization records who has signed in. */
@@ -24,7 +26,7 @@ interface Remembered {
   readonly signedIn?: string;
 }
 
-export function createSignIns({ sessions, endSession }: SignInOptions): SignIns {
+export function createSignIns({ sessions, endSession, isOf }: SignInOptions): SignIns {
   async function principalOf(cookie: string | undefined): Promise<Principal | undefined> {
     if (cookie === undefined) return undefined;
     const resolution = await sessions.resolve({ place: 'cookie', value: cookie });
@@ -35,7 +37,9 @@ export function createSignIns({ sessions, endSession }: SignInOptions): SignIns 
 
   async function sessionOf(request: HttpRequest): Promise<Principal | undefined> {
     const [cookie, ...others] = sessionCookies(request.headers.get('cookie'));
-    return others.length > 0 ? undefined : principalOf(cookie);
+    const principal = others.length > 0 ? undefined : await principalOf(cookie);
+    if (principal !== undefined) isOf(principal.userId);
+    return principal;
   }
 
   return {
@@ -44,6 +48,7 @@ export function createSignIns({ sessions, endSession }: SignInOptions): SignIns 
     async replace(request, interaction, sessionId) {
       const [before, opened] = await Promise.all([sessionOf(request), principalOf(sessionId)]);
       if (opened === undefined) return;
+      isOf(opened.userId);
       interaction.result = { signedIn: opened.credentialId };
       await interaction.persist();
       if (before?.credentialId !== undefined) await endSession(before.credentialId, before.userId);

@@ -7,6 +7,7 @@ import { type Outcome, type Refused, refused, type Single } from '../../operatio
 import type { PreparedOperation } from '../../operation/prepared-operation.ts';
 import type { Subscriber } from '../../operation/subscription/subscriber.ts';
 import { refusalOf, requireSubscription } from '../../operation/subscription/subscription-check.ts';
+import { forgetUndeclared } from '../../operation/variables.ts';
 import type { Logger } from '../../platform/log.ts';
 import type { HttpRequest, HttpResponse, RequestUrl } from '../../request/http-message.ts';
 import { negotiate } from '../../request/media-type.ts';
@@ -87,6 +88,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
   ): Promise<Outcome> {
     const args = prepare(params, request, state);
     if ('kind' in args) return args;
+    if (params.variables != null) forgetUndeclared(args.contextValue.operation.node, params.variables);
     return args.contextValue.operation.kind === 'subscription' ? subscribe(args) : execute(args);
   }
 

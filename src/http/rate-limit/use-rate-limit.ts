@@ -17,6 +17,7 @@ const LIMITED_PATHS = new Set([
   '/graphql',
   '/graphql/stream-token',
   '/login',
+  '/logout',
   '/oauth/token',
   '/oauth/introspect',
   '/oauth/revoke',
@@ -111,8 +112,8 @@ export function useRateLimit({
       const asksOnly = url.pathname === '/login' && hasFailed(state);
       if (state.authenticationError !== undefined && !asksOnly) {
         const failure = await countFailure(state);
-        // On other paths the route decides what bad credentials mean.
-        if (limited || failure !== state.authenticationError)
+        // On other paths the route decides what bad credentials mean, and one may log out without a session.
+        if ((limited && url.pathname !== '/logout') || failure !== state.authenticationError)
           return endResponse(errorResponse(failure, state, log));
       } else if (limited) state.credentialUsed?.();
       return undefined;

@@ -2,6 +2,7 @@ import { Buffer, isAscii } from 'node:buffer';
 import { ApiError } from '../../graphql/errors.ts';
 import { remember } from '../../platform/remember.ts';
 import type { HttpRequest } from '../../request/http-message.ts';
+import { excessOf } from './json-bounds.ts';
 
 /** The refusal of a request that the route does not accept (contract section 4). */
 export function badRequest(message: string, status = 400, headers = {}): ApiError {
@@ -16,8 +17,10 @@ export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Parses JSON. `what` names the input in the error message. Throws BAD_REQUEST. */
+/** Parses JSON within its bounds. `what` names the input in the error message. Throws BAD_REQUEST. */
 export function parseJson(text: string, what: string): unknown {
+  const excess = excessOf(text);
+  if (excess !== undefined) throw badRequest(`${what} ${excess}.`);
   try {
     return JSON.parse(text);
   } catch {

@@ -1,6 +1,7 @@
 import { promisify } from 'node:util';
 import { brotliCompress, brotliCompressSync, constants, gzip, gzipSync } from 'node:zlib';
-import { createConcurrencyLimiter, limitedBy } from '../../operation/concurrency-limiter.ts';
+import { Line } from '../../platform/line.ts';
+import { holderOf } from '../../request/caller.ts';
 import { type Encoding, preferredEncoding } from '../../request/content-encoding.ts';
 import {
   BytesResponse,
@@ -96,23 +97,22 @@ function describe(headers: OutgoingHeaders, encoding: Encoding): void {
 
 /** Compresses answers over 1 KiB for clients that ask for it. Costs the others one look at a header. */
 export function createCompression(): Compression {
-  const threads = createConcurrencyLimiter(THREADS, Number.POSITIVE_INFINITY);
-  const limited = limitedBy(threads);
+  const threads = new Line({ places: THREADS });
   /** By the bytes of the file, which all of its responses share. */
   const files = new WeakMap<Buffer, Map<Encoding, Promise<Buffer>>>();
 
   // Those who wait keep no copy.
-  const inTurn = (content: string | Buffer, encoding: Encoding, level: number) =>
-    limited(() => {
+  const inTurn = (owner: string | undefined, content: string | Buffer, encoding: Encoding, level: number) =>
+    threads.measured(owner, async () => {
       const bytes = Buffer.isBuffer(content) ? content : Buffer.from(content);
       return inThread[encoding](bytes, optionsOf(encoding, level, bytes.length));
     });
 
-  /** Compresses a file at its first use. */
+  /** Compresses a file at its first use: for everybody, so it is the service's own work. */
   function fileIn(encoding: Encoding, bytes: Buffer): Promise<Buffer> {
     const known = files.get(bytes) ?? new Map<Encoding, Promise<Buffer>>();
     files.set(bytes, known);
-    const compressed = known.get(encoding) ?? inTurn(bytes, encoding, THOROUGH[encoding]);
+    const compressed = known.get(encoding) ?? inTurn(undefined, bytes, encoding, THOROUGH[encoding]);
     known.set(encoding, compressed);
     compressed.catch(() => known.delete(encoding));
     return compressed;
@@ -124,23 +124,32 @@ export function createCompression(): Compression {
     return new FileResponse(await fileIn(encoding, response.bytes), response);
   }
 
-  async function compressLarge(response: PlainResponse, encoding: Encoding): Promise<HttpResponse> {
-    return new BytesResponse(await inTurn(response.text, encoding, QUICK[encoding]), response);
+  async function compressLarge(
+    response: PlainResponse,
+    encoding: Encoding,
+    owner: string,
+  ): Promise<HttpResponse> {
+    return new BytesResponse(await inTurn(owner, response.text, encoding, QUICK[encoding]), response);
   }
 
-  function compressPlain(response: PlainResponse, encoding: Encoding): HttpResponse | Promise<HttpResponse> {
+  function compressPlain(
+    response: PlainResponse,
+    encoding: Encoding,
+    state: RequestState,
+  ): HttpResponse | Promise<HttpResponse> {
     const { text, headers } = response;
     // A character has one byte at least, and three at most.
     if (text.length * 3 <= MAX_PLAIN_BYTES) return response;
-    const size = Buffer.byteLength(text);
+    // Long ones are not looked through for that.
+    const size = text.length > MAX_INLINE_BYTES ? text.length : Buffer.byteLength(text);
     if (size <= MAX_PLAIN_BYTES) return response;
     if (size > MAX_INLINE_BYTES && threads.waiting >= MAX_WAITING) return response;
     describe(headers, encoding);
-    if (size > MAX_INLINE_BYTES) return compressLarge(response, encoding);
+    if (size > MAX_INLINE_BYTES) return compressLarge(response, encoding, holderOf(state));
     return new BytesResponse(inline[encoding](text, optionsOf(encoding, QUICK[encoding], size)), response);
   }
 
-  async function compressFetched(response: Response, encoding: Encoding): Promise<Response> {
+  async function compressFetched(response: Response, encoding: Encoding, owner: string): Promise<Response> {
     const body = Buffer.from(await response.arrayBuffer());
     const { status } = response;
     const headers = new Headers(response.headers);
@@ -148,7 +157,7 @@ export function createCompression(): Compression {
       return new Response(body.length === 0 ? null : new Uint8Array(body), { status, headers });
     describe(headers, encoding);
     headers.delete('content-length');
-    const bytes = await inTurn(body, encoding, QUICK[encoding]);
+    const bytes = await inTurn(owner, body, encoding, QUICK[encoding]);
     return new Response(new Uint8Array(bytes), { status, headers });
   }
 
@@ -159,15 +168,17 @@ export function createCompression(): Compression {
       // Files are the same for every caller, so they tell nothing about this one.
       if (response instanceof FileResponse) return compressFile(response, encoding);
       if (!mayCompress(request, state, url)) return response;
-      if (response instanceof PlainResponse) return compressPlain(response, encoding);
-      return response instanceof StreamResponse ? response : compressFetched(response, encoding);
+      if (response instanceof PlainResponse) return compressPlain(response, encoding, state);
+      return response instanceof StreamResponse
+        ? response
+        : compressFetched(response, encoding, holderOf(state));
     },
     fetched(response, request, state) {
       const encoding = encodingFor(request, response.headers);
       if (encoding === undefined || !mayCompress(request, state, new URL(request.url))) return response;
       // A file of megabytes, open to anybody: compressed once, for plain responses, and not for each request.
       if (response.headers.get('cache-control')?.includes('immutable')) return response;
-      return compressFetched(response, encoding);
+      return compressFetched(response, encoding, holderOf(state));
     },
   };
 }

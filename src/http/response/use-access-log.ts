@@ -17,6 +17,8 @@ export interface AccessLogOptions {
 }
 
 const DURATION_BUCKETS_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
+/** Longer than any path of the service. */
+const MAX_PATH = 200;
 /** Operation names can be as long as the body. */
 const MAX_NAME = 100;
 const KNOWN_PATHS = new Set([
@@ -73,7 +75,7 @@ export function useAccessLog({ clock, log, metrics, slowOperations }: AccessLogO
         {
           requestId: state.requestId,
           method: request.method,
-          path: pathname,
+          path: pathname.slice(0, MAX_PATH),
           status: response.status,
           durationMs,
           client,
@@ -85,6 +87,9 @@ export function useAccessLog({ clock, log, metrics, slowOperations }: AccessLogO
         'request',
       );
       slowOperations.note(state, durationMs);
+      // An open stream keeps its state.
+      state.document = undefined;
+      state.fixedOperation = undefined;
     },
   };
 }

@@ -1,3 +1,8 @@
+import { OwnedBytes } from '../../platform/owned-bytes.ts';
+
+/** One owner may have the bytes of all bodies divided by this. */
+const SHARES = 8;
+
 /** A body still being received. It may be dropped in favour of others. */
 export interface ArrivingBody {
   giveUp(): void;
@@ -12,6 +17,7 @@ export class BodyBudget {
   readonly #maxBytes: number;
   /** Oldest first. Bodies that arrive in one chunk are never in it. */
   readonly #arriving = new Map<ArrivingBody, number>();
+  readonly #owned = new OwnedBytes();
   #heldBytes = 0;
 
   constructor(maxBytes: number) {
@@ -44,6 +50,15 @@ export class BodyBudget {
     return bytes;
   }
 
+  /**
+   * Charges a complete body to whom its request turned out to be from. Returns a function that gives it back, or
+   * undefined if the owner has bodies here already and too much with this one.
+   */
+  own(owner: string, bytes: number): (() => void) | undefined {
+    const held = this.#owned.of(owner);
+    return held > 0 && held + bytes > this.#maxBytes / SHARES ? undefined : this.#owned.take(owner, bytes);
+  }
+
   /** Stops counting bytes. */
   release(bytes: number): void {
     this.#heldBytes -= bytes;
@@ -62,5 +77,28 @@ export class BodyBudget {
     if (!this.#arriving.has(body)) return;
     this.release(this.arrived(body));
     body.giveUp();
+  }
+}
+
+/** A complete body, from its arrival until its request is answered. */
+export class HeldBody {
+  readonly #budget: BodyBudget;
+  readonly #bytes: number;
+  #giveBack: (() => void) | undefined;
+
+  constructor(budget: BodyBudget, bytes: number) {
+    this.#budget = budget;
+    this.#bytes = bytes;
+  }
+
+  /** Charges it to an owner. False if that owner has too much in bodies already. */
+  own(owner: string): boolean {
+    this.#giveBack ??= this.#budget.own(owner, this.#bytes);
+    return this.#giveBack !== undefined;
+  }
+
+  release(): void {
+    this.#budget.release(this.#bytes);
+    this.#giveBack?.();
   }
 }

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { ApiError } from '../../graphql/errors.ts';
+import { intake, type Source } from '../../platform/intake.ts';
 import { bodyTooLarge } from '../request/json-body.ts';
 import type { BodyBudget } from './body-budget.ts';
 
@@ -19,6 +20,7 @@ export interface ReceiveOptions {
 }
 
 const FIRST_CAPACITY = 1024;
+const LARGE_CHUNK = 16_384;
 const NOTHING = Buffer.alloc(0);
 
 function noRoom(): ApiError {
@@ -50,6 +52,13 @@ export function receiveBody(
       request.pause();
       resolve(refused(refusal));
     };
+    let source: Source | undefined;
+    const sourceOf = (): Source => ({
+      owner: request.socket.remoteAddress,
+      number: intake.nextNumber(),
+      // What is refused stays paused.
+      stream: { pause: () => request.pause(), resume: () => !ended && request.resume() },
+    });
     const arriving = { giveUp: () => refuse(noRoom()) };
     const giveBack = () => budget.release(budget.arrived(arriving));
 
@@ -76,7 +85,13 @@ export function receiveBody(
       } else if (chunk.length === announced) {
         if (budget.take(announced)) whole = chunk;
         else refuse(noRoom());
-      } else collect(chunk);
+      } else {
+        collect(chunk);
+        // What is complete comes to its end.
+        if (chunk.length < LARGE_CHUNK || length === announced) return;
+        source ??= sourceOf();
+        intake.take(source, chunk.length);
+      }
     });
     request.on('end', () => {
       if (ended) return;

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { Request } from '@whatwg-node/fetch';
+import { eventLoop } from '../../platform/event-loop.ts';
 import type { Logger } from '../../platform/log.ts';
 import { SocketDeparture } from '../../request/departure.ts';
 import type { HttpResponse } from '../../request/http-message.ts';
@@ -8,11 +9,12 @@ import { negotiate } from '../../request/media-type.ts';
 import type { Hold, PendingResponses } from '../../request/pending-responses.ts';
 import type { Arrival } from '../../request/request-state.ts';
 import type { FastPath, PlainArrival } from '../pipeline/fast-path.ts';
-import { BodyBudget } from './body-budget.ts';
+import { BodyBudget, HeldBody } from './body-budget.ts';
 import { answerClientError } from './client-error.ts';
 import { type ReceivedBody, receiveBody } from './node-body.ts';
 import { sendResponse } from './node-response.ts';
 import { DRAIN_LIMIT_MS } from './node-stream.ts';
+import { onePerConnection } from './pipelining.ts';
 import { addressOf, badAddress, fieldsOf, namesHost } from './request-head.ts';
 
 /** The fast path as the socket server sees it. */
@@ -50,6 +52,8 @@ const KEEP_ALIVE_TIMEOUT_MS = 65_000;
 /** Created once: the default abort reason would be a new exception, with its stack, for each request. */
 const CLIENT_GONE = new DOMException('The client disconnected.', 'AbortError');
 const NO_BODY = new Uint8Array();
+/** What waits of smaller ones is bounded by the number of requests in line. */
+const SMALL_BODY = 4_096;
 const NOTHING_RECEIVED: ReceivedBody = { bytes: undefined, refusal: undefined, heldBytes: 0 };
 
 /** Whether the response may be a stream, which ends when its client disconnects. */
@@ -91,6 +95,7 @@ export function createNodeServer({
     const { bytes, refusal, heldBytes } = hasBody
       ? await receiveBody(incoming, { maxBytes: maxBodyBytes, budget })
       : NOTHING_RECEIVED;
+    const body = heldBytes > SMALL_BODY ? new HeldBody(budget, heldBytes) : undefined;
     try {
       const { socket } = incoming;
       const peerAddress = socket.remoteAddress;
@@ -104,7 +109,7 @@ export function createNodeServer({
       if (fastPath !== undefined && fast) {
         const plain = { method, target: url ?? '/', fields: headers, body: bytes ?? NO_BODY };
         const departure = mayStream(headers.accept) ? new SocketDeparture(outgoing) : undefined;
-        const arrival = { peerAddress, refusal, connection: socket, departure, hold };
+        const arrival = { peerAddress, refusal, connection: socket, departure, hold, body };
         return sendResponse(await fastPath.answer(plain, arrival), outgoing, sending);
       }
       const request = new Request(address ?? 'http://localhost/', {
@@ -114,14 +119,16 @@ export function createNodeServer({
         signal: goneWith(outgoing),
         ...(bytes === undefined || bytes.length === 0 ? {} : { body: bytes }),
       });
-      const response = await handle(request, { peerAddress, refusal, malformed, connection: socket, hold });
+      const arrival = { peerAddress, refusal, malformed, connection: socket, hold, body };
+      const response = await handle(request, arrival);
       return sendResponse(response, outgoing, sending);
     } finally {
-      budget.release(heldBytes);
+      if (body === undefined) budget.release(heldBytes);
+      else body.release();
     }
   }
 
-  function take(incoming: IncomingMessage, outgoing: ServerResponse): void {
+  function begin(incoming: IncomingMessage, outgoing: ServerResponse): void {
     const hold = pending.hold();
     respond(incoming, outgoing, hold).catch((error: unknown) => {
       hold.release();
@@ -140,6 +147,7 @@ export function createNodeServer({
     });
   }
 
+  const take = onePerConnection(begin);
   const server = createServer(
     {
       maxHeaderSize: MAX_HEADER_BYTES,
@@ -154,6 +162,7 @@ export function createNodeServer({
   );
   // Unknown expectations may be ignored (RFC 9110 section 10.1.1).
   server.on('checkExpectation', take);
+  server.on('connection', () => eventLoop.accepted());
   server.on('clientError', answerClientError);
   return server;
 }

@@ -4,9 +4,11 @@ import { SCOPES, type Scope, scopesOfRole } from '../../auth/scopes.ts';
 import { builder } from '../../graphql/builder.ts';
 import { principalOf, unitOfWorkOf } from '../../graphql/context.ts';
 import { lengthOf, parseId } from '../../graphql/input.ts';
+import { preparedOf } from '../../graphql/preparation.ts';
 import { ownAccount } from './locks.ts';
+import { changePassword, type PasswordChange, preparePassword } from './password.ts';
 import { KEY_NAME } from './rules.ts';
-import { changePassword, endApiKey, endGrant, endSession, makeApiKey } from './service.ts';
+import { endApiKey, endGrant, endSession, makeApiKey } from './service.ts';
 import { ApiKey } from './type.ts';
 
 const CreatedApiKey = builder
@@ -85,16 +87,17 @@ builder.mutationFields((t) => ({
   changePassword: t.boolean({
     session: true,
     locks: ownAccount,
+    prepare: ({ currentPassword, newPassword }, context) =>
+      preparePassword(context, String(currentPassword), String(newPassword)),
     description:
-      'Changes the password of the viewer’s account and ends its other sessions. Always true: a wrong current password is BAD_USER_INPUT and counts as a failed login. Needs a session; otherwise FORBIDDEN.',
+      'Changes the password of the viewer’s account and ends its other sessions. Always true: a wrong current password is BAD_USER_INPUT and counts as a failed login. An operation can select it only once. Needs a session; otherwise FORBIDDEN.',
     args: {
       currentPassword: t.arg.string({ required: true, description: 'The current password.' }),
       newPassword: t.arg.string({ required: true, description: `${lengthOf(PASSWORD)}.` }),
     },
-    resolve: async (_root, { currentPassword, newPassword }, context) => {
-      const principal = principalOf(context);
-      const { passwords } = context;
-      await changePassword(unitOfWorkOf(context), passwords, principal, currentPassword, newPassword);
+    resolve: async (_root, _args, context) => {
+      const change = preparedOf(context, 'changePassword') as PasswordChange;
+      await changePassword(unitOfWorkOf(context), principalOf(context), change);
       return true;
     },
   }),

@@ -6,13 +6,11 @@ import {
   type StoredApiKey,
 } from '../../auth/api-key/store.ts';
 import { revokeOAuthGrant } from '../../auth/oauth/grants.ts';
-import { accountFailures, type Passwords } from '../../auth/password-check.ts';
 import type { Principal } from '../../auth/principal.ts';
-import { holdSession, revokeSession, revokeSessionsOf } from '../../auth/session/store.ts';
+import { holdSession, revokeSession } from '../../auth/session/store.ts';
 import { ApiError, badInput, unauthenticated } from '../../graphql/errors.ts';
-import { statement } from '../../platform/db/statement.ts';
 import type { UnitOfWork } from '../../platform/db/unit-of-work.ts';
-import { checkKeyName, checkNewPassword, checkScopes } from './rules.ts';
+import { checkKeyName, checkScopes } from './rules.ts';
 
 export interface NewKey {
   readonly name: string;
@@ -21,7 +19,7 @@ export interface NewKey {
 }
 
 /** Under the lock of the account. Throws UNAUTHENTICATED if the caller's session has ended since the request came. */
-async function checkSession(work: UnitOfWork, { credentialId }: Principal): Promise<void> {
+export async function checkSession(work: UnitOfWork, { credentialId }: Principal): Promise<void> {
   if (!(await holdSession(work, credentialId)))
     throw unauthenticated('The session has ended.', { 'www-authenticate': 'Bearer' });
 }
@@ -62,42 +60,4 @@ export async function endSession(work: UnitOfWork, { userId }: Principal, id: st
 /** Revokes a client's grant of the caller's account. False if it has no such grant, or no longer has it. */
 export async function endGrant(work: UnitOfWork, { userId }: Principal, id: string | undefined) {
   return id !== undefined && revokeOAuthGrant(work, id, userId);
-}
-
-const FIND_HASH = statement<{ email: string; hash: string | null }>(
-  'account_password_hash',
-  'SELECT email, password_hash AS "hash" FROM users WHERE id = $1',
-);
-/** Of two concurrent changes, the later one finds that its current password is no longer current. */
-const CHANGE_HASH = statement<{ id: string }>(
-  'account_change_password',
-  'UPDATE users SET password_hash = $3 WHERE id = $1 AND password_hash = $2 RETURNING id',
-);
-
-/**
- * Changes the password and ends the other sessions of the account. A wrong current password is
- * BAD_USER_INPUT, because the caller has the permission but the argument is wrong. It counts as a failed
- * login of the account; too many failed logins are RATE_LIMITED.
- */
-export async function changePassword(
-  work: UnitOfWork,
-  passwords: Passwords,
-  principal: Principal,
-  currentPassword: string,
-  newPassword: string,
-): Promise<void> {
-  const { userId, credentialId } = principal;
-  checkNewPassword(newPassword);
-  const [account] = await work.query(FIND_HASH, [userId]);
-  if (account === undefined) throw unauthenticated('The account has been deleted.');
-  const { email, hash } = account;
-  const changed = await passwords.attempt([accountFailures(email)], async () => {
-    if (!(await passwords.matches(currentPassword, hash))) return undefined;
-    const next = await passwords.hash(newPassword);
-    const rows = await work.query(CHANGE_HASH, [userId, hash, next]);
-    return rows.length > 0 ? true : undefined;
-  });
-  if (changed === undefined) throw badInput('currentPassword', 'is not the current password.');
-  await checkSession(work, principal);
-  await revokeSessionsOf(work, userId, credentialId);
 }

@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { isAuthenticated } from '../../auth/principal.ts';
 import type { Scope } from '../../auth/scopes.ts';
-import { ApiError } from '../../graphql/errors.ts';
 import { maskError } from '../../graphql/mask-error.ts';
+import { Cancellation } from '../../platform/db/cancellation.ts';
 import type { Database } from '../../platform/db/database.ts';
 import { DatabaseError } from '../../platform/db/errors.ts';
 import type { Logger } from '../../platform/log.ts';
@@ -24,9 +24,11 @@ import type { RequestedOperation } from '../requested-fields.ts';
 import { statusOf } from '../response-status.ts';
 import { fingerprint } from './fingerprint.ts';
 import { parseIdempotencyKey } from './key.ts';
+import { createKeyHolds } from './key-hold.ts';
 import { keyOutcomes } from './key-outcomes.ts';
 import type { ReplayCheck } from './replay-check.ts';
 import type { KeyOwner } from './seal.ts';
+import { settledBy } from './settled-by.ts';
 import {
   type Disclosure,
   findResponse,
@@ -38,6 +40,7 @@ import {
   storeResponse,
   storeResponseAlone,
 } from './store.ts';
+import { createStoredBytes } from './stored-bytes.ts';
 
 export interface IdempotencyOptions {
   readonly executor: Executor;
@@ -45,6 +48,8 @@ export interface IdempotencyOptions {
   readonly log: Logger;
   /** How long a response is kept. */
   readonly retentionMs: number;
+  /** What an account may have stored. */
+  readonly maxBytes: number;
   /** The newest form in which responses are stored. */
   readonly storedForm: StoredForm;
   readonly limits: CostCeilings;
@@ -84,19 +89,15 @@ interface Attempt {
  * its own; until then the mutation counts as not run and may run again. Duplicates within a process wait for
  * the first without a connection. Across processes an advisory lock decides, taken before any write.
  */
-export function createIdempotentExecutor({
-  executor,
-  database,
-  log,
-  retentionMs,
-  storedForm,
-  limits,
-  maxResponseBytes,
-  replayCheck,
-  metrics,
-}: IdempotencyOptions): (args: OperationArgs) => Promise<Single> {
+export function createIdempotentExecutor(
+  options: IdempotencyOptions,
+): (args: OperationArgs) => Promise<Single> {
+  const { executor, database, log, retentionMs, maxBytes, storedForm } = options;
+  const { limits, maxResponseBytes, replayCheck, metrics } = options;
   const outcomes = keyOutcomes(metrics);
   const kept = { retentionMs, maxResponseBytes };
+  const holdOf = createKeyHolds(database, log);
+  const storedBytes = createStoredBytes({ retentionMs, maxBytes });
   /** The mutations running in this process, by key. Each resolves to what it stored. */
   const running = new Map<string, Promise<StoredResponse | undefined>>();
 
@@ -106,7 +107,7 @@ export function createIdempotentExecutor({
    */
   function replay(stored: StoredResponse, { print, args, asked }: KeyedMutation, waited = false): Rendered {
     const { caller, state } = args.contextValue;
-    if (!stored.fingerprint.equals(print)) throw reused();
+    if (!stored.fingerprint.equals(print)) throw outcomes.reused();
     replayCheck.require(asked, caller, stored);
     const { hold } = state;
     hold.begin(holderOf(state));
@@ -116,23 +117,6 @@ export function createIdempotentExecutor({
     return { kind: 'rendered', status: stored.status, body: stored.body, errors: [] };
   }
 
-  function reused(): ApiError {
-    outcomes.add('reused');
-    return new ApiError(
-      'IDEMPOTENCY_KEY_REUSED',
-      'This Idempotency-Key was used for another mutation or other variables.',
-    );
-  }
-
-  function inProgress(): ApiError {
-    outcomes.add('in_progress');
-    return new ApiError(
-      'IDEMPOTENCY_IN_PROGRESS',
-      'The first request with this Idempotency-Key is still running. Try again.',
-      { headers: { 'retry-after': '1' } },
-    );
-  }
-
   /**
    * One attempt: the mutation with its response, the response stored before, or neither if the key is locked.
    */
@@ -140,6 +124,7 @@ export function createIdempotentExecutor({
     const { contextValue: context } = args;
     let found: StoredResponse | undefined;
     let made: { readonly response: StoredResponse; readonly outcome: Rendered } | undefined;
+    const hold = holdOf(owner);
     const notedScopes = new Set<Scope>();
     const make = (executed: Single, disclosure: Disclosure) => {
       const status = statusOf(executed, 'application/json');
@@ -147,16 +132,19 @@ export function createIdempotentExecutor({
       const outcome: Rendered = { kind: 'rendered', status, body, errors: errorsOf(executed) };
       return { response: { ...disclosure, fingerprint: print, status, body }, outcome };
     };
-    const outcome = await executor.runMutation(
+    const run = executor.runMutation(
       { ...args, contextValue: { ...context, notedScopes } },
       {
         async before(work) {
-          const key = await lockKey(work, owner, kept);
+          const key = await lockKey(work, owner, kept, hold.held);
           found = key.found;
-          return key.locked && found === undefined;
+          if (!key.locked || found !== undefined) return false;
+          hold.arm();
+          return true;
         },
         async after(work, executed) {
           made = make(executed, replayCheck.disclosureOf(asked, context.caller, notedScopes));
+          storedBytes.take(owner.userId, made.response.body);
           await storeResponse(work, owner, made.response, retentionMs);
           return made.outcome;
         },
@@ -164,13 +152,15 @@ export function createIdempotentExecutor({
           // Another attempt may get another response: with this one the mutation counts as not run.
           if (executed.kind === 'refused' || isRetriable(executed)) return executed;
           made = make(executed, NOTHING_SHOWN);
+          storedBytes.take(owner.userId, made.response.body);
           // The lock ended with the transaction. Another request may have taken the key since.
-          return (await storeResponseAlone(database, owner, made.response, retentionMs))
+          return (await storeResponseAlone(database, owner, made.response, retentionMs, hold.held))
             ? made.outcome
             : undefined;
         },
       },
     );
+    const outcome = await run.finally(hold.end);
     // Any other outcome is a failure, possibly of the commit: nothing is stored.
     return { outcome, stored: outcome !== undefined && outcome === made?.outcome ? made.response : found };
   }
@@ -190,10 +180,23 @@ export function createIdempotentExecutor({
     return { outcome, stored: outcome?.kind === 'rendered' ? response(outcome.body) : undefined };
   }
 
-  /** The stored response, if the database tells. Throws COMPLEXITY_LIMIT like findResponse. */
-  async function storedBefore(owner: KeyOwner): Promise<StoredResponse | undefined> {
+  /** The database with the account of a request as its owner: reads of stored responses take their turns. */
+  const ownedBy = ({ contextValue: { state } }: OperationArgs) =>
+    database.cancellable(new Cancellation(undefined, holderOf(state)));
+
+  /** The stored response. Its bytes count for the account before they are read. Throws like findResponse, RATE_LIMITED too. */
+  function find(args: OperationArgs, owner: KeyOwner): Promise<StoredResponse | undefined> {
+    const { state } = args.contextValue;
+    return findResponse(ownedBy(args), owner, kept, (bytes) => {
+      state.hold.begin(holderOf(state));
+      state.hold.reserve(bytes);
+    });
+  }
+
+  /** The same if the database tells. */
+  async function storedBefore(args: OperationArgs, owner: KeyOwner): Promise<StoredResponse | undefined> {
     try {
-      return await findResponse(database, owner, kept);
+      return await find(args, owner);
     } catch (error) {
       if (error instanceof DatabaseError) return undefined;
       throw error;
@@ -210,23 +213,12 @@ export function createIdempotentExecutor({
     }
   }
 
-  /** Waits for the mutation that is running here under the key. False on timeout. */
-  async function waitFor(first: Promise<unknown>, deadlineMs: number): Promise<boolean> {
-    const limit = new AbortController();
-    const late = delay(Math.max(0, deadlineMs - performance.now()), false, { signal: limit.signal }).catch(
-      () => false,
-    );
-    const done = await Promise.race([first.then(() => true), late]);
-    limit.abort();
-    return done;
-  }
-
   async function runKeyed(keyed: KeyedMutation): Promise<Single> {
     const { owner } = keyed;
     const name = `${owner.userId}/${owner.key}`;
     const deadlineMs = performance.now() + WAIT_LIMIT_MS;
     for (let first = running.get(name); first !== undefined; first = running.get(name)) {
-      if (!(await waitFor(first, deadlineMs))) throw inProgress();
+      if (!(await settledBy(first, deadlineMs))) throw outcomes.inProgress();
       const stored = await first;
       if (stored !== undefined) return replay(stored, keyed, true);
     }
@@ -234,12 +226,18 @@ export function createIdempotentExecutor({
     running.set(name, promise);
     let stored: StoredResponse | undefined;
     try {
+      if (await storedBytes.isFull(owner.userId, ownedBy(keyed.args))) {
+        stored = await find(keyed.args, owner);
+        if (stored === undefined) throw storedBytes.refusal();
+        return replay(stored, keyed);
+      }
       if (storedForm === 2) {
         const alone = await attemptAlone(keyed);
         stored = alone.stored;
+        if (stored !== undefined) storedBytes.stored(owner.userId, stored.body);
         if (alone.outcome?.kind === 'refused') {
           // Refused before anybody looked: a busy service, a table that is locked, a lost connection.
-          stored = await storedBefore(owner);
+          stored = await storedBefore(keyed.args, owner);
           if (stored === undefined) {
             outcomes.add('not_stored');
             return alone.outcome;
@@ -252,7 +250,7 @@ export function createIdempotentExecutor({
           return alone.outcome;
         }
       }
-      stored = await findResponse(database, owner, kept);
+      stored = await find(keyed.args, owner);
       if (stored !== undefined) return replay(stored, keyed);
       const first = await runFirst(keyed, deadlineMs);
       stored = first.stored;
@@ -260,7 +258,7 @@ export function createIdempotentExecutor({
         outcomes.add(stored === undefined ? 'not_stored' : 'stored_transaction');
         return first.outcome;
       }
-      if (stored === undefined) throw inProgress();
+      if (stored === undefined) throw outcomes.inProgress();
       return replay(stored, keyed);
     } finally {
       running.delete(name);
@@ -285,7 +283,8 @@ export function createIdempotentExecutor({
         return await runKeyed({ args, owner, print: found.print, asked });
       }
       // What was stored ran with variables that fit. As without a key, these come before permissions.
-      if (replayCheck.hasAccess(asked, caller) && (await storedBefore(owner)) !== undefined) throw reused();
+      if (replayCheck.hasAccess(asked, caller) && (await storedBefore(args, owner)) !== undefined)
+        throw outcomes.reused();
       return {
         kind: 'refused',
         errors: found.errors.map((error) => maskError(error, { requestId, log })),

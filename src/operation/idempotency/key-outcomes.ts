@@ -1,3 +1,4 @@
+import { ApiError } from '../../graphql/errors.ts';
 import type { Metrics } from '../../platform/metrics.ts';
 
 /**
@@ -16,13 +17,37 @@ const OUTCOMES = [
   'in_progress',
 ] as const;
 
-/** Counts mutations with a key by outcome. */
-export function keyOutcomes(metrics: Metrics): { add(outcome: (typeof OUTCOMES)[number]): void } {
+/** What became of mutations with a key, counted. */
+export interface KeyOutcomes {
+  add(outcome: (typeof OUTCOMES)[number]): void;
+  /** Counts and makes the refusals. */
+  reused(): ApiError;
+  inProgress(): ApiError;
+}
+
+export function keyOutcomes(metrics: Metrics): KeyOutcomes {
   const tally = metrics.tally(
     'idempotency_requests_total',
     `Mutations with an Idempotency-Key by outcome: ${OUTCOMES.join(', ')}.`,
     ['outcome'],
   );
   for (const outcome of OUTCOMES) tally.add(outcome, '', 0);
-  return tally;
+  return {
+    add: (outcome) => tally.add(outcome),
+    reused() {
+      tally.add('reused');
+      return new ApiError(
+        'IDEMPOTENCY_KEY_REUSED',
+        'This Idempotency-Key was used for another mutation or other variables.',
+      );
+    },
+    inProgress() {
+      tally.add('in_progress');
+      return new ApiError(
+        'IDEMPOTENCY_IN_PROGRESS',
+        'The first request with this Idempotency-Key is still running. Try again.',
+        { headers: { 'retry-after': '1' } },
+      );
+    },
+  };
 }

@@ -5,6 +5,7 @@ import { DatabaseError } from '../../platform/db/errors.ts';
 import type { Guard } from '../../platform/db/guarded-write.ts';
 import { type Parameter, type Query, type Queryable, statement } from '../../platform/db/statement.ts';
 import type { UnitOfWork } from '../../platform/db/unit-of-work.ts';
+import { UNCOUNTED_BYTES } from '../../request/pending-responses.ts';
 import { hashKey, type KeyOwner, seal, unseal } from './seal.ts';
 
 /** Decides who may receive a stored response, besides what its mutation selects. */
@@ -56,8 +57,20 @@ const FIND = statement<Row>(
 const COLUMNS = 'user_id, key_hash, fingerprint, status, body, session_id, scopes';
 const INSERT = `INSERT INTO idempotency_keys AS kept (${COLUMNS})`;
 const VALUES = '$1::uuid, $2::bytea, $3::bytea, $4::smallint, $5::bytea, $6::uuid, $7::text[]';
-/** SQL that takes the lock of a key until the transaction ends; false if another transaction holds it. */
-const tryLock = (name: string) => `pg_try_advisory_xact_lock(hashtextextended(${name}, 20261121)) AS locked`;
+/** The lock by which a key is kept between the transactions of its mutation (`key-hold.ts`), as a session takes it. */
+const holdOf = (name: string) => `hashtextextended(${name}, 20261124)`;
+export const HOLD_KEY = `SELECT pg_try_advisory_lock(${holdOf('$1')}) AS done`;
+export const RELEASE_KEY = `SELECT pg_advisory_unlock(${holdOf('$1')}) AS done`;
+/**
+ * SQL that takes the lock of a key until the transaction ends; false if another transaction has it or the key is kept
+ * for another. `held`: it is kept for this one. Others find out first whether it is kept, by taking that lock for a
+ * moment: if they took the other one first, whom it is kept for could find that taken.
+ */
+const tryLock = (name: string, held: string) => {
+  const lock = `pg_try_advisory_xact_lock(hashtextextended(${name}, 20261121))`;
+  return `CASE WHEN ${held} THEN ${lock} WHEN NOT pg_try_advisory_lock(${holdOf(name)}) THEN false
+     WHEN ${lock} THEN pg_advisory_unlock(${holdOf(name)}) ELSE NOT pg_advisory_unlock(${holdOf(name)}) END AS locked`;
+};
 /** A response past its retention may still be stored and is replaced. One within it never is. */
 const OR_REPLACE = `ON CONFLICT (user_id, key_hash) DO UPDATE
   SET fingerprint = excluded.fingerprint, status = excluded.status, body = excluded.body,
@@ -74,12 +87,12 @@ const STORE = statement<{ status: number }>(
  */
 const STORE_ALONE = statement<{ status: number }>(
   'idempotency_store_alone',
-  `WITH key AS MATERIALIZED (SELECT ${tryLock('$9')})
+  `WITH key AS MATERIALIZED (SELECT ${tryLock('$9', '$10::bool')})
    ${INSERT} SELECT ${VALUES} FROM key WHERE locked ${OR_REPLACE}`,
 );
 
 /** Taken before any write: a transaction that only waits for or holds this lock does not delay events. */
-const TRY_LOCK = statement<{ locked: boolean }>('idempotency_lock', `SELECT ${tryLock('$1')}`);
+const TRY_LOCK = statement<{ locked: boolean }>('idempotency_lock', `SELECT ${tryLock('$1', '$2::bool')}`);
 
 /**
  * Stores the response in front of a mutation's own statement, in form 2. If the key is locked or has a response,
@@ -92,7 +105,7 @@ export const KEY_GUARD: Guard = {
       { length: 8 },
       (_, index) => `$${first + index}`,
     );
-    return `key AS MATERIALIZED (SELECT ${tryLock(`${name}::text`)}),
+    return `key AS MATERIALIZED (SELECT ${tryLock(`${name}::text`, 'false')}),
       guard AS (INSERT INTO idempotency_keys (${COLUMNS})
         SELECT ${user}::uuid, ${hash}::bytea, ${print}::bytea, ${status}::smallint, ${body}::bytea, ${session}::uuid, ${scopes}::text[]
         FROM key WHERE locked ON CONFLICT (user_id, key_hash) DO NOTHING RETURNING 1)`;
@@ -107,23 +120,34 @@ function responseOf(owner: KeyOwner, row: Row | undefined, maxBytes: number): St
   return { ...rest, body: withInstant(unseal(owner, body), createdAt) };
 }
 
-const findQuery = (owner: KeyOwner, { retentionMs, maxResponseBytes }: StoreLimits): Query<Row> => ({
+const findQuery = (owner: KeyOwner, { retentionMs }: StoreLimits, mostBytes: number): Query<Row> => ({
   statement: FIND,
-  values: [owner.userId, hashKey(owner), retentionMs, maxResponseBytes + OVERHEAD_BYTES],
+  values: [owner.userId, hashKey(owner), retentionMs, mostBytes + OVERHEAD_BYTES],
 });
 
 /**
- * The response stored within the retention, if any. One indexed read. Throws COMPLEXITY_LIMIT if it is larger
- * than allowed by now; it stays stored.
+ * The response stored within the retention, if any. One indexed read, and another if it is long: before that, `reserve`
+ * is told its bytes, and may throw. Throws COMPLEXITY_LIMIT if it is larger than allowed by now; it stays stored.
  */
 export async function findResponse(
   db: Queryable,
   owner: KeyOwner,
   limits: StoreLimits,
+  reserve: (bytes: number) => void,
 ): Promise<StoredResponse | undefined> {
-  const { statement: find, values } = findQuery(owner, limits);
-  const [row] = await db.query(find, values);
-  return responseOf(owner, row, limits.maxResponseBytes);
+  const { maxResponseBytes } = limits;
+  const find = async (mostBytes: number) => {
+    const { statement: sql, values } = findQuery(owner, limits, mostBytes);
+    const [row] = await db.query(sql, values);
+    return row;
+  };
+  let row = await find(Math.min(UNCOUNTED_BYTES, maxResponseBytes));
+  const bytes = (row?.size ?? 0) - OVERHEAD_BYTES;
+  if (row?.body === null && bytes <= maxResponseBytes) {
+    reserve(bytes);
+    row = await find(maxResponseBytes);
+  }
+  return responseOf(owner, row, maxResponseBytes);
 }
 
 const valuesOf = (owner: KeyOwner, { fingerprint, status, body, sessionId, scopes }: StoredResponse) => [
@@ -136,7 +160,7 @@ const valuesOf = (owner: KeyOwner, { fingerprint, status, body, sessionId, scope
   scopes,
 ];
 
-const lockName = ({ userId, key }: KeyOwner) => `${userId}/${key}`;
+export const lockName = ({ userId, key }: KeyOwner) => `${userId}/${key}`;
 
 /** The parameters of KEY_GUARD. The body has OPEN_INSTANT for what the database sets. */
 export function guardValues(owner: KeyOwner, response: StoredResponse): Parameter[] {
@@ -158,16 +182,18 @@ export async function storeResponse(
 }
 
 /**
- * Stores the response of a rolled-back mutation in a statement of its own. False if another request holds the
- * key or has stored a response: that one counts, and this one never happened.
+ * Stores the response of a rolled-back mutation in a statement of its own. `held`: the key is kept for it. False if
+ * another request holds the key or has stored a response: that one counts, and this one never happened.
  */
 export async function storeResponseAlone(
   db: Queryable,
   owner: KeyOwner,
   response: StoredResponse,
   retentionMs: number,
+  held: boolean,
 ): Promise<boolean> {
-  const stored = await db.query(STORE_ALONE, [...valuesOf(owner, response), retentionMs, lockName(owner)]);
+  const values = [...valuesOf(owner, response), retentionMs, lockName(owner), held];
+  const stored = await db.query(STORE_ALONE, values);
   return stored.length > 0;
 }
 
@@ -178,12 +204,18 @@ interface LockedKey {
 }
 
 /**
- * Begins the transaction and locks the key, unless another transaction on any instance holds it. The look-up is a
- * statement of its own: it sees what was committed before the lock was taken. Throws like findResponse.
+ * Begins the transaction and locks the key, unless another mutation on any instance has it. `held`: it is kept for
+ * this one. The look-up is a statement of its own: it sees what was committed before the lock was taken. Throws like
+ * findResponse.
  */
-export async function lockKey(work: UnitOfWork, owner: KeyOwner, limits: StoreLimits): Promise<LockedKey> {
-  const lock: Query<{ locked: boolean }> = { statement: TRY_LOCK, values: [lockName(owner)] };
-  const [[taken], [row]] = await work.beginWith(lock, findQuery(owner, limits));
+export async function lockKey(
+  work: UnitOfWork,
+  owner: KeyOwner,
+  limits: StoreLimits,
+  held: boolean,
+): Promise<LockedKey> {
+  const lock: Query<{ locked: boolean }> = { statement: TRY_LOCK, values: [lockName(owner), held] };
+  const [[taken], [row]] = await work.beginWith(lock, findQuery(owner, limits, limits.maxResponseBytes));
   if (taken?.locked !== true) return { locked: false, found: undefined };
   return { locked: true, found: responseOf(owner, row, limits.maxResponseBytes) };
 }

@@ -46,7 +46,7 @@ export class BatchReader {
   async next(from: EventPlace, readers: EventReaders, timeouts: number): Promise<Batch | undefined> {
     const fitting = Math.ceil(MAX_FRAME_BYTES / this.#averageBytes);
     const limit = Math.max(1, Math.min(this.#options.texts.atMost, fitting) >> timeouts);
-    const events = await this.#options.feed.read(from, limit);
+    const events = await this.#options.feed.read(from, limit, readers.owner);
     if (events.length === 0) return undefined;
     const wanted: { readonly event: LogEvent; readonly place: EventPlace }[] = [];
     let place = from;

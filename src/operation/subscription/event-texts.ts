@@ -6,16 +6,21 @@ import { publicError } from '../../graphql/mask-error.ts';
 import { readById } from '../../graphql/read/read.ts';
 import { DatabaseError } from '../../platform/db/errors.ts';
 import { encodeParameter } from '../../platform/db/parameter.ts';
+import { TurnRefusedError } from '../../platform/line.ts';
 import type { Logger } from '../../platform/log.ts';
+import { bytesInMemory } from '../../platform/owned-bytes.ts';
 import { newId } from '../../platform/uuid.ts';
 import type { EventReaders, Executor } from '../executor.ts';
 import type { OperationArgs } from '../operation-context.ts';
 import { type CostCeilings, errorsOf, refused, type Single, textOf } from '../outcome.ts';
+import type { KeptArgs } from './kept-args.ts';
 
 /** The responses of a subscription to events, for all subscribers who get the same. */
 export interface EventTexts {
   /** Equal for subscriptions whose responses are the same. */
   readonly key: string;
+  /** An estimate of the memory that they take for as long as somebody subscribes. */
+  readonly bytes: number;
   /** The most events to read at once. */
   readonly atMost: number;
   /**
@@ -55,6 +60,7 @@ export function mayPass(code: ErrorCode): boolean {
 /** The code of what reading rejects with. */
 export function codeOf(error: unknown): ErrorCode {
   if (error instanceof ApiError || error instanceof PassingError) return error.code;
+  if (error instanceof TurnRefusedError) return 'SERVICE_UNAVAILABLE';
   if (!(error instanceof DatabaseError) || error.kind === 'other') return 'INTERNAL_SERVER_ERROR';
   return error.kind === 'timeout' || error.kind === 'locked' ? 'TIMEOUT' : 'SERVICE_UNAVAILABLE';
 }
@@ -89,6 +95,9 @@ function executionKey({ contextValue, variableValues }: OperationArgs): string {
   ]);
 }
 
+/** What a group takes beside its texts. */
+const GROUP_BYTES = 2_048;
+
 function planKey({ statement: { name }, values }: EventPlan): string {
   return JSON.stringify([name, values.map(encodeParameter)]);
 }
@@ -113,30 +122,34 @@ export function createEventTexts({ executor, limits, shared, log }: EventTextsOp
     return `${alone}`;
   };
 
-  return (asked: OperationArgs): EventTexts => {
+  return (args: OperationArgs, kept: KeptArgs): EventTexts => {
     // Errors belong to no request of one of those who share them.
     const requestId = newId();
-    const context = { ...asked.contextValue, requestId };
-    const args = { ...asked, contextValue: context };
+    const { contextValue: context } = args;
     const { operation, state, lookAhead, maxResponseBytes } = context;
     const { cost } = state;
+    const keptBytes = GROUP_BYTES + kept.bytes;
     const entity = eventEntity(args, operation.node, context);
     // Only an execution tells the cost.
     const plan = lookAhead && cost === undefined ? planEvents(args, operation.node, context) : undefined;
 
+    const isPlanned = plan !== undefined;
+
     async function execute(rowId: string, readers: EventReaders) {
       try {
         return await executor.forEvents(readers, async (db, hold) => {
+          const again = kept.again();
+          const own = { ...again, contextValue: { ...again.contextValue, requestId } };
           for (let left = MAX_REFRESHES; ; left -= 1) {
             const row = await readById(db, entity, rowId);
             if (row === undefined) return undefined;
-            const outcome = await executor.runEvent(args, row, db, hold);
+            const outcome = await executor.runEvent(own, row, db, hold);
             const codes = errorsOf(outcome).map((error) => publicError(error).code);
             // The execution takes several statements, and others may delete in between what it reads.
             if (left > 0 && codes.some((code) => MAY_BE_GONE.has(code))) continue;
             const found = codes.find(mayPass);
             if (found !== undefined) throw new PassingError(found);
-            return textOf(plan === undefined ? outcome : unlocated(outcome), { cost, limits });
+            return textOf(isPlanned ? unlocated(outcome) : outcome, { cost, limits });
           }
         });
       } catch (error) {
@@ -145,15 +158,20 @@ export function createEventTexts({ executor, limits, shared, log }: EventTextsOp
       }
     }
 
-    if (plan === undefined)
+    if (plan === undefined) {
+      const key = `execution ${unshared()}${executionKey(args)}`;
       return {
-        key: `execution ${unshared()}${executionKey(args)}`,
+        key,
+        bytes: keptBytes + bytesInMemory(key),
         atMost: 1,
         read: async ([rowId = ''], readers) => [await execute(rowId, readers)],
         execute,
       };
+    }
+    const key = `statement ${unshared()}${planKey(plan)}`;
     return {
-      key: `statement ${unshared()}${planKey(plan)}`,
+      key,
+      bytes: keptBytes + bytesInMemory([key, plan.statement.text, plan.values]),
       atMost: Math.min(MAX_EVENTS, Math.max(1, Math.floor(maxResponseBytes / plan.maxBytes))),
       read: (rowIds, readers) => executor.forEvents(readers, (db) => readEvents(db, plan, rowIds)),
       execute,

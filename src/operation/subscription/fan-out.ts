@@ -1,6 +1,7 @@
 import type { FeedStart, PostFeed } from '../../events/feed.ts';
-import { ApiError } from '../../graphql/errors.ts';
+import { ApiError, type ErrorCode } from '../../graphql/errors.ts';
 import type { Logger } from '../../platform/log.ts';
+import { OwnedBytes } from '../../platform/owned-bytes.ts';
 import type { StreamFormat } from '../../request/event-stream.ts';
 import type { EventTexts } from './event-texts.ts';
 import { Group } from './group.ts';
@@ -15,13 +16,17 @@ interface NewStream {
   readonly start: FeedStart;
   /** Who is charged for the stream. */
   readonly owner: string;
+  /** What it keeps for itself, beside its group. */
+  readonly bytes: number;
 }
 
 /** Delivers events to all streams of the process, in groups of those that get the same. */
 export interface FanOut {
-  /** Opens a stream. Throws SERVICE_UNAVAILABLE if it needs one group too many. */
+  /** Opens a stream. Throws SERVICE_UNAVAILABLE if it needs one group too many, RATE_LIMITED if its owner does. */
   open(stream: NewStream): SubscriberStream;
   readonly groups: number;
+  /** What the groups and their streams take, by the estimate of their texts. */
+  readonly groupBytes: number;
   /** How many sets of streams are at the same place. */
   readonly cohorts: number;
   readonly lagging: number;
@@ -35,15 +40,32 @@ export interface FanOutOptions {
   readonly metrics: StreamMetrics;
   /** The most groups. Each reads every event for itself. */
   readonly maxGroups: number;
+  /** What all groups and streams may take, by the estimate of their texts. One account may have an eighth. */
+  readonly maxGroupBytes: number;
   readonly log: Logger;
 }
 
 /** The contract promises a heartbeat at least every 15 seconds. */
 const HEARTBEAT_MS = 12_000;
 const TICK_MS = 1_000;
+/** One account may have the bytes of all groups divided by this. */
+const SHARES = 8;
 
-export function createFanOut({ feed, metrics, maxGroups, log }: FanOutOptions): FanOut {
-  const groups = new Map<string, Group>();
+interface OpenGroup {
+  readonly group: Group;
+  readonly leave: (stream: SubscriberStream) => void;
+}
+
+function tooMany(code: ErrorCode): ApiError {
+  const whose = code === 'RATE_LIMITED' ? 'Your account has too' : 'Too';
+  return new ApiError(code, `${whose} many different subscriptions open. Try again.`, {
+    headers: { 'retry-after': '5' },
+  });
+}
+
+export function createFanOut({ feed, metrics, maxGroups, maxGroupBytes, log }: FanOutOptions): FanOut {
+  const groups = new Map<string, OpenGroup>();
+  const memory = new OwnedBytes();
   const streams = new Set<SubscriberStream>();
   const slices = new SliceQueue();
   let ticking: NodeJS.Timeout | undefined;
@@ -51,7 +73,7 @@ export function createFanOut({ feed, metrics, maxGroups, log }: FanOutOptions): 
   let interrupted = false;
 
   function wake(): void {
-    for (const group of groups.values()) group.wake();
+    for (const { group } of groups.values()) group.wake();
   }
 
   /** One timer for all streams. */
@@ -80,29 +102,45 @@ export function createFanOut({ feed, metrics, maxGroups, log }: FanOutOptions): 
     unfollow = undefined;
   }
 
-  function groupFor({ texts }: NewStream): { key: string; group: Group } {
+  /** Throws if the owner, or all owners together, may not have these bytes as well. */
+  function checkRoom(owner: string, bytes: number): void {
+    if (memory.of(owner) + bytes > maxGroupBytes / SHARES) throw tooMany('RATE_LIMITED');
+    if (memory.total + bytes > maxGroupBytes) throw tooMany('SERVICE_UNAVAILABLE');
+  }
+
+  /** The group of a stream, and what gives it back if it is the last of it. A group is charged to who opened it. */
+  function groupFor({ texts, owner, bytes }: NewStream): OpenGroup {
     const { key } = texts;
-    let group = groups.get(key);
-    if (group === undefined) {
-      if (groups.size >= maxGroups)
-        throw new ApiError('SERVICE_UNAVAILABLE', 'Too many different subscriptions are open. Try again.', {
-          headers: { 'retry-after': '5' },
-        });
-      group = new Group({ texts, feed, slices, metrics, log });
-      groups.set(key, group);
+    let open = groups.get(key);
+    checkRoom(owner, open === undefined ? bytes + texts.bytes : bytes);
+    if (open === undefined) {
+      if (groups.size >= maxGroups) throw tooMany('SERVICE_UNAVAILABLE');
+      const release = memory.take(owner, texts.bytes);
+      const group = new Group({ texts, feed, slices, metrics, log });
+      open = {
+        group,
+        leave(stream) {
+          group.leave(stream);
+          if (group.size > 0 || groups.get(key)?.group !== group) return;
+          groups.delete(key);
+          release();
+        },
+      };
+      groups.set(key, open);
     }
-    return { key, group };
+    return open;
   }
 
   function total(count: (group: Group) => number): number {
     let sum = 0;
-    for (const group of groups.values()) sum += count(group);
+    for (const { group } of groups.values()) sum += count(group);
     return sum;
   }
 
   return {
     open(opening) {
-      const { key, group } = groupFor(opening);
+      const { group, leave } = groupFor(opening);
+      const release = memory.take(opening.owner, opening.bytes);
       group.enter(opening.owner);
       const stream = new SubscriberStream({
         deliver: group.join,
@@ -112,14 +150,17 @@ export function createFanOut({ feed, metrics, maxGroups, log }: FanOutOptions): 
       add(stream);
       if (interrupted) stream.interrupt();
       stream.onClose(() => {
-        group.leave(stream);
+        leave(stream);
+        release();
         remove(stream);
-        if (group.size === 0 && groups.get(key) === group) groups.delete(key);
       });
       return stream;
     },
     get groups() {
       return groups.size;
+    },
+    get groupBytes() {
+      return memory.total;
     },
     get cohorts() {
       const cohorts = new Set<unknown>();

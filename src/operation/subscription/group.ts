@@ -27,6 +27,9 @@ const MAX_PAUSE_MS = 5_000;
 
 type Cohort = CohortOf<SubscriberStream>;
 
+/** How many there have been. */
+let groups = 0;
+
 export interface GroupOptions {
   readonly texts: EventTexts;
   readonly feed: PostFeed;
@@ -53,12 +56,15 @@ export class Group {
   #streams = 0;
   #backlogs = 0;
   #lagging = 0;
-  /** Who is charged for reading: the account of all streams, or nobody in particular. */
-  #owner: string | undefined;
+  /** Who is charged for reading: the account of all streams, or the group itself where several share it. */
+  #owner = '';
+  readonly #itself: string;
 
   constructor(options: GroupOptions) {
     this.#options = options;
     this.#reader = new BatchReader(options);
+    groups += 1;
+    this.#itself = `group ${groups}`;
   }
 
   get size(): number {
@@ -78,7 +84,7 @@ export class Group {
 
   /** Reserves a place for a stream that joins later. */
   enter(owner: string): void {
-    this.#owner = this.#streams === 0 || this.#owner === owner ? owner : undefined;
+    this.#owner = this.#streams === 0 || this.#owner === owner ? owner : this.#itself;
     this.#streams += 1;
   }
 

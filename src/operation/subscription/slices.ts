@@ -1,3 +1,5 @@
+import { eventLoop } from '../../platform/event-loop.ts';
+
 /** How many items are handled before the next job gets its turn, and the time is looked at. */
 const SLICE = 32;
 /** After this time other work of the process gets a turn. */
@@ -48,6 +50,8 @@ export class SliceQueue {
   }
 
   #turn(): void {
+    // Nobody's own: thousands share it.
+    eventLoop.charge(undefined);
     const untilMs = performance.now() + TURN_MS;
     do {
       const job = this.#jobs.shift();

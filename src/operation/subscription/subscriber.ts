@@ -6,14 +6,14 @@ import { EventSource } from '../../graphql/event-source.ts';
 import { isOutage } from '../../platform/db/errors.ts';
 import type { Logger } from '../../platform/log.ts';
 import { accountOf, clientOf, holderOf } from '../../request/caller.ts';
-import type { StreamFormat } from '../../request/event-stream.ts';
-import type { HttpRequest } from '../../request/http-message.ts';
+import { lastEventId, type StreamFormat } from '../../request/event-stream.ts';
 import type { StreamType } from '../../request/media-type.ts';
 import type { OperationArgs } from '../operation-context.ts';
 import { type CostCeilings, executed, type Outcome, refused, textOf } from '../outcome.ts';
 import type { CredentialWatch } from './credential-watch.ts';
 import type { EventTexts } from './event-texts.ts';
 import type { FanOut } from './fan-out.ts';
+import type { KeptArgs } from './kept-args.ts';
 import type { StreamLimit } from './stream-limit.ts';
 import type { StreamMetrics } from './stream-metrics.ts';
 import type { SubscriberStream } from './subscriber-stream.ts';
@@ -24,7 +24,9 @@ export type Subscriber = (args: OperationArgs) => Promise<Outcome>;
 
 export interface SubscriberOptions {
   readonly fanOut: FanOut;
-  readonly textsOf: (args: OperationArgs) => EventTexts;
+  readonly textsOf: (args: OperationArgs, kept: KeptArgs) => EventTexts;
+  /** What is kept of a subscription while it is open. */
+  readonly kept: (args: OperationArgs) => KeptArgs;
   readonly streams: StreamLimit;
   readonly credentials: CredentialWatch;
   readonly metrics: StreamMetrics;
@@ -33,17 +35,9 @@ export interface SubscriberOptions {
   readonly log: Logger;
 }
 
-/**
- * The id of the last event that the client has seen. The header wins: EventSource keeps a stale id in its
- * URL.
- */
-function lastEventId({ url, headers }: HttpRequest): string | undefined {
-  return headers.get('last-event-id') || new URL(url).searchParams.get('lastEventId') || undefined;
-}
-
-/** Opens the feed where the client left off. Throws DatabaseError. */
-export async function openEvents(feed: PostFeed, request: HttpRequest): Promise<EventSource> {
-  return new EventSource(await feed.open(lastEventId(request)));
+/** Opens the feed after an event, or at its end. Throws DatabaseError. */
+export async function openEvents(feed: PostFeed, lastId: string | undefined): Promise<EventSource> {
+  return new EventSource(await feed.open(lastId));
 }
 
 function startError(failure: NonNullable<FeedStart['failure']>): ApiError {
@@ -59,13 +53,14 @@ function startError(failure: NonNullable<FeedStart['failure']>): ApiError {
 
 /** Opens subscriptions: within the stream limits, resumed from the last event, while their credentials hold. */
 export function createSubscriber(options: SubscriberOptions): Subscriber {
-  const { fanOut, textsOf, streams, credentials, metrics, formats, limits, log } = options;
+  const { fanOut, textsOf, kept: keep, streams, credentials, metrics, formats, limits, log } = options;
 
   /**
    * The credentials no longer allow what they did. A stream that they still allow is interrupted: its client comes back
    * for what they allow now. Never rejects.
    */
-  async function lessen(stream: SubscriberStream, args: OperationArgs, present?: Principal): Promise<void> {
+  async function lessen(stream: SubscriberStream, kept: KeptArgs, present?: Principal): Promise<void> {
+    const args = kept.again();
     const { state, requestId } = args.contextValue;
     const told = { cost: state.cost, limits };
     if (present === undefined) {
@@ -87,11 +82,14 @@ export function createSubscriber(options: SubscriberOptions): Subscriber {
   }
 
   /** Ends the stream with its credentials, and with its request if the client leaves before it begins. */
-  function bind(stream: SubscriberStream, args: OperationArgs): void {
-    const { state, caller } = args.contextValue;
+  function bind(
+    stream: SubscriberStream,
+    { state, caller }: OperationArgs['contextValue'],
+    kept: KeptArgs,
+  ): void {
     const { departure } = state;
     if (isAuthenticated(caller))
-      stream.onClose(credentials.watch(caller, (present) => void lessen(stream, args, present)));
+      stream.onClose(credentials.watch(caller, (present) => void lessen(stream, kept, present)));
     if (departure?.left) stream.close();
     else departure?.onLeave(() => stream.close());
   }
@@ -107,11 +105,13 @@ export function createSubscriber(options: SubscriberOptions): Subscriber {
     state.hold.countFor(holderOf(state));
     // Admission has refused a subscription that accepts no stream.
     const format = formats[state.streamType ?? 'text/event-stream'];
-    const stream = fanOut.open({ texts: textsOf(args), format, start, owner: holderOf(state) });
+    const kept = keep(args);
+    const { bytes } = kept;
+    const stream = fanOut.open({ texts: textsOf(args, kept), format, start, owner: holderOf(state), bytes });
     stream.onClose(leave);
     const ended = metrics.opened(state.streamType ?? 'text/event-stream');
     stream.onClose(() => ended(stream.ending));
-    bind(stream, args);
+    bind(stream, args.contextValue, kept);
     if (lastEventId(request) !== undefined) metrics.resumed();
     return { kind: 'stream', stream };
   }

@@ -53,6 +53,7 @@ const CHECKS: readonly [RegExp, string][] = [
     'check the network, the firewall and the address',
   ],
   [/^ENOENT$/, 'check that PostgreSQL is running and has its socket there'],
+  [/^(EMFILE|ENFILE)$/, 'no file descriptor is left: raise the limit of open files (ulimit -n, LimitNOFILE)'],
   [/^53300$/, 'raise max_connections of PostgreSQL or lower DATABASE_POOL_SIZE'],
   [/^57P0/, 'PostgreSQL is starting or stopping'],
   [

@@ -1,14 +1,15 @@
 import { Socket } from 'node:net';
 import pg from 'pg';
+import { eventLoop } from '../event-loop.ts';
+import { Line, TurnRefusedError } from '../line.ts';
 import type { Logger } from '../log.ts';
 import type { Cancellation } from './cancellation.ts';
-import { ConnectionLine, type Place, type Turn } from './connection-line.ts';
 import { DatabaseError, isAbandoned, toDatabaseError } from './errors.ts';
 import { lendFor, limitStatements, statementCancelled } from './limited-client.ts';
 import { NamedQuery } from './named-query.ts';
 import { prismaOn } from './pinned-prisma.ts';
 import { PreparedBudget } from './prepared-statements.ts';
-import { RecentUse } from './recent-use.ts';
+import { Retries } from './retries.ts';
 import { type DatabaseServer, openServer, type ServerOptions } from './server.ts';
 import type { Parameter, Query, Queryable, Statement } from './statement.ts';
 import { DatabaseStatistics } from './statistics.ts';
@@ -24,8 +25,8 @@ export interface Database extends Queryable {
   readonly watch: DatabaseWatch;
   /** The setting that names the server for migrations and LISTEN. */
   readonly directSetting: string;
-  /** Each account's recent use of the connections. */
-  readonly recentUse: RecentUse;
+  /** Who waits for a connection, and each owner's recent use of them. */
+  readonly line: Line<pg.PoolClient>;
   readonly statistics: DatabaseStatistics;
   /** The same pool with a cancellation, which cancels the running statement and prevents further ones. */
   cancellable(cancellation: Cancellation): Queryable;
@@ -44,16 +45,20 @@ export interface Database extends Queryable {
 /** A connection on loan from the pool, with its place in the queue. */
 interface Loan {
   readonly client: pg.PoolClient;
-  readonly place: Place;
+  readonly sinceMs: number;
   readonly cancellation: Cancellation | undefined;
   /** How many bytes its work had received when it got the connection. */
   readonly receivedBefore: number;
+  /** How long it has waited in vain for locks that others held. */
+  waitedMs: number;
 }
 
 const CONNECT_TIMEOUT_MS = 5_000;
 const IDLE_TIMEOUT_MS = 30_000;
-/** How often a statement of its own is run that PostgreSQL ends in favour of another. */
-const MAX_TRIES = 5;
+/** How long a statement of its own keeps trying to acquire its locks. */
+const LOCK_WAIT_MS = 5_000;
+/** Processing the database's data costs this process about 3 ms per MiB. */
+const MS_A_BYTE = 3 / 1_048_576;
 /** Detects a vanished peer on idle connections, without TCP's default delay of two hours. */
 const KEEP_ALIVE = { keepAlive: true, keepAliveInitialDelayMillis: 10_000 };
 
@@ -93,8 +98,7 @@ export function connectDatabase(kind: Database['kind'], server: DatabaseServer, 
   const watch = server.watched === undefined ? UNWATCHED : watchServer({ ...server.watched, log, onLook });
   pool.on('error', watch.broke);
   pool.on('connect', (client) => client.on('error', () => undefined));
-  const recentUse = new RecentUse();
-  const line = new ConnectionLine<pg.PoolClient>(server.poolSize, recentUse);
+  const line = new Line<pg.PoolClient>({ places: server.poolSize });
   const statistics = new DatabaseStatistics(() => ({
     most: server.poolSize,
     open: pool.totalCount,
@@ -125,51 +129,77 @@ export function connectDatabase(kind: Database['kind'], server: DatabaseServer, 
     }
   }
 
+  /**
+   * pg's own queue is first-in, first-out and times out after the connect timeout, so a cheap read behind many accounts'
+   * heavy reads would be refused. Here work may wait as long as it may take.
+   */
+  async function turn(cancellation?: Cancellation): Promise<pg.PoolClient | undefined> {
+    try {
+      return await line.wait(cancellation?.owner, cancellation);
+    } catch (error) {
+      throw error instanceof TurnRefusedError ? new DatabaseError('timeout', error) : error;
+    }
+  }
+
   async function lend(cancellation?: Cancellation): Promise<Loan> {
     if (kind === 'embedded') await serverReady();
+    const askedMs = performance.now();
+    const connection = line.enter(cancellation?.owner) ? undefined : await turn(cancellation);
     const sinceMs = performance.now();
-    const free = line.enter(cancellation?.owner);
-    const { place, connection }: Turn<pg.PoolClient> =
-      free === undefined ? await line.wait(cancellation) : { place: free, connection: undefined };
     try {
       const client = connection ?? (await connectClient());
       lendFor(client, cancellation);
-      statistics.waits.observe((performance.now() - sinceMs) / 1000);
-      return { client, place, cancellation, receivedBefore: cancellation?.received ?? 0 };
+      statistics.waits.observe((sinceMs - askedMs) / 1000);
+      return { client, sinceMs, cancellation, receivedBefore: cancellation?.received ?? 0, waitedMs: 0 };
     } catch (error) {
       const reason = toDatabaseError(error);
       statistics.failed(reason.kind);
       line.refuseAll(reason);
-      line.leave(place, 0);
+      line.leave(cancellation?.owner);
       throw reason;
     }
   }
 
-  function giveBack({ client, place, cancellation, receivedBefore }: Loan, error?: Error): void {
+  /**
+   * Hands the connection to the next in line: going through the pool costs a turn of the event loop and two timers. What
+   * it did is charged to its owner, but not what it waited for others' locks.
+   */
+  function giveBack({ client, sinceMs, cancellation, receivedBefore, waitedMs }: Loan, error?: Error): void {
     lendFor(client, undefined);
-    const bytes = (cancellation?.received ?? 0) - receivedBefore;
+    if (cancellation !== undefined) {
+      const bytes = cancellation.received - receivedBefore;
+      line.use.add(cancellation.owner, performance.now() - sinceMs - waitedMs + bytes * MS_A_BYTE);
+    }
     const handsOver = error === undefined && isOpen(client);
-    if (handsOver && line.leave(place, bytes, client)) return;
+    const owner = cancellation?.owner;
+    if (handsOver && line.leave(owner, client)) return;
     client.release(error);
-    if (!handsOver) line.leave(place, bytes);
+    if (!handsOver) line.leave(owner);
   }
 
   /** Runs queries in one flight. Resolves to what `answer` makes of the rows of each. */
   function fly<Answer>(
-    client: pg.PoolClient,
+    loan: Loan,
     queries: readonly Query<unknown>[],
     before: string | undefined,
     answer: (results: unknown[][]) => Answer,
   ): Promise<Answer> {
+    const beganMs = performance.now();
     return new Promise((resolve, reject) => {
-      const done = (error: unknown, results: unknown[][]) =>
-        error == null ? resolve(answer(results)) : reject(toDatabaseError(error));
-      client.query(new NamedQuery(queries, { budget, before }, done));
+      const done = (error: unknown, results: unknown[][]) => {
+        // What follows is this owner's work. It goes on at once: it holds a connection, and maybe locks.
+        eventLoop.charge(loan.cancellation?.owner);
+        if (error == null) return resolve(answer(results));
+        const reason = toDatabaseError(error);
+        if (reason.kind === 'locked') loan.waitedMs += performance.now() - beganMs;
+        return reject(reason);
+      };
+      loan.client.query(new NamedQuery(queries, { budget, before }, done));
     });
   }
 
-  const run = <Row>(client: pg.PoolClient, query: Query<Row>, before?: string): Promise<Row[]> =>
-    fly(client, [query], before, ([rows]) => rows as Row[]);
+  const run = <Row>(loan: Loan, query: Query<Row>, before?: string): Promise<Row[]> =>
+    fly(loan, [query], before, ([rows]) => rows as Row[]);
 
   async function queryOnce<Row>(
     statement: Statement<Row>,
@@ -180,7 +210,7 @@ export function connectDatabase(kind: Database['kind'], server: DatabaseServer, 
     const loan = await lend(cancellation);
     let broken: Error | undefined;
     try {
-      return await run(loan.client, { statement, values }, server.alone);
+      return await run(loan, { statement, values }, server.alone);
     } catch (error) {
       if (error instanceof DatabaseError && error.kind === 'unavailable') broken = error;
       throw cancellation !== undefined && isAbandoned(error) ? new DatabaseError('timeout', error) : error;
@@ -195,13 +225,20 @@ export function connectDatabase(kind: Database['kind'], server: DatabaseServer, 
     values: readonly Parameter[],
     cancellation?: Cancellation,
   ): Promise<Row[]> {
-    for (let tries = 1; ; tries += 1) {
+    let retries: Retries | undefined;
+    for (;;) {
       try {
-        return await queryOnce(statement, values, cancellation);
+        const rows = await queryOnce(statement, values, cancellation);
+        // Nothing is held any more.
+        const waiting = eventLoop.enter(cancellation?.owner);
+        if (waiting !== undefined) await waiting;
+        return rows;
       } catch (error) {
-        // Through a pooler it has the server's isolation level. Nothing of it was written.
-        if (!(error instanceof DatabaseError && error.kind === 'conflict') || tries === MAX_TRIES)
+        // Nothing of it was written. It waits for a lock without the connection, which others need.
+        retries ??= new Retries(LOCK_WAIT_MS);
+        if (!(error instanceof DatabaseError && retries.allows(error.kind)) || cancellation?.cancelled)
           throw error;
+        await retries.pause();
       }
     }
   }
@@ -210,26 +247,20 @@ export function connectDatabase(kind: Database['kind'], server: DatabaseServer, 
     if (cancellation?.cancelled) throw toDatabaseError(statementCancelled());
     const loan = await lend(cancellation);
     const { client } = loan;
-    const begin = (lockLimitMs?: number) => {
-      const sql = server.begin ?? 'BEGIN';
-      return lockLimitMs === undefined || kind === 'embedded'
-        ? sql
-        : `${sql}; SET LOCAL lock_timeout = ${lockLimitMs}`;
-    };
     return {
       client,
       get prisma() {
         return prismaOn(client, server.schema);
       },
-      begin: async (lockLimitMs) => void (await client.query(begin(lockLimitMs))),
+      begin: async () => void (await client.query(server.begin ?? 'BEGIN')),
       async beginWith(queries) {
         // Several commands in one text cannot be part of the flight.
-        if (server.begin !== undefined) await client.query(begin());
+        if (server.begin !== undefined) await client.query(server.begin);
         const before = server.begin === undefined ? 'BEGIN' : undefined;
-        return fly(client, queries, before, (results) => results);
+        return fly(loan, queries, before, (results) => results);
       },
-      query: (statement, values) => run(client, { statement, values }),
-      queryAlone: (statement, values) => run(client, { statement, values }, server.alone),
+      query: (statement, values) => run(loan, { statement, values }),
+      queryAlone: (statement, values) => run(loan, { statement, values }, server.alone),
       release: (error) => giveBack(loan, error),
     };
   }
@@ -239,7 +270,7 @@ export function connectDatabase(kind: Database['kind'], server: DatabaseServer, 
     schema: server.schema,
     watch,
     directSetting: (server.watched?.direct ?? server.watched?.server)?.setting ?? 'DATA_DIR',
-    recentUse,
+    line,
     notified: server.notified,
     statistics,
     query: (statement, values) => query(statement, values),

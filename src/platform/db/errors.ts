@@ -22,7 +22,10 @@ const KINDS: readonly [RegExp, DatabaseErrorKind][] = [
   [/^55P03$/, 'locked'],
   [/^40001$|^40P01$/, 'conflict'],
   [/^08|^57P0|^53|^25006$|^28|^3D000$/, 'unavailable'],
-  [/^E(CONN|PIPE|HOSTUNREACH|NETUNREACH|TIMEDOUT|NOENT|AI_AGAIN|NOTFOUND)/, 'unavailable'],
+  [
+    /^E(CONN|PIPE|HOSTUNREACH|HOSTDOWN|NETUNREACH|TIMEDOUT|NOENT|AI_AGAIN|NOTFOUND|MFILE|NFILE|ADDRNOTAVAIL|ACCES)/,
+    'unavailable',
+  ],
   // A prepared statement is missing or already exists: the connection is replaced.
   [/^26000$|^42P05$/, 'unavailable'],
   [/^P(1001|1002|1008|1011|1017|2024)$/, 'unavailable'],

@@ -1,5 +1,7 @@
 import pg from 'pg';
 import type { Deadline } from '../deadline.ts';
+import { eventLoop } from '../event-loop.ts';
+import { intake, type Source } from '../intake.ts';
 import type { Cancellation } from './cancellation.ts';
 import { CONNECTION_LOST, TRANSACTION_RESOLUTION_UNKNOWN } from './errors.ts';
 import { NamedQuery } from './named-query.ts';
@@ -25,8 +27,18 @@ export interface StatementControl {
 }
 
 /** The work that a connection is currently lent to. */
-interface Lending {
+class Lending implements Source {
+  readonly stream: Source['stream'];
   to: Cancellation | undefined;
+  number = 0;
+
+  constructor(stream: Source['stream']) {
+    this.stream = stream;
+  }
+
+  get owner(): string | undefined {
+    return this.to?.owner;
+  }
 }
 
 const lendings = new WeakMap<pg.ClientBase, Lending>();
@@ -36,6 +48,7 @@ export function lendFor(client: pg.ClientBase, cancellation: Cancellation | unde
   const lending = lendings.get(client);
   if (lending === undefined) throw new Error('the connection is not limited');
   lending.to = cancellation;
+  lending.number = intake.nextNumber();
 }
 
 const QUERY_CANCELED = '57014';
@@ -66,14 +79,15 @@ function textOf(config: unknown): string | undefined {
 
 /** The bound on results that no loan counts: a row of 2^29 characters would crash the process. */
 const MAX_UNCOUNTED_BYTES = 268_435_456;
+/** As much as libuv reads at once. */
+const LARGE_CHUNK = 65_536;
 
 /**
  * Counts the bytes received on a connection before pg buffers them. Too many, for the loan or for a statement
  * without one, end the connection: there is no other way to refuse the rest of a row. Returns a function that
  * resets the count of statements without a loan.
  */
-function boundReceived(client: pg.ClientBase, lending: Lending): () => void {
-  if (!(client instanceof pg.Client)) throw new Error('the connection is not a pg.Client');
+function boundReceived(client: pg.Client, lending: Lending): () => void {
   const { stream } = client.connection;
   let uncounted = 0;
   // Replaces pg's own listener and calls it: a second listener would cost more than the counting.
@@ -85,7 +99,10 @@ function boundReceived(client: pg.ClientBase, lending: Lending): () => void {
     uncounted += chunk.length;
     const taken = to === undefined ? uncounted <= MAX_UNCOUNTED_BYTES : to.receive(chunk.length);
     if (!taken) stream.destroy(new Error('the database sent more data than the bound allows'));
+    // Parsing copies it: that is its owner's work.
+    if (chunk.length >= LARGE_CHUNK) eventLoop.charge(lending.owner);
     parse(chunk);
+    intake.take(lending, chunk.length);
   });
   return () => {
     uncounted = 0;
@@ -99,8 +116,9 @@ type Callback = (error: unknown, result?: unknown) => void;
  * cancelled loan starts nothing more except ROLLBACK.
  */
 export function limitStatements(client: pg.ClientBase, control: StatementControl): void {
+  if (!(client instanceof pg.Client)) throw new Error('the connection is not a pg.Client');
   const query = client.query.bind(client) as (...args: unknown[]) => unknown;
-  const lending: Lending = { to: undefined };
+  const lending = new Lending(client.connection.stream);
   lendings.set(client, lending);
   const countAnew = boundReceived(client, lending);
 

@@ -47,6 +47,8 @@ export interface ServerOptions {
 
 const APPLICATION_NAME = 'content-graph-api';
 const IDLE_IN_TRANSACTION_MS = 30_000;
+/** No statement of a request waits longer for a lock. It begins again without holding anything (decision 14). */
+const LOCK_LIMIT_MS = 300;
 /** How long the server's answer may take beyond the statement's own limit. */
 const ANSWER_MS = 2_000;
 /** An admin command may hold the embedded folder when the service starts; it finishes within seconds. */
@@ -68,7 +70,7 @@ function postgresServer(
 ): DatabaseServer {
   const { url, directUrl, poolSize, schema = DEFAULT_SCHEMA } = database;
   const pooled = url !== directUrl;
-  const limitsMs = { statement_timeout: statementLimitMs };
+  const limitsMs = { statement_timeout: statementLimitMs, lock_timeout: LOCK_LIMIT_MS };
   const base = { application_name: APPLICATION_NAME };
   // A pooler refuses settings in the start-up message and shares sessions between clients: prepared
   // statements may be missing, and session settings would leak. So each transaction sets its own limits.
@@ -89,7 +91,7 @@ function postgresServer(
     poolSize,
     named: named && !pooled,
     schema,
-    greeting: pooled ? undefined : settingsSql({ schema }),
+    greeting: pooled ? undefined : settingsSql({ schema, limitsMs }),
     directGreeting: settingsSql({ schema, limitsMs: { statement_timeout: 0 } }),
     alone: pooled ? settingsSql({ schema, local: true, limitsMs }) : undefined,
     // The isolation level of a transaction is fixed before its first statement.

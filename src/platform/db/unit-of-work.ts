@@ -8,8 +8,8 @@ import type { Parameter, Query, Queryable, Statement } from './statement.ts';
 export interface Connection extends Queryable {
   readonly client: PoolClient;
   readonly prisma: PrismaClient;
-  /** Begins a transaction and sets its limits. `lockLimitMs` limits the wait for each lock. */
-  begin(lockLimitMs?: number): Promise<void>;
+  /** Begins a transaction and sets its limits. */
+  begin(): Promise<void>;
   /**
    * Begins a transaction with its first queries in the same round trip, if the limits allow. Resolves to the
    * rows of each.
@@ -25,8 +25,6 @@ export interface UnitOfWorkOptions {
    * The unit is a single statement that commits by itself, which saves the round trips of BEGIN and COMMIT.
    */
   readonly oneStatement?: boolean;
-  /** Limits the wait for a lock; by default the statement timeout. Ignored by the embedded database. */
-  readonly lockLimitMs?: number;
 }
 
 /**
@@ -37,7 +35,6 @@ export interface UnitOfWorkOptions {
 export class UnitOfWork implements Queryable {
   readonly #connect: () => Promise<Connection>;
   readonly #oneStatement: boolean;
-  readonly #lockLimitMs: number | undefined;
   readonly #cancellation: Cancellation | undefined;
   #connection: Promise<Connection> | undefined;
   /** Settles when the connection is free for the next statement. */
@@ -47,12 +44,11 @@ export class UnitOfWork implements Queryable {
 
   constructor(
     connect: () => Promise<Connection>,
-    { oneStatement = false, lockLimitMs }: UnitOfWorkOptions,
+    { oneStatement = false }: UnitOfWorkOptions,
     cancellation?: Cancellation,
   ) {
     this.#connect = connect;
     this.#oneStatement = oneStatement;
-    this.#lockLimitMs = lockLimitMs;
     this.#cancellation = cancellation;
   }
 
@@ -60,7 +56,7 @@ export class UnitOfWork implements Queryable {
     if (this.#ended) throw new Error('the unit of work has ended');
     this.#connection ??= this.#connect().then(async (connection) => {
       try {
-        await connection.begin(this.#lockLimitMs);
+        await connection.begin();
         return connection;
       } catch (error) {
         connection.release(error as Error);
@@ -72,15 +68,10 @@ export class UnitOfWork implements Queryable {
 
   /**
    * Begins the transaction with two queries in one round trip. The second sees what was committed before the
-   * first had ended. Only before any other statement, and without a lock limit.
+   * first had ended. Only before any other statement.
    */
   beginWith<A, B>(first: Query<A>, second: Query<B>): Promise<[A[], B[]]> {
-    if (
-      this.#connection !== undefined ||
-      this.#ended ||
-      this.#oneStatement ||
-      this.#lockLimitMs !== undefined
-    )
+    if (this.#connection !== undefined || this.#ended || this.#oneStatement)
       throw new Error('this unit of work cannot begin so');
     const begun = this.#connect().then(async (connection) => {
       try {

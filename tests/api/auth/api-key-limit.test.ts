@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { createApiKey } from '../../../src/auth/api-key/store.ts';
+import { dropOldApiKeys } from '../../../src/jobs/expired-credentials.ts';
 import { useApp } from '../../support/app.ts';
 import { gqlAs, visitor } from '../../support/credentials/session.ts';
-import { expectRefused } from '../../support/refusal.ts';
+import { dataOf, expectRefused } from '../../support/refusal.ts';
 
 const app = useApp();
 const HOUR_MS = 3_600_000;
@@ -65,6 +66,34 @@ describe('the API keys of an account that are neither revoked nor expired', () =
     // What did not fit whole may have been refused whole.
     for (const _ of times(101)) if ((await gqlAs(app, cookie, CREATE)).errors !== undefined) break;
     expect(await liveKeys(id)).toBe(100);
+  });
+
+  it('are 1,000 at most with those that have ended, until these are 30 days old', async () => {
+    const { id, cookie } = await visitor(app);
+    const anHourAgo = new Date(Date.now() - HOUR_MS);
+    await app.prisma.apiKey.createMany({
+      data: times(998).map((index) => ({
+        userId: id,
+        name: 'old',
+        prefix: 'cga_',
+        hash: new TextEncoder().encode(`${id} ${index}`),
+        scopes: ['posts:read'],
+        ...(index % 2 === 0 ? { revokedAt: anHourAgo } : { expiresAt: anHourAgo }),
+      })),
+    });
+    const made = dataOf(await gqlAs(app, cookie, CREATE)).createApiKey.apiKey.id;
+    const revoke = 'mutation ($id: ID!) { revokeApiKey(id: $id) }';
+    dataOf(await gqlAs(app, cookie, revoke, { variables: { id: made } }));
+    const refused = await gqlAs(app, cookie, CREATE);
+    expectRefused(refused, { code: 'BAD_USER_INPUT', message: /at most 1000 API keys/ });
+    expect(await app.prisma.apiKey.count({ where: { userId: id } })).toBe(1000);
+    const old = new Date(Date.now() - 31 * 24 * HOUR_MS);
+    await app.prisma.apiKey.updateMany({
+      where: { userId: id, revokedAt: anHourAgo },
+      data: { revokedAt: old },
+    });
+    await dropOldApiKeys(app.database);
+    dataOf(await gqlAs(app, cookie, CREATE));
   });
 
   it('are counted for each account alone', async () => {

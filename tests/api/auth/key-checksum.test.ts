@@ -1,21 +1,16 @@
 import { expect, it } from 'vitest';
-import type { Database } from '../../../src/platform/db/database.ts';
 import { useApp } from '../../support/app.ts';
+import { watchedDatabase } from '../../support/database/watched.ts';
 import { secondInstance } from '../../support/second-instance.ts';
 
 const app = useApp();
 
 it('a key whose checksum is wrong is refused without a question to the database; a right one is looked up', async () => {
   const { key } = await app.account();
-  const { database } = app;
   let lookUps = 0;
-  const watched: Database = {
-    ...database,
-    query(statement, values) {
-      if (statement.name.startsWith('api_keys_by_hash')) lookUps += 1;
-      return database.query(statement, values);
-    },
-  };
+  const watched = watchedDatabase(app.database, ({ name }) => {
+    if (name.startsWith('api_keys_by_hash')) lookUps += 1;
+  });
   const instance = secondInstance(app, { database: watched });
   const ask = async (given: string) => {
     const headers = { authorization: `Bearer ${given}`, 'content-type': 'application/json' };

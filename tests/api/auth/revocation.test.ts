@@ -4,12 +4,12 @@ import { generateApiKey } from '../../../src/auth/api-key/format.ts';
 import { revokeApiKey } from '../../../src/auth/api-key/store.ts';
 import { revokeToken } from '../../../src/auth/jwt/blocklist.ts';
 import { revokeSessionsOf } from '../../../src/auth/session/store.ts';
-import type { Database } from '../../../src/platform/db/database.ts';
 import { newId } from '../../../src/platform/uuid.ts';
 import { type TestApp, useApp } from '../../support/app.ts';
 import { createPost } from '../../support/content.ts';
 import { type Visitor, visitor } from '../../support/credentials/session.ts';
 import { JWT_SECRET, signToken } from '../../support/credentials/tokens.ts';
+import { watchedDatabase } from '../../support/database/watched.ts';
 import { dataOf } from '../../support/refusal.ts';
 import { secondInstance } from '../../support/second-instance.ts';
 import { readEventStream } from '../../support/streams/event-stream.ts';
@@ -134,13 +134,9 @@ describe('an event stream', () => {
 describe('an API key with a wrong checksum', () => {
   it('costs no look-up in the database', async () => {
     let queries = 0;
-    const counted: Database = {
-      ...app.database,
-      query: (statement, values) => {
-        queries += 1;
-        return app.database.query(statement, values);
-      },
-    };
+    const counted = watchedDatabase(app.database, () => {
+      queries += 1;
+    });
     const instance = secondInstance(app, { database: counted });
     const ask = async (key: string) => {
       queries = 0;

@@ -16,6 +16,7 @@ import {
 } from '../../support/credentials/oauth.ts';
 import { cookieOf, gqlAs, login, PASSWORD, person, visitor } from '../../support/credentials/session.ts';
 import { JWT_SECRET, signToken } from '../../support/credentials/tokens.ts';
+import { watchedDatabase } from '../../support/database/watched.ts';
 import { dataOf } from '../../support/refusal.ts';
 import { secondInstance } from '../../support/second-instance.ts';
 
@@ -60,12 +61,9 @@ async function runAllFlows(): Promise<Record<string, string>> {
   await app.fetch('/logout', { method: 'POST', headers: { cookie: again } });
   // What fails inside the service is logged in full.
   const broken = secondInstance(app, {
-    database: {
-      ...app.database,
-      query: async () => {
-        throw new Error('the database is on fire');
-      },
-    },
+    database: watchedDatabase(app.database, () => {
+      throw new Error('the database is on fire');
+    }),
   });
   for (const headers of [{ authorization: `Bearer ${key}` }, { authorization: `Bearer ${good}` }, { cookie }])
     expect((await broken.fetch(url, { headers })).status).toBe(500);

@@ -19,9 +19,11 @@ describe('operations at a time', () => {
     clock: clockOf(() => 1_800_000_000_000),
   });
   let account: Account;
+  let another: Account;
   beforeAll(async () => {
     account = await app.account();
-    await app.gql(QUERY, { key: account.key });
+    another = await app.account();
+    for (const { key } of [account, another]) await app.gql(QUERY, { key });
   });
 
   const ask = (query = QUERY) => app.gql(query, { key: account.key });
@@ -44,12 +46,15 @@ describe('operations at a time', () => {
     expect(await waiting()).toBe(0);
   }
 
-  it('are so many, a few more wait, and the rest is sent away with 503', async () => {
+  it('are so many, a few more wait, and the rest of who has most of the line is sent away with 429', async () => {
     const { held, inside, inLine } = await full();
     const third = await ask();
-    expectRefused(third, { code: 'SERVICE_UNAVAILABLE', status: 503 });
+    expectRefused(third, { code: 'RATE_LIMITED', status: 429 });
     expect(third.headers.get('retry-after')).toBe('1');
-    expect((await ask('mutation { deletePost(id: "x") }')).status).toBe(503);
+    expect((await ask('mutation { deletePost(id: "x") }')).status).toBe(429);
+    const theirs = await app.gql(QUERY, { key: another.key });
+    expectRefused(theirs, { code: 'SERVICE_UNAVAILABLE', status: 503 });
+    expect(theirs.headers.get('retry-after')).toBe('1');
     await held.release();
     dataOf(await inside);
     dataOf(await inLine);

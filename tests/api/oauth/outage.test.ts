@@ -11,6 +11,7 @@ import {
   postForm,
   statusWith,
 } from '../../support/credentials/oauth.ts';
+import { watchedDatabase } from '../../support/database/watched.ts';
 import { secondInstance } from '../../support/second-instance.ts';
 
 const app = useApp();
@@ -20,13 +21,9 @@ const GRANT = { grant_type: 'client_credentials' };
 function failing(error: Error, name = '') {
   let broken = false;
   const instance = secondInstance(app, {
-    database: {
-      ...app.database,
-      query: async (statement, values) => {
-        if (broken && statement.name.startsWith(name)) throw error;
-        return app.database.query(statement, values);
-      },
-    },
+    database: watchedDatabase(app.database, (statement) => {
+      if (broken && statement.name.startsWith(name)) throw error;
+    }),
   });
   return {
     ...instance,

@@ -144,7 +144,7 @@ describe('huge variables', () => {
   });
 
   it('are refused at the first few mistakes', async () => {
-    const tags = Array.from({ length: 50_000 }, () => 1);
+    const tags = Array.from({ length: 19_000 }, () => 1);
     const query = 'mutation ($tags: [String!]) { createPost(title: "t", body: "b", tags: $tags) { id } }';
     const answer = await ask(query, { tags });
     expect(answer.errors?.length).toBeLessThan(100);

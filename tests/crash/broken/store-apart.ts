@@ -15,8 +15,11 @@ import { UnitOfWork } from '../../../src/platform/db/unit-of-work.ts';
 
 export {
   guardValues,
+  HOLD_KEY,
   KEY_GUARD,
   lockKey,
+  lockName,
+  RELEASE_KEY,
   storeResponseAlone,
 } from '../../../src/operation/idempotency/store.ts';
 
@@ -29,9 +32,10 @@ export function findResponse(
   db: Queryable,
   owner: KeyOwner,
   limits: StoreLimits,
+  reserve: (bytes: number) => void,
 ): Promise<StoredResponse | undefined> {
   if (!(db instanceof UnitOfWork)) pool = db;
-  return find(db, owner, limits);
+  return find(db, owner, limits, reserve);
 }
 
 export async function storeResponse(

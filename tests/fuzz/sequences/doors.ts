@@ -37,12 +37,15 @@ export async function logIn(
   return after.map((one) => ({ ...one, credentials: [...one.credentials, fresh] }));
 }
 
-/** Ends a session as its browser does. The states after it. Throws Violation where that is refused. */
+/**
+ * Ends a session as its browser does, for a token. The states that explain what came of it. Throws Violation where none does.
+ */
 export async function logOut(
-  { instances }: World,
+  { instances, limits }: World,
   states: readonly State[],
   instance: number,
   reference: number,
+  redisLost: () => boolean,
 ): Promise<readonly State[]> {
   const sessions = states
     .slice(0, 1)
@@ -53,9 +56,18 @@ export async function logOut(
     method: 'POST',
     headers: { cookie: session.secret },
   });
-  if (session.endedMs === undefined && response?.status !== 204)
+  const hasEnded = session.endedMs !== undefined;
+  const asked = bucketsOf(limits, instance, hasEnded ? 'failed' : session);
+  const after = states.flatMap((before) =>
+    [...takes(before, limits, asked, redisLost())]
+      // Of failures an address has a bucket of its own, which may be empty.
+      .filter(({ allowed }) => response?.status === (allowed ? 204 : 429) || (hasEnded && allowed))
+      .map((taken) => taken.state),
+  );
+  if (after.length === 0 || ![204, 429].includes(response?.status ?? 0))
     throw new Violation(`a logout is answered with ${response?.status}`, []);
-  return states.map((one) => ({
+  if (response?.status !== 204) return after;
+  return after.map((one) => ({
     ...one,
     credentials: one.credentials.map((credential) =>
       credential.id === session.id ? { endedMs: one.elapsedMs, ...credential } : credential,

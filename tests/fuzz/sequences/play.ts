@@ -95,7 +95,7 @@ export class Play {
         this.#states = await logIn(this.#world, this.#states, move.instance, move.account, this.#redisLost);
         return;
       case 'log out':
-        this.#states = await logOut(this.#world, this.#states, move.instance, move.session);
+        this.#states = await logOut(this.#world, this.#states, move.instance, move.session, this.#redisLost);
         return;
       case 'follow': {
         const credential = who(this.#state, move.by);

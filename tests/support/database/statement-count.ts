@@ -1,6 +1,7 @@
 import { connect, createServer, type Socket } from 'node:net';
 import { afterAll, beforeAll } from 'vitest';
 import { openLog } from '../../../src/events/log-state.ts';
+import { HOLD_KEY } from '../../../src/operation/idempotency/store.ts';
 import { loadConfig } from '../../../src/platform/config.ts';
 import { openDatabase } from '../../../src/platform/db/database.ts';
 import { socketPath } from '../../../src/platform/db/embedded/address.ts';
@@ -81,7 +82,7 @@ async function open(): Promise<CountedDatabase & { close(): Promise<void> }> {
   const proxy = createServer((client) => {
     const server = upstream.dial();
     let heard = false;
-    let listens = false;
+    let apart = false;
     const read = messageReader((type, body) => {
       if (type === READY_FOR_QUERY) {
         if (heard) ready += 1;
@@ -90,10 +91,14 @@ async function open(): Promise<CountedDatabase & { close(): Promise<void> }> {
       if (type !== COMMAND_COMPLETE) return;
       const tag = body.toString('latin1', 0, body.length - 1);
       // What wakes instances and what watches the log go over a connection of their own, at a time of their own.
-      listens ||= tag === 'LISTEN';
-      if (listens) return;
+      apart ||= tag === 'LISTEN';
+      if (apart) return;
       completed.push(tag);
       heard = true;
+    });
+    // So does what keeps the key of a mutation that takes long, as any does on a busy machine.
+    client.on('data', (chunk) => {
+      apart ||= chunk.includes(HOLD_KEY);
     });
     server.on('data', read);
     for (const [from, to] of [

@@ -8,6 +8,8 @@ export interface SubscribeOptions {
   readonly key: string;
   readonly method?: Method;
   readonly query?: string;
+  /** Over POST. */
+  readonly variables?: Readonly<Record<string, unknown>>;
   readonly accept?: string;
   /** Further headers. */
   readonly headers?: Readonly<Record<string, string>>;
@@ -45,7 +47,7 @@ export async function requestStream(
   options: SubscribeOptions,
 ): Promise<Response> {
   const { key, method = 'POST', query = TITLES, accept = 'text/event-stream' } = options;
-  const { headers, header, parameter, signal } = options;
+  const { headers, header, parameter, signal, variables } = options;
   const search = new URLSearchParams({
     ...(method === 'GET' ? { query } : {}),
     ...(parameter === undefined ? {} : { lastEventId: parameter }),
@@ -59,7 +61,7 @@ export async function requestStream(
       ...(header === undefined ? {} : { 'last-event-id': header }),
       ...headers,
     },
-    ...(method === 'POST' ? { body: JSON.stringify({ query }) } : {}),
+    ...(method === 'POST' ? { body: JSON.stringify({ query, variables }) } : {}),
     ...(signal === undefined ? {} : { signal }),
   });
 }

@@ -1,20 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { GraphQLError } from 'graphql';
-import { DatabaseError, type DatabaseErrorKind } from '../platform/db/errors.ts';
+import type { DatabaseErrorKind } from './errors.ts';
 
 /** After this many conflicts the client has to retry itself. */
 const MAX_CONFLICTS = 4;
 const FIRST_PAUSE_MS = 10;
 const MAX_DOUBLINGS = 5;
 
-/** The kind of the database error behind an execution error; undefined if there is none. */
-export function databaseKindOf(error: unknown): DatabaseErrorKind | undefined {
-  let origin: unknown = error;
-  while (origin instanceof GraphQLError && origin.originalError != null) origin = origin.originalError;
-  return origin instanceof DatabaseError ? origin.kind : undefined;
-}
-
-/** Decides whether and when to retry a mutation that the database aborted in favour of others. */
+/** Decides whether and when to retry work that the database aborted in favour of others. */
 export class Retries {
   readonly #endMs: number;
   #conflicts = 0;
@@ -33,7 +25,7 @@ export class Retries {
   }
 
   /**
-   * Waits with exponential backoff and jitter, so that two conflicting mutations do not collide again.
+   * Waits with exponential backoff and jitter, so that two of them do not collide again.
    * Nothing is held meanwhile: no lock, no connection, no limiter slot.
    */
   async pause(): Promise<void> {

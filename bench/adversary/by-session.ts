@@ -1,0 +1,111 @@
+/** What the account does with its password, its session and its OAuth client. */
+import { createHash, randomBytes } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import { postRequest } from '../harness/connection.ts';
+import { CALLBACK } from './accounts.ts';
+import {
+  asked,
+  CLIENT,
+  type Move,
+  ORIGIN,
+  pageFields,
+  repeat,
+  sessionOf,
+  steadily,
+  type Target,
+  whileWanted,
+} from './sending.ts';
+import { type Answer, ask, cookieOf, fieldOf, formOf, getOf } from './wire.ts';
+
+const LOGGING_IN = 12;
+const KEYS_AT_ONCE = 15;
+/** With the account's four keys there are fewer than the hundred that it may have. */
+const KEY_LOOPS = 5;
+const SIGNING_IN = 4;
+
+const logInAndOut: Move = async (target) => {
+  const one = () =>
+    whileWanted(target, 2, async () => {
+      const cookie = await sessionOf(target);
+      if (cookie === undefined) return void (await delay(200));
+      const request = postRequest('/logout', {}, pageFields(cookie));
+      await Promise.all(Array.from({ length: LOGGING_IN }, () => asked(target, request)));
+    });
+  await Promise.all(Array.from({ length: LOGGING_IN }, one));
+};
+
+/** Revokes the keys of the round before, and makes as many. */
+const keys: Move = async (target) => {
+  const fields = pageFields(await sessionOf(target));
+  const loop = async () => {
+    let made: string[] = [];
+    const turn = (count: number) => {
+      const revoked = made.map((id, index) => `r${index}: revokeApiKey(id: "${id}")`).join(' ');
+      const created = repeat(
+        count,
+        (index) => `c${index}: createApiKey(name: "made", scopes: ["posts:read"]) { apiKey { id } }`,
+      );
+      return postRequest('/graphql', { query: `mutation { ${revoked} ${created} }` }, fields);
+    };
+    await whileWanted(target, CLIENT / KEY_LOOPS, async () => {
+      const { status, body } = await asked(target, turn(KEYS_AT_ONCE));
+      if (status === 200) made = [...body.matchAll(/"id":"([^"]+)"/g)].map(([, id = '']) => id);
+    });
+    if (made.length > 0) await ask(target, turn(0)).catch(() => undefined);
+  };
+  await Promise.all(Array.from({ length: KEY_LOOPS }, loop));
+};
+
+const tokenRequest = ({ attacker: { client } }: Target, form: Record<string, string>) =>
+  formOf('/oauth/token', form, {
+    authorization: `Basic ${Buffer.from(`${client.id}:${client.secret}`).toString('base64')}`,
+  });
+
+const tokens: Move = (target) => {
+  const request = tokenRequest(target, { grant_type: 'client_credentials' });
+  return steadily(target, CLIENT, () => request);
+};
+
+/** A server that does nothing sends nobody anywhere: the next request goes there all the same. */
+const nextPath = (answer: Answer, otherwise: string) => {
+  if (answer.status >= 400) throw new Error('it is refused');
+  return fieldOf(answer, 'location') ?? otherwise;
+};
+
+/** A sign-in from the client to its tokens, and what the refresh token gives. */
+async function signIn(target: Target, session: string): Promise<void> {
+  const { client, id } = target.attacker;
+  const verifier = randomBytes(32).toString('base64url');
+  const parameters = new URLSearchParams({
+    response_type: 'code',
+    client_id: client.id,
+    redirect_uri: CALLBACK,
+    code_challenge: createHash('sha256').update(verifier).digest('base64url'),
+    code_challenge_method: 'S256',
+  });
+  const begun = await asked(target, getOf(`/oauth/authorize?${parameters}`, { cookie: session }));
+  const cookie = `${session}; ${cookieOf(begun, '__Host-oauth_browser') ?? ''}`;
+  const page = nextPath(begun, '/oauth/interaction/none');
+  let shown = await asked(target, getOf(page, { cookie }));
+  if (shown.status === 200)
+    shown = await asked(target, formOf(`${page}/allow`, { account: id }, { cookie, origin: ORIGIN }));
+  const back = await asked(target, getOf(nextPath(shown, '/oauth/authorize/none'), { cookie }));
+  const code = new URL(nextPath(back, CALLBACK), ORIGIN).searchParams.get('code') ?? 'none';
+  const given = { grant_type: 'authorization_code', code, redirect_uri: CALLBACK, code_verifier: verifier };
+  const { body } = await asked(target, tokenRequest(target, given));
+  const refresh = /"refresh_token":"([^"]+)"/.exec(body)?.[1] ?? 'none';
+  await asked(target, tokenRequest(target, { grant_type: 'refresh_token', refresh_token: refresh }));
+}
+
+const signIns: Move = async (target) => {
+  const session = (await sessionOf(target)) ?? '';
+  const one = () => whileWanted(target, 2, () => signIn(target, session));
+  await Promise.all(Array.from({ length: SIGNING_IN }, one));
+};
+
+export const BY_SESSION: Readonly<Record<string, Move>> = {
+  'log-ins and log-outs': logInAndOut,
+  'keys made and revoked': keys,
+  'tokens of an OAuth client': tokens,
+  'OAuth sign-ins and refreshes': signIns,
+};

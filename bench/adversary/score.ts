@@ -1,0 +1,66 @@
+import { figure, megabytes } from '../report/markdown.ts';
+import type { Outcome } from './trial.ts';
+
+/** `MAX_PENDING_RESPONSE_BYTES` by default, and 300 MB. */
+export const MOST_BYTES = 268_435_456 + 300_000_000;
+/** `IDEMPOTENCY_MAX_BYTES` by default, the largest budget that an account has. */
+const STORED_BUDGET = 67_108_864;
+/** What each figure may be at most (issue 33) counts as 5, so that they compare. */
+const AT_LIMIT = 5;
+const MOST_MS = 500;
+const REFUSAL = 10;
+const FAILURE = 20;
+
+/** The service or its machine failed, not the client. */
+const isFailure = (what: string) => / (0|5\d\d)\b/.test(what);
+
+/** How bad it is: the worst figure against what it may be, and more for each refusal. */
+export function badness(outcome: Outcome, alone: Outcome): number {
+  const { read, write, login, event, live, ready, refused, grownBytes, storedBytes } = outcome;
+  const late = (AT_LIMIT * Math.max(event || 0, live || 0, ready || 0)) / MOST_MS;
+  const slower = Math.max(read / alone.read || 0, write / alone.write || 0, login / alone.login || 0);
+  const grown = (AT_LIMIT * grownBytes) / Math.max(1, MOST_BYTES - (alone.peakBytes - alone.grownBytes));
+  const stored = (AT_LIMIT * storedBytes) / STORED_BUDGET;
+  const refusals = Object.entries(refused).map(
+    ([what, count]) => count * (isFailure(what) ? FAILURE : REFUSAL),
+  );
+  return Math.max(slower, late, grown, stored) + refusals.reduce((sum, points) => sum + points, 0);
+}
+
+export const counts = (all: Readonly<Record<string, number>>) =>
+  Object.entries(all)
+    .map(([what, count]) => `${what}: ${count}`)
+    .join(', ') || 'none';
+
+export const HEADER = [
+  'mix',
+  'read',
+  'write',
+  'read ×',
+  'write ×',
+  'login',
+  'event',
+  'live',
+  'ready',
+  'refused',
+  'memory',
+  'stored',
+  'samples',
+];
+
+/** `beside`: the same with the mix sent to a server that does nothing. */
+export function row(name: string, outcome: Outcome, beside?: Outcome): string[] {
+  const { read, write, login, event, live, ready, refused, peakBytes, storedBytes, samples } = outcome;
+  return [
+    name,
+    figure(read),
+    figure(write),
+    figure(beside && read / beside.read),
+    figure(beside && write / beside.write),
+    ...[login, event, live, ready].map(figure),
+    counts(refused),
+    megabytes(peakBytes),
+    megabytes(storedBytes),
+    String(samples),
+  ];
+}

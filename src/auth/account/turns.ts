@@ -1,0 +1,69 @@
+import { Cancellation } from '../../platform/db/cancellation.ts';
+import type { Database } from '../../platform/db/database.ts';
+import { DatabaseError } from '../../platform/db/errors.ts';
+import { Retries } from '../../platform/db/retries.ts';
+import type { Queryable } from '../../platform/db/statement.ts';
+import type { UnitOfWork } from '../../platform/db/unit-of-work.ts';
+import type { Line } from '../../platform/line.ts';
+
+/** How long a statement or a transaction keeps trying to acquire its locks. */
+const LOCK_WAIT_MS = 5_000;
+
+/** Writes that may wait for the lock of an account. */
+export interface AccountTurns {
+  /** For statements of an account, each of which commits by itself. */
+  statements(owner: string): Queryable;
+  /** Runs a transaction of an account. Throws what `write` throws, and DatabaseError. */
+  transaction<T>(owner: string, write: (work: UnitOfWork) => Promise<T>, lockWaitMs?: number): Promise<T>;
+}
+
+/** An account may be logged in to once more, and a session ended again: what may have been done is done again. */
+const repeatable = (error: unknown): unknown =>
+  error instanceof DatabaseError && error.kind === 'unknown'
+    ? new DatabaseError('unavailable', error.cause)
+    : error;
+
+/** Each try takes a place in line of its own: whoever has locked an account keeps no place while its writes pause. */
+export function accountTurns(database: Pick<Database, 'unitOfWork'>, line: Line): AccountTurns {
+  async function inTurns<T>(owner: string, tryOnce: () => Promise<T>, lockWaitMs: number): Promise<T> {
+    const retries = new Retries(lockWaitMs);
+    for (;;) {
+      try {
+        return await line.measured(owner, tryOnce);
+      } catch (error) {
+        if (!(error instanceof DatabaseError && retries.allows(error.kind))) throw error;
+      }
+      await retries.pause();
+    }
+  }
+
+  return {
+    statements(owner) {
+      const options = { oneStatement: true };
+      return {
+        query: (statement, values) =>
+          inTurns(
+            owner,
+            () => database.unitOfWork(options, new Cancellation(undefined, owner)).query(statement, values),
+            LOCK_WAIT_MS,
+          ).catch((error: unknown) => Promise.reject(repeatable(error))),
+      };
+    },
+    transaction: (owner, write, lockWaitMs = LOCK_WAIT_MS) =>
+      inTurns(
+        owner,
+        async () => {
+          const work = database.unitOfWork({}, new Cancellation(undefined, owner));
+          try {
+            const written = await write(work);
+            await work.commit();
+            return written;
+          } catch (error) {
+            await work.rollback();
+            throw error;
+          }
+        },
+        lockWaitMs,
+      ),
+  };
+}

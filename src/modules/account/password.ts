@@ -1,0 +1,65 @@
+import { accountFailures } from '../../auth/password-check.ts';
+import type { Principal } from '../../auth/principal.ts';
+import { revokeSessionsOf } from '../../auth/session/store.ts';
+import { badInput, unauthenticated } from '../../graphql/errors.ts';
+import type { PreparationContext } from '../../graphql/preparation.ts';
+import { statement } from '../../platform/db/statement.ts';
+import type { UnitOfWork } from '../../platform/db/unit-of-work.ts';
+import { checkNewPassword } from './rules.ts';
+import { checkSession } from './service.ts';
+
+const FIND_HASH = statement<{ email: string; hash: string | null }>(
+  'account_password_hash',
+  'SELECT email, password_hash AS "hash" FROM users WHERE id = $1',
+);
+/** Of two concurrent changes, the later one finds that its current password is no longer current. */
+const CHANGE_HASH = statement<{ id: string }>(
+  'account_change_password',
+  'UPDATE users SET password_hash = $3 WHERE id = $1 AND password_hash = $2 RETURNING id',
+);
+
+/** A password that has been checked, and its successor. */
+export interface PasswordChange {
+  readonly currentHash: string;
+  readonly newHash: string;
+}
+
+const wrong = () => badInput('currentPassword', 'is not the current password.');
+
+/**
+ * Checks the current password and hashes the new one: tens of milliseconds, in which nothing may be locked. Undefined
+ * without a session, which the field refuses. A wrong current password is BAD_USER_INPUT, because the caller has the
+ * permission but the argument is wrong. It counts as a failed login of the account; too many failed logins are
+ * RATE_LIMITED.
+ */
+export async function preparePassword(
+  { caller, db, passwords }: PreparationContext,
+  currentPassword: string,
+  newPassword: string,
+): Promise<PasswordChange | undefined> {
+  if (caller.kind !== 'session') return undefined;
+  const { userId } = caller;
+  checkNewPassword(newPassword);
+  const [account] = await db.query(FIND_HASH, [userId]);
+  if (account === undefined) throw unauthenticated('The account has been deleted.');
+  const { email, hash } = account;
+  const change = await passwords.attempt([accountFailures(email)], async () => {
+    if (!(await passwords.matches(userId, currentPassword, hash)) || hash === null) return undefined;
+    return { currentHash: hash, newHash: await passwords.hash(userId, newPassword) };
+  });
+  if (change === undefined) throw wrong();
+  return change;
+}
+
+/** Changes the password and ends the other sessions of the account. Throws BAD_USER_INPUT if it was changed meanwhile. */
+export async function changePassword(
+  work: UnitOfWork,
+  principal: Principal,
+  { currentHash, newHash }: PasswordChange,
+): Promise<void> {
+  const { userId, credentialId } = principal;
+  const changed = await work.query(CHANGE_HASH, [userId, currentHash, newHash]);
+  if (changed.length === 0) throw wrong();
+  await checkSession(work, principal);
+  await revokeSessionsOf(work, userId, credentialId);
+}

@@ -1,0 +1,47 @@
+import type { EventSource } from '../../graphql/event-source.ts';
+import { bytesInMemory } from '../../platform/owned-bytes.ts';
+import { lastEventId } from '../../request/event-stream.ts';
+import { PlainRequest } from '../../request/http-message.ts';
+import type { DocumentCache } from '../document-cache.ts';
+import type { OperationArgs } from '../operation-context.ts';
+
+/** The arguments of an open subscription: its text instead of its document, and none of its request. */
+export interface KeptArgs {
+  /** What they take, about. */
+  readonly bytes: number;
+  /** The arguments as they were, but for the documents and plans, which are made again, and the request. */
+  again(): OperationArgs;
+}
+
+/** Nothing of a request is asked for once its subscription is open. */
+const NO_REQUEST = new PlainRequest('GET', 'about:blank', {}, new Uint8Array());
+
+/**
+ * Keeps of a subscription what an execution needs, for as long as it is open. A document takes a hundred times the
+ * memory of its text, and thousands may be open. `events` opens the events after an id.
+ */
+export function keepArgs(
+  documents: Pick<DocumentCache, 'parse'>,
+  events: (lastId: string | undefined) => Promise<EventSource>,
+) {
+  // What `again` does not name must not be part of what it does: closures keep whole objects.
+  return ({ document: _document, contextValue, variableValues, ...args }: OperationArgs): KeptArgs => {
+    const { operation, plans: _plans, request: arrived, events: _events, ...context } = contextValue;
+    const { name, node } = operation;
+    const { text } = operation.document;
+    const lastId = lastEventId(arrived);
+    const declared = new Set(node.variableDefinitions?.map(({ variable }) => variable.name.value));
+    const variables = Object.fromEntries(
+      Object.entries(variableValues ?? {}).filter(([variable]) => declared.has(variable)),
+    );
+    return {
+      bytes: bytesInMemory(text) + bytesInMemory(variables) + bytesInMemory(lastId),
+      again() {
+        const prepared = documents.parse(text).operation(name);
+        const made = { operation: prepared, plans: prepared.plans, request: NO_REQUEST };
+        const contextValue = { ...context, ...made, events: () => events(lastId) };
+        return { ...args, document: prepared.document.node, variableValues: variables, contextValue };
+      },
+    };
+  };
+}

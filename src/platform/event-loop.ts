@@ -1,0 +1,127 @@
+import { performance } from 'node:perf_hooks';
+import { Line } from './line.ts';
+
+/** How long requests may begin one after the other before the loop looks for others again. */
+const TURN_MS = 5;
+/** How long it looks for others at most while connections keep coming. */
+const LOOK_MS = 60;
+/** Waiting requests, each with its body. Bodies have a bound of their own. */
+const MAX_WAITING = 16_384;
+
+/** CPU time of this thread in milliseconds. It stands still while the thread sleeps or others have the core. */
+function threadMs(): number {
+  const { user, system } = process.threadCpuUsage();
+  return (user + system) / 1_000;
+}
+
+/**
+ * The event loop of this process as a thing that is shared. It has one place, which is held for a slice of work: what
+ * runs until the process looks for other work. The CPU time between one slice and the next is charged to the owner of the
+ * first. Once slices have taken a turn's time without a pause, others wait, and every turn of the loop lets those in who
+ * have used least. So whoever keeps the loop busy delays others by a slice of work, not by all that it has sent.
+ */
+export class EventLoop {
+  readonly line = new Line({ places: 1, maxWaiting: MAX_WAITING });
+  #owner: string | undefined;
+  #chargedMs = 0;
+  #turnMs = 0;
+  #idleMs = 0;
+  /** When the turn before was over, and whether a connection has been accepted since the last look. */
+  #overMs = 0;
+  #accepted = false;
+  #connections = 0;
+
+  /**
+   * Begins a slice of an owner's work; undefined is the service's own, which never waits. Returns undefined if it may
+   * go on at once, otherwise a promise that resolves when it is its turn. Rejects with TurnRefusedError.
+   */
+  enter(owner: string | undefined): Promise<void> | undefined {
+    if (owner !== undefined) {
+      if (!this.line.enter(owner)) return this.#wait(owner);
+      if (this.#isOver()) {
+        this.#turnOver();
+        return this.#wait(owner);
+      }
+      queueMicrotask(this.#afterSlice);
+    }
+    this.charge(owner);
+    return undefined;
+  }
+
+  async #wait(owner: string): Promise<void> {
+    await this.line.wait(owner);
+    this.charge(owner);
+  }
+
+  /** A connection has been accepted. */
+  accepted(): void {
+    this.#accepted = true;
+    this.#connections += 1;
+  }
+
+  /** How many connections have been accepted. */
+  get connections(): number {
+    return this.#connections;
+  }
+
+  /** Begins a slice that must not wait, since others wait for what it holds. */
+  charge(owner: string | undefined): void {
+    if (owner === this.#owner) return;
+    const nowMs = threadMs();
+    this.line.use.add(this.#owner, nowMs - this.#chargedMs);
+    this.#chargedMs = nowMs;
+    this.#owner = owner;
+  }
+
+  /** Whether the loop has been busy for a turn without looking for others. A pause begins another turn. */
+  #isOver(): boolean {
+    const nowMs = performance.now();
+    if (nowMs - this.#turnMs < TURN_MS) return false;
+    const { idleTime } = performance.nodeTiming;
+    const paused = idleTime !== this.#idleMs;
+    this.#idleMs = idleTime;
+    if (paused) this.#turnMs = nowMs;
+    return !paused;
+  }
+
+  /**
+   * A new turn, once the connections are accepted that have come meanwhile, or after a while: libuv accepts one each time
+   * that the loop goes round, and a flood of them must not keep others outside for as many turns.
+   */
+  readonly #turn = (): void => {
+    const nowMs = performance.now();
+    if (this.#accepted && nowMs - this.#overMs < LOOK_MS) {
+      this.#accepted = false;
+      setImmediate(this.#turn);
+      return;
+    }
+    this.#turnMs = nowMs;
+    this.#next();
+  };
+
+  /** The turn is over: others come first, with a free round at least. */
+  #turnOver(): void {
+    this.#overMs = performance.now();
+    this.#accepted = true;
+    setImmediate(this.#turn);
+  }
+
+  /** A slice ends when all is done that it can do at once. */
+  readonly #afterSlice = (): void => process.nextTick(this.#next);
+
+  /** Lets the next one in. */
+  readonly #next = (): void => {
+    if (this.line.waiting > 0) {
+      if (performance.now() - this.#turnMs >= TURN_MS) {
+        this.#turnOver();
+        return;
+      }
+      // What the last one took counts when the next is chosen.
+      this.charge(undefined);
+    }
+    if (this.line.leave(undefined)) queueMicrotask(this.#afterSlice);
+  };
+}
+
+/** Of this process. */
+export const eventLoop = new EventLoop();

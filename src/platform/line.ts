@@ -1,0 +1,216 @@
+import { RecentUse } from './recent-use.ts';
+
+/** Work that may end while it waits. */
+export interface Cancellable {
+  /** Calls `listener` when the work is cancelled. Returns a function that removes it. */
+  onCancel(listener: () => void): () => void;
+}
+
+/**
+ * Why nobody waits any more: the line is full and `crowd`: the owner has most of it, or `full`: everybody in it
+ * has one entry; or the work was cancelled meanwhile.
+ */
+export class TurnRefusedError extends Error {
+  readonly reason: 'crowd' | 'full' | 'cancelled';
+
+  constructor(reason: TurnRefusedError['reason']) {
+    super(`no turn: ${reason}`);
+    this.name = 'TurnRefusedError';
+    this.reason = reason;
+  }
+}
+
+interface Entry<T> {
+  readonly goIn: (handedOver: T | undefined) => void;
+  readonly refuse: (error: Error) => void;
+}
+
+export interface LineOptions {
+  /** How many may be inside at once. */
+  readonly places: number;
+  /** How many of them one owner may have; by default all but a tenth. */
+  readonly most?: number;
+  /** How many may wait. */
+  readonly maxWaiting?: number;
+  /** Recent use by owner of what the places are for. Lines for the same thing share it. */
+  readonly use?: RecentUse;
+}
+
+/** Of ten places or more an owner has this part at most: whoever else comes finds one free, however long their work is. */
+const MOST_OF_PLACES = 0.9;
+
+/**
+ * The line for something that is shared (decision 16). A free place is taken at once. Else the owner with the
+ * least recent use goes next, and of equals who came first. Where the line is full, the last entry of the owner
+ * with the most entries gives way. An owner is an account or, without one, an address; undefined is the service
+ * itself, which has used nothing. A place may hand something over to the next, such as a connection.
+ */
+export class Line<T = undefined> {
+  readonly use: RecentUse;
+  readonly #places: number;
+  /** How many an owner may have, and how many each has: only known where that is fewer than all. */
+  readonly #most: number;
+  readonly #taken = new Map<string, number>();
+  readonly #maxWaiting: number;
+  /** Who waits, with the entries of each in order of arrival. */
+  readonly #owners = new Map<string | undefined, Entry<T>[]>();
+  #inside = 0;
+  #waiting = 0;
+
+  constructor({
+    places,
+    most = Math.ceil(places * MOST_OF_PLACES),
+    maxWaiting = Number.POSITIVE_INFINITY,
+    use = new RecentUse(),
+  }: LineOptions) {
+    this.#places = places;
+    this.#most = most;
+    this.#maxWaiting = maxWaiting;
+    this.use = use;
+  }
+
+  get inside(): number {
+    return this.#inside;
+  }
+
+  get waiting(): number {
+    return this.#waiting;
+  }
+
+  /** Takes a place for an owner if one is free. Every place taken needs a `leave`. */
+  enter(owner: string | undefined): boolean {
+    if (this.#inside >= this.#places || this.#hasMost(owner)) return false;
+    this.#inside += 1;
+    this.#count(owner, 1);
+    return true;
+  }
+
+  /**
+   * Waits for a place. Resolves to what its last holder handed over. Rejects with TurnRefusedError, or with the
+   * error given to `refuseAll`.
+   */
+  wait(owner: string | undefined, cancellation?: Cancellable): Promise<T | undefined> {
+    if (this.#waiting >= this.#maxWaiting) {
+      const refusal = this.#makeRoom(owner);
+      if (refusal !== undefined) return Promise.reject(refusal);
+    }
+    return new Promise((resolve, reject) => {
+      const stayed = cancellation?.onCancel(() => {
+        this.#remove(owner, entry);
+        reject(new TurnRefusedError('cancelled'));
+      });
+      const entry: Entry<T> = {
+        goIn(handedOver) {
+          stayed?.();
+          resolve(handedOver);
+        },
+        refuse(error) {
+          stayed?.();
+          reject(error);
+        },
+      };
+      const entries = this.#owners.get(owner);
+      if (entries === undefined) this.#owners.set(owner, [entry]);
+      else entries.push(entry);
+      this.#waiting += 1;
+    });
+  }
+
+  /** Gives an owner's place to the next in the line. Returns whether somebody took it. */
+  leave(owner: string | undefined, handedOver?: T): boolean {
+    this.#count(owner, -1);
+    const next = this.#next();
+    const entry = this.#owners.get(next)?.[0];
+    if (entry === undefined) {
+      this.#inside -= 1;
+      return false;
+    }
+    this.#remove(next, entry);
+    this.#count(next, 1);
+    entry.goIn(handedOver);
+    return true;
+  }
+
+  /** Runs work once it has a place. Rejects with what it throws and like `wait`. */
+  async run<R>(owner: string | undefined, work: () => Promise<R>, cancellation?: Cancellable): Promise<R> {
+    if (!this.enter(owner)) await this.wait(owner, cancellation);
+    try {
+      return await work();
+    } finally {
+      this.leave(owner);
+    }
+  }
+
+  /** The same for work that uses what the line is for as long as it is inside. */
+  measured<R>(owner: string | undefined, work: () => Promise<R>, cancellation?: Cancellable): Promise<R> {
+    const timed = async () => {
+      const sinceMs = performance.now();
+      try {
+        return await work();
+      } finally {
+        this.use.add(owner, performance.now() - sinceMs);
+      }
+    };
+    return this.run(owner, timed, cancellation);
+  }
+
+  /** Rejects everyone in the line. */
+  refuseAll(error: Error): void {
+    const waiting = [...this.#owners.values()];
+    this.#owners.clear();
+    this.#waiting = 0;
+    for (const entries of waiting) for (const { refuse } of entries) refuse(error);
+  }
+
+  #hasMost(owner: string | undefined): boolean {
+    return owner !== undefined && (this.#taken.get(owner) ?? 0) >= this.#most;
+  }
+
+  #count(owner: string | undefined, places: 1 | -1): void {
+    if (owner === undefined || this.#most === this.#places) return;
+    const taken = (this.#taken.get(owner) ?? 0) + places;
+    if (taken === 0) this.#taken.delete(owner);
+    else this.#taken.set(owner, taken);
+  }
+
+  #next(): string | undefined {
+    let next: string | undefined;
+    let least = Number.POSITIVE_INFINITY;
+    for (const owner of this.#owners.keys()) {
+      if (this.#hasMost(owner)) continue;
+      const weight = this.use.weightOf(owner);
+      if (weight >= least) continue;
+      least = weight;
+      next = owner;
+      if (weight === 0) break;
+    }
+    return next;
+  }
+
+  #remove(owner: string | undefined, entry: Entry<T>): void {
+    const entries = this.#owners.get(owner);
+    const at = entries?.indexOf(entry) ?? -1;
+    if (entries === undefined || at < 0) return;
+    entries.splice(at, 1);
+    this.#waiting -= 1;
+    if (entries.length === 0) this.#owners.delete(owner);
+  }
+
+  /** Removes the last entry of whoever has most. Returns the refusal if that is the one to come. */
+  #makeRoom(comer: string | undefined): TurnRefusedError | undefined {
+    const own = (this.#owners.get(comer)?.length ?? 0) + 1;
+    let most = own;
+    let owner = comer;
+    for (const [other, { length }] of this.#owners) {
+      if (length <= most || other === undefined) continue;
+      most = length;
+      owner = other;
+    }
+    if (owner === comer) return new TurnRefusedError(own > 1 ? 'crowd' : 'full');
+    const last = this.#owners.get(owner)?.at(-1);
+    if (last === undefined) return undefined;
+    this.#remove(owner, last);
+    last.refuse(new TurnRefusedError('crowd'));
+    return undefined;
+  }
+}

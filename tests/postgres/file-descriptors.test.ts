@@ -1,0 +1,73 @@
+import { execFileSync } from 'node:child_process';
+import { readdirSync } from 'node:fs';
+import { Agent, get } from 'node:http';
+import { platform } from 'node:os';
+import pg from 'pg';
+import { expect, it, onTestFinished } from 'vitest';
+import { type Process, until } from '../support/processes/process.ts';
+import { launchServer, productionSettings } from '../support/processes/server.ts';
+import { database, said } from '../support/processes/started.ts';
+
+const CLIENTS = 10;
+const PLENTY = 10_000;
+
+/** Has a process open nothing more: its next descriptor would be the lowest number that is free. */
+function limitToWhatIsOpen({ pid }: Process): void {
+  const open = new Set(readdirSync(`/proc/${pid}/fd`).map(Number));
+  let limit = 0;
+  while (open.has(limit)) limit += 1;
+  limitTo(pid, limit);
+}
+
+const limitTo = (pid: number, limit: number) =>
+  execFileSync('prlimit', ['--pid', String(pid), `--nofile=${limit}:${PLENTY}`]);
+
+it.runIf(platform() === 'linux')(
+  'Without file descriptors for more connections to the database, requests are 503 until there are some again',
+  { timeout: 120_000 },
+  async () => {
+    const url = await database();
+    const service = launchServer('', {
+      ...productionSettings(),
+      DATABASE_URL: url,
+      ANONYMOUS_READ: 'true',
+      OPERATION_TIMEOUT_MS: '60000',
+      STATEMENT_TIMEOUT_MS: '60000',
+    });
+    const { origin } = await said(service, 'listening');
+    const agent = new Agent({ keepAlive: true, maxSockets: CLIENTS });
+    const holder = new pg.Client({ connectionString: url });
+    onTestFinished(async () => {
+      agent.destroy();
+      await holder.end();
+    });
+    const ask = (path: string) =>
+      new Promise<number | undefined>((resolve, reject) => {
+        get(new URL(path, origin), { agent }, (response) => {
+          response.resume().once('end', () => resolve(response.statusCode));
+        }).once('error', reject);
+      });
+    const posts = () => ask('/graphql?query={posts(limit:1){id}}');
+    const asked = (path: string) => Promise.all(Array.from({ length: CLIENTS }, () => ask(path)));
+    // The clients are connected, and what is opened once is open.
+    expect(new Set(await asked('/health/live'))).toEqual(new Set([200]));
+    expect(await posts()).toBe(200);
+
+    await holder.connect();
+    await holder.query('BEGIN; LOCK TABLE posts IN ACCESS EXCLUSIVE MODE');
+    limitToWhatIsOpen(service);
+    const statuses: (number | undefined)[] = [];
+    const all = Array.from({ length: CLIENTS }, async () => statuses.push(await posts()));
+    // Those that have a connection wait for the table.
+    await until('a refusal', () => statuses.length > 0);
+    expect(new Set(statuses)).toEqual(new Set([503]));
+    limitTo(service.pid, PLENTY);
+    await holder.query('ROLLBACK');
+    await Promise.all(all);
+    for (const status of statuses) expect([200, 503]).toContain(status);
+    await until('the database', async () => (await posts()) === 200);
+    expect(await ask('/health/live')).toBe(200);
+    service.kill('SIGTERM');
+    expect((await service.exited).code).toBe(0);
+  },
+);

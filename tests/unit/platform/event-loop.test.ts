@@ -1,0 +1,64 @@
+import { describe, expect, it } from 'vitest';
+import { EventLoop } from '../../../src/platform/event-loop.ts';
+
+const threadMs = () => {
+  const { user, system } = process.threadCpuUsage();
+  return (user + system) / 1_000;
+};
+
+/** Keeps the thread busy, however busy the machine is. */
+function work(ms: number): void {
+  const untilMs = threadMs() + ms;
+  while (threadMs() < untilMs);
+}
+
+const pause = () => new Promise((resolve) => setTimeout(resolve, 2));
+
+describe('The event loop as something that is shared', () => {
+  it('lets work go on at once while nobody has been busy, and the service always', async () => {
+    const loop = new EventLoop();
+    await pause();
+    expect(loop.enter('one')).toBeUndefined();
+    work(20);
+    expect(loop.enter(undefined)).toBeUndefined();
+  });
+
+  it('charges what an owner’s slices took, and has who used least go first once it is busy', async () => {
+    const loop = new EventLoop();
+    await pause();
+    expect(loop.enter('heavy')).toBeUndefined();
+    work(30);
+    loop.charge('light');
+    work(8);
+    const order: string[] = [];
+    const slice = (owner: string, ms: number) =>
+      Promise.resolve(loop.enter(owner)).then(() => {
+        order.push(owner);
+        work(ms);
+      });
+    await Promise.all([slice('heavy', 1), slice('heavy', 1), slice('light', 1), slice('new', 1)]);
+    expect(order).toEqual(['new', 'light', 'heavy', 'heavy']);
+    expect(loop.line.use.weightOf('heavy')).toBeGreaterThan(loop.line.use.weightOf('light'));
+    expect(loop.line.waiting).toBe(0);
+  });
+
+  it('lets others in between those who wait: a newcomer waits for a slice, not for all that was sent', async () => {
+    const loop = new EventLoop();
+    await pause();
+    expect(loop.enter('flood')).toBeUndefined();
+    work(10);
+    const order: string[] = [];
+    const slice = (owner: string) =>
+      Promise.resolve(loop.enter(owner)).then(() => {
+        order.push(owner);
+        work(6);
+      });
+    const flood = Array.from({ length: 20 }, () => slice('flood'));
+    await new Promise(setImmediate);
+    const newcomer = slice('newcomer');
+    await newcomer;
+    expect(order.length).toBeLessThanOrEqual(4);
+    await Promise.all(flood);
+    expect(order).toHaveLength(21);
+  });
+});
