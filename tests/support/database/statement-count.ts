@@ -82,6 +82,7 @@ async function open(): Promise<CountedDatabase & { close(): Promise<void> }> {
   const proxy = createServer((client) => {
     const server = upstream.dial();
     let heard = false;
+    let prepared = false;
     let apart = false;
     const read = messageReader((type, body) => {
       if (type === READY_FOR_QUERY) {
@@ -92,7 +93,10 @@ async function open(): Promise<CountedDatabase & { close(): Promise<void> }> {
       const tag = body.toString('latin1', 0, body.length - 1);
       // What wakes instances and what watches the log go over a connection of their own, at a time of their own.
       apart ||= tag === 'LISTEN';
-      if (apart) return;
+      // A connection's first statement is its settings, no request's.
+      const counts = prepared && !apart;
+      prepared = true;
+      if (!counts) return;
       completed.push(tag);
       heard = true;
     });
