@@ -1,16 +1,17 @@
 /**
  * 250 accounts open as many different subscriptions as they may, 10,000 in all, with the largest texts and with short
- * ones, beside an ordinary client. The heap is what V8 chooses in a container of 1 GiB.
+ * ones, beside an ordinary client. The service has 1 GiB, as in a container, and the heap that V8 chooses there.
  */
 import { connect, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Accounts, makeAccounts } from './adversary/accounts.ts';
 import { type Noticed, ordinaryClient } from './adversary/ordinary.ts';
-import { HEAP_MEGABYTES } from './adversary/service.ts';
+import { ALLOCATOR } from './adversary/service.ts';
 import { PRODUCT, startContestant } from './contestants.ts';
 import { openWorkspace, type Workspace } from './data/workspace.ts';
 import { withCleanup } from './harness/cleanup.ts';
 import { postRequest } from './harness/connection.ts';
+import { inControlGroup } from './harness/control-group.ts';
 import type { ServerProcess } from './harness/server-process.ts';
 import { figure, megabytes, table } from './report/markdown.ts';
 import { progress, publish } from './report/results.ts';
@@ -20,16 +21,17 @@ const ACCOUNTS = quick ? 25 : 250;
 const STREAMS = 40;
 const AT_ONCE = 100;
 const WATCHED_MS = quick ? 5_000 : 20_000;
+const CONTAINER_BYTES = 1024 ** 3;
 
 const fields = (count: number, part: (index: number) => string) =>
   Array.from({ length: count }, (_, index) => part(index)).join(' ');
 
-/** What differs is a number of each: an offset far in a list. */
+/** What differs is a number of each: an offset far in a list, or names where that would cost too much. */
 const TEXTS: Readonly<Record<string, (index: number) => string>> = {
   'as long as a body may be': (index) =>
     `subscription { postCreated { id comments(limit: 1, offset: ${index % 10_000}) { id } } } #${'x'.repeat(255_000)}`,
   'as dear as an operation may be': (index) =>
-    `subscription { postCreated { ${fields(29, (alias) => `a${alias}: comments(limit: 1, offset: ${(index + alias) % 10_000}) { id body author { name } }`)} } }`,
+    `subscription { postCreated { ${fields(29, (alias) => `a${index}_${alias}: comments(limit: 1, offset: ${alias}) { id body author { name } }`)} } }`,
   short: (index) =>
     `subscription { postCreated { id comments(limit: 1, offset: ${index % 10_000}) { id body } } }`,
 };
@@ -103,12 +105,15 @@ await withCleanup(async (cleanup) => {
   for (const [name, text] of Object.entries(TEXTS)) {
     // One stream more than its groups: refusals by the limit of streams would hide the others.
     const settings = {
+      ...ALLOCATOR,
       MAX_STREAMS: String(STREAMS + 1),
       RATE_LIMIT_BURST: '100',
       RATE_LIMIT_PER_SECOND: '20',
     };
-    const nodeArgs = ['--expose-gc', `--max-old-space-size=${HEAP_MEGABYTES}`];
-    const { server } = await startContestant(cleanup, workspace, PRODUCT, { settings, nodeArgs });
+    const nodeArgs = ['--expose-gc'];
+    const { server } = await inControlGroup(cleanup, CONTAINER_BYTES, () =>
+      startContestant(cleanup, workspace, PRODUCT, { settings, nodeArgs }),
+    );
     rows.push(await measure(server, workspace, accounts, name, text));
     await server.stop();
   }
@@ -125,6 +130,6 @@ await withCleanup(async (cleanup) => {
       .join(', ') || 'none',
   ]);
   const header = ['texts', 'answers', 'heap', 'memory', 'read', 'write', 'event', 'live', 'refused'];
-  const about = `${ACCOUNTS} accounts open ${STREAMS} different subscriptions each, with a heap of ${HEAP_MEGABYTES} MB, as V8 chooses it in a container of 1 GiB. The heap while they are open, after a collection, and the resident memory at its peak; 99th percentiles in ms and refusals of an ordinary client of another account meanwhile.`;
+  const about = `${ACCOUNTS} accounts open ${STREAMS} different subscriptions each, from a service in a control group of 1 GiB, with the heap that V8 chooses there. The heap while they are open, after a collection, and the resident memory at its peak; 99th percentiles in ms and refusals of an ordinary client of another account meanwhile.`;
   publish('Groups of subscribers', [about, table(header, shown)].join('\n\n'), quick);
 });

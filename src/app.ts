@@ -109,7 +109,8 @@ export function createApp({
   registerLogMetrics(metrics);
   registerDatabaseMetrics(metrics, database);
   // Reading and executing events, however many subscribers there are: that bounds the statements ahead of a query.
-  const eventLine = halfLine(config);
+  // Whoever waits for events is read more of them at once.
+  const eventLine = halfLine(config, { patienceMs: 0 });
   const feed = createPostFeed({ database, log, line: eventLine });
   const buckets =
     config.redisUrl === undefined

@@ -175,26 +175,37 @@ export function createExecutor(options: ExecutorOptions): Executor {
     runMutation: mutate,
     runGuarded: (args, guard) =>
       bounded(args.contextValue, (cancellation) => executeGuarded(args, cancellation, guard)),
-    // Events are never refused or late for a long line: their timeout starts once they have a place.
-    forEvents: (readers, work) =>
-      eventLine.measured(readers.owner, async () => {
+    forEvents: (readers, work) => {
+      const { owner } = readers;
+      const read = async () => {
+        const sinceMs = performance.now();
         const hold = bounds.hold();
         try {
-          eventLoop.charge(readers.owner);
+          eventLoop.charge(owner);
           if (readers.gone)
             throw new ApiError('SERVICE_UNAVAILABLE', 'Nobody waits for these events any more.');
           return await inTime(
-            readers.owner,
+            owner,
             hold,
-            (cancellation) => work(database.cancellable(cancellation), hold),
+            (cancellation) => work(database.cancellable(cancellation, { takesTurns: false }), hold),
             (error): never => {
               throw hold.refusal ?? error;
             },
           );
         } finally {
           hold.release();
+          eventLine.use.add(owner, performance.now() - sinceMs);
         }
-      }),
+      };
+      // Events are never refused or late for a long line: their timeout starts once they have a place. While the event
+      // loop is busy they keep it, so that fewer are read.
+      return eventLine.run(owner, async () => {
+        const result = await read();
+        const waiting = eventLoop.enter(owner);
+        if (waiting !== undefined) await waiting;
+        return result;
+      });
+    },
     async runEvent(args, event, db, hold) {
       return executeFields({ ...args, contextValue: { ...args.contextValue, db }, rootValue: event }, hold);
     },

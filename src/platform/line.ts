@@ -21,6 +21,8 @@ export class TurnRefusedError extends Error {
 }
 
 interface Entry<T> {
+  /** When it came. */
+  readonly sinceMs: number;
   readonly goIn: (handedOver: T | undefined) => void;
   readonly refuse: (error: Error) => void;
 }
@@ -32,17 +34,25 @@ export interface LineOptions {
   readonly most?: number;
   /** How many may wait. */
   readonly maxWaiting?: number;
+  /** How much of what they have waited counts for those who use little. */
+  readonly patienceMs?: number;
   /** Recent use by owner of what the places are for. Lines for the same thing share it. */
   readonly use?: RecentUse;
 }
 
 /** Of ten places or more an owner has this part at most: whoever else comes finds one free, however long their work is. */
 const MOST_OF_PLACES = 0.9;
+/**
+ * Whoever has less recent use than this for each place, a twentieth of what it gives, is not passed by everybody who has
+ * less still: with hundreds of those, their turn would never come. What they have waited counts for them, up to a bound.
+ */
+const LITTLE_MS = 150;
+const PATIENCE_MS = 2_000;
 
 /**
  * The line for something that is shared (decision 16). A free place is taken at once. Else the owner with the
- * least recent use goes next, and of equals who came first. Where the line is full, the last entry of the owner
- * with the most entries gives way. An owner is an account or, without one, an address; undefined is the service
+ * least recent use goes next, where that is little less what it has waited, and of equals who came first. Where the line
+ * is full, the last entry of the owner with the most entries gives way. An owner is an account or, without one, an address; undefined is the service
  * itself, which has used nothing. A place may hand something over to the next, such as a connection.
  */
 export class Line<T = undefined> {
@@ -52,6 +62,7 @@ export class Line<T = undefined> {
   readonly #most: number;
   readonly #taken = new Map<string, number>();
   readonly #maxWaiting: number;
+  readonly #patienceMs: number;
   /** Who waits, with the entries of each in order of arrival. */
   readonly #owners = new Map<string | undefined, Entry<T>[]>();
   #inside = 0;
@@ -61,11 +72,13 @@ export class Line<T = undefined> {
     places,
     most = Math.ceil(places * MOST_OF_PLACES),
     maxWaiting = Number.POSITIVE_INFINITY,
+    patienceMs = PATIENCE_MS,
     use = new RecentUse(),
   }: LineOptions) {
     this.#places = places;
     this.#most = most;
     this.#maxWaiting = maxWaiting;
+    this.#patienceMs = patienceMs;
     this.use = use;
   }
 
@@ -100,6 +113,7 @@ export class Line<T = undefined> {
         reject(new TurnRefusedError('cancelled'));
       });
       const entry: Entry<T> = {
+        sinceMs: performance.now(),
         goIn(handedOver) {
           stayed?.();
           resolve(handedOver);
@@ -174,15 +188,23 @@ export class Line<T = undefined> {
   }
 
   #next(): string | undefined {
+    if (this.#owners.size < 2) {
+      const [owner] = this.#owners.keys();
+      return this.#hasMost(owner) ? undefined : owner;
+    }
     let next: string | undefined;
     let least = Number.POSITIVE_INFINITY;
-    for (const owner of this.#owners.keys()) {
+    const nowMs = performance.now();
+    const { msWeight } = this.use;
+    for (const [owner, [first]] of this.#owners) {
+      if (owner === undefined) return undefined;
       if (this.#hasMost(owner)) continue;
-      const weight = this.use.weightOf(owner);
-      if (weight >= least) continue;
-      least = weight;
+      const usedMs = this.use.weightOf(owner) / msWeight;
+      const waitedMs = Math.min(this.#patienceMs, nowMs - (first?.sinceMs ?? nowMs));
+      const rank = usedMs < LITTLE_MS * this.#places ? usedMs - waitedMs : usedMs;
+      if (rank >= least) continue;
+      least = rank;
       next = owner;
-      if (weight === 0) break;
     }
     return next;
   }

@@ -20,13 +20,17 @@ export class RecentUse {
     if (owner === undefined || ms <= 0) return;
     const halfLives = (performance.now() - this.#startMs) / HALF_LIFE_MS;
     if (halfLives > MAX_HALF_LIVES) this.#rescale(halfLives);
-    const now = 2 ** ((performance.now() - this.#startMs) / HALF_LIFE_MS);
-    this.#weights.set(owner, (this.#weights.get(owner) ?? 0) + ms * now);
+    this.#weights.set(owner, (this.#weights.get(owner) ?? 0) + ms * this.msWeight);
   }
 
   /** The decayed use, comparable with that of other owners at any time. 0 for the service's own work. */
   weightOf(owner: string | undefined): number {
     return owner === undefined ? 0 : (this.#weights.get(owner) ?? 0);
+  }
+
+  /** What a millisecond of use weighs now. */
+  get msWeight(): number {
+    return 2 ** ((performance.now() - this.#startMs) / HALF_LIFE_MS);
   }
 
   #rescale(halfLives: number): void {

@@ -28,8 +28,11 @@ export interface Database extends Queryable {
   /** Who waits for a connection, and each owner's recent use of them. */
   readonly line: Line<pg.PoolClient>;
   readonly statistics: DatabaseStatistics;
-  /** The same pool with a cancellation, which cancels the running statement and prevents further ones. */
-  cancellable(cancellation: Cancellation): Queryable;
+  /**
+   * The same pool with a cancellation, which cancels the running statement and prevents further ones. Results wait for
+   * their turn of the event loop unless the caller sees to that.
+   */
+  cancellable(cancellation: Cancellation, options?: { readonly takesTurns?: boolean }): Queryable;
   /** A transaction that begins with its first statement. */
   unitOfWork(options?: UnitOfWorkOptions, cancellation?: Cancellation): UnitOfWork;
   /**
@@ -224,13 +227,13 @@ export function connectDatabase(kind: Database['kind'], server: DatabaseServer, 
     statement: Statement<Row>,
     values: readonly Parameter[],
     cancellation?: Cancellation,
+    takesTurns = true,
   ): Promise<Row[]> {
     let retries: Retries | undefined;
     for (;;) {
       try {
         const rows = await queryOnce(statement, values, cancellation);
-        // Nothing is held any more.
-        const waiting = eventLoop.enter(cancellation?.owner);
+        const waiting = takesTurns ? eventLoop.enter(cancellation?.owner) : undefined;
         if (waiting !== undefined) await waiting;
         return rows;
       } catch (error) {
@@ -274,7 +277,9 @@ export function connectDatabase(kind: Database['kind'], server: DatabaseServer, 
     notified: server.notified,
     statistics,
     query: (statement, values) => query(statement, values),
-    cancellable: (cancellation) => ({ query: (statement, values) => query(statement, values, cancellation) }),
+    cancellable: (cancellation, { takesTurns } = {}) => ({
+      query: (statement, values) => query(statement, values, cancellation, takesTurns),
+    }),
     unitOfWork: (options = {}, cancellation) =>
       new UnitOfWork(() => connect(cancellation), options, cancellation),
     async dedicatedClient({ limited = false } = {}) {

@@ -21,6 +21,11 @@ describe('A keyed mutation without data, rolled back and not stored yet', () => 
         }
         return app.database.query(statement, values);
       },
+      // A mutation that takes long keeps its key over a connection of its own. Without one, others come in between.
+      dedicatedClient: (options) =>
+        options?.limited === true
+          ? Promise.reject(new Error('no connection is left'))
+          : app.database.dedicatedClient(options),
     };
     return secondInstance(app, { database });
   }

@@ -45,8 +45,34 @@ describe('The line for something that is shared', () => {
     ];
     line.leave(undefined);
     await Promise.all(waiting.map(({ done }) => done));
-    expect(order).toEqual(['new 1', 'the service', 'new 2', 'light', 'heavy 1', 'heavy 2']);
+    expect(order).toEqual(['the service', 'new 1', 'new 2', 'light', 'heavy 1', 'heavy 2']);
     expect({ inside: line.inside, waiting: line.waiting }).toEqual({ inside: 0, waiting: 0 });
+  });
+
+  it('lets in whoever uses a little, however many there are who use less', async () => {
+    const line = new Line({ places: 1 });
+    expect(line.enter(undefined)).toBe(true);
+    line.use.add('ordinary', 70);
+    line.use.add('heavy', HEAVY_MS);
+    let done = false;
+    const heavy = line.wait('heavy');
+    const ordinary = line.wait('ordinary').then(() => {
+      done = true;
+    });
+    const comers: Promise<unknown>[] = [];
+    // For each that leaves two come, for the first time.
+    while (!done && comers.length < 20_000) {
+      comers.push(line.wait(`new ${comers.length}`), line.wait(`new ${comers.length + 1}`));
+      line.leave(undefined);
+      await new Promise(setImmediate);
+    }
+    expect(done).toBe(true);
+    await ordinary;
+    expect(line.waiting).toBeGreaterThan(comers.length / 2 - 1);
+    while (line.waiting > 1) line.leave(undefined);
+    await Promise.all(comers);
+    line.leave(undefined);
+    await heavy;
   });
 
   it('keeps a tenth of many places from each owner, for whoever else comes', async () => {
