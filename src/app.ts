@@ -142,6 +142,7 @@ export function createApp({
   const fanOut = createFanOut({
     feed,
     metrics: streamMetrics,
+    use: eventLine.use,
     maxGroups: config.maxEventGroups,
     maxGroupBytes: config.maxEventGroupBytes,
     log,

@@ -50,6 +50,7 @@ function embeddedServer(
     schema: DEFAULT_SCHEMA,
     greeting: settingsSql({ schema: DEFAULT_SCHEMA }),
     directGreeting: settingsSql({ schema: DEFAULT_SCHEMA }),
+    lockWaitMs: QUERY_TIMEOUT_MS,
     overrun: nothing,
     cancel: async () => undefined,
     ready,
@@ -58,7 +59,8 @@ function embeddedServer(
 }
 
 async function openOwnDatabase({ config, log }: OpenOptions): Promise<Database> {
-  if (config.database.kind === 'postgres') return openDatabase({ config, log, namedStatements: false });
+  if (config.database.kind === 'postgres')
+    return openDatabase({ config, log, namedStatements: false, waitsForLocks: true });
   const server = await startEmbeddedServer(config.database.dataDir, log, {
     shared: false,
     strict: config.environment === 'production',

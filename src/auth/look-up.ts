@@ -26,26 +26,38 @@ export function lookUpById<Row extends { readonly id: string }>(db: Queryable, s
 }
 
 /**
- * Looks credentials up by the hash of their secret. Those that were found before go first: anybody can make up others.
+ * Looks credentials up by the hash of their secret, each account's in its own turns once its secret has been found before.
  * Undefined if there is none. Rejects with DatabaseError.
  */
-export function lookUpByHash<Row extends { readonly hash: Uint8Array }>(
+export function lookUpByHash<Row extends { readonly hash: Uint8Array; readonly userId: string }>(
   database: LookUpDatabase,
   statement: Statement<Row>,
 ) {
-  const remembered = new LRUCache<string, true>({ max: MAX_REMEMBERED });
-  const keyOf = ({ hash }: Row) => byteaText(hash);
-  const known = reader(database, statement, keyOf);
-  const strange = reader(
-    { query: (sql, values) => ownedBy(database, STRANGERS).query(sql, values) },
-    statement,
-    keyOf,
-  );
+  const accounts = new LRUCache<string, string>({ max: MAX_REMEMBERED });
+  /** Of the owners with look-ups under way: how many, and what gathers them. */
+  const readers = new Map<string, { underWay: number; read(key: string): Promise<Row | undefined> }>();
+
+  async function readFor(owner: string, key: string): Promise<Row | undefined> {
+    let known = readers.get(owner);
+    if (known === undefined) {
+      const read = reader(ownedBy(database, owner), statement, ({ hash }: Row) => byteaText(hash));
+      known = { underWay: 0, read };
+      readers.set(owner, known);
+    }
+    known.underWay += 1;
+    try {
+      return await known.read(key);
+    } finally {
+      known.underWay -= 1;
+      if (known.underWay === 0) readers.delete(owner);
+    }
+  }
+
   return async (hash: Uint8Array): Promise<Row | undefined> => {
     const key = byteaText(hash);
-    const row = await (remembered.has(key) ? known : strange)(key);
-    if (row === undefined) remembered.delete(key);
-    else remembered.set(key, true);
+    const row = await readFor(accounts.get(key) ?? STRANGERS, key);
+    if (row === undefined) accounts.delete(key);
+    else accounts.set(key, row.userId);
     return row;
   };
 }

@@ -104,7 +104,9 @@ export function createPostFeed({ database, log, line }: PostFeedOptions): PostFe
     limit: number,
     owner: string | undefined,
   ): Promise<readonly LogEvent[]> {
-    const { state, found, events } = await line.measured(owner, () => readAfter(database, place, limit));
+    const { state, found, events } = await line.measured(owner, () =>
+      readAfter(database.owned(owner), place, limit),
+    );
     if (!found || state?.history !== place.history) throw new HistoryLostError();
     return events;
   }

@@ -14,7 +14,8 @@ export class LockWaiters {
   readonly #maxWaiting: number;
 
   constructor(maxWaiting: number) {
-    this.#maxWaiting = maxWaiting;
+    // Those that wait for a lock are under way already.
+    this.#maxWaiting = Math.max(1, maxWaiting);
   }
 
   /** Runs a try at a mutation. Rejects with what it throws, and like a line. */

@@ -44,13 +44,13 @@ export class EventLoop {
       }
       queueMicrotask(this.#afterSlice);
     }
-    this.charge(owner);
+    this.#charge(owner);
     return undefined;
   }
 
   async #wait(owner: string): Promise<void> {
     await this.line.wait(owner);
-    this.charge(owner);
+    this.#charge(owner);
   }
 
   /** A connection has been accepted. */
@@ -66,6 +66,11 @@ export class EventLoop {
 
   /** Begins a slice that must not wait, since others wait for what it holds. */
   charge(owner: string | undefined): void {
+    this.#charge(owner);
+    if (owner !== undefined) queueMicrotask(this.#afterCharged);
+  }
+
+  #charge(owner: string | undefined): void {
     if (owner === this.#owner) return;
     const nowMs = threadMs();
     this.line.use.add(this.#owner, nowMs - this.#chargedMs);
@@ -106,18 +111,18 @@ export class EventLoop {
     setImmediate(this.#turn);
   }
 
-  /** A slice ends when all is done that it can do at once. */
+  /** A slice ends when all is done that it can do at once. What follows is nobody's, until somebody begins another. */
   readonly #afterSlice = (): void => process.nextTick(this.#next);
+  readonly #afterCharged = (): void => process.nextTick(this.#end);
+  readonly #end = (): void => this.#charge(undefined);
 
   /** Lets the next one in. */
   readonly #next = (): void => {
-    if (this.line.waiting > 0) {
-      if (performance.now() - this.#turnMs >= TURN_MS) {
-        this.#turnOver();
-        return;
-      }
-      // What the last one took counts when the next is chosen.
-      this.charge(undefined);
+    // What the last one took counts when the next is chosen.
+    this.#charge(undefined);
+    if (this.line.waiting > 0 && performance.now() - this.#turnMs >= TURN_MS) {
+      this.#turnOver();
+      return;
     }
     if (this.line.leave(undefined)) queueMicrotask(this.#afterSlice);
   };

@@ -30,7 +30,7 @@ interface Entry<T> {
 export interface LineOptions {
   /** How many may be inside at once. */
   readonly places: number;
-  /** How many of them one owner may have; by default all but a tenth. */
+  /** How many of them one owner may have while there are others; by default all but a tenth. */
   readonly most?: number;
   /** How many may wait. */
   readonly maxWaiting?: number;
@@ -42,6 +42,8 @@ export interface LineOptions {
 
 /** Of ten places or more an owner has this part at most: whoever else comes finds one free, however long their work is. */
 const MOST_OF_PLACES = 0.9;
+/** Whoever has had the line to himself for so long may have all of it. */
+const ALONE_MS = 10_000;
 /**
  * Whoever has less recent use than this for each place, a twentieth of what it gives, is not passed by everybody who has
  * less still: with hundreds of those, their turn would never come. What they have waited counts for them, up to a bound.
@@ -50,10 +52,10 @@ const LITTLE_MS = 150;
 const PATIENCE_MS = 2_000;
 
 /**
- * The line for something that is shared (decision 16). A free place is taken at once. Else the owner with the
- * least recent use goes next, where that is little less what it has waited, and of equals who came first. Where the line
- * is full, the last entry of the owner with the most entries gives way. An owner is an account or, without one, an address; undefined is the service
- * itself, which has used nothing. A place may hand something over to the next, such as a connection.
+ * The line for something that is shared (decision 16). A free place is taken at once. Else the owner with the least recent
+ * use goes next, and of equals who came first. Where the line is full, the last entry of the owner with the most entries
+ * gives way. An owner is an account or, without one, an address; undefined is the service itself, which has used nothing.
+ * A place may hand something over to the next, such as a connection.
  */
 export class Line<T = undefined> {
   readonly use: RecentUse;
@@ -65,6 +67,9 @@ export class Line<T = undefined> {
   readonly #patienceMs: number;
   /** Who waits, with the entries of each in order of arrival. */
   readonly #owners = new Map<string | undefined, Entry<T>[]>();
+  /** Who came last, and when that was last somebody else than before. */
+  #last: string | undefined;
+  #othersMs = Number.NEGATIVE_INFINITY;
   #inside = 0;
   #waiting = 0;
 
@@ -92,6 +97,7 @@ export class Line<T = undefined> {
 
   /** Takes a place for an owner if one is free. Every place taken needs a `leave`. */
   enter(owner: string | undefined): boolean {
+    if (owner !== this.#last) this.#changes(owner);
     if (this.#inside >= this.#places || this.#hasMost(owner)) return false;
     this.#inside += 1;
     this.#count(owner, 1);
@@ -176,8 +182,15 @@ export class Line<T = undefined> {
     for (const entries of waiting) for (const { refuse } of entries) refuse(error);
   }
 
+  #changes(owner: string | undefined): void {
+    if (owner === undefined) return;
+    if (this.#last !== undefined) this.#othersMs = performance.now();
+    this.#last = owner;
+  }
+
   #hasMost(owner: string | undefined): boolean {
-    return owner !== undefined && (this.#taken.get(owner) ?? 0) >= this.#most;
+    if (owner === undefined || (this.#taken.get(owner) ?? 0) < this.#most) return false;
+    return performance.now() - this.#othersMs < ALONE_MS;
   }
 
   #count(owner: string | undefined, places: 1 | -1): void {
@@ -193,7 +206,7 @@ export class Line<T = undefined> {
       return this.#hasMost(owner) ? undefined : owner;
     }
     let next: string | undefined;
-    let least = Number.POSITIVE_INFINITY;
+    let least = Infinity;
     const nowMs = performance.now();
     const { msWeight } = this.use;
     for (const [owner, [first]] of this.#owners) {

@@ -80,9 +80,11 @@ describe('A limit of open files', () => {
     service.kill('SIGTERM');
     const { code, stdout } = await service.exited;
     expect(code).toBe(0);
-    expect(refusals()).toBeLessThanOrEqual(10);
-    const [, omitted] = /"what":"a connection could not be accepted","omitted":(\d+)/.exec(stdout) ?? [];
-    expect(Number(omitted)).toBeGreaterThanOrEqual(CONNECTIONS - 16 - 10);
+    // Ten a minute: on a slow machine the refusals may take more than one.
+    expect(refusals()).toBeLessThanOrEqual(20);
+    const counts = stdout.matchAll(/"what":"a connection could not be accepted","omitted":(\d+)/g);
+    const omitted = [...counts].reduce((sum, [, count]) => sum + Number(count), 0);
+    expect(refusals() + omitted).toBeGreaterThanOrEqual(CONNECTIONS - 16);
   });
 
   it.each(['EMFILE', 'ENFILE'])('that is reached (%s) makes the database unavailable: 503', (code) => {

@@ -76,8 +76,13 @@ describe('The service goes on and stops as ever', () => {
     onTestFinished(() => closeSync(full));
     const service = await launch(full);
     await service.log(200);
-    await until('the failures', () => service.metric(/^log_write_failures_total\{code="ENOSPC"\} (\d+)/m));
-    expect(service.stderr).toContain('The log cannot be written to standard output: ENOSPC.');
+    await until(
+      'the failures',
+      async () => (await service.metric(/^log_write_failures_total\{code="ENOSPC"\} (\d+)/m)) > 0,
+    );
+    await until('the message', () =>
+      service.stderr.includes('The log cannot be written to standard output: ENOSPC.'),
+    );
     expect(await service.live()).toBe(true);
     await expectStops(service);
   });
@@ -95,8 +100,13 @@ describe('The service goes on and stops as ever', () => {
     const service = await launch('pipe');
     service.child.stdout?.destroy();
     await service.log(200);
-    await until('a dropped line', () => service.metric(/^log_lines_dropped_total\{reason="closed"\} (\d+)/m));
-    expect(service.stderr).toContain('The log cannot be written to standard output: EPIPE.');
+    await until(
+      'a dropped line',
+      async () => (await service.metric(/^log_lines_dropped_total\{reason="closed"\} (\d+)/m)) > 0,
+    );
+    await until('the message', () =>
+      service.stderr.includes('The log cannot be written to standard output: EPIPE.'),
+    );
     await expectStops(service);
   });
 });
@@ -104,7 +114,7 @@ describe('The service goes on and stops as ever', () => {
 describe('A second SIGTERM', () => {
   it('changes nothing of what the first has begun', async () => {
     // The first one takes so many seconds: more than it takes for the second to come.
-    const service = await launch('pipe', { SHUTDOWN_DELAY: '3' });
+    const service = await launch('pipe', { SHUTDOWN_DELAY: '20' });
     let said = '';
     service.child.stdout?.setEncoding('utf8').on('data', (text: string) => {
       said += text;

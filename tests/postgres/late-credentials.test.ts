@@ -21,14 +21,15 @@ async function command(...args: string[]) {
   expect(done, done.stderr).toMatchObject({ code: 0, stderr: '' });
 }
 
-/** Resolves once a statement that matches waits, by default for a lock. */
-async function waits(client: pg.Client, pattern: string, event = 'Lock'): Promise<void> {
+/** Resolves once a statement that matches waits, by default for a lock, and has done so for a while. */
+async function waits(client: pg.Client, pattern: string, event = 'Lock', forMs = 0): Promise<void> {
   await expect
     .poll(
       async () => {
         const { rows } = await client.query(
-          `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = $2 AND query ~ $1`,
-          [pattern, event],
+          `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = $2 AND query ~ $1
+             AND clock_timestamp() - query_start > $3::float8 * interval '1 millisecond'`,
+          [pattern, event, forMs],
         );
         return rows.length;
       },
@@ -106,7 +107,8 @@ it('user disable of an account that is deleted meanwhile says that there is none
   const disabling = admin(['user', 'disable', who.email], await temporaryFolder(), {
     DATABASE_URL: database.url,
   });
-  await waits(watcher, 'users');
+  // Longer than a request's statement would wait: whoever locks the account again and again cannot keep the command off.
+  await waits(watcher, 'users', 'Lock', 500);
   await holder.query('COMMIT');
   expect(await disabling).toMatchObject({
     code: 1,

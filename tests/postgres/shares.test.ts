@@ -8,7 +8,9 @@ import { readMetric } from '../support/metrics.ts';
 import { dataOf } from '../support/refusal.ts';
 
 describe('Locks that one account holds', () => {
-  const app = useApp({ settings: { DATABASE_POOL_SIZE: '6' } });
+  const app = useApp({
+    settings: { DATABASE_POOL_SIZE: '6', STATEMENT_TIMEOUT_MS: '30000', OPERATION_TIMEOUT_MS: '30000' },
+  });
 
   /** Holds the row of a table in a transaction of somebody else's. */
   async function hold(table: 'posts' | 'users' | 'sessions' | 'api_keys', column: string, id: string) {

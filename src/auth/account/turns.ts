@@ -6,9 +6,6 @@ import type { Queryable } from '../../platform/db/statement.ts';
 import type { UnitOfWork } from '../../platform/db/unit-of-work.ts';
 import type { Line } from '../../platform/line.ts';
 
-/** How long a statement or a transaction keeps trying to acquire its locks. */
-const LOCK_WAIT_MS = 5_000;
-
 /** Writes that may wait for the lock of an account. */
 export interface AccountTurns {
   /** For statements of an account, each of which commits by itself. */
@@ -24,7 +21,10 @@ const repeatable = (error: unknown): unknown =>
     : error;
 
 /** Each try takes a place in line of its own: whoever has locked an account keeps no place while its writes pause. */
-export function accountTurns(database: Pick<Database, 'unitOfWork'>, line: Line): AccountTurns {
+export function accountTurns(
+  database: Pick<Database, 'unitOfWork' | 'lockWaitMs'>,
+  line: Line,
+): AccountTurns {
   async function inTurns<T>(owner: string, tryOnce: () => Promise<T>, lockWaitMs: number): Promise<T> {
     const retries = new Retries(lockWaitMs);
     for (;;) {
@@ -45,11 +45,11 @@ export function accountTurns(database: Pick<Database, 'unitOfWork'>, line: Line)
           inTurns(
             owner,
             () => database.unitOfWork(options, new Cancellation(undefined, owner)).query(statement, values),
-            LOCK_WAIT_MS,
+            database.lockWaitMs,
           ).catch((error: unknown) => Promise.reject(repeatable(error))),
       };
     },
-    transaction: (owner, write, lockWaitMs = LOCK_WAIT_MS) =>
+    transaction: (owner, write, lockWaitMs = database.lockWaitMs) =>
       inTurns(
         owner,
         async () => {

@@ -45,7 +45,7 @@ const FIND_ACCOUNT = statement<AccountRow>(
 const unstorable = (text: string) => text.includes('\0') || !text.isWellFormed();
 
 export interface LoginOptions {
-  readonly database: Pick<Database, 'cancellable' | 'unitOfWork'>;
+  readonly database: Pick<Database, 'cancellable' | 'unitOfWork' | 'lockWaitMs'>;
   /** For statements that may wait for the lock of an account. */
   readonly line: Line;
   readonly passwords: Passwords;

@@ -1,5 +1,4 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { ownedBy } from '../../auth/owned-by.ts';
 import type { Database } from '../../platform/db/database.ts';
 import type { Queryable } from '../../platform/db/statement.ts';
 
@@ -13,7 +12,7 @@ export interface Owners {
   readonly database: Queryable;
 }
 
-export function createOwners(database: Pick<Database, 'cancellable'>): Owners {
+export function createOwners(database: Pick<Database, 'owned'>): Owners {
   const requests = new AsyncLocalStorage<{ owner: string }>();
   return {
     run: (owner, answer) => requests.run({ owner }, answer),
@@ -22,7 +21,7 @@ export function createOwners(database: Pick<Database, 'cancellable'>): Owners {
       if (request !== undefined) request.owner = accountId;
     },
     database: {
-      query: (statement, values) => ownedBy(database, requests.getStore()?.owner).query(statement, values),
+      query: (statement, values) => database.owned(requests.getStore()?.owner).query(statement, values),
     },
   };
 }

@@ -6,13 +6,19 @@ type Take = (incoming: IncomingMessage, outgoing: ServerResponse) => void;
 /** A connection, and the requests that wait for the one before them. */
 interface Turns {
   busy: boolean;
-  waiting: { readonly incoming: IncomingMessage; readonly outgoing: ServerResponse }[] | undefined;
+  paused: boolean;
+  readonly waiting: { readonly incoming: IncomingMessage; readonly outgoing: ServerResponse }[];
 }
 
+/** With so many waiting, no more is read. With fewer it is, since that tells whether the client has gone. */
+const READ_UP_TO = 16;
+/** How many may wait: what is read at once, 64 KiB, may hold thousands. */
+const MAX_WAITING = 1_024;
+
 /**
- * Takes one request of a connection at a time, and reads no more from a connection on which another is waiting:
- * otherwise a client that sends thousands at once (RFC 9112 section 9.3.2) has them all taken before anybody else's next
- * one. Browsers send none so.
+ * Takes one request of a connection at a time, and reads no more from a connection on which many are waiting: otherwise
+ * a client that sends thousands at once (RFC 9112 section 9.3.2) has them all taken before anybody else's next one.
+ * Browsers send none so. A connection on which too many wait is closed.
  */
 export function onePerConnection(take: Take): Take {
   const connections = new WeakMap<Socket, Turns>();
@@ -28,13 +34,13 @@ export function onePerConnection(take: Take): Take {
     const turns = connections.get(socket);
     if (turns === undefined) return;
     turns.busy = false;
-    const next = turns.waiting?.shift();
-    if (socket.destroyed || turns.waiting === undefined) return;
-    if (next === undefined) {
-      turns.waiting = undefined;
+    const next = turns.waiting.shift();
+    if (socket.destroyed) return;
+    if (turns.paused && turns.waiting.length < READ_UP_TO) {
+      turns.paused = false;
       socket.resume();
-      return;
     }
+    if (next === undefined) return;
     turns.busy = true;
     // Other connections come first.
     setImmediate(() => {
@@ -42,17 +48,26 @@ export function onePerConnection(take: Take): Take {
     });
   }
 
+  /** Later: node:http itself has the socket read on once it has told of a request. */
+  function pauseSoon(turns: Turns, socket: Socket): void {
+    setImmediate(() => {
+      if (turns.waiting.length < READ_UP_TO) return;
+      turns.paused = true;
+      socket.pause();
+    });
+  }
+
   return (incoming, outgoing) => {
     const { socket } = incoming;
     let turns = connections.get(socket);
     if (turns === undefined) {
-      turns = { busy: false, waiting: undefined };
+      turns = { busy: false, paused: false, waiting: [] };
       connections.set(socket, turns);
     }
     if (!turns.busy) return begin(turns, incoming, outgoing);
-    turns.waiting ??= [];
     turns.waiting.push({ incoming, outgoing });
-    socket.pause();
+    if (turns.waiting.length === READ_UP_TO) pauseSoon(turns, socket);
+    if (turns.waiting.length > MAX_WAITING) socket.destroy();
     return undefined;
   };
 }

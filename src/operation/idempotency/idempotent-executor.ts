@@ -154,7 +154,8 @@ export function createIdempotentExecutor(
           made = make(executed, NOTHING_SHOWN);
           storedBytes.take(owner.userId, made.response.body);
           // The lock ended with the transaction. Another request may have taken the key since.
-          return (await storeResponseAlone(database, owner, made.response, retentionMs, hold.held))
+          const db = database.owned(holderOf(context.state));
+          return (await storeResponseAlone(db, owner, made.response, retentionMs, hold.held))
             ? made.outcome
             : undefined;
         },

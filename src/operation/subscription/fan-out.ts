@@ -2,6 +2,7 @@ import type { FeedStart, PostFeed } from '../../events/feed.ts';
 import { ApiError, type ErrorCode } from '../../graphql/errors.ts';
 import type { Logger } from '../../platform/log.ts';
 import { OwnedBytes } from '../../platform/owned-bytes.ts';
+import type { RecentUse } from '../../platform/recent-use.ts';
 import type { StreamFormat } from '../../request/event-stream.ts';
 import type { EventTexts } from './event-texts.ts';
 import { Group } from './group.ts';
@@ -38,6 +39,8 @@ export interface FanOut {
 export interface FanOutOptions {
   readonly feed: PostFeed;
   readonly metrics: StreamMetrics;
+  /** Recent use of event reads. */
+  readonly use: RecentUse;
   /** The most groups. Each reads every event for itself. */
   readonly maxGroups: number;
   /** What all groups and streams may take, by the estimate of their texts. One account may have an eighth. */
@@ -53,7 +56,7 @@ const SHARES = 8;
 
 interface OpenGroup {
   readonly group: Group;
-  readonly leave: (stream: SubscriberStream) => void;
+  readonly leave: (stream: SubscriberStream, owner: string) => void;
 }
 
 function tooMany(code: ErrorCode): ApiError {
@@ -63,7 +66,8 @@ function tooMany(code: ErrorCode): ApiError {
   });
 }
 
-export function createFanOut({ feed, metrics, maxGroups, maxGroupBytes, log }: FanOutOptions): FanOut {
+export function createFanOut(options: FanOutOptions): FanOut {
+  const { feed, metrics, use, maxGroups, maxGroupBytes, log } = options;
   const groups = new Map<string, OpenGroup>();
   const memory = new OwnedBytes();
   const streams = new Set<SubscriberStream>();
@@ -116,11 +120,11 @@ export function createFanOut({ feed, metrics, maxGroups, maxGroupBytes, log }: F
     if (open === undefined) {
       if (groups.size >= maxGroups) throw tooMany('SERVICE_UNAVAILABLE');
       const release = memory.take(owner, texts.bytes);
-      const group = new Group({ texts, feed, slices, metrics, log });
+      const group = new Group({ texts, feed, slices, metrics, use, log });
       open = {
         group,
-        leave(stream) {
-          group.leave(stream);
+        leave(stream, leaving) {
+          group.leave(stream, leaving);
           if (group.size > 0 || groups.get(key)?.group !== group) return;
           groups.delete(key);
           release();
@@ -150,7 +154,7 @@ export function createFanOut({ feed, metrics, maxGroups, maxGroupBytes, log }: F
       add(stream);
       if (interrupted) stream.interrupt();
       stream.onClose(() => {
-        leave(stream);
+        leave(stream, opening.owner);
         release();
         remove(stream);
       });

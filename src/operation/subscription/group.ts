@@ -3,12 +3,14 @@ import type { EventPlace } from '../../events/event-place.ts';
 import { HistoryLostError, type PostFeed } from '../../events/feed.ts';
 import { isOutage } from '../../platform/db/errors.ts';
 import type { Logger } from '../../platform/log.ts';
+import type { RecentUse } from '../../platform/recent-use.ts';
 import { UNCOUNTED_BYTES } from '../../request/pending-responses.ts';
 import type { EventReaders } from '../executor.ts';
 import { type Batch, BatchReader } from './batch-reader.ts';
 import { Cohort as CohortOf } from './cohort.ts';
 import { codeOf, type EventTexts } from './event-texts.ts';
 import type { Frames } from './frames.ts';
+import { GroupOwners } from './group-owners.ts';
 import type { SliceQueue } from './slices.ts';
 import type { StreamMetrics } from './stream-metrics.ts';
 import type { SubscriberStream } from './subscriber-stream.ts';
@@ -27,14 +29,13 @@ const MAX_PAUSE_MS = 5_000;
 
 type Cohort = CohortOf<SubscriberStream>;
 
-/** How many there have been. */
-let groups = 0;
-
 export interface GroupOptions {
   readonly texts: EventTexts;
   readonly feed: PostFeed;
   readonly slices: SliceQueue;
   readonly metrics: StreamMetrics;
+  /** Recent use of event reads. */
+  readonly use: RecentUse;
   readonly log: Logger;
 }
 
@@ -56,15 +57,12 @@ export class Group {
   #streams = 0;
   #backlogs = 0;
   #lagging = 0;
-  /** Who is charged for reading: the account of all streams, or the group itself where several share it. */
-  #owner = '';
-  readonly #itself: string;
+  readonly #owners: GroupOwners;
 
   constructor(options: GroupOptions) {
     this.#options = options;
     this.#reader = new BatchReader(options);
-    groups += 1;
-    this.#itself = `group ${groups}`;
+    this.#owners = new GroupOwners(options.use);
   }
 
   get size(): number {
@@ -84,12 +82,13 @@ export class Group {
 
   /** Reserves a place for a stream that joins later. */
   enter(owner: string): void {
-    this.#owner = this.#streams === 0 || this.#owner === owner ? owner : this.#itself;
+    this.#owners.add(owner);
     this.#streams += 1;
   }
 
   /** Ends what `enter` began. */
-  leave(stream: SubscriberStream): void {
+  leave(stream: SubscriberStream, owner: string): void {
+    this.#owners.remove(owner);
     this.#streams -= 1;
     this.#setBacklog(stream, 'none');
     const { cohort } = stream;
@@ -163,7 +162,7 @@ export class Group {
 
   #readersOf({ streams }: Cohort): EventReaders {
     return {
-      owner: this.#owner,
+      owner: this.#owners.next(),
       get gone() {
         return streams.size === 0;
       },

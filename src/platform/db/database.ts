@@ -3,7 +3,7 @@ import pg from 'pg';
 import { eventLoop } from '../event-loop.ts';
 import { Line, TurnRefusedError } from '../line.ts';
 import type { Logger } from '../log.ts';
-import type { Cancellation } from './cancellation.ts';
+import { Cancellation } from './cancellation.ts';
 import { DatabaseError, isAbandoned, toDatabaseError } from './errors.ts';
 import { lendFor, limitStatements, statementCancelled } from './limited-client.ts';
 import { NamedQuery } from './named-query.ts';
@@ -29,10 +29,12 @@ export interface Database extends Queryable {
   readonly line: Line<pg.PoolClient>;
   readonly statistics: DatabaseStatistics;
   /**
-   * The same pool with a cancellation, which cancels the running statement and prevents further ones. Results wait for
-   * their turn of the event loop unless the caller sees to that.
+   * The same pool for reads with a cancellation, which cancels the running statement and prevents further ones. Results
+   * wait for their turn of the event loop unless the caller sees to that.
    */
   cancellable(cancellation: Cancellation, options?: { readonly takesTurns?: boolean }): Queryable;
+  /** The same pool for statements of an owner, who takes turns for connections. They may write. */
+  owned(owner: string | undefined): Queryable;
   /** A transaction that begins with its first statement. */
   unitOfWork(options?: UnitOfWorkOptions, cancellation?: Cancellation): UnitOfWork;
   /**
@@ -40,6 +42,8 @@ export interface Database extends Queryable {
    * the pool's time limits to its statements.
    */
   dedicatedClient(options?: { readonly limited?: boolean }): Promise<pg.Client>;
+  /** How long a statement or a transaction keeps trying to acquire its locks. */
+  readonly lockWaitMs: number;
   /** Set if LISTEN on a connection does not hear of others, as on the embedded database. */
   readonly notified: DatabaseServer['notified'];
   close(): Promise<void>;
@@ -58,8 +62,6 @@ interface Loan {
 
 const CONNECT_TIMEOUT_MS = 5_000;
 const IDLE_TIMEOUT_MS = 30_000;
-/** How long a statement of its own keeps trying to acquire its locks. */
-const LOCK_WAIT_MS = 5_000;
 /** Processing the database's data costs this process about 3 ms per MiB. */
 const MS_A_BYTE = 3 / 1_048_576;
 /** Detects a vanished peer on idle connections, without TCP's default delay of two hours. */
@@ -216,18 +218,18 @@ export function connectDatabase(kind: Database['kind'], server: DatabaseServer, 
       return await run(loan, { statement, values }, server.alone);
     } catch (error) {
       if (error instanceof DatabaseError && error.kind === 'unavailable') broken = error;
-      throw cancellation !== undefined && isAbandoned(error) ? new DatabaseError('timeout', error) : error;
+      throw error;
     } finally {
       giveBack(loan, broken);
     }
   }
 
-  /** With a cancellation, for reads only: a statement that was ended counts as a timeout in any case. */
+  /** `isRead`: it has written nothing, so a statement that was ended counts as a timeout in any case. */
   async function query<Row>(
     statement: Statement<Row>,
     values: readonly Parameter[],
     cancellation?: Cancellation,
-    takesTurns = true,
+    { isRead = false, takesTurns = false } = {},
   ): Promise<Row[]> {
     let retries: Retries | undefined;
     for (;;) {
@@ -238,9 +240,9 @@ export function connectDatabase(kind: Database['kind'], server: DatabaseServer, 
         return rows;
       } catch (error) {
         // Nothing of it was written. It waits for a lock without the connection, which others need.
-        retries ??= new Retries(LOCK_WAIT_MS);
+        retries ??= new Retries(server.lockWaitMs);
         if (!(error instanceof DatabaseError && retries.allows(error.kind)) || cancellation?.cancelled)
-          throw error;
+          throw isRead && isAbandoned(error) ? new DatabaseError('timeout', error) : error;
         await retries.pause();
       }
     }
@@ -274,11 +276,15 @@ export function connectDatabase(kind: Database['kind'], server: DatabaseServer, 
     watch,
     directSetting: (server.watched?.direct ?? server.watched?.server)?.setting ?? 'DATA_DIR',
     line,
+    lockWaitMs: server.lockWaitMs,
     notified: server.notified,
     statistics,
     query: (statement, values) => query(statement, values),
-    cancellable: (cancellation, { takesTurns } = {}) => ({
-      query: (statement, values) => query(statement, values, cancellation, takesTurns),
+    cancellable: (cancellation, { takesTurns = true } = {}) => ({
+      query: (statement, values) => query(statement, values, cancellation, { isRead: true, takesTurns }),
+    }),
+    owned: (owner) => ({
+      query: (statement, values) => query(statement, values, new Cancellation(undefined, owner)),
     }),
     unitOfWork: (options = {}, cancellation) =>
       new UnitOfWork(() => connect(cancellation), options, cancellation),

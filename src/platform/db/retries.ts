@@ -26,7 +26,7 @@ export class Retries {
 
   /**
    * Waits with exponential backoff and jitter, so that two of them do not collide again.
-   * Nothing is held meanwhile: no lock, no connection, no limiter slot.
+   * Nothing is held meanwhile: no lock, no connection.
    */
   async pause(): Promise<void> {
     const pauseMs = FIRST_PAUSE_MS * 2 ** Math.min(this.#pauses, MAX_DOUBLINGS);

@@ -31,6 +31,8 @@ export interface DatabaseServer extends StatementControl {
   readonly directGreeting: string;
   /** SQL to run before a statement outside a transaction, in the same round trip and implicit transaction. */
   readonly alone?: string | undefined;
+  /** How long a statement of its own keeps trying to acquire its locks. */
+  readonly lockWaitMs: number;
   /** Set if LISTEN on a connection does not hear of others: like that of EmbeddedServer. */
   readonly notified?: EmbeddedServer['notified'] | undefined;
   /** Resolves once the server accepts connections. */
@@ -43,12 +45,16 @@ export interface ServerOptions {
   readonly log: Logger;
   /** The embedded server's connections share all prepared statements, so only one process may use them. */
   readonly namedStatements?: boolean;
+  /** An admin command waits its turn for a lock: it serves nobody, and is not put off by whoever asks again and again. */
+  readonly waitsForLocks?: boolean;
 }
 
 const APPLICATION_NAME = 'content-graph-api';
 const IDLE_IN_TRANSACTION_MS = 30_000;
 /** No statement of a request waits longer for a lock. It begins again without holding anything (decision 14). */
 const LOCK_LIMIT_MS = 300;
+/** In seconds, and how often: the server lets go of what a client held that has vanished. By itself it takes two hours. */
+const GONE = { tcp_keepalives_idle: 10, tcp_keepalives_interval: 5, tcp_keepalives_count: 2 };
 /** How long the server's answer may take beyond the statement's own limit. */
 const ANSWER_MS = 2_000;
 /** An admin command may hold the embedded folder when the service starts; it finishes within seconds. */
@@ -66,11 +72,11 @@ export function embeddedConnection({ host, port, password = '' }: EmbeddedAddres
 function postgresServer(
   database: Config['database'] & { kind: 'postgres' },
   statementLimitMs: number,
-  named: boolean,
+  { namedStatements = true, waitsForLocks = false }: ServerOptions,
 ): DatabaseServer {
   const { url, directUrl, poolSize, schema = DEFAULT_SCHEMA } = database;
   const pooled = url !== directUrl;
-  const limitsMs = { statement_timeout: statementLimitMs, lock_timeout: LOCK_LIMIT_MS };
+  const limits = { statement_timeout: statementLimitMs, lock_timeout: waitsForLocks ? 0 : LOCK_LIMIT_MS };
   const base = { application_name: APPLICATION_NAME };
   // A pooler refuses settings in the start-up message and shares sessions between clients: prepared
   // statements may be missing, and session settings would leak. So each transaction sets its own limits.
@@ -89,17 +95,18 @@ function postgresServer(
         : undefined,
     },
     poolSize,
-    named: named && !pooled,
+    named: namedStatements && !pooled,
     schema,
-    greeting: pooled ? undefined : settingsSql({ schema, limitsMs }),
-    directGreeting: settingsSql({ schema, limitsMs: { statement_timeout: 0 } }),
-    alone: pooled ? settingsSql({ schema, local: true, limitsMs }) : undefined,
+    greeting: pooled ? undefined : settingsSql({ schema, limits }),
+    directGreeting: settingsSql({ schema, limits: { statement_timeout: 0, ...GONE } }),
+    alone: pooled ? settingsSql({ schema, local: true, limits }) : undefined,
     // The isolation level of a transaction is fixed before its first statement.
     begin: pooled
-      ? `BEGIN ISOLATION LEVEL READ COMMITTED; ${settingsSql({ schema, local: true, limitsMs: { ...limitsMs, idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS } })}`
+      ? `BEGIN ISOLATION LEVEL READ COMMITTED; ${settingsSql({ schema, local: true, limits: { ...limits, idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS } })}`
       : undefined,
     // Covers what sets no limit of its own, such as a BEGIN.
     statementLimitMs: pooled ? statementLimitMs : undefined,
+    lockWaitMs: statementLimitMs,
     silence: createDeadline(statementLimitMs + ANSWER_MS),
     cancelSilence: createDeadline(ANSWER_MS),
     overrun: cancelStatement,
@@ -110,14 +117,10 @@ function postgresServer(
 }
 
 /** Throws UnsafeFolderError, FolderInUseError, EmbeddedStartError if the embedded server cannot start. */
-export async function openServer({
-  config,
-  log,
-  namedStatements = true,
-}: ServerOptions): Promise<DatabaseServer> {
+export async function openServer(options: ServerOptions): Promise<DatabaseServer> {
+  const { config, log, namedStatements = true } = options;
   const statementLimitMs = config.statementTimeoutMs;
-  if (config.database.kind === 'postgres')
-    return postgresServer(config.database, statementLimitMs, namedStatements);
+  if (config.database.kind === 'postgres') return postgresServer(config.database, statementLimitMs, options);
   const server = await startEmbeddedServer(config.database.dataDir, log, {
     patienceMs: FOLDER_PATIENCE_MS,
     strict: config.environment === 'production',
@@ -134,6 +137,7 @@ export async function openServer({
     greeting: `${namedStatements ? 'DEALLOCATE ALL; ' : ''}${settingsSql({ schema: DEFAULT_SCHEMA })}`,
     directGreeting: settingsSql({ schema: DEFAULT_SCHEMA }),
     statementLimitMs,
+    lockWaitMs: statementLimitMs,
     // It answers as soon as it has committed, so a statement without an answer has not.
     lostIsUndone: true,
     // PGlite can neither time out nor cancel a statement. Ending its worker drops what is not committed.

@@ -40,15 +40,15 @@ export interface SettingsScope {
   readonly schema: string;
   /** Only until the transaction ends: through a pooler, sessions belong to nobody. */
   readonly local?: boolean;
-  /** Further settings, in milliseconds. */
-  readonly limitsMs?: Readonly<Record<string, number>>;
+  /** Further settings, in the units of PostgreSQL. */
+  readonly limits?: Readonly<Record<string, number>>;
 }
 
 /** SQL that sets what every statement of the service expects. One statement: it may be part of a flight. */
-export function settingsSql({ schema, local = false, limitsMs = {} }: SettingsScope): string {
-  const limits = Object.entries(limitsMs).map(([name, ms]): Setting => [name, String(ms)]);
+export function settingsSql({ schema, local = false, limits = {} }: SettingsScope): string {
+  const further = Object.entries(limits).map(([name, value]): Setting => [name, String(value)]);
   const path: Setting = ['search_path', escapeIdentifier(schema)];
-  const calls = [...MEANING, ...PLANNING, path, ...limits].map(
+  const calls = [...MEANING, ...PLANNING, path, ...further].map(
     ([name, value]) => `set_config('${name}', ${escapeLiteral(value)}, ${local})`,
   );
   return `SELECT ${calls.join(', ')}`;

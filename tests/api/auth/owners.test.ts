@@ -37,6 +37,15 @@ function attributed(database: Database) {
         },
       };
     },
+    owned(owner) {
+      const inner = database.owned(owner);
+      return {
+        query(statement, values) {
+          note(statement.name, owner);
+          return inner.query(statement, values);
+        },
+      };
+    },
     unitOfWork(options, cancellation) {
       note('unit of work', cancellation?.owner);
       return database.unitOfWork(options, cancellation);
@@ -52,6 +61,8 @@ it('who logs in and out waits for the database as an address, then as the accoun
   const cookie = await freshCookie(instance, email);
   expect((await instance.fetch('/login', { headers: { cookie } })).status).toBe(200);
   expect((await instance.fetch('/logout', { method: 'POST', headers: { cookie } })).status).toBe(204);
+  // A secret that nobody has shown here before could be made up.
+  expect(ownersOf('sessions_by_hash')).toEqual(['unknown credentials', id]);
   expect(ownersOf('account_by_email')).toEqual([ADDRESS]);
   expect(ownersOf('session_owner')).toEqual([id]);
   expect(ownersOf('unit of work')).toEqual([id]);

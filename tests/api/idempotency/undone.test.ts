@@ -13,13 +13,18 @@ describe('A keyed mutation without data, rolled back and not stored yet', () => 
     let pending: (() => Promise<void>) | undefined = happens;
     const database: Database = {
       ...app.database,
-      async query(statement, values) {
-        if (statement.name.startsWith('idempotency_store_alone')) {
-          const now = pending;
-          pending = undefined;
-          await now?.();
-        }
-        return app.database.query(statement, values);
+      owned(owner) {
+        const inner = app.database.owned(owner);
+        return {
+          async query(statement, values) {
+            if (statement.name.startsWith('idempotency_store_alone')) {
+              const now = pending;
+              pending = undefined;
+              await now?.();
+            }
+            return inner.query(statement, values);
+          },
+        };
       },
       // A mutation that takes long keeps its key over a connection of its own. Without one, others come in between.
       dedicatedClient: (options) =>

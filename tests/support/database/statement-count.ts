@@ -100,9 +100,10 @@ async function open(): Promise<CountedDatabase & { close(): Promise<void> }> {
       completed.push(tag);
       heard = true;
     });
-    // So does what keeps the key of a mutation that takes long, as any does on a busy machine.
+    // So does what keeps the key of a mutation that takes long, as any does on a busy machine; and whoever listens asks
+    // for the connection's process id first.
     client.on('data', (chunk) => {
-      apart ||= chunk.includes(HOLD_KEY);
+      apart ||= chunk.includes(HOLD_KEY) || chunk.includes('pg_backend_pid');
     });
     server.on('data', read);
     for (const [from, to] of [

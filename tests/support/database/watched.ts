@@ -1,5 +1,5 @@
 import type { Database } from '../../../src/platform/db/database.ts';
-import type { Statement } from '../../../src/platform/db/statement.ts';
+import type { Queryable, Statement } from '../../../src/platform/db/statement.ts';
 
 /**
  * The same database with somebody who looks at every statement of the pool before it is sent, whoever it is for. What
@@ -10,22 +10,21 @@ export function watchedDatabase(
   look: (statement: Statement<unknown>) => Promise<void> | void,
   seen: (rows: readonly unknown[]) => void = () => undefined,
 ): Database {
+  const watched = (inner: Queryable): Queryable => ({
+    async query(statement, values) {
+      await look(statement);
+      const rows = await inner.query(statement, values);
+      seen(rows);
+      return rows;
+    },
+  });
   return {
     ...database,
     async query(statement, values) {
       await look(statement);
       return database.query(statement, values);
     },
-    cancellable(cancellation) {
-      const inner = database.cancellable(cancellation);
-      return {
-        async query(statement, values) {
-          await look(statement);
-          const rows = await inner.query(statement, values);
-          seen(rows);
-          return rows;
-        },
-      };
-    },
+    cancellable: (cancellation, options) => watched(database.cancellable(cancellation, options)),
+    owned: (owner) => watched(database.owned(owner)),
   };
 }

@@ -79,6 +79,11 @@ describe('The line for something that is shared', () => {
     const line = new Line<string>({ places: 20 });
     const enter = (owner: string | undefined, count: number) =>
       Array.from({ length: count }, () => line.enter(owner)).filter(Boolean).length;
+    // Alone, it may have all.
+    expect(enter('one', 20)).toBe(20);
+    for (let left = 0; left < 20; left += 1) line.leave('one');
+    expect(enter('another', 1)).toBe(1);
+    line.leave('another');
     expect(enter('one', 20)).toBe(18);
     const waiting = line.wait('one');
     expect(enter('another', 20)).toBe(2);

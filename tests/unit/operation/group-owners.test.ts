@@ -1,0 +1,30 @@
+import { expect, it } from 'vitest';
+import { GroupOwners } from '../../../src/operation/subscription/group-owners.ts';
+import { RecentUse } from '../../../src/platform/recent-use.ts';
+
+it('what a group of many accounts reads is charged to all of them alike, and first to who has used little', () => {
+  const use = new RecentUse();
+  const owners = new GroupOwners(use);
+  const accounts = Array.from({ length: 50 }, (_, index) => `account ${index}`);
+  for (const account of accounts) owners.add(account);
+  use.add('account 7', 1_000);
+  const charged = new Map<string, number>();
+  for (let read = 0; read < 1_000; read += 1) {
+    const owner = owners.next() ?? 'nobody';
+    use.add(owner, 1);
+    charged.set(owner, (charged.get(owner) ?? 0) + 1);
+  }
+  expect(charged.get('account 7')).toBeUndefined();
+  const counts = accounts.filter((account) => account !== 'account 7').map((account) => charged.get(account));
+  for (const count of counts) expect(count).toBeCloseTo(1_000 / 49, -1);
+});
+
+it('an account is charged until its last stream has left', () => {
+  const owners = new GroupOwners(new RecentUse());
+  owners.add('one');
+  owners.add('one');
+  owners.remove('one');
+  expect(owners.next()).toBe('one');
+  owners.remove('one');
+  expect(owners.next()).toBeUndefined();
+});
