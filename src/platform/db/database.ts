@@ -1,11 +1,12 @@
 import { Socket } from 'node:net';
-import pg from 'pg';
+import type pg from 'pg';
 import { eventLoop } from '../event-loop.ts';
 import { Line, TurnRefusedError } from '../line.ts';
 import type { Logger } from '../log.ts';
 import { Cancellation } from './cancellation.ts';
+import { openClient, openPool } from './connections.ts';
 import { DatabaseError, isAbandoned, toDatabaseError } from './errors.ts';
-import { lendFor, limitStatements, statementCancelled } from './limited-client.ts';
+import { lendFor, statementCancelled } from './limited-client.ts';
 import { NamedQuery } from './named-query.ts';
 import { prismaOn } from './pinned-prisma.ts';
 import { PreparedBudget } from './prepared-statements.ts';
@@ -60,13 +61,8 @@ interface Loan {
   waitedMs: number;
 }
 
-const CONNECT_TIMEOUT_MS = 5_000;
-const IDLE_TIMEOUT_MS = 30_000;
 /** Processing the database's data costs this process about 3 ms per MiB. */
 const MS_A_BYTE = 3 / 1_048_576;
-/** Detects a vanished peer on idle connections, without TCP's default delay of two hours. */
-const KEEP_ALIVE = { keepAlive: true, keepAliveInitialDelayMillis: 10_000 };
-
 /** Whether a connection can be reused. The pool replaces one that is closing or broken. */
 function isOpen({ connection }: pg.PoolClient): boolean {
   return connection.stream instanceof Socket && connection.stream.readyState === 'open';
@@ -85,17 +81,7 @@ export function connectDatabase(kind: Database['kind'], server: DatabaseServer, 
     onEnd: (sinceMs, error) =>
       statistics.ended(sinceMs, error == null ? undefined : toDatabaseError(error).kind),
   };
-  const pool = new pg.Pool({
-    ...server.connection,
-    max: server.poolSize,
-    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
-    idleTimeoutMillis: kind === 'embedded' ? 0 : IDLE_TIMEOUT_MS,
-    ...KEEP_ALIVE,
-    async onConnect(client) {
-      limitStatements(client, control);
-      if (server.greeting !== undefined) await client.query(server.greeting);
-    },
-  });
+  const pool = openPool(kind, control);
   // The pool replaces a broken connection; without an error listener, it would end the process.
   const onLook = (reachable: boolean) => {
     statistics.up = reachable;
@@ -290,17 +276,7 @@ export function connectDatabase(kind: Database['kind'], server: DatabaseServer, 
       new UnitOfWork(() => connect(cancellation), options, cancellation),
     async dedicatedClient({ limited = false } = {}) {
       await serverReady();
-      const client = new pg.Client({
-        ...server.direct,
-        connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
-        ...KEEP_ALIVE,
-      });
-      // It may break before the caller can listen. The first statement then reports the error.
-      client.on('error', () => undefined);
-      await client.connect();
-      if (limited) limitStatements(client, server);
-      await client.query(server.directGreeting);
-      return client;
+      return openClient(server, limited);
     },
     async close() {
       watch.close();
