@@ -54,7 +54,9 @@ describe('events that many subscribers get at once', () => {
     const streams = await Promise.all(
       Array.from({ length: STREAMS }, (_, n) => subscribe(instance, { key, query: queryOf(n) })),
     );
-    const places = app.config.database.kind === 'postgres' ? app.config.database.poolSize / 2 : 1;
+    const connections = app.config.database.kind === 'postgres' ? app.config.database.poolSize : 1;
+    // Half, and the one that is there for others: this account is alone.
+    const places = connections === 1 ? 1 : Math.min(connections / 2 + 1, connections - 1);
     await createPost(app, key, { title: 'for all' });
     await expect
       .poll(() => readMetric(instance, 'event_executions_waiting'), HELD_BACK)
