@@ -84,7 +84,8 @@ describe('A limit of open files', () => {
     expect(refusals()).toBeLessThanOrEqual(20);
     const counts = stdout.matchAll(/"what":"a connection could not be accepted","omitted":(\d+)/g);
     const omitted = [...counts].reduce((sum, [, count]) => sum + Number(count), 0);
-    expect(refusals() + omitted).toBeGreaterThanOrEqual(CONNECTIONS - 16);
+    // Who has sent nothing for 10 s makes room: then not all others are refused.
+    expect(refusals() + omitted).toBeGreaterThan(CONNECTIONS / 2);
   });
 
   it.each(['EMFILE', 'ENFILE'])('that is reached (%s) makes the database unavailable: 503', (code) => {

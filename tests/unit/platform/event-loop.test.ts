@@ -27,9 +27,10 @@ describe('The event loop as something that is shared', () => {
     const loop = new EventLoop();
     await pause();
     expect(loop.enter('heavy')).toBeUndefined();
-    work(30);
+    // Far apart: light is charged also for what the machine does until its turn, and new comes later.
+    work(200);
     loop.charge('light');
-    work(8);
+    work(50);
     const order: string[] = [];
     const slice = (owner: string, ms: number) =>
       Promise.resolve(loop.enter(owner)).then(() => {
@@ -60,5 +61,22 @@ describe('The event loop as something that is shared', () => {
     expect(order.length).toBeLessThanOrEqual(4);
     await Promise.all(flood);
     expect(order).toHaveLength(21);
+  });
+
+  it('charges nobody for what happens between slices', async () => {
+    const loop = new EventLoop();
+    const round = () => new Promise((resolve) => setImmediate(resolve));
+    for (let number = 0; number < 20; number += 1) {
+      expect(loop.enter('careful')).toBeUndefined();
+      await round();
+      // A request that is refused before it waits for the loop, or a result that comes back.
+      work(10);
+      loop.charge('busy');
+      work(2);
+      await round();
+      work(10);
+      await pause();
+    }
+    expect(loop.line.use.weightOf('careful')).toBeLessThan(loop.line.use.weightOf('busy'));
   });
 });
