@@ -1,7 +1,7 @@
 import { html, nothing, render, type TemplateResult } from 'lit-html';
 import { watchAccount } from './account.ts';
 import { API_ORIGIN } from './api/client.ts';
-import { type Problem, problemIn } from './api/problem.ts';
+import { createLoader } from './api/loader.ts';
 import type { User } from './api/session.ts';
 import { announce } from './parts/announce.ts';
 import { avatar } from './parts/byline.ts';
@@ -21,7 +21,7 @@ export function startApp(root: HTMLElement): void {
   let workspace: Workspace | undefined;
   let signIn: Screen | undefined;
   let notice: string | undefined;
-  let problem: Problem | undefined;
+  let leaving = createLeaving();
   let rendering: Promise<void> | undefined;
 
   /** Changes of one task are rendered together. */
@@ -39,7 +39,9 @@ export function startApp(root: HTMLElement): void {
       const before = workspace?.user;
       workspace?.close();
       signIn?.dispose();
-      workspace = signIn = notice = problem = undefined;
+      leaving.dispose();
+      leaving = createLeaving();
+      workspace = signIn = notice = undefined;
       if (user === null) {
         signIn = createSignIn({ reason: REASONS[cause], onSignedIn: account.onSignedIn, update });
         if (before !== undefined) announce(REASONS[cause] ?? '');
@@ -59,13 +61,14 @@ export function startApp(root: HTMLElement): void {
 
   async function signOut(): Promise<void> {
     const { forgetDrafts } = workspace ?? {};
-    try {
-      await account.signOut();
-      forgetDrafts?.();
-    } catch (error) {
-      problem = problemIn(error);
-      void update();
-    }
+    await account.signOut();
+    forgetDrafts?.();
+  }
+
+  /** What signs out, and tries again by itself where the service asks to wait. */
+  function createLeaving() {
+    const onSignedOut = () => account.onEnded();
+    return createLoader({ load: signOut, onData: () => undefined, onSignedOut, update });
   }
 
   function focusHeading(): void {
@@ -74,7 +77,7 @@ export function startApp(root: HTMLElement): void {
   }
 
   function navigate(): void {
-    notice = problem = undefined;
+    notice = undefined;
     workspace?.open(routeOf(location.hash));
     show();
     if (workspace?.restorePlace() !== true) focusHeading();
@@ -91,7 +94,7 @@ export function startApp(root: HTMLElement): void {
     </nav>
     <div class="account">
       ${avatar(user)}<span class="account-name">${user.name}</span>
-      <button type="button" class="small" @click=${signOut}>Sign out</button>
+      <button type="button" class="small" @click=${() => void leaving.run()}>Sign out</button>
     </div>`;
 
   function content(): TemplateResult | typeof nothing {
@@ -114,7 +117,7 @@ export function startApp(root: HTMLElement): void {
         </header>
         <main id="main" tabindex="-1">
           ${notice === undefined ? nothing : html`<p class="notice">${notice}</p>`}
-          ${problem === undefined ? nothing : problemNotice(problem)}
+          ${leaving.problem === undefined ? nothing : problemNotice(leaving.problem, () => void leaving.run())}
           ${content()}
         </main>
         <footer>
