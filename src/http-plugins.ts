@@ -2,8 +2,8 @@ import packageJson from '../package.json' with { type: 'json' };
 import { accountTurns } from './auth/account/turns.ts';
 import type { Credentials } from './auth/credentials.ts';
 import type { Authority } from './auth/oauth/authority.ts';
-import { ownedBy } from './auth/owned-by.ts';
 import type { Anonymous } from './auth/principal.ts';
+import { readsOf } from './auth/reads-of.ts';
 import type { SecurityLog } from './auth/security-log.ts';
 import type { Login } from './auth/session/login.ts';
 import { ownerOf } from './auth/session/owner.ts';
@@ -115,7 +115,7 @@ export function httpPlugins(options: HttpPluginsOptions): HttpPlugin[] {
     useTurns(log),
     useLogin({
       login,
-      ownerOf: (session) => ownerOf(ownedBy(database, session.userId), session),
+      ownerOf: (session) => ownerOf(readsOf(database, session.userId), session),
       warns: development,
       maxBodyBytes: config.maxBodyBytes,
       checkOrigin,

@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache';
 import type { Database } from '../platform/db/database.ts';
 import { gathered } from '../platform/db/gathered.ts';
 import type { Queryable, Statement } from '../platform/db/statement.ts';
-import { ownedBy } from './owned-by.ts';
+import { readsOf } from './reads-of.ts';
 import { byteaText } from './secret-format.ts';
 
 /** The part of a database that look-ups use. */
@@ -40,7 +40,7 @@ export function lookUpByHash<Row extends { readonly hash: Uint8Array; readonly u
   async function readFor(owner: string, key: string): Promise<Row | undefined> {
     let known = readers.get(owner);
     if (known === undefined) {
-      const read = reader(ownedBy(database, owner), statement, ({ hash }: Row) => byteaText(hash));
+      const read = reader(readsOf(database, owner), statement, ({ hash }: Row) => byteaText(hash));
       known = { underWay: 0, read };
       readers.set(owner, known);
     }

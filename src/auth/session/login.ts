@@ -3,8 +3,8 @@ import { statement } from '../../platform/db/statement.ts';
 import type { Line } from '../../platform/line.ts';
 import { emailKey } from '../account/store.ts';
 import { accountTurns } from '../account/turns.ts';
-import { ownedBy } from '../owned-by.ts';
 import { accountFailures, type Passwords } from '../password-check.ts';
+import { readsOf } from '../reads-of.ts';
 import type { AttemptOrigin, LoginFailure, SecurityLog } from '../security-log.ts';
 import { type OpenedSession, openSession } from './store.ts';
 
@@ -70,7 +70,7 @@ export function createLogin({ database, line, passwords, securityLog }: LoginOpt
   async function signIn(attempt: LoginAttempt): Promise<LoggedIn | undefined> {
     const { email, password, countedFor, origin, userAgent } = attempt;
     const key = emailKey(email);
-    const [account] = unstorable(key) ? [] : await ownedBy(database, countedFor).query(FIND_ACCOUNT, [key]);
+    const [account] = unstorable(key) ? [] : await readsOf(database, countedFor).query(FIND_ACCOUNT, [key]);
     const passwordHash = account?.passwordHash ?? null;
     const matches = await passwords.matches(countedFor, password, passwordHash);
     const failure = failureOf(account, matches);

@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { isAuthenticated } from '../../auth/principal.ts';
+import { readsOf } from '../../auth/reads-of.ts';
 import type { Scope } from '../../auth/scopes.ts';
 import { maskError } from '../../graphql/mask-error.ts';
-import { Cancellation } from '../../platform/db/cancellation.ts';
 import type { Database } from '../../platform/db/database.ts';
 import { DatabaseError } from '../../platform/db/errors.ts';
 import type { Logger } from '../../platform/log.ts';
@@ -181,14 +181,10 @@ export function createIdempotentExecutor(
     return { outcome, stored: outcome?.kind === 'rendered' ? response(outcome.body) : undefined };
   }
 
-  /** The database with the account of a request as its owner: reads of stored responses take their turns. */
-  const ownedBy = ({ contextValue: { state } }: OperationArgs) =>
-    database.cancellable(new Cancellation(undefined, holderOf(state)));
-
   /** The stored response. Its bytes count for the account before they are read. Throws like findResponse, RATE_LIMITED too. */
   function find(args: OperationArgs, owner: KeyOwner): Promise<StoredResponse | undefined> {
     const { state } = args.contextValue;
-    return findResponse(ownedBy(args), owner, kept, (bytes) => {
+    return findResponse(readsOf(database, holderOf(state)), owner, kept, (bytes) => {
       state.hold.begin(holderOf(state));
       state.hold.reserve(bytes);
     });
@@ -227,7 +223,9 @@ export function createIdempotentExecutor(
     running.set(name, promise);
     let stored: StoredResponse | undefined;
     try {
-      if (await storedBytes.isFull(owner.userId, ownedBy(keyed.args))) {
+      if (
+        await storedBytes.isFull(owner.userId, readsOf(database, holderOf(keyed.args.contextValue.state)))
+      ) {
         stored = await find(keyed.args, owner);
         if (stored === undefined) throw storedBytes.refusal();
         return replay(stored, keyed);
