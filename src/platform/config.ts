@@ -5,6 +5,8 @@ import { valuesFromFiles } from './setting-files.ts';
 import { SETTING_NAMES, type Variables, variables } from './setting-table.ts';
 import { isWeak } from './weak-secret.ts';
 
+const HOUR_MS = 3_600_000;
+
 /** The settings are invalid. `problems` holds one sentence per mistake. */
 export class ConfigError extends OperatorError {
   readonly problems: readonly string[];
@@ -21,87 +23,8 @@ export function ownOrigin({ host, port }: Pick<Config, 'host' | 'port'>): string
   return `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
 }
 
-/** All settings, validated. Names of durations end in their unit. */
-export interface Config {
-  readonly environment: 'development' | 'production' | 'test';
-  readonly database:
-    | { readonly kind: 'embedded'; readonly dataDir: string }
-    | {
-        readonly kind: 'postgres';
-        readonly url: string;
-        readonly directUrl: string;
-        /** The schema of the tables; undefined if the addresses name none. */
-        readonly schema: string | undefined;
-        readonly poolSize: number;
-      };
-  readonly dataDir: string;
-  readonly host: string;
-  readonly port: number;
-  /** The service's own origin. Undefined means http://HOST:PORT, which is known once the service listens. */
-  readonly publicUrl: string | undefined;
-  readonly trustProxy: readonly string[];
-  readonly corsOrigins: readonly string[];
-  readonly secretKey: string | undefined;
-  /** How third-party JWTs are verified. Without any key, none is accepted. */
-  readonly jwt: {
-    readonly secret: string | undefined;
-    readonly publicKey: string | undefined;
-    readonly jwksUrl: string | undefined;
-    readonly issuer: string | undefined;
-    readonly audience: string | undefined;
-  };
-  /** How often the credentials behind an open event stream are rechecked. */
-  readonly credentialRecheckMs: number;
-  readonly anonymousRead: boolean;
-  readonly introspection: boolean;
-  readonly graphiql: boolean;
-  readonly eventRetentionMs: number;
-  /** `storedForm` is the newest form in which responses are stored (docs/idempotency.md). */
-  readonly idempotency: {
-    readonly retentionMs: number;
-    readonly storedForm: 1 | 2;
-    /** What an account may have stored. */
-    readonly maxBytes: number;
-  };
-  readonly metricsToken: string | undefined;
-  readonly redisUrl: string | undefined;
-  readonly rateLimit: { readonly burst: number; readonly perSecond: number };
-  /** The combined limit of an account's credentials, as a multiple of one client's limit. */
-  readonly accountLimitFactor: number;
-  /** Applies per address and per account. Failed logins and failed credentials are counted separately. */
-  readonly failureLimit: { readonly burst: number; readonly perSecond: number };
-  readonly operationLimits: {
-    readonly maxDepth: number;
-    readonly maxComplexity: number;
-    readonly maxAliases: number;
-    readonly maxTokens: number;
-    readonly maxRootFields: number;
-    readonly maxDirectives: number;
-    /** Pairs of same-named fields within one selection, which validation compares with each other. */
-    readonly maxFieldPairs: number;
-  };
-  /** For one response body, event or stored response, before compression. */
-  readonly maxResponseBytes: number;
-  /** Total of all responses that are being built or not yet read. */
-  readonly maxPendingResponseBytes: number;
-  readonly maxStreams: number;
-  /** Groups of event streams that get the same. */
-  readonly maxEventGroups: number;
-  /** Of all groups together. An account may have an eighth of it. */
-  readonly maxEventGroupBytes: number;
-  readonly maxBodyBytes: number;
-  /** Total of all unanswered requests. */
-  readonly maxBufferedBodyBytes: number;
-  readonly maxConcurrentOperations: number;
-  readonly maxQueuedOperations: number;
-  readonly requestTimeoutMs: number;
-  readonly operationTimeoutMs: number;
-  readonly statementTimeoutMs: number;
-  readonly shutdownDelayMs: number;
-  readonly logLevel: string;
-  /** Operations that take this long or longer are logged with their document; 0: none are. */
-  readonly slowOperationMs: number;
-}
+/** All settings, validated. */
+export type Config = ReturnType<typeof toConfig>;
 
 function productionProblems(v: Variables): string[] {
   const problems: string[] = [];
@@ -129,6 +52,95 @@ function productionProblems(v: Variables): string[] {
 /** Prisma's parameter. */
 const schemaOf = (url: string): string | undefined => new URL(url).searchParams.get('schema') || undefined;
 
+function databaseOf(v: Variables, dataDir: string) {
+  if (v.DATABASE_URL === undefined) return { kind: 'embedded', dataDir } as const;
+  return {
+    kind: 'postgres',
+    url: v.DATABASE_URL,
+    directUrl: v.DIRECT_DATABASE_URL ?? v.DATABASE_URL,
+    /** The schema of the tables; undefined if the addresses name none. */
+    schema: schemaOf(v.DATABASE_URL),
+    poolSize: v.DATABASE_POOL_SIZE,
+  } as const;
+}
+
+/** The settings as the code uses them. Names of durations end in their unit. */
+function toConfig(v: Variables) {
+  const production = v.NODE_ENV === 'production';
+  const dataDir = v.DATA_DIR ?? '.data';
+  return {
+    environment: v.NODE_ENV,
+    database: databaseOf(v, dataDir),
+    dataDir,
+    host: v.HOST,
+    port: v.PORT,
+    /** The service's own origin. Undefined means http://HOST:PORT, which is known once the service listens. */
+    publicUrl: v.PUBLIC_URL,
+    trustProxy: v.TRUST_PROXY,
+    corsOrigins: v.CORS_ORIGINS,
+    secretKey: v.SECRET_KEY,
+    /** How third-party JWTs are verified. Without any key, none is accepted. */
+    jwt: {
+      secret: v.JWT_SECRET,
+      publicKey: v.JWT_PUBLIC_KEY,
+      jwksUrl: v.JWT_JWKS_URL,
+      issuer: v.JWT_ISSUER,
+      audience: v.JWT_AUDIENCE,
+    },
+    /** How often the credentials behind an open event stream are rechecked. */
+    credentialRecheckMs: v.CREDENTIAL_RECHECK_MS,
+    anonymousRead: v.ANONYMOUS_READ,
+    introspection: v.INTROSPECTION ?? !production,
+    graphiql: v.GRAPHIQL ?? !production,
+    eventRetentionMs: v.EVENT_RETENTION_HOURS * HOUR_MS,
+    idempotency: {
+      retentionMs: v.IDEMPOTENCY_RETENTION_HOURS * HOUR_MS,
+      /** The newest form in which responses are stored (docs/idempotency.md). */
+      storedForm: v.IDEMPOTENCY_STORED_FORM === 2 ? 2 : 1,
+      /** What an account may have stored. */
+      maxBytes: v.IDEMPOTENCY_MAX_BYTES,
+    },
+    metricsToken: v.METRICS_TOKEN,
+    redisUrl: v.REDIS_URL,
+    rateLimit: { burst: v.RATE_LIMIT_BURST, perSecond: v.RATE_LIMIT_PER_SECOND },
+    /** The combined limit of an account's credentials, as a multiple of one client's limit. */
+    accountLimitFactor: v.ACCOUNT_LIMIT_FACTOR,
+    /** Applies per address and per account. Failed logins and failed credentials are counted separately. */
+    failureLimit: { burst: v.FAILURE_BURST, perSecond: 1 / v.FAILURE_REFILL_SECONDS },
+    operationLimits: {
+      maxDepth: v.MAX_DEPTH,
+      maxComplexity: v.MAX_COMPLEXITY,
+      maxAliases: v.MAX_ALIASES,
+      maxTokens: v.MAX_TOKENS,
+      maxRootFields: v.MAX_ROOT_FIELDS,
+      maxDirectives: v.MAX_DIRECTIVES,
+      /** Pairs of same-named fields within one selection, which validation compares with each other. */
+      maxFieldPairs: v.MAX_FIELD_PAIRS,
+    },
+    /** For one response body, event or stored response, before compression. */
+    maxResponseBytes: v.MAX_RESPONSE_BYTES,
+    /** Total of all responses that are being built or not yet read. */
+    maxPendingResponseBytes: v.MAX_PENDING_RESPONSE_BYTES,
+    maxStreams: v.MAX_STREAMS,
+    /** Groups of event streams that get the same. */
+    maxEventGroups: v.MAX_EVENT_GROUPS,
+    /** Of all groups together. An account may have an eighth of it. */
+    maxEventGroupBytes: v.MAX_EVENT_GROUP_BYTES,
+    maxBodyBytes: v.MAX_BODY_BYTES,
+    /** Total of all unanswered requests. */
+    maxBufferedBodyBytes: v.MAX_BUFFERED_BODY_BYTES,
+    maxConcurrentOperations: v.MAX_CONCURRENT_OPERATIONS,
+    maxQueuedOperations: v.MAX_QUEUED_OPERATIONS,
+    requestTimeoutMs: v.REQUEST_TIMEOUT_MS,
+    operationTimeoutMs: v.OPERATION_TIMEOUT_MS,
+    statementTimeoutMs: v.STATEMENT_TIMEOUT_MS,
+    shutdownDelayMs: (v.SHUTDOWN_DELAY ?? (production ? 5 : 0)) * 1000,
+    logLevel: v.LOG_LEVEL,
+    /** Operations that take this long or longer are logged with their document; 0: none are. */
+    slowOperationMs: v.SLOW_OPERATION_MS,
+  } as const;
+}
+
 function databaseProblems({ DATABASE_URL: url, DIRECT_DATABASE_URL: direct }: Variables): string[] {
   if (direct === undefined) return [];
   if (url === undefined) return ['DIRECT_DATABASE_URL requires DATABASE_URL, which is not set.'];
@@ -154,9 +166,8 @@ export function loadConfig(environment: NodeJS.ProcessEnv): Config {
   const broken = new Set([...issues.map(({ path: [name] }) => String(name)), ...files.broken]);
   // Checks across settings use only the individually valid ones.
   const v = variables.parse(Object.fromEntries(Object.entries(given).filter(([name]) => !broken.has(name))));
-  const production = v.NODE_ENV === 'production';
   const together = [
-    ...(production ? productionProblems(v) : []),
+    ...(v.NODE_ENV === 'production' ? productionProblems(v) : []),
     ...databaseProblems(v),
     ...(v.MAX_BUFFERED_BODY_BYTES < v.MAX_BODY_BYTES
       ? ['MAX_BUFFERED_BODY_BYTES must be at least MAX_BODY_BYTES, so that one body fits.']
@@ -168,73 +179,7 @@ export function loadConfig(environment: NodeJS.ProcessEnv): Config {
     ...together,
   ];
   if (problems.length > 0) throw new ConfigError(problems);
-  const dataDir = v.DATA_DIR ?? '.data';
-  return {
-    environment: v.NODE_ENV,
-    database:
-      v.DATABASE_URL === undefined
-        ? { kind: 'embedded', dataDir }
-        : {
-            kind: 'postgres',
-            url: v.DATABASE_URL,
-            directUrl: v.DIRECT_DATABASE_URL ?? v.DATABASE_URL,
-            schema: schemaOf(v.DATABASE_URL),
-            poolSize: v.DATABASE_POOL_SIZE,
-          },
-    dataDir,
-    host: v.HOST,
-    port: v.PORT,
-    publicUrl: v.PUBLIC_URL,
-    trustProxy: v.TRUST_PROXY,
-    corsOrigins: v.CORS_ORIGINS,
-    secretKey: v.SECRET_KEY,
-    jwt: {
-      secret: v.JWT_SECRET,
-      publicKey: v.JWT_PUBLIC_KEY,
-      jwksUrl: v.JWT_JWKS_URL,
-      issuer: v.JWT_ISSUER,
-      audience: v.JWT_AUDIENCE,
-    },
-    credentialRecheckMs: v.CREDENTIAL_RECHECK_MS,
-    anonymousRead: v.ANONYMOUS_READ,
-    introspection: v.INTROSPECTION ?? !production,
-    graphiql: v.GRAPHIQL ?? !production,
-    eventRetentionMs: v.EVENT_RETENTION_HOURS * 3_600_000,
-    idempotency: {
-      retentionMs: v.IDEMPOTENCY_RETENTION_HOURS * 3_600_000,
-      storedForm: v.IDEMPOTENCY_STORED_FORM === 2 ? 2 : 1,
-      maxBytes: v.IDEMPOTENCY_MAX_BYTES,
-    },
-    metricsToken: v.METRICS_TOKEN,
-    redisUrl: v.REDIS_URL,
-    rateLimit: { burst: v.RATE_LIMIT_BURST, perSecond: v.RATE_LIMIT_PER_SECOND },
-    accountLimitFactor: v.ACCOUNT_LIMIT_FACTOR,
-    failureLimit: { burst: v.FAILURE_BURST, perSecond: 1 / v.FAILURE_REFILL_SECONDS },
-    operationLimits: {
-      maxDepth: v.MAX_DEPTH,
-      maxComplexity: v.MAX_COMPLEXITY,
-      maxAliases: v.MAX_ALIASES,
-      maxTokens: v.MAX_TOKENS,
-      maxRootFields: v.MAX_ROOT_FIELDS,
-      maxDirectives: v.MAX_DIRECTIVES,
-      maxFieldPairs: v.MAX_FIELD_PAIRS,
-    },
-    maxResponseBytes: v.MAX_RESPONSE_BYTES,
-    maxPendingResponseBytes: v.MAX_PENDING_RESPONSE_BYTES,
-    maxStreams: v.MAX_STREAMS,
-    maxEventGroups: v.MAX_EVENT_GROUPS,
-    maxEventGroupBytes: v.MAX_EVENT_GROUP_BYTES,
-    maxBodyBytes: v.MAX_BODY_BYTES,
-    maxBufferedBodyBytes: v.MAX_BUFFERED_BODY_BYTES,
-    maxConcurrentOperations: v.MAX_CONCURRENT_OPERATIONS,
-    maxQueuedOperations: v.MAX_QUEUED_OPERATIONS,
-    requestTimeoutMs: v.REQUEST_TIMEOUT_MS,
-    operationTimeoutMs: v.OPERATION_TIMEOUT_MS,
-    statementTimeoutMs: v.STATEMENT_TIMEOUT_MS,
-    shutdownDelayMs: (v.SHUTDOWN_DELAY ?? (production ? 5 : 0)) * 1000,
-    logLevel: v.LOG_LEVEL,
-    slowOperationMs: v.SLOW_OPERATION_MS,
-  };
+  return toConfig(v);
 }
 
 /** Reads the process's environment; a `.env` file fills in unset variables. Throws ConfigError. */
