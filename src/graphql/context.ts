@@ -3,7 +3,7 @@ import type { Scope } from '../auth/scopes.ts';
 import type { Queryable } from '../platform/db/statement.ts';
 import type { UnitOfWork } from '../platform/db/unit-of-work.ts';
 import { unauthenticated } from './errors.ts';
-import type { EventSource } from './event-source.ts';
+import type { EventReader } from './event-reader.ts';
 import type { OperationPlans } from './operation-plans.ts';
 import type { Preparations } from './preparation.ts';
 
@@ -35,7 +35,7 @@ export interface Context {
   /** What the fields of a mutation prepared before its unit of work began. */
   readonly prepared?: Preparations;
   /** The events that follow for this subscriber. Its position is fixed when the promise resolves. */
-  readonly events: () => Promise<EventSource>;
+  readonly events: () => Promise<EventReader>;
 }
 
 /** The unit of work of the running mutation. */

@@ -1,4 +1,4 @@
-/** The cookie of contract section 3, named as in the source. */
+/** The cookie of contract section 3. */
 const NAME = 'session_id';
 const ATTRIBUTES = 'HttpOnly; Secure; SameSite=Strict; Path=/';
 

@@ -1,4 +1,4 @@
-/** A token bucket that refills continuously ("Limits" in the behaviour specification). */
+/** A token bucket that refills continuously (contract section 5). */
 export interface BucketPolicy {
   /** Capacity in tokens: the burst. */
   readonly burst: number;

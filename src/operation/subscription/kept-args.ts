@@ -1,4 +1,4 @@
-import type { EventSource } from '../../graphql/event-source.ts';
+import type { EventReader } from '../../graphql/event-reader.ts';
 import { bytesInMemory } from '../../platform/owned-bytes.ts';
 import { lastEventId } from '../../request/event-stream.ts';
 import { PlainRequest } from '../../request/http-message.ts';
@@ -22,7 +22,7 @@ const NO_REQUEST = new PlainRequest('GET', 'about:blank', {}, new Uint8Array());
  */
 export function keepArgs(
   documents: Pick<DocumentCache, 'parse'>,
-  events: (lastId: string | undefined) => Promise<EventSource>,
+  events: (lastId: string | undefined) => Promise<EventReader>,
 ) {
   // What `again` does not name must not be part of what it does: closures keep whole objects.
   return ({ document: _document, contextValue, variableValues, ...args }: OperationArgs): KeptArgs => {

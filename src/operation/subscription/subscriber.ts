@@ -2,7 +2,7 @@ import { createSourceEventStream } from 'graphql';
 import { isAuthenticated, type Principal } from '../../auth/principal.ts';
 import type { FeedStart, PostFeed } from '../../events/feed.ts';
 import { ApiError, unauthenticated } from '../../graphql/errors.ts';
-import { EventSource } from '../../graphql/event-source.ts';
+import { EventReader } from '../../graphql/event-reader.ts';
 import { isOutage } from '../../platform/db/errors.ts';
 import type { Logger } from '../../platform/log.ts';
 import { accountOf, clientOf, holderOf } from '../../request/caller.ts';
@@ -36,8 +36,8 @@ export interface SubscriberOptions {
 }
 
 /** Opens the feed after an event, or at its end. Throws DatabaseError. */
-export async function openEvents(feed: PostFeed, lastId: string | undefined): Promise<EventSource> {
-  return new EventSource(await feed.open(lastId));
+export async function openEvents(feed: PostFeed, lastId: string | undefined): Promise<EventReader> {
+  return new EventReader(await feed.open(lastId));
 }
 
 function startError(failure: NonNullable<FeedStart['failure']>): ApiError {
@@ -59,7 +59,11 @@ export function createSubscriber(options: SubscriberOptions): Subscriber {
    * The credentials no longer allow what they did. A stream that they still allow is interrupted: its client comes back
    * for what they allow now. Never rejects.
    */
-  async function lessen(stream: SubscriberStream, kept: KeptArgs, present?: Principal): Promise<void> {
+  async function recheckCredentials(
+    stream: SubscriberStream,
+    kept: KeptArgs,
+    present?: Principal,
+  ): Promise<void> {
     const args = kept.again();
     const { state, requestId } = args.contextValue;
     const told = { cost: state.cost, limits };
@@ -89,13 +93,13 @@ export function createSubscriber(options: SubscriberOptions): Subscriber {
   ): void {
     const { departure } = state;
     if (isAuthenticated(caller))
-      stream.onClose(credentials.watch(caller, (present) => void lessen(stream, kept, present)));
+      stream.onClose(credentials.watch(caller, (present) => void recheckCredentials(stream, kept, present)));
     if (departure?.left) stream.close();
     else departure?.onLeave(() => stream.close());
   }
 
   /** The outcome of the source of the events. `leave` gives the stream's slot back. */
-  function begin(args: OperationArgs, { start }: EventSource, leave: () => void): Outcome {
+  function begin(args: OperationArgs, { start }: EventReader, leave: () => void): Outcome {
     const { requestId, state, request } = args.contextValue;
     if (start.failure !== undefined) {
       leave();
@@ -126,8 +130,8 @@ export function createSubscriber(options: SubscriberOptions): Subscriber {
     try {
       // Checks the scope of the field and its arguments, and calls its `subscribe` function.
       const source = await createSourceEventStream(args);
-      if (source instanceof EventSource) return begin(args, source, leave);
-      if (Symbol.asyncIterator in source) throw new Error('a subscription field returned no event source');
+      if (source instanceof EventReader) return begin(args, source, leave);
+      if (Symbol.asyncIterator in source) throw new Error('a subscription field returned no event reader');
       leave();
       return executed(source, { requestId, log });
     } catch (error) {

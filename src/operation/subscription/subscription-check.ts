@@ -1,6 +1,6 @@
 import { createSourceEventStream } from 'graphql';
 import { ApiError } from '../../graphql/errors.ts';
-import { EventSource } from '../../graphql/event-source.ts';
+import { EventReader } from '../../graphql/event-reader.ts';
 import type { Logger } from '../../platform/log.ts';
 import type { OperationArgs } from '../operation-context.ts';
 import { executed, type Single } from '../outcome.ts';
@@ -16,7 +16,7 @@ export function requireSubscription(kind: PreparedOperation['kind']): void {
 export async function refusalOf(args: OperationArgs, log: Logger): Promise<Single | undefined> {
   const { requestId } = args.contextValue;
   const source = await createSourceEventStream(args);
-  if (source instanceof EventSource) return undefined;
-  if (Symbol.asyncIterator in source) throw new Error('a subscription field returned no event source');
+  if (source instanceof EventReader) return undefined;
+  if (Symbol.asyncIterator in source) throw new Error('a subscription field returned no event reader');
   return executed(source, { requestId, log });
 }

@@ -77,7 +77,7 @@ export class UnitOfWork implements Queryable {
       try {
         return { connection, results: (await connection.beginWith([first, second])) as [A[], B[]] };
       } catch (error) {
-        // What has begun ends with the connection, which costs less than to find out what has.
+        // Drop the connection: cheaper than asking whether BEGIN was reached.
         connection.release(error as Error);
         throw toDatabaseError(error);
       }

@@ -65,7 +65,7 @@ function fieldsOf(error: unknown): { readonly reason: string; readonly check?: s
   return { reason: cause == null ? 'the server ended the connection' : messageOf(cause) };
 }
 
-/** Whether what failed may succeed without anybody's help. A statement may only have waited for a lock. */
+/** Whether retrying may help. A statement may only have waited for a lock. */
 function mayPass(error: unknown): boolean {
   if (error instanceof OperatorError) return error instanceof DatabaseUnreachableError;
   return isOutage(error) || toDatabaseError(error).kind === 'timeout';
@@ -74,7 +74,7 @@ function mayPass(error: unknown): boolean {
 export interface WatchOptions {
   /** The server as requests use it: it decides whether the database can be reached. */
   readonly server: ServerAddress;
-  /** The way past a pooler, where there is one. Whoever loses it says so. */
+  /** The server past a pooler, if there is one. The loser of a connection to it logs the loss. */
   readonly direct: ServerAddress | undefined;
   readonly log: Logger;
   /** Called with what each look at the server finds. */

@@ -5,7 +5,7 @@ import type { FeedStart } from '../events/feed.ts';
  * async iterable there. This one is never iterated: subscribers whose answers are the same share one reading
  * of each event.
  */
-export class EventSource implements AsyncIterable<never> {
+export class EventReader implements AsyncIterable<never> {
   readonly start: FeedStart;
 
   constructor(start: FeedStart) {
