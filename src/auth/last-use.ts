@@ -1,6 +1,8 @@
 import { LRUCache } from 'lru-cache';
 import type { Clock } from '../platform/clock.ts';
 import { isOutage } from '../platform/db/errors.ts';
+import { gathered } from '../platform/db/gathered.ts';
+import { type Queryable, statement } from '../platform/db/statement.ts';
 import type { Logger } from '../platform/log.ts';
 
 const INTERVAL_MS = 60_000;
@@ -9,23 +11,49 @@ export const FRESH = "interval '60 seconds'";
 const MAX_ENTRIES = 10_000;
 
 export interface LastUseOptions {
+  readonly database: Queryable;
   readonly clock: Clock;
   readonly log: Logger;
   /** What is used, for the log. */
   readonly what: string;
-  /** Stores a use now, by the database's clock. */
-  readonly store: (id: string) => Promise<unknown>;
+  readonly table: string;
+  /** The column with the last use. */
+  readonly usedAt: string;
+  /** SQL for the expiry that a use gives to a row that has not expired; without it, uses prolong nothing. */
+  readonly prolongedTo?: string | undefined;
 }
 
 /** Records a use. `fresh` means that a recent use was already stored when the row was read. */
 export type NoteUse = (id: string, fresh: boolean) => void;
 
 /**
+ * Stores the use of rows, given their ids. It takes no notice of rows that somebody has locked, as a client's
+ * mutation can: their next use is stored, and neither they nor others in the statement wait. Locked in the subquery,
+ * a row is one that still meets the condition.
+ */
+function touch({ table, usedAt, prolongedTo }: Pick<LastUseOptions, 'table' | 'usedAt' | 'prolongedTo'>) {
+  const prolongs = prolongedTo === undefined ? '' : `, expires_at = ${prolongedTo}`;
+  const alive = prolongedTo === undefined ? '' : ' AND expires_at > now()';
+  return statement<never>(
+    `${table}_touch`,
+    `UPDATE ${table} SET ${usedAt} = now()${prolongs} WHERE id IN (
+       SELECT id FROM ${table} WHERE id = ANY($1::uuid[]) AND (${usedAt} IS NULL OR ${usedAt} < now())${alive}
+       FOR NO KEY UPDATE SKIP LOCKED
+     )`,
+  );
+}
+
+/**
  * Last-used times inform people and keep sessions from going idle. Each is written at most once a minute, and
  * no request waits for it.
  */
-export function createLastUse({ clock, log, what, store }: LastUseOptions): NoteUse {
+export function createLastUse({ database, clock, log, what, ...rows }: LastUseOptions): NoteUse {
   const noted = new LRUCache<string, number>({ max: MAX_ENTRIES });
+  const statement = touch(rows);
+  const store = gathered(async (ids: readonly string[]) => {
+    await database.query(statement, [ids]);
+    return ids;
+  });
   return (id, fresh) => {
     if (fresh) return;
     // The row may have been read just before a use was stored.

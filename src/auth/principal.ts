@@ -40,6 +40,16 @@ export function isAuthenticated(caller: Caller): caller is Principal {
   return caller.kind !== 'anonymous';
 }
 
+/** The overrides of the rate limit that are stored with credentials. */
+export function rateLimitOf(stored: {
+  readonly burst: number | null;
+  readonly perSecond: number | null;
+}): Principal['rateLimit'] {
+  const { burst, perSecond } = stored;
+  if (burst === null && perSecond === null) return undefined;
+  return { ...(burst === null ? {} : { burst }), ...(perSecond === null ? {} : { perSecond }) };
+}
+
 /** The bucket of a user, however signed in (contract section 5: the user behind the credentials). */
 export function userClientId(userId: string): string {
   return `${userId}:user`;

@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 
 const RANDOM_LENGTH = 30;
@@ -27,9 +27,12 @@ function checksum(text: string): string {
   return digits;
 }
 
-/** The format with a prefix, which has no characters that are special in a regular expression. */
-export function secretFormat(prefix: string): SecretFormat {
-  const pattern = new RegExp(`^${prefix}[0-9A-Za-z]{${RANDOM_LENGTH + CHECKSUM_LENGTH}}$`);
+/**
+ * The format with a prefix, which has no characters that are special in a regular expression. `earlier` is a prefix
+ * that secrets had before, and may still have.
+ */
+export function secretFormat(prefix: string, earlier = prefix): SecretFormat {
+  const pattern = new RegExp(`^(?:${prefix}|${earlier})[0-9A-Za-z]{${RANDOM_LENGTH + CHECKSUM_LENGTH}}$`);
   return {
     generate() {
       let random = '';
@@ -43,13 +46,20 @@ export function secretFormat(prefix: string): SecretFormat {
     looksLike: (text) => text.startsWith(prefix),
     isWellFormed: (text) =>
       pattern.test(text) &&
-      checksum(text.slice(prefix.length, -CHECKSUM_LENGTH)) === text.slice(-CHECKSUM_LENGTH),
+      checksum(text.slice(-RANDOM_LENGTH - CHECKSUM_LENGTH, -CHECKSUM_LENGTH)) ===
+        text.slice(-CHECKSUM_LENGTH),
   };
 }
 
-/** What is stored of a secret. Plain SHA-256 is enough: 178 random bits cannot be guessed. */
+/** What is stored of a secret. Plain SHA-256 is enough: 178 random bits and more cannot be guessed. */
 export function hashSecret(secret: string): Uint8Array<ArrayBuffer> {
   return new Uint8Array(createHash('sha256').update(secret).digest());
+}
+
+/** Whether the hash is that of the secret, in constant time. */
+export function matchesSecret(secret: string, hash: Uint8Array): boolean {
+  const given = hashSecret(secret);
+  return given.length === hash.length && timingSafeEqual(given, hash);
 }
 
 /** Bytes as PostgreSQL writes them as text. */

@@ -2,10 +2,10 @@ import { randomBytes } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createAccount, emailKey } from '../auth/account/store.ts';
-import { hashApiKey } from '../auth/api-key/format.ts';
 import { createApiKey } from '../auth/api-key/store.ts';
 import { hashPassword } from '../auth/password.ts';
 import { scopesOfRole } from '../auth/scopes.ts';
+import { hashSecret } from '../auth/secret-format.ts';
 import type { Database } from '../platform/db/database.ts';
 import { type Queryable, statement } from '../platform/db/statement.ts';
 import { OperatorError } from '../platform/operator-error.ts';
@@ -102,7 +102,7 @@ const SET_PASSWORDS = statement<never>(
 );
 
 const isUsable = async (db: Queryable, apiKey: string) =>
-  (await db.query(USABLE, [hashApiKey(apiKey)])).length > 0;
+  (await db.query(USABLE, [hashSecret(apiKey)])).length > 0;
 
 /** New credentials, in the same transaction as the mark by which `refuseSeeded` knows copies of the database, too. */
 async function issueCredentials(db: Queryable, password: string, adaId: string): Promise<DemoCredentials> {

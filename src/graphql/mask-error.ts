@@ -1,5 +1,5 @@
 import { GraphQLError } from 'graphql';
-import { isAccountGone } from '../auth/account/gone.ts';
+import { isAccountGone } from '../auth/account/store.ts';
 import { DatabaseError, isOutage } from '../platform/db/errors.ts';
 import { TurnRefusedError } from '../platform/line.ts';
 import type { Logger } from '../platform/log.ts';

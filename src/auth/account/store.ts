@@ -1,8 +1,13 @@
+import { DatabaseError, violatedForeignKey } from '../../platform/db/errors.ts';
 import { type Queryable, statement } from '../../platform/db/statement.ts';
 import { newId } from '../../platform/uuid.ts';
 import { hashPassword } from '../password.ts';
 import type { Role } from '../scopes.ts';
-import { ACCOUNT_NAME, MAX_EMAIL_LENGTH, PASSWORD } from './limits.ts';
+
+/** The lengths of an account's texts, in Unicode code points (contract section 1). */
+export const ACCOUNT_NAME = { min: 1, max: 100 };
+export const PASSWORD = { min: 12, max: 200 };
+export const MAX_EMAIL_LENGTH = 254;
 
 /** An account that cannot be created or found as requested. The message is meant for the requester. */
 export class AccountError extends Error {
@@ -86,4 +91,24 @@ export async function findAccount(
   const { deletedAt, ...found } = account;
   if (deletedAt !== null) throw beingDeleted(email);
   return found;
+}
+
+/**
+ * Locks an account's row for what is limited per account: a concurrent transaction that creates one more waits for
+ * this one and then counts its rows too.
+ */
+export const LOCK_ACCOUNT = statement<{ id: string }>(
+  'account_lock',
+  'SELECT id FROM users WHERE id = $1 FOR NO KEY UPDATE',
+);
+
+const REFERENCE_TO_ACCOUNT = /_(author|user|owner)_id_fkey$/;
+
+/**
+ * Whether a write failed because its account was deleted while it ran. An account is only deleted once nothing refers to
+ * it, so the reference was the one being written.
+ */
+export function isAccountGone(error: unknown): boolean {
+  const violated = error instanceof DatabaseError ? violatedForeignKey(error) : undefined;
+  return violated !== undefined && REFERENCE_TO_ACCOUNT.test(violated);
 }

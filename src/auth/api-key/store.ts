@@ -1,9 +1,15 @@
 import { type Queryable, statement } from '../../platform/db/statement.ts';
 import type { UnitOfWork } from '../../platform/db/unit-of-work.ts';
 import { newId } from '../../platform/uuid.ts';
-import { LOCK_ACCOUNT } from '../account/lock.ts';
+import { LOCK_ACCOUNT } from '../account/store.ts';
 import type { Scope } from '../scopes.ts';
-import { generateApiKey, hashApiKey, shownPrefix } from './format.ts';
+import { hashSecret, secretFormat } from '../secret-format.ts';
+
+export const API_KEY = secretFormat('cga_');
+const SHOWN_LENGTH = 10;
+
+/** The part of a key that may be shown to identify it. */
+export const shownPrefix = (key: string): string => key.slice(0, SHOWN_LENGTH);
 
 export interface NewApiKey {
   readonly userId: string;
@@ -56,13 +62,13 @@ export async function createApiKey(
   db: Queryable,
   { userId, name, scopes, expiresAt, burst, perSecond }: NewApiKey,
 ): Promise<{ id: string; key: string; apiKey: StoredApiKey }> {
-  const key = generateApiKey();
+  const key = API_KEY.generate();
   const [apiKey] = await db.query(INSERT, [
     newId(),
     userId,
     name,
     shownPrefix(key),
-    hashApiKey(key),
+    hashSecret(key),
     scopes,
     expiresAt ?? null,
     burst ?? null,

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { decodeJwt, decodeProtectedHeader, errors } from 'jose';
 import type { Clock } from '../../platform/clock.ts';
 import { gathered } from '../../platform/db/gathered.ts';
@@ -14,11 +13,6 @@ import type { KeyRing } from './key-ring.ts';
 const TYPE = 'at+jwt';
 /** The claim with the hash of the authorization behind a token, for revocation. Absent without a user. */
 export const FAMILY_CLAIM = 'family';
-
-/** What the database stores of an id. The ids of codes and tokens are the codes and tokens themselves. */
-export function hashId(id: string): Uint8Array<ArrayBuffer> {
-  return new Uint8Array(createHash('sha256').update(id).digest());
-}
 
 /** The claims of a token of this service, once its signature, times and issuer have been checked. */
 export interface AccessToken {

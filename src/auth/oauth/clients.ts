@@ -1,8 +1,11 @@
 import { type Queryable, statement } from '../../platform/db/statement.ts';
 import { newId } from '../../platform/uuid.ts';
 import { type Role, type Scope, scopesOfRole } from '../scopes.ts';
-import { generateClientSecret, hashClientSecret } from './client-secret.ts';
+import { hashSecret, secretFormat } from '../secret-format.ts';
 import { redirectUriProblem } from './redirect-uri.ts';
+
+/** Earlier secrets begin with `cgs_`, and stay valid: only their hash counts. */
+const CLIENT_SECRET = secretFormat('cgc_');
 
 export const GRANTS = ['client_credentials', 'authorization_code', 'refresh_token'] as const;
 export type Grant = (typeof GRANTS)[number];
@@ -65,7 +68,7 @@ export async function createOAuthClient(
   client: NewClient,
 ): Promise<{ client_id: string; client_secret?: string }> {
   check(client);
-  const secret = client.public ? undefined : generateClientSecret();
+  const secret = client.public ? undefined : CLIENT_SECRET.generate();
   const id = newId();
   await db.query(INSERT, [
     id,
@@ -74,7 +77,7 @@ export async function createOAuthClient(
     client.grants,
     client.scopes,
     [...new Set(client.redirectUris)],
-    secret === undefined ? null : hashClientSecret(secret),
+    secret === undefined ? null : hashSecret(secret),
     client.burst ?? null,
     client.perSecond ?? null,
   ]);

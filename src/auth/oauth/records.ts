@@ -1,5 +1,5 @@
 import { type Queryable, statement } from '../../platform/db/statement.ts';
-import { hashId } from './access-token.ts';
+import { hashSecret } from '../secret-format.ts';
 
 /**
  * A record of the OAuth library. The stored form never grants access: ids are codes and tokens, so they are
@@ -118,7 +118,7 @@ const END_FAMILY_OF = statement<never>(
      OR (model = 'Grant' AND hash = (SELECT family FROM oauth_records WHERE model = $1 AND hash = $2))`,
 );
 
-/** The records of one model. Every method throws DatabaseError. */
+/** The records of one model. The ids of codes and tokens are the codes and tokens: their hash is stored. Every method throws DatabaseError. */
 export interface Records {
   find(id: string): Promise<RecordPayload | undefined>;
   upsert(id: string, payload: RecordPayload, expiresInSeconds: number): Promise<void>;
@@ -163,7 +163,7 @@ function withId(model: string, { payload, consumedAt, secondsLeft }: Row, id: st
 export function createRecords(db: Queryable, model: string): Records {
   return {
     async find(id) {
-      const [row] = await db.query(FIND, [model, hashId(id)]);
+      const [row] = await db.query(FIND, [model, hashSecret(id)]);
       return row && withId(model, row, id);
     },
     async upsert(id, payload, expiresInSeconds) {
@@ -172,7 +172,7 @@ export function createRecords(db: Queryable, model: string): Records {
       if (model === 'Grant') {
         await db.query(UPSERT_AUTHORIZATION, [
           model,
-          hashId(id),
+          hashSecret(id),
           body,
           accountId,
           clientId,
@@ -186,38 +186,45 @@ export function createRecords(db: Queryable, model: string): Records {
       // token without one.
       if (model === 'RefreshToken' && grantId !== undefined)
         await db.query(PROLONG_AUTHORIZATION, [
-          hashId(grantId),
+          hashSecret(grantId),
           expiresInSeconds + AUTHORIZATION_LEFT_SECONDS,
         ]);
       await db.query(UPSERT, [
         model,
-        hashId(id),
+        hashSecret(id),
         body,
-        grantId === undefined ? null : hashId(grantId),
+        grantId === undefined ? null : hashSecret(grantId),
         expiresInSeconds,
         MAX_OF_AN_AUTHORIZATION - 1,
       ]);
     },
     async insertFrom(origin, id, payload, expiresInSeconds) {
       const body = withoutId(payload, id);
-      const values = [model, hashId(id), body, hashId(origin), expiresInSeconds, MAX_OF_AN_ORIGIN - 1];
+      const values = [
+        model,
+        hashSecret(id),
+        body,
+        hashSecret(origin),
+        expiresInSeconds,
+        MAX_OF_AN_ORIGIN - 1,
+      ];
       await db.query(INSERT_FROM, values);
     },
     async update(id, payload, expiresInSeconds) {
-      const values = [model, hashId(id), withoutId(payload, id), expiresInSeconds];
+      const values = [model, hashSecret(id), withoutId(payload, id), expiresInSeconds];
       return (await db.query(UPDATE, values)).length > 0;
     },
     async consume(id) {
       const keptSeconds = model === 'AuthorizationCode' ? USED_CODE_SECONDS : 0;
-      const mine = (await db.query(CONSUME, [model, hashId(id), keptSeconds])).length > 0;
-      if (!mine) await db.query(END_FAMILY_OF, [model, hashId(id)]);
+      const mine = (await db.query(CONSUME, [model, hashSecret(id), keptSeconds])).length > 0;
+      if (!mine) await db.query(END_FAMILY_OF, [model, hashSecret(id)]);
       return mine;
     },
     async destroy(id) {
-      return (await db.query(DESTROY, [model, hashId(id)])).length > 0;
+      return (await db.query(DESTROY, [model, hashSecret(id)])).length > 0;
     },
     async endFamily(grantId) {
-      await db.query(END_FAMILY, [hashId(grantId)]);
+      await db.query(END_FAMILY, [hashSecret(grantId)]);
     },
   };
 }

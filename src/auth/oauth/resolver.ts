@@ -4,17 +4,9 @@ import type { Logger } from '../../platform/log.ts';
 import type { CredentialResolver, Invalid } from '../authenticate.ts';
 import { createCredentialCache } from '../credential-cache.ts';
 import { createLastUse } from '../last-use.ts';
-import type { Principal } from '../principal.ts';
+import { rateLimitOf } from '../principal.ts';
 import { effectiveScopes } from '../scopes.ts';
-import { touch } from '../touch.ts';
 import type { OwnTokens, Reference, Standing } from './access-token.ts';
-
-const TOUCH_GRANT = touch(
-  'oauth_grant_touch',
-  'oauth_grants',
-  'last_used_at = now()',
-  '(last_used_at IS NULL OR last_used_at < now())',
-);
 
 export interface OAuthResolverOptions {
   readonly ownTokens: OwnTokens;
@@ -47,12 +39,8 @@ const ended = (accountId?: string): Invalid => ({
 /** Resolves the access tokens that the service issues, for users and for clients acting on their own. */
 export function oauthResolver({ ownTokens, database, clock, log }: OAuthResolverOptions): CredentialResolver {
   const known = createCredentialCache<Standing | undefined>(clock);
-  const noteUse = createLastUse({
-    clock,
-    log,
-    what: 'an OAuth grant',
-    store: (id) => database.query(TOUCH_GRANT, [[id]]),
-  });
+  const grants = { what: 'an OAuth grant', table: 'oauth_grants', usedAt: 'last_used_at' };
+  const noteUse = createLastUse({ database, clock, log, ...grants });
 
   return {
     kind: 'oauth',
@@ -89,9 +77,4 @@ export function oauthResolver({ ownTokens, database, clock, log }: OAuthResolver
       return { ...principal, role, scopes, rateLimit: rateLimitOf(standing) };
     },
   };
-}
-
-function rateLimitOf({ burst, perSecond }: Standing): Principal['rateLimit'] {
-  if (burst === null && perSecond === null) return undefined;
-  return { ...(burst === null ? {} : { burst }), ...(perSecond === null ? {} : { perSecond }) };
 }

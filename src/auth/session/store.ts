@@ -1,12 +1,22 @@
+import { randomBytes } from 'node:crypto';
 import { type Queryable, statement } from '../../platform/db/statement.ts';
 import type { UnitOfWork } from '../../platform/db/unit-of-work.ts';
 import { newId } from '../../platform/uuid.ts';
-import { generateSessionId, hashSessionId } from './session-id.ts';
+import { hashSecret } from '../secret-format.ts';
 
 /** Contract section 3: idle timeout 7 days, absolute 30. SQL, both by the database's clock. */
 export const IDLE_END = "now() + interval '7 days'";
 const ABSOLUTE_END = "now() + interval '30 days'";
 const MAX_USER_AGENT_LENGTH = 200;
+
+/** 256 random bits; OWASP's session management cheat sheet requires at least 64. */
+const ID_BYTES = 32;
+const ID = /^[\w-]{43}$/;
+
+/** Whether the text has the form of a session id. Other texts need no look-up. */
+export function isWellFormedSessionId(text: string): boolean {
+  return ID.test(text);
+}
 
 export interface NewSession {
   readonly userId: string;
@@ -49,11 +59,11 @@ export async function openSession(
   db: Queryable,
   { userId, passwordHash, userAgent }: NewSession,
 ): Promise<OpenedSession | undefined> {
-  const sessionId = generateSessionId();
+  const sessionId = randomBytes(ID_BYTES).toString('base64url');
   const [opened] = await db.query(INSERT_SESSION, [
     newId(),
     userId,
-    hashSessionId(sessionId),
+    hashSecret(sessionId),
     userAgent === null ? null : userAgent.slice(0, MAX_USER_AGENT_LENGTH),
     passwordHash,
   ]);

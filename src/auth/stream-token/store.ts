@@ -18,7 +18,7 @@ const LAST_INSTANT_MS = Date.UTC(9999, 0);
 /** How long issuing waits for others that issue. */
 const LOCK_WAIT_MS = 2_000;
 
-export const STREAM_TOKEN = secretFormat('cgs_');
+export const STREAM_TOKEN = secretFormat('cgt_', 'cgs_');
 
 /** The account has as many tokens as it may. */
 export class StreamTokenLimitError extends Error {

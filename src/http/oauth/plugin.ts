@@ -1,6 +1,6 @@
 import type { default as Provider } from 'oidc-provider';
-import { hashId } from '../../auth/oauth/access-token.ts';
 import type { KeyRing } from '../../auth/oauth/key-ring.ts';
+import { hashSecret } from '../../auth/secret-format.ts';
 import { ApiError } from '../../graphql/errors.ts';
 import type { Logger } from '../../platform/log.ts';
 import { holderOf } from '../../request/caller.ts';
@@ -74,7 +74,7 @@ export function useOAuth(options: OAuthPluginOptions): HttpPlugin {
     const query = withoutOwnResource(searchParams, issuer());
     const browser = knownBrowser(request);
     query.set(BROWSER, browser.hash);
-    query.set(ADDRESS, Buffer.from(hashId(addressKey(state.clientAddress))).toString('base64url'));
+    query.set(ADDRESS, Buffer.from(hashSecret(addressKey(state.clientAddress))).toString('base64url'));
     const { response } = await calls.call(provider, { request, state, target: `${pathname}?${query}` });
     if (browser.setCookie !== undefined) response.headers.append('set-cookie', browser.setCookie);
     return response;

@@ -1,11 +1,11 @@
 import type { Configuration, JWK, KoaContextWithOIDC, default as Provider } from 'oidc-provider';
-import { audienceOf, FAMILY_CLAIM, hashId } from '../../auth/oauth/access-token.ts';
+import { audienceOf, FAMILY_CLAIM } from '../../auth/oauth/access-token.ts';
 import { findActiveAccount } from '../../auth/oauth/accounts.ts';
-import { matchesClientSecret } from '../../auth/oauth/client-secret.ts';
 import { GRANTS } from '../../auth/oauth/clients.ts';
 import { REFRESH_TOKEN_SECONDS } from '../../auth/oauth/records.ts';
 import { ACCESS_TOKEN_SECONDS, type SigningKey } from '../../auth/oauth/signing-keys.ts';
 import { SCOPES } from '../../auth/scopes.ts';
+import { hashSecret, matchesSecret } from '../../auth/secret-format.ts';
 import type { Queryable } from '../../platform/db/statement.ts';
 import { createAdapterFactory } from './adapter.ts';
 import { ADDRESS, BROWSER, checkSizes, RESOURCE, RESUME_COOKIE } from './authorization-parameters.ts';
@@ -99,7 +99,7 @@ function configure(options: ProviderOptions): Configuration {
     // Tokens carry the id of their grant, hashed as it is stored, so that they are revoked with it.
     extraTokenClaims: async (_ctx, token) =>
       'grantId' in token && token.grantId !== undefined
-        ? { [FAMILY_CLAIM]: Buffer.from(hashId(token.grantId)).toString('base64url') }
+        ? { [FAMILY_CLAIM]: Buffer.from(hashSecret(token.grantId)).toString('base64url') }
         : undefined,
     features: {
       clientCredentials: { enabled: true },
@@ -169,7 +169,7 @@ export function createProvider(options: ProviderOptions): Provider {
   const provider = new library.Provider(issuer, configure(options));
   Object.defineProperty(provider.Client.prototype, 'compareClientSecret', {
     value(this: { readonly clientSecret: string }, presented: string): boolean {
-      return matchesClientSecret(presented, Buffer.from(this.clientSecret, 'base64url'));
+      return matchesSecret(presented, Buffer.from(this.clientSecret, 'base64url'));
     },
   });
   return provider;

@@ -1,4 +1,4 @@
-import { LOCK_ACCOUNT } from '../../auth/account/lock.ts';
+import { LOCK_ACCOUNT } from '../../auth/account/store.ts';
 import { principalOf } from '../../graphql/context.ts';
 import type { LockKind, NamedRow } from '../../graphql/row-locks.ts';
 

@@ -1,4 +1,4 @@
-import { PASSWORD } from '../../auth/account/limits.ts';
+import { PASSWORD } from '../../auth/account/store.ts';
 import type { StoredApiKey } from '../../auth/api-key/store.ts';
 import { SCOPES, type Scope, scopesOfRole } from '../../auth/scopes.ts';
 import { builder } from '../../graphql/builder.ts';

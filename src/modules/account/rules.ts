@@ -1,4 +1,4 @@
-import { PASSWORD } from '../../auth/account/limits.ts';
+import { PASSWORD } from '../../auth/account/store.ts';
 import type { Principal } from '../../auth/principal.ts';
 import { isScope, type Scope, scopesOfRole } from '../../auth/scopes.ts';
 import { badInput, forbidden } from '../../graphql/errors.ts';

@@ -1,4 +1,4 @@
-import { ACCOUNT_NAME, MAX_EMAIL_LENGTH } from '../../auth/account/limits.ts';
+import { ACCOUNT_NAME, MAX_EMAIL_LENGTH } from '../../auth/account/store.ts';
 import { builder } from '../../graphql/builder.ts';
 import { type Context, principalOf } from '../../graphql/context.ts';
 import { ApiError } from '../../graphql/errors.ts';

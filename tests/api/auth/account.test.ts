@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { isWellFormedApiKey } from '../../../src/auth/api-key/format.ts';
+import { API_KEY } from '../../../src/auth/api-key/store.ts';
 import { useApp } from '../../support/app.ts';
 import { createPost } from '../../support/content.ts';
 import { cookieOf, freshCookie, gqlAs, login, PASSWORD, visitor } from '../../support/credentials/session.ts';
@@ -68,7 +68,7 @@ describe('Mutation.createApiKey', () => {
     const variables = { name: 'Build server', scopes: ['posts:read', 'users:read'], expiresAt };
     const { createApiKey } = dataOf(await gqlAs(app, cookie, CREATE_KEY, { variables }));
     const { key, apiKey } = createApiKey;
-    expect(isWellFormedApiKey(key)).toBe(true);
+    expect(API_KEY.isWellFormed(key)).toBe(true);
     expect(apiKey).toEqual({
       ...variables,
       id: expect.any(String),

@@ -1,6 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { generateApiKey } from '../../../src/auth/api-key/format.ts';
-import { createApiKey, revokeApiKey } from '../../../src/auth/api-key/store.ts';
+import { API_KEY, createApiKey, revokeApiKey } from '../../../src/auth/api-key/store.ts';
 import { useApp } from '../../support/app.ts';
 import { age } from '../../support/database/aged.ts';
 import { clockOf } from '../../support/time/stepped-clock.ts';
@@ -76,15 +75,15 @@ describe('API keys', () => {
   it.each([
     ['none', {}, undefined],
     ['an empty header', { authorization: '' }, undefined],
-    ['a header without a scheme', { authorization: generateApiKey() }, undefined],
+    ['a header without a scheme', { authorization: API_KEY.generate() }, undefined],
     ['another scheme', { authorization: 'Basic YTpi' }, undefined],
     ['a scheme without a token', { authorization: 'Bearer' }, undefined],
     ['two tokens', { authorization: 'Bearer a b' }, undefined],
     ['a token of no known kind', { authorization: 'Bearer nonsense' }, undefined],
-    ['a well-formed key that nobody has', { authorization: `Bearer ${generateApiKey()}` }, undefined],
+    ['a well-formed key that nobody has', { authorization: `Bearer ${API_KEY.generate()}` }, undefined],
     ['an empty parameter', {}, ''],
     ['a parameter of no known kind', {}, 'nonsense'],
-    ['a parameter with a key that nobody has', {}, generateApiKey()],
+    ['a parameter with a key that nobody has', {}, API_KEY.generate()],
   ])('refuse credentials that are %s with 401', async (_what, headers, parameter) => {
     await expectUnauthenticated(await ask(headers as Record<string, string>, parameter));
   });

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { generateApiKey } from '../../../src/auth/api-key/format.ts';
+import { API_KEY } from '../../../src/auth/api-key/store.ts';
 import { statement } from '../../../src/platform/db/statement.ts';
 import { useApp } from '../../support/app.ts';
 import { useSocket } from '../../support/socket.ts';
@@ -9,7 +9,7 @@ import { UNTHROTTLED } from '../../support/unthrottled.ts';
 describe('secrets', () => {
   const app = useApp({ settings: { ...UNTHROTTLED, FAILURE_BURST: '10000' } });
   const socket = useSocket(app);
-  const unknown = generateApiKey();
+  const unknown = API_KEY.generate();
   let key = '';
   beforeAll(async () => {
     ({ key } = await app.account());

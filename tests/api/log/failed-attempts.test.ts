@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { disableAccount } from '../../../src/auth/account/endings.ts';
-import { generateApiKey } from '../../../src/auth/api-key/format.ts';
+import { API_KEY } from '../../../src/auth/api-key/store.ts';
 import { startApp, useApp } from '../../support/app.ts';
 import { basic, oauthClient, postForm } from '../../support/credentials/oauth.ts';
 import { login, PASSWORD, person, visitor } from '../../support/credentials/session.ts';
@@ -92,7 +92,7 @@ describe('the log of failed credentials', () => {
       kind: 'api-key',
       account: id,
     });
-    const unknown = generateApiKey();
+    const unknown = API_KEY.generate();
     const line = await lineOf(await query({}, `?api_key=${unknown}`));
     expect(line).toMatchObject({ address: ADDRESS, kind: 'api-key' });
     expect(line).not.toHaveProperty('account');

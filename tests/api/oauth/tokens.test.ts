@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { decodeJwt, decodeProtectedHeader } from 'jose';
 import { describe, expect, it } from 'vitest';
 import { scopesOfRole } from '../../../src/auth/scopes.ts';
@@ -55,6 +56,17 @@ describe('the client credentials grant', () => {
       expect(await ask(scope), scope).toMatchObject({ status: 400, body: { error: 'invalid_scope' } });
     const token = (await ask('users:read')).body.access_token;
     expect((await app.gql('{ posts { id } }', { key: token })).status).toBe(403);
+  });
+
+  it('takes a secret of an earlier release; new ones have a prefix of their own', async () => {
+    const client = await oauthClient(app, { owner: await app.account(), grants });
+    expect(client.secret).toMatch(/^cgc_\w{36}$/);
+    const early = { ...client, secret: `cgs_${'x'.repeat(43)}` };
+    const ask = () => askToken(app, early, { grant_type: 'client_credentials' });
+    expect((await ask()).body.error).toBe('invalid_client');
+    const secretHash = createHash('sha256').update(early.secret).digest();
+    await app.prisma.oAuthClient.update({ where: { id: client.id }, data: { secretHash } });
+    expect((await ask()).status).toBe(200);
   });
 
   it('takes the secret in the header and in the form', async () => {

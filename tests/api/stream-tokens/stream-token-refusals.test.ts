@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { generateApiKey } from '../../../src/auth/api-key/format.ts';
+import { API_KEY } from '../../../src/auth/api-key/store.ts';
 import { revokeSessionsOf } from '../../../src/auth/session/store.ts';
 import { MAX_LIVE_TOKENS, STREAM_TOKEN } from '../../../src/auth/stream-token/store.ts';
 import { useApp } from '../../support/app.ts';
@@ -58,7 +58,7 @@ describe('no stream token is issued', () => {
 
   it.each<[string, Record<string, string>]>([
     ['nobody, even where strangers may read', {}],
-    ['an unknown key', bearer(generateApiKey())],
+    ['an unknown key', bearer(API_KEY.generate())],
     ['an unknown session', { cookie: `session_id=${'x'.repeat(43)}` }],
   ])('to %s', async (_who, headers) => {
     const response = await requestToken(app, headers);

@@ -37,7 +37,7 @@ describe('POST /graphql/stream-token', () => {
     expect(response.headers.get('cache-control')).toBe('no-store');
     const { token, expiresAt, ...rest } = (await response.json()) as { token: string; expiresAt: string };
     expect(rest).toEqual({});
-    expect(token).toMatch(/^cgs_\w{36}$/);
+    expect(token).toMatch(/^cgt_\w{36}$/);
     expect(expiresAt).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
     // The database runs on this machine's clock.
     const leftMs = Date.parse(expiresAt) - askedMs;
@@ -104,6 +104,16 @@ describe('GET /graphql?stream_token=…', () => {
       for (const id of ids) expect((await resumed.next()).data.postCreated.id).toBe(id);
       await resumed.close();
     }
+  });
+
+  it('opens it with a token of an earlier release, whose prefix is that of client secrets', async () => {
+    const { id, key } = await app.account();
+    const early = `cgs_${(await issueToken(app, bearer(key))).slice(4)}`;
+    expect((await requestByToken(app, early)).status).toBe(401);
+    const hash = createHash('sha256').update(early).digest();
+    await app.prisma.streamToken.updateMany({ where: { userId: id }, data: { hash } });
+    const { stream } = await openByToken(app, early);
+    await stream.close();
   });
 
   it('ignores a cookie that the browser adds', async () => {

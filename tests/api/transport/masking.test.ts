@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { generateApiKey } from '../../../src/auth/api-key/format.ts';
+import { API_KEY } from '../../../src/auth/api-key/store.ts';
 import { statement } from '../../../src/platform/db/statement.ts';
 import { type TestApp, useApp } from '../../support/app.ts';
 import { UNTHROTTLED } from '../../support/unthrottled.ts';
@@ -94,14 +94,14 @@ describe('a database without the table of API keys', () => {
   beforeAll(() => breakDatabase(app, 'DROP TABLE api_keys CASCADE'));
 
   it('is an internal error for a well-formed key, and not a 401', async () => {
-    const { status, errors } = await ask(generateApiKey());
+    const { status, errors } = await ask(API_KEY.generate());
     expect(status).toBe(500);
     expect(errors?.[0]?.extensions.code).toBe('INTERNAL_SERVER_ERROR');
     expect(JSON.stringify(errors)).not.toMatch(/api_keys|relation/);
   });
 
   it('is not even asked about a key with a wrong checksum', async () => {
-    const key = generateApiKey();
+    const key = API_KEY.generate();
     expect((await ask(key.slice(0, -1) + (key.endsWith('a') ? 'b' : 'a'))).status).toBe(401);
   });
 });
@@ -111,7 +111,7 @@ describe('a database that cannot be reached', () => {
   const app = useApp({ settings: { DATABASE_URL: 'postgres://postgres@127.0.0.1:1/none' } });
 
   it('is 503 with Retry-After and nothing internal', async () => {
-    const { status, headers, errors } = await app.gql('{ posts { id } }', { key: generateApiKey() });
+    const { status, headers, errors } = await app.gql('{ posts { id } }', { key: API_KEY.generate() });
     expect(status).toBe(503);
     expect(headers.get('retry-after')).toMatch(/^[1-9]\d*$/);
     expect(errors).toEqual([

@@ -1,17 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import {
-  generateApiKey,
-  hashApiKey,
-  isWellFormedApiKey,
-  looksLikeApiKey,
-  shownPrefix,
-} from '../../../../src/auth/api-key/format.ts';
+import { API_KEY, shownPrefix } from '../../../src/auth/api-key/store.ts';
+import { hashSecret, matchesSecret, secretFormat } from '../../../src/auth/secret-format.ts';
 
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const RANDOM_PART = [4, 34] as const;
 
-const key = fc.constant(undefined).map(generateApiKey);
+const key = fc.constant(undefined).map(API_KEY.generate);
 const otherCharacter = fc.constantFrom(...ALPHABET, '-', ' ', 'é');
 
 describe('an API key', () => {
@@ -19,8 +14,8 @@ describe('an API key', () => {
     fc.assert(
       fc.property(key, (made) => {
         expect(made).toMatch(/^cga_[0-9A-Za-z]{36}$/);
-        expect(looksLikeApiKey(made)).toBe(true);
-        expect(isWellFormedApiKey(made)).toBe(true);
+        expect(API_KEY.looksLike(made)).toBe(true);
+        expect(API_KEY.isWellFormed(made)).toBe(true);
       }),
     );
   });
@@ -30,7 +25,7 @@ describe('an API key', () => {
     const counts = new Map<string, number>();
     const keys = 2_000;
     for (let i = 0; i < keys; i += 1) {
-      for (const character of generateApiKey().slice(...RANDOM_PART))
+      for (const character of API_KEY.generate().slice(...RANDOM_PART))
         counts.set(character, (counts.get(character) ?? 0) + 1);
     }
     expect([...counts.keys()].sort().join('')).toBe([...ALPHABET].sort().join(''));
@@ -41,14 +36,14 @@ describe('an API key', () => {
   });
 
   it('never comes twice', () => {
-    expect(new Set(Array.from({ length: 10_000 }, generateApiKey)).size).toBe(10_000);
+    expect(new Set(Array.from({ length: 10_000 }, API_KEY.generate)).size).toBe(10_000);
   });
 
   it('is malformed with any other character in any place', () => {
     fc.assert(
       fc.property(key, fc.nat({ max: 39 }), otherCharacter, (made, at, character) => {
         fc.pre(made[at] !== character);
-        expect(isWellFormedApiKey(made.slice(0, at) + character + made.slice(at + 1))).toBe(false);
+        expect(API_KEY.isWellFormed(made.slice(0, at) + character + made.slice(at + 1))).toBe(false);
       }),
     );
   });
@@ -58,10 +53,10 @@ describe('an API key', () => {
       fc.property(key, fc.integer({ min: 4, max: 38 }), (made, at) => {
         fc.pre(made[at] !== made[at + 1]);
         const swapped = made.slice(0, at) + made[at + 1] + made[at] + made.slice(at + 2);
-        expect(isWellFormedApiKey(swapped)).toBe(false);
+        expect(API_KEY.isWellFormed(swapped)).toBe(false);
       }),
     );
-    const made = generateApiKey();
+    const made = API_KEY.generate();
     for (const text of [
       '',
       'cga_',
@@ -71,13 +66,13 @@ describe('an API key', () => {
       `${made}\n`,
       made.toUpperCase(),
     ])
-      expect(isWellFormedApiKey(text)).toBe(false);
+      expect(API_KEY.isWellFormed(text)).toBe(false);
   });
 
   it('is not seen in any other text', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), (text) => {
-        expect(isWellFormedApiKey(text)).toBe(false);
+        expect(API_KEY.isWellFormed(text)).toBe(false);
       }),
     );
   });
@@ -85,15 +80,28 @@ describe('an API key', () => {
   it('has a hash that is always the same, and another for another key', () => {
     fc.assert(
       fc.property(key, key, (a, b) => {
-        expect(hashApiKey(a)).toEqual(hashApiKey(a));
-        expect(hashApiKey(a)).toHaveLength(32);
-        expect(hashApiKey(a)).not.toEqual(hashApiKey(b));
+        expect(hashSecret(a)).toEqual(hashSecret(a));
+        expect(hashSecret(a)).toHaveLength(32);
+        expect(hashSecret(a)).not.toEqual(hashSecret(b));
+        expect(matchesSecret(a, hashSecret(a))).toBe(true);
+        expect(matchesSecret(a, hashSecret(b))).toBe(false);
       }),
     );
   });
 
   it('shows six of its random characters to be recognised by', () => {
-    const made = generateApiKey();
+    const made = API_KEY.generate();
     expect(shownPrefix(made)).toBe(made.slice(0, 10));
+  });
+});
+
+describe('a secret whose prefix has changed', () => {
+  it('is well-formed with either, but new ones have the new prefix', () => {
+    const renamed = secretFormat('new_', 'old_');
+    const old = secretFormat('old_').generate();
+    const made = renamed.generate();
+    expect(made).toMatch(/^new_/);
+    expect([old, made, `other_${made.slice(4)}`].map(renamed.isWellFormed)).toEqual([true, true, false]);
+    expect(renamed.isWellFormed(`${old.slice(0, -1)}${old.endsWith('0') ? '1' : '0'}`)).toBe(false);
   });
 });

@@ -1,0 +1,86 @@
+import type { Clock } from '../platform/clock.ts';
+import { type Statement, statement } from '../platform/db/statement.ts';
+import type { Logger } from '../platform/log.ts';
+import type { Invalid } from './authenticate.ts';
+import { createLastUse, FRESH, type LastUseOptions } from './last-use.ts';
+import { type LookUpDatabase, lookUpByHash, lookUpById } from './look-up.ts';
+import { hashSecret } from './secret-format.ts';
+
+/** What the row of every secret says. */
+export interface SecretRow {
+  readonly id: string;
+  readonly userId: string;
+  /** Whether its last use was stored so recently that it need not be stored again. */
+  readonly fresh: boolean;
+  /** Revoked, expired by the database's clock, or of a disabled account. */
+  readonly ended: boolean;
+}
+
+export interface SecretServices {
+  readonly database: LookUpDatabase;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+/** A kind of secret of which the database has a hash. In its SQL, `s` is the secret's row. */
+export interface SecretKind extends Pick<LastUseOptions, 'what' | 'table' | 'usedAt' | 'prolongedTo'> {
+  readonly kind: Invalid['kind'];
+  /** What else its look-ups read, such as `JOIN users u ON u.id = s.user_id`. */
+  readonly joins?: string;
+  /** SQL: whether it has ended. */
+  readonly ended: string;
+  /** The columns that every look-up returns beside those of a SecretRow. */
+  readonly columns: readonly string[];
+  /** Those that only a look-up by the secret itself returns. */
+  readonly columnsOfSecret?: readonly string[];
+  /** Why one that is not valid is refused, for the client. */
+  readonly refusal: string;
+}
+
+/** The secrets of a kind. Both look-ups reject with DatabaseError. */
+export interface StoredSecrets<ById extends SecretRow, BySecret extends ById> {
+  /** The row of a secret, ended or not. */
+  find(secret: string): Promise<BySecret | undefined>;
+  /** The row with an id; undefined if there is none, or if it has ended. */
+  holding(id: string | undefined): Promise<ById | undefined>;
+  noteUse(row: SecretRow): void;
+  /** The verdict on a secret that is unknown or has ended. */
+  refused(row?: SecretRow): Invalid;
+}
+
+/** Looks secrets of a kind up. Each look-up asks the database. */
+export function storedSecrets<ById extends SecretRow, BySecret extends ById = ById>(
+  { database, clock, log }: SecretServices,
+  { kind, refusal, joins = '', ended, columns, columnsOfSecret = [], ...rows }: SecretKind,
+): StoredSecrets<ById, BySecret> {
+  const { table, usedAt } = rows;
+  function select<Row>(by: 'hash' | 'id', type: string, more: readonly string[]): Statement<Row> {
+    const all = [
+      's.id, s.user_id AS "userId"',
+      `coalesce(s.${usedAt} > now() - ${FRESH}, false) AS "fresh"`,
+      `(${ended}) AS "ended"`,
+      ...columns,
+      ...more,
+    ];
+    return statement(
+      `${table}_by_${by}`,
+      `SELECT ${all.join(', ')} FROM ${table} s ${joins} WHERE s.${by} = ANY($1::${type}[])`,
+    );
+  }
+  const findByHash = lookUpByHash(
+    database,
+    select<BySecret & { hash: Uint8Array }>('hash', 'bytea', ['s.hash', ...columnsOfSecret]),
+  );
+  const findById = lookUpById(database, select<ById>('id', 'uuid', []));
+  const noteUse = createLastUse({ database, clock, log, ...rows });
+
+  return {
+    find: (secret) => findByHash(hashSecret(secret)),
+    async holding(id) {
+      const row = id === undefined ? undefined : await findById(id);
+      return row?.ended === false ? row : undefined;
+    },
+    noteUse: ({ id, fresh }) => noteUse(id, fresh),
+    refused: (row) => ({ outcome: 'invalid', kind, reason: refusal, accountId: row?.userId }),
+  };
+}
