@@ -10,7 +10,6 @@ export interface Contestant {
   /** A file of bench/servers, or of another checkout's. */
   readonly file: string;
   readonly args?: readonly string[];
-  readonly settings?: Readonly<Record<string, string>>;
   /** What it is measured with; by default all. */
   readonly workloads?: readonly Workload[];
   /** What is said of it in the report. */
@@ -24,24 +23,11 @@ export const FLOOR: Contestant = {
   note: 'node:http and pg with named statements, one hand-written SQL statement a request that returns the JSON, planned with the settings of the service; no GraphQL',
 };
 
-/** The service answers a keyed mutation with one statement where it stores answers in the second form. */
-const storedForm = (form: 1 | 2) => ({ IDEMPOTENCY_STORED_FORM: String(form) });
-
 export const PRODUCT: Contestant = {
   name: 'product',
   dialect: 'graphql',
   file: 'product.ts',
-  settings: storedForm(2),
-  note: 'this service as in production: API key, rate limit (raised), operation limits, log at info, metrics; answers under keys in form 2',
-};
-
-export const PRODUCT_FORM_1: Contestant = {
-  name: 'product, keys in form 1',
-  dialect: 'graphql',
-  file: 'product.ts',
-  settings: storedForm(1),
-  workloads: ['W4', 'W7'],
-  note: 'the same with answers under keys in form 1, as older versions store them',
+  note: 'this service as in production: API key, rate limit (raised), operation limits, log at info, metrics',
 };
 
 export const PRODUCT_ON_LOADERS: Contestant = {
@@ -85,7 +71,6 @@ export const CONTESTANTS: readonly Contestant[] = [
   MERCURIUS,
   POSTGRAPHILE,
   PRODUCT_ON_LOADERS,
-  PRODUCT_FORM_1,
 ];
 
 export const runs = ({ workloads = WORKLOADS }: Contestant, workload: Workload) =>
@@ -122,7 +107,6 @@ export async function startContestant(
       AUTHOR_ID: workspace.authorId,
       ...(contestant.file.endsWith('product.ts') ? productionSettings() : {}),
       DATABASE_URL: workspace.urlFor(applicationName),
-      ...contestant.settings,
       ...settings,
     },
   });

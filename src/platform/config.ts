@@ -96,7 +96,6 @@ function toConfig(v: Variables) {
     idempotency: {
       retentionMs: v.IDEMPOTENCY_RETENTION_HOURS * HOUR_MS,
       /** The newest form in which responses are stored (docs/idempotency.md). */
-      storedForm: v.IDEMPOTENCY_STORED_FORM === 2 ? 2 : 1,
       /** What an account may have stored. */
       maxBytes: v.IDEMPOTENCY_MAX_BYTES,
     },

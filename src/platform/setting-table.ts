@@ -52,7 +52,6 @@ export const variables = z.object({
   GRAPHIQL: flag.optional(),
   EVENT_RETENTION_HOURS: decimal(0.01, 8_760).default(24),
   IDEMPOTENCY_RETENTION_HOURS: decimal(0.01, 8_760).default(24),
-  IDEMPOTENCY_STORED_FORM: integer(1, 2).default(1),
   METRICS_TOKEN: z.string().min(16, { error: 'must be at least 16 characters long' }).optional(),
   REDIS_URL: redisUrl.optional(),
   RATE_LIMIT_BURST: integer(1, 1_000_000).default(100),

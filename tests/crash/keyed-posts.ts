@@ -22,6 +22,10 @@ export interface Clients {
 
 const CREATE_POST =
   'mutation ($title: String!) { createPost(title: $title, body: "kept", tags: ["crash"]) { id title createdAt } }';
+/** How requests are done, in turn: by one statement, or in a transaction, since a statement does not tell its cost. */
+export type Ways = readonly ('statement' | 'transaction')[];
+
+const HEADERS = { statement: {}, transaction: { 'x-query-cost': '1' } };
 const RETRY_MS = 10;
 /** A client gives up waiting on a connection whose other end has died without a word. */
 const PATIENCE_MS = 15_000;
@@ -31,7 +35,10 @@ export async function createPost(
   origin: string,
   apiKey: string,
   title: string,
-  idempotencyKey = `key of ${title}`,
+  {
+    idempotencyKey = `key of ${title}`,
+    way = 'statement',
+  }: { idempotencyKey?: string; way?: Ways[number] | undefined } = {},
 ): Promise<{ status: number; text: string; replayed: boolean } | undefined> {
   try {
     const response = await fetch(`${origin}/graphql`, {
@@ -40,6 +47,7 @@ export async function createPost(
         'content-type': 'application/json',
         authorization: `Bearer ${apiKey}`,
         'idempotency-key': idempotencyKey,
+        ...HEADERS[way],
       },
       body: JSON.stringify({ query: CREATE_POST, variables: { title } }),
       signal: AbortSignal.timeout(PATIENCE_MS),
@@ -56,15 +64,17 @@ export function createClients(
   target: Target,
   apiKey: string,
   titles: readonly string[],
-  atATime: number,
+  { atATime, ways }: { readonly atATime: number; readonly ways: Ways },
 ): Clients {
   const told = new Map<string, Told>();
   const statuses = new Map<string, number>();
   const waiting = [...titles];
+  let requests = 0;
 
   async function ask(title: string): Promise<void> {
     for (;;) {
-      const answer = await createPost(await target.origin(), apiKey, title);
+      const way = ways[requests++ % ways.length];
+      const answer = await createPost(await target.origin(), apiKey, title, { way });
       const status = String(answer?.status ?? 'lost');
       statuses.set(status, (statuses.get(status) ?? 0) + 1);
       if (answer?.status === 200) {

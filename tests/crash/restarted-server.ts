@@ -10,17 +10,8 @@ export interface RestartedServer extends Target {
   whileStopped<T>(work: () => Promise<T>): Promise<T>;
 }
 
-/** `settings` has the settings of every start, or of each start in turn. */
-export async function restartedServer(
-  dataDir: string,
-  settings: Settings | readonly Settings[],
-): Promise<RestartedServer> {
-  const turns: readonly Settings[] = [settings].flat();
-  let starts = 0;
-  const start = () => {
-    starts += 1;
-    return startServer(dataDir, turns[(starts - 1) % turns.length] ?? {});
-  };
+export async function restartedServer(dataDir: string, settings: Settings): Promise<RestartedServer> {
+  const start = () => startServer(dataDir, settings);
   let current: Promise<ServerProcess> = start();
   await current;
 

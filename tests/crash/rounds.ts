@@ -1,10 +1,11 @@
 import { randomInt } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { until } from '../support/processes/process.ts';
-import { type Clients, createClients, createPost, type Target } from './keyed-posts.ts';
+import { type Clients, createClients, createPost, type Target, type Ways } from './keyed-posts.ts';
 
 export interface Rounds {
   readonly keys: number;
+  readonly ways: Ways;
   readonly apiKey: string;
   readonly target: Target;
   /** Kills something and brings it back; resolves once it is back. */
@@ -46,9 +47,9 @@ async function crashMeanwhile(clients: Clients, { keys, crash }: Rounds): Promis
 
 /** Has clients make one post a key while something is killed again and again, then compares. */
 export async function runRounds(rounds: Rounds): Promise<Outcome> {
-  const { keys, apiKey, target } = rounds;
+  const { keys, ways, apiKey, target } = rounds;
   const titles = Array.from({ length: keys }, (_, index) => `crash ${index}`);
-  const clients = createClients(target, apiKey, titles, CLIENTS);
+  const clients = createClients(target, apiKey, titles, { atATime: CLIENTS, ways });
   const [crashes] = await Promise.all([crashMeanwhile(clients, rounds), clients.run()]);
 
   const different: string[] = [];

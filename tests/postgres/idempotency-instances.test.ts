@@ -11,7 +11,7 @@ import {
   type RawAnswer,
   send,
   storedFor,
-  withForm,
+  WAYS,
 } from '../support/keyed.ts';
 import { instanceOnOwnPool } from '../support/second-instance.ts';
 import { subscribe, titlesOf } from '../support/streams/subscriber.ts';
@@ -89,22 +89,20 @@ describe('Identical keyed mutations at two instances', () => {
   }
 
   it.each([
-    [1, 1, CREATE_POST],
-    [2, 2, CREATE_ALONE],
-    [1, 2, CREATE_ALONE],
-  ] as const)('make one post and give one answer, in forms %i and %i', async (one, two, query) => {
-    const instances = [
-      await instanceOnOwnPool(app, withForm(app, one)),
-      await instanceOnOwnPool(app, withForm(app, two)),
-    ];
+    ['one statement at both', WAYS[0], WAYS[0]],
+    ['a transaction at both', WAYS[1], WAYS[1]],
+    ['one of them at each', WAYS[0], WAYS[1]],
+  ] as const)('make one post and give one answer, by %s', async (_how, ...ways) => {
+    const instances = [await instanceOnOwnPool(app), await instanceOnOwnPool(app)];
     const { key, id } = await app.account();
     for (let turn = 0; turn < 5; turn += 1) {
       const title = `at once ${turn} ${id}`;
-      const request = { query, variables: { title }, key, idempotencyKey: title };
+      const request = { query: CREATE_ALONE, variables: { title }, key, idempotencyKey: title };
       const answers = await Promise.all(
         Array.from({ length: DUPLICATES }, async (_, index) => {
           const instance = instances[index % 2] ?? app;
-          return untilDone(instance, request, await send(instance, request));
+          const asked = { ...request, headers: ways[index % 2]?.[1] ?? {} };
+          return untilDone(instance, asked, await send(instance, asked));
         }),
       );
       expect(new Set(answers.map(({ status, text }) => `${status} ${text}`)).size).toBe(1);
@@ -223,11 +221,11 @@ describe('Identical keyed mutations at two instances', () => {
   });
 
   it.each([
-    [1, CREATE_POST],
-    [2, CREATE_ALONE],
-  ] as const)('that differ are 422 at the other instance, in form %i', async (form, query) => {
-    const own = await instanceOnOwnPool(app, withForm(app, form));
-    const other = await instanceOnOwnPool(app, withForm(app, form));
+    ['one statement', CREATE_ALONE],
+    ['a transaction', CREATE_POST],
+  ] as const)('that differ are 422 at the other instance, by %s', async (_how, query) => {
+    const own = await instanceOnOwnPool(app);
+    const other = await instanceOnOwnPool(app);
     const { key, id } = await app.account();
     const [one, two] = await Promise.all(
       [own, other].map((instance, index) =>

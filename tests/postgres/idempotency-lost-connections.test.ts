@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { useApp } from '../support/app.ts';
 import { type Cut, cuttingProxy } from '../support/database/cutting-proxy.ts';
-import { CREATE_ALONE, CREATE_POST, postsNamed, send, storedFor, withForm } from '../support/keyed.ts';
+import { CREATE_ALONE, CREATE_POST, postsNamed, send, storedFor } from '../support/keyed.ts';
 import { instanceOnOwnPool } from '../support/second-instance.ts';
 
 describe('A keyed mutation whose connection is lost at COMMIT', () => {
@@ -19,7 +19,7 @@ describe('A keyed mutation whose connection is lost at COMMIT', () => {
       if (database.kind !== 'postgres') throw new Error('this needs PostgreSQL');
       const proxy = await cuttingProxy(database.url);
       const instance = await instanceOnOwnPool(app, {
-        ...withForm(app, statement === undefined ? 1 : 2),
+        ...app.config,
         database: { ...database, url: proxy.url, directUrl: proxy.url },
       });
       const { key, id } = await app.account();
@@ -59,7 +59,7 @@ describe('A keyed mutation whose connection is lost at COMMIT', () => {
     const proxy = await cuttingProxy(database.url);
     // With a direct address of its own, what lies between is taken for a pooler.
     const instance = await instanceOnOwnPool(app, {
-      ...withForm(app, 1),
+      ...app.config,
       database: { ...database, url: proxy.url, directUrl: database.url },
     });
     const { key, id } = await app.account();
@@ -74,7 +74,7 @@ describe('A keyed mutation whose connection is lost at COMMIT', () => {
 });
 
 describe('A keyed mutation that has been done', () => {
-  const app = useApp({ settings: { IDEMPOTENCY_STORED_FORM: '2', STATEMENT_TIMEOUT_MS: '2500' } });
+  const app = useApp({ settings: { STATEMENT_TIMEOUT_MS: '2500' } });
 
   it('is replayed although its statement would have to wait for a table', async () => {
     const { key, id } = await app.account();

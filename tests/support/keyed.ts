@@ -67,13 +67,8 @@ export function storedFor({ prisma }: Pick<TestApp, 'prisma'>, userId: string): 
 export const CREATE_ALONE =
   'mutation ($title: String!) { createPost(title: $title, body: "Body.") { id title createdAt } }';
 
-/** The forms in which responses are stored, and the settings that choose them. */
-export const FORMS = [
-  ['1', { IDEMPOTENCY_STORED_FORM: '1' }],
-  ['2', { IDEMPOTENCY_STORED_FORM: '2' }],
+/** How a keyed `CREATE_ALONE` is done. A statement by itself does not tell its cost. */
+export const WAYS = [
+  ['one statement', {}],
+  ['a transaction', { 'x-query-cost': '1' }],
 ] as const;
-
-/** The configuration of another instance that stores in the other form. */
-export function withForm({ config }: Pick<TestApp, 'config'>, storedForm: 1 | 2): TestApp['config'] {
-  return { ...config, idempotency: { ...config.idempotency, storedForm } };
-}

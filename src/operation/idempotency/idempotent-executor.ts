@@ -35,7 +35,6 @@ import {
   guardValues,
   KEY_GUARD,
   lockKey,
-  type StoredForm,
   type StoredResponse,
   storeResponse,
   storeResponseAlone,
@@ -50,8 +49,6 @@ export interface IdempotencyOptions {
   readonly retentionMs: number;
   /** What an account may have stored. */
   readonly maxBytes: number;
-  /** The newest form in which responses are stored. */
-  readonly storedForm: StoredForm;
   readonly limits: CostCeilings;
   readonly maxResponseBytes: number;
   readonly replayCheck: ReplayCheck;
@@ -92,7 +89,7 @@ interface Attempt {
 export function createIdempotentExecutor(
   options: IdempotencyOptions,
 ): (args: OperationArgs) => Promise<Single> {
-  const { executor, database, log, retentionMs, maxBytes, storedForm } = options;
+  const { executor, database, log, retentionMs, maxBytes } = options;
   const { limits, maxResponseBytes, replayCheck, metrics } = options;
   const outcomes = keyOutcomes(metrics);
   const kept = { retentionMs, maxResponseBytes };
@@ -230,24 +227,22 @@ export function createIdempotentExecutor(
         if (stored === undefined) throw storedBytes.refusal();
         return replay(stored, keyed);
       }
-      if (storedForm === 2) {
-        const alone = await attemptAlone(keyed);
-        stored = alone.stored;
-        if (stored !== undefined) storedBytes.stored(owner.userId, stored.body);
-        if (alone.outcome?.kind === 'refused') {
-          // Refused before anybody looked: a busy service, a table that is locked, a lost connection.
-          stored = await storedBefore(keyed.args, owner);
-          if (stored === undefined) {
-            outcomes.add('not_stored');
-            return alone.outcome;
-          }
-          delete keyed.args.contextValue.state.responseHeaders['retry-after'];
-          return replay(stored, keyed);
-        }
-        if (alone.outcome !== undefined) {
-          outcomes.add(stored === undefined ? 'not_stored' : 'stored_statement');
+      const alone = await attemptAlone(keyed);
+      stored = alone.stored;
+      if (stored !== undefined) storedBytes.stored(owner.userId, stored.body);
+      if (alone.outcome?.kind === 'refused') {
+        // Refused before anybody looked: a busy service, a table that is locked, a lost connection.
+        stored = await storedBefore(keyed.args, owner);
+        if (stored === undefined) {
+          outcomes.add('not_stored');
           return alone.outcome;
         }
+        delete keyed.args.contextValue.state.responseHeaders['retry-after'];
+        return replay(stored, keyed);
+      }
+      if (alone.outcome !== undefined) {
+        outcomes.add(stored === undefined ? 'not_stored' : 'stored_statement');
+        return alone.outcome;
       }
       stored = await find(keyed.args, owner);
       if (stored !== undefined) return replay(stored, keyed);

@@ -38,12 +38,6 @@ interface Row extends Disclosure {
   readonly createdAt: Date;
 }
 
-/**
- * What is stored for a response. Form 1 is the whole response. Form 2 has OPEN_INSTANT for the instant that the
- * database set, which is also the row's `created_at`. Both are read: a response in form 1 never contains that.
- */
-export type StoredForm = 1 | 2;
-
 /** SQL for `ms` milliseconds ago, by the database's clock, which dates the rows. */
 const ago = (ms: string) => `now() - ${ms}::float8 * interval '1 millisecond'`;
 
@@ -95,7 +89,7 @@ const STORE_ALONE = statement<{ status: number }>(
 const TRY_LOCK = statement<{ locked: boolean }>('idempotency_lock', `SELECT ${tryLock('$1', '$2::bool')}`);
 
 /**
- * Stores the response in front of a mutation's own statement, in form 2. If the key is locked or has a response,
+ * Stores the response in front of a mutation's own statement. If the key is locked or has a response,
  * even one past its retention, neither is done. The lock keeps a duplicate from waiting for the row, in a
  * transaction that would delay events.
  */

@@ -4,7 +4,7 @@ import { createApiKey } from '../../../src/auth/api-key/store.ts';
 import type { Scope } from '../../../src/auth/scopes.ts';
 import { type Account, useApp } from '../../support/app.ts';
 import { seedComments, seedPosts } from '../../support/content.ts';
-import { FORMS, send, storedFor } from '../../support/keyed.ts';
+import { send, storedFor } from '../../support/keyed.ts';
 import {
   documentOf,
   holdsScopes,
@@ -23,8 +23,8 @@ const KEYS: readonly (readonly Scope[])[] = [
   ['posts:read'],
 ];
 
-describe.each(FORMS)('A mutation, in form %s', (_form, settings) => {
-  const app = useApp({ settings });
+describe('A mutation', () => {
+  const app = useApp();
   let me: Account;
   let other: Account;
   const keys: string[] = [];

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { useApp } from '../../support/app.ts';
 import { useCountedDatabase } from '../../support/database/statement-count.ts';
-import { CREATE_ALONE, CREATE_POST, FORMS, type KeyedRequest, send } from '../../support/keyed.ts';
+import { CREATE_ALONE, CREATE_POST, type KeyedRequest, send } from '../../support/keyed.ts';
 import { clockOf } from '../../support/time/stepped-clock.ts';
 
 /** Looked for without a transaction; then begun, locked and looked for once more, in one flight. */
@@ -9,10 +9,10 @@ const BEFORE = ['SELECT', 'BEGIN', 'SELECT', 'SELECT'];
 const AFTER = ['INSERT', 'COMMIT'];
 const ONE = { statements: ['SELECT'], trips: 1 };
 
-describe.each(FORMS)('What a mutation asks of the database, in form %s', (form, settings) => {
+describe('What a mutation asks of the database', () => {
   // Held still, the clock keeps the credential cached: what is counted is the mutation's own work.
   const now = Date.now();
-  const counted = useCountedDatabase(settings);
+  const counted = useCountedDatabase();
   const app = useApp({ settings: counted.settings, clock: clockOf(() => now) });
 
   /** An account whose credential the service knows. */
@@ -36,13 +36,11 @@ describe.each(FORMS)('What a mutation asks of the database, in form %s', (form, 
     expect(await workOf({ query: CREATE_ALONE, variables: { title: 't' }, key: await known() })).toEqual(ONE);
   });
 
-  it(`is ${form === '2' ? 'one statement' : 'a transaction'} with a key`, async () => {
+  it('is one statement with a key, and a retry finds out by trying', async () => {
     const request = { query: CREATE_ALONE, variables: { title: 't' }, key: await known() };
-    const first = form === '2' ? ONE : { statements: [...BEFORE, 'SELECT', ...AFTER], trips: 5 };
     for (const idempotencyKey of ['a', 'b', 'c'])
-      expect(await workOf({ ...request, idempotencyKey })).toEqual(first);
-    // In form 2 the retry finds out by trying.
-    const replay = form === '2' ? { statements: ['SELECT', 'SELECT'], trips: 2 } : ONE;
+      expect(await workOf({ ...request, idempotencyKey })).toEqual(ONE);
+    const replay = { statements: ['SELECT', 'SELECT'], trips: 2 };
     expect(await workOf({ ...request, idempotencyKey: 'a' })).toEqual(replay);
   });
 

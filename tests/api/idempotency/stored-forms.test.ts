@@ -1,53 +1,83 @@
 import { describe, expect, it } from 'vitest';
+import { createApiKey } from '../../../src/auth/api-key/store.ts';
 import { OPEN_INSTANT } from '../../../src/graphql/open-instant.ts';
-import { unseal } from '../../../src/operation/idempotency/seal.ts';
-import { type TestApp, useApp } from '../../support/app.ts';
-import { CREATE_ALONE, CREATE_POST, postsNamed, send, storedFor, withForm } from '../../support/keyed.ts';
+import { hashKey, unseal } from '../../../src/operation/idempotency/seal.ts';
+import { useApp } from '../../support/app.ts';
+import { CREATE_ALONE, CREATE_POST, postsNamed, send, storedFor, WAYS } from '../../support/keyed.ts';
 import { secondInstance } from '../../support/second-instance.ts';
 
 const AT_ONCE = 16;
 
-describe('Instances that store responses in different forms, on one database', () => {
-  const app = useApp({ settings: { IDEMPOTENCY_STORED_FORM: '1' } });
+/** What a release that stored every response whole wrote for this account, key and title. */
+const WHOLE = {
+  userId: '01a1fc10-e42a-75fd-955d-85b049da6df5',
+  key: 'order-42',
+  title: 'stored \u0001 "by an older release"',
+  fingerprint: 'a0c74889e8347d3106944a2db7ad61ee4bd3e269c9a09791f932eebf5e32bb9f',
+  body: '1pgwfaWA461teLh59ZFUcGviXnGGFctT01M7jgjBy3RWJs4YoGSwn/MgTTYr0h6lxGttYwvhD+hKaeAG0Fxuqheu2M198PnHCydj6cRc+wh+9qjdg7LFW/mMzPnMu+ZjcnG5fcDbqRJxKFgI+VaW6THMJA1uPtpBRn1q/rYyA3PDmhboaQunAek3qVNU56e7vJ/0OAPxR34Oc5KGiUznAL4MDffi2ARj0bVQXDBZr/pDvYA0B+BZcQ==',
+  text: String.raw`{"data":{"createPost":{"id":"01a211fe-5ac1-7271-a864-fffa5da2ddb4","title":"stored \u0001 \"by an older release\"","createdAt":"2026-11-25T09:16:51.772Z"}}}`,
+};
 
-  const inForm = (form: 1 | 2): Pick<TestApp, 'fetch'> =>
-    form === 1 ? app : secondInstance(app, { config: withForm(app, 2) });
+describe('A stored response', () => {
+  const app = useApp();
+
+  it('by an older release is replayed to the byte', async () => {
+    const { userId, key: name, title, text } = WHOLE;
+    await app.prisma.user.create({ data: { id: userId, name: 'Writer', email: 'older@example.com' } });
+    const data = {
+      userId,
+      keyHash: new Uint8Array(hashKey({ userId, key: name })),
+      fingerprint: new Uint8Array(Buffer.from(WHOLE.fingerprint, 'hex')),
+      status: 200,
+      body: new Uint8Array(Buffer.from(WHOLE.body, 'base64')),
+      scopes: [],
+    };
+    await app.prisma.idempotencyKey.create({ data });
+    const { key } = await createApiKey(app.database, { userId, name: 'k', scopes: ['posts:write'] });
+    const request = { query: CREATE_ALONE, variables: { title }, key, idempotencyKey: name };
+    for (const [, headers] of WAYS)
+      expect(await send(app, { ...request, headers })).toMatchObject({ status: 200, text, replayed: 'true' });
+    expect(await send(app, { ...request, variables: { title: 'other' } })).toMatchObject({ status: 422 });
+    expect(await postsNamed(app, title)).toBe(0);
+  });
 
   it.each([
-    [1, 2, CREATE_ALONE],
-    [2, 1, CREATE_ALONE],
-    [1, 2, CREATE_POST],
-    [2, 1, CREATE_POST],
-  ] as const)('replay what form %i has stored at form %i, to the byte: %s', async (one, other, query) => {
+    ['with an open instant by one statement', CREATE_ALONE, true],
+    ['whole by a transaction', CREATE_POST, false],
+  ] as const)('is written %s, and replayed to the byte at any instance', async (_what, query, open) => {
     const { key, id } = await app.account();
     const title = `\u0001 stored ${id} "\\u0001"`;
     const request = { query, variables: { title }, key, idempotencyKey: 'k' };
-    const [first, second] = [inForm(one), inForm(other)];
-    const answer = await send(first, request);
+    const answer = await send(app, request);
     expect(answer).toMatchObject({ status: 200, replayed: null });
-    for (const instance of [second, first, second])
+    for (const instance of [secondInstance(app), app])
       expect(await send(instance, request)).toMatchObject({ text: answer.text, replayed: 'true' });
-    expect(await send(second, { ...request, variables: { title: 'other' } })).toMatchObject({ status: 422 });
     expect(await postsNamed(app, title)).toBe(1);
     const [row] = await app.prisma.idempotencyKey.findMany({ where: { userId: id } });
     const body = unseal({ userId: id, key: 'k' }, Buffer.from(row?.body ?? []));
-    // Only what the instance in form 2 stores for a single statement has the open place.
-    expect(body.includes(OPEN_INSTANT)).toBe(one === 2 && query === CREATE_ALONE);
-    if (!body.includes(OPEN_INSTANT)) expect(body).toBe(answer.text);
+    expect(body.includes(OPEN_INSTANT)).toBe(open);
+    if (!open) expect(body).toBe(answer.text);
     const { createdAt, id: postId } = JSON.parse(answer.text).data.createPost;
     const { data } = await app.gql(`{ post(id: "${postId}") { createdAt title } }`, { key });
     expect(data.post).toEqual({ createdAt, title });
   });
+});
+
+describe('Two instances on one database, by one statement and in transactions', () => {
+  const app = useApp();
 
   it('do a mutation once whichever gets it, and however many at once', async () => {
     const { key, id } = await app.account();
-    const instances = [inForm(1), inForm(2)];
+    const instances = [app, secondInstance(app)];
     const keys = 20;
     for (let turn = 0; turn < keys; turn += 1) {
       const title = `turn ${turn} ${id}`;
       const request = { query: CREATE_ALONE, variables: { title }, key, idempotencyKey: title };
       const answers = await Promise.all(
-        Array.from({ length: AT_ONCE }, (_, index) => send(instances[(index + turn) % 2] ?? app, request)),
+        Array.from({ length: AT_ONCE }, (_, index) => {
+          const place = (index + turn) % 2;
+          return send(instances[place] ?? app, { ...request, headers: WAYS[place]?.[1] ?? {} });
+        }),
       );
       expect(new Set(answers.map(({ status, text }) => `${status} ${text}`)).size).toBe(1);
       expect(answers[0]?.status).toBe(200);

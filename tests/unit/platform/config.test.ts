@@ -59,7 +59,7 @@ describe('loadConfig', () => {
       operationTimeoutMs: 10_000,
       statementTimeoutMs: 5_000,
       eventRetentionMs: 24 * 3_600_000,
-      idempotency: { retentionMs: 24 * 3_600_000, storedForm: 1 },
+      idempotency: { retentionMs: 24 * 3_600_000 },
       shutdownDelayMs: 0,
     });
   });
