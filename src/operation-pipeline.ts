@@ -13,7 +13,6 @@ import { createExecutor } from './operation/executor.ts';
 import { createIdempotentExecutor } from './operation/idempotency/idempotent-executor.ts';
 import { createReplayCheck } from './operation/idempotency/replay-check.ts';
 import { createOperationLimiter } from './operation/operation-cost.ts';
-import { createRequestedFields } from './operation/requested-fields.ts';
 import { createResponseBounds } from './operation/response-bounds.ts';
 import type { CredentialWatch } from './operation/subscription/credential-watch.ts';
 import { createEventTexts } from './operation/subscription/event-texts.ts';
@@ -62,7 +61,8 @@ export function createOperationPipeline(options: OperationPipelineOptions): Pipe
   const { eventLine, streamMetrics, pending, checkOrigin, fanOut, shareEvents, onCommit } = options;
   const { maxResponseBytes } = config;
   const limits = config.operationLimits;
-  const requestedFields = createRequestedFields(schema);
+  const limiter = createOperationLimiter(schema, limits);
+  const { requestedFields } = limiter;
   // Whoever has used the database least goes first.
   const waiting = { maxWaiting: config.maxQueuedOperations, use: database.line.use };
   const line = new Line({ places: config.maxConcurrentOperations, ...waiting });
@@ -147,7 +147,7 @@ export function createOperationPipeline(options: OperationPipelineOptions): Pipe
     schema,
     check: createAdmission({
       documents,
-      limiter: createOperationLimiter(schema, limits),
+      limiter,
       needsAccount: createAnonymousAccessCheck(requestedFields, anonymous),
       checkOrigin,
     }),

@@ -2,7 +2,6 @@ import {
   type ExecutionArgs,
   getArgumentValues,
   getVariableValues,
-  Kind,
   type OperationDefinitionNode,
 } from 'graphql';
 import type { Passwords } from '../auth/password-check.ts';
@@ -10,6 +9,7 @@ import type { Caller } from '../auth/principal.ts';
 import type { Queryable } from '../platform/db/statement.ts';
 import { ApiError } from './errors.ts';
 import { collectFields } from './look-ahead/collect.ts';
+import type { Fragments } from './operation-plans.ts';
 
 /** What a preparation may use: nothing of it is there while the mutation runs. */
 export interface PreparationContext {
@@ -46,19 +46,15 @@ export function preparedOf(
 
 /** Prepares the root fields of a mutation that need it. Throws BAD_USER_INPUT if one of them is there twice. */
 export async function prepareFields(
-  { schema, document, variableValues }: ExecutionArgs,
+  { schema, variableValues }: ExecutionArgs,
   operation: OperationDefinitionNode,
+  fragments: Fragments,
   context: PreparationContext,
 ): Promise<Preparations> {
   const type = schema.getMutationType();
   const fields = type?.getFields() ?? {};
   if (type == null || !Object.values(fields).some(({ extensions }) => extensions.prepare !== undefined))
     return NOTHING;
-  const fragments = Object.fromEntries(
-    document.definitions.flatMap((node) =>
-      node.kind === Kind.FRAGMENT_DEFINITION ? [[node.name.value, node] as const] : [],
-    ),
-  );
   const { coerced = {} } = getVariableValues(
     schema,
     operation.variableDefinitions ?? [],

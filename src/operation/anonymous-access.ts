@@ -1,6 +1,6 @@
 import type { Anonymous } from '../auth/principal.ts';
 import { needsMoreThan } from '../graphql/scope-plugin.ts';
-import type { RequestedFields, RequestedOperation } from './requested-fields.ts';
+import type { RequestedFields, RequestedOperation } from './operation-cost.ts';
 
 /** Whether an operation asks for something that needs credentials. */
 export type AnonymousAccessCheck = (asked: RequestedOperation) => boolean;

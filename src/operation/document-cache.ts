@@ -12,8 +12,9 @@ import { withoutStacks } from '../graphql/without-stacks.ts';
 import { SeenBefore } from '../platform/seen-before.ts';
 import { createAcceptor } from './acceptor/surely-valid.ts';
 import { createDeprecations } from './deprecations.ts';
-import { checkText, type OperationLimits } from './limits/limits.ts';
-import { scanText } from './limits/token-scan.ts';
+import { checkText, maxFields, type OperationLimits } from './document/limits.ts';
+import { surveyDocument } from './document/survey.ts';
+import { scanText } from './document/token-scan.ts';
 import { PreparedDocument, type PreparedOperation } from './prepared-operation.ts';
 import { subscriptionConditions } from './root-conditions-rule.ts';
 import { type Variables, variableErrors } from './variables.ts';
@@ -66,16 +67,17 @@ export function createDocumentCache({ schema, introspection, limits }: DocumentC
       const known = query.length > MAX_CACHED_TEXT_LENGTH ? undefined : valid.get(query);
       if (known !== undefined) return known;
       checkText(query, scanText(query, limits.maxTokens), limits);
-      return new PreparedDocument(parseDocument(query, limits.maxTokens), query);
+      const node = parseDocument(query, limits.maxTokens);
+      return new PreparedDocument(node, query, surveyDocument(schema, node, maxFields(limits)));
     },
     /** The errors of a document; none if it is valid. */
     validate(document: PreparedDocument): readonly GraphQLError[] {
       if (document.valid) return [];
-      const { node, text } = document;
+      const { node, text, survey } = document;
       const options = { maxErrors: MAX_ERRORS, hideSuggestions: !introspection };
       const errors = withoutStacks(() => {
-        if (isSurelyValid(node)) return [];
-        const conditions = subscriptionConditions(node);
+        if (isSurelyValid(node, survey.fragments)) return [];
+        const conditions = subscriptionConditions(node, survey.fragments);
         return conditions.length > 0 ? conditions : validate(schema, node, rules, options);
       });
       for (const { extensions } of errors) Object.assign(extensions, { code: 'GRAPHQL_VALIDATION_FAILED' });

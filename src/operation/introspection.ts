@@ -1,10 +1,4 @@
-import {
-  type ExecutionResult,
-  type FragmentDefinitionNode,
-  Kind,
-  type SelectionSetNode,
-  stripIgnoredCharacters,
-} from 'graphql';
+import { type ExecutionResult, Kind, type SelectionSetNode, stripIgnoredCharacters } from 'graphql';
 import { LRUCache } from 'lru-cache';
 import type { OperationArgs } from './operation-context.ts';
 import { rendered, type Single } from './outcome.ts';
@@ -15,12 +9,7 @@ const META_FIELDS = new Set(['__typename', '__schema', '__type']);
 /**
  * Whether every root field is a meta field. Each fragment is followed once, since fragments may form a cycle.
  */
-export function onlyLooksAtSchema({ document, node: operation }: PreparedOperation): boolean {
-  const fragments = new Map(
-    document.node.definitions
-      .filter((node): node is FragmentDefinitionNode => node.kind === Kind.FRAGMENT_DEFINITION)
-      .map((node) => [node.name.value, node]),
-  );
+export function onlyLooksAtSchema({ plans: { fragments }, node: operation }: PreparedOperation): boolean {
   const seen = new Set<string>();
   const check = ({ selections }: SelectionSetNode): boolean =>
     selections.every((selection) => {
@@ -28,7 +17,7 @@ export function onlyLooksAtSchema({ document, node: operation }: PreparedOperati
       if (selection.kind === Kind.INLINE_FRAGMENT) return check(selection.selectionSet);
       if (seen.has(selection.name.value)) return true;
       seen.add(selection.name.value);
-      const fragment = fragments.get(selection.name.value);
+      const fragment = fragments[selection.name.value];
       return fragment !== undefined && check(fragment.selectionSet);
     });
   return check(operation.selectionSet);

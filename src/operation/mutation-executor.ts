@@ -194,7 +194,8 @@ export function createMutationExecutor(options: MutationOptions): MutationExecut
     let args = given;
     if (!oneStatement) {
       const preparing = { caller, db: database.cancellable(cancellation), passwords };
-      const preparation = preparations.get(state) ?? prepareFields(given, operation.node, preparing);
+      const preparation =
+        preparations.get(state) ?? prepareFields(given, operation.node, operation.plans.fragments, preparing);
       preparations.set(state, preparation);
       args = { ...given, contextValue: { ...given.contextValue, prepared: await preparation } };
     }

@@ -1,26 +1,9 @@
-import { complexityFromQuery } from '@pothos/plugin-complexity';
-import {
-  type DocumentNode,
-  type GraphQLSchema,
-  Kind,
-  type OperationDefinitionNode,
-  type SelectionNode,
-  type SelectionSetNode,
-} from 'graphql';
+import type { GraphQLSchema } from 'graphql';
 import { RecentlyUsed } from '../platform/recently-used.ts';
-import type { OperationCost } from '../request/request-state.ts';
-import { surveyDocument } from './limits/document-statistics.ts';
-import {
-  checkCost,
-  checkDocument,
-  checkRootFields,
-  maxFields,
-  type OperationLimits,
-} from './limits/limits.ts';
-import { itemsOf, stripSkipped } from './limits/strip-skipped.ts';
+import { type Cost, costOf, itemsOf, type SchemaField } from './document/cost-walk.ts';
+import { checkCost, checkDocument, type OperationLimits } from './document/limits.ts';
 import type { PreparedOperation } from './prepared-operation.ts';
-
-type Variables = Readonly<Record<string, unknown>>;
+import type { Variables } from './variables.ts';
 
 /** The cost of an operation varies with the variables that size or skip something. */
 const MAX_COSTS_PER_OPERATION = 50;
@@ -37,67 +20,48 @@ function sizing(variables: Variables, name: string): string {
   return typeof value === 'number' || typeof value === 'boolean' ? String(value) : 'none';
 }
 
-/** Root fields, including those in fragments. A pruned document has no fragment cycles. */
-function countRootFields({ definitions }: DocumentNode): number {
-  const counts = new Map<string, number>();
-  const count = ({ selections }: SelectionSetNode): number =>
-    selections.reduce((sum, selection) => sum + countOne(selection), 0);
-  const countOne = (selection: SelectionNode): number => {
-    if (selection.kind === Kind.FIELD) return 1;
-    if (selection.kind === Kind.INLINE_FRAGMENT) return count(selection.selectionSet);
-    const name = selection.name.value;
-    const fragment = definitions.find(
-      (node) => node.kind === Kind.FRAGMENT_DEFINITION && node.name.value === name,
-    );
-    const known =
-      counts.get(name) ?? (fragment?.kind === Kind.FRAGMENT_DEFINITION ? count(fragment.selectionSet) : 0);
-    counts.set(name, known);
-    return known;
-  };
-  const [root] = definitions;
-  return root?.kind === Kind.OPERATION_DEFINITION ? count(root.selectionSet) : 0;
+/** An operation of a request, with its variables as sent. */
+export interface RequestedOperation {
+  readonly operation: PreparedOperation;
+  readonly variables: Variables;
 }
+
+/** The fields an operation selects, at any depth, that pass a test. What @skip and @include remove does not count. */
+export type RequestedFields = (
+  asked: RequestedOperation,
+  test: (field: SchemaField) => boolean,
+) => readonly SchemaField[];
 
 export interface OperationLimiter {
   /** The cost of the operation. Throws DEPTH_LIMIT and COMPLEXITY_LIMIT if it is too large to measure. */
-  costOf(operation: PreparedOperation, variables: Variables): OperationCost;
+  costOf(operation: PreparedOperation, variables: Variables): Cost;
   /** Throws DEPTH_LIMIT and COMPLEXITY_LIMIT. */
-  check(cost: OperationCost): void;
+  check(cost: Cost): void;
+  readonly requestedFields: RequestedFields;
 }
 
 /**
- * Measures every operation of any type, even an invalid one, once before validation and execution. Complexity
- * is what the fields of the schema declare through Pothos' plugin. It is cached with the parsed document and
- * the relevant variables.
+ * Measures every operation of any type, even an invalid one, once before validation and execution. The cost is kept
+ * with the operation for each combination of the variables that it depends on.
  */
 export function createOperationLimiter(schema: GraphQLSchema, limits: OperationLimits): OperationLimiter {
-  function measure(
-    document: DocumentNode,
-    operation: OperationDefinitionNode,
-    variables: Variables,
-  ): OperationCost {
-    const pruned = stripSkipped(schema, document, operation, variables);
-    checkRootFields(countRootFields(pruned), limits);
-    const { complexity, depth } = complexityFromQuery(pruned, { schema, ctx: {}, variables: {} });
-    return { complexity, depth };
+  function measured(operation: PreparedOperation, variables: Variables): Cost {
+    const { survey } = operation.document;
+    const key = survey.costVariables.map((name) => sizing(variables, name)).join();
+    operation.costs ??= new RecentlyUsed(MAX_COSTS_PER_OPERATION);
+    let cost = operation.costs.get(key);
+    if (cost === undefined) {
+      checkDocument(survey, limits);
+      cost = costOf(schema, survey.fragments, operation.node, variables);
+      operation.costs.set(key, cost);
+    }
+    return cost;
   }
 
   return {
-    costOf(operation, variables) {
-      const { document, node } = operation;
-      document.documentStatistics ??= surveyDocument(schema, document.node, maxFields(limits));
-      checkDocument(document.documentStatistics, limits);
-      const { sizingVariables } = document.documentStatistics;
-      const key =
-        sizingVariables.length === 0 ? '' : sizingVariables.map((name) => sizing(variables, name)).join();
-      operation.costs ??= new RecentlyUsed(MAX_COSTS_PER_OPERATION);
-      let cost = operation.costs.get(key);
-      if (cost === undefined) {
-        cost = measure(document.node, node, variables);
-        operation.costs.set(key, cost);
-      }
-      return cost;
-    },
+    costOf: measured,
     check: (cost) => checkCost(cost, limits),
+    requestedFields: ({ operation, variables }, test) =>
+      [...measured(operation, variables).fields].filter(test),
   };
 }

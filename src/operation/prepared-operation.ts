@@ -1,7 +1,6 @@
 import {
   type DocumentNode,
   GraphQLError,
-  type GraphQLField,
   getOperationAST,
   Kind,
   type OperationDefinitionNode,
@@ -9,32 +8,24 @@ import {
 } from 'graphql';
 import type { OperationPlans } from '../graphql/operation-plans.ts';
 import type { RecentlyUsed } from '../platform/recently-used.ts';
-import type { OperationCost } from '../request/request-state.ts';
-import type { DocumentStatistics } from './limits/document-statistics.ts';
-
-export type SchemaField = GraphQLField<unknown, unknown>;
-
-/** The schema fields that a document uses anywhere, and whether a directive may leave some of them out. */
-export interface FieldsOfDocument {
-  readonly fields: ReadonlySet<SchemaField>;
-  readonly conditional: boolean;
-}
+import type { Cost } from './document/cost-walk.ts';
+import type { Survey } from './document/survey.ts';
 
 /** A parsed document with the results of later steps, each computed once. */
 export class PreparedDocument {
   readonly node: DocumentNode;
   readonly text: string;
+  readonly survey: Survey;
   /** Whether it has passed validation. */
   valid = false;
-  documentStatistics: DocumentStatistics | undefined = undefined;
-  fields: FieldsOfDocument | undefined = undefined;
   /** The text without insignificant white space, commas and comments. */
   normalised: string | undefined = undefined;
   readonly #operations = new Map<OperationDefinitionNode, PreparedOperation>();
 
-  constructor(node: DocumentNode, text: string) {
+  constructor(node: DocumentNode, text: string, survey: Survey) {
     this.node = node;
     this.text = text;
+    this.survey = survey;
   }
 
   /** The operation with this name, or the only one. Throws GRAPHQL_VALIDATION_FAILED if there is none. */
@@ -56,11 +47,9 @@ export class PreparedOperation {
   readonly node: OperationDefinitionNode;
   readonly kind: OperationTypeNode;
   readonly name: string | undefined;
-  readonly plans: OperationPlans = {};
+  readonly plans: OperationPlans;
   /** Keyed by the values of the variables that size or skip something. */
-  costs: RecentlyUsed<string, OperationCost> | undefined = undefined;
-  /** The schema fields that it selects, if these do not depend on variables. */
-  fields: FieldsOfDocument['fields'] | undefined = undefined;
+  costs: RecentlyUsed<string, Cost> | undefined = undefined;
   /** Deprecated schema elements that it uses. */
   deprecated: readonly string[] | undefined = undefined;
   /**
@@ -69,8 +58,10 @@ export class PreparedOperation {
   readonly mayIntrospect: boolean;
 
   constructor(document: PreparedDocument, node: OperationDefinitionNode) {
+    const { fragments, conditions, names, objectsIn } = document.survey;
     this.document = document;
     this.node = node;
+    this.plans = { fragments, conditions, names, objects: objectsIn(node) };
     this.kind = node.operation;
     this.name = node.name?.value;
     this.mayIntrospect = node.selectionSet.selections.some(

@@ -3,7 +3,7 @@ import { publicError } from '../graphql/mask-error.ts';
 import { oneStatementSize } from '../graphql/one-statement.ts';
 import type { Hold, PendingResponses } from '../request/pending-responses.ts';
 import type { RequestState } from '../request/request-state.ts';
-import { introspectionSize } from './limits/introspection-size.ts';
+import { introspectionSize } from './document/introspection-size.ts';
 import type { OperationArgs } from './operation-context.ts';
 import { type CostCeilings, checkedSize, errorsOf, type Single } from './outcome.ts';
 
@@ -45,7 +45,7 @@ export function createResponseBounds({
     checkIntrospection(args) {
       const { operation } = args.contextValue;
       if (!operation.mayIntrospect) return;
-      const bytes = introspectionSize(args, operation.node);
+      const bytes = introspectionSize(args, operation.node, operation.plans.fragments);
       const mostBytes = Math.min(maxResponseBytes, MAX_INTROSPECTION_BYTES);
       if (bytes > mostBytes) throw answerTooLarge(bytes, mostBytes);
     },

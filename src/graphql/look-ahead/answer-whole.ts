@@ -135,13 +135,12 @@ export async function answerWhole(
 ): Promise<string | undefined> {
   if (operation.operation !== 'query') return undefined;
   const { plans } = context;
-  plans.whole ??= planCache(args.document, operation);
+  plans.whole ??= planCache();
   const variables = coercedVariables(args, operation);
   if (variables === undefined) return undefined;
-  const { fragments } = plans.whole;
-  const plan = cachedPlan(plans.whole, variables, () => {
+  const plan = cachedPlan(plans.whole, plans, variables, () => {
     const root = args.schema.getQueryType();
-    const planned = planRoots(root, { args, operation, variables, plans, fragments });
+    const planned = planRoots(root, { args, operation, variables, plans });
     return planned && planQuery(planned, operation);
   });
   if (plan === undefined || !plan.scopes.every((scope) => context.caller.scopes.has(scope))) return undefined;

@@ -1,32 +1,13 @@
 import {
-  type DirectiveNode,
   type FieldNode,
   type GraphQLObjectType,
   type GraphQLResolveInfo,
   Kind,
   type SelectionSetNode,
-  type ValueNode,
 } from 'graphql';
+import { isIncluded } from './conditions.ts';
 
 type Info = Pick<GraphQLResolveInfo, 'fragments' | 'variableValues'>;
-
-function isTrue(value: ValueNode, variables: Readonly<Record<string, unknown>>): boolean {
-  if (value.kind === Kind.VARIABLE) return variables[value.name.value] === true;
-  return value.kind === Kind.BOOLEAN && value.value;
-}
-
-/** Whether @skip and @include keep a selection (GraphQL section 3.13). */
-function isIncluded(
-  directives: readonly DirectiveNode[] = [],
-  variables: Readonly<Record<string, unknown>>,
-): boolean {
-  return directives.every(({ name, arguments: args = [] }) => {
-    const condition = args.find((argument) => argument.name.value === 'if')?.value;
-    if (condition === undefined) return true;
-    if (name.value === 'skip') return !isTrue(condition, variables);
-    return name.value !== 'include' || isTrue(condition, variables);
-  });
-}
 
 /** Whether a fragment on this type applies to an object: it is its own type or an interface that it implements. */
 const applies = (type: GraphQLObjectType, condition: string): boolean =>

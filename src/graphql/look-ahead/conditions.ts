@@ -1,34 +1,22 @@
-import { type DirectiveNode, type GraphQLResolveInfo, Kind, type SelectionSetNode } from 'graphql';
+import { type DirectiveNode, Kind } from 'graphql';
 
-function addVariables(names: Set<string>, directives: readonly DirectiveNode[]): void {
-  for (const { arguments: args = [] } of directives)
-    for (const { value } of args) if (value.kind === Kind.VARIABLE) names.add(value.name.value);
-}
+type Variables = Readonly<Record<string, unknown>>;
 
-function addBelow(names: Set<string>, { selections }: SelectionSetNode): void {
-  for (const node of selections) {
-    if (node.directives !== undefined) addVariables(names, node.directives);
-    if (node.kind !== Kind.FRAGMENT_SPREAD && node.selectionSet !== undefined)
-      addBelow(names, node.selectionSet);
-  }
-}
-
-/** The variables in @skip and @include of an operation. A plan is valid for one choice of their values. */
-export function conditionVariables({
-  operation,
-  fragments,
-}: Pick<GraphQLResolveInfo, 'operation' | 'fragments'>): string[] {
-  const names = new Set<string>();
-  addBelow(names, operation.selectionSet);
-  for (const { selectionSet } of Object.values(fragments)) addBelow(names, selectionSet);
-  return [...names];
+/**
+ * Whether @skip and @include keep a selection (GraphQL section 3.13). A condition without a Boolean value keeps it:
+ * validation or execution reports that.
+ */
+export function isIncluded(directives: readonly DirectiveNode[] = [], variables: Variables): boolean {
+  return directives.every(({ name, arguments: args = [] }) => {
+    if (name.value !== 'skip' && name.value !== 'include') return true;
+    const condition = args.find((argument) => argument.name.value === 'if')?.value;
+    if (condition?.kind === Kind.VARIABLE) return variables[condition.name.value] !== (name.value === 'skip');
+    return condition?.kind !== Kind.BOOLEAN || condition.value !== (name.value === 'skip');
+  });
 }
 
 /** The values of these variables as a key; undefined if one is null, an error that an execution reports. */
-export function choiceOf(
-  conditions: readonly string[],
-  variables: Readonly<Record<string, unknown>>,
-): string | undefined {
+export function choiceOf(conditions: readonly string[], variables: Variables): string | undefined {
   let key = '';
   for (const name of conditions) {
     const value = variables[name];

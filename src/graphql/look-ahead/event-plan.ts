@@ -39,14 +39,13 @@ export interface EventPlan {
 
 /** What the events of a subscription are about. Throws if its root field does not say. */
 export function eventEntity(
-  { schema, document }: ExecutionArgs,
+  { schema }: ExecutionArgs,
   operation: OperationDefinitionNode,
   { plans }: Context,
 ): Entity<Identified> {
-  plans.events ??= planCache(document, operation);
   const root = schema.getSubscriptionType();
   if (root == null) throw new Error('the schema has no subscriptions');
-  const info = { fragments: plans.events.fragments, variableValues: {} };
+  const info = { fragments: plans.fragments, variableValues: {} };
   // A subscription has exactly one root field (GraphQL section 5.2.3.1), without conditions.
   const [fieldNodes] = collectFields(info, root, [operation.selectionSet]).values();
   const field = root.getFields()[fieldNodes?.[0]?.name.value ?? ''];
@@ -68,13 +67,12 @@ export function planEvents(
   operation: OperationDefinitionNode,
   { plans, caller, maxResponseBytes }: Context,
 ): EventPlan | undefined {
-  plans.events ??= planCache(args.document, operation);
-  const { fragments } = plans.events;
+  plans.events ??= planCache();
   const variables = coercedVariables(args, operation);
   if (variables === undefined) return undefined;
-  const plan = cachedPlan(plans.events, variables, () => {
+  const plan = cachedPlan(plans.events, plans, variables, () => {
     const root = args.schema.getSubscriptionType();
-    const planned = planRoots(root, { args, operation, variables, plans, fragments });
+    const planned = planRoots(root, { args, operation, variables, plans });
     return planned && { id: nextPlanId(), ...planned };
   });
   if (plan === undefined || !plan.scopes.every((scope) => caller.scopes.has(scope))) return undefined;

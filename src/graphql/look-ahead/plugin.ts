@@ -3,8 +3,8 @@ import type { GraphQLFieldResolver } from 'graphql';
 import type { Context } from '../context.ts';
 import { aheadKey, type Edge } from './edge.ts';
 import '../max-json-bytes.ts';
+import { isTooWide } from '../operation-plans.ts';
 import { readInRounds } from '../read/rounds.ts';
-import { isTooWide } from '../width.ts';
 import { readAhead } from './read-ahead.ts';
 
 declare global {
@@ -59,7 +59,7 @@ const ours = (context: object) => context as Context;
 /** Operations too wide for one statement are read level by level, with a few statements per level. */
 function inRoundsWhereWide<C extends object>(resolve: Resolver<C>): Resolver<C> {
   return (parent, args, context, info) => {
-    if (isTooWide(ours(context).plans, info.operation, info.fragments)) readInRounds(context);
+    if (isTooWide(ours(context).plans)) readInRounds(context);
     return resolve(parent, args, context, info);
   };
 }

@@ -3,9 +3,8 @@ import type { Scope } from '../../auth/scopes.ts';
 import { RecentlyUsed } from '../../platform/recently-used.ts';
 import type { Context } from '../context.ts';
 import { exceeded } from '../errors.ts';
-import '../operation-plans.ts';
-import { isTooWide } from '../width.ts';
-import { choiceOf, conditionVariables } from './conditions.ts';
+import { isTooWide } from '../operation-plans.ts';
+import { choiceOf } from './conditions.ts';
 import { decode } from './decode.ts';
 import { isToMany } from './edge.ts';
 import type { EdgePlan } from './plan.ts';
@@ -27,10 +26,7 @@ interface AheadPlan {
  * The plans of one root field, by the values of the operation's @skip and @include variables and the scopes that the
  * caller lacks.
  */
-interface AheadPlans {
-  readonly conditions: readonly string[];
-  readonly plans: RecentlyUsed<string, AheadPlan | 'declined'>;
-}
+type AheadPlans = RecentlyUsed<string, AheadPlan | 'declined'>;
 
 declare module '../operation-plans.ts' {
   interface OperationPlans {
@@ -49,14 +45,14 @@ function planOf(
   { plans, caller }: Pick<Context, 'plans' | 'caller'>,
 ): AheadPlan | undefined {
   const [node] = info.fieldNodes;
-  if (node === undefined || isTooWide(plans, info.operation, info.fragments)) return undefined;
+  if (node === undefined || isTooWide(plans)) return undefined;
   plans.ahead ??= new Map();
   let cache = plans.ahead.get(node);
   if (cache === undefined) {
-    cache = { conditions: conditionVariables(info), plans: new RecentlyUsed(MAX_PLANS) };
+    cache = new RecentlyUsed(MAX_PLANS);
     plans.ahead.set(node, cache);
   }
-  const key = choiceOf(cache.conditions, info.variableValues);
+  const key = choiceOf(plans.conditions, info.variableValues);
   if (key === undefined) return undefined;
   const complete = cachedPlan(cache, key, field, info, []);
   const lacked = complete?.scopes.filter((scope) => !caller.scopes.has(scope)) ?? [];
@@ -65,7 +61,7 @@ function planOf(
 
 /** The plan for callers who lack these scopes, made if it is not cached. Undefined if look-ahead declines. */
 function cachedPlan(
-  { plans }: AheadPlans,
+  plans: AheadPlans,
   key: string,
   field: GraphQLField<unknown, unknown>,
   info: GraphQLResolveInfo,

@@ -1,19 +1,15 @@
 import {
-  type DocumentNode,
   type ExecutionArgs,
-  type FragmentDefinitionNode,
   type GraphQLObjectType,
   getVariableValues,
-  Kind,
   type OperationDefinitionNode,
 } from 'graphql';
 import type { Scope } from '../../auth/scopes.ts';
 import { RecentlyUsed } from '../../platform/recently-used.ts';
-import type { OperationPlans } from '../operation-plans.ts';
+import { isTooWide, type OperationPlans } from '../operation-plans.ts';
 import { guardsOf } from '../scope-plugin.ts';
-import { isTooWide } from '../width.ts';
 import { collectFields } from './collect.ts';
-import { choiceOf, conditionVariables } from './conditions.ts';
+import { choiceOf } from './conditions.ts';
 import type { EdgePlan, ObjectPlan, RootMember } from './plan.ts';
 import { pageFacts } from './plan-connection.ts';
 import { planEdge } from './plan-edge.ts';
@@ -21,31 +17,16 @@ import { planEdge } from './plan-edge.ts';
 type Variables = Readonly<Record<string, unknown>>;
 
 /** The plans of an operation, by the values of its @skip and @include variables. */
-export interface PlanCache<Plan extends object> {
-  readonly fragments: Readonly<Record<string, FragmentDefinitionNode>>;
-  readonly conditions: readonly string[];
-  readonly plans: RecentlyUsed<string, Plan | 'declined'>;
-}
+export type PlanCache<Plan extends object> = RecentlyUsed<string, Plan | 'declined'>;
 
 const MAX_PLANS = 16;
 
-export function planCache<Plan extends object>(
-  document: DocumentNode,
-  operation: OperationDefinitionNode,
-): PlanCache<Plan> {
-  const fragments: Record<string, FragmentDefinitionNode> = Object.create(null);
-  for (const node of document.definitions)
-    if (node.kind === Kind.FRAGMENT_DEFINITION) fragments[node.name.value] = node;
-  return {
-    fragments,
-    conditions: conditionVariables({ operation, fragments }),
-    plans: new RecentlyUsed(MAX_PLANS),
-  };
-}
+export const planCache = <Plan extends object>(): PlanCache<Plan> => new RecentlyUsed(MAX_PLANS);
 
 /** The plan for the variables, made if it is not cached. Undefined if `plan` declines. */
 export function cachedPlan<Plan extends object>(
-  { conditions, plans }: PlanCache<Plan>,
+  plans: PlanCache<Plan>,
+  { conditions }: OperationPlans,
   variables: Variables,
   plan: () => Plan | undefined,
 ): Plan | undefined {
@@ -115,16 +96,20 @@ interface PlannedOperation {
   readonly operation: OperationDefinitionNode;
   readonly variables: Record<string, unknown>;
   readonly plans: OperationPlans;
-  readonly fragments: PlanCache<object>['fragments'];
 }
 
 /** Plans the root fields of an operation; undefined if the database cannot write its whole response. */
 export function planRoots(
   root: GraphQLObjectType | null | undefined,
-  { args, operation, variables, plans, fragments }: PlannedOperation,
+  { args, operation, variables, plans }: PlannedOperation,
 ): RootPlans | undefined {
-  if (root == null || isTooWide(plans, operation, fragments)) return undefined;
-  const info = { schema: args.schema, fragments, variableValues: variables, form: 'whole' as const };
+  if (root == null || isTooWide(plans)) return undefined;
+  const info = {
+    schema: args.schema,
+    fragments: plans.fragments,
+    variableValues: variables,
+    form: 'whole' as const,
+  };
   const members: RootMember[] = [];
   const scopes = new Set<Scope>();
   for (const [name, fieldNodes] of collectFields(info, root, [operation.selectionSet])) {
@@ -139,6 +124,6 @@ export function planRoots(
     members.push({ name, kind: 'edge', plan });
   }
   const roots = members.flatMap((member) => (member.kind === 'edge' ? [member.plan] : []));
-  if (isTooWide(plans, operation, fragments, countOtherSubqueries(roots))) return undefined;
+  if (isTooWide(plans, countOtherSubqueries(roots))) return undefined;
   return members.length === 0 ? undefined : { members, roots, scopes: [...scopes] };
 }

@@ -38,7 +38,7 @@ export function childList<Parent extends { readonly id: string }, Row extends Po
     complexity: listCost,
     args: { limit: limitArgument(t.arg), ...(offset ? { offset: offsetArgument(t.arg) } : {}) },
     resolve: (parent) => parent.id,
-    load: async (ids: string[], context, args, info) => loadPages(context, list, ids, listPage(args), info),
+    load: async (ids: string[], context, args) => loadPages(context, list, ids, listPage(args)),
   });
 }
 
@@ -54,8 +54,7 @@ export function childConnection<Parent extends { readonly id: string }, Row exte
     complexity: listCost,
     args: connectionArguments(t.arg),
     resolve: (parent) => parent.id,
-    load: async (ids: string[], context, args, info) =>
-      loadSlices(context, list, ids, connectionPage(args), info),
+    load: async (ids: string[], context, args) => loadSlices(context, list, ids, connectionPage(args)),
   });
 }
 

@@ -1,4 +1,3 @@
-import type { GraphQLResolveInfo } from 'graphql';
 import type { Queryable } from '../../platform/db/statement.ts';
 import type { Context } from '../context.ts';
 import type { ListEdge } from '../read/entity.ts';
@@ -39,8 +38,7 @@ export async function loadSlices<Row extends Position>(
   edge: ListEdge<Row>,
   parentIds: readonly string[],
   page: Page,
-  info: GraphQLResolveInfo,
 ): Promise<Slice<Row>[]> {
-  const lists = await loadPages(context, edge, parentIds, oneMore(page), info);
+  const lists = await loadPages(context, edge, parentIds, oneMore(page));
   return lists.map((rows) => slice(rows, page));
 }

@@ -1,8 +1,6 @@
-import type { GraphQLResolveInfo } from 'graphql';
 import type { Context } from '../context.ts';
 import { notFound } from '../errors.ts';
 import type { Page } from '../pagination/arguments.ts';
-import { widthOf } from '../width.ts';
 import type { Entity, ListEdge } from './entity.ts';
 import { type PageKey, readKeys } from './pages.ts';
 import { readByIds, readPages } from './read.ts';
@@ -31,10 +29,9 @@ export function loadPages<Row extends object>(
   edge: ListEdge<Row>,
   parentIds: readonly string[],
   page: Page,
-  { operation, fragments }: GraphQLResolveInfo,
 ): Promise<readonly Row[][]> {
   if (!readsInRounds(context)) return readPages(context.db, edge, parentIds, page);
-  const { names } = widthOf(context.plans, operation, fragments);
+  const { names } = context.plans;
   const keys = parentIds.map((id): PageKey => ({ id, page, names }));
   return inRound(context, edge, keys, (all) => readKeys(context.db, edge, all));
 }

@@ -10,6 +10,7 @@ import {
   OperationTypeNode,
   type SelectionSetNode,
 } from 'graphql';
+import type { Fragments } from '../../graphql/operation-plans.ts';
 import { haveSameArguments } from '../../graphql/same-arguments.ts';
 import { Inputs } from './inputs.ts';
 import { createSchemaTable, type FieldShape, type ObjectShape, type SchemaTable } from './schema-table.ts';
@@ -38,12 +39,14 @@ interface Place {
 class Acceptance {
   readonly #table: SchemaTable;
   readonly #inputs: Inputs;
-  readonly #fragments = new Map<string, FragmentDefinitionNode>();
+  readonly #fragments: Fragments;
+  #defined = 0;
   readonly #spread = new Set<string>();
   #selections = 0;
 
-  constructor(schema: GraphQLSchema, table: SchemaTable) {
+  constructor(schema: GraphQLSchema, table: SchemaTable, fragments: Fragments) {
     this.#table = table;
+    this.#fragments = fragments;
     this.#inputs = new Inputs(schema);
   }
 
@@ -54,18 +57,18 @@ class Acceptance {
         // Variables and fragments are checked for each operation: several are rare.
         if (operation !== undefined) return false;
         operation = node;
-      } else if (node.kind !== Kind.FRAGMENT_DEFINITION || !this.#defineFragment(node)) return false;
+      } else if (node.kind !== Kind.FRAGMENT_DEFINITION || !this.#isFragment(node)) return false;
     }
     return operation !== undefined && this.#operation(operation);
   }
 
   /** Fragments have unique names (GraphQL section 5.5.1.1). */
-  #defineFragment(node: FragmentDefinitionNode): boolean {
+  #isFragment(node: FragmentDefinitionNode): boolean {
     const { name, directives = [], variableDefinitions = [] } = node;
-    if (directives.length > 0 || variableDefinitions.length > 0 || this.#fragments.has(name.value))
-      return false;
-    this.#fragments.set(name.value, node);
-    return true;
+    this.#defined += 1;
+    return (
+      directives.length === 0 && variableDefinitions.length === 0 && this.#fragments[name.value] === node
+    );
   }
 
   #operation(node: OperationDefinitionNode): boolean {
@@ -78,7 +81,7 @@ class Acceptance {
       this.#merge(root, [selectionSet]) &&
       this.#inputs.allUsed() &&
       // All fragments are used (GraphQL section 5.5.1.4).
-      this.#spread.size === this.#fragments.size
+      this.#spread.size === this.#defined
     );
   }
 
@@ -158,7 +161,7 @@ class Acceptance {
    * 5.5.2.3, 5.5.2.2). One that spreads itself below a field ends at the number of steps.
    */
   #fragment(place: Place, type: ObjectShape, { name: { value: name } }: FragmentSpreadNode): boolean {
-    const fragment = this.#fragments.get(name);
+    const fragment = this.#fragments[name];
     const on = fragment && this.#within(type, fragment.typeCondition.name.value);
     if (fragment === undefined || on === undefined) return false;
     const followed = place.spreads?.get(name);
@@ -182,7 +185,7 @@ function isOneField({ selections }: SelectionSetNode): boolean {
 }
 
 /** Whether a document is surely valid. False says nothing. */
-export type Acceptor = (document: DocumentNode) => boolean;
+export type Acceptor = (document: DocumentNode, fragments: Fragments) => boolean;
 
 /**
  * Accepts, in one pass, most documents that clients write: one operation on objects and interfaces, with fragments,
@@ -192,5 +195,5 @@ export type Acceptor = (document: DocumentNode) => boolean;
 export function createAcceptor(schema: GraphQLSchema): Acceptor {
   const table = createSchemaTable(schema);
   if (table === undefined) return () => false;
-  return (document) => new Acceptance(schema, table).document(document);
+  return (document, fragments) => new Acceptance(schema, table, fragments).document(document);
 }

@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { type GraphQLError, type GraphQLSchema, print } from 'graphql';
+import type { RequestedOperation } from '../operation-cost.ts';
 import type { PreparedOperation } from '../prepared-operation.ts';
-import type { RequestedOperation } from '../requested-fields.ts';
 import { coercedVariables, variableErrors } from '../variables.ts';
 
 /** The document without insignificant white space, commas and comments. */

@@ -10,6 +10,7 @@ import type { Metrics } from '../../platform/metrics.ts';
 import { holderOf } from '../../request/caller.ts';
 import type { Executor } from '../executor.ts';
 import type { OperationArgs } from '../operation-context.ts';
+import type { RequestedOperation } from '../operation-cost.ts';
 import {
   type CostCeilings,
   checkedLength,
@@ -20,7 +21,6 @@ import {
   type Single,
   textOf,
 } from '../outcome.ts';
-import type { RequestedOperation } from '../requested-fields.ts';
 import { statusOf } from '../response-status.ts';
 import { fingerprint } from './fingerprint.ts';
 import { parseIdempotencyKey } from './key.ts';

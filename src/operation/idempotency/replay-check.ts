@@ -1,8 +1,8 @@
 import type { Caller } from '../../auth/principal.ts';
 import { forbidden } from '../../graphql/errors.ts';
 import { guardsOf, meetsGuards, requireGuards, requireScope } from '../../graphql/scope-plugin.ts';
-import type { SchemaField } from '../prepared-operation.ts';
-import type { RequestedFields, RequestedOperation } from '../requested-fields.ts';
+import type { SchemaField } from '../document/cost-walk.ts';
+import type { RequestedFields, RequestedOperation } from '../operation-cost.ts';
 import type { Disclosure } from './store.ts';
 
 /** Decides who may receive a stored response (contract section 6). */

@@ -10,6 +10,7 @@ import {
 } from 'graphql';
 import { describe, expect, it } from 'vitest';
 import { createAcceptor } from '../../../src/operation/acceptor/surely-valid.ts';
+import { fragmentsOf } from '../../../src/operation/document/survey.ts';
 import { subscriptionConditions } from '../../../src/operation/root-conditions-rule.ts';
 import { buildSchema } from '../../../src/schema.ts';
 import { PAGES, STRANGE } from '../../support/schema/client-texts.ts';
@@ -20,12 +21,18 @@ import { randomPosts, randomQueries } from '../../support/schema/random-query.ts
 const RUNS = Number(process.env.ACCEPTOR_RUNS ?? 1_000);
 
 const schema = buildSchema();
-const accepts = createAcceptor(schema);
+
+function acceptorOf(of: GraphQLSchema) {
+  const acceptor = createAcceptor(of);
+  return (document: DocumentNode) => acceptor(document, fragmentsOf(document));
+}
+
+const accepts = acceptorOf(schema);
 const RULES = [...specifiedRules, NoSchemaIntrospectionCustomRule];
 
 /** What the full validation says of a document. */
 function errorsOf(document: DocumentNode, of: GraphQLSchema = schema): readonly string[] {
-  const conditions = subscriptionConditions(document);
+  const conditions = subscriptionConditions(document, fragmentsOf(document));
   const errors = conditions.length > 0 ? conditions : validate(of, document, RULES);
   return errors.map(({ message }) => message);
 }
@@ -102,13 +109,13 @@ describe('Accepting a document without the full validation', () => {
       'type Query { name: String any: Any } union Any = Query',
       'directive @skip(if: Boolean!, unless: Boolean) on FIELD type Query { name: String }',
     ])
-      expect(createAcceptor(buildFromText(extra))(parse('{ name }'))).toBe(false);
+      expect(acceptorOf(buildFromText(extra))(parse('{ name }'))).toBe(false);
   });
 
   it('knows enums, defaults, lists of lists and input objects as far as it needs to', () => {
     const own = buildFromText(`enum Colour { RED GREEN } input In { a: Int! }
       type Query { f(c: Colour, n: Int! = 1, l: [[Int!]], i: In, x: Float): Int }`);
-    const takes = createAcceptor(own);
+    const takes = acceptorOf(own);
     const accepted = ['c: RED', 'l: [[1], null]', 'l: 1', 'l: [1, [2]]', 'x: 1', 'x: 1.5', ''];
     const refused = [
       'c: BLUE',

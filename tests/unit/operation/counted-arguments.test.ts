@@ -10,9 +10,9 @@ import {
 } from 'graphql';
 import { describe, expect, it } from 'vitest';
 import { costsPerItemOf, MAX_ITEMS } from '../../../src/graphql/counted-argument.ts';
+import { surveyDocument } from '../../../src/operation/document/survey.ts';
 import { createOperationLimiter } from '../../../src/operation/operation-cost.ts';
 import { PreparedDocument } from '../../../src/operation/prepared-operation.ts';
-import { createRequestedFields } from '../../../src/operation/requested-fields.ts';
 
 const Thing = new GraphQLObjectType({ name: 'Thing', fields: { secret: { type: GraphQLInt } } });
 
@@ -54,14 +54,17 @@ const limits = {
 
 describe('A field whose selection is read once per item of an argument', () => {
   const limiter = createOperationLimiter(schema, limits);
-  const requestedFields = createRequestedFields(schema);
+
+  function prepare(text: string) {
+    const node = parse(text);
+    return new PreparedDocument(node, text, surveyDocument(schema, node, 2_000)).operation(undefined);
+  }
 
   /** The cost of a valid operation, and whether the checks of access see the field below. */
   function judge(text: string, variables: Record<string, unknown> = {}) {
-    const node = parse(text);
-    expect(validate(schema, node)).toEqual([]);
-    const operation = new PreparedDocument(node, text).operation(undefined);
-    const found = requestedFields({ operation, variables }, ({ name }) => name === 'secret');
+    expect(validate(schema, parse(text))).toEqual([]);
+    const operation = prepare(text);
+    const found = limiter.requestedFields({ operation, variables }, ({ name }) => name === 'secret');
     return { complexity: limiter.costOf(operation, variables).complexity, seen: found.length === 1 };
   }
 
@@ -89,7 +92,7 @@ describe('A field whose selection is read once per item of an argument', () => {
 
   it('has a cost for each number of items that a variable has', () => {
     const text = 'query ($k: [ID!]) { optional(ids: $k) { secret } }';
-    const operation = new PreparedDocument(parse(text), text).operation(undefined);
+    const operation = prepare(text);
     const costs = [['a'], 'a', ['a', 'b'], null, ['a']].map(
       (k) => limiter.costOf(operation, { k }).complexity,
     );

@@ -10,8 +10,8 @@ import {
   validate,
 } from 'graphql';
 import { describe, expect, it } from 'vitest';
-import { spreadOut } from '../../../src/operation/limits/fragment-spreads.ts';
-import { scanText } from '../../../src/operation/limits/token-scan.ts';
+import { spreadOut } from '../../../src/operation/document/fragment-spreads.ts';
+import { scanText } from '../../../src/operation/document/token-scan.ts';
 
 const schema = buildSchema('type Query { a: Query, b(x: Int): Query, c: Int }');
 const FRAGMENTS = ['F0', 'F1', 'F2', 'on_'] as const;

@@ -1,8 +1,9 @@
 import fc from 'fast-check';
 import { type DocumentNode, Kind, parse, print, visit } from 'graphql';
 import { describe, expect, it } from 'vitest';
-import { countOverlaps } from '../../../src/operation/limits/overlaps.ts';
-import { scanText } from '../../../src/operation/limits/token-scan.ts';
+import { countOverlaps } from '../../../src/operation/document/overlaps.ts';
+import { fragmentsOf } from '../../../src/operation/document/survey.ts';
+import { scanText } from '../../../src/operation/document/token-scan.ts';
 
 const scan = (text: string) => scanText(text, Number.POSITIVE_INFINITY);
 
@@ -93,14 +94,11 @@ describe('scanText', () => {
     fc.assert(
       fc.property(documents, (text) => {
         const document = parse(text);
-        const fragments = new Map(
-          document.definitions.flatMap((node) =>
-            node.kind === Kind.FRAGMENT_DEFINITION ? [[node.name.value, node] as const] : [],
-          ),
-        );
         // A fragment in itself is refused elsewhere.
         fc.pre(!/fragment F [\s\S]*\.\.\.F/.test(text));
-        expect(scan(text).overlaps).toBeLessThanOrEqual(countOverlaps(document, fragments, 1e9).overlaps);
+        expect(scan(text).overlaps).toBeLessThanOrEqual(
+          countOverlaps(document, fragmentsOf(document), 1e9).overlaps,
+        );
       }),
     );
   });

@@ -1,7 +1,6 @@
 import {
   type ExecutionArgs,
   type FieldNode,
-  type FragmentDefinitionNode,
   type GraphQLField,
   type GraphQLObjectType,
   type GraphQLOutputType,
@@ -12,13 +11,13 @@ import {
   isListType,
   isNonNullType,
   isObjectType,
-  Kind,
   type OperationDefinitionNode,
   SchemaMetaFieldDef,
   type SelectionSetNode,
   TypeMetaFieldDef,
 } from 'graphql';
 import { collectFields } from '../../graphql/look-ahead/collect.ts';
+import type { Fragments } from '../../graphql/operation-plans.ts';
 
 const META_FIELDS = new Map<string, GraphQLField<unknown, unknown>>(
   [SchemaMetaFieldDef, TypeMetaFieldDef].map((field) => [field.name, field]),
@@ -33,18 +32,14 @@ const NAME = 4;
  */
 class IntrospectionSum {
   readonly #args: ExecutionArgs;
-  readonly #fragments: Readonly<Record<string, FragmentDefinitionNode>>;
+  readonly #fragments: Fragments;
   readonly #variableValues: Record<string, unknown>;
   readonly #known = new Map<string, Map<unknown, number>>();
   readonly #selections = new Map<SelectionSetNode, number>();
 
-  constructor(args: ExecutionArgs, operation: OperationDefinitionNode) {
+  constructor(args: ExecutionArgs, operation: OperationDefinitionNode, fragments: Fragments) {
     this.#args = args;
-    this.#fragments = Object.fromEntries(
-      args.document.definitions.flatMap((node) =>
-        node.kind === Kind.FRAGMENT_DEFINITION ? [[node.name.value, node] as const] : [],
-      ),
-    );
+    this.#fragments = fragments;
     const { variableDefinitions = [] } = operation;
     const given = getVariableValues(args.schema, variableDefinitions, args.variableValues ?? {});
     this.#variableValues = given.coerced ?? {};
@@ -115,10 +110,14 @@ class IntrospectionSum {
  * run, so the size is computed first. Each selection is computed once per schema element, so nested lists and
  * aliases cannot multiply the work.
  */
-export function introspectionSize(args: ExecutionArgs, operation: OperationDefinitionNode): number {
+export function introspectionSize(
+  args: ExecutionArgs,
+  operation: OperationDefinitionNode,
+  fragments: Fragments,
+): number {
   const query = args.schema.getQueryType();
   if (operation.operation !== 'query' || query == null) return 0;
-  const sum = new IntrospectionSum(args, operation);
+  const sum = new IntrospectionSum(args, operation, fragments);
   let bytes = BRACKETS - 1;
   for (const [name, nodes] of sum.fields(query, [operation.selectionSet])) {
     const field = META_FIELDS.get(nodes[0]?.name.value ?? '');

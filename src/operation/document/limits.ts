@@ -1,9 +1,9 @@
 import { GraphQLError, Source } from 'graphql';
 import { exceeded } from '../../graphql/errors.ts';
 import type { Config } from '../../platform/config.ts';
-import type { OperationCost } from '../../request/request-state.ts';
-import type { DocumentStatistics } from './document-statistics.ts';
+import type { Cost } from './cost-walk.ts';
 import { spreadOut } from './fragment-spreads.ts';
+import type { Survey } from './survey.ts';
 import type { TextFigures } from './token-scan.ts';
 
 /** Limits checked before an operation runs (contract section 5). */
@@ -15,9 +15,11 @@ function checkDepth(depth: number, maxDepth: number): void {
 
 /** Throws DEPTH_LIMIT, COMPLEXITY_LIMIT. */
 export function checkCost(
-  { complexity, depth }: OperationCost,
-  { maxComplexity, maxDepth }: OperationLimits,
+  { complexity, depth, rootFields }: Cost,
+  { maxComplexity, maxDepth, maxRootFields }: OperationLimits,
 ): void {
+  if (rootFields > maxRootFields)
+    throw exceeded('COMPLEXITY_LIMIT', 'Root field count', rootFields, maxRootFields);
   checkDepth(depth, maxDepth);
   if (complexity > maxComplexity) throw exceeded('COMPLEXITY_LIMIT', 'Complexity', complexity, maxComplexity);
 }
@@ -89,8 +91,8 @@ export function checkText(text: string, figures: TextFigures, limits: OperationL
 }
 
 /** Checks a document before validation. Throws DEPTH_LIMIT, COMPLEXITY_LIMIT. */
-export function checkDocument(documentStatistics: DocumentStatistics, limits: OperationLimits): void {
-  const { fields, overlaps, introspectionTooDeep } = documentStatistics;
+export function checkDocument(survey: Survey, limits: OperationLimits): void {
+  const { fields, overlaps, introspectionTooDeep } = survey;
   if (fields > maxFields(limits))
     throw exceeded('COMPLEXITY_LIMIT', 'Field count with fragments expanded', fields, maxFields(limits));
   checkOverlaps(overlaps, limits);
@@ -101,10 +103,4 @@ export function checkDocument(documentStatistics: DocumentStatistics, limits: Op
       MAX_INTROSPECTION_DEPTH + 1,
       MAX_INTROSPECTION_DEPTH,
     );
-}
-
-/** Throws COMPLEXITY_LIMIT. */
-export function checkRootFields(rootFields: number, { maxRootFields }: OperationLimits): void {
-  if (rootFields > maxRootFields)
-    throw exceeded('COMPLEXITY_LIMIT', 'Root field count', rootFields, maxRootFields);
 }

@@ -1,4 +1,5 @@
-import { type DocumentNode, type FragmentDefinitionNode, Kind, type SelectionSetNode } from 'graphql';
+import { type DocumentNode, Kind, type SelectionSetNode } from 'graphql';
+import type { Fragments } from '../../graphql/operation-plans.ts';
 
 /** The cost of merging a document's fields. */
 export interface Overlaps {
@@ -19,7 +20,7 @@ const pairsOf = (count: number) => (count * (count - 1)) / 2;
  */
 export function countOverlaps(
   { definitions }: DocumentNode,
-  fragments: ReadonlyMap<string, FragmentDefinitionNode>,
+  fragments: Fragments,
   maxFields: number,
 ): Overlaps {
   let fields = 0;
@@ -46,7 +47,7 @@ export function countOverlaps(
         } else if (node.kind === Kind.INLINE_FRAGMENT) collect(node.selectionSet);
         else if (!spreads.has(node.name.value)) {
           spreads.add(node.name.value);
-          const fragment = fragments.get(node.name.value);
+          const fragment = fragments[node.name.value];
           if (fragment !== undefined) collect(fragment.selectionSet);
         }
       }

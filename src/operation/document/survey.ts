@@ -1,0 +1,132 @@
+import {
+  type ArgumentNode,
+  type DirectiveNode,
+  type DocumentNode,
+  type ExecutableDefinitionNode,
+  type FieldNode,
+  type FragmentDefinitionNode,
+  type FragmentSpreadNode,
+  type GraphQLSchema,
+  getEnterLeaveForKind,
+  Kind,
+  MaxIntrospectionDepthRule,
+  type SelectionSetNode,
+  TypeInfo,
+  ValidationContext,
+} from 'graphql';
+import { countedArguments } from '../../graphql/counted-argument.ts';
+import type { Fragments } from '../../graphql/operation-plans.ts';
+import { SIZE_ARGUMENTS } from './cost-walk.ts';
+import { countOverlaps, type Overlaps } from './overlaps.ts';
+
+/** What is known of a document without its variables. Made once and kept with it. */
+export interface Survey extends Overlaps {
+  readonly fragments: Fragments;
+  /** The variables in directives. */
+  readonly conditions: readonly string[];
+  /** The variables that affect the cost: those, and the ones in arguments that size a list. */
+  readonly costVariables: readonly string[];
+  /** The names of all fields. */
+  readonly names: ReadonlySet<string>;
+  /** The number of fields with a selection of their own, fragments expanded, of an operation. */
+  readonly objectsIn: (operation: ExecutableDefinitionNode) => number;
+  readonly introspectionTooDeep: boolean;
+}
+
+/** What a definition has without the fragments that it spreads. */
+interface Outline {
+  objects: number;
+  readonly spreads: FragmentSpreadNode[];
+}
+
+/**
+ * Runs graphql-js' own rule on the introspection fields only: a full validation takes several times as long.
+ */
+function goesTooDeep(schema: GraphQLSchema, document: DocumentNode, roots: readonly FieldNode[]): boolean {
+  if (roots.length === 0) return false;
+  let tooDeep = false;
+  const context = new ValidationContext(schema, document, new TypeInfo(schema), () => {
+    tooDeep = true;
+  });
+  const visitor = MaxIntrospectionDepthRule(context);
+  const { enter } = getEnterLeaveForKind(visitor, Kind.FIELD);
+  for (const root of roots) enter?.call(visitor, root, undefined, undefined, [], []);
+  return tooDeep;
+}
+
+export function fragmentsOf({ definitions }: DocumentNode): Fragments {
+  const fragments: Record<string, FragmentDefinitionNode> = Object.create(null);
+  for (const node of definitions)
+    if (node.kind === Kind.FRAGMENT_DEFINITION) fragments[node.name.value] = node;
+  return fragments;
+}
+
+/** Surveys a document in one pass. graphql-js' own visitor takes several times as long. */
+export function surveyDocument(schema: GraphQLSchema, document: DocumentNode, maxFields: number): Survey {
+  const counted = countedArguments(schema);
+  const fragments = fragmentsOf(document);
+  const outlines = new Map<ExecutableDefinitionNode, Outline>();
+  const names = new Set<string>();
+  const conditions = new Set<string>();
+  const sizes = new Set<string>();
+  const introspections: FieldNode[] = [];
+
+  function lookAtDirectives(directives: readonly DirectiveNode[]): void {
+    for (const { arguments: args = [] } of directives)
+      for (const { value } of args) if (value.kind === Kind.VARIABLE) conditions.add(value.name.value);
+  }
+
+  function lookAtArguments(args: readonly ArgumentNode[]): void {
+    for (const { name, value } of args)
+      if (value.kind === Kind.VARIABLE && (SIZE_ARGUMENTS.has(name.value) || counted.has(name.value)))
+        sizes.add(value.name.value);
+  }
+
+  function lookAt({ selections }: SelectionSetNode, outline: Outline): void {
+    for (const node of selections) {
+      if (node.directives !== undefined) lookAtDirectives(node.directives);
+      if (node.kind === Kind.FRAGMENT_SPREAD) outline.spreads.push(node);
+      else {
+        if (node.kind === Kind.FIELD) {
+          const name = node.name.value;
+          names.add(name);
+          if (name === '__schema' || name === '__type') introspections.push(node);
+          if (node.arguments !== undefined) lookAtArguments(node.arguments);
+          if (node.selectionSet !== undefined) outline.objects += 1;
+        }
+        if (node.selectionSet !== undefined) lookAt(node.selectionSet, outline);
+      }
+    }
+  }
+
+  for (const definition of document.definitions) {
+    if (definition.kind !== Kind.FRAGMENT_DEFINITION && definition.kind !== Kind.OPERATION_DEFINITION)
+      continue;
+    const outline: Outline = { objects: 0, spreads: [] };
+    outlines.set(definition, outline);
+    lookAt(definition.selectionSet, outline);
+  }
+
+  const expanded = new Map<ExecutableDefinitionNode, number>();
+  function objectsIn(definition: ExecutableDefinitionNode | undefined): number {
+    const outline = definition && outlines.get(definition);
+    if (definition === undefined || outline === undefined) return 0;
+    let objects = expanded.get(definition);
+    if (objects === undefined) {
+      objects = outline.objects;
+      for (const { name } of outline.spreads) objects += objectsIn(fragments[name.value]);
+      expanded.set(definition, objects);
+    }
+    return objects;
+  }
+
+  return {
+    fragments,
+    conditions: [...conditions],
+    costVariables: [...new Set([...conditions, ...sizes])],
+    names,
+    objectsIn,
+    introspectionTooDeep: goesTooDeep(schema, document, introspections),
+    ...countOverlaps(document, fragments, maxFields),
+  };
+}
