@@ -26,4 +26,4 @@ run('npm', ['run', '--silent', '--prefix', PACKAGE, 'typecheck']);
 // The tests import the recipes, and those the libraries: the project's own check leaves them out.
 run(process.execPath, [fileIn('typescript', 'bin/tsc'), '--project', 'tests/clients']);
 const vitest = fileIn('vitest', 'vitest.mjs');
-run(process.execPath, [vitest, 'run', '--config', 'vitest.clients.config.ts', ...process.argv.slice(2)]);
+run(process.execPath, [vitest, 'run', '--project', 'clients', ...process.argv.slice(2)]);
