@@ -2,10 +2,12 @@ import type { GraphQLSchema } from 'graphql';
 import packageJson from '../package.json' with { type: 'json' };
 import { createCredentials } from './auth/credentials.ts';
 import { createAuthority } from './auth/oauth/authority.ts';
+import { oauthRecognizer } from './auth/oauth/recognizer.ts';
 import { createPasswords } from './auth/password-check.ts';
 import { anonymousCaller } from './auth/principal.ts';
 import { createSecurityLog } from './auth/security-log.ts';
 import { createLogin } from './auth/session/login.ts';
+import { cleanUpJobs } from './clean-up-jobs.ts';
 import { createAnnouncements } from './events/announcements.ts';
 import { createPostFeed } from './events/feed.ts';
 import { watchLog } from './events/log-watch.ts';
@@ -19,8 +21,6 @@ import { createSlowOperations } from './http/response/slow-operations.ts';
 import { createReadiness } from './http/routes/readiness.ts';
 import type { SocketFastPath } from './http/server/node-server.ts';
 import { httpPlugins } from './http-plugins.ts';
-import { createJobMetrics } from './jobs/job-metrics.ts';
-import { cleanUpJobs } from './jobs/jobs.ts';
 import { startRounds } from './jobs/rounds.ts';
 import { createCredentialWatch } from './operation/subscription/credential-watch.ts';
 import { createFanOut } from './operation/subscription/fan-out.ts';
@@ -119,7 +119,10 @@ export function createApp({
   const rateLimiter = createRateLimiter({ store: buckets, clock, failures: config.failureLimit, metrics });
   let origin = config.publicUrl ?? ownOrigin(config);
   const authority = createAuthority({ config, database, clock, log });
-  const credentials = createCredentials({ config, database, clock, log, ownTokens: authority.ownTokens });
+  const services = { database, clock, log };
+  const credentials = createCredentials(services, config.jwt, [
+    oauthRecognizer({ ...services, ownTokens: authority.ownTokens }),
+  ]);
   const passwords = createPasswords(new Line(PASSWORD_HASHES), rateLimiter.logins);
   const securityLog = createSecurityLog(log);
   const slowOperations = createSlowOperations({ thresholdMs: config.slowOperationMs, log });
@@ -184,12 +187,7 @@ export function createApp({
     'Whether the connection for wake-ups between instances is open (1), or not needed (embedded database, 1).',
     () => (listener.connected ? 1 : 0),
   );
-  const jobs = cleanUpJobs(config);
-  const jobMetrics = createJobMetrics(
-    metrics,
-    jobs.map(({ name }) => name),
-  );
-  const rounds = startRounds({ jobs, database, metrics: jobMetrics, log });
+  const rounds = startRounds({ jobs: cleanUpJobs(config), database, metrics, log });
   const anonymous = anonymousCaller(config);
   const pipeline = createOperationPipeline({
     config,

@@ -8,7 +8,7 @@ import type { SecurityLog } from './auth/security-log.ts';
 import type { Login } from './auth/session/login.ts';
 import { ownerOf } from './auth/session/owner.ts';
 import { revokeSession } from './auth/session/store.ts';
-import { issueStreamToken } from './auth/stream-token/store.ts';
+import { streamTokenIssuer } from './auth/stream-token/store.ts';
 import { useGraphiql } from './http/graphiql/use-graphiql.ts';
 import { createOAuth } from './http/oauth/oauth.ts';
 import { useOAuthErrors } from './http/oauth/plugin.ts';
@@ -98,7 +98,7 @@ export function httpPlugins(options: HttpPluginsOptions): HttpPlugin[] {
     ...(development ? developmentPages({ endpoint, graphiql: config.graphiql, demoKey }) : []),
     ...(config.graphiql ? [useGraphiql({ endpoint, home: development ? '/' : undefined, demoKey })] : []),
     useAuthentication({
-      recognizers: credentials.recognizers,
+      recognizers: credentials.resolvers,
       streamPath: endpoint,
       anonymous,
       isSecure: transport.isSecure,
@@ -128,7 +128,7 @@ export function httpPlugins(options: HttpPluginsOptions): HttpPlugin[] {
     }),
     useStreamTokens({
       pipeline,
-      issue: (principal, operation) => issueStreamToken(turns, principal, operation),
+      issue: streamTokenIssuer(turns, credentials.recognizers),
       checkOrigin,
       metrics,
       log,

@@ -35,24 +35,25 @@ export interface Invalid extends FailedCredential {
   readonly outcome: 'invalid';
 }
 
-/** A resolver's verdict: not its kind of credential, valid, or invalid. */
+/** A recognizer's verdict: not its kind of credential, valid, or invalid. */
 export type Resolution = { readonly outcome: 'not-mine' } | Recognized | Invalid;
 
-/** Recognizes one kind of credential. */
+/** Recognizes one kind of credential. A feature that issues credentials joins by one of these. */
 export interface Recognizer {
+  readonly kind: Principal['kind'];
   /** Throws DatabaseError, and KeysUnavailableError if the keys to check a token with are unavailable. */
   resolve(presented: Presented): Promise<Resolution>;
-}
-
-/** Resolves one kind of credential to its principal. */
-export interface CredentialResolver extends Recognizer {
-  readonly kind: Principal['kind'];
   /**
-   * The principal of this kind as it is now: its account may have another role since. Undefined if its
-   * credentials have ended, apart from a token's own expiry. Throws DatabaseError.
+   * The principal of this kind as it is now, for an open stream: its account may have another role since. Undefined if
+   * its credentials have ended. Throws DatabaseError.
    */
   renew(principal: Principal): Promise<Principal | undefined>;
+  /** SQL: whether the credentials behind `t`, a row of `stream_tokens`, have ended. */
+  readonly endedBehind: string;
 }
+
+/** What a request needs of a recognizer. */
+export type Resolver = Pick<Recognizer, 'resolve'>;
 
 export type Authentication = { readonly outcome: 'none' } | Recognized | Invalid;
 
@@ -105,29 +106,16 @@ export function presentedCookie(headers: Pick<Headers, 'get'>): Presented | Malf
   return otherCookies.length > 0 ? SEVERAL_COOKIES : { place: 'cookie', value: cookie };
 }
 
-/** Asks the resolvers in turn. A credential that none of them recognises is invalid, never anonymous. */
+/** Asks the recognizers in turn. A credential that none of them recognises is invalid, never anonymous. */
 export async function authenticate(
   presented: Presented | Malformed | undefined,
-  resolvers: readonly Recognizer[],
+  recognizers: readonly Resolver[],
 ): Promise<Authentication> {
   if (presented === undefined) return { outcome: 'none' };
   if ('malformed' in presented) return { outcome: 'invalid', kind: 'unknown', reason: presented.malformed };
-  for (const resolver of resolvers) {
-    const resolution = await resolver.resolve(presented);
+  for (const recognizer of recognizers) {
+    const resolution = await recognizer.resolve(presented);
     if (resolution.outcome !== 'not-mine') return resolution;
   }
   return { outcome: 'invalid', kind: 'unknown', reason: 'The credential is of an unknown kind.' };
-}
-
-/** The principal as it is now; undefined if its credentials have ended. Throws what its resolver throws. */
-export async function renew(
-  principal: Principal,
-  resolvers: readonly CredentialResolver[],
-  nowMs: number,
-): Promise<Principal | undefined> {
-  // The database decides when stored credentials end. For a token only its own claim does.
-  const { kind, expiresAtMs } = principal;
-  const byClaim = kind === 'jwt' || kind === 'oauth';
-  if (byClaim && expiresAtMs !== undefined && expiresAtMs <= nowMs) return undefined;
-  return resolvers.find((known) => known.kind === kind)?.renew(principal);
 }

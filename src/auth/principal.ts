@@ -9,8 +9,8 @@ export interface Principal {
   /** The name of this caller's bucket, streams and usage report. Not secret. */
   readonly clientId: string;
   /**
-   * Identifies the credential among those of its kind for later look-ups: a row's id, a token's jti. Not
-   * secret.
+   * Identifies the credential among those of its kind for later look-ups: a row's id, a token's jti, or ids of all that
+   * it depends on, separated by spaces. Not secret.
    */
   readonly credentialId: string | undefined;
   /** Overrides of the rate limit for these credentials. */
@@ -38,6 +38,11 @@ export type Caller = Principal | Anonymous;
 
 export function isAuthenticated(caller: Caller): caller is Principal {
   return caller.kind !== 'anonymous';
+}
+
+/** Whether a token has ended by its own claim. The database decides when stored credentials end. */
+export function hasExpired({ expiresAtMs }: Principal, nowMs: number): boolean {
+  return expiresAtMs !== undefined && expiresAtMs <= nowMs;
 }
 
 /** The overrides of the rate limit that are stored with credentials. */

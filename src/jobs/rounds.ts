@@ -2,8 +2,9 @@ import { atMost } from '../platform/at-most.ts';
 import type { Database } from '../platform/db/database.ts';
 import { isOutage } from '../platform/db/errors.ts';
 import type { Logger } from '../platform/log.ts';
+import type { Metrics } from '../platform/metrics.ts';
 import type { Job } from './job.ts';
-import type { JobMetrics } from './job-metrics.ts';
+import { createJobMetrics } from './job-metrics.ts';
 import { takeTurn } from './turn.ts';
 
 /** Does the clean-up, every minute on one of the instances. */
@@ -17,7 +18,7 @@ export interface Rounds {
 export interface RoundsOptions {
   readonly jobs: readonly Job[];
   readonly database: Database;
-  readonly metrics: JobMetrics;
+  readonly metrics: Metrics;
   readonly log: Logger;
 }
 
@@ -33,7 +34,11 @@ const TURN = '';
 const isPowerOfTwo = (count: number) => (count & (count - 1)) === 0;
 
 /** Starts with a pause. A failed job keeps none of the others from running, and runs again in the next round. */
-export function startRounds({ jobs, database, metrics, log }: RoundsOptions): Rounds {
+export function startRounds({ jobs, database, log, ...options }: RoundsOptions): Rounds {
+  const metrics = createJobMetrics(
+    options.metrics,
+    jobs.map(({ name }) => name),
+  );
   const stopping = new AbortController();
   const failures = new Map<string, number>();
   let timer: NodeJS.Timeout | undefined;

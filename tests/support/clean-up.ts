@@ -1,7 +1,6 @@
 import { onTestFinished } from 'vitest';
+import { cleanUpJobs } from '../../src/clean-up-jobs.ts';
 import type { Job } from '../../src/jobs/job.ts';
-import { createJobMetrics } from '../../src/jobs/job-metrics.ts';
-import { cleanUpJobs } from '../../src/jobs/jobs.ts';
 import { type Rounds, startRounds } from '../../src/jobs/rounds.ts';
 import type { Database } from '../../src/platform/db/database.ts';
 import { createLogger } from '../../src/platform/log.ts';
@@ -25,8 +24,7 @@ export function cleanUp(
     destination: { write: (line) => void logged.push(line) },
   });
   const metrics = createMetrics();
-  const names = jobs.map(({ name }) => name);
-  const rounds = startRounds({ jobs, database, metrics: createJobMetrics(metrics, names), log });
+  const rounds = startRounds({ jobs, database, metrics, log });
   onTestFinished(() => rounds.stop());
   return { ...rounds, metrics, logged };
 }

@@ -6,6 +6,7 @@ import {
   type FlattenedJWSInput,
   type JWTHeaderParameters,
 } from 'jose';
+import type { Config } from '../../platform/config.ts';
 import { parsePublicKeys } from '../../platform/public-keys.ts';
 
 /** The algorithms of contract section 3. */
@@ -35,7 +36,7 @@ export interface KeySource {
 }
 
 /** A shared secret, for HS256 only. */
-export function secretKey(secret: string): KeySource {
+function secretKey(secret: string): KeySource {
   const key = new TextEncoder().encode(secret);
   return {
     async *candidates(algorithm) {
@@ -45,7 +46,7 @@ export function secretKey(secret: string): KeySource {
 }
 
 /** Public keys from the settings: RSA keys for RS256, EC keys for ES256. */
-export function publicKeys(pem: string): KeySource {
+function publicKeys(pem: string): KeySource {
   const keys = parsePublicKeys(pem);
   return {
     async *candidates(algorithm) {
@@ -89,7 +90,7 @@ function isWeak({ algorithm }: CryptoKey): boolean {
 /**
  * A remote key set (RFC 7517): fetched with the first token, cached, and fetched again for an unknown `kid`.
  */
-export function remoteKeys(url: string): KeySource {
+function remoteKeys(url: string): KeySource {
   const keys = createRemoteJWKSet(new URL(url), {
     cooldownDuration: COOL_DOWN_MS,
     cacheMaxAge: MAX_AGE_MS,
@@ -109,4 +110,13 @@ export function remoteKeys(url: string): KeySource {
       }
     },
   };
+}
+
+/** The keys that the settings name. */
+export function keySources({ secret, publicKey, jwksUrl }: Config['jwt']): KeySource[] {
+  return [
+    ...(secret === undefined ? [] : [secretKey(secret)]),
+    ...(publicKey === undefined ? [] : [publicKeys(publicKey)]),
+    ...(jwksUrl === undefined ? [] : [remoteKeys(jwksUrl)]),
+  ];
 }

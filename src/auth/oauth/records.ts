@@ -1,3 +1,4 @@
+import { deletion } from '../../jobs/job.ts';
 import { type Queryable, statement } from '../../platform/db/statement.ts';
 import { hashSecret } from '../secret-format.ts';
 
@@ -228,3 +229,10 @@ export function createRecords(db: Queryable, model: string): Records {
     },
   };
 }
+
+/** Codes, refresh tokens, authorizations and sign-ins. */
+export const expiredRecords = deletion('oauth_records', {
+  table: 'oauth_records',
+  key: 'model, hash',
+  condition: 'expires_at <= now()',
+});

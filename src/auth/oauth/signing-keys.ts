@@ -1,5 +1,6 @@
 import { createPrivateKey, generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { calculateJwkThumbprint, type JWK } from 'jose';
+import type { Job } from '../../jobs/job.ts';
 import { type Queryable, statement } from '../../platform/db/statement.ts';
 import type { Sealer } from '../../platform/sealing.ts';
 
@@ -98,10 +99,13 @@ export function signerOf(keys: readonly SigningKey[]): SigningKey | undefined {
   return usable.findLast(({ started }) => started) ?? usable[0];
 }
 
-/** Removes keys that no live token is signed with. Returns how many. Throws DatabaseError. */
-export async function dropOldSigningKeys(db: Queryable, production: boolean): Promise<number> {
+/** Removes keys that no live token is signed with. */
+export function oldSigningKeys(production: boolean): Job {
   const foreignMs = production ? KEEP_FOREIGN_MS.production : KEEP_FOREIGN_MS.otherwise;
-  return (await db.query(PRUNE, [KEEP_MS, foreignMs])).length;
+  return {
+    name: 'signing_keys',
+    run: async (db) => (await db.query(PRUNE, [KEEP_MS, foreignMs])).length,
+  };
 }
 
 /**

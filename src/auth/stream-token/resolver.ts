@@ -1,4 +1,4 @@
-import type { FixedOperation, Recognizer } from '../authenticate.ts';
+import type { FixedOperation, Resolver } from '../authenticate.ts';
 import type { Principal } from '../principal.ts';
 import { effectiveScopes, type Role } from '../scopes.ts';
 import { type SecretRow, type SecretServices, storedSecrets } from '../stored-secret.ts';
@@ -21,7 +21,7 @@ export interface StreamTokensOptions extends SecretServices {
 }
 
 /** Recognizes stream tokens. Each look-up asks the database, so a revoked token is refused at once. */
-export interface StreamTokens extends Recognizer {
+export interface StreamTokens extends Resolver {
   /** Whether the token behind an open stream still holds. An open stream counts as use. Throws DatabaseError. */
   holds(id: string): Promise<boolean>;
 }

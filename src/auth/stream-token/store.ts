@@ -1,7 +1,7 @@
-import { type Queryable, statement } from '../../platform/db/statement.ts';
+import { type Queryable, type Statement, statement } from '../../platform/db/statement.ts';
 import { newId } from '../../platform/uuid.ts';
 import type { AccountTurns } from '../account/turns.ts';
-import type { FixedOperation } from '../authenticate.ts';
+import type { FixedOperation, Recognizer } from '../authenticate.ts';
 import { FRESH } from '../last-use.ts';
 import type { Principal } from '../principal.ts';
 import { hashSecret, secretFormat } from '../secret-format.ts';
@@ -36,18 +36,13 @@ const LOCK = statement<never>(
   'stream_tokens_lock',
   `SELECT pg_advisory_xact_lock(hashtext('stream_tokens'), hashtext($1))`,
 );
-/** Drops what is worthless: the rest is counted. The id of OAuth credentials is a list (`auth/oauth/resolver.ts`). */
-const DROP_ENDED = statement<never>(
-  'stream_tokens_drop_ended',
-  `DELETE FROM stream_tokens t WHERE t.user_id = $1 AND (t.expires_at <= now() OR CASE t.credential_kind
-     WHEN 'session' THEN NOT EXISTS (SELECT FROM sessions s WHERE s.id = t.credential_id::uuid AND s.expires_at > now())
-     WHEN 'api-key' THEN NOT EXISTS (SELECT FROM api_keys k WHERE k.id = t.credential_id::uuid AND k.revoked_at IS NULL
-       AND coalesce(k.expires_at > now(), true))
-     WHEN 'oauth' THEN EXISTS (SELECT FROM revoked_tokens r WHERE r.jti = split_part(t.credential_id, ' ', 1))
-       OR NOT EXISTS (SELECT FROM oauth_clients c LEFT JOIN oauth_grants g ON g.client_id = c.id AND g.user_id = t.user_id
-         WHERE c.id = split_part(t.credential_id, ' ', 2)::uuid AND (split_part(t.credential_id, ' ', 3) = '' OR g.id IS NOT NULL))
-     ELSE EXISTS (SELECT FROM revoked_tokens r WHERE r.jti = t.credential_id) END)`,
-);
+/** Drops what is worthless: the rest is counted. Nobody recognizes credentials of other kinds. */
+const dropEnded = (recognizers: readonly Recognizer[]) =>
+  statement<never>(
+    'stream_tokens_drop_ended',
+    `DELETE FROM stream_tokens t WHERE t.user_id = $1 AND (t.expires_at <= now() OR CASE t.credential_kind
+     ${recognizers.map(({ kind, endedBehind }) => `WHEN '${kind}' THEN ${endedBehind}`).join('\n     ')} ELSE true END)`,
+  );
 const INSERT = statement<{ expiresAt: Date }>(
   'stream_token_insert',
   `INSERT INTO stream_tokens (id, user_id, hash, credential_kind, credential_id, client_id, role, scopes, credential_expires_at,
@@ -63,10 +58,15 @@ function storable(ms = Infinity): Date | null {
   return Math.abs(ms) < LAST_INSTANT_MS ? new Date(ms) : null;
 }
 
-async function insert(transaction: Queryable, principal: Principal, operation: FixedOperation) {
+async function insert(
+  transaction: Queryable,
+  drop: Statement<never>,
+  principal: Principal,
+  operation: FixedOperation,
+) {
   const { kind, userId, credentialId = null, clientId, role, scopes } = principal;
   await transaction.query(LOCK, [userId]);
-  await transaction.query(DROP_ENDED, [userId]);
+  await transaction.query(drop, [userId]);
   const token = STREAM_TOKEN.generate();
   const [row] = await transaction.query(INSERT, [
     newId(),
@@ -96,12 +96,16 @@ export interface IssuedToken {
  * Issues a token that opens a subscription with the credentials of a principal. The limit is exact under
  * concurrency. Throws StreamTokenLimitError, DatabaseError.
  */
-export function issueStreamToken(
+export type IssueStreamToken = (principal: Principal, operation: FixedOperation) => Promise<IssuedToken>;
+
+/** `recognizers` are those of all credentials that tokens are issued for. */
+export function streamTokenIssuer(
   turns: Pick<AccountTurns, 'transaction'>,
-  principal: Principal,
-  operation: FixedOperation,
-): Promise<IssuedToken> {
-  return turns.transaction(principal.userId, (work) => insert(work, principal, operation), LOCK_WAIT_MS);
+  recognizers: readonly Recognizer[],
+): IssueStreamToken {
+  const drop = dropEnded(recognizers);
+  return (principal, operation) =>
+    turns.transaction(principal.userId, (work) => insert(work, drop, principal, operation), LOCK_WAIT_MS);
 }
 
 const END = statement<{ one: number }>(

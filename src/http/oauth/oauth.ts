@@ -1,4 +1,4 @@
-import type { CredentialResolver } from '../../auth/authenticate.ts';
+import type { Recognizer } from '../../auth/authenticate.ts';
 import { revokeToken } from '../../auth/jwt/blocklist.ts';
 import type { Authority } from '../../auth/oauth/authority.ts';
 import type { SecurityLog } from '../../auth/security-log.ts';
@@ -24,7 +24,7 @@ export interface OAuthOptions {
   readonly issuer: () => string;
   readonly authority: Authority;
   /** Resolves the service's own sessions. */
-  readonly sessions: CredentialResolver;
+  readonly sessions: Recognizer;
   readonly endSession: (id: string, userId: string) => Promise<boolean>;
   readonly login: Login;
   readonly checkOrigin: OriginCheck;

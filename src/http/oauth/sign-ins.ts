@@ -1,5 +1,5 @@
 import type { Interaction } from 'oidc-provider';
-import type { CredentialResolver } from '../../auth/authenticate.ts';
+import type { Recognizer } from '../../auth/authenticate.ts';
 import type { Principal } from '../../auth/principal.ts';
 import { sessionCookies } from '../../auth/session/cookie.ts';
 import type { HttpRequest } from '../../request/http-message.ts';
@@ -15,7 +15,7 @@ export interface SignIns {
 }
 
 export interface SignInOptions {
-  readonly sessions: CredentialResolver;
+  readonly sessions: Recognizer;
   readonly endSession: (id: string, userId: string) => Promise<unknown>;
   /** Told the account of a request once its session is known. */
   readonly isOf: (accountId: string) => void;

@@ -5,7 +5,7 @@ import {
   type PresentedParameters,
   presentedCookie,
   presentedCredential,
-  type Recognizer,
+  type Resolver,
 } from '../../auth/authenticate.ts';
 import { KeysUnavailableError } from '../../auth/jwt/keys.ts';
 import type { Anonymous } from '../../auth/principal.ts';
@@ -20,7 +20,7 @@ import { LOGIN_PATH } from '../routes/login.ts';
 import { holdsCredentials } from './use-proxy-trust.ts';
 
 export interface AuthenticationOptions {
-  readonly recognizers: readonly Recognizer[];
+  readonly recognizers: readonly Resolver[];
   /** The path on which stream tokens are accepted. */
   readonly streamPath: string;
   /** The caller of a request without credentials. */

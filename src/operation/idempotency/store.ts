@@ -1,5 +1,6 @@
 import { answerTooLarge } from '../../graphql/errors.ts';
 import { withInstant } from '../../graphql/open-instant.ts';
+import { deletion, type Job } from '../../jobs/job.ts';
 import { OVERHEAD_BYTES } from '../../platform/aes-gcm.ts';
 import { DatabaseError } from '../../platform/db/errors.ts';
 import type { Guard } from '../../platform/db/guarded-write.ts';
@@ -213,3 +214,12 @@ export async function lockKey(
   if (taken?.locked !== true) return { locked: false, found: undefined };
   return { locked: true, found: responseOf(owner, row, limits.maxResponseBytes) };
 }
+
+/** Deletes the stored responses past the retention. One that a new one has replaced is not old. */
+export const oldResponses = (retentionMs: number): Job =>
+  deletion('idempotency_keys', {
+    table: 'idempotency_keys',
+    key: 'user_id, key_hash',
+    condition: "created_at < now() - $2::float8 * interval '1 millisecond'",
+    values: [retentionMs],
+  });

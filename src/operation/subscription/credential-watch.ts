@@ -52,7 +52,7 @@ const LATE_START_MS = 15_000;
 const MAX_ENDED = 10_000;
 const UNCHECKED = 'could not check the credentials behind an event stream; trying again';
 
-/** The id of OAuth credentials is a list (`auth/oauth/resolver.ts`). */
+/** All that the credentials depend on: their id may be a list. */
 function idsOf({ userId, credentialId = '' }: Principal): string[] {
   return [userId, credentialId, ...credentialId.split(' ')];
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { createApiKey } from '../../../src/auth/api-key/store.ts';
-import { dropOldApiKeys } from '../../../src/jobs/expired-credentials.ts';
+import { oldApiKeys } from '../../../src/auth/expired.ts';
 import { useApp } from '../../support/app.ts';
 import { gqlAs, visitor } from '../../support/credentials/session.ts';
 import { dataOf, expectRefused } from '../../support/refusal.ts';
@@ -92,7 +92,7 @@ describe('the API keys of an account that are neither revoked nor expired', () =
       where: { userId: id, revokedAt: anHourAgo },
       data: { revokedAt: old },
     });
-    await dropOldApiKeys(app.database);
+    await oldApiKeys.run(app.database);
     dataOf(await gqlAs(app, cookie, CREATE));
   });
 

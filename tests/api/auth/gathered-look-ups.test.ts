@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { expect, it } from 'vitest';
-import { jwtResolver } from '../../../src/auth/jwt/resolver.ts';
+import { jwtRecognizer } from '../../../src/auth/jwt/recognizer.ts';
 import { createAuthority } from '../../../src/auth/oauth/authority.ts';
 import type { Principal } from '../../../src/auth/principal.ts';
 import { systemClock } from '../../../src/platform/clock.ts';
@@ -30,7 +30,7 @@ it('JWTs are looked at together when all are looked at again', async () => {
   const { id: userId } = await app.account();
   await app.prisma.revokedToken.create({ data: { jti: 'revoked' } });
   const { count, database } = counted();
-  const { renew } = jwtResolver({
+  const { renew } = jwtRecognizer({
     database,
     clock: systemClock,
     keys: [],

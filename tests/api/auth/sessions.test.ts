@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { disableAccount } from '../../../src/auth/account/endings.ts';
+import { expiredSessions, expiredTokens } from '../../../src/auth/expired.ts';
 import { revokeToken } from '../../../src/auth/jwt/blocklist.ts';
-import { dropExpiredSessions, dropExpiredTokens } from '../../../src/jobs/expired-credentials.ts';
 import { newId } from '../../../src/platform/uuid.ts';
 import { ORIGIN, useApp } from '../../support/app.ts';
 import { freshCookie, gqlAs, visitor } from '../../support/credentials/session.ts';
@@ -213,7 +213,7 @@ describe('what has expired', () => {
     const cookie = await freshCookie(app, email);
     // More than a login would leave.
     await app.prisma.session.createMany({ data: rows });
-    expect(await dropExpiredSessions(app.database)).toBeGreaterThanOrEqual(1_100);
+    expect(await expiredSessions.run(app.database)).toBeGreaterThanOrEqual(1_100);
     expect(await app.prisma.session.count({ where: { userId: id } })).toBe(2);
     expect(dataOf(await gqlAs(app, cookie, VIEWER)).viewer.id).toBe(id);
 
@@ -221,7 +221,7 @@ describe('what has expired', () => {
     await revokeToken(app.database, { jti: 'past', expiresAt: new Date(Date.now() - 3 * MINUTE_MS) });
     await revokeToken(app.database, { jti: 'future', expiresAt: new Date(Date.now() + MINUTE_MS) });
     await revokeToken(app.database, { jti: 'for good' });
-    expect(await dropExpiredTokens(app.database)).toBe(1);
+    expect(await expiredTokens.run(app.database)).toBe(1);
     const left = await prisma.revokedToken.findMany({ select: { jti: true }, orderBy: { jti: 'asc' } });
     expect(left.map(({ jti }) => jti)).toEqual(['for good', 'future']);
   });

@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { parse, print } from 'graphql';
 import { describe, expect, it } from 'vitest';
-import { pruneResponses } from '../../../src/jobs/old-responses.ts';
+import { oldResponses } from '../../../src/operation/idempotency/store.ts';
 import { statement } from '../../../src/platform/db/statement.ts';
 import { useApp } from '../../support/app.ts';
 import { visitor } from '../../support/credentials/session.ts';
@@ -64,7 +64,7 @@ describe('A stored response', () => {
     });
     const request = { query: CREATE_POST, variables: { title: `kept ${id}` }, key, idempotencyKey: 'k' };
     const first = await send(app, request);
-    expect(await pruneResponses(app.database, 24 * HOUR_MS)).toBe(1_203);
+    expect(await oldResponses(24 * HOUR_MS).run(app.database)).toBe(1_203);
     expect(await storedFor(app, id)).toBe(1);
     expect(await send(app, request)).toMatchObject({ text: first.text, replayed: 'true' });
   });

@@ -1,6 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { dropExpiredSessions } from '../../../src/jobs/expired-credentials.ts';
+import { expiredSessions } from '../../../src/auth/expired.ts';
 import type { Job } from '../../../src/jobs/job.ts';
 import { useApp } from '../../support/app.ts';
 import { cleanUp } from '../../support/clean-up.ts';
@@ -117,8 +117,8 @@ describe('clean-up', () => {
         absoluteExpiresAt: inDays(-1),
       })),
     });
-    expect(await dropExpiredSessions(app.database, AbortSignal.abort())).toBe(500);
-    expect(await dropExpiredSessions(app.database)).toBe(600);
+    expect(await expiredSessions.run(app.database, AbortSignal.abort())).toBe(500);
+    expect(await expiredSessions.run(app.database)).toBe(600);
   });
 
   it('goes on past a job that fails, and logs it ever more rarely until it works again', async () => {

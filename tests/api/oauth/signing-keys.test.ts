@@ -2,9 +2,9 @@ import { decodeProtectedHeader } from 'jose';
 import { describe, expect, it } from 'vitest';
 import {
   createSigningKey,
-  dropOldSigningKeys,
   dropSigningKey,
   listSigningKeys,
+  oldSigningKeys,
   rotateSigningKey,
   SIGNING_KEYS,
 } from '../../../src/auth/oauth/signing-keys.ts';
@@ -71,9 +71,9 @@ describe('a signing key that takes over', () => {
     expect(kidOf(after)).toBe(id);
     for (const token of [before, after]) expect(await statusWith(app, token)).toBe(200);
     await age(app, 'oauth_signing_keys', 14 * MINUTE);
-    expect(await dropOldSigningKeys(app.database, true)).toBe(0);
+    expect(await oldSigningKeys(true).run(app.database)).toBe(0);
     await age(app, 'oauth_signing_keys', 4 * MINUTE);
-    expect(await dropOldSigningKeys(app.database, true)).toBe(1);
+    expect(await oldSigningKeys(true).run(app.database)).toBe(1);
     await advance(SECOND);
     expect(await published(app)).toEqual([id]);
   });
@@ -157,11 +157,11 @@ describe('the signing keys', () => {
     const left = async () => (await listSigningKeys(app.database, sealer())).map(({ id }) => id);
     const hour = 60 * MINUTE;
     await age(app, 'oauth_signing_keys', 23 * hour);
-    await dropOldSigningKeys(app.database, true);
+    await oldSigningKeys(true).run(app.database);
     await age(app, 'oauth_signing_keys', 28 * 24 * hour);
-    await dropOldSigningKeys(app.database, false);
+    await oldSigningKeys(false).run(app.database);
     expect(await left()).toEqual(expect.arrayContaining([before, after]));
-    await dropOldSigningKeys(app.database, true);
+    await oldSigningKeys(true).run(app.database);
     expect(await left()).not.toContain(before);
     expect(await left()).toContain(after);
   });

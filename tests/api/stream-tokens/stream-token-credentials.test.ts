@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { disableAccount } from '../../../src/auth/account/endings.ts';
 import { revokeApiKey } from '../../../src/auth/api-key/store.ts';
+import { expiredStreamTokens } from '../../../src/auth/expired.ts';
 import { revokeToken } from '../../../src/auth/jwt/blocklist.ts';
 import { revokeSessionsOf } from '../../../src/auth/session/store.ts';
 import { revokeStreamToken } from '../../../src/auth/stream-token/store.ts';
-import { dropExpiredStreamTokens } from '../../../src/jobs/expired-credentials.ts';
 import { useApp } from '../../support/app.ts';
 import { createPost } from '../../support/content.ts';
 import { askToken, oauthClient } from '../../support/credentials/oauth.ts';
@@ -245,7 +245,7 @@ describe('the time of a stream token', () => {
       where: { userId: id },
       data: { expiresAt: new Date(Date.now() - 1_000) },
     });
-    expect(await dropExpiredStreamTokens(app.database)).toBeGreaterThanOrEqual(1);
+    expect(await expiredStreamTokens.run(app.database)).toBeGreaterThanOrEqual(1);
     expect(await app.prisma.streamToken.count({ where: { userId: id } })).toBe(0);
   });
 });

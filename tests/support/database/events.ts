@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 import { HELD } from '../../../src/events/log.ts';
-import { pruneEvents } from '../../../src/jobs/old-events.ts';
+import { pruneEvents } from '../../../src/events/old-events.ts';
 import { statement } from '../../../src/platform/db/statement.ts';
 import type { TestApp } from '../app.ts';
 

@@ -1,12 +1,14 @@
 import type { Clock } from '../../platform/clock.ts';
+import type { Config } from '../../platform/config.ts';
 import { gathered } from '../../platform/db/gathered.ts';
 import { type Queryable, statement } from '../../platform/db/statement.ts';
 import { isUuid } from '../../platform/uuid.ts';
-import type { CredentialResolver, Invalid } from '../authenticate.ts';
+import type { Invalid, Recognizer } from '../authenticate.ts';
 import { createCredentialCache } from '../credential-cache.ts';
-import { userClientId } from '../principal.ts';
+import { hasExpired, userClientId } from '../principal.ts';
 import { effectiveScopes, type Role, type Scope, scopesOfRole } from '../scopes.ts';
 import { isRevocable } from './blocklist.ts';
+import { keySources } from './keys.ts';
 import { looksLikeJwt, type VerifyOptions, verifyJwt } from './verify.ts';
 
 interface SubjectRow {
@@ -56,13 +58,13 @@ function isAccepted({ ended, validFromMs }: SubjectRow, issuedAtMs: number | und
 const isOptionalText = (claim: unknown): claim is string | undefined =>
   claim === undefined || typeof claim === 'string';
 
-export interface JwtResolverOptions extends VerifyOptions {
+export interface JwtRecognizerOptions extends VerifyOptions {
   readonly database: Queryable;
   readonly clock: Clock;
 }
 
 /** Resolves JWTs that others issue for this service's accounts. The signature is checked before any query. */
-export function jwtResolver({ database, clock, ...verification }: JwtResolverOptions): CredentialResolver {
+export function jwtRecognizer({ database, clock, ...verification }: JwtRecognizerOptions): Recognizer {
   const known = createCredentialCache<Subject | undefined>(clock);
 
   const find = gathered((asked: readonly { readonly userId: string; readonly jti: string | null }[]) =>
@@ -110,11 +112,23 @@ export function jwtResolver({ database, clock, ...verification }: JwtResolverOpt
         },
       };
     },
+    endedBehind: 'EXISTS (SELECT FROM revoked_tokens r WHERE r.jti = t.credential_id)',
     async renew(principal) {
+      if (hasExpired(principal, clock.now())) return undefined;
       const subject = await ask(principal.userId, principal.credentialId);
       if (subject === undefined || !isAccepted(subject, principal.issuedAtMs)) return undefined;
       const role = effectiveRole(principal.role, subject.role);
       return { ...principal, role, scopes: effectiveScopes([...principal.scopes], role) };
     },
   };
+}
+
+/** A recognizer for the keys that the settings name, if they name any. */
+export function jwtRecognizers(
+  { database, clock }: Pick<JwtRecognizerOptions, 'database' | 'clock'>,
+  settings: Config['jwt'],
+): Recognizer[] {
+  const { issuer, audience } = settings;
+  const keys = keySources(settings);
+  return keys.length === 0 ? [] : [jwtRecognizer({ database, clock, keys, issuer, audience })];
 }

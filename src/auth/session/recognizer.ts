@@ -1,4 +1,4 @@
-import type { CredentialResolver } from '../authenticate.ts';
+import type { Recognizer } from '../authenticate.ts';
 import { type Principal, userClientId } from '../principal.ts';
 import { type Role, scopesOfRole } from '../scopes.ts';
 import { type SecretRow, type SecretServices, storedSecrets } from '../stored-secret.ts';
@@ -13,7 +13,7 @@ interface SessionRow extends SecretRow {
  * Resolves the session cookie. Nothing is cached: an ended session is refused from the next request on, on
  * every instance, for one indexed read per request.
  */
-export function sessionResolver(services: SecretServices): CredentialResolver {
+export function sessionRecognizer(services: SecretServices): Recognizer {
   const sessions = storedSecrets<SessionRow>(services, {
     kind: 'session',
     what: 'a session',
@@ -34,6 +34,7 @@ export function sessionResolver(services: SecretServices): CredentialResolver {
       if (row === undefined || row.ended) return sessions.refused(row);
       return { outcome: 'valid', principal: principalOf(row), used: () => sessions.noteUse(row) };
     },
+    endedBehind: `NOT EXISTS (SELECT FROM sessions s WHERE s.id = t.credential_id::uuid AND s.expires_at > now())`,
     async renew({ credentialId }) {
       const row = await sessions.holding(credentialId);
       return row && principalOf(row);

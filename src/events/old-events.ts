@@ -1,8 +1,9 @@
-import { HELD, HORIZON } from '../events/log.ts';
-import { PRESENT_ERA } from '../events/log-state.ts';
-import { MARK_SQL } from '../events/position.ts';
+import type { Job } from '../jobs/job.ts';
 import { inBatches } from '../platform/db/in-batches.ts';
 import { type Queryable, statement } from '../platform/db/statement.ts';
+import { HELD, HORIZON } from './log.ts';
+import { PRESENT_ERA } from './log-state.ts';
+import { MARK_SQL } from './position.ts';
 
 /** Rows deleted per transaction. Takes a few milliseconds, so nobody has to wait for it. */
 const BATCH = 1_000;
@@ -47,3 +48,8 @@ export async function pruneEvents(db: Queryable, olderThanMs: number, signal?: A
   await db.query(NOTE_HELD, [olderThanMs]);
   return dropped;
 }
+
+export const oldEvents = (retentionMs: number): Job => ({
+  name: 'events',
+  run: (db, signal) => pruneEvents(db, retentionMs, signal),
+});

@@ -1,14 +1,14 @@
 import type { Clock } from '../../platform/clock.ts';
 import type { Queryable } from '../../platform/db/statement.ts';
 import type { Logger } from '../../platform/log.ts';
-import type { CredentialResolver, Invalid } from '../authenticate.ts';
+import type { Invalid, Recognizer } from '../authenticate.ts';
 import { createCredentialCache } from '../credential-cache.ts';
 import { createLastUse } from '../last-use.ts';
-import { rateLimitOf } from '../principal.ts';
+import { hasExpired, rateLimitOf } from '../principal.ts';
 import { effectiveScopes } from '../scopes.ts';
 import type { OwnTokens, Reference, Standing } from './access-token.ts';
 
-export interface OAuthResolverOptions {
+export interface OAuthRecognizerOptions {
   readonly ownTokens: OwnTokens;
   readonly database: Queryable;
   readonly clock: Clock;
@@ -37,7 +37,7 @@ const ended = (accountId?: string): Invalid => ({
 });
 
 /** Resolves the access tokens that the service issues, for users and for clients acting on their own. */
-export function oauthResolver({ ownTokens, database, clock, log }: OAuthResolverOptions): CredentialResolver {
+export function oauthRecognizer({ ownTokens, database, clock, log }: OAuthRecognizerOptions): Recognizer {
   const known = createCredentialCache<Standing | undefined>(clock);
   const grants = { what: 'an OAuth grant', table: 'oauth_grants', usedAt: 'last_used_at' };
   const noteUse = createLastUse({ database, clock, log, ...grants });
@@ -69,7 +69,11 @@ export function oauthResolver({ ownTokens, database, clock, log }: OAuthResolver
         },
       };
     },
+    endedBehind: `EXISTS (SELECT FROM revoked_tokens r WHERE r.jti = split_part(t.credential_id, ' ', 1))
+      OR NOT EXISTS (SELECT FROM oauth_clients c LEFT JOIN oauth_grants g ON g.client_id = c.id AND g.user_id = t.user_id
+        WHERE c.id = split_part(t.credential_id, ' ', 2)::uuid AND (split_part(t.credential_id, ' ', 3) = '' OR g.id IS NOT NULL))`,
     async renew(principal) {
+      if (hasExpired(principal, clock.now())) return undefined;
       const standing = await ownTokens.standing(referenceOf(principal.credentialId ?? ''));
       if (standing === undefined || standing.ended) return undefined;
       const { role } = standing;

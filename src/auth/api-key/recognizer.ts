@@ -1,4 +1,4 @@
-import type { CredentialResolver, Presented } from '../authenticate.ts';
+import type { Presented, Recognizer } from '../authenticate.ts';
 import { createCredentialCache } from '../credential-cache.ts';
 import { type Principal, rateLimitOf } from '../principal.ts';
 import { effectiveScopes, type Role } from '../scopes.ts';
@@ -28,7 +28,7 @@ const PLACES = new Set<Presented['place']>(['authorization', 'query']);
 /**
  * Resolves API keys. A wrong checksum never reaches the database; a known key does at most twice a second.
  */
-export function apiKeyResolver(services: SecretServices): CredentialResolver {
+export function apiKeyRecognizer(services: SecretServices): Recognizer {
   const { clock } = services;
   const known = createCredentialCache<KnownKey | undefined>(clock);
   const keys = storedSecrets<KeyRow>(services, {
@@ -63,6 +63,8 @@ export function apiKeyResolver(services: SecretServices): CredentialResolver {
       const { row, principal } = found;
       return { outcome: 'valid', principal, used: () => keys.noteUse(row) };
     },
+    endedBehind: `NOT EXISTS (SELECT FROM api_keys k WHERE k.id = t.credential_id::uuid AND k.revoked_at IS NULL
+      AND coalesce(k.expires_at > now(), true))`,
     async renew({ credentialId }) {
       const row = await keys.holding(credentialId);
       return row && principalOf(row);
