@@ -1,13 +1,12 @@
-import type { Command } from 'commander';
 import { findAccount } from '../auth/account/store.ts';
 import { createApiKeyWithinLimit, revokeApiKey } from '../auth/api-key/store.ts';
 import { type Scope, scopesOfRole } from '../auth/scopes.ts';
 import type { Database } from '../platform/db/database.ts';
 import { type Queryable, statement } from '../platform/db/statement.ts';
 import { isUuid } from '../platform/uuid.ts';
+import type { AdminCommand } from './command.ts';
 import { burstOption, parseCredentialName, parseExpiry, parseScopes, perSecondOption } from './options.ts';
 import { AdminError } from './output.ts';
-import type { RunCommand } from './run-command.ts';
 import { inTransaction } from './transaction.ts';
 
 interface CreateOptions {
@@ -49,27 +48,29 @@ async function revoke(db: Queryable, id: string) {
 }
 
 /** `api-key create`, `api-key list`, `api-key revoke`. */
-export function addApiKeyCommands(program: Command, run: RunCommand): void {
-  const apiKey = program.command('api-key').description('manages API keys');
+export const apiKeyCommands: AdminCommand = {
+  name: 'api-key',
+  description: 'manages API keys',
+  define(apiKey, run) {
+    apiKey
+      .command('create')
+      .description('creates a key and prints it; it is not shown again')
+      .requiredOption('--user <email>', 'the account that the key belongs to')
+      .requiredOption('--name <name>', 'the purpose of the key', parseCredentialName)
+      .requiredOption('--scopes <scopes>', 'scopes, separated by spaces', parseScopes)
+      .option('--expires <time>', 'ISO 8601 time; default: valid until revoked', parseExpiry)
+      .addOption(burstOption())
+      .addOption(perSecondOption())
+      .action((options: CreateOptions) => run(({ database }) => create(database, options)));
 
-  apiKey
-    .command('create')
-    .description('creates a key and prints it; it is not shown again')
-    .requiredOption('--user <email>', 'the account that the key belongs to')
-    .requiredOption('--name <name>', 'the purpose of the key', parseCredentialName)
-    .requiredOption('--scopes <scopes>', 'scopes, separated by spaces', parseScopes)
-    .option('--expires <time>', 'ISO 8601 time; default: valid until revoked', parseExpiry)
-    .addOption(burstOption())
-    .addOption(perSecondOption())
-    .action((options: CreateOptions) => run(({ database }) => create(database, options)));
+    apiKey
+      .command('list')
+      .description('lists the keys without their secrets, oldest first')
+      .action(() => run(({ database }) => database.query(LIST, [])));
 
-  apiKey
-    .command('list')
-    .description('lists the keys without their secrets, oldest first')
-    .action(() => run(({ database }) => database.query(LIST, [])));
-
-  apiKey
-    .command('revoke <id>')
-    .description('revokes a key permanently')
-    .action((id: string) => run(({ database }) => revoke(database, id)));
-}
+    apiKey
+      .command('revoke <id>')
+      .description('revokes a key permanently')
+      .action((id: string) => run(({ database }) => revoke(database, id)));
+  },
+};

@@ -5,10 +5,10 @@
 import { constants } from 'node:os';
 import { loadProcessConfig } from '../platform/config.ts';
 import { createLogger } from '../platform/log.ts';
+import type { RunCommand } from './command.ts';
 import { openForCommand } from './connection.ts';
 import { EXIT, outliveReaders, printResult, report } from './output.ts';
 import { createProgram } from './program.ts';
-import type { RunCommand } from './run-command.ts';
 
 // Before any thread starts: files written here are private to the user.
 process.umask(0o077);

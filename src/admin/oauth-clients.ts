@@ -1,12 +1,11 @@
-import type { Command } from 'commander';
 import { findAccount } from '../auth/account/store.ts';
 import { createOAuthClient, deleteOAuthClient, type Grant } from '../auth/oauth/clients.ts';
 import type { Scope } from '../auth/scopes.ts';
 import { type Queryable, statement } from '../platform/db/statement.ts';
 import { isUuid } from '../platform/uuid.ts';
+import type { AdminCommand } from './command.ts';
 import { burstOption, parseCredentialName, parseGrants, parseScopes, perSecondOption } from './options.ts';
 import { AdminError } from './output.ts';
-import type { RunCommand } from './run-command.ts';
 
 interface CreateOptions {
   readonly owner: string;
@@ -48,33 +47,35 @@ async function remove(db: Queryable, id: string) {
 const collect = (value: string, before: readonly string[] = []): readonly string[] => [...before, value];
 
 /** `oauth-client create`, `oauth-client list`, `oauth-client delete`. */
-export function addOAuthClientCommands(program: Command, run: RunCommand): void {
-  const client = program.command('oauth-client').description('manages OAuth 2.0 clients');
+export const oauthClientCommands: AdminCommand = {
+  name: 'oauth-client',
+  description: 'manages OAuth 2.0 clients',
+  define(client, run) {
+    client
+      .command('create')
+      .description('creates a client and prints its secret; it is not shown again')
+      .requiredOption('--owner <email>', 'the account that owns the client, which acts for it without a user')
+      .requiredOption('--name <name>', 'the name shown to users', parseCredentialName)
+      .requiredOption(
+        '--grants <grants>',
+        'client_credentials, authorization_code, refresh_token, separated by spaces',
+        parseGrants,
+      )
+      .requiredOption('--scopes <scopes>', 'the scopes that it may request, separated by spaces', parseScopes)
+      .option('--redirect-uri <url>', 'where users are redirected after signing in; repeatable', collect)
+      .option('--public', 'a public client, which has no secret')
+      .addOption(burstOption())
+      .addOption(perSecondOption())
+      .action((options: CreateOptions) => run(({ database }) => create(database, options)));
 
-  client
-    .command('create')
-    .description('creates a client and prints its secret; it is not shown again')
-    .requiredOption('--owner <email>', 'the account that owns the client, which acts for it without a user')
-    .requiredOption('--name <name>', 'the name shown to users', parseCredentialName)
-    .requiredOption(
-      '--grants <grants>',
-      'client_credentials, authorization_code, refresh_token, separated by spaces',
-      parseGrants,
-    )
-    .requiredOption('--scopes <scopes>', 'the scopes that it may request, separated by spaces', parseScopes)
-    .option('--redirect-uri <url>', 'where users are redirected after signing in; repeatable', collect)
-    .option('--public', 'a public client, which has no secret')
-    .addOption(burstOption())
-    .addOption(perSecondOption())
-    .action((options: CreateOptions) => run(({ database }) => create(database, options)));
+    client
+      .command('list')
+      .description('lists the clients without their secrets, oldest first')
+      .action(() => run(({ database }) => database.query(LIST, [])));
 
-  client
-    .command('list')
-    .description('lists the clients without their secrets, oldest first')
-    .action(() => run(({ database }) => database.query(LIST, [])));
-
-  client
-    .command('delete <id>')
-    .description('deletes a client and revokes all its tokens')
-    .action((id: string) => run(({ database }) => remove(database, id)));
-}
+    client
+      .command('delete <id>')
+      .description('deletes a client and revokes all its tokens')
+      .action((id: string) => run(({ database }) => remove(database, id)));
+  },
+};

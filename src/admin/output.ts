@@ -1,28 +1,19 @@
 import { CommanderError } from 'commander';
-import { AccountError } from '../auth/account/store.ts';
-import { KeyExpiredError, KeyLimitError } from '../auth/api-key/store.ts';
-import { ClientError } from '../auth/oauth/clients.ts';
+import { KeyExpiredError } from '../auth/api-key/store.ts';
 import { toDatabaseError } from '../platform/db/errors.ts';
 import { OperatorError } from '../platform/operator-error.ts';
 import { withoutUserInformation } from '../platform/redact.ts';
 
 /** A command failed for a reason that its user can act on. */
-export class AdminError extends Error {
-  constructor(message: string) {
-    super(message);
-    this.name = 'AdminError';
-  }
-}
+export class AdminError extends OperatorError {}
 
 /** The exit codes of contract section 8. */
 export const EXIT = { ok: 0, failed: 1, usage: 2 } as const;
 
-const PLAIN = [AdminError, AccountError, ClientError, KeyExpiredError, KeyLimitError, OperatorError];
-
 /** A readable error message. Only unexpected errors include a stack. */
 function describe(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
-  if (PLAIN.some((kind) => error instanceof kind)) return error.message;
+  if (error instanceof OperatorError) return error.message;
   const { kind, cause } = toDatabaseError(error);
   if (kind === 'other') return error.stack ?? error.message;
   const { message, code } = (cause ?? error) as { message?: string; code?: string };

@@ -1,29 +1,34 @@
 import { Command } from 'commander';
 import packageJson from '../../package.json' with { type: 'json' };
-import { addApiKeyCommands } from './api-keys.ts';
-import { addCredentialCommands } from './credentials.ts';
-import { addEventLogCommands } from './event-log.ts';
-import { addMigrateCommand } from './migrate.ts';
-import { addOAuthClientCommands } from './oauth-clients.ts';
-import type { RunCommand } from './run-command.ts';
-import { addSigningKeyCommands } from './signing-keys.ts';
-import { addStreamTokenCommands } from './stream-tokens.ts';
-import { addUserCommands } from './users.ts';
+import { apiKeyCommands } from './api-keys.ts';
+import type { AdminCommand, RunCommand } from './command.ts';
+import { sessionCommands, tokenCommands } from './credentials.ts';
+import { oauthClientCommands } from './oauth-clients.ts';
+import { signingKeyCommands } from './signing-keys.ts';
+import { streamTokenCommands } from './stream-tokens.ts';
+import { eventLogCommands, migrateCommand } from './upkeep.ts';
+import { userCommands } from './users.ts';
 
-/** The command line. To add a command, write a function like these in its own file and call it here. */
+const COMMANDS: readonly AdminCommand[] = [
+  userCommands,
+  apiKeyCommands,
+  oauthClientCommands,
+  sessionCommands,
+  tokenCommands,
+  streamTokenCommands,
+  signingKeyCommands,
+  eventLogCommands,
+  migrateCommand,
+];
+
+/** The command line. To add a command, define it in its own file and list it here. */
 export function createProgram(run: RunCommand): Command {
   const program = new Command('npm run -s admin --')
     .description('Administers the configured database, even while a server uses it.')
     .version(packageJson.version, '--version', 'prints the version')
     .exitOverride()
     .showHelpAfterError('(add --help for usage)');
-  addUserCommands(program, run);
-  addApiKeyCommands(program, run);
-  addOAuthClientCommands(program, run);
-  addCredentialCommands(program, run);
-  addStreamTokenCommands(program, run);
-  addSigningKeyCommands(program, run);
-  addEventLogCommands(program, run);
-  addMigrateCommand(program, run);
+  for (const { name, description, define } of COMMANDS)
+    define(program.command(name).description(description), run);
   return program;
 }

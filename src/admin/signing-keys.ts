@@ -1,4 +1,3 @@
-import type { Command } from 'commander';
 import {
   dropSigningKey,
   listSigningKeys,
@@ -10,8 +9,8 @@ import type { Config } from '../platform/config.ts';
 import type { Database } from '../platform/db/database.ts';
 import { createSealer } from '../platform/sealing.ts';
 import { secretKeyOf } from '../platform/secret-key.ts';
+import type { AdminCommand } from './command.ts';
 import { AdminError } from './output.ts';
-import type { RunCommand } from './run-command.ts';
 
 const sealerOf = (config: Config) => createSealer(secretKeyOf(config), SIGNING_KEYS);
 
@@ -33,25 +32,29 @@ async function drop(database: Database, id: string) {
 }
 
 /** `signing-key rotate`, `signing-key list`, `signing-key drop`. */
-export function addSigningKeyCommands(program: Command, run: RunCommand): void {
-  const key = program.command('signing-key').description('manages the keys that sign OAuth access tokens');
+export const signingKeyCommands: AdminCommand = {
+  name: 'signing-key',
+  description: 'manages the keys that sign OAuth access tokens',
+  define(key, run) {
+    key
+      .command('rotate')
+      .description(
+        'creates a key that takes over in ten seconds; earlier tokens stay valid until they expire',
+      )
+      .action(() => run(({ database, config }) => rotateSigningKey(database, sealerOf(config))));
 
-  key
-    .command('rotate')
-    .description('creates a key that takes over in ten seconds; earlier tokens stay valid until they expire')
-    .action(() => run(({ database, config }) => rotateSigningKey(database, sealerOf(config))));
+    key
+      .command('list')
+      .description('lists the keys in signing order')
+      .action(() => run(({ database, config }) => list(database, config)));
 
-  key
-    .command('list')
-    .description('lists the keys in signing order')
-    .action(() => run(({ database, config }) => list(database, config)));
-
-  key
-    .command('drop <id>')
-    .description(
-      'removes a compromised key; within a minute, tokens that it signed are no longer valid; open streams end when these expire',
-    )
-    .allowUnknownOption()
-    .helpOption('--help')
-    .action((id: string) => run(({ database }) => drop(database, id)));
-}
+    key
+      .command('drop <id>')
+      .description(
+        'removes a compromised key; within a minute, tokens that it signed are no longer valid; open streams end when these expire',
+      )
+      .allowUnknownOption()
+      .helpOption('--help')
+      .action((id: string) => run(({ database }) => drop(database, id)));
+  },
+};

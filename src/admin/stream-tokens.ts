@@ -1,10 +1,9 @@
-import type { Command } from 'commander';
 import type { FixedOperation } from '../auth/authenticate.ts';
 import { revokeStreamToken } from '../auth/stream-token/store.ts';
 import { type Queryable, statement } from '../platform/db/statement.ts';
 import { isUuid } from '../platform/uuid.ts';
+import type { AdminCommand } from './command.ts';
 import { AdminError } from './output.ts';
-import type { RunCommand } from './run-command.ts';
 
 interface Listed {
   readonly id: string;
@@ -40,16 +39,18 @@ async function revoke(db: Queryable, id: string) {
 }
 
 /** `stream-token list`, `stream-token revoke`. */
-export function addStreamTokenCommands(program: Command, run: RunCommand): void {
-  const streamToken = program.command('stream-token').description('manages stream tokens');
+export const streamTokenCommands: AdminCommand = {
+  name: 'stream-token',
+  description: 'manages stream tokens',
+  define(streamToken, run) {
+    streamToken
+      .command('list')
+      .description('lists the tokens and what they open, oldest first')
+      .action(() => run(({ database }) => list(database)));
 
-  streamToken
-    .command('list')
-    .description('lists the tokens and what they open, oldest first')
-    .action(() => run(({ database }) => list(database)));
-
-  streamToken
-    .command('revoke <id>')
-    .description('ends a token with its open streams')
-    .action((id: string) => run(({ database }) => revoke(database, id)));
-}
+    streamToken
+      .command('revoke <id>')
+      .description('ends a token with its open streams')
+      .action((id: string) => run(({ database }) => revoke(database, id)));
+  },
+};

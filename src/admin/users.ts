@@ -16,9 +16,9 @@ import type { Role } from '../auth/scopes.ts';
 import type { Database } from '../platform/db/database.ts';
 import { statement } from '../platform/db/statement.ts';
 import { deleteAccount, type Posts } from './account-deletion.ts';
+import type { AdminCommand } from './command.ts';
 import { parseRole } from './options.ts';
 import { type PasswordOptions, passwordStdinOption, readPassword } from './password-input.ts';
-import type { RunCommand } from './run-command.ts';
 import { inTransaction } from './transaction.ts';
 
 interface CreateOptions extends PasswordOptions {
@@ -80,67 +80,69 @@ function changeRole(database: Database, email: string, role: Role) {
 }
 
 /** `user create`, `user list`, and what changes an account. */
-export function addUserCommands(program: Command, run: RunCommand): void {
-  const user = program.command('user').description('manages accounts');
+export const userCommands: AdminCommand = {
+  name: 'user',
+  description: 'manages accounts',
+  define(user, run) {
+    user
+      .command('create')
+      .description('creates an account; asks for its password unless an option gives it')
+      .requiredOption('--name <name>', '1 to 100 characters')
+      .requiredOption('--email <email>', 'unique, ignoring case')
+      .option('--password <password>', '12 to 200 characters; other users of this machine may see it')
+      .addOption(passwordStdinOption().conflicts('password'))
+      .option('--role <role>', 'member or admin', parseRole, 'member')
+      .action(async ({ name, email, role, ...options }: CreateOptions, command: Command) => {
+        const password = await readPassword(options, command);
+        await run(({ database }) => createAccount(database, { name, email, role, password }));
+      });
 
-  user
-    .command('create')
-    .description('creates an account; asks for its password unless an option gives it')
-    .requiredOption('--name <name>', '1 to 100 characters')
-    .requiredOption('--email <email>', 'unique, ignoring case')
-    .option('--password <password>', '12 to 200 characters; other users of this machine may see it')
-    .addOption(passwordStdinOption().conflicts('password'))
-    .option('--role <role>', 'member or admin', parseRole, 'member')
-    .action(async ({ name, email, role, ...options }: CreateOptions, command: Command) => {
-      const password = await readPassword(options, command);
-      await run(({ database }) => createAccount(database, { name, email, role, password }));
-    });
+    user
+      .command('list')
+      .description('lists the accounts, oldest first')
+      .action(() => run(({ database }) => database.query(LIST, [])));
 
-  user
-    .command('list')
-    .description('lists the accounts, oldest first')
-    .action(() => run(({ database }) => database.query(LIST, [])));
+    user
+      .command('disable <email>')
+      .description('disables an account: none of its credentials work until it is enabled')
+      .action((email: string) => run(({ database }) => disable(database, email)));
 
-  user
-    .command('disable <email>')
-    .description('disables an account: none of its credentials work until it is enabled')
-    .action((email: string) => run(({ database }) => disable(database, email)));
+    user
+      .command('enable <email>')
+      .description('enables a disabled account: its credentials work again')
+      .option('--revoke', 'ends everything that was issued to it before, in the same transaction')
+      .action((email: string, { revoke = false }: { revoke?: boolean }) =>
+        run(({ database }) => (revoke ? enableWithNothing(database, email) : enable(database, email))),
+      );
 
-  user
-    .command('enable <email>')
-    .description('enables a disabled account: its credentials work again')
-    .option('--revoke', 'ends everything that was issued to it before, in the same transaction')
-    .action((email: string, { revoke = false }: { revoke?: boolean }) =>
-      run(({ database }) => (revoke ? enableWithNothing(database, email) : enable(database, email))),
-    );
+    user
+      .command('set-password <email>')
+      .description('sets a password; ends sessions, stream tokens and OAuth grants, but no API keys')
+      .addOption(passwordStdinOption())
+      .action(async (email: string, options: PasswordOptions, command: Command) => {
+        const password = await readPassword(options, command);
+        await run(({ database }) => changePassword(database, email, password));
+      });
 
-  user
-    .command('set-password <email>')
-    .description('sets a password; ends sessions, stream tokens and OAuth grants, but no API keys')
-    .addOption(passwordStdinOption())
-    .action(async (email: string, options: PasswordOptions, command: Command) => {
-      const password = await readPassword(options, command);
-      await run(({ database }) => changePassword(database, email, password));
-    });
+    user
+      .command('set-role <email>')
+      .description('sets the role, for all credentials at once')
+      .argument('<role>', 'member or admin', parseRole)
+      .action((email: string, role: Role) => run(({ database }) => changeRole(database, email, role)));
 
-  user
-    .command('set-role <email>')
-    .description('sets the role, for all credentials at once')
-    .argument('<role>', 'member or admin', parseRole)
-    .action((email: string, role: Role) => run(({ database }) => changeRole(database, email, role)));
-
-  user
-    .command('delete <email>')
-    .description('deletes an account for good; run it again if it was interrupted')
-    .addOption(
-      new Option(
-        '--posts <posts>',
-        'what becomes of its posts and comments: "keep" leaves them under the name "Deleted user"',
+    user
+      .command('delete <email>')
+      .description('deletes an account for good; run it again if it was interrupted')
+      .addOption(
+        new Option(
+          '--posts <posts>',
+          'what becomes of its posts and comments: "keep" leaves them under the name "Deleted user"',
+        )
+          .choices(['keep', 'delete'])
+          .makeOptionMandatory(),
       )
-        .choices(['keep', 'delete'])
-        .makeOptionMandatory(),
-    )
-    .action((email: string, { posts }: { posts: Posts }) =>
-      run(({ database }) => deleteAccount(database, email, posts)),
-    );
-}
+      .action((email: string, { posts }: { posts: Posts }) =>
+        run(({ database }) => deleteAccount(database, email, posts)),
+      );
+  },
+};

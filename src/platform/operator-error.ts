@@ -1,4 +1,7 @@
-/** Something that only an operator can put right. Its message says what is wrong and what to do, in one line, and is shown without a stack. */
+/**
+ * Something that the person who asked can put right, such as an operator. Its message says what is wrong and what to do,
+ * in one line, and is shown without a stack.
+ */
 export class OperatorError extends Error {
   constructor(message: string, options?: ErrorOptions) {
     super(message, options);

@@ -1,5 +1,6 @@
 import { DatabaseError, violatedForeignKey } from '../../platform/db/errors.ts';
 import { type Queryable, statement } from '../../platform/db/statement.ts';
+import { OperatorError } from '../../platform/operator-error.ts';
 import { newId } from '../../platform/uuid.ts';
 import { hashPassword } from '../password.ts';
 import type { Role } from '../scopes.ts';
@@ -10,12 +11,7 @@ export const PASSWORD = { min: 12, max: 200 };
 export const MAX_EMAIL_LENGTH = 254;
 
 /** An account that cannot be created or found as requested. The message is meant for the requester. */
-export class AccountError extends Error {
-  constructor(message: string) {
-    super(message);
-    this.name = 'AccountError';
-  }
-}
+export class AccountError extends OperatorError {}
 
 export interface NewAccount {
   readonly name: string;

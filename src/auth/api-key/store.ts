@@ -1,5 +1,6 @@
 import { type Queryable, statement } from '../../platform/db/statement.ts';
 import type { UnitOfWork } from '../../platform/db/unit-of-work.ts';
+import { OperatorError } from '../../platform/operator-error.ts';
 import { newId } from '../../platform/uuid.ts';
 import { LOCK_ACCOUNT } from '../account/store.ts';
 import type { Scope } from '../scopes.ts';
@@ -47,10 +48,9 @@ const INSERT = statement<StoredApiKey>(
 );
 
 /** A key would expire before it can be used. */
-export class KeyExpiredError extends Error {
+export class KeyExpiredError extends OperatorError {
   constructor() {
     super('The expiry of an API key must be in the future.');
-    this.name = 'KeyExpiredError';
   }
 }
 
@@ -86,12 +86,7 @@ const TOO_MANY_LIVE = `An account may have at most ${MAX_LIVE_KEYS} API keys tha
 const TOO_MANY_KEPT = `An account may have at most ${MAX_KEPT_KEYS} API keys, those counted that were revoked or expired in the last 30 days: use one for longer.`;
 
 /** The account has as many keys as it may. The message is meant for the requester. */
-export class KeyLimitError extends Error {
-  constructor(message: string) {
-    super(message);
-    this.name = 'KeyLimitError';
-  }
-}
+export class KeyLimitError extends OperatorError {}
 
 const COUNT = statement<{ live: number; kept: number }>(
   'api_keys_count',

@@ -1,4 +1,5 @@
 import { type Queryable, statement } from '../../platform/db/statement.ts';
+import { OperatorError } from '../../platform/operator-error.ts';
 import { newId } from '../../platform/uuid.ts';
 import { type Role, type Scope, scopesOfRole } from '../scopes.ts';
 import { hashSecret, secretFormat } from '../secret-format.ts';
@@ -15,12 +16,7 @@ export function isGrant(value: string): value is Grant {
 }
 
 /** A client that cannot be created as requested. The message is meant for the requester. */
-export class ClientError extends Error {
-  constructor(message: string) {
-    super(message);
-    this.name = 'ClientError';
-  }
-}
+export class ClientError extends OperatorError {}
 
 export interface NewClient {
   readonly owner: { readonly id: string; readonly role: Role };
