@@ -10,6 +10,7 @@ import './modules/post/mutations.ts';
 import './modules/post/subscriptions.ts';
 import './modules/comment/edges.ts';
 import './modules/comment/mutations.ts';
+import './oauth/grant-fields.ts';
 
 /**
  * The executable schema, built from the types that the modules register. Throws if a type implements Node and does not

@@ -1,5 +1,4 @@
 import { InvalidArgumentError, Option } from 'commander';
-import { GRANTS, type Grant } from '../auth/oauth/clients.ts';
 import { type Role, SCOPES, type Scope } from '../auth/scopes.ts';
 
 const ROLES: readonly Role[] = ['member', 'admin'];
@@ -13,7 +12,7 @@ export function parseRole(text: string): Role {
 }
 
 /** The distinct names in a list. `what` is the plural and singular noun for the messages. */
-function parseNames<T extends string>(
+export function parseNames<T extends string>(
   text: string,
   known: readonly T[],
   what: readonly [string, string],
@@ -29,9 +28,6 @@ function parseNames<T extends string>(
 
 /** Scopes, separated by spaces as in OAuth (RFC 6749 section 3.3) or by commas. */
 export const parseScopes = (text: string): readonly Scope[] => parseNames(text, SCOPES, ['Scopes', 'scope']);
-
-/** OAuth grants (RFC 6749 section 1.3), separated by spaces or commas. */
-export const parseGrants = (text: string): readonly Grant[] => parseNames(text, GRANTS, ['Grants', 'grant']);
 
 const ISO_8601 = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2}))?$/;
 

@@ -1,10 +1,10 @@
 import { Command } from 'commander';
 import packageJson from '../../package.json' with { type: 'json' };
+import { oauthClientCommands } from '../oauth/commands/clients.ts';
+import { signingKeyCommands } from '../oauth/commands/signing-keys.ts';
 import { apiKeyCommands } from './api-keys.ts';
 import type { AdminCommand, RunCommand } from './command.ts';
 import { sessionCommands, tokenCommands } from './credentials.ts';
-import { oauthClientCommands } from './oauth-clients.ts';
-import { signingKeyCommands } from './signing-keys.ts';
 import { streamTokenCommands } from './stream-tokens.ts';
 import { eventLogCommands, migrateCommand } from './upkeep.ts';
 import { userCommands } from './users.ts';

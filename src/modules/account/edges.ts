@@ -4,7 +4,7 @@ import { type Context, principalOf } from '../../graphql/context.ts';
 import { forbidden } from '../../graphql/errors.ts';
 import { type Statement, statement } from '../../platform/db/statement.ts';
 import { User } from '../user/type.ts';
-import { ApiKey, OAuthGrant, type OAuthGrantRow, Session, type SessionRow } from './type.ts';
+import { ApiKey, Session, type SessionRow } from './type.ts';
 
 /** Nobody looks through a longer list, and the newest entries are the ones in use. */
 const MAX_LISTED = 100;
@@ -20,22 +20,14 @@ const SESSIONS = statement<SessionRow>(
      expires_at AS "expiresAt"
    FROM sessions WHERE user_id = ANY($1::uuid[]) AND expires_at > now() ORDER BY last_seen_at DESC, id DESC LIMIT $2`,
 );
-const GRANTS = statement<OAuthGrantRow>(
-  'account_oauth_grants',
-  `SELECT g.id, g.user_id AS "userId", g.client_id AS "clientId", c.name AS "clientName", g.scopes,
-     g.created_at AS "createdAt", g.last_used_at AS "lastUsedAt"
-   FROM oauth_grants g JOIN oauth_clients c ON c.id = g.client_id
-   WHERE g.user_id = ANY($1::uuid[]) ORDER BY g.created_at DESC, g.id DESC LIMIT $2`,
-);
-
 /** The user's id, if the user is the viewer. Throws FORBIDDEN otherwise. */
-function own(user: { readonly id: string }, context: Context): string {
+export function own(user: { readonly id: string }, context: Context): string {
   if (principalOf(context).userId === user.id) return user.id;
   throw forbidden('Only the owner may see this part of an account.');
 }
 
 /** The viewer may occur many times in a result: its list is read once for all of them. */
-async function ofAccounts<Row extends { readonly userId: string }>(
+export async function ofAccounts<Row extends { readonly userId: string }>(
   rows: Statement<Row>,
   ids: readonly string[],
   { db }: Context,
@@ -60,13 +52,5 @@ builder.objectFields(User, (t) => ({
       'The account’s active sessions, most recently used first, at most 100. Only for your own account, in a session; otherwise FORBIDDEN.',
     resolve: (user, _args, context) => own(user, context),
     load: (ids: string[], context: Context) => ofAccounts(SESSIONS, ids, context),
-  }),
-  oauthGrants: t.loadableList({
-    session: true,
-    type: OAuthGrant,
-    description:
-      'The account’s grants to OAuth clients, newest first, at most 100. Only for your own account, in a session; otherwise FORBIDDEN.',
-    resolve: (user, _args, context) => own(user, context),
-    load: (ids: string[], context: Context) => ofAccounts(GRANTS, ids, context),
   }),
 }));

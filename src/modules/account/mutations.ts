@@ -8,7 +8,7 @@ import { preparedOf } from '../../graphql/preparation.ts';
 import { ownAccount } from './locks.ts';
 import { changePassword, type PasswordChange, preparePassword } from './password.ts';
 import { KEY_NAME } from './rules.ts';
-import { endApiKey, endGrant, endSession, makeApiKey } from './service.ts';
+import { endApiKey, endSession, makeApiKey } from './service.ts';
 import { ApiKey } from './type.ts';
 
 const CreatedApiKey = builder
@@ -71,17 +71,6 @@ builder.mutationFields((t) => ({
     resolve: (_root, { id }, context) => {
       const principal = principalOf(context);
       return endSession(unitOfWorkOf(context), principal, parseId(id));
-    },
-  }),
-  revokeGrant: t.boolean({
-    session: true,
-    locks: ownAccount,
-    description:
-      'Revokes a grant of the viewer’s account to an OAuth client, and every token issued under it. True if the grant existed, false if it did not. Needs a session; otherwise FORBIDDEN.',
-    args: { id: t.arg.id({ required: true, description: 'The id of the grant.' }) },
-    resolve: (_root, { id }, context) => {
-      const principal = principalOf(context);
-      return endGrant(unitOfWorkOf(context), principal, parseId(id));
     },
   }),
   changePassword: t.boolean({

@@ -5,7 +5,6 @@ import {
   revokeApiKey,
   type StoredApiKey,
 } from '../../auth/api-key/store.ts';
-import { revokeOAuthGrant } from '../../auth/oauth/grants.ts';
 import type { Principal } from '../../auth/principal.ts';
 import { holdSession, revokeSession } from '../../auth/session/store.ts';
 import { ApiError, badInput, unauthenticated } from '../../graphql/errors.ts';
@@ -55,9 +54,4 @@ export async function endApiKey(work: UnitOfWork, { userId }: Principal, id: str
 /** Ends a session of the caller's account. False if it has no such session, or no longer has it. */
 export async function endSession(work: UnitOfWork, { userId }: Principal, id: string | undefined) {
   return id !== undefined && revokeSession(work, id, userId);
-}
-
-/** Revokes a client's grant of the caller's account. False if it has no such grant, or no longer has it. */
-export async function endGrant(work: UnitOfWork, { userId }: Principal, id: string | undefined) {
-  return id !== undefined && revokeOAuthGrant(work, id, userId);
 }

@@ -12,17 +12,6 @@ export interface SessionRow {
   readonly expiresAt: Date;
 }
 
-/** An account's grant to an OAuth client, as its owner sees it. */
-export interface OAuthGrantRow {
-  readonly id: string;
-  readonly userId: string;
-  readonly clientId: string;
-  readonly clientName: string;
-  readonly scopes: string[];
-  readonly createdAt: Date;
-  readonly lastUsedAt: Date | null;
-}
-
 export const ApiKey = builder.objectRef<StoredApiKey>('ApiKey').implement({
   description: 'A key with which an application acts for its account. Visible only to its owner.',
   fields: (t) => ({
@@ -69,24 +58,6 @@ export const Session = builder.objectRef<SessionRow>('Session').implement({
     current: t.boolean({
       description: 'Whether this is the session of this request.',
       resolve: ({ id }, _args, context) => principalOf(context).credentialId === id,
-    }),
-  }),
-});
-
-export const OAuthGrant = builder.objectRef<OAuthGrantRow>('OAuthGrant').implement({
-  description: 'An account’s permission for an OAuth client. Visible only to its owner.',
-  fields: (t) => ({
-    id: t.exposeID('id', { description: 'A UUIDv7 that never changes.' }),
-    clientId: t.exposeID('clientId', { description: 'The `client_id` of the client.' }),
-    clientName: t.exposeString('clientName', { description: 'The client’s name.' }),
-    scopes: t.exposeStringList('scopes', {
-      description: 'The scopes granted. They never exceed what the account may do.',
-    }),
-    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When the grant was first given.' }),
-    lastUsedAt: t.expose('lastUsedAt', {
-      type: 'DateTime',
-      nullable: true,
-      description: 'When the client last acted for the account, to the minute; null if never.',
     }),
   }),
 });

@@ -1,11 +1,20 @@
-import { findAccount } from '../auth/account/store.ts';
-import { createOAuthClient, deleteOAuthClient, type Grant } from '../auth/oauth/clients.ts';
-import type { Scope } from '../auth/scopes.ts';
-import { type Queryable, statement } from '../platform/db/statement.ts';
-import { isUuid } from '../platform/uuid.ts';
-import type { AdminCommand } from './command.ts';
-import { burstOption, parseCredentialName, parseGrants, parseScopes, perSecondOption } from './options.ts';
-import { AdminError } from './output.ts';
+import type { AdminCommand } from '../../admin/command.ts';
+import {
+  burstOption,
+  parseCredentialName,
+  parseNames,
+  parseScopes,
+  perSecondOption,
+} from '../../admin/options.ts';
+import { AdminError } from '../../admin/output.ts';
+import { findAccount } from '../../auth/account/store.ts';
+import { createOAuthClient, deleteOAuthClient, GRANTS, type Grant } from '../../auth/oauth/clients.ts';
+import type { Scope } from '../../auth/scopes.ts';
+import { type Queryable, statement } from '../../platform/db/statement.ts';
+import { isUuid } from '../../platform/uuid.ts';
+
+/** OAuth grants (RFC 6749 section 1.3), separated by spaces or commas. */
+const parseGrants = (text: string): readonly Grant[] => parseNames(text, GRANTS, ['Grants', 'grant']);
 
 interface CreateOptions {
   readonly owner: string;

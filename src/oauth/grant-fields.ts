@@ -1,0 +1,70 @@
+import { revokeOAuthGrant } from '../auth/oauth/grants.ts';
+import { builder } from '../graphql/builder.ts';
+import { type Context, principalOf, unitOfWorkOf } from '../graphql/context.ts';
+import { parseId } from '../graphql/input.ts';
+import { ofAccounts, own } from '../modules/account/edges.ts';
+import { ownAccount } from '../modules/account/locks.ts';
+import { User } from '../modules/user/type.ts';
+import { statement } from '../platform/db/statement.ts';
+
+/** An account's grant to an OAuth client, as its owner sees it. */
+interface OAuthGrantRow {
+  readonly id: string;
+  readonly userId: string;
+  readonly clientId: string;
+  readonly clientName: string;
+  readonly scopes: string[];
+  readonly createdAt: Date;
+  readonly lastUsedAt: Date | null;
+}
+
+const GRANTS = statement<OAuthGrantRow>(
+  'account_oauth_grants',
+  `SELECT g.id, g.user_id AS "userId", g.client_id AS "clientId", c.name AS "clientName", g.scopes,
+     g.created_at AS "createdAt", g.last_used_at AS "lastUsedAt"
+   FROM oauth_grants g JOIN oauth_clients c ON c.id = g.client_id
+   WHERE g.user_id = ANY($1::uuid[]) ORDER BY g.created_at DESC, g.id DESC LIMIT $2`,
+);
+
+const OAuthGrant = builder.objectRef<OAuthGrantRow>('OAuthGrant').implement({
+  description: 'An account’s permission for an OAuth client. Visible only to its owner.',
+  fields: (t) => ({
+    id: t.exposeID('id', { description: 'A UUIDv7 that never changes.' }),
+    clientId: t.exposeID('clientId', { description: 'The `client_id` of the client.' }),
+    clientName: t.exposeString('clientName', { description: 'The client’s name.' }),
+    scopes: t.exposeStringList('scopes', {
+      description: 'The scopes granted. They never exceed what the account may do.',
+    }),
+    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When the grant was first given.' }),
+    lastUsedAt: t.expose('lastUsedAt', {
+      type: 'DateTime',
+      nullable: true,
+      description: 'When the client last acted for the account, to the minute; null if never.',
+    }),
+  }),
+});
+
+builder.objectFields(User, (t) => ({
+  oauthGrants: t.loadableList({
+    session: true,
+    type: OAuthGrant,
+    description:
+      'The account’s grants to OAuth clients, newest first, at most 100. Only for your own account, in a session; otherwise FORBIDDEN.',
+    resolve: (user, _args, context) => own(user, context),
+    load: (ids: string[], context: Context) => ofAccounts(GRANTS, ids, context),
+  }),
+}));
+
+builder.mutationFields((t) => ({
+  revokeGrant: t.boolean({
+    session: true,
+    locks: ownAccount,
+    description:
+      'Revokes a grant of the viewer’s account to an OAuth client, and every token issued under it. True if the grant existed, false if it did not. Needs a session; otherwise FORBIDDEN.',
+    args: { id: t.arg.id({ required: true, description: 'The id of the grant.' }) },
+    resolve: async (_root, args, context) => {
+      const id = parseId(args.id);
+      return id !== undefined && revokeOAuthGrant(unitOfWorkOf(context), id, principalOf(context).userId);
+    },
+  }),
+}));
