@@ -93,6 +93,15 @@ describe('the table of allowed imports', () => {
   });
 });
 
+/** Folders that join the service by lists (decision 33), so that it works without them. */
+const FEATURES = ['oauth'];
+
+it.each(FEATURES)('only composition roots may import the feature %s', (feature) => {
+  const importers = [...table].filter(([, allowed]) => allowed.includes(feature)).map(([room]) => room);
+  expect(importers.filter((room) => !room.endsWith('.ts'))).toEqual([]);
+  expect(files.some(({ path }) => path.startsWith(`${feature}/`))).toBe(true);
+});
+
 /** What breaks a rule, file by file, so that a failure names all of it. */
 function offenders(broken: (file: SourceFile) => readonly string[] | boolean): string[] {
   return files.flatMap((file) => {
