@@ -4,8 +4,6 @@ import { defineConfig, type Plugin, type TestProjectInlineConfiguration } from '
 import type { NeededSetting } from './tests/support/needed-settings.ts';
 
 const MINUTE = 60_000;
-/** They add types to the schema, and all schemas of a process are built from the same types. */
-const ADDS_TYPES = ['tests/api/content/added-type.test.ts', 'tests/api/node/node-without-source.test.ts'];
 
 interface Suite extends NonNullable<TestProjectInlineConfiguration['test']> {
   readonly maxWorkers?: number;
@@ -30,8 +28,7 @@ const ALONE: Suite = { maxWorkers: 1, testTimeout: 10 * MINUTE };
 /** A suite is a folder of `tests/`, where it doesn't say otherwise. CONTRIBUTING.md has what a machine needs for each. */
 const SUITES: Readonly<Record<string, Suite>> = {
   unit: { ...SHARED, include: ['tests/{unit,contract}/**/*.test.ts'] },
-  api: { ...SHARED, exclude: ADDS_TYPES },
-  'api-types': { ...IN_PROCESS, include: ADDS_TYPES },
+  api: SHARED,
   postgres: { ...SHARED, needs: ['DATABASE_URL'] },
   // The keys are those of accounts made for the run, so that runs do not meet.
   redis: { ...IN_PROCESS, needs: ['REDIS_URL'] },

@@ -19,30 +19,35 @@ export interface SchemaTypes {
 }
 
 /**
- * The schema builder that all modules add their types to. The first plugin is the outermost wrapper of a
+ * The builder of one schema, which the modules add their types to. The first plugin is the outermost wrapper of a
  * resolver: exceptions become rejections, the scope is checked, a mutation clears the loader caches,
  * look-ahead returns what it has read, and only then are keys loaded.
  */
-export const builder = new SchemaBuilder<SchemaTypes>({
-  plugins: ['rejections', 'scopes', 'mutations', 'lookAhead', DataloaderPlugin, ComplexityPlugin],
-  defaultFieldNullability: false,
-  complexity: { defaultComplexity: 1, defaultListMultiplier: DEFAULT_LIMIT },
-});
+export function createBuilder() {
+  const builder = new SchemaBuilder<SchemaTypes>({
+    plugins: ['rejections', 'scopes', 'mutations', 'lookAhead', DataloaderPlugin, ComplexityPlugin],
+    defaultFieldNullability: false,
+    complexity: { defaultComplexity: 1, defaultListMultiplier: DEFAULT_LIMIT },
+  });
 
-builder.scalarType('DateTime', {
-  description:
-    'An instant in RFC 3339 format, such as `2026-11-21T09:30:00.000Z`. Output is in UTC with milliseconds. Input may have any offset; digits beyond milliseconds are truncated.',
-  specifiedByURL: 'https://www.rfc-editor.org/rfc/rfc3339',
-  serialize: (value) => value.toISOString(),
-  parseValue: (value) => parseDateTime(value),
-  parseLiteral: parseDateTimeLiteral,
-});
+  builder.scalarType('DateTime', {
+    description:
+      'An instant in RFC 3339 format, such as `2026-11-21T09:30:00.000Z`. Output is in UTC with milliseconds. Input may have any offset; digits beyond milliseconds are truncated.',
+    specifiedByURL: 'https://www.rfc-editor.org/rfc/rfc3339',
+    serialize: (value) => value.toISOString(),
+    parseValue: (value) => parseDateTime(value),
+    parseLiteral: parseDateTimeLiteral,
+  });
 
-builder.queryType({
-  description: 'Reads. Every operation needs credentials; each field names the scope it needs.',
-});
-builder.mutationType({
-  description:
-    'Writes. The fields of an operation run in order in one database transaction. If one fails, all are rolled back: when `data` is null, nothing was changed.',
-});
-builder.subscriptionType({ description: 'Events in real time, over Server-Sent Events.' });
+  builder.queryType({
+    description: 'Reads. Every operation needs credentials; each field names the scope it needs.',
+  });
+  builder.mutationType({
+    description:
+      'Writes. The fields of an operation run in order in one database transaction. If one fails, all are rolled back: when `data` is null, nothing was changed.',
+  });
+  builder.subscriptionType({ description: 'Events in real time, over Server-Sent Events.' });
+  return builder;
+}
+
+export type Builder = ReturnType<typeof createBuilder>;

@@ -1,10 +1,11 @@
 import { revokeOAuthGrant } from '../auth/oauth/grants.ts';
-import { builder } from '../graphql/builder.ts';
 import { type Context, principalOf, unitOfWorkOf } from '../graphql/context.ts';
 import { parseId } from '../graphql/input.ts';
+import type { Kernel } from '../graphql/kernel.ts';
 import { ofAccounts, own } from '../modules/account/edges.ts';
 import { ownAccount } from '../modules/account/locks.ts';
-import { User } from '../modules/user/type.ts';
+import type { Rules } from '../modules/rules.ts';
+import type { UserTypes } from '../modules/user/type.ts';
 import { statement } from '../platform/db/statement.ts';
 
 /** An account's grant to an OAuth client, as its owner sees it. */
@@ -26,45 +27,50 @@ const GRANTS = statement<OAuthGrantRow>(
    WHERE g.user_id = ANY($1::uuid[]) ORDER BY g.created_at DESC, g.id DESC LIMIT $2`,
 );
 
-const OAuthGrant = builder.objectRef<OAuthGrantRow>('OAuthGrant').implement({
-  description: 'An account’s permission for an OAuth client. Visible only to its owner.',
-  fields: (t) => ({
-    id: t.exposeID('id', { description: 'A UUIDv7 that never changes.' }),
-    clientId: t.exposeID('clientId', { description: 'The `client_id` of the client.' }),
-    clientName: t.exposeString('clientName', { description: 'The client’s name.' }),
-    scopes: t.exposeStringList('scopes', {
-      description: 'The scopes granted. They never exceed what the account may do.',
+export function defineGrantFields(
+  { builder }: Kernel,
+  { User }: UserTypes,
+  { maxListed }: Rules['account'],
+): void {
+  const OAuthGrant = builder.objectRef<OAuthGrantRow>('OAuthGrant').implement({
+    description: 'An account’s permission for an OAuth client. Visible only to its owner.',
+    fields: (t) => ({
+      id: t.exposeID('id', { description: 'A UUIDv7 that never changes.' }),
+      clientId: t.exposeID('clientId', { description: 'The `client_id` of the client.' }),
+      clientName: t.exposeString('clientName', { description: 'The client’s name.' }),
+      scopes: t.exposeStringList('scopes', {
+        description: 'The scopes granted. They never exceed what the account may do.',
+      }),
+      createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When the grant was first given.' }),
+      lastUsedAt: t.expose('lastUsedAt', {
+        type: 'DateTime',
+        nullable: true,
+        description: 'When the client last acted for the account, to the minute; null if never.',
+      }),
     }),
-    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When the grant was first given.' }),
-    lastUsedAt: t.expose('lastUsedAt', {
-      type: 'DateTime',
-      nullable: true,
-      description: 'When the client last acted for the account, to the minute; null if never.',
+  });
+
+  builder.objectFields(User, (t) => ({
+    oauthGrants: t.loadableList({
+      session: true,
+      type: OAuthGrant,
+      description: `The account’s grants to OAuth clients, newest first, at most ${maxListed}. Only for your own account, in a session; otherwise FORBIDDEN.`,
+      resolve: (user, _args, context) => own(user, context),
+      load: (ids: string[], context: Context) => ofAccounts(GRANTS, ids, context, maxListed),
     }),
-  }),
-});
+  }));
 
-builder.objectFields(User, (t) => ({
-  oauthGrants: t.loadableList({
-    session: true,
-    type: OAuthGrant,
-    description:
-      'The account’s grants to OAuth clients, newest first, at most 100. Only for your own account, in a session; otherwise FORBIDDEN.',
-    resolve: (user, _args, context) => own(user, context),
-    load: (ids: string[], context: Context) => ofAccounts(GRANTS, ids, context),
-  }),
-}));
-
-builder.mutationFields((t) => ({
-  revokeGrant: t.boolean({
-    session: true,
-    locks: ownAccount,
-    description:
-      'Revokes a grant of the viewer’s account to an OAuth client, and every token issued under it. True if the grant existed, false if it did not. Needs a session; otherwise FORBIDDEN.',
-    args: { id: t.arg.id({ required: true, description: 'The id of the grant.' }) },
-    resolve: async (_root, args, context) => {
-      const id = parseId(args.id);
-      return id !== undefined && revokeOAuthGrant(unitOfWorkOf(context), id, principalOf(context).userId);
-    },
-  }),
-}));
+  builder.mutationFields((t) => ({
+    revokeGrant: t.boolean({
+      session: true,
+      locks: ownAccount,
+      description:
+        'Revokes a grant of the viewer’s account to an OAuth client, and every token issued under it. True if the grant existed, false if it did not. Needs a session; otherwise FORBIDDEN.',
+      args: { id: t.arg.id({ required: true, description: 'The id of the grant.' }) },
+      resolve: async (_root, args, context) => {
+        const id = parseId(args.id);
+        return id !== undefined && revokeOAuthGrant(unitOfWorkOf(context), id, principalOf(context).userId);
+      },
+    }),
+  }));
+}

@@ -1,6 +1,6 @@
 import type { GraphQLSchema } from 'graphql';
 import { isAuthenticated } from '../../auth/principal.ts';
-import { builder } from '../builder.ts';
+import type { Builder } from '../builder.ts';
 import type { Context } from '../context.ts';
 import { forbidden } from '../errors.ts';
 import { requireScope } from '../scope-plugin.ts';
@@ -19,13 +19,14 @@ function requireNodeScope(typeName: string | undefined, { caller }: Context, sch
 }
 
 /** Which scope a node needs is known with its type: hence the check here, whichever way the row was read. */
-export const Node = builder.interfaceRef<NodeRow>(NODE).implement({
-  description: 'Anything that `node` and `nodes` find by its id.',
-  resolveType({ __typename }, context, { schema }) {
-    requireNodeScope(__typename, context, schema);
-    return __typename;
-  },
-  fields: (t) => ({
-    id: t.exposeID('id', { description: 'A UUIDv7 that never changes.' }),
-  }),
-});
+export const defineNode = (builder: Builder) =>
+  builder.interfaceRef<NodeRow>(NODE).implement({
+    description: 'Anything that `node` and `nodes` find by its id.',
+    resolveType({ __typename }, context, { schema }) {
+      requireNodeScope(__typename, context, schema);
+      return __typename;
+    },
+    fields: (t) => ({
+      id: t.exposeID('id', { description: 'A UUIDv7 that never changes.' }),
+    }),
+  });

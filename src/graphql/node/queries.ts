@@ -1,8 +1,7 @@
-import { builder } from '../builder.ts';
 import { costsPerItemOf, MAX_ITEMS } from '../counted-argument.ts';
 import { badInput } from '../errors.ts';
 import { parseId } from '../input.ts';
-import { Node } from './interface.ts';
+import type { Kernel } from '../kernel.ts';
 import { loadNodes } from './load-nodes.ts';
 
 /** The ids in canonical form; undefined for one that names nothing. Throws BAD_USER_INPUT. */
@@ -15,35 +14,37 @@ function parseIds(ids: readonly unknown[]): (string | undefined)[] {
 const SCOPES =
   'Each object needs the scope with which its type is read; without it, it is null with the error FORBIDDEN.';
 
-builder.queryFields((t) => ({
-  node: t.field({
-    type: Node,
-    nullable: true,
-    edge: { kind: 'by-id', ids: ({ id }) => [parseId(String(id))] },
-    description: `The object with this id, or null if there is none. ${SCOPES}`,
-    args: {
-      id: t.arg.id({
-        required: true,
-        description: 'The object’s id. A string that is not a UUID matches nothing.',
-      }),
-    },
-    resolve: async (_root, { id }, context, { schema }) => {
-      const [row = null] = await loadNodes(context, schema, [parseId(id)]);
-      return row;
-    },
-  }),
-  nodes: t.field({
-    type: [Node],
-    nullable: { list: false, items: true },
-    edge: { kind: 'by-id', ids: ({ ids }) => parseIds(ids as readonly unknown[]) },
-    ...costsPerItemOf('ids'),
-    description: `The objects with these ids, in the order of the ids, each null if there is none. ${SCOPES}`,
-    args: {
-      ids: t.arg.idList({
-        required: true,
-        description: `The objects’ ids, at most ${MAX_ITEMS}. An id may occur more than once. A string that is not a UUID matches nothing.`,
-      }),
-    },
-    resolve: (_root, { ids }, context, { schema }) => loadNodes(context, schema, parseIds(ids)),
-  }),
-}));
+export function defineNodeQueries({ builder, Node }: Kernel): void {
+  builder.queryFields((t) => ({
+    node: t.field({
+      type: Node,
+      nullable: true,
+      edge: { kind: 'by-id', ids: ({ id }) => [parseId(String(id))] },
+      description: `The object with this id, or null if there is none. ${SCOPES}`,
+      args: {
+        id: t.arg.id({
+          required: true,
+          description: 'The object’s id. A string that is not a UUID matches nothing.',
+        }),
+      },
+      resolve: async (_root, { id }, context, { schema }) => {
+        const [row = null] = await loadNodes(context, schema, [parseId(id)]);
+        return row;
+      },
+    }),
+    nodes: t.field({
+      type: [Node],
+      nullable: { list: false, items: true },
+      edge: { kind: 'by-id', ids: ({ ids }) => parseIds(ids as readonly unknown[]) },
+      ...costsPerItemOf('ids'),
+      description: `The objects with these ids, in the order of the ids, each null if there is none. ${SCOPES}`,
+      args: {
+        ids: t.arg.idList({
+          required: true,
+          description: `The objects’ ids, at most ${MAX_ITEMS}. An id may occur more than once. A string that is not a UUID matches nothing.`,
+        }),
+      },
+      resolve: (_root, { ids }, context, { schema }) => loadNodes(context, schema, parseIds(ids)),
+    }),
+  }));
+}

@@ -1,5 +1,6 @@
 import type { ArgBuilder, ObjectRef, OutputRef } from '@pothos/core';
-import { builder, type SchemaTypes } from '../builder.ts';
+import type { SchemaTypes } from '../builder.ts';
+import type { Kernel } from '../kernel.ts';
 import { DEFAULT_LIMIT, MAX_LIMIT, MAX_OFFSET } from './arguments.ts';
 import { encodeCursor, type Position } from './cursor.ts';
 import type { Slice } from './slice.ts';
@@ -52,31 +53,9 @@ export function listCost({
 /** The connection's own field has already counted the items. */
 const COUNTED = { field: 1, multiplier: 1 };
 
-const PageInfo = builder.objectRef<Slice<Position>>('PageInfo').implement({
-  description: 'The position of a page in a connection.',
-  fields: (t) => ({
-    hasNextPage: t.exposeBoolean('hasNextPage', { description: 'Whether there are items after this page.' }),
-    hasPreviousPage: t.exposeBoolean('hasPreviousPage', {
-      description: 'True if and only if `after` was given.',
-    }),
-    startCursor: t.string({
-      nullable: true,
-      description: 'The cursor of the first item; null on an empty page.',
-      resolve: ({ rows: [first] }) => (first === undefined ? null : encodeCursor(first)),
-    }),
-    endCursor: t.string({
-      nullable: true,
-      description: 'The cursor of the last item, for `after`; null on an empty page.',
-      resolve: ({ rows }) => {
-        const last = rows.at(-1);
-        return last === undefined ? null : encodeCursor(last);
-      },
-    }),
-  }),
-});
-
 /** The connection type of a node type, and its edge type. */
 export function connectionOf<Row extends Position>(
+  { builder, PageInfo }: Kernel,
   name: string,
   node: OutputRef<string | Row>,
 ): ObjectRef<PothosSchemaTypes.ExtendDefaultTypes<SchemaTypes>, Slice<Row>> {

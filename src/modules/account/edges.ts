@@ -1,13 +1,11 @@
 import { API_KEY_COLUMNS, type StoredApiKey } from '../../auth/api-key/store.ts';
-import { builder } from '../../graphql/builder.ts';
 import { type Context, principalOf } from '../../graphql/context.ts';
 import { forbidden } from '../../graphql/errors.ts';
+import type { Kernel } from '../../graphql/kernel.ts';
 import { type Statement, statement } from '../../platform/db/statement.ts';
-import { User } from '../user/type.ts';
-import { ApiKey, Session, type SessionRow } from './type.ts';
-
-/** Nobody looks through a longer list, and the newest entries are the ones in use. */
-const MAX_LISTED = 100;
+import type { Rules } from '../rules.ts';
+import type { UserTypes } from '../user/type.ts';
+import type { AccountTypes, SessionRow } from './type.ts';
 
 const KEYS = statement<StoredApiKey>(
   'account_api_keys',
@@ -20,6 +18,7 @@ const SESSIONS = statement<SessionRow>(
      expires_at AS "expiresAt"
    FROM sessions WHERE user_id = ANY($1::uuid[]) AND expires_at > now() ORDER BY last_seen_at DESC, id DESC LIMIT $2`,
 );
+
 /** The user's id, if the user is the viewer. Throws FORBIDDEN otherwise. */
 export function own(user: { readonly id: string }, context: Context): string {
   if (principalOf(context).userId === user.id) return user.id;
@@ -31,26 +30,33 @@ export async function ofAccounts<Row extends { readonly userId: string }>(
   rows: Statement<Row>,
   ids: readonly string[],
   { db }: Context,
+  limit: number,
 ): Promise<Row[][]> {
-  const found = await db.query(rows, [ids, MAX_LISTED]);
+  const found = await db.query(rows, [ids, limit]);
   return ids.map((id) => found.filter(({ userId }) => userId === id));
 }
 
-builder.objectFields(User, (t) => ({
-  apiKeys: t.loadableList({
-    session: true,
-    type: ApiKey,
-    description:
-      'The account’s API keys that are not revoked, newest first, at most 100. Only for your own account, in a session; otherwise FORBIDDEN.',
-    resolve: (user, _args, context) => own(user, context),
-    load: (ids: string[], context: Context) => ofAccounts(KEYS, ids, context),
-  }),
-  sessions: t.loadableList({
-    session: true,
-    type: Session,
-    description:
-      'The account’s active sessions, most recently used first, at most 100. Only for your own account, in a session; otherwise FORBIDDEN.',
-    resolve: (user, _args, context) => own(user, context),
-    load: (ids: string[], context: Context) => ofAccounts(SESSIONS, ids, context),
-  }),
-}));
+/** What an account holds, for its owner. */
+export function defineAccountEdges(
+  { builder }: Kernel,
+  { User }: UserTypes,
+  { ApiKey, Session }: AccountTypes,
+  { maxListed }: Rules['account'],
+): void {
+  builder.objectFields(User, (t) => ({
+    apiKeys: t.loadableList({
+      session: true,
+      type: ApiKey,
+      description: `The account’s API keys that are not revoked, newest first, at most ${maxListed}. Only for your own account, in a session; otherwise FORBIDDEN.`,
+      resolve: (user, _args, context) => own(user, context),
+      load: (ids: string[], context: Context) => ofAccounts(KEYS, ids, context, maxListed),
+    }),
+    sessions: t.loadableList({
+      session: true,
+      type: Session,
+      description: `The account’s active sessions, most recently used first, at most ${maxListed}. Only for your own account, in a session; otherwise FORBIDDEN.`,
+      resolve: (user, _args, context) => own(user, context),
+      load: (ids: string[], context: Context) => ofAccounts(SESSIONS, ids, context, maxListed),
+    }),
+  }));
+}

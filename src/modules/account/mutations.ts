@@ -1,93 +1,102 @@
 import { PASSWORD } from '../../auth/account/store.ts';
 import type { StoredApiKey } from '../../auth/api-key/store.ts';
 import { SCOPES, type Scope, scopesOfRole } from '../../auth/scopes.ts';
-import { builder } from '../../graphql/builder.ts';
 import { principalOf, unitOfWorkOf } from '../../graphql/context.ts';
 import { lengthOf, parseId } from '../../graphql/input.ts';
+import type { Kernel } from '../../graphql/kernel.ts';
 import { preparedOf } from '../../graphql/preparation.ts';
+import type { Rules } from '../rules.ts';
 import { ownAccount } from './locks.ts';
 import { changePassword, type PasswordChange, preparePassword } from './password.ts';
-import { KEY_NAME } from './rules.ts';
 import { endApiKey, endSession, makeApiKey } from './service.ts';
-import { ApiKey } from './type.ts';
-
-const CreatedApiKey = builder
-  .objectRef<{ readonly key: string; readonly apiKey: StoredApiKey }>('CreatedApiKey')
-  .implement({
-    description: 'A newly created API key.',
-    fields: (t) => ({
-      key: t.exposeString('key', {
-        secret: true,
-        description: 'The key itself. It is shown only once; only its hash is stored.',
-      }),
-      apiKey: t.expose('apiKey', { type: ApiKey, description: 'The key’s stored record.' }),
-    }),
-  });
+import type { AccountTypes } from './type.ts';
 
 const members = scopesOfRole('member');
 const named = (scopes: readonly Scope[]) => scopes.map((scope) => `\`${scope}\``).join(', ');
 const SCOPE_NAMES = `${named(members)} and, for admins, ${named(SCOPES.filter((scope) => !members.includes(scope)))}`;
 
-builder.mutationFields((t) => ({
-  createApiKey: t.field({
-    session: true,
-    locks: ownAccount,
-    type: CreatedApiKey,
-    description:
-      'Creates an API key for the viewer’s account. An account can have at most 100 keys that are neither revoked nor expired; another one is BAD_USER_INPUT. Needs a session; otherwise FORBIDDEN.',
-    args: {
-      name: t.arg.string({ required: true, description: `What the key is for, ${lengthOf(KEY_NAME)}.` }),
-      scopes: t.arg.stringList({
-        required: true,
-        description: `The key’s scopes: ${SCOPE_NAMES}. FORBIDDEN if the account cannot hold one of them.`,
+export function defineAccountMutations(
+  { builder }: Kernel,
+  { ApiKey }: AccountTypes,
+  rules: Rules['account'],
+): void {
+  const CreatedApiKey = builder
+    .objectRef<{ readonly key: string; readonly apiKey: StoredApiKey }>('CreatedApiKey')
+    .implement({
+      description: 'A newly created API key.',
+      fields: (t) => ({
+        key: t.exposeString('key', {
+          secret: true,
+          description: 'The key itself. It is shown only once; only its hash is stored.',
+        }),
+        apiKey: t.expose('apiKey', { type: ApiKey, description: 'The key’s stored record.' }),
       }),
-      expiresAt: t.arg({
-        type: 'DateTime',
-        description: 'When the key expires. If absent, it is valid until revoked.',
-      }),
-    },
-    resolve: (_root, args, context) => {
-      const principal = principalOf(context);
-      return makeApiKey(unitOfWorkOf(context), principal, args);
-    },
-  }),
-  revokeApiKey: t.boolean({
-    session: true,
-    locks: ownAccount,
-    description:
-      'Revokes an API key of the viewer’s account permanently. True if the key existed, false if it did not. Needs a session; otherwise FORBIDDEN.',
-    args: { id: t.arg.id({ required: true, description: 'The id of the key, not the key itself.' }) },
-    resolve: (_root, { id }, context) => {
-      const principal = principalOf(context);
-      return endApiKey(unitOfWorkOf(context), principal, parseId(id));
-    },
-  }),
-  revokeSession: t.boolean({
-    session: true,
-    locks: ownAccount,
-    description:
-      'Ends a session of the viewer’s account, which may be the current one. True if the session existed, false if it did not. Needs a session; otherwise FORBIDDEN.',
-    args: { id: t.arg.id({ required: true, description: 'The id of the session.' }) },
-    resolve: (_root, { id }, context) => {
-      const principal = principalOf(context);
-      return endSession(unitOfWorkOf(context), principal, parseId(id));
-    },
-  }),
-  changePassword: t.boolean({
-    session: true,
-    locks: ownAccount,
-    prepare: ({ currentPassword, newPassword }, context) =>
-      preparePassword(context, String(currentPassword), String(newPassword)),
-    description:
-      'Changes the password of the viewer’s account and ends its other sessions. Always true: a wrong current password is BAD_USER_INPUT and counts as a failed login. An operation can select it only once. Needs a session; otherwise FORBIDDEN.',
-    args: {
-      currentPassword: t.arg.string({ required: true, description: 'The current password.' }),
-      newPassword: t.arg.string({ required: true, description: `${lengthOf(PASSWORD)}.` }),
-    },
-    resolve: async (_root, _args, context) => {
-      const change = preparedOf(context, 'changePassword') as PasswordChange;
-      await changePassword(unitOfWorkOf(context), principalOf(context), change);
-      return true;
-    },
-  }),
-}));
+    });
+
+  builder.mutationFields((t) => ({
+    createApiKey: t.field({
+      session: true,
+      locks: ownAccount,
+      type: CreatedApiKey,
+      description:
+        'Creates an API key for the viewer’s account. An account can have at most 100 keys that are neither revoked nor expired; another one is BAD_USER_INPUT. Needs a session; otherwise FORBIDDEN.',
+      args: {
+        name: t.arg.string({
+          required: true,
+          description: `What the key is for, ${lengthOf(rules.keyName)}.`,
+        }),
+        scopes: t.arg.stringList({
+          required: true,
+          description: `The key’s scopes: ${SCOPE_NAMES}. FORBIDDEN if the account cannot hold one of them.`,
+        }),
+        expiresAt: t.arg({
+          type: 'DateTime',
+          description: 'When the key expires. If absent, it is valid until revoked.',
+        }),
+      },
+      resolve: (_root, args, context) => {
+        const principal = principalOf(context);
+        return makeApiKey(unitOfWorkOf(context), principal, args, rules);
+      },
+    }),
+    revokeApiKey: t.boolean({
+      session: true,
+      locks: ownAccount,
+      description:
+        'Revokes an API key of the viewer’s account permanently. True if the key existed, false if it did not. Needs a session; otherwise FORBIDDEN.',
+      args: { id: t.arg.id({ required: true, description: 'The id of the key, not the key itself.' }) },
+      resolve: (_root, { id }, context) => {
+        const principal = principalOf(context);
+        return endApiKey(unitOfWorkOf(context), principal, parseId(id));
+      },
+    }),
+    revokeSession: t.boolean({
+      session: true,
+      locks: ownAccount,
+      description:
+        'Ends a session of the viewer’s account, which may be the current one. True if the session existed, false if it did not. Needs a session; otherwise FORBIDDEN.',
+      args: { id: t.arg.id({ required: true, description: 'The id of the session.' }) },
+      resolve: (_root, { id }, context) => {
+        const principal = principalOf(context);
+        return endSession(unitOfWorkOf(context), principal, parseId(id));
+      },
+    }),
+    changePassword: t.boolean({
+      session: true,
+      locks: ownAccount,
+      prepare: ({ currentPassword, newPassword }, context) =>
+        preparePassword(context, String(currentPassword), String(newPassword)),
+      description:
+        'Changes the password of the viewer’s account and ends its other sessions. Always true: a wrong current password is BAD_USER_INPUT and counts as a failed login. An operation can select it only once. Needs a session; otherwise FORBIDDEN.',
+      args: {
+        currentPassword: t.arg.string({ required: true, description: 'The current password.' }),
+        newPassword: t.arg.string({ required: true, description: `${lengthOf(PASSWORD)}.` }),
+      },
+      resolve: async (_root, _args, context) => {
+        const change = preparedOf(context, 'changePassword') as PasswordChange;
+        await changePassword(unitOfWorkOf(context), principalOf(context), change);
+        return true;
+      },
+    }),
+  }));
+}

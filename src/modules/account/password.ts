@@ -1,11 +1,12 @@
+import { PASSWORD } from '../../auth/account/store.ts';
 import { accountFailures } from '../../auth/password-check.ts';
 import type { Principal } from '../../auth/principal.ts';
 import { revokeSessionsOf } from '../../auth/session/store.ts';
 import { badInput, unauthenticated } from '../../graphql/errors.ts';
+import { checkText } from '../../graphql/input.ts';
 import type { PreparationContext } from '../../graphql/preparation.ts';
 import { statement } from '../../platform/db/statement.ts';
 import type { UnitOfWork } from '../../platform/db/unit-of-work.ts';
-import { checkNewPassword } from './rules.ts';
 import { checkSession } from './service.ts';
 
 const FIND_HASH = statement<{ email: string; hash: string | null }>(
@@ -39,7 +40,7 @@ export async function preparePassword(
 ): Promise<PasswordChange | undefined> {
   if (caller.kind !== 'session') return undefined;
   const { userId } = caller;
-  checkNewPassword(newPassword);
+  checkText('newPassword', newPassword, PASSWORD);
   const [account] = await db.query(FIND_HASH, [userId]);
   if (account === undefined) throw unauthenticated('The account has been deleted.');
   const { email, hash } = account;

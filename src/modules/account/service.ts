@@ -6,15 +6,32 @@ import {
   type StoredApiKey,
 } from '../../auth/api-key/store.ts';
 import type { Principal } from '../../auth/principal.ts';
+import { isScope, type Scope, scopesOfRole } from '../../auth/scopes.ts';
 import { holdSession, revokeSession } from '../../auth/session/store.ts';
-import { ApiError, badInput, unauthenticated } from '../../graphql/errors.ts';
+import { ApiError, badInput, forbidden, unauthenticated } from '../../graphql/errors.ts';
+import { checkText } from '../../graphql/input.ts';
 import type { UnitOfWork } from '../../platform/db/unit-of-work.ts';
-import { checkKeyName, checkScopes } from './rules.ts';
+import type { Rules } from '../rules.ts';
 
 export interface NewKey {
   readonly name: string;
   readonly scopes: readonly string[];
   readonly expiresAt?: Date | null | undefined;
+}
+
+/** The scopes of a new key: known, without duplicates, and within the account's role (contract section 3). */
+function checkScopes(scopes: readonly string[], { role }: Principal): readonly Scope[] {
+  if (scopes.length === 0) throw badInput('scopes', 'must contain at least one scope.');
+  const unknown = scopes.find((scope) => !isScope(scope));
+  if (unknown !== undefined)
+    throw badInput('scopes', `must contain only known scopes: ${scopesOfRole(role).join(', ')}.`);
+  if (new Set(scopes).size < scopes.length) throw badInput('scopes', 'must not contain duplicates.');
+  const held = scopesOfRole(role);
+  const known = scopes.filter(isScope);
+  const beyond = known.find((scope) => !held.includes(scope));
+  if (beyond !== undefined)
+    throw forbidden(`The account cannot hold the scope "${beyond}", so neither can its key.`);
+  return known;
 }
 
 /** Under the lock of the account. Throws UNAUTHENTICATED if the caller's session has ended since the request came. */
@@ -31,10 +48,11 @@ export async function makeApiKey(
   work: UnitOfWork,
   principal: Principal,
   { name, scopes, expiresAt }: NewKey,
+  { keyName }: Rules['account'],
 ): Promise<{ key: string; apiKey: StoredApiKey }> {
   const wanted = {
     userId: principal.userId,
-    name: checkKeyName(name),
+    name: checkText('name', name, keyName),
     scopes: checkScopes(scopes, principal),
     expiresAt: expiresAt ?? undefined,
   };

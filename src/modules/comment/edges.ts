@@ -1,9 +1,8 @@
-import { builder } from '../../graphql/builder.ts';
-import { connectionOf } from '../../graphql/pagination/fields.ts';
+import type { Kernel } from '../../graphql/kernel.ts';
 import { childConnection, childList } from '../../graphql/pagination/list-fields.ts';
 import type { ListEdge } from '../../graphql/read/entity.ts';
-import { Post } from '../post/type.ts';
-import { Comment, type CommentRow, commentEntity } from './type.ts';
+import type { PostTypes } from '../post/type.ts';
+import { type CommentRow, type CommentTypes, commentEntity } from './type.ts';
 
 const commentsOfPost: ListEdge<CommentRow> = {
   name: 'comments_of_post',
@@ -12,19 +11,24 @@ const commentsOfPost: ListEdge<CommentRow> = {
   order: 'oldest-first',
 };
 
-const CommentConnection = connectionOf('Comment', Comment);
-
-builder.objectFields(Post, (t) => ({
-  comments: childList(t, {
-    type: Comment,
-    list: commentsOfPost,
-    scope: 'posts:read',
-    description: 'The comments on the post, oldest first.',
-  }),
-  commentsConnection: childConnection(t, {
-    type: CommentConnection,
-    list: commentsOfPost,
-    scope: 'posts:read',
-    description: 'The comments on the post as a connection, oldest first.',
-  }),
-}));
+/** The comments on a post. */
+export function defineCommentEdges(
+  { builder }: Kernel,
+  { Post }: PostTypes,
+  { Comment, CommentConnection }: CommentTypes,
+): void {
+  builder.objectFields(Post, (t) => ({
+    comments: childList(t, {
+      type: Comment,
+      list: commentsOfPost,
+      scope: 'posts:read',
+      description: 'The comments on the post, oldest first.',
+    }),
+    commentsConnection: childConnection(t, {
+      type: CommentConnection,
+      list: commentsOfPost,
+      scope: 'posts:read',
+      description: 'The comments on the post as a connection, oldest first.',
+    }),
+  }));
+}

@@ -1,10 +1,10 @@
 import type { Principal } from '../../auth/principal.ts';
 import { forbidden, notFound } from '../../graphql/errors.ts';
+import { checkText } from '../../graphql/input.ts';
 import { statement } from '../../platform/db/statement.ts';
 import type { UnitOfWork } from '../../platform/db/unit-of-work.ts';
 import { newId } from '../../platform/uuid.ts';
-import { mayDeleteComment } from './policy.ts';
-import { checkBody } from './rules.ts';
+import type { Rules } from '../rules.ts';
 import type { CommentRow } from './type.ts';
 
 /**
@@ -34,14 +34,27 @@ const LOCK_POST_OF_COMMENT = statement<{ id: string; authorId: string; postAutho
    FROM comments c JOIN posts p ON p.id = c.post_id WHERE c.id = $1 FOR NO KEY UPDATE OF p`,
 );
 
+/** Only its author, the post's author and admins may delete a comment (contract section 3). */
+function mayDeleteComment(
+  principal: Principal,
+  comment: { readonly authorId: string; readonly postAuthorId: string },
+): boolean {
+  return (
+    principal.userId === comment.authorId ||
+    principal.userId === comment.postAuthorId ||
+    principal.role === 'admin'
+  );
+}
+
 /** Creates a comment. Throws BAD_USER_INPUT, NOT_FOUND if the post does not exist, DatabaseError. */
 export async function createComment(
   work: UnitOfWork,
   principal: Principal,
   postId: string | undefined,
   body: string,
+  rules: Rules['comment'],
 ): Promise<CommentRow> {
-  checkBody(body);
+  checkText('body', body, rules.body);
   const post = postId === undefined ? undefined : (await work.query(HOLD_POST, [postId]))[0];
   if (post === undefined) throw notFound('post');
   const comment = { id: newId(), body, postId: post.id, authorId: principal.userId };

@@ -1,13 +1,13 @@
-import { builder } from '../../graphql/builder.ts';
 import { lengthOf } from '../../graphql/input.ts';
-import { Node } from '../../graphql/node/interface.ts';
+import type { Kernel } from '../../graphql/kernel.ts';
 import { nodeFrom } from '../../graphql/node/node-type.ts';
+import { connectionOf } from '../../graphql/pagination/fields.ts';
 import { instant } from '../../graphql/read/column.ts';
 import type { Entity } from '../../graphql/read/entity.ts';
 import { loaderOf } from '../../graphql/read/loads.ts';
-import { Post, postEntity } from '../post/type.ts';
-import { User, userEntity } from '../user/type.ts';
-import { BODY } from './rules.ts';
+import { type PostTypes, postEntity } from '../post/type.ts';
+import type { Rules } from '../rules.ts';
+import { type UserTypes, userEntity } from '../user/type.ts';
 
 /** A comment as the schema shows it. */
 export interface CommentRow {
@@ -31,33 +31,44 @@ export const commentEntity: Entity<CommentRow> = {
   texts: ['body'],
 };
 
-export const Comment = builder.loadableObject('Comment', {
-  description: 'A user’s comment on a post.',
-  interfaces: [Node],
-  extensions: nodeFrom(commentEntity, 'posts:read'),
-  load: loaderOf<CommentRow>(commentEntity, 'comment'),
-  fields: (t) => ({
-    id: t.exposeID('id', { description: 'A UUIDv7 that never changes.' }),
-    body: t.exposeString('body', {
-      maxCharacters: BODY.max,
-      description: `The text, ${lengthOf(BODY)}, exactly as it was written.`,
+export function defineComment(
+  kernel: Kernel,
+  { User }: UserTypes,
+  { Post }: PostTypes,
+  { body }: Rules['comment'],
+) {
+  const { builder, Node } = kernel;
+  const Comment = builder.loadableObject('Comment', {
+    description: 'A user’s comment on a post.',
+    interfaces: [Node],
+    extensions: nodeFrom(commentEntity, 'posts:read'),
+    load: loaderOf<CommentRow>(commentEntity, 'comment'),
+    fields: (t) => ({
+      id: t.exposeID('id', { description: 'A UUIDv7 that never changes.' }),
+      body: t.exposeString('body', {
+        maxCharacters: body.max,
+        description: `The text, ${lengthOf(body)}, exactly as it was written.`,
+      }),
+      author: t.field({
+        type: User,
+        edge: { kind: 'one', entity: userEntity, key: 'authorId' },
+        description: 'Who wrote the comment.',
+        resolve: (comment) => comment.authorId,
+      }),
+      post: t.field({
+        type: Post,
+        edge: { kind: 'one', entity: postEntity, key: 'postId' },
+        scope: 'posts:read',
+        description: 'The post that the comment is on.',
+        resolve: (comment) => comment.postId,
+      }),
+      createdAt: t.expose('createdAt', {
+        type: 'DateTime',
+        description: 'When the comment was created. It never changes.',
+      }),
     }),
-    author: t.field({
-      type: User,
-      edge: { kind: 'one', entity: userEntity, key: 'authorId' },
-      description: 'Who wrote the comment.',
-      resolve: (comment) => comment.authorId,
-    }),
-    post: t.field({
-      type: Post,
-      edge: { kind: 'one', entity: postEntity, key: 'postId' },
-      scope: 'posts:read',
-      description: 'The post that the comment is on.',
-      resolve: (comment) => comment.postId,
-    }),
-    createdAt: t.expose('createdAt', {
-      type: 'DateTime',
-      description: 'When the comment was created. It never changes.',
-    }),
-  }),
-});
+  });
+  return { Comment, CommentConnection: connectionOf(kernel, 'Comment', Comment) };
+}
+
+export type CommentTypes = ReturnType<typeof defineComment>;

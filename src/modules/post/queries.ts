@@ -1,14 +1,13 @@
-import { builder } from '../../graphql/builder.ts';
 import { badInput } from '../../graphql/errors.ts';
-import { parseId } from '../../graphql/input.ts';
+import { checkText, parseId, type TextRule } from '../../graphql/input.ts';
+import type { Kernel } from '../../graphql/kernel.ts';
 import { connectionPage, listPage, type Page } from '../../graphql/pagination/arguments.ts';
 import { connectionArguments, limitArgument, offsetArgument } from '../../graphql/pagination/fields.ts';
 import { rootConnection, rootList } from '../../graphql/pagination/list-fields.ts';
 import type { ListEdge } from '../../graphql/read/entity.ts';
 import { readById } from '../../graphql/read/read.ts';
-import { PostConnection } from './edges.ts';
-import { checkTag } from './rules.ts';
-import { Post, type PostRow, postEntity } from './type.ts';
+import type { Rules } from '../rules.ts';
+import { type PostRow, type PostTypes, postEntity } from './type.ts';
 
 const allPosts: ListEdge<PostRow> = { name: 'posts', entity: postEntity, order: 'newest-first' };
 
@@ -18,60 +17,66 @@ interface Filters {
   readonly tag?: string | null | undefined;
 }
 
-function filtered(page: Page, { offset, createdAfter, tag }: Filters): Page {
+function filtered(page: Page, { offset, createdAfter, tag }: Filters, rule: TextRule): Page {
   if (createdAfter != null && offset != null)
     throw badInput('offset', 'cannot be combined with "createdAfter".');
   return {
     ...page,
     ...(createdAfter == null ? {} : { createdAfter }),
-    ...(tag == null ? {} : { tag: checkTag('tag', tag) }),
+    ...(tag == null ? {} : { tag: checkText('tag', tag, rule) }),
   };
 }
 
-builder.queryFields((t) => ({
-  post: t.field({
-    type: Post,
-    nullable: true,
-    scope: 'posts:read',
-    edge: { kind: 'row', entity: postEntity, id: (args) => parseId(String(args.id)) },
-    description: 'The post with this id, or null if there is none.',
-    args: {
-      id: t.arg.id({
-        required: true,
-        description: 'The post’s id. A string that is not a UUID matches nothing.',
-      }),
-    },
-    resolve: async (_root, args, { db }) => {
-      const id = parseId(args.id);
-      return id === undefined ? null : ((await readById(db, postEntity, id)) ?? null);
-    },
-  }),
-  posts: rootList(t, {
-    type: Post,
-    list: allPosts,
-    scope: 'posts:read',
-    description: 'All posts, newest first; with `createdAfter`, oldest first.',
-    args: {
-      limit: limitArgument(t.arg),
-      offset: offsetArgument(t.arg),
-      createdAfter: t.arg({
-        type: 'DateTime',
-        description:
-          'Only posts created strictly after this instant, oldest first. Cannot be combined with `offset`. It may split posts of the same millisecond; cursors do not.',
-      }),
-      tag: t.arg.string({ description: 'Only posts with exactly this tag.' }),
-    },
-    page: (args) => filtered(listPage(args), args),
-  }),
-  postsConnection: rootConnection(t, {
-    type: PostConnection,
-    list: allPosts,
-    scope: 'posts:read',
-    description: 'All posts as a connection, newest first.',
-    args: {
-      ...connectionArguments(t.arg),
-      tag: t.arg.string({ description: 'Only posts with exactly this tag.' }),
-    },
-    page: (args) => filtered(connectionPage(args), args),
-  }),
-}));
+export function definePostQueries(
+  { builder }: Kernel,
+  { Post, PostConnection }: PostTypes,
+  rules: Rules['post'],
+): void {
+  builder.queryFields((t) => ({
+    post: t.field({
+      type: Post,
+      nullable: true,
+      scope: 'posts:read',
+      edge: { kind: 'row', entity: postEntity, id: (args) => parseId(String(args.id)) },
+      description: 'The post with this id, or null if there is none.',
+      args: {
+        id: t.arg.id({
+          required: true,
+          description: 'The post’s id. A string that is not a UUID matches nothing.',
+        }),
+      },
+      resolve: async (_root, args, { db }) => {
+        const id = parseId(args.id);
+        return id === undefined ? null : ((await readById(db, postEntity, id)) ?? null);
+      },
+    }),
+    posts: rootList(t, {
+      type: Post,
+      list: allPosts,
+      scope: 'posts:read',
+      description: 'All posts, newest first; with `createdAfter`, oldest first.',
+      args: {
+        limit: limitArgument(t.arg),
+        offset: offsetArgument(t.arg),
+        createdAfter: t.arg({
+          type: 'DateTime',
+          description:
+            'Only posts created strictly after this instant, oldest first. Cannot be combined with `offset`. It may split posts of the same millisecond; cursors do not.',
+        }),
+        tag: t.arg.string({ description: 'Only posts with exactly this tag.' }),
+      },
+      page: (args) => filtered(listPage(args), args, rules.tag),
+    }),
+    postsConnection: rootConnection(t, {
+      type: PostConnection,
+      list: allPosts,
+      scope: 'posts:read',
+      description: 'All posts as a connection, newest first.',
+      args: {
+        ...connectionArguments(t.arg),
+        tag: t.arg.string({ description: 'Only posts with exactly this tag.' }),
+      },
+      page: (args) => filtered(connectionPage(args), args, rules.tag),
+    }),
+  }));
+}

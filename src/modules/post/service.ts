@@ -1,14 +1,14 @@
 import type { Principal } from '../../auth/principal.ts';
 import { APPEND_EVENT } from '../../events/log.ts';
-import { forbidden, notFound } from '../../graphql/errors.ts';
+import { badInput, forbidden, notFound } from '../../graphql/errors.ts';
+import { checkText } from '../../graphql/input.ts';
 import type { Insert, Inserted } from '../../graphql/one-statement.ts';
 import { selectList } from '../../graphql/read/entity.ts';
 import { guardedWrite } from '../../platform/db/guarded-write.ts';
 import { type Statement, statement } from '../../platform/db/statement.ts';
 import type { UnitOfWork } from '../../platform/db/unit-of-work.ts';
 import { newId } from '../../platform/uuid.ts';
-import { mayChangePost } from './policy.ts';
-import { checkBody, checkTags, checkTitle } from './rules.ts';
+import type { Rules } from '../rules.ts';
 import { type PostRow, postEntity } from './type.ts';
 
 const INSERT = (source: string) =>
@@ -55,6 +55,19 @@ const lockPost = (strength: string): Statement<PostRow> =>
 const LOCK_TO_CHANGE = lockPost('FOR NO KEY UPDATE');
 const LOCK_TO_DELETE = lockPost('FOR UPDATE');
 
+/** Only its author and admins may change or delete a post (contract section 3). */
+function mayChangePost(principal: Principal, post: { readonly authorId: string }): boolean {
+  return principal.userId === post.authorId || principal.role === 'admin';
+}
+
+function checkTags(tags: readonly string[], { maxTags, tag: rule }: Rules['post']): readonly string[] {
+  if (tags.length > maxTags)
+    throw badInput('tags', `must contain at most ${maxTags} tags; it contains ${tags.length}.`);
+  for (const tag of tags) checkText('tags', tag, rule);
+  if (new Set(tags).size < tags.length) throw badInput('tags', 'must not contain duplicates.');
+  return tags;
+}
+
 export interface NewPost {
   readonly title: string;
   readonly body: string;
@@ -65,18 +78,24 @@ export interface NewPost {
 export function insertPost(
   { userId: authorId }: Principal,
   { title, body, tags }: NewPost,
+  rules: Rules['post'],
 ): Insert<Omit<PostRow, keyof Inserted>> {
   const id = newId();
-  const values = [id, checkTitle(title), checkBody(body), authorId];
+  const values = [id, checkText('title', title, rules.title), checkText('body', body, rules.body), authorId];
   const row = { id, title, body, authorId, commentCount: 0 };
-  return checkTags(tags).length === 0
+  return checkTags(tags, rules).length === 0
     ? { write: INSERT_POST, values, row }
     : { write: INSERT_TAGGED_POST, values: [...values, [...tags]], row };
 }
 
 /** Creates a post by the principal, and its event. Throws BAD_USER_INPUT, DatabaseError. */
-export async function createPost(work: UnitOfWork, principal: Principal, post: NewPost): Promise<PostRow> {
-  const { write, values, row } = insertPost(principal, post);
+export async function createPost(
+  work: UnitOfWork,
+  principal: Principal,
+  post: NewPost,
+  rules: Rules['post'],
+): Promise<PostRow> {
+  const { write, values, row } = insertPost(principal, post, rules);
   const [inserted] = await work.query(write.alone, values);
   if (inserted === undefined) throw new Error('the inserted post was not returned');
   return { ...row, ...inserted };
@@ -94,11 +113,12 @@ export async function updatePost(
   principal: Principal,
   id: string | undefined,
   changes: PostChanges,
+  rules: Rules['post'],
 ): Promise<PostRow> {
   const { title, body } = changes;
-  if (title !== undefined) checkTitle(title);
-  if (body !== undefined) checkBody(body);
-  const tags = changes.tags === undefined ? undefined : checkTags(changes.tags);
+  if (title !== undefined) checkText('title', title, rules.title);
+  if (body !== undefined) checkText('body', body, rules.body);
+  const tags = changes.tags === undefined ? undefined : checkTags(changes.tags, rules);
   const post = id === undefined ? undefined : (await work.query(LOCK_TO_CHANGE, [id]))[0];
   if (post === undefined) throw notFound('post');
   if (!mayChangePost(principal, post)) throw forbidden('Only the author and admins may change a post.');

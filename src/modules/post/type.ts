@@ -1,15 +1,15 @@
-import { builder } from '../../graphql/builder.ts';
 import type { Context } from '../../graphql/context.ts';
 import { lengthOf } from '../../graphql/input.ts';
-import { Node } from '../../graphql/node/interface.ts';
+import type { Kernel } from '../../graphql/kernel.ts';
 import { nodeFrom } from '../../graphql/node/node-type.ts';
+import { connectionOf } from '../../graphql/pagination/fields.ts';
 import { instant } from '../../graphql/read/column.ts';
 import type { Entity } from '../../graphql/read/entity.ts';
 import { loaderOf } from '../../graphql/read/loads.ts';
 import { inRound } from '../../graphql/read/rounds.ts';
 import { statement } from '../../platform/db/statement.ts';
-import { User, userEntity } from '../user/type.ts';
-import { BODY, MAX_TAGS, TAG, TITLE } from './rules.ts';
+import type { Rules } from '../rules.ts';
+import { type UserTypes, userEntity } from '../user/type.ts';
 
 /** A post as the schema shows it. */
 export interface PostRow {
@@ -63,42 +63,53 @@ async function readTags({ db }: Context, postIds: readonly string[]): Promise<st
   return postIds.map((id) => found.get(id) ?? []);
 }
 
-export const Post = builder.loadableObject('Post', {
-  description: 'A text by a user that others read and comment on.',
-  interfaces: [Node],
-  extensions: nodeFrom(postEntity, 'posts:read'),
-  load: loaderOf<PostRow>(postEntity, 'post'),
-  fields: (t) => ({
-    id: t.exposeID('id', { description: 'A UUIDv7 that never changes.' }),
-    title: t.exposeString('title', {
-      maxCharacters: TITLE.max,
-      description: `${lengthOf(TITLE)}, not all of them white space.`,
+export function definePost(
+  kernel: Kernel,
+  { User }: UserTypes,
+  { title, body, tag, maxTags }: Rules['post'],
+) {
+  const { builder, Node } = kernel;
+  const Post = builder.loadableObject('Post', {
+    description: 'A text by a user that others read and comment on.',
+    interfaces: [Node],
+    extensions: nodeFrom(postEntity, 'posts:read'),
+    load: loaderOf<PostRow>(postEntity, 'post'),
+    fields: (t) => ({
+      id: t.exposeID('id', { description: 'A UUIDv7 that never changes.' }),
+      title: t.exposeString('title', {
+        maxCharacters: title.max,
+        description: `${lengthOf(title)}, not all of them white space.`,
+      }),
+      body: t.exposeString('body', {
+        maxCharacters: body.max,
+        description: `The text, ${lengthOf(body)}, exactly as it was written.`,
+      }),
+      author: t.field({
+        type: User,
+        edge: { kind: 'one', entity: userEntity, key: 'authorId' },
+        description: 'Who wrote the post.',
+        resolve: (post) => post.authorId,
+      }),
+      commentCount: t.exposeInt('commentCount', {
+        description: 'The current number of comments on the post.',
+      }),
+      createdAt: t.expose('createdAt', {
+        type: 'DateTime',
+        description: 'When the post was created. It never changes.',
+      }),
+      tags: t.loadableList({
+        type: 'String',
+        // One more per tag for quotes and comma.
+        maxCharacters: maxTags * (tag.max + 1),
+        edge: { kind: 'values', sql: tagsSql },
+        description: `The tags of the post, at most ${maxTags}, in the order given.`,
+        resolve: (post) => post.id,
+        load: (ids: string[], context) =>
+          inRound(context, TAGS_OF_POSTS, ids, (all) => readTags(context, all)),
+      }),
     }),
-    body: t.exposeString('body', {
-      maxCharacters: BODY.max,
-      description: `The text, ${lengthOf(BODY)}, exactly as it was written.`,
-    }),
-    author: t.field({
-      type: User,
-      edge: { kind: 'one', entity: userEntity, key: 'authorId' },
-      description: 'Who wrote the post.',
-      resolve: (post) => post.authorId,
-    }),
-    commentCount: t.exposeInt('commentCount', {
-      description: 'The current number of comments on the post.',
-    }),
-    createdAt: t.expose('createdAt', {
-      type: 'DateTime',
-      description: 'When the post was created. It never changes.',
-    }),
-    tags: t.loadableList({
-      type: 'String',
-      // One more per tag for quotes and comma.
-      maxCharacters: MAX_TAGS * (TAG.max + 1),
-      edge: { kind: 'values', sql: tagsSql },
-      description: `The tags of the post, at most ${MAX_TAGS}, in the order given.`,
-      resolve: (post) => post.id,
-      load: (ids: string[], context) => inRound(context, TAGS_OF_POSTS, ids, (all) => readTags(context, all)),
-    }),
-  }),
-});
+  });
+  return { Post, PostConnection: connectionOf(kernel, 'Post', Post) };
+}
+
+export type PostTypes = ReturnType<typeof definePost>;

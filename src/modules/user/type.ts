@@ -1,10 +1,10 @@
 import { ACCOUNT_NAME, MAX_EMAIL_LENGTH } from '../../auth/account/store.ts';
-import { builder } from '../../graphql/builder.ts';
 import { type Context, principalOf } from '../../graphql/context.ts';
 import { ApiError } from '../../graphql/errors.ts';
 import { lengthOf } from '../../graphql/input.ts';
-import { Node } from '../../graphql/node/interface.ts';
+import type { Kernel } from '../../graphql/kernel.ts';
 import { nodeFrom } from '../../graphql/node/node-type.ts';
+import { connectionOf } from '../../graphql/pagination/fields.ts';
 import { instant } from '../../graphql/read/column.ts';
 import type { Entity } from '../../graphql/read/entity.ts';
 import { loaderOf } from '../../graphql/read/loads.ts';
@@ -32,33 +32,39 @@ function mayReadEmail(context: Context, user: UserRow): boolean {
   return context.caller.scopes.has(EMAIL_SCOPE);
 }
 
-export const User = builder.loadableObject('User', {
-  description: 'A person or a service that writes posts and comments.',
-  interfaces: [Node],
-  extensions: nodeFrom(userEntity, 'users:read'),
-  load: loaderOf<UserRow>(userEntity, 'user'),
-  fields: (t) => ({
-    id: t.exposeID('id', { description: 'A UUIDv7 that never changes.' }),
-    name: t.exposeString('name', {
-      maxCharacters: ACCOUNT_NAME.max,
-      description: `The name shown beside the user’s posts and comments, ${lengthOf(ACCOUNT_NAME)}.`,
+export function defineUser(kernel: Kernel) {
+  const { builder, Node } = kernel;
+  const User = builder.loadableObject('User', {
+    description: 'A person or a service that writes posts and comments.',
+    interfaces: [Node],
+    extensions: nodeFrom(userEntity, 'users:read'),
+    load: loaderOf<UserRow>(userEntity, 'user'),
+    fields: (t) => ({
+      id: t.exposeID('id', { description: 'A UUIDv7 that never changes.' }),
+      name: t.exposeString('name', {
+        maxCharacters: ACCOUNT_NAME.max,
+        description: `The name shown beside the user’s posts and comments, ${lengthOf(ACCOUNT_NAME)}.`,
+      }),
+      email: t.string({
+        maxCharacters: MAX_EMAIL_LENGTH,
+        scopeForOthers: EMAIL_SCOPE,
+        columns: ['id', 'email'],
+        guardedColumn: 'email',
+        description:
+          'The e-mail address, unique ignoring case; empty for a deleted account. Visible on your own account and with the scope `users:email`; otherwise FORBIDDEN.',
+        resolve: (user, _args, context) => {
+          if (mayReadEmail(context, user)) return user.email;
+          throw new ApiError(
+            'FORBIDDEN',
+            `The e-mail address of another account requires the scope "${EMAIL_SCOPE}".`,
+            { retriable: true },
+          );
+        },
+      }),
+      createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When the account was created.' }),
     }),
-    email: t.string({
-      maxCharacters: MAX_EMAIL_LENGTH,
-      scopeForOthers: EMAIL_SCOPE,
-      columns: ['id', 'email'],
-      guardedColumn: 'email',
-      description:
-        'The e-mail address, unique ignoring case; empty for a deleted account. Visible on your own account and with the scope `users:email`; otherwise FORBIDDEN.',
-      resolve: (user, _args, context) => {
-        if (mayReadEmail(context, user)) return user.email;
-        throw new ApiError(
-          'FORBIDDEN',
-          `The e-mail address of another account requires the scope "${EMAIL_SCOPE}".`,
-          { retriable: true },
-        );
-      },
-    }),
-    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When the account was created.' }),
-  }),
-});
+  });
+  return { User, UserConnection: connectionOf(kernel, 'User', User) };
+}
+
+export type UserTypes = ReturnType<typeof defineUser>;

@@ -2,12 +2,14 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { createApp } from '../../../src/app.ts';
 import { createLogger } from '../../../src/platform/log.ts';
 import { newId } from '../../../src/platform/uuid.ts';
-import { buildSchema } from '../../../src/schema.ts';
+import { defineTypes, schemaOf } from '../../../src/schema.ts';
 import { ORIGIN, useApp } from '../../support/app.ts';
 import { seedPosts } from '../../support/content.ts';
-import { MARKS_TABLE } from '../../support/schema/marks.ts';
+import { defineMarks, MARKS_TABLE } from '../../support/schema/marks.ts';
 
-const schema = buildSchema();
+const { kernel, post } = defineTypes();
+defineMarks(kernel, post);
+const schema = schemaOf(kernel.builder);
 
 const FIELDS = 'emoji createdAt updatedAt removedAt';
 const EXPECTED = [

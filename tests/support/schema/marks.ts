@@ -1,12 +1,11 @@
-import { builder } from '../../../src/graphql/builder.ts';
-import { Node } from '../../../src/graphql/node/interface.ts';
+import type { Kernel } from '../../../src/graphql/kernel.ts';
 import { nodeFrom } from '../../../src/graphql/node/node-type.ts';
 import { connectionOf } from '../../../src/graphql/pagination/fields.ts';
 import { childConnection, childList } from '../../../src/graphql/pagination/list-fields.ts';
 import { instant } from '../../../src/graphql/read/column.ts';
 import type { Entity, ListEdge } from '../../../src/graphql/read/entity.ts';
 import { loaderOf } from '../../../src/graphql/read/loads.ts';
-import { Post } from '../../../src/modules/post/type.ts';
+import type { PostTypes } from '../../../src/modules/post/type.ts';
 
 /** A type that the product does not have: one with more than one date, of which one may be null. */
 export interface MarkRow {
@@ -41,37 +40,41 @@ const marksOfPost: ListEdge<MarkRow> = {
   order: 'oldest-first',
 };
 
-const Mark = builder.loadableObject('Mark', {
-  description: 'An emoji on a post.',
-  interfaces: [Node],
-  extensions: nodeFrom(markEntity, 'posts:read'),
-  load: loaderOf<MarkRow>(markEntity, 'mark'),
-  fields: (t) => ({
-    id: t.exposeID('id', { description: 'A UUID.' }),
-    emoji: t.exposeString('emoji', { maxCharacters: 10, description: 'The emoji.' }),
-    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When it was made.' }),
-    updatedAt: t.expose('updatedAt', { type: 'DateTime', description: 'When it was last changed.' }),
-    removedAt: t.expose('removedAt', {
-      type: 'DateTime',
-      nullable: true,
-      description: 'When it was removed.',
+/** Adds the type to a schema that is being defined. */
+export function defineMarks(kernel: Kernel, { Post }: PostTypes): void {
+  const { builder, Node } = kernel;
+  const Mark = builder.loadableObject('Mark', {
+    description: 'An emoji on a post.',
+    interfaces: [Node],
+    extensions: nodeFrom(markEntity, 'posts:read'),
+    load: loaderOf<MarkRow>(markEntity, 'mark'),
+    fields: (t) => ({
+      id: t.exposeID('id', { description: 'A UUID.' }),
+      emoji: t.exposeString('emoji', { maxCharacters: 10, description: 'The emoji.' }),
+      createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When it was made.' }),
+      updatedAt: t.expose('updatedAt', { type: 'DateTime', description: 'When it was last changed.' }),
+      removedAt: t.expose('removedAt', {
+        type: 'DateTime',
+        nullable: true,
+        description: 'When it was removed.',
+      }),
     }),
-  }),
-});
+  });
 
-const MarkConnection = connectionOf('Mark', Mark);
+  const MarkConnection = connectionOf(kernel, 'Mark', Mark);
 
-builder.objectFields(Post, (t) => ({
-  marks: childList(t, {
-    type: Mark,
-    list: marksOfPost,
-    scope: 'posts:read',
-    description: 'The marks on the post, oldest first.',
-  }),
-  marksConnection: childConnection(t, {
-    type: MarkConnection,
-    list: marksOfPost,
-    scope: 'posts:read',
-    description: 'The marks on the post as a connection, oldest first.',
-  }),
-}));
+  builder.objectFields(Post, (t) => ({
+    marks: childList(t, {
+      type: Mark,
+      list: marksOfPost,
+      scope: 'posts:read',
+      description: 'The marks on the post, oldest first.',
+    }),
+    marksConnection: childConnection(t, {
+      type: MarkConnection,
+      list: marksOfPost,
+      scope: 'posts:read',
+      description: 'The marks on the post as a connection, oldest first.',
+    }),
+  }));
+}

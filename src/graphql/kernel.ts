@@ -1,0 +1,11 @@
+import { createBuilder } from './builder.ts';
+import { defineNode } from './node/interface.ts';
+import { definePageInfo } from './pagination/page-info.ts';
+
+/** The builder of one schema, with the types that all modules use. */
+export function createKernel() {
+  const builder = createBuilder();
+  return { builder, Node: defineNode(builder), PageInfo: definePageInfo(builder) };
+}
+
+export type Kernel = ReturnType<typeof createKernel>;
