@@ -1,9 +1,9 @@
 /**
  * Ends with a sentence where Node is too old for the service, before the loader fails on its first file. Plain
- * JavaScript for any Node. An argument replaces the version of the running Node.
+ * JavaScript for any Node. Run by itself, it takes another version to judge as an argument.
  */
 var required = Number(/\d+/.exec(require('../package.json').engines.node)[0]);
-var version = process.argv[2] || process.version;
+var version = (require.main === module && process.argv[2]) || process.version;
 
 if (Number(/\d+/.exec(version)[0]) < required) {
   process.stderr.write(

@@ -4,6 +4,8 @@ import { describe, expect, it } from 'vitest';
 import { ROOT, runProgram } from '../support/processes/process.ts';
 
 const SCRIPT = join(ROOT, 'scripts/require-node.cjs');
+/** What the npm scripts start. */
+const RUN = join(ROOT, 'scripts/run.cjs');
 const NEEDED = /^The Content Graph API needs Node 24 or later, and this is Node \d+\.\d+\.\d+ \(.*\n$/;
 
 /** Where Debian and others have the machine's own Node. */
@@ -16,9 +18,17 @@ const SYSTEM = ['/usr/bin/node', '/usr/local/bin/node'].find((path) => {
 
 describe('What runs before every npm script and at "npm ci"', () => {
   it.skipIf(SYSTEM === undefined)('says on an old Node which one is needed', async () => {
-    const { code, stdout, stderr } = await runProgram([SYSTEM ?? '', SCRIPT], {}).exited;
-    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
-    expect(stderr).toMatch(NEEDED);
+    for (const script of [[SCRIPT], [RUN, 'src/main.ts']]) {
+      const { code, stdout, stderr } = await runProgram([SYSTEM ?? '', ...script], {}).exited;
+      expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+      expect(stderr).toMatch(NEEDED);
+    }
+  });
+
+  it('starts what it is told to in its own process, with the arguments that follow', async () => {
+    const { code, stdout } = await runProgram([process.execPath, RUN, 'src/admin/main.ts', 'usr', 'list'], {})
+      .exited;
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
   });
 
   it('compares major versions, and says nothing where they do', async () => {
