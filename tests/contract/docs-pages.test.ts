@@ -63,3 +63,13 @@ describe('docs/limits.md', () => {
     expect(named.filter((name) => !(name in ERROR_STATUS || SETTING_NAMES.includes(name)))).toEqual([]);
   });
 });
+
+describe('tests/support/README.md', () => {
+  it('has a row for each file of the folder, and for nothing else', () => {
+    const listed = rowsOf(read('tests/support/README.md')).flatMap(
+      (row) => /^\| `([^`]+)`/.exec(row)?.[1] ?? [],
+    );
+    const found = globSync('**/*.{ts,mjs}', { cwd: join(ROOT, 'tests/support') });
+    expect(listed.toSorted()).toEqual(found.toSorted());
+  });
+});
