@@ -14,7 +14,7 @@ import { createAcceptor } from './acceptor/surely-valid.ts';
 import { createDeprecations } from './deprecations.ts';
 import { checkText, maxFields, type OperationLimits } from './document/limits.ts';
 import { surveyDocument } from './document/survey.ts';
-import { scanText } from './document/token-scan.ts';
+import { readFigures } from './document/text-figures.ts';
 import { PreparedDocument, type PreparedOperation } from './prepared-operation.ts';
 import { subscriptionConditions } from './root-conditions-rule.ts';
 import { type Variables, variableErrors } from './variables.ts';
@@ -66,7 +66,7 @@ export function createDocumentCache({ schema, introspection, limits }: DocumentC
     parse(query: string): PreparedDocument {
       const known = query.length > MAX_CACHED_TEXT_LENGTH ? undefined : valid.get(query);
       if (known !== undefined) return known;
-      checkText(query, scanText(query, limits.maxTokens), limits);
+      checkText(readFigures(query, limits.maxTokens), limits);
       const node = parseDocument(query, limits.maxTokens);
       return new PreparedDocument(node, query, surveyDocument(schema, node, maxFields(limits)));
     },

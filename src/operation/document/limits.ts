@@ -1,17 +1,12 @@
-import { GraphQLError, Source } from 'graphql';
+import { GraphQLError } from 'graphql';
 import { exceeded } from '../../graphql/errors.ts';
 import type { Config } from '../../platform/config.ts';
 import type { Cost } from './cost-walk.ts';
-import { spreadOut } from './fragment-spreads.ts';
 import type { Survey } from './survey.ts';
-import type { TextFigures } from './token-scan.ts';
+import type { TextFigures } from './text-figures.ts';
 
 /** Limits checked before an operation runs (contract section 5). */
 export type OperationLimits = Config['operationLimits'];
-
-function checkDepth(depth: number, maxDepth: number): void {
-  if (depth > maxDepth) throw exceeded('DEPTH_LIMIT', 'Depth', depth, maxDepth);
-}
 
 /** Throws DEPTH_LIMIT, COMPLEXITY_LIMIT. */
 export function checkCost(
@@ -20,7 +15,7 @@ export function checkCost(
 ): void {
   if (rootFields > maxRootFields)
     throw exceeded('COMPLEXITY_LIMIT', 'Root field count', rootFields, maxRootFields);
-  checkDepth(depth, maxDepth);
+  if (depth > maxDepth) throw exceeded('DEPTH_LIMIT', 'Depth', depth, maxDepth);
   if (complexity > maxComplexity) throw exceeded('COMPLEXITY_LIMIT', 'Complexity', complexity, maxComplexity);
 }
 
@@ -47,35 +42,9 @@ function maxNesting({ maxDepth }: OperationLimits): number {
   return 4 * maxDepth + 20;
 }
 
-/** Within this limit, merging the fields costs about as much as reading the text. */
-function checkOverlaps(overlaps: number, { maxFieldPairs }: OperationLimits): void {
-  if (overlaps > maxFieldPairs)
-    throw exceeded('COMPLEXITY_LIMIT', 'Repeated-field pair count', overlaps, maxFieldPairs);
-}
-
-/** Validation reports the same, but later and at several times the cost. */
-function checkSpreads(
-  text: string,
-  { outlines, directives }: TextFigures,
-  { maxDepth }: OperationLimits,
-): void {
-  const { circle, depth } = spreadOut(outlines);
-  if (circle !== undefined)
-    throw new GraphQLError(`Cannot spread fragment "${circle.name}" within itself.`, {
-      source: new Source(text),
-      positions: [circle.at],
-      extensions: { code: 'GRAPHQL_VALIDATION_FAILED' },
-    });
-  // Skipped fields do not count as depth, so with directives the depth is only known after parsing.
-  if (directives === 0) checkDepth(depth, maxDepth);
-}
-
-/**
- * Checks a text before parsing. Throws GRAPHQL_PARSE_FAILED, DEPTH_LIMIT, COMPLEXITY_LIMIT,
- * GRAPHQL_VALIDATION_FAILED.
- */
-export function checkText(text: string, figures: TextFigures, limits: OperationLimits): void {
-  const { tokens, aliases, directives, longestName, nesting, overlaps } = figures;
+/** Checks a text before parsing. Throws GRAPHQL_PARSE_FAILED, DEPTH_LIMIT, COMPLEXITY_LIMIT. */
+export function checkText(figures: TextFigures, limits: OperationLimits): void {
+  const { tokens, aliases, directives, longestName, nesting } = figures;
   const { maxTokens, maxAliases, maxDirectives } = limits;
   if (tokens > maxTokens)
     throw exceeded('GRAPHQL_PARSE_FAILED', 'A token count of at least', tokens, maxTokens);
@@ -86,16 +55,24 @@ export function checkText(text: string, figures: TextFigures, limits: OperationL
     throw exceeded('COMPLEXITY_LIMIT', 'Directive count', directives, maxDirectives);
   if (nesting > maxNesting(limits))
     throw exceeded('DEPTH_LIMIT', 'Bracket nesting depth', nesting, maxNesting(limits));
-  checkOverlaps(overlaps, limits);
-  checkSpreads(text, figures, limits);
 }
 
-/** Checks a document before validation. Throws DEPTH_LIMIT, COMPLEXITY_LIMIT. */
+/**
+ * Checks a document before validation, which reports a fragment within itself too, but later and at several times the
+ * cost. Throws GRAPHQL_VALIDATION_FAILED, DEPTH_LIMIT, COMPLEXITY_LIMIT.
+ */
 export function checkDocument(survey: Survey, limits: OperationLimits): void {
-  const { fields, overlaps, introspectionTooDeep } = survey;
+  const { circle, fields, overlaps, introspectionTooDeep } = survey;
+  if (circle !== undefined)
+    throw new GraphQLError(`Cannot spread fragment "${circle.name.value}" within itself.`, {
+      nodes: [circle],
+      extensions: { code: 'GRAPHQL_VALIDATION_FAILED' },
+    });
   if (fields > maxFields(limits))
     throw exceeded('COMPLEXITY_LIMIT', 'Field count with fragments expanded', fields, maxFields(limits));
-  checkOverlaps(overlaps, limits);
+  // Within this limit, merging the fields costs about as much as reading the text.
+  if (overlaps > limits.maxFieldPairs)
+    throw exceeded('COMPLEXITY_LIMIT', 'Repeated-field pair count', overlaps, limits.maxFieldPairs);
   if (introspectionTooDeep)
     throw exceeded(
       'DEPTH_LIMIT',

@@ -28,6 +28,8 @@ export interface Survey extends Overlaps {
   readonly costVariables: readonly string[];
   /** The names of all fields. */
   readonly names: ReadonlySet<string>;
+  /** The spread that closes a circle of fragments (GraphQL section 5.5.2.2). */
+  readonly circle: FragmentSpreadNode | undefined;
   /** The number of fields with a selection of their own, fragments expanded, of an operation. */
   readonly objectsIn: (operation: ExecutableDefinitionNode) => number;
   readonly introspectionTooDeep: boolean;
@@ -107,26 +109,33 @@ export function surveyDocument(schema: GraphQLSchema, document: DocumentNode, ma
     lookAt(definition.selectionSet, outline);
   }
 
-  const expanded = new Map<ExecutableDefinitionNode, number>();
-  function objectsIn(definition: ExecutableDefinitionNode | undefined): number {
-    const outline = definition && outlines.get(definition);
-    if (definition === undefined || outline === undefined) return 0;
-    let objects = expanded.get(definition);
-    if (objects === undefined) {
-      objects = outline.objects;
-      for (const { name } of outline.spreads) objects += objectsIn(fragments[name.value]);
-      expanded.set(definition, objects);
+  const expanded = new Map<ExecutableDefinitionNode, number | 'open'>();
+  let circle: FragmentSpreadNode | undefined;
+  function expand(definition: ExecutableDefinitionNode): number {
+    const known = expanded.get(definition);
+    if (typeof known === 'number') return known;
+    expanded.set(definition, 'open');
+    const { objects: own = 0, spreads = [] } = outlines.get(definition) ?? {};
+    let objects = own;
+    for (const spread of spreads) {
+      const fragment = fragments[spread.name.value];
+      if (fragment === undefined) continue;
+      if (expanded.get(fragment) === 'open') circle = spread;
+      else objects += expand(fragment);
     }
+    expanded.set(definition, objects);
     return objects;
   }
+  for (const definition of outlines.keys()) expand(definition);
 
   return {
     fragments,
     conditions: [...conditions],
     costVariables: [...new Set([...conditions, ...sizes])],
     names,
-    objectsIn,
+    circle,
+    objectsIn: expand,
     introspectionTooDeep: goesTooDeep(schema, document, introspections),
-    ...countOverlaps(document, fragments, maxFields),
+    ...(circle === undefined ? countOverlaps(document, fragments, maxFields) : { fields: 0, overlaps: 0 }),
   };
 }

@@ -1,11 +1,9 @@
 import fc from 'fast-check';
 import { type DocumentNode, Kind, parse, print, visit } from 'graphql';
 import { describe, expect, it } from 'vitest';
-import { countOverlaps } from '../../../src/operation/document/overlaps.ts';
-import { fragmentsOf } from '../../../src/operation/document/survey.ts';
-import { scanText } from '../../../src/operation/document/token-scan.ts';
+import { readFigures } from '../../../src/operation/document/text-figures.ts';
 
-const scan = (text: string) => scanText(text, Number.POSITIVE_INFINITY);
+const scan = (text: string) => readFigures(text, Number.POSITIVE_INFINITY);
 
 function counted(document: DocumentNode) {
   let aliases = 0;
@@ -73,7 +71,7 @@ const documents = fc
   .tuple(directives, selections, selections)
   .map(([marked, a, b]) => `query Q($v: [Int!]! = [1] @d, $w: ID)${marked} ${a} fragment F on Post ${b}`);
 
-describe('scanText', () => {
+describe('readFigures', () => {
   it('counts in a text what the parser finds in it', () => {
     fc.assert(
       fc.property(documents, (text) => {
@@ -90,37 +88,13 @@ describe('scanText', () => {
     );
   });
 
-  it('finds no more repetitions than there are', () => {
-    fc.assert(
-      fc.property(documents, (text) => {
-        const document = parse(text);
-        // A fragment in itself is refused elsewhere.
-        fc.pre(!/fragment F [\s\S]*\.\.\.F/.test(text));
-        expect(scan(text).overlaps).toBeLessThanOrEqual(
-          countOverlaps(document, fragmentsOf(document), 1e9).overlaps,
-        );
-      }),
-    );
-  });
-
-  it.each([
-    ['{ a a a b }', 3],
-    ['{ a { b } a { b } }', 1],
-    ['{ x: a x: b a }', 1],
-    ['{ a ... { a } ... on T @d(a: {a: 1}) { a } ...F ...G ...G ...H }', 3 + 3],
-    ['query a($a: [Int!] = [1] @a) @a { a(a: a, b: "a") @a @a } fragment a on a { a }', 0],
-    ['{ on ... on on { on } }', 1],
-  ])('counts the pairs in %s', (text, overlaps) => {
-    expect(scan(text).overlaps).toBe(overlaps);
-  });
-
   it('takes any text at all, and stops when there are too many tokens', () => {
     fc.assert(
       fc.property(
         fc.string({ unit: fc.constantFrom('"', '\\', '#', '\n', '.', '{', ')', '@', 'a', '1', '￿') }),
         (text) => {
           expect(scan(text).tokens).toBeGreaterThanOrEqual(0);
-          expect(scanText(text, 3).tokens).toBeLessThanOrEqual(4);
+          expect(readFigures(text, 3).tokens).toBeLessThanOrEqual(4);
         },
       ),
     );

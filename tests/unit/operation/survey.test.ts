@@ -10,8 +10,8 @@ import {
   validate,
 } from 'graphql';
 import { describe, expect, it } from 'vitest';
-import { spreadOut } from '../../../src/operation/document/fragment-spreads.ts';
-import { scanText } from '../../../src/operation/document/token-scan.ts';
+import { costOf } from '../../../src/operation/document/cost-walk.ts';
+import { surveyDocument } from '../../../src/operation/document/survey.ts';
 
 const schema = buildSchema('type Query { a: Query, b(x: Int): Query, c: Int }');
 const FRAGMENTS = ['F0', 'F1', 'F2', 'on_'] as const;
@@ -73,35 +73,27 @@ function depthIn(text: string): number {
   return operation === undefined ? 0 : depthOf(operation.selectionSet);
 }
 
-const spread = (text: string) => spreadOut(scanText(text, Number.POSITIVE_INFINITY).outlines);
+const survey = (text: string) => surveyDocument(schema, parse(text), 2_000);
 
-describe('spreadOut', () => {
+function cost(text: string) {
+  const { definitions } = parse(text);
+  const operation = definitions.find((node) => node.kind === Kind.OPERATION_DEFINITION);
+  if (operation === undefined) throw new Error('no operation');
+  return costOf(schema, survey(text).fragments, operation, {});
+}
+
+describe('surveyDocument', () => {
   it('finds a circle exactly where validation does', () => {
     fc.assert(
       fc.property(documents, (text) => {
         const errors = validate(schema, parse(text), [NoFragmentCyclesRule]);
-        const { circle } = spread(text);
+        const { circle } = survey(text);
         expect(circle !== undefined).toBe(errors.length > 0);
         if (circle !== undefined)
-          expect(text.slice(circle.at)).toMatch(new RegExp(`^\\.\\.\\. ?${circle.name}`));
+          expect(text.slice(circle.loc?.start)).toMatch(new RegExp(`^\\.\\.\\. ?${circle.name.value}`));
       }),
       { numRuns: 500 },
     );
-  });
-
-  it('finds the depth of an operation with its fragments', () => {
-    fc.assert(
-      fc.property(documents, (text) => {
-        const { circle, depth } = spread(text);
-        fc.pre(circle === undefined);
-        expect(depth).toBe(depthIn(text));
-      }),
-      { numRuns: 500 },
-    );
-  });
-
-  it('says nothing of the depth where there are several operations', () => {
-    expect(spread('query A { a { c } } query B { c }').depth).toBe(0);
   });
 
   it('follows what spreads itself many times over no more than once', () => {
@@ -109,9 +101,41 @@ describe('spreadOut', () => {
       { length: 60 },
       (_, i) => `fragment F${i + 1} on Query { a { ...F${i} } b { ...F${i} } }`,
     );
-    expect(spread(`{ ...F60 } fragment F0 on Query { c } ${doubling.join(' ')}`)).toEqual({
-      circle: undefined,
-      depth: 61,
-    });
+    const text = `{ ...F60 } fragment F0 on Query { c } ${doubling.join(' ')}`;
+    expect(survey(text).circle).toBeUndefined();
+    expect(survey(text).fields).toBe(2_001);
+    expect(cost(text).depth).toBe(61);
+  });
+
+  it.each([
+    ['{ a a a b }', 3],
+    ['{ a { b } a { b } }', 2],
+    ['{ x: a x: b a }', 1],
+    ['{ a ... { a } ... on T @d(a: {a: 1}) { a } ...F ...G ...G ...H }', 3 + 3],
+    ['query a($a: [Int!] = [1] @a) @a { a(a: a, b: "a") @a @a } fragment a on a { a }', 0],
+    ['{ on ... on on { on } }', 1],
+    ['{ a ...F } fragment F on Query { a }', 1],
+  ])('counts the pairs in %s', (text, overlaps) => {
+    expect(survey(text).overlaps).toBe(overlaps);
+  });
+
+  it('knows the variables that decide what is left out, and those that affect the cost', () => {
+    const { conditions, costVariables } = survey(
+      'query ($a: Boolean!, $b: Boolean!, $n: Int, $x: Int) { c @skip(if: $a) b(x: $x) a(limit: $n) { ...F @include(if: $b) } } fragment F on Query { c }',
+    );
+    expect(conditions).toEqual(['a', 'b']);
+    expect(costVariables).toEqual(['a', 'b', 'n']);
+  });
+});
+
+describe('costOf', () => {
+  it('finds the depth of an operation with its fragments', () => {
+    fc.assert(
+      fc.property(documents, (text) => {
+        fc.pre(survey(text).circle === undefined);
+        expect(cost(text).depth).toBe(depthIn(text));
+      }),
+      { numRuns: 500 },
+    );
   });
 });
