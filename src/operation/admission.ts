@@ -83,7 +83,7 @@ export function createAdmission({
       const variables = params.variables ?? {};
       const cost = limiter.costOf(operation, variables);
       if (request.headers.get('x-query-cost') === '1') state.cost = cost;
-      limiter.check(cost);
+      limiter.check(operation, cost);
       const crossSite =
         kind === 'mutation' && state.caller?.kind === 'session' ? checkOrigin(request) : undefined;
       if (crossSite !== undefined) throw crossSite;

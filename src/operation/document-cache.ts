@@ -12,9 +12,9 @@ import { withoutStacks } from '../graphql/without-stacks.ts';
 import { SeenBefore } from '../platform/seen-before.ts';
 import { createAcceptor } from './acceptor/surely-valid.ts';
 import { createDeprecations } from './deprecations.ts';
-import { checkText, maxFields, type OperationLimits } from './document/limits.ts';
+import { maxFields, type OperationLimits } from './document/limits.ts';
+import { MeteredLexer } from './document/metered-lexer.ts';
 import { surveyDocument } from './document/survey.ts';
-import { readFigures } from './document/text-figures.ts';
 import { PreparedDocument, type PreparedOperation } from './prepared-operation.ts';
 import { subscriptionConditions } from './root-conditions-rule.ts';
 import { type Variables, variableErrors } from './variables.ts';
@@ -35,9 +35,9 @@ export interface DocumentCacheOptions {
   readonly limits: OperationLimits;
 }
 
-function parseDocument(query: string, maxTokens: number): DocumentNode {
+function parseDocument(lexer: MeteredLexer): DocumentNode {
   try {
-    return withoutStacks(() => parse(query, { maxTokens }));
+    return withoutStacks(() => parse(lexer.source, { lexer }));
   } catch (error) {
     if (!(error instanceof GraphQLError)) throw error;
     Object.assign(error.extensions, { code: 'GRAPHQL_PARSE_FAILED' });
@@ -62,12 +62,11 @@ export function createDocumentCache({ schema, introspection, limits }: DocumentC
   const findDeprecated = createDeprecations(schema);
   return {
     introspection,
-    /** Throws GRAPHQL_PARSE_FAILED and, as far as the text shows it, DEPTH_LIMIT and COMPLEXITY_LIMIT. */
+    /** Throws GRAPHQL_PARSE_FAILED and, for a text that is too large to parse, DEPTH_LIMIT and COMPLEXITY_LIMIT. */
     parse(query: string): PreparedDocument {
       const known = query.length > MAX_CACHED_TEXT_LENGTH ? undefined : valid.get(query);
       if (known !== undefined) return known;
-      checkText(readFigures(query, limits.maxTokens), limits);
-      const node = parseDocument(query, limits.maxTokens);
+      const node = parseDocument(new MeteredLexer(query, limits));
       return new PreparedDocument(node, query, surveyDocument(schema, node, maxFields(limits)));
     },
     /** The errors of a document; none if it is valid. */

@@ -1,7 +1,7 @@
 import type { GraphQLSchema } from 'graphql';
 import { RecentlyUsed } from '../platform/recently-used.ts';
 import { type Cost, costOf, itemsOf, type SchemaField } from './document/cost-walk.ts';
-import { checkCost, checkDocument, type OperationLimits } from './document/limits.ts';
+import { checkLimits, type OperationLimits } from './document/limits.ts';
 import type { PreparedOperation } from './prepared-operation.ts';
 import type { Variables } from './variables.ts';
 
@@ -33,10 +33,9 @@ export type RequestedFields = (
 ) => readonly SchemaField[];
 
 export interface OperationLimiter {
-  /** The cost of the operation. Throws DEPTH_LIMIT and COMPLEXITY_LIMIT if it is too large to measure. */
   costOf(operation: PreparedOperation, variables: Variables): Cost;
-  /** Throws DEPTH_LIMIT and COMPLEXITY_LIMIT. */
-  check(cost: Cost): void;
+  /** Throws DEPTH_LIMIT, COMPLEXITY_LIMIT, and GRAPHQL_VALIDATION_FAILED for a fragment within itself. */
+  check(operation: PreparedOperation, cost: Cost): void;
   readonly requestedFields: RequestedFields;
 }
 
@@ -51,7 +50,6 @@ export function createOperationLimiter(schema: GraphQLSchema, limits: OperationL
     operation.costs ??= new RecentlyUsed(MAX_COSTS_PER_OPERATION);
     let cost = operation.costs.get(key);
     if (cost === undefined) {
-      checkDocument(survey, limits);
       cost = costOf(schema, survey.fragments, operation.node, variables);
       operation.costs.set(key, cost);
     }
@@ -60,7 +58,7 @@ export function createOperationLimiter(schema: GraphQLSchema, limits: OperationL
 
   return {
     costOf: measured,
-    check: (cost) => checkCost(cost, limits),
+    check: ({ document }, cost) => checkLimits(document.survey, cost, limits),
     requestedFields: ({ operation, variables }, test) =>
       [...measured(operation, variables).fields].filter(test),
   };

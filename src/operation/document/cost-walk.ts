@@ -140,14 +140,13 @@ class CostWalk {
     }
     this.fields.add(field);
     const own = typeof declared === 'number' ? { field: declared } : declared;
-    const perItem = isListType(getNullableType(field.type)) ? DEFAULT_LIMIT : 1;
-    const type = getNamedType(field.type);
-    const below =
-      node.selectionSet === undefined || !isCompositeType(type)
-        ? NOTHING
-        : this.selection(type, node.selectionSet);
+    const complexity = own?.field ?? 1;
+    const type = node.selectionSet && getNamedType(field.type);
+    if (node.selectionSet === undefined || !isCompositeType(type)) return { complexity, depth: 1, fields: 1 };
+    const below = this.selection(type, node.selectionSet);
+    const items = own?.multiplier ?? (isListType(getNullableType(field.type)) ? DEFAULT_LIMIT : 1);
     return {
-      complexity: (own?.field ?? 1) + below.complexity * Math.max(own?.multiplier ?? perItem, 0),
+      complexity: complexity + below.complexity * Math.max(items, 0),
       depth: 1 + below.depth,
       fields: 1,
     };

@@ -8,7 +8,7 @@ export interface Overlaps {
   /**
    * Pairs within one selection that validation compares: fields with the same response name, and fragments.
    */
-  readonly overlaps: number;
+  readonly pairs: number;
 }
 
 const pairsOf = (count: number) => (count * (count - 1)) / 2;
@@ -24,7 +24,7 @@ export function countOverlaps(
   maxFields: number,
 ): Overlaps {
   let fields = 0;
-  let overlaps = 0;
+  let pairs = 0;
 
   /** Merges the selections of one place in the response. */
   function merge(sets: readonly SelectionSetNode[]): void {
@@ -54,9 +54,9 @@ export function countOverlaps(
     }
 
     for (const set of sets) collect(set);
-    overlaps += pairsOf(spreads.size);
+    pairs += pairsOf(spreads.size);
     for (const { count, sets: inner } of found.values()) {
-      overlaps += pairsOf(count);
+      pairs += pairsOf(count);
       if (inner.length > 0) merge(inner);
     }
   }
@@ -64,5 +64,5 @@ export function countOverlaps(
   for (const definition of definitions)
     if (definition.kind === Kind.OPERATION_DEFINITION || definition.kind === Kind.FRAGMENT_DEFINITION)
       merge([definition.selectionSet]);
-  return { fields, overlaps };
+  return { fields, pairs };
 }

@@ -20,7 +20,7 @@ import { SIZE_ARGUMENTS } from './cost-walk.ts';
 import { countOverlaps, type Overlaps } from './overlaps.ts';
 
 /** What is known of a document without its variables. Made once and kept with it. */
-export interface Survey extends Overlaps {
+export interface Survey {
   readonly fragments: Fragments;
   /** The variables in directives. */
   readonly conditions: readonly string[];
@@ -33,6 +33,8 @@ export interface Survey extends Overlaps {
   /** The number of fields with a selection of their own, fragments expanded, of an operation. */
   readonly objectsIn: (operation: ExecutableDefinitionNode) => number;
   readonly introspectionTooDeep: boolean;
+  /** What it takes to merge the fields. Counted when it is first asked for, and not of fragments in a circle. */
+  readonly merged: () => Overlaps;
 }
 
 /** What a definition has without the fragments that it spreads. */
@@ -111,6 +113,7 @@ export function surveyDocument(schema: GraphQLSchema, document: DocumentNode, ma
 
   const expanded = new Map<ExecutableDefinitionNode, number | 'open'>();
   let circle: FragmentSpreadNode | undefined;
+  let merged: Overlaps | undefined;
   function expand(definition: ExecutableDefinitionNode): number {
     const known = expanded.get(definition);
     if (typeof known === 'number') return known;
@@ -136,6 +139,9 @@ export function surveyDocument(schema: GraphQLSchema, document: DocumentNode, ma
     circle,
     objectsIn: expand,
     introspectionTooDeep: goesTooDeep(schema, document, introspections),
-    ...(circle === undefined ? countOverlaps(document, fragments, maxFields) : { fields: 0, overlaps: 0 }),
+    merged() {
+      merged ??= countOverlaps(document, fragments, maxFields);
+      return merged;
+    },
   };
 }

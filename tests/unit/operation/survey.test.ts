@@ -103,7 +103,7 @@ describe('surveyDocument', () => {
     );
     const text = `{ ...F60 } fragment F0 on Query { c } ${doubling.join(' ')}`;
     expect(survey(text).circle).toBeUndefined();
-    expect(survey(text).fields).toBe(2_001);
+    expect(survey(text).merged().fields).toBe(2_001);
     expect(cost(text).depth).toBe(61);
   });
 
@@ -115,8 +115,8 @@ describe('surveyDocument', () => {
     ['query a($a: [Int!] = [1] @a) @a { a(a: a, b: "a") @a @a } fragment a on a { a }', 0],
     ['{ on ... on on { on } }', 1],
     ['{ a ...F } fragment F on Query { a }', 1],
-  ])('counts the pairs in %s', (text, overlaps) => {
-    expect(survey(text).overlaps).toBe(overlaps);
+  ])('counts the pairs in %s', (text, pairs) => {
+    expect(survey(text).merged().pairs).toBe(pairs);
   });
 
   it('knows the variables that decide what is left out, and those that affect the cost', () => {

@@ -1,9 +1,36 @@
 import fc from 'fast-check';
-import { type DocumentNode, Kind, parse, print, visit } from 'graphql';
+import { type DocumentNode, GraphQLError, Kind, parse, print, visit } from 'graphql';
 import { describe, expect, it } from 'vitest';
-import { readFigures } from '../../../src/operation/document/text-figures.ts';
+import { ApiError } from '../../../src/graphql/errors.ts';
+import { MeteredLexer } from '../../../src/operation/document/metered-lexer.ts';
 
-const scan = (text: string) => readFigures(text, Number.POSITIVE_INFINITY);
+const NONE = Number.POSITIVE_INFINITY;
+const UNLIMITED = {
+  maxDepth: 10,
+  maxComplexity: NONE,
+  maxAliases: NONE,
+  maxTokens: NONE,
+  maxRootFields: NONE,
+  maxDirectives: NONE,
+  maxFieldPairs: NONE,
+};
+
+function read(text: string, limits: Partial<typeof UNLIMITED> = {}): DocumentNode {
+  const lexer = new MeteredLexer(text, { ...UNLIMITED, ...limits });
+  return parse(lexer.source, { lexer });
+}
+
+/** What a text is refused with; undefined for a document. */
+function refusal(text: string, limits: Partial<typeof UNLIMITED>) {
+  try {
+    read(text, limits);
+    return undefined;
+  } catch (error) {
+    if (error instanceof ApiError) return error.extensions;
+    if (error instanceof GraphQLError) return 'no document';
+    throw error;
+  }
+}
 
 function counted(document: DocumentNode) {
   let aliases = 0;
@@ -71,21 +98,41 @@ const documents = fc
   .tuple(directives, selections, selections)
   .map(([marked, a, b]) => `query Q($v: [Int!]! = [1] @d, $w: ID)${marked} ${a} fragment F on Post ${b}`);
 
-describe('readFigures', () => {
+describe('MeteredLexer', () => {
   it('counts in a text what the parser finds in it', () => {
     fc.assert(
       fc.property(documents, (text) => {
-        const document = parse(text);
-        expect(scan(text)).toMatchObject(counted(document));
-        const { tokens, ...rest } = scan(print(document));
-        expect(rest).toMatchObject({
-          aliases: counted(document).aliases,
-          directives: counted(document).directives,
+        const { tokens = 0, aliases, directives } = counted(parse(text));
+        const exact = { maxTokens: tokens, maxAliases: aliases, maxDirectives: directives };
+        expect(print(read(text, exact))).toBe(print(parse(text)));
+        expect(refusal(text, { maxTokens: tokens - 1 })).toEqual({
+          code: 'GRAPHQL_PARSE_FAILED',
+          value: tokens,
+          maximum: tokens - 1,
         });
-        expect(tokens).toBe(parse(print(document)).tokenCount);
+        const cases = [
+          [aliases, { maxAliases: aliases - 1 }],
+          [directives, { maxDirectives: directives - 1 }],
+        ] as const;
+        for (const [value, limit] of cases)
+          if (value > 0)
+            expect(refusal(text, limit)).toEqual({
+              code: 'COMPLEXITY_LIMIT',
+              value,
+              maximum: value - 1,
+            });
       }),
       { numRuns: 200 },
     );
+  });
+
+  it('tells the whole count, not how far it was read', () => {
+    const many = (count: number) => Array.from({ length: count }, (_, i) => `a${i}: b @c`).join(' ');
+    expect(refusal(`{ ${many(9)} }`, { maxAliases: 2 })).toMatchObject({ value: 9, maximum: 2 });
+    expect(refusal(`{ ${many(9)} }`, { maxDirectives: 2 })).toMatchObject({ value: 9, maximum: 2 });
+    const deep = { code: 'DEPTH_LIMIT', value: 5_002, maximum: 60 };
+    expect(refusal(`{ a(b: ${'['.repeat(5_000)}`, {})).toEqual(deep);
+    expect(refusal(`{ a(b: ${'['.repeat(5_000)}${']'.repeat(5_000)}) }`, {})).toEqual(deep);
   });
 
   it('takes any text at all, and stops when there are too many tokens', () => {
@@ -93,20 +140,19 @@ describe('readFigures', () => {
       fc.property(
         fc.string({ unit: fc.constantFrom('"', '\\', '#', '\n', '.', '{', ')', '@', 'a', '1', '￿') }),
         (text) => {
-          expect(scan(text).tokens).toBeGreaterThanOrEqual(0);
-          expect(readFigures(text, 3).tokens).toBeLessThanOrEqual(4);
+          const refused = refusal(text, { maxTokens: 3 });
+          expect(['no document', 'GRAPHQL_PARSE_FAILED', undefined]).toContain(
+            typeof refused === 'object' ? refused.code : refused,
+          );
         },
       ),
     );
   });
 
-  it('counts brackets inside one another', () => {
-    expect(scan('{ a(b: [[1]]) { c } }').nesting).toBe(4);
-    expect(scan(`{ a(b: ${'['.repeat(5_000)}`).nesting).toBe(5_002);
-  });
-
   it('knows the kinds of definitions that hold no colon but in parentheses', () => {
     expect(parse('{ a: b }').definitions[0]?.kind).toBe(Kind.OPERATION_DEFINITION);
-    expect(scan('query ($a: Int, $b: [Int]) { c(d: {e: $a}) x: y }').aliases).toBe(1);
+    const text = 'query ($a: Int, $b: [Int]) { c(d: {e: $a}) x: y }';
+    expect(refusal(text, { maxAliases: 1 })).toBeUndefined();
+    expect(refusal(text, { maxAliases: 0 })).toMatchObject({ value: 1 });
   });
 });
