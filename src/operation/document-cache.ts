@@ -35,14 +35,18 @@ export interface DocumentCacheOptions {
   readonly limits: OperationLimits;
 }
 
-function parseDocument(lexer: MeteredLexer): DocumentNode {
-  try {
-    return withoutStacks(() => parse(lexer.source, { lexer }));
-  } catch (error) {
-    if (!(error instanceof GraphQLError)) throw error;
-    Object.assign(error.extensions, { code: 'GRAPHQL_PARSE_FAILED' });
-    throw error;
-  }
+function parseDocument(query: string, limits: OperationLimits): DocumentNode {
+  const lexer = new MeteredLexer(query, limits);
+  return withoutStacks(() => {
+    try {
+      return parse(lexer.source, { lexer });
+    } catch (error) {
+      if (!(error instanceof GraphQLError)) throw error;
+      lexer.checkRest();
+      Object.assign(error.extensions, { code: 'GRAPHQL_PARSE_FAILED' });
+      throw error;
+    }
+  });
 }
 
 /**
@@ -66,7 +70,7 @@ export function createDocumentCache({ schema, introspection, limits }: DocumentC
     parse(query: string): PreparedDocument {
       const known = query.length > MAX_CACHED_TEXT_LENGTH ? undefined : valid.get(query);
       if (known !== undefined) return known;
-      const node = parseDocument(new MeteredLexer(query, limits));
+      const node = parseDocument(query, limits);
       return new PreparedDocument(node, query, surveyDocument(schema, node, maxFields(limits)));
     },
     /** The errors of a document; none if it is valid. */

@@ -1,4 +1,4 @@
-import { Lexer, Source, type Token, TokenKind } from 'graphql';
+import { GraphQLError, Lexer, Source, type Token, TokenKind } from 'graphql';
 import { exceeded } from '../../graphql/errors.ts';
 import type { OperationLimits } from './limits.ts';
 
@@ -33,6 +33,15 @@ export class MeteredLexer extends Lexer {
       this.#aliases > maxAliases || this.#directives > maxDirectives || this.#nesting > this.#maxNesting;
     if (isTooMuch) this.#refuse();
     return token;
+  }
+
+  /** Reads on after a syntax error, so that a text that is also too large is refused for that. */
+  checkRest(): void {
+    try {
+      while (this.advance().kind !== TokenKind.EOF);
+    } catch (error) {
+      if (!(error instanceof GraphQLError)) throw error;
+    }
   }
 
   #next(): Token {
