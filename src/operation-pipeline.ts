@@ -127,7 +127,13 @@ export function createOperationPipeline(options: OperationPipelineOptions): Pipe
     'How often each path was taken: requests on the fast path, whole responses, single-statement mutations, root fields read ahead, root fields left to loaders.',
     ['path'],
   );
+  const traced = log.isLevelEnabled('debug');
   const onPath = (path: AnswerPath) => paths.add(path);
+  // A closure in the context would keep the request for as long as a stream is open.
+  const onTracedPath = (taken: Set<AnswerPath>) => (path: AnswerPath) => {
+    paths.add(path);
+    taken.add(path);
+  };
   const executor = createExecutor({
     database,
     log,
@@ -153,6 +159,7 @@ export function createOperationPipeline(options: OperationPipelineOptions): Pipe
     }),
     contextOf(operation, request, state) {
       const { requestId, caller } = state;
+      const trace = traced ? { paths: new Set<AnswerPath>() } : undefined;
       return {
         request,
         state,
@@ -163,7 +170,8 @@ export function createOperationPipeline(options: OperationPipelineOptions): Pipe
         plans: operation.plans,
         lookAhead,
         maxResponseBytes,
-        onPath,
+        onPath: trace === undefined ? onPath : onTracedPath(trace.paths),
+        trace,
         unitOfWork: undefined,
         events: () => openEvents(feed, lastEventId(request)),
       };

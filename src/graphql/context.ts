@@ -14,6 +14,13 @@ import type { Preparations } from './preparation.ts';
  */
 export type AnswerPath = 'fast_path' | 'whole_answer' | 'one_statement' | 'look_ahead' | 'loaders';
 
+/** How a request was answered, for the debug log. */
+export interface Trace {
+  readonly paths: Set<AnswerPath>;
+  /** Why the database did not write the whole response: the first reason. */
+  declined?: string;
+}
+
 /** The context of every resolver. Each operation gets a new one, and so does each event of a subscription. */
 export interface Context {
   readonly requestId: string;
@@ -26,6 +33,8 @@ export interface Context {
   readonly maxResponseBytes: number;
   /** Called for each path taken. */
   readonly onPath: (path: AnswerPath) => void;
+  /** Undefined unless the log is at level `debug`. */
+  readonly trace?: Trace | undefined;
   /** What to read from: the pool or, in a mutation, its unit of work. */
   readonly db: Queryable;
   /** The transaction of the running mutation; undefined in queries and subscriptions. */
@@ -36,6 +45,11 @@ export interface Context {
   readonly prepared?: Preparations;
   /** The events that follow for this subscriber. Its position is fixed when the promise resolves. */
   readonly events: () => Promise<EventReader>;
+}
+
+/** Notes why the database does not write the whole response. */
+export function declined({ trace }: Pick<Context, 'trace'>, reason: string): undefined {
+  if (trace !== undefined) trace.declined ??= reason;
 }
 
 /** The unit of work of the running mutation. */

@@ -1,4 +1,5 @@
 import { execute } from 'graphql';
+import { declined } from '../graphql/context.ts';
 import { ApiError } from '../graphql/errors.ts';
 import { answerWhole } from '../graphql/look-ahead/answer-whole.ts';
 import { Cancellation } from '../platform/db/cancellation.ts';
@@ -98,7 +99,9 @@ export function createExecutor(options: ExecutorOptions): Executor {
   async function executeQuery(args: OperationArgs, cancellation: Cancellation, hold: Hold): Promise<Single> {
     const { contextValue } = args;
     const own = { ...args, contextValue: { ...contextValue, db: database.cancellable(cancellation) } };
-    const mayBeWhole = contextValue.lookAhead && contextValue.state.cost === undefined;
+    const asksForCost = contextValue.state.cost !== undefined;
+    if (asksForCost) declined(contextValue, 'the client asks for the cost');
+    const mayBeWhole = contextValue.lookAhead && !asksForCost;
     return (mayBeWhole ? await executeWhole(own, hold) : undefined) ?? executeFields(own, hold);
   }
 

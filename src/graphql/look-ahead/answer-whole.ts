@@ -1,31 +1,28 @@
 import type { ExecutionArgs, OperationDefinitionNode } from 'graphql';
 import type { Scope } from '../../auth/scopes.ts';
-import type { Parameter } from '../../platform/db/statement.ts';
-import type { Context } from '../context.ts';
+import { type Context, declined } from '../context.ts';
 import { answerTooLarge } from '../errors.ts';
-import type { Page } from '../pagination/arguments.ts';
+import { queryWritten } from '../read/written-statement.ts';
+import { type PlanArguments, resolveArguments } from './arguments.ts';
 import { withCursors } from './cursor-json.ts';
 import { isToMany } from './edge.ts';
 import type { EdgePlan, RootMember } from './plan.ts';
-import { type RootIds, rootIds } from './root-ids.ts';
 import { buildBoundedSql, mostBytes } from './size.ts';
-import { buildSql, type Pages, pageParameters, resolvePages } from './statement.ts';
+import { buildSql } from './statement.ts';
 import { cachedStatement, type JsonStatement, nextPlanId } from './statement-cache.ts';
 import {
   cachedPlan,
   coercedVariables,
+  holdsScopes,
   type PlanCache,
   planCache,
   planRoots,
   type RootPlans,
 } from './whole-plan.ts';
 
-/** A plan's pages and parameters for the arguments of a request. */
-interface WholeArguments {
-  readonly pages: Pages;
+interface WholeArguments extends PlanArguments {
   /** Whether the response may be too large, so the statement measures it. */
   readonly bounded: boolean;
-  readonly values: readonly Parameter[];
 }
 
 /** The plan of an operation that the database can answer by itself. */
@@ -49,8 +46,6 @@ declare module '../operation-plans.ts' {
   }
 }
 
-type Variables = Readonly<Record<string, unknown>>;
-
 /** The plan of a query from those of its root fields. */
 function planQuery({ members, roots, scopes }: RootPlans, operation: OperationDefinitionNode): WholePlan {
   const { variableDefinitions = [] } = operation;
@@ -66,59 +61,36 @@ function typeNames({ members }: WholePlan): string {
   return `{${named.join()}}`;
 }
 
-/** The ids of a root row or of nodes; 'invalid' if the arguments are. Undefined for other edges. */
-function idsOf(plan: EdgePlan, variables: Variables, context: Context): RootIds | 'invalid' | undefined {
-  try {
-    return rootIds(plan, variables, context);
-  } catch {
-    // For example null in a variable with a default: an execution reports it for this field alone.
-    return 'invalid';
-  }
-}
-
 /** The bytes of a response around its `data`. */
 const ENVELOPE_BYTES = '{"data":}'.length;
 
 /** The arguments of a request; undefined if one is invalid or names no row. */
 function argumentsOf(
   { members, roots }: WholePlan,
-  variables: Variables,
+  variables: Readonly<Record<string, unknown>>,
   context: Context,
 ): WholeArguments | undefined {
-  const pages = new Map<EdgePlan, Page>();
-  const values: Parameter[] = [];
-  let shape = '';
-  for (const plan of roots) {
-    const resolved = resolvePages(plan, variables);
-    if (resolved.shape.includes('!') || (isToMany(plan.edge) && !resolved.pages.has(plan))) return undefined;
-    const ids = idsOf(plan, variables, context);
-    if (ids !== undefined) {
-      if (ids === 'invalid' || ids.parameter === undefined) return undefined;
-      values.push(ids.parameter);
-      // For its size, a list of nodes is a page of that many rows.
-      if (ids.count !== undefined) pages.set(plan, { limit: ids.count, offset: 0 });
-    }
-    values.push(...pageParameters(resolved));
-    for (const [list, page] of resolved.pages) pages.set(list, page);
-    shape += `;${resolved.shape}`;
-  }
-  const bounded = mostBytes(members, { pages }, 'whole') > context.maxResponseBytes - ENVELOPE_BYTES;
-  return { pages: { pages, shape: bounded ? `${shape};bounded` : shape }, bounded, values };
+  const given = resolveArguments(roots, variables, context);
+  if (given.invalid !== undefined) return declined(context, given.invalid);
+  const bounded = mostBytes(members, given, 'whole') > context.maxResponseBytes - ENVELOPE_BYTES;
+  return { ...given, bounded };
 }
 
 function statementOf(
   { id, members, roots }: WholePlan,
-  { pages, bounded }: WholeArguments,
+  given: WholeArguments,
   { maxResponseBytes }: Context,
 ): JsonStatement {
+  const { shape, bounded } = given;
   return cachedStatement(
     id,
-    pages.shape,
+    given,
+    bounded ? `${shape};bounded` : shape,
     () => `whole_${roots[0]?.field.name}`,
-    () =>
+    (sql) =>
       bounded
-        ? buildBoundedSql(members, pages, 'whole', maxResponseBytes - ENVELOPE_BYTES)
-        : buildSql(members, pages, 'whole'),
+        ? buildBoundedSql(members, sql, 'whole', maxResponseBytes - ENVELOPE_BYTES)
+        : buildSql(members, sql, 'whole'),
   );
 }
 
@@ -137,13 +109,13 @@ export async function answerWhole(
   const { plans } = context;
   plans.whole ??= planCache();
   const variables = coercedVariables(args, operation);
-  if (variables === undefined) return undefined;
-  const plan = cachedPlan(plans.whole, plans, variables, () => {
+  if (variables === undefined) return declined(context, 'a variable is invalid');
+  const plan = cachedPlan(plans.whole, variables, context, (decline) => {
     const root = args.schema.getQueryType();
-    const planned = planRoots(root, { args, operation, variables, plans });
+    const planned = planRoots(root, { args, operation, variables, plans, decline });
     return planned && planQuery(planned, operation);
   });
-  if (plan === undefined || !plan.scopes.every((scope) => context.caller.scopes.has(scope))) return undefined;
+  if (plan === undefined || !holdsScopes(context, plan)) return undefined;
   if (plan.roots.length === 0) {
     context.onPath('whole_answer');
     return typeNames(plan);
@@ -152,9 +124,9 @@ export async function answerWhole(
   if (given === undefined) return undefined;
   if (plan.alike) plan.known = given;
   context.onPath('whole_answer');
-  const [row] = await context.db.query(statementOf(plan, given, context), given.values);
+  const [row] = await queryWritten(context.db, statementOf(plan, given, context), given);
   const bytes = (row?.size ?? 0) + ENVELOPE_BYTES;
   if (row?.data == null && bytes > context.maxResponseBytes)
     throw answerTooLarge(bytes, context.maxResponseBytes);
-  return row?.data == null ? undefined : withCursors(row.data);
+  return row?.data == null ? declined(context, 'a row is missing') : withCursors(row.data);
 }

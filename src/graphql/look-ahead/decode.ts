@@ -1,6 +1,6 @@
-import type { Page } from '../pagination/arguments.ts';
 import type { Position } from '../pagination/cursor.ts';
 import type { Slice } from '../pagination/slice.ts';
+import type { PlanArguments } from './arguments.ts';
 import { aheadKey } from './edge.ts';
 import type { EdgePlan, ObjectPlan } from './plan.ts';
 
@@ -11,33 +11,33 @@ type JsonRow = Record<string, unknown>;
 function decodeNodes(
   types: readonly ObjectPlan[],
   nodes: readonly unknown[],
-  pages: ReadonlyMap<EdgePlan, Page>,
+  given: PlanArguments['edges'],
 ): void {
   for (const node of nodes) {
     if (node === null) continue;
     const row = node as JsonRow;
     const type = types.find(({ typename }) => typename === row.__typename);
-    if (type !== undefined) decodeRow(type, row, pages);
+    if (type !== undefined) decodeRow(type, row, given);
   }
 }
 
 /** Converts rows in place to what resolvers expect: columns are decoded, connections become slices. */
-export function decode(plan: EdgePlan, value: unknown, pages: ReadonlyMap<EdgePlan, Page>): unknown {
+export function decode(plan: EdgePlan, value: unknown, given: PlanArguments['edges']): unknown {
   const { edge, object, types } = plan;
   if (types !== undefined) {
-    decodeNodes(types, Array.isArray(value) ? value : [value], pages);
+    decodeNodes(types, Array.isArray(value) ? value : [value], given);
     return value;
   }
   if (object === undefined || value === null) return value;
   if (!Array.isArray(value)) {
-    decodeRow(object, value as JsonRow, pages);
+    decodeRow(object, value as JsonRow, given);
     return value;
   }
   const rows = value as JsonRow[];
-  const page = pages.get(plan);
+  const page = given.get(plan)?.page;
   const hasNextPage = edge.kind === 'connection' && page !== undefined && rows.length > page.limit;
   if (hasNextPage) rows.length = page.limit;
-  for (const row of rows) decodeRow(object, row, pages);
+  for (const row of rows) decodeRow(object, row, given);
   if (edge.kind !== 'connection') return rows;
   const slice: Slice<Position> = {
     rows: rows as unknown as Position[],
@@ -47,10 +47,10 @@ export function decode(plan: EdgePlan, value: unknown, pages: ReadonlyMap<EdgePl
   return slice;
 }
 
-function decodeRow({ codecs, edges }: ObjectPlan, row: JsonRow, pages: ReadonlyMap<EdgePlan, Page>): void {
+function decodeRow({ codecs, edges }: ObjectPlan, row: JsonRow, given: PlanArguments['edges']): void {
   for (const [property, codec] of codecs) row[property] = codec.parse(row[property]);
   for (const [name, child] of edges) {
     const key = aheadKey(name);
-    if (key in row) row[key] = decode(child, row[key], pages);
+    if (key in row) row[key] = decode(child, row[key], given);
   }
 }

@@ -1,3 +1,4 @@
+import type { Parameter } from '../../platform/db/statement.ts';
 import type { Context } from '../context.ts';
 import type { Page } from '../pagination/arguments.ts';
 import type { Entity, ListEdge } from '../read/entity.ts';
@@ -45,8 +46,13 @@ export interface ToManyEdge {
 /** A field whose values are read by one SQL expression. */
 export interface ValuesEdge {
   readonly kind: 'values';
-  /** The SQL of the values for the row under `alias`: compact JSON as text, never null. */
-  readonly sql: (alias: string) => string;
+  /** The parameters of the SQL from the field's arguments. Throws BAD_USER_INPUT. */
+  readonly parameters?: (args: Record<string, unknown>) => readonly Parameter[];
+  /**
+   * The SQL of the values for the row under `alias`: compact JSON as text, never null. It names the columns of the field
+   * option `columns`, and every parameter, such as `$1`.
+   */
+  readonly sql: (alias: string, ...parameters: string[]) => string;
 }
 
 /** How a field reads what it returns. Declared with the field, used by loaders and look-ahead. */

@@ -1,17 +1,20 @@
 import type { ExecutionArgs, OperationDefinitionNode } from 'graphql';
-import type { Parameter, Queryable } from '../../platform/db/statement.ts';
-import type { Context } from '../context.ts';
+import type { Queryable } from '../../platform/db/statement.ts';
+import { type Context, declined } from '../context.ts';
 import type { Entity } from '../read/entity.ts';
 import type { Identified } from '../read/read.ts';
+import { queryWritten } from '../read/written-statement.ts';
+import { type Given, resolveArguments } from './arguments.ts';
 import { collectFields } from './collect.ts';
 import { withCursors } from './cursor-json.ts';
 import { edgeOf } from './plan-edge.ts';
 import { mostBytes } from './size.ts';
-import { eventsSql, pageParameters, resolvePages } from './statement.ts';
+import { eventsSql } from './statement.ts';
 import { cachedStatement, type JsonStatement, nextPlanId } from './statement-cache.ts';
 import {
   cachedPlan,
   coercedVariables,
+  holdsScopes,
   type PlanCache,
   planCache,
   planRoots,
@@ -30,9 +33,9 @@ declare module '../operation-plans.ts' {
 
 /** One statement that writes the responses of a subscription for any number of events. */
 export interface EventPlan {
-  readonly statement: JsonStatement;
-  /** The parameters after the ids. */
-  readonly values: readonly Parameter[];
+  readonly written: JsonStatement;
+  /** The arguments without the ids of an event's rows. */
+  readonly given: Given;
   /** The maximum size of a response. */
   readonly maxBytes: number;
 }
@@ -65,31 +68,33 @@ const ENVELOPE_BYTES = '{"data":}'.length;
 export function planEvents(
   args: ExecutionArgs,
   operation: OperationDefinitionNode,
-  { plans, caller, maxResponseBytes }: Context,
+  context: Context,
 ): EventPlan | undefined {
+  const { plans, maxResponseBytes } = context;
   plans.events ??= planCache();
   const variables = coercedVariables(args, operation);
-  if (variables === undefined) return undefined;
-  const plan = cachedPlan(plans.events, plans, variables, () => {
+  if (variables === undefined) return declined(context, 'a variable is invalid');
+  const plan = cachedPlan(plans.events, variables, context, (decline) => {
     const root = args.schema.getSubscriptionType();
-    const planned = planRoots(root, { args, operation, variables, plans });
+    const planned = planRoots(root, { args, operation, variables, plans, decline });
     return planned && { id: nextPlanId(), ...planned };
   });
-  if (plan === undefined || !plan.scopes.every((scope) => caller.scopes.has(scope))) return undefined;
+  if (plan === undefined || !holdsScopes(context, plan)) return undefined;
   const { id, members, roots } = plan;
   const [root] = roots;
   if (root?.edge.kind !== 'event') return undefined;
-  const pages = resolvePages(root, variables);
-  if (pages.shape.includes('!')) return undefined;
-  const maxBytes = mostBytes(members, pages, 'whole') + ENVELOPE_BYTES;
-  if (maxBytes > maxResponseBytes) return undefined;
-  const statement = cachedStatement(
+  const given = resolveArguments(roots, variables, context);
+  if (given.invalid !== undefined) return declined(context, given.invalid);
+  const maxBytes = mostBytes(members, given, 'whole') + ENVELOPE_BYTES;
+  if (maxBytes > maxResponseBytes) return declined(context, 'a response may be too large');
+  const written = cachedStatement(
     id,
-    pages.shape,
+    given,
+    given.shape,
     () => `events_${root.field.name}`,
-    () => eventsSql(members, pages),
+    (sql) => eventsSql(members, sql),
   );
-  return { statement, values: pageParameters(pages), maxBytes };
+  return { written, given: { list: given.list }, maxBytes };
 }
 
 /**
@@ -98,9 +103,9 @@ export function planEvents(
  */
 export async function readEvents(
   db: Queryable,
-  { statement, values }: EventPlan,
+  { written, given }: EventPlan,
   rowIds: readonly string[],
 ): Promise<(string | undefined)[]> {
-  const rows = await db.query(statement, [rowIds, ...values]);
+  const rows = await queryWritten(db, written, { ...given, eventIds: rowIds });
   return rows.map(({ data }) => (data === null ? undefined : `{"data":${withCursors(data)}}`));
 }

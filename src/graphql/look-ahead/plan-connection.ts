@@ -12,13 +12,16 @@ import {
   type ConnectionEdgeMember,
   type ConnectionMember,
   type ConnectionPlan,
+  type Decline,
   type EdgePlan,
   type ObjectPlan,
   PAGE_INFO_FIELDS,
   type PageInfoMember,
 } from './plan.ts';
 
-type Info = Pick<GraphQLResolveInfo, 'fragments' | 'variableValues'>;
+interface Info extends Pick<GraphQLResolveInfo, 'fragments' | 'variableValues'> {
+  readonly decline?: Decline;
+}
 
 /** Plans a selection of the nodes. */
 type PlanNode = (type: GraphQLObjectType, sets: readonly SelectionSetNode[]) => ObjectPlan;
@@ -49,7 +52,7 @@ function planMembers<Member>(
       field === '__typename'
         ? { name, kind: 'typename' as const, type: type.name }
         : plan(name, field, fieldNodes);
-    if (member === undefined) return undefined;
+    if (member === undefined) return info.decline?.(`${type.name}.${field} is unknown to look-ahead`);
     members.push(member);
   }
   return members;

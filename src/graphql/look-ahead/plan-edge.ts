@@ -16,13 +16,14 @@ import { haveSameArguments } from '../same-arguments.ts';
 import { guardsOf } from '../scope-plugin.ts';
 import { collectFields } from './collect.ts';
 import { type Edge, isToMany } from './edge.ts';
-import type { EdgePlan, JsonForm, Member, ObjectPlan, Permissions } from './plan.ts';
+import type { Decline, EdgePlan, JsonForm, Member, ObjectPlan, Permissions } from './plan.ts';
 import { connectionObject, planConnectionMembers } from './plan-connection.ts';
 
 interface Planning extends Pick<GraphQLResolveInfo, 'schema' | 'fragments' | 'variableValues'> {
   readonly form: JsonForm;
   /** Undefined in the form `whole`: a caller who lacks any scope gets no such answer. */
   readonly permissions?: Permissions;
+  readonly decline?: Decline;
 }
 
 /** Whether the caller lacks the scope. */
@@ -43,7 +44,7 @@ interface FieldNotes {
   readonly guardedColumn?: string;
 }
 
-function extensionsOf(field: GraphQLField<unknown, unknown>): FieldNotes {
+export function notesOf(field: GraphQLField<unknown, unknown>): FieldNotes {
   return field.extensions as FieldNotes;
 }
 
@@ -153,8 +154,8 @@ function needColumn({ entity, columns, codecs }: ObjectPlan, property: string): 
 /** The columns that a field's resolver needs, also to call a loader if nothing was read ahead. */
 function columnsFor(field: GraphQLField<unknown, unknown>, known: readonly string[]): readonly string[] {
   const edge = edgeOf(field);
-  if (edge !== undefined) return edge.kind === 'one' ? [edge.key] : [];
-  const { pothosExposedField, columns } = extensionsOf(field);
+  const { pothosExposedField, columns } = notesOf(field);
+  if (edge !== undefined) return edge.kind === 'one' ? [edge.key] : (columns ?? []);
   if (pothosExposedField !== undefined && known.includes(pothosExposedField)) return [pothosExposedField];
   return columns ?? known;
 }
@@ -177,6 +178,9 @@ function planObject(
     members: [],
   };
 
+  const decline = (field: GraphQLField<unknown, unknown>, reason: string) =>
+    info.decline?.(`${type.name}.${field.name} ${reason}`);
+
   /** A member of the response; undefined if the database cannot write it. */
   function planMember(name: string, fieldNodes: readonly FieldNode[]): Member | undefined {
     const [node] = fieldNodes;
@@ -186,23 +190,25 @@ function planObject(
     const field = type.getFields()[node.name.value];
     if (field === undefined) return undefined;
     if (edgeOf(field) === undefined) {
-      const { guardedColumn, pothosExposedField: property = guardedColumn } = extensionsOf(field);
-      if (property === undefined || !known.includes(property)) return undefined;
+      const { guardedColumn, pothosExposedField: property = guardedColumn } = notesOf(field);
+      if (property === undefined || !known.includes(property))
+        return decline(field, 'has no column and no edge');
       const { scope, session, scopeForOthers } = guardsOf(field);
-      if (session === true) return undefined;
+      if (session === true) return decline(field, 'needs a session');
       if (scope !== undefined) plan.scopes.add(scope);
       if (scopeForOthers !== undefined && !own) plan.scopes.add(scopeForOthers);
       return { name, kind: 'column', property, type: field.type };
     }
     const planned = planEdge(info, field, fieldNodes);
-    if (planned === undefined || isRepeated(planned)) return undefined;
+    if (planned === undefined) return undefined;
+    if (isRepeated(planned)) return decline(field, 'is selected under two names');
     plan.edges.set(name, planned);
     return { name, kind: 'edge', plan: planned };
   }
 
   /** Whether another name has the same values: a statement would read them per name, a loader only once. */
-  function isRepeated({ edge, field }: EdgePlan): boolean {
-    return edge.kind === 'values' && [...plan.edges.values()].some((other) => other.field === field);
+  function isRepeated({ edge, node }: EdgePlan): boolean {
+    return edge.kind === 'values' && [...plan.edges.values()].some((other) => isSameField(other.node, node));
   }
 
   for (const [name, fieldNodes] of collectFields(info, type, sets)) {

@@ -18,6 +18,9 @@ export interface Permissions {
   readonly needed: Set<Scope>;
 }
 
+/** Takes the reason why the database cannot write a whole response; the first counts. */
+export type Decline = (reason: string) => undefined;
+
 /** What a selection needs from a row: its columns and edges. */
 export interface ObjectPlan {
   readonly entity: Entity<object>;

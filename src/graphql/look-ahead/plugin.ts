@@ -4,6 +4,7 @@ import type { Context } from '../context.ts';
 import { aheadKey, type Edge } from './edge.ts';
 import '../max-json-bytes.ts';
 import { isTooWide } from '../operation-plans.ts';
+import { noteReader } from '../read/column.ts';
 import { readInRounds } from '../read/rounds.ts';
 import { readAhead } from './read-ahead.ts';
 
@@ -36,6 +37,7 @@ class LookAheadPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
       guardedColumn?: string;
       maxCharacters?: number;
     };
+    for (const column of columns ?? []) noteReader(column, config.name);
     const given = Object.entries({ edge, columns, guardedColumn, maxCharacters }).filter(
       ([, value]) => value !== undefined,
     );

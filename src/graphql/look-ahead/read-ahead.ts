@@ -4,14 +4,14 @@ import { RecentlyUsed } from '../../platform/recently-used.ts';
 import type { Context } from '../context.ts';
 import { exceeded } from '../errors.ts';
 import { isTooWide } from '../operation-plans.ts';
+import { queryWritten } from '../read/written-statement.ts';
+import { resolveArguments } from './arguments.ts';
 import { choiceOf } from './conditions.ts';
 import { decode } from './decode.ts';
-import { isToMany } from './edge.ts';
 import type { EdgePlan } from './plan.ts';
 import { planEdge } from './plan-edge.ts';
-import { rootIds } from './root-ids.ts';
 import { buildBoundedSql, mostBytes } from './size.ts';
-import { buildSql, pageParameters, resolvePages } from './statement.ts';
+import { buildSql } from './statement.ts';
 import { cachedStatement, nextPlanId } from './statement-cache.ts';
 
 /** The plan of a root field that is read ahead. */
@@ -92,33 +92,23 @@ export async function readAhead(
   const cached = field === undefined ? undefined : planOf(field, info, context);
   if (cached === undefined) return undefined;
   const { plan } = cached;
-  const pages = resolvePages(plan, info.variableValues);
-  const { edge } = plan;
   // The row of an event has been read already.
-  if (edge.kind === 'event' || (isToMany(edge) && !pages.pages.has(plan))) return undefined;
-  const ids = rootIds(plan, info.variableValues, context);
-  if (ids !== undefined && ids.parameter === undefined)
-    return { value: ids.count === undefined ? null : new Array(ids.count).fill(null) };
+  if (plan.edge.kind === 'event') return undefined;
+  const given = resolveArguments([plan], info.variableValues, context);
+  if (!given.edges.has(plan)) return undefined;
   const roots = [{ name: info.fieldName, kind: 'edge' as const, plan }];
   const maxBytes = MAX_AHEAD_ANSWERS * context.maxResponseBytes;
-  // For its size, a list of nodes is a page of that many rows.
-  const sizes =
-    ids?.count === undefined
-      ? pages
-      : { pages: new Map(pages.pages).set(plan, { limit: ids.count, offset: 0 }) };
-  const bounded = mostBytes(roots, sizes, 'ahead') > maxBytes;
-  const { shape } = pages;
+  const bounded = mostBytes(roots, given, 'ahead') > maxBytes;
   const found = cachedStatement(
     cached.id,
-    bounded ? `${shape};bounded` : shape,
+    given,
+    bounded ? `${given.shape};bounded` : given.shape,
     () => `ahead_${info.fieldName}`,
-    () => (bounded ? buildBoundedSql(roots, pages, 'ahead', maxBytes) : buildSql(roots, pages, 'ahead')),
+    (sql) => (bounded ? buildBoundedSql(roots, sql, 'ahead', maxBytes) : buildSql(roots, sql, 'ahead')),
   );
-  const values = pageParameters(pages);
-  if (ids?.parameter !== undefined) values.unshift(ids.parameter);
-  const [row] = await context.db.query(found, values);
+  const [row] = await queryWritten(context.db, found, given);
   if (row?.data == null && row?.size !== undefined && row.size > maxBytes)
     throw exceeded('COMPLEXITY_LIMIT', 'A database result of at least', row.size, maxBytes, ' bytes');
   const json: unknown = row?.data == null ? null : JSON.parse(row.data);
-  return { value: decode(plan, json, pages.pages) };
+  return { value: decode(plan, json, given.edges) };
 }

@@ -1,17 +1,11 @@
-import { pageValues } from '../read/page-statement.ts';
+import { fromIds, type PlanArguments, type PlanSql, rowsToRead } from './arguments.ts';
 import { CURSOR_JSON_BYTES } from './cursor-json.ts';
 import { isToMany } from './edge.ts';
 import { idRows, isNodeList, ROW_ID } from './nodes-sql.ts';
-import {
-  type ConnectionPlan,
-  type EdgePlan,
-  type JsonForm,
-  type ObjectPlan,
-  objectsOf,
-  type RootMember,
-} from './plan.ts';
+import type { ConnectionPlan, EdgePlan, JsonForm, ObjectPlan, RootMember } from './plan.ts';
 import { nodeObjects } from './plan-connection.ts';
-import { buildSql, listRows, type Pages, rowById, rowsSql, rowsToRead, selectFor } from './statement.ts';
+import { notesOf } from './plan-edge.ts';
+import { buildSql, isListPlan, listRows, rowById, rowsSql, selectFor, valuesSql } from './statement.ts';
 
 /** The quotes around a name, its colon and its comma. */
 const NAME_BYTES = 4;
@@ -77,11 +71,7 @@ function mostOfConnection(
  * The maximum size of the JSON of root fields: every list full, every text as long as its rules allow and
  * fully escaped. For nearly all queries it is small, and nothing needs to be measured.
  */
-export function mostBytes(
-  roots: readonly RootMember[],
-  { pages }: Pick<Pages, 'pages'>,
-  form: JsonForm,
-): number {
+export function mostBytes(roots: readonly RootMember[], given: PlanArguments, form: JsonForm): number {
   const mostOfRow = (object: ObjectPlan): number => {
     const { columns, fixed, edges } = rowSize(object, form);
     let row = fixed;
@@ -91,9 +81,8 @@ export function mostBytes(
   };
   const most = (plan: EdgePlan): number => {
     const { object, types, connection, maxBytes } = plan;
-    const page = pages.get(plan);
-    if (types !== undefined)
-      return BRACKETS + (page?.limit ?? 1) * (1 + Math.max('null'.length, ...types.map(mostOfRow)));
+    const { page, count = 1 } = given.edges.get(plan) ?? {};
+    if (types !== undefined) return BRACKETS + count * (1 + Math.max('null'.length, ...types.map(mostOfRow)));
     if (object === undefined) return maxBytes;
     if (connection !== undefined) return mostOfConnection(connection, page?.limit ?? 0, mostOfRow);
     const row = mostOfRow(object) + 1;
@@ -111,11 +100,10 @@ export function mostBytes(
 /**
  * The SQL of the minimum size of the JSON of root fields. It reads the same rows, but only the lengths of
  * long texts, which PostgreSQL knows without reading the texts. In JSON, a text takes at most six times its
- * length. The parameters are those of `buildSql`.
+ * length.
  */
-function leastBytesSql(roots: readonly RootMember[], { pages }: Pages, form: JsonForm): string {
+function leastBytesSql(roots: readonly RootMember[], sql: PlanSql, form: JsonForm): string {
   let aliases = 0;
-  let parameters = 0;
 
   const isLongRow = (object: ObjectPlan): boolean => {
     const { columns, edges } = rowSize(object, form);
@@ -128,19 +116,6 @@ function leastBytesSql(roots: readonly RootMember[], { pages }: Pages, form: Jso
     return connection === undefined ? isLongRow(object) : nodeObjects(connection).some(isLongRow);
   };
 
-  /** Skips the parameters of an edge that is not measured. */
-  function skip(plan: EdgePlan): void {
-    const page = pages.get(plan);
-    if (plan.edge.kind === 'row' || plan.edge.kind === 'by-id') parameters += 1;
-    if (page !== undefined) parameters += pageValues(page).length;
-    if (isToMany(plan.edge) && page === undefined) return;
-    for (const object of objectsOf(plan)) skipEdges(object);
-  }
-
-  function skipEdges({ edges }: ObjectPlan): void {
-    for (const edge of edges.values()) skip(edge);
-  }
-
   function rowSql(object: ObjectPlan, alias: string): string {
     const { columns, fixed, edges } = rowSize(object, form);
     const times = new Map<string, number>();
@@ -149,8 +124,8 @@ function leastBytesSql(roots: readonly RootMember[], { pages }: Pages, form: Jso
     const terms = [`${fixed}::bigint`];
     for (const [column, count] of times) terms.push(`${count}::bigint * octet_length(${alias}."${column}")`);
     for (const edge of edges) {
-      const sql = edgeSql(edge, alias);
-      if (sql !== undefined) terms.push(sql);
+      const term = edgeSql(edge, alias);
+      if (term !== undefined) terms.push(term);
     }
     return terms.join(' + ');
   }
@@ -158,10 +133,7 @@ function leastBytesSql(roots: readonly RootMember[], { pages }: Pages, form: Jso
   /** The rows of the page are read for each selection of its nodes that has long texts. */
   function connectionTerms(connection: ConnectionPlan, rows: string): string[] {
     return nodeObjects(connection).flatMap((object) => {
-      if (!isLongRow(object)) {
-        skipEdges(object);
-        return [];
-      }
+      if (!isLongRow(object)) return [];
       aliases += 1;
       const alias = `m${aliases}`;
       return `coalesce((SELECT sum(${rowSql(object, alias)})::bigint FROM (${rows}) AS ${alias}), 0)`;
@@ -178,42 +150,36 @@ function leastBytesSql(roots: readonly RootMember[], { pages }: Pages, form: Jso
 
   /** Nodes of types without long texts are not measured. */
   function nodesSql(plan: EdgePlan, types: readonly ObjectPlan[]): string {
-    parameters += 1;
-    const parameter = `$${parameters}`;
+    const ids = sql.ofEdge(plan, fromIds);
     const isList = isNodeList(plan);
-    const id = isList ? ROW_ID : `${parameter}::uuid`;
-    const sizes = types.flatMap((type) => {
-      if (isLongRow(type)) return rowWithId(type, id);
-      skipEdges(type);
-      return [];
-    });
+    const id = isList ? ROW_ID : `${ids}::uuid`;
+    const sizes = types.filter(isLongRow).map((type) => rowWithId(type, id));
     const node = `coalesce(${[...sizes, '0'].join(', ')})`;
-    return isList ? `coalesce((SELECT sum(${node})::bigint FROM ${idRows(parameter)}), 0)` : node;
+    return isList ? `coalesce((SELECT sum(${node})::bigint FROM ${idRows(ids)}), 0)` : node;
   }
 
   function edgeSql(plan: EdgePlan, parent: string | undefined): string | undefined {
     const { edge, object, types } = plan;
     if (types !== undefined && isLong(plan)) return nodesSql(plan, types);
-    if (object === undefined || !isLong(plan)) {
-      skip(plan);
-      return undefined;
+    if (!isLong(plan)) return undefined;
+    if (edge.kind === 'values') {
+      // What is read from another table is not measured: that would read it twice.
+      const { columns } = notesOf(plan.field);
+      const values = columns && valuesSql(plan, edge, parent ?? '', sql);
+      return values && `octet_length(${values})::bigint`;
     }
+    if (object === undefined) return undefined;
     if (edge.kind === 'row' || edge.kind === 'one') {
-      if (edge.kind === 'row') parameters += 1;
-      const id = edge.kind === 'row' ? `$${parameters}` : `${parent}."${edge.key}"`;
+      const id = edge.kind === 'row' ? sql.ofEdge(plan, fromIds) : `${parent}."${edge.key}"`;
       return `coalesce(${rowWithId(object, id)}, 0)`;
     }
     aliases += 1;
     const alias = `m${aliases}`;
-    const page = pages.get(plan);
-    if (page === undefined || !isToMany(edge)) return undefined;
-    const first = parameters + 1;
-    parameters += pageValues(page).length;
-    if (plan.connection !== undefined) {
-      const rows = rowsSql({ ...plan, edge, object }, page, parent, first);
-      return connectionTerms(plan.connection, rows).join(' + ');
-    }
-    const rows = listRows({ ...plan, edge, object }, page, parent, first);
+    const page = sql.edges.get(plan)?.page;
+    if (page === undefined || !isListPlan(plan)) return undefined;
+    if (plan.connection !== undefined)
+      return connectionTerms(plan.connection, rowsSql(plan, page, parent, sql)).join(' + ');
+    const rows = listRows(plan, page, parent, sql);
     const size = rows.perRow(rowSql(object, alias), '0', alias);
     return `coalesce((SELECT sum(${size})::bigint FROM (${rows.from}) AS ${alias}), 0)`;
   }
@@ -229,12 +195,12 @@ function leastBytesSql(roots: readonly RootMember[], { pages }: Pages, form: Jso
  */
 export function buildBoundedSql(
   roots: readonly RootMember[],
-  pages: Pages,
+  sql: PlanSql,
   form: JsonForm,
   maxBytes: number,
 ): string {
   return `SELECT CASE WHEN octet_length(b.data) <= ${maxBytes} THEN b.data END AS data,
   coalesce(octet_length(b.data), s.least)::bigint AS size
-FROM (SELECT ${leastBytesSql(roots, pages, form)} AS least OFFSET 0) AS s
-LEFT JOIN LATERAL (SELECT w.data FROM (${buildSql(roots, pages, form)}) AS w WHERE s.least <= ${maxBytes} OFFSET 0) AS b ON true`;
+FROM (SELECT ${leastBytesSql(roots, sql, form)} AS least OFFSET 0) AS s
+LEFT JOIN LATERAL (SELECT w.data FROM (${buildSql(roots, sql, form)}) AS w WHERE s.least <= ${maxBytes} OFFSET 0) AS b ON true`;
 }

@@ -1,6 +1,8 @@
 import { type Statement, statement } from '../../platform/db/statement.ts';
 import { RecentlyUsed } from '../../platform/recently-used.ts';
 import { SeenBefore } from '../../platform/seen-before.ts';
+import { type WrittenStatement, writeStatement } from '../read/written-statement.ts';
+import { type Given, type PlanArguments, type PlanSql, planSql } from './arguments.ts';
 
 /** The result of look-ahead: one JSON text. `data` null with a `size` means that the text is too large. */
 export interface JsonRow {
@@ -9,7 +11,7 @@ export interface JsonRow {
   readonly size?: number;
 }
 
-export type JsonStatement = Statement<JsonRow>;
+export type JsonStatement = WrittenStatement<JsonRow, Given>;
 
 /** A selection can have a 100 KB statement for each shape of its pages, so their total length is limited. */
 const MAX_CHARACTERS_OF_PLANS = 12_000_000;
@@ -18,10 +20,13 @@ const MAX_CHARACTERS_OF_TEXTS = 4_000_000;
 /** By plan id and shape. */
 const ofPlans = new RecentlyUsed<string, JsonStatement>(
   MAX_CHARACTERS_OF_PLANS,
-  ({ text }, key) => text.length + key.length,
+  ({ statement: { text } }, key) => text.length + key.length,
 );
 /** By SQL: documents that differ in white space, comments or operation names only make the same text again. */
-const ofTexts = new RecentlyUsed<string, JsonStatement>(MAX_CHARACTERS_OF_TEXTS, ({ text }) => text.length);
+const ofTexts = new RecentlyUsed<string, Statement<JsonRow>>(
+  MAX_CHARACTERS_OF_TEXTS,
+  ({ text }) => text.length,
+);
 
 /** What comes once is not kept. */
 const seen = new SeenBefore();
@@ -35,7 +40,7 @@ export function nextPlanId(): number {
 }
 
 /** The statement with this SQL. Its name is a digest, so a known text saves the hashing. */
-function statementOf(label: () => string, text: string): JsonStatement {
+function statementOf(label: () => string, text: string): Statement<JsonRow> {
   let found = ofTexts.get(text);
   if (found === undefined) {
     found = statement(label(), text);
@@ -44,17 +49,21 @@ function statementOf(label: () => string, text: string): JsonStatement {
   return found;
 }
 
-/** The statement of a plan for a shape of its pages, built if it is not cached. */
+/** The statement of a plan for a shape of its arguments, written if it is not cached. */
 export function cachedStatement(
   planId: number,
+  given: PlanArguments,
   shape: string,
   label: () => string,
-  build: () => string,
+  write: (sql: PlanSql) => string,
 ): JsonStatement {
   const key = `${planId}${shape}`;
   let found = ofPlans.get(key);
   if (found === undefined) {
-    found = statementOf(label, build());
+    found = writeStatement<JsonRow, Given>(
+      (add) => write(planSql(given, add)),
+      (text) => statementOf(label, text),
+    );
     if (seen.see(key)) ofPlans.set(key, found);
   }
   return found;

@@ -1,10 +1,10 @@
-import { getArgumentValues, isNonNullType } from 'graphql';
-import type { Parameter } from '../../platform/db/statement.ts';
+import { isNonNullType } from 'graphql';
 import type { Page } from '../pagination/arguments.ts';
 import { type Entity, selectList } from '../read/entity.ts';
-import { pageClauses, pageShape, pageValues } from '../read/page-statement.ts';
+import { pageClauses } from '../read/page-statement.ts';
+import { fromIds, fromPage, fromValues, type Given, type PlanSql, rowsToRead } from './arguments.ts';
 import { connectionPieces } from './connection-sql.ts';
-import { aheadKey, isToMany, type ToManyEdge } from './edge.ts';
+import { aheadKey, isToMany, type ToManyEdge, type ValuesEdge } from './edge.ts';
 import {
   anyJson,
   columnJson,
@@ -16,37 +16,21 @@ import {
 } from './json-text.ts';
 import { nodesPieces } from './nodes-sql.ts';
 import type { ConnectionPlan, EdgePlan, JsonForm, ObjectPlan, RootMember } from './plan.ts';
-import { showsNextPage } from './plan-connection.ts';
-
-type Variables = Readonly<Record<string, unknown>>;
 
 /** The column with the number of a row in its page, from 1. */
 const ROW_NUMBER = '$n';
 
-/** The page of each list in a plan, for a request's arguments. Lists with invalid arguments have none. */
-export interface Pages {
-  readonly pages: ReadonlyMap<EdgePlan, Page>;
-  /** The part of the pages that changes the statement's text. */
-  readonly shape: string;
-}
-
-/** A connection reads one extra row if it has to tell whether there is a next page. */
-export function rowsToRead({ edge, connection }: EdgePlan, page: Page): Page {
-  const oneMore = edge.kind === 'connection' && (connection === undefined || showsNextPage(connection));
-  return oneMore ? { ...page, limit: page.limit + 1 } : page;
-}
-
 type ListPlan = EdgePlan & { readonly edge: ToManyEdge; readonly object: ObjectPlan };
 
+export const isListPlan = (plan: EdgePlan): plan is ListPlan =>
+  isToMany(plan.edge) && plan.object !== undefined;
+
 /** The query of these rows of a list. */
-export function rowsSql(
-  { edge: { list }, object }: ListPlan,
-  rows: Page,
-  parent: string | undefined,
-  firstParameter: number,
-): string {
+export function rowsSql(plan: ListPlan, rows: Page, parent: string | undefined, sql: PlanSql): string {
+  const { list } = plan.edge;
   const parentId = list.parent === undefined ? undefined : `${parent}."id"`;
-  return `SELECT ${selectFor(object)} ${pageClauses(list, rows, parentId, firstParameter)}`;
+  const clauses = pageClauses(list, rows, parentId, (source) => sql.ofEdge(plan, fromPage(source)));
+  return `SELECT ${selectFor(plan.object)} ${clauses}`;
 }
 
 /** The rows of a list in SQL, and what is read from each. */
@@ -60,53 +44,15 @@ interface ListRows {
  * The rows of a list. The edges of a connection's extra row are not read: the operation's cost does not
  * include them, and in nested connections they would double at each level.
  */
-export function listRows(
-  plan: ListPlan,
-  page: Page,
-  parent: string | undefined,
-  firstParameter: number,
-): ListRows {
+export function listRows(plan: ListPlan, page: Page, parent: string | undefined, sql: PlanSql): ListRows {
   const { edge, object } = plan;
-  const rows = rowsSql(plan, rowsToRead(plan, page), parent, firstParameter);
+  const rows = rowsSql(plan, rowsToRead(plan, page), parent, sql);
   if (edge.kind !== 'connection' || object.edges.size === 0) return { from: rows, perRow: (shown) => shown };
   return {
     from: `SELECT p.*, row_number() OVER () AS "${ROW_NUMBER}" FROM (${rows}) AS p`,
     perRow: (shown, hidden, alias) =>
       `CASE WHEN ${alias}."${ROW_NUMBER}" <= ${page.limit} THEN ${shown} ELSE ${hidden} END`,
   };
-}
-
-/** The pages of all lists in a plan. A list with invalid arguments is left to its resolver. */
-export function resolvePages(root: EdgePlan, variables: Variables): Pages {
-  const pages = new Map<EdgePlan, Page>();
-  let shape = '';
-  const visit = (plan: EdgePlan): void => {
-    const { edge, object, types } = plan;
-    if (isToMany(edge)) {
-      const page = pageOf(plan, edge, variables);
-      shape += page === undefined ? '!' : `,${pageShape(rowsToRead(plan, page))}`;
-      if (page === undefined) return;
-      pages.set(plan, page);
-    }
-    if (object !== undefined) for (const child of object.edges.values()) visit(child);
-    else if (types !== undefined)
-      for (const { edges } of types) for (const child of edges.values()) visit(child);
-  };
-  visit(root);
-  return { pages, shape };
-}
-
-function pageOf({ field, node }: EdgePlan, edge: ToManyEdge, variables: Variables): Page | undefined {
-  try {
-    return edge.page(getArgumentValues(field, node, variables));
-  } catch {
-    return undefined;
-  }
-}
-
-/** The parameters of the statement, in the order of its text. */
-export function pageParameters({ pages }: Pages): Parameter[] {
-  return [...pages].flatMap(([plan, page]) => pageValues(rowsToRead(plan, page)));
 }
 
 /** The select list of the columns that a row's JSON and its edges need. */
@@ -119,15 +65,22 @@ export function selectFor({ entity, columns, edges }: ObjectPlan): string {
 export const rowById = ({ source }: Entity<object>, id: string) =>
   `FROM ${source.from} WHERE ${source.id} = ${id}`;
 
+/** The SQL of values for the row under `alias`; undefined if their arguments are invalid. */
+export function valuesSql(plan: EdgePlan, edge: ValuesEdge, alias: string, sql: PlanSql): string | undefined {
+  const values = edge.parameters === undefined ? [] : sql.edges.get(plan)?.values;
+  const parameters = values?.map((_, index) => sql.ofEdge(plan, fromValues(index)));
+  return parameters && edge.sql(alias, ...parameters);
+}
+
 /** The id of the row that an event is about, in `eventsSql`. */
 const EVENT_ROW_ID = 'k.id';
 
-/**
- * The SQL that writes the response of each event, in the order of the ids in the first parameter; null for an
- * id without a row.
- */
-export function eventsSql(roots: readonly RootMember[], pages: Pages): string {
-  return `${buildSql(roots, pages, 'whole')} FROM unnest($1::uuid[]) WITH ORDINALITY AS k(id, n) ORDER BY k.n`;
+const fromEvents = ({ eventIds = [] }: Given) => eventIds;
+
+/** The SQL that writes the response of each event, in the order of the ids; null for an id without a row. */
+export function eventsSql(roots: readonly RootMember[], sql: PlanSql): string {
+  const ids = sql.add(fromEvents);
+  return `${buildSql(roots, sql, 'whole')} FROM unnest(${ids}::uuid[]) WITH ORDINALITY AS k(id, n) ORDER BY k.n`;
 }
 
 const NULL: readonly Piece[] = [{ text: 'null' }];
@@ -139,19 +92,12 @@ const NULL: readonly Piece[] = [{ text: 'null' }];
  * at most 100 arguments, and cost more. In the form `ahead` there is one root and the text is its value; in
  * the form `whole` the text is an object of all roots.
  */
-export function buildSql(roots: readonly RootMember[], { pages }: Pages, form: JsonForm): string {
+export function buildSql(roots: readonly RootMember[], sql: PlanSql, form: JsonForm): string {
   let aliases = 0;
-  let parameters = 0;
 
   const nextAlias = (): string => {
     aliases += 1;
     return `r${aliases}`;
-  };
-
-  const nextParameters = (page: Page): number => {
-    const first = parameters + 1;
-    parameters += pageValues(page).length;
-    return first;
   };
 
   function aheadMembers({ columns, codecs, edges, typename }: ObjectPlan, alias: string): NamedJson[] {
@@ -193,45 +139,38 @@ export function buildSql(roots: readonly RootMember[], { pages }: Pages, form: J
     page: Page,
     parent: string | undefined,
   ): Piece[] {
-    const rows = rowsSql(plan, rowsToRead(plan, page), parent, nextParameters(page));
+    const rows = rowsSql(plan, rowsToRead(plan, page), parent, sql);
     return connectionPieces({ plan: connection, page, rows, nextAlias, nodeJson: rowJson });
   }
 
   /** The value of an edge; undefined if it is left to a resolver. */
   function edgePieces(plan: EdgePlan, parent: string | undefined): readonly Piece[] | undefined {
     const { edge, object } = plan;
-    if (edge.kind === 'values') return [{ sql: edge.sql(parent ?? '') }];
+    if (edge.kind === 'values') {
+      const values = valuesSql(plan, edge, parent ?? '', sql);
+      return values === undefined ? undefined : [{ sql: values }];
+    }
     if (edge.kind === 'by-id') {
-      // The ids precede the parameters of the edges of their rows.
-      parameters += 1;
-      return nodesPieces(plan, `$${parameters}`, rowWithId);
+      const ids = sql.ofEdge(plan, fromIds);
+      return nodesPieces(plan, ids, rowWithId);
     }
     if (object === undefined) return undefined;
-    if (edge.kind === 'event') {
-      // The ids of the events' rows are the first parameter.
-      parameters += 1;
-      return [{ sql: rowWithId(object, EVENT_ROW_ID) }];
-    }
+    if (edge.kind === 'event') return [{ sql: rowWithId(object, EVENT_ROW_ID) }];
     if (edge.kind === 'row' || edge.kind === 'one') {
-      // The id of a root row precedes the parameters of its edges.
-      if (edge.kind === 'row') parameters += 1;
-      const id = edge.kind === 'row' ? `$${parameters}` : `${parent}."${edge.key}"`;
-      const sql = rowWithId(object, id);
+      const id = edge.kind === 'row' ? sql.ofEdge(plan, fromIds) : `${parent}."${edge.key}"`;
+      const row = rowWithId(object, id);
       // Without a row that may not be absent, the whole text is NULL: an execution reports the error.
       const mayBeNull = edge.kind === 'one' || !isNonNullType(plan.field.type);
-      return [{ sql: mayBeNull ? `coalesce(${sql}, 'null')` : sql }];
+      return [{ sql: mayBeNull ? `coalesce(${row}, 'null')` : row }];
     }
-    const page = pages.get(plan);
-    if (page === undefined) return undefined;
+    const page = sql.edges.get(plan)?.page;
+    if (page === undefined || !isListPlan(plan)) return undefined;
     const alias = nextAlias();
-    if (plan.connection !== undefined)
-      return connectionJson({ ...plan, edge, object }, plan.connection, page, parent);
-    // Before the edges of the rows: parameters are numbered in the order of the pages.
-    const first = nextParameters(page);
-    const rows = listRows({ ...plan, edge, object }, page, parent, first);
+    if (plan.connection !== undefined) return connectionJson(plan, plan.connection, page, parent);
+    const rows = listRows(plan, page, parent, sql);
     const json = rows.perRow(rowJson(object, alias), "'null'", alias);
-    const sql = `coalesce((SELECT string_agg(${json}, ',') FROM (${rows.from}) AS ${alias}), '')`;
-    return [{ text: '[' }, { sql }, { text: ']' }];
+    const list = `coalesce((SELECT string_agg(${json}, ',') FROM (${rows.from}) AS ${alias}), '')`;
+    return [{ text: '[' }, { sql: list }, { text: ']' }];
   }
 
   const values = valuesOf(roots, ({ plan }) => edgePieces(plan, undefined) ?? NULL);

@@ -6,38 +6,47 @@ import {
 } from 'graphql';
 import type { Scope } from '../../auth/scopes.ts';
 import { RecentlyUsed } from '../../platform/recently-used.ts';
+import { type Context, declined } from '../context.ts';
 import { isTooWide, type OperationPlans } from '../operation-plans.ts';
 import { guardsOf } from '../scope-plugin.ts';
 import { collectFields } from './collect.ts';
 import { choiceOf } from './conditions.ts';
-import type { EdgePlan, ObjectPlan, RootMember } from './plan.ts';
+import type { Decline, EdgePlan, ObjectPlan, RootMember } from './plan.ts';
 import { pageFacts } from './plan-connection.ts';
 import { planEdge } from './plan-edge.ts';
 
 type Variables = Readonly<Record<string, unknown>>;
 
-/** The plans of an operation, by the values of its @skip and @include variables. */
-export type PlanCache<Plan extends object> = RecentlyUsed<string, Plan | 'declined'>;
+/**
+ * The plans of an operation, by the values of its @skip and @include variables. A string is the reason why there is
+ * none.
+ */
+export type PlanCache<Plan extends object> = RecentlyUsed<string, Plan | string>;
 
 const MAX_PLANS = 16;
 
 export const planCache = <Plan extends object>(): PlanCache<Plan> => new RecentlyUsed(MAX_PLANS);
 
-/** The plan for the variables, made if it is not cached. Undefined if `plan` declines. */
+/** The plan for the variables, made if it is not cached. Undefined if `plan` declines and gives a reason. */
 export function cachedPlan<Plan extends object>(
   plans: PlanCache<Plan>,
-  { conditions }: OperationPlans,
   variables: Variables,
-  plan: () => Plan | undefined,
+  context: Context,
+  plan: (decline: Decline) => Plan | undefined,
 ): Plan | undefined {
-  const key = choiceOf(conditions, variables);
-  if (key === undefined) return undefined;
+  const key = choiceOf(context.plans.conditions, variables);
+  if (key === undefined) return declined(context, 'a condition is not a Boolean');
   let found = plans.get(key);
   if (found === undefined) {
-    found = plan() ?? 'declined';
+    let reason: string | undefined;
+    const decline = (given: string) => {
+      reason ??= given;
+      return undefined;
+    };
+    found = plan(decline) ?? reason ?? 'nothing is selected';
     plans.set(key, found);
   }
-  return found === 'declined' ? undefined : found;
+  return typeof found === 'string' ? declined(context, found) : found;
 }
 
 /** The variables of an operation, coerced; undefined if one is invalid, an error that an execution reports. */
@@ -96,19 +105,23 @@ interface PlannedOperation {
   readonly operation: OperationDefinitionNode;
   readonly variables: Record<string, unknown>;
   readonly plans: OperationPlans;
+  readonly decline: Decline;
 }
+
+const TOO_WIDE = 'the operation is too wide for one statement';
 
 /** Plans the root fields of an operation; undefined if the database cannot write its whole response. */
 export function planRoots(
   root: GraphQLObjectType | null | undefined,
-  { args, operation, variables, plans }: PlannedOperation,
+  { args, operation, variables, plans, decline }: PlannedOperation,
 ): RootPlans | undefined {
-  if (root == null || isTooWide(plans)) return undefined;
+  if (root == null || isTooWide(plans)) return decline(TOO_WIDE);
   const info = {
     schema: args.schema,
     fragments: plans.fragments,
     variableValues: variables,
     form: 'whole' as const,
+    decline,
   };
   const members: RootMember[] = [];
   const scopes = new Set<Scope>();
@@ -120,10 +133,18 @@ export function planRoots(
     }
     const field = root.getFields()[fieldName];
     const plan = field === undefined ? undefined : planEdge(info, field, fieldNodes);
-    if (plan === undefined || !addScopes(scopes, plan)) return undefined;
+    if (plan === undefined || !addScopes(scopes, plan))
+      return decline(`${root.name}.${fieldName} has no edge, or needs a session`);
     members.push({ name, kind: 'edge', plan });
   }
   const roots = members.flatMap((member) => (member.kind === 'edge' ? [member.plan] : []));
-  if (isTooWide(plans, countOtherSubqueries(roots))) return undefined;
+  if (isTooWide(plans, countOtherSubqueries(roots))) return decline(TOO_WIDE);
   return members.length === 0 ? undefined : { members, roots, scopes: [...scopes] };
+}
+
+/** Whether the caller holds the scopes of a plan. If one is missing, resolvers refuse the fields one by one. */
+export function holdsScopes(context: Context, { scopes }: Pick<RootPlans, 'scopes'>): boolean {
+  const missing = scopes.find((scope) => !context.caller.scopes.has(scope));
+  if (missing !== undefined) declined(context, `the caller lacks the scope ${missing}`);
+  return missing === undefined;
 }

@@ -1,6 +1,8 @@
-import { type Parameter, type Statement, statement } from '../../platform/db/statement.ts';
+import { instantText } from '../../platform/db/parameter.ts';
+import { statement } from '../../platform/db/statement.ts';
 import type { Page } from '../pagination/arguments.ts';
 import { type ListEdge, selectList } from './entity.ts';
+import { type AddParameter, type WrittenStatement, writeStatement } from './written-statement.ts';
 
 /** The column with the id of a row's parent, in a batch. */
 export const PARENT_KEY = '$parent';
@@ -60,74 +62,81 @@ function clausesOf<Row extends object>(
   return `FROM (SELECT ${source.id} AS id, ${source.createdAt} AS at FROM ${source.keys}${cut}) AS s JOIN ${all.from} ON ${all.id} = s.id ORDER BY s.at ${direction}, s.id ${direction}`;
 }
 
-/** The same with parameters, in the order of `pageValues`, starting at `$first`. */
+/** The sources of a page's parameters. Statements keep them, so they hold nothing else. */
+const SOURCES = {
+  offset: ({ offset }: Page) => offset,
+  afterAt: ({ after }: Page) => after?.createdAt ?? null,
+  afterId: ({ after }: Page) => after?.id ?? null,
+  createdAfter: ({ createdAfter }: Page) => createdAfter ?? null,
+  tag: ({ tag }: Page) => tag ?? null,
+};
+
+/** The same with parameters. */
 export function pageClauses<Row extends object>(
   edge: ListEdge<Row>,
   page: Page,
   parent: string | undefined,
-  first: number,
+  add: AddParameter<Page>,
 ): string {
-  let next = first;
-  const parameter = () => `$${next++}`;
+  const { offset, afterAt, afterId, createdAfter, tag } = SOURCES;
   return clausesOf(edge, {
     parent,
     limit: `${page.limit}`,
     // In a subquery, the offset is unknown to custom and generic plans alike, so PostgreSQL keeps the generic
     // one.
-    offset: page.offset > 0 ? `(SELECT ${parameter()}::bigint)` : undefined,
-    after: page.after && `(${parameter()}::timestamptz, ${parameter()}::uuid)`,
-    createdAfter: page.createdAfter && `${parameter()}::timestamptz`,
-    tag: page.tag === undefined ? undefined : parameter(),
+    offset: page.offset > 0 ? `(SELECT ${add(offset)}::bigint)` : undefined,
+    after: page.after && `(${add(afterAt)}::timestamptz, ${add(afterId)}::uuid)`,
+    createdAfter: page.createdAfter && `${add(createdAfter)}::timestamptz`,
+    tag: page.tag === undefined ? undefined : add(tag),
   });
 }
 
-/** The parameters of `pageClauses`, in order. */
-export function pageValues(page: Page): Parameter[] {
-  const values: Parameter[] = page.offset > 0 ? [page.offset] : [];
-  if (page.after !== undefined) values.push(page.after.createdAt, page.after.id);
-  if (page.createdAfter !== undefined) values.push(page.createdAfter);
-  if (page.tag !== undefined) values.push(page.tag);
-  return values;
-}
+const statements = new WeakMap<object, Map<string, unknown>>();
 
-const statements = new WeakMap<object, Map<string, Statement<unknown>>>();
-
-/** The statement for a list and a shape, built once. */
-function cached<Row>(edge: ListEdge<object>, shape: string, build: () => string): Statement<Row> {
-  const known = statements.get(edge) ?? new Map<string, Statement<unknown>>();
+/** The statement for a list and a shape, written once. */
+function cached<Row, Given>(
+  edge: ListEdge<object>,
+  shape: string,
+  write: (add: AddParameter<Given>) => string,
+): WrittenStatement<Row, Given> {
+  const known = statements.get(edge) ?? new Map<string, unknown>();
   statements.set(edge, known);
   let found = known.get(shape);
   if (found === undefined) {
-    found = statement(`${edge.name}${shape === '' ? '' : `_${shape}`}`, build());
+    const label = `${edge.name}${shape === '' ? '' : `_${shape}`}`;
+    found = writeStatement<Row, Given>(write, (text) => statement(label, text));
     known.set(shape, found);
   }
-  return found as Statement<Row>;
+  return found as WrittenStatement<Row, Given>;
 }
 
-/** One page of a list without a parent. Parameters: `pageValues`. */
-export function pageStatement<Row extends object>(edge: ListEdge<Row>, page: Page): Statement<Row> {
-  return cached(
+/** One page of a list without a parent. */
+export const pageStatement = <Row extends object>(edge: ListEdge<Row>, page: Page) =>
+  cached<Row, Page>(
     edge,
     pageShape(page),
-    () => `SELECT ${selectList(edge.entity)} ${pageClauses(edge, page, undefined, 1)}`,
+    (add) => `SELECT ${selectList(edge.entity)} ${pageClauses(edge, page, undefined, add)}`,
   );
+
+/** The same page of several parents. */
+export interface PageOfParents {
+  readonly parentIds: readonly string[];
+  readonly page: Page;
 }
 
 /**
  * The same page for many parents. The statement reads only the requested rows: one index scan per parent,
- * each ending at its LIMIT. Parameters: the parents' ids, then `pageValues`.
+ * each ending at its LIMIT.
  */
-export function batchStatement<Row extends object>(
-  edge: ListEdge<Row>,
-  page: Page,
-): Statement<Row & { [PARENT_KEY]: string }> {
-  return cached(edge, `batch_${pageShape(page)}`, () => {
+export const batchStatement = <Row extends object>(edge: ListEdge<Row>, page: Page) =>
+  cached<Row & { [PARENT_KEY]: string }, PageOfParents>(edge, `batch_${pageShape(page)}`, (add) => {
     const { direction } = STEPS[page.createdAfter === undefined ? edge.order : 'oldest-first'];
-    return `SELECT k.id AS "${PARENT_KEY}", r.* FROM unnest($1::uuid[]) WITH ORDINALITY AS k(id, n)
-CROSS JOIN LATERAL (SELECT ${selectList(edge.entity)} ${pageClauses(edge, page, 'k.id', 2)}) AS r
+    const ids = add(({ parentIds }) => parentIds);
+    const clauses = pageClauses(edge, page, 'k.id', (source) => add((given) => source(given.page)));
+    return `SELECT k.id AS "${PARENT_KEY}", r.* FROM unnest(${ids}::uuid[]) WITH ORDINALITY AS k(id, n)
+CROSS JOIN LATERAL (SELECT ${selectList(edge.entity)} ${clauses}) AS r
 ORDER BY k.n, r."createdAt" ${direction}, r."id" ${direction}`;
   });
-}
 
 /** The column with the number of a row's page, counted from 1. */
 export const PAGE_NUMBER = '$page';
@@ -137,16 +146,24 @@ export function pagesShape({ offset, after }: Page): string {
   return [offset > 0 && 'offset', after && 'after'].filter(Boolean).join('_');
 }
 
+/** A page of one parent. */
+export interface PageOfParent {
+  readonly id: string;
+  readonly page: Page;
+}
+
 /**
  * Pages of one shape, each with its own parent, limit and position, in one statement that PostgreSQL plans
- * once. Parameters, one value per page: parent ids, limits, offsets, and `createdAt` and `id` of the cursors.
+ * once.
  */
 export function pagesStatement<Row extends object>(
   edge: ListEdge<Row>,
   page: Page,
   columns: readonly string[],
-): Statement<Row & { [PAGE_NUMBER]: number }> {
-  return cached(edge, `pages_${pagesShape(page)}_${columns.join('_')}`, () => {
+) {
+  const shape = `pages_${pagesShape(page)}_${columns.join('_')}`;
+  const cursors = (pages: readonly PageOfParent[]) => pages.flatMap((one) => one.page.after ?? []);
+  return cached<Row & { [PAGE_NUMBER]: number }, readonly PageOfParent[]>(edge, shape, (add) => {
     const { direction } = STEPS[edge.order];
     const clauses = clausesOf(edge, {
       parent: 'k.id',
@@ -155,8 +172,13 @@ export function pagesStatement<Row extends object>(
       after: page.after && '(k.after_at, k.after_id)',
     });
     const selected = selectList(edge.entity, columns);
+    const ids = add((pages) => pages.map(({ id }) => id));
+    const sizes = add((pages) => pages.map((one) => one.page.limit));
+    const skipped = add((pages) => pages.map((one) => one.page.offset));
+    const instants = add((pages) => cursors(pages).map(({ createdAt }) => instantText(createdAt)));
+    const afterIds = add((pages) => cursors(pages).map(({ id }) => id));
     return `SELECT k.n AS "${PAGE_NUMBER}", r.*
-FROM unnest($1::uuid[], $2::int[], $3::int[], $4::timestamptz[], $5::uuid[]) WITH ORDINALITY AS k(id, size, skipped, after_at, after_id, n)
+FROM unnest(${ids}::uuid[], ${sizes}::int[], ${skipped}::int[], ${instants}::timestamptz[], ${afterIds}::uuid[]) WITH ORDINALITY AS k(id, size, skipped, after_at, after_id, n)
 CROSS JOIN LATERAL (SELECT ${selected} ${clauses}) AS r
 ORDER BY k.n, r."createdAt" ${direction}, r."id" ${direction}`;
   });

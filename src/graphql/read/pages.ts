@@ -1,20 +1,18 @@
-import { instantText } from '../../platform/db/parameter.ts';
 import type { Queryable } from '../../platform/db/statement.ts';
-import type { Page } from '../pagination/arguments.ts';
+import { isRead } from './column.ts';
 import type { ListEdge } from './entity.ts';
-import { PAGE_NUMBER, pagesShape, pagesStatement } from './page-statement.ts';
+import { PAGE_NUMBER, type PageOfParent, pagesShape, pagesStatement } from './page-statement.ts';
+import { queryWritten } from './written-statement.ts';
 
 /** A page of one parent. */
-export interface PageKey {
-  readonly id: string;
-  readonly page: Page;
-  /** The names of all fields of the operation. Long texts not among them are not read. */
+export interface PageKey extends PageOfParent {
+  /** The names of all fields of the operation. Long texts that none of them reads are not read. */
   readonly names: ReadonlySet<string>;
 }
 
 function columnsFor<Row extends object>({ entity }: ListEdge<Row>, names: ReadonlySet<string>) {
   return Object.keys(entity.columns).filter(
-    (column) => names.has(column) || !(entity.texts ?? []).includes(column),
+    (column) => isRead(column, names) || !(entity.texts ?? []).includes(column),
   );
 }
 
@@ -26,15 +24,8 @@ async function readShape<Row extends object>(
 ): Promise<Map<PageKey, Row[]>> {
   const [first] = keys;
   if (first === undefined) return new Map();
-  const pages = keys.map(({ page }) => page);
-  const after = pages.flatMap((page) => page.after ?? []);
-  const rows = await db.query(pagesStatement(edge, first.page, columnsFor(edge, first.names)), [
-    keys.map(({ id }) => id),
-    pages.map(({ limit }) => limit),
-    pages.map(({ offset }) => offset),
-    after.map(({ createdAt }) => instantText(createdAt)),
-    after.map(({ id }) => id),
-  ]);
+  const pages = pagesStatement(edge, first.page, columnsFor(edge, first.names));
+  const rows = await queryWritten(db, pages, keys);
   const lists = new Map<PageKey, Row[]>(keys.map((key) => [key, []]));
   for (const row of rows) {
     const key = keys[row[PAGE_NUMBER] - 1];

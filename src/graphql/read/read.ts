@@ -1,7 +1,8 @@
 import { type Queryable, type Statement, statement } from '../../platform/db/statement.ts';
 import type { Page } from '../pagination/arguments.ts';
 import { type Entity, type ListEdge, selectList } from './entity.ts';
-import { batchStatement, PARENT_KEY, pageStatement, pageValues } from './page-statement.ts';
+import { batchStatement, PARENT_KEY, pageStatement } from './page-statement.ts';
+import { queryWritten } from './written-statement.ts';
 
 /** A row with an id. */
 export interface Identified {
@@ -49,7 +50,7 @@ export async function readPage<Row extends object>(
   edge: ListEdge<Row>,
   page: Page,
 ): Promise<Row[]> {
-  return db.query(pageStatement(edge, page), pageValues(page));
+  return queryWritten(db, pageStatement(edge, page), page);
 }
 
 /** The same page for each parent, in the order of the parents. One statement. */
@@ -59,7 +60,7 @@ export async function readPages<Row extends object>(
   parentIds: readonly string[],
   page: Page,
 ): Promise<Row[][]> {
-  const rows = await db.query(batchStatement(edge, page), [parentIds, ...pageValues(page)]);
+  const rows = await queryWritten(db, batchStatement(edge, page), { parentIds, page });
   const lists = new Map<string, Row[]>(parentIds.map((id) => [id, []]));
   for (const row of rows) lists.get(row[PARENT_KEY])?.push(row);
   return parentIds.map((id) => lists.get(id) ?? []);

@@ -1,5 +1,6 @@
 import type { GraphQLSchema } from 'graphql';
 import type { GraphQLParams } from 'graphql-yoga';
+import type { Trace } from '../../graphql/context.ts';
 import { maskError } from '../../graphql/mask-error.ts';
 import type { Admission, TransportCheck } from '../../operation/admission.ts';
 import type { OperationArgs, OperationContext } from '../../operation/operation-context.ts';
@@ -56,6 +57,15 @@ export function createPipeline(options: PipelineOptions): Pipeline {
   const { schema, check, contextOf, execute, subscribe, respond, maxBodyBytes, log } = options;
   const refuse = (error: unknown, { requestId }: RequestState) => refused(error, { requestId, log });
 
+  /** Logs how an operation was answered, once it is. */
+  async function logged<T>(outcome: Promise<T>, trace: Trace, { requestId }: RequestState): Promise<T> {
+    try {
+      return await outcome;
+    } finally {
+      log.debug({ requestId, paths: [...trace.paths], declined: trace.declined }, 'answer path');
+    }
+  }
+
   /** The arguments to execute an admitted and valid operation with, or its refusal. Throws the refusal too. */
   function prepare(
     params: GraphQLParams,
@@ -89,7 +99,9 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     const args = prepare(params, request, state);
     if ('kind' in args) return args;
     if (params.variables != null) forgetUndeclared(args.contextValue.operation.node, params.variables);
-    return args.contextValue.operation.kind === 'subscription' ? subscribe(args) : execute(args);
+    const { operation, trace } = args.contextValue;
+    const outcome = operation.kind === 'subscription' ? subscribe(args) : execute(args);
+    return trace === undefined ? outcome : logged(outcome, trace, state);
   }
 
   return {

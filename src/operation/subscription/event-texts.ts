@@ -98,8 +98,10 @@ function executionKey({ contextValue, variableValues }: OperationArgs): string {
 /** What a group takes beside its texts. */
 const GROUP_BYTES = 2_048;
 
-function planKey({ statement: { name }, values }: EventPlan): string {
-  return JSON.stringify([name, values.map(encodeParameter)]);
+const valuesOf = ({ written, given }: EventPlan) => written.values(given);
+
+function planKey(plan: EventPlan): string {
+  return JSON.stringify([plan.written.statement.name, valuesOf(plan).map(encodeParameter)]);
 }
 
 /** The same without locations: subscribers with other texts share the response. */
@@ -171,7 +173,7 @@ export function createEventTexts({ executor, limits, shared, log }: EventTextsOp
     const key = `statement ${unshared()}${planKey(plan)}`;
     return {
       key,
-      bytes: keptBytes + bytesInMemory([key, plan.statement.text, plan.values]),
+      bytes: keptBytes + bytesInMemory([key, plan.written.statement.text, valuesOf(plan)]),
       atMost: Math.min(MAX_EVENTS, Math.max(1, Math.floor(maxResponseBytes / plan.maxBytes))),
       read: (rowIds, readers) => executor.forEvents(readers, (db) => readEvents(db, plan, rowIds)),
       execute,

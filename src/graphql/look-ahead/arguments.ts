@@ -1,0 +1,130 @@
+import { getArgumentValues } from 'graphql';
+import type { Parameter } from '../../platform/db/statement.ts';
+import type { Context } from '../context.ts';
+import type { Page } from '../pagination/arguments.ts';
+import { pageShape } from '../read/page-statement.ts';
+import type { AddParameter } from '../read/written-statement.ts';
+import { isToMany } from './edge.ts';
+import { isNodeList } from './nodes-sql.ts';
+import { type EdgePlan, objectsOf } from './plan.ts';
+import { showsNextPage } from './plan-connection.ts';
+
+/** Of an edge that takes none. */
+const NONE: EdgeArguments = {};
+
+type Variables = Readonly<Record<string, unknown>>;
+
+/** What the arguments of a request ask of an edge. */
+export interface EdgeArguments {
+  /** The rows of a list. */
+  readonly page?: Page;
+  /** The id of a row, or the ids of nodes. */
+  readonly ids?: Parameter;
+  /** The number of ids of several nodes. */
+  readonly count?: number;
+  /** The parameters of the SQL of values. */
+  readonly values?: readonly Parameter[];
+}
+
+/** What the values of a statement's parameters come from. It holds no plan, whose document may be large. */
+export interface Given {
+  readonly list: readonly EdgeArguments[];
+  /** Of a subscription: the rows that its events are about. */
+  readonly eventIds?: readonly string[];
+}
+
+/** The arguments of all edges of a plan that take some. */
+export interface PlanArguments extends Given {
+  /** Without the edges whose arguments are invalid or name no row: those are left to their resolvers. */
+  readonly edges: ReadonlyMap<EdgePlan, EdgeArguments>;
+  /** What is wrong with the first edge that is left to its resolver. */
+  readonly invalid: string | undefined;
+  /** The part of the arguments that changes the statement's text. */
+  readonly shape: string;
+}
+
+type EdgeSource = (given: EdgeArguments) => Parameter | undefined;
+
+/** What the SQL of a plan is written with. */
+export interface PlanSql extends Pick<PlanArguments, 'edges'> {
+  readonly add: AddParameter<Given>;
+  /** Adds a parameter whose value comes from the arguments of an edge. Statements keep `source`. */
+  readonly ofEdge: (plan: EdgePlan, source: EdgeSource) => string;
+}
+
+/** These are outside the functions that add them, so that they do not hold a plan. */
+const fromEdge = (index: number, source: EdgeSource) => (given: Given) => {
+  const own = given.list[index];
+  const value = own && source(own);
+  if (value === undefined) throw new Error('the arguments of an edge lack a value that its SQL names');
+  return value;
+};
+export const fromPage =
+  (source: (page: Page) => Parameter): EdgeSource =>
+  ({ page }) =>
+    page && source(page);
+export const fromIds: EdgeSource = ({ ids }) => ids;
+export const fromValues =
+  (index: number): EdgeSource =>
+  ({ values }) =>
+    values?.[index];
+
+/** Requests of the same shape list the arguments of the same edges. */
+export function planSql({ edges, list }: PlanArguments, add: AddParameter<Given>): PlanSql {
+  const indexOf = new Map(list.map((own, index) => [own, index]));
+  return {
+    edges,
+    add,
+    ofEdge: (plan, source) => add(fromEdge(indexOf.get(edges.get(plan) ?? NONE) ?? -1, source)),
+  };
+}
+
+/** A connection reads one extra row if it has to tell whether there is a next page. */
+export function rowsToRead({ edge, connection }: EdgePlan, page: Page): Page {
+  const oneMore = edge.kind === 'connection' && (connection === undefined || showsNextPage(connection));
+  return oneMore ? { ...page, limit: page.limit + 1 } : page;
+}
+
+function idsOf(plan: EdgePlan, ids: readonly (string | undefined)[]): EdgeArguments | undefined {
+  if (ids.every((id) => id === undefined)) return undefined;
+  return isNodeList(plan) ? { ids: ids.map((id) => id ?? null), count: ids.length } : { ids: ids[0] ?? null };
+}
+
+/** Undefined if they are invalid, for example null in a variable with a default, or name no row. */
+function edgeArguments(plan: EdgePlan, variables: Variables, context: Context): EdgeArguments | undefined {
+  const { edge, field, node } = plan;
+  if (edge.kind === 'one' || edge.kind === 'event') return NONE;
+  if (edge.kind === 'values' && edge.parameters === undefined) return NONE;
+  try {
+    const given = getArgumentValues(field, node, variables);
+    if (isToMany(edge)) return { page: edge.page(given) };
+    if (edge.kind === 'values') return { values: edge.parameters?.(given) ?? [] };
+    return idsOf(plan, edge.kind === 'row' ? [edge.id(given, context)] : edge.ids(given));
+  } catch {
+    return undefined;
+  }
+}
+
+/** The arguments of a request. */
+export function resolveArguments(
+  roots: readonly EdgePlan[],
+  variables: Variables,
+  context: Context,
+): PlanArguments {
+  const edges = new Map<EdgePlan, EdgeArguments>();
+  let invalid: string | undefined;
+  let shape = '';
+  const visit = (plan: EdgePlan): void => {
+    const given = edgeArguments(plan, variables, context);
+    if (given === undefined) {
+      invalid ??= `the arguments of ${plan.field.name} are invalid or name no row`;
+      shape += '!';
+      return;
+    }
+    if (given !== NONE) edges.set(plan, given);
+    shape += given.page === undefined ? ',' : `,${pageShape(rowsToRead(plan, given.page))}`;
+    for (const { edges: children } of objectsOf(plan)) for (const child of children.values()) visit(child);
+  };
+  for (const root of roots) visit(root);
+  return { edges, list: [...edges.values()], invalid, shape };
+}
