@@ -3,14 +3,16 @@ import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { createApp } from '../../../src/app.ts';
 import { createLogger } from '../../../src/platform/log.ts';
-import { buildSchema } from '../../../src/schema.ts';
+import { defineTypes, schemaOf } from '../../../src/schema.ts';
 import { ORIGIN, useApp } from '../../support/app.ts';
 import { blocksOf } from '../../support/docs/markdown.ts';
 import { linesOf } from '../../support/log-lines.ts';
+import { defineExcerpt } from '../../support/schema/excerpt.ts';
 import { leftToResolvers } from '../../support/schema/left-to-resolvers.ts';
-import '../../support/schema/excerpt.ts';
 
-const schema = buildSchema();
+const { kernel, post } = defineTypes();
+defineExcerpt(kernel, post);
+const schema = schemaOf(kernel.builder);
 const BODY = 'Über "quotes"\\\n🐧 and more of it';
 const ROOT = join(import.meta.dirname, '../../..');
 

@@ -1,6 +1,6 @@
-import { builder } from '../../../src/graphql/builder.ts';
 import { badInput } from '../../../src/graphql/errors.ts';
-import { Post } from '../../../src/modules/post/type.ts';
+import type { Kernel } from '../../../src/graphql/kernel.ts';
+import type { PostTypes } from '../../../src/modules/post/type.ts';
 
 /** The field of `docs/computed-fields.md`, which the product does not have. */
 const EXCERPT = { min: 1, max: 1_000 };
@@ -11,30 +11,33 @@ function checkLength(length: number): number {
   throw badInput('length', `must be ${EXCERPT.min} to ${EXCERPT.max}.`);
 }
 
-builder.objectFields(Post, (t) => ({
-  excerpt: t.string({
-    args: {
-      length: t.arg.int({
-        required: true,
-        defaultValue: 100,
-        description: `The number of characters, ${EXCERPT.min} to ${EXCERPT.max}.`,
-      }),
-    },
-    columns: ['body'],
-    maxCharacters: EXCERPT.max,
-    edge: {
-      kind: 'values',
-      parameters: ({ length }) => [checkLength(Number(length))],
-      sql: (row, length) => `to_json(left(${row}."body", ${length}))::text`,
-    },
-    description: 'The beginning of the body.',
-    resolve: ({ body }, { length }) => [...body].slice(0, checkLength(length)).join(''),
-  }),
-  /** The naive version: right, but each query that selects it is left to the loaders. */
-  shout: t.string({
-    columns: ['title'],
-    maxCharacters: 400,
-    description: 'The title in capitals.',
-    resolve: ({ title }) => title.toUpperCase(),
-  }),
-}));
+/** Adds the field to a schema that is being defined, and one without SQL. */
+export function defineExcerpt({ builder }: Kernel, { Post }: PostTypes): void {
+  builder.objectFields(Post, (t) => ({
+    excerpt: t.string({
+      args: {
+        length: t.arg.int({
+          required: true,
+          defaultValue: 100,
+          description: `The number of characters, ${EXCERPT.min} to ${EXCERPT.max}.`,
+        }),
+      },
+      columns: ['body'],
+      maxCharacters: EXCERPT.max,
+      edge: {
+        kind: 'values',
+        parameters: ({ length }) => [checkLength(Number(length))],
+        sql: (row, length) => `to_json(left(${row}."body", ${length}))::text`,
+      },
+      description: 'The beginning of the body.',
+      resolve: ({ body }, { length }) => [...body].slice(0, checkLength(length)).join(''),
+    }),
+    /** The naive version: right, but each query that selects it is left to the loaders. */
+    shout: t.string({
+      columns: ['title'],
+      maxCharacters: 400,
+      description: 'The title in capitals.',
+      resolve: ({ title }) => title.toUpperCase(),
+    }),
+  }));
+}
