@@ -11,16 +11,13 @@ import { cleanUpJobs } from './clean-up-jobs.ts';
 import { createAnnouncements } from './events/announcements.ts';
 import { createPostFeed } from './events/feed.ts';
 import { watchLog } from './events/log-watch.ts';
-import { createFastPath } from './http/pipeline/fast-path.ts';
-import { createYogaServer } from './http/pipeline/yoga.ts';
+import type { Entrance } from './http/pipeline/entrance.ts';
 import { createRateLimiter } from './http/rate-limit/limiter.ts';
 import { redisBuckets } from './http/rate-limit/redis-store.ts';
 import { memoryBuckets } from './http/rate-limit/store.ts';
-import { createCompression } from './http/response/compression.ts';
 import { createSlowOperations } from './http/response/slow-operations.ts';
 import { createReadiness } from './http/routes/readiness.ts';
-import type { SocketFastPath } from './http/server/node-server.ts';
-import { httpPlugins } from './http-plugins.ts';
+import { createHttp } from './http-entrance.ts';
 import { startRounds } from './jobs/rounds.ts';
 import { createCredentialWatch } from './operation/subscription/credential-watch.ts';
 import { createFanOut } from './operation/subscription/fan-out.ts';
@@ -38,14 +35,10 @@ import { Line } from './platform/line.ts';
 import type { Logger } from './platform/log.ts';
 import { registerLogMetrics } from './platform/log-output.ts';
 import { createMetrics, registerBuildInfo } from './platform/metrics.ts';
-import { departureOf } from './request/departure.ts';
-import { asResponse } from './request/http-message.ts';
 import { createOrigins } from './request/origin-check.ts';
 import { PendingResponses } from './request/pending-responses.ts';
-import { type Arrival, newRequestState, type RequestState } from './request/request-state.ts';
 import { buildSchema } from './schema.ts';
 
-const ENDPOINT = '/graphql';
 /** Contract section 5: one operation holds at most this many times the maximum response size in memory. */
 const MAX_HELD_ANSWERS = 4;
 /** Contract section 5: a hash takes 19 MiB and a core for tens of ms. A full queue takes about a second. */
@@ -73,15 +66,9 @@ export interface AppOptions {
 }
 
 /** The service without a socket. */
-export interface App {
-  /** Answers a Fetch API request on the same path as a request from a socket. */
-  fetch(request: Request, arrival?: Arrival): Promise<Response>;
+export interface App extends Entrance {
   /** The responses that sockets have not yet sent. */
   readonly pending: PendingResponses;
-  /** Answers plain requests from a socket. */
-  readonly fastPath: SocketFastPath;
-  /** Answers through Yoga a request that the fast path does not take. */
-  handle(request: Request, arrival: Arrival): Promise<Response>;
   /** Sets the origin once the port is known. PUBLIC_URL takes precedence. */
   listensAt(origin: string): void;
   /** Makes `/health/ready` return 503. Everything else continues. */
@@ -90,7 +77,6 @@ export interface App {
   endStreams(): void;
   /** Counts a stream that was cut off because its reader was too slow. */
   onCutOff(): void;
-  close(): Promise<void>;
 }
 
 /** Creates every dependency. */
@@ -211,13 +197,12 @@ export function createApp({
       announcements.announce();
     },
   });
-  const plugins = httpPlugins({
+  const http = createHttp({
     config,
     database,
     log,
     clock,
     metrics,
-    endpoint: ENDPOINT,
     issuer: () => origin,
     demoKey,
     anonymous,
@@ -231,45 +216,12 @@ export function createApp({
     rateLimiter,
     readiness,
     pipeline,
+    pending,
   });
-  const { corsOrigins } = config;
-  const yoga = createYogaServer({ schema, endpoint: ENDPOINT, plugins, pipeline, corsOrigins });
-  const compression = createCompression();
-  const fastPath = createFastPath({ plugins, pipeline, path: ENDPOINT, compression, corsOrigins, log });
-
-  const arrived = (arrival: Arrival = {}) =>
-    newRequestState({ nowMs: clock.now(), ...arrival, hold: arrival.hold ?? pending.hold() });
-  const throughYoga = async (request: Request, state: RequestState) =>
-    compression.fetched(await yoga.handleRequest(request, { state }), request, state);
 
   return {
+    ...http,
     pending,
-    async fetch(request, arrival) {
-      const state = arrived({ departure: departureOf(request.signal), ...arrival });
-      const { host, pathname, search } = new URL(request.url);
-      const fields = { host, ...Object.fromEntries(request.headers) };
-      try {
-        if (!fastPath.takes(request.method, pathname + search, fields)) {
-          const response = await throughYoga(request, state);
-          // A response to HEAD has no body (RFC 9110 section 9.3.2).
-          return request.method === 'HEAD' ? new Response(null, response) : response;
-        }
-        const body = new Uint8Array(await request.arrayBuffer());
-        const response = await fastPath.answer(
-          { method: request.method, target: pathname + search, fields, body },
-          state,
-        );
-        return asResponse(response);
-      } finally {
-        state.hold.release();
-      }
-    },
-    fastPath: {
-      takes: fastPath.takes,
-      answer: async (plain, arrival) => fastPath.answer(plain, arrived(arrival)),
-    },
-    handle: async (request, arrival) =>
-      throughYoga(request, arrived({ departure: departureOf(request.signal), ...arrival })),
     listensAt(listening) {
       origin = config.publicUrl ?? listening;
       // Known at the first scrape.
@@ -287,7 +239,7 @@ export function createApp({
       await listener.close();
       await feed.close();
       await buckets.close();
-      await yoga.dispose();
+      await http.close();
       securityLog.close();
       slowOperations.close();
     },

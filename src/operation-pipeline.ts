@@ -1,8 +1,7 @@
 import type { GraphQLSchema } from 'graphql';
 import type { Passwords } from './auth/password-check.ts';
-import type { Anonymous, Caller } from './auth/principal.ts';
+import type { Anonymous } from './auth/principal.ts';
 import type { PostFeed } from './events/feed.ts';
-import type { AnswerPath } from './graphql/context.ts';
 import { createPipeline, type Pipeline } from './http/pipeline/pipeline.ts';
 import { createResponder } from './http/response/responder.ts';
 import { STREAM_FORMATS } from './http/response/stream-formats.ts';
@@ -12,6 +11,7 @@ import { createDocumentCache } from './operation/document-cache.ts';
 import { createExecutor } from './operation/executor.ts';
 import { createIdempotentExecutor } from './operation/idempotency/idempotent-executor.ts';
 import { createReplayCheck } from './operation/idempotency/replay-check.ts';
+import { contextOf } from './operation/operation-context.ts';
 import { createOperationLimiter } from './operation/operation-cost.ts';
 import { createResponseBounds } from './operation/response-bounds.ts';
 import type { CredentialWatch } from './operation/subscription/credential-watch.ts';
@@ -29,7 +29,6 @@ import { eventLoop } from './platform/event-loop.ts';
 import { Line } from './platform/line.ts';
 import type { Logger } from './platform/log.ts';
 import type { Metrics } from './platform/metrics.ts';
-import { lastEventId } from './request/event-stream.ts';
 import type { OriginCheck } from './request/origin-check.ts';
 import type { PendingResponses } from './request/pending-responses.ts';
 
@@ -127,13 +126,6 @@ export function createOperationPipeline(options: OperationPipelineOptions): Pipe
     'How often each path was taken: requests on the fast path, whole responses, single-statement mutations, root fields read ahead, root fields left to loaders.',
     ['path'],
   );
-  const traced = log.isLevelEnabled('debug');
-  const onPath = (path: AnswerPath) => paths.add(path);
-  // A closure in the context would keep the request for as long as a stream is open.
-  const onTracedPath = (taken: Set<AnswerPath>) => (path: AnswerPath) => {
-    paths.add(path);
-    taken.add(path);
-  };
   const executor = createExecutor({
     database,
     log,
@@ -148,7 +140,7 @@ export function createOperationPipeline(options: OperationPipelineOptions): Pipe
     onCommit,
   });
   const documents = createDocumentCache({ schema, introspection: config.introspection, limits });
-  const kept = keepArgs(documents, (lastId) => openEvents(feed, lastId));
+  const eventsAfter = openEvents(feed);
   return createPipeline({
     schema,
     check: createAdmission({
@@ -157,25 +149,14 @@ export function createOperationPipeline(options: OperationPipelineOptions): Pipe
       needsAccount: createAnonymousAccessCheck(requestedFields, anonymous),
       checkOrigin,
     }),
-    contextOf(operation, request, state) {
-      const { requestId, caller } = state;
-      const trace = traced ? { paths: new Set<AnswerPath>() } : undefined;
-      return {
-        request,
-        state,
-        operation,
-        requestId,
-        caller: caller as Caller,
-        db: database,
-        plans: operation.plans,
-        lookAhead,
-        maxResponseBytes,
-        onPath: trace === undefined ? onPath : onTracedPath(trace.paths),
-        trace,
-        unitOfWork: undefined,
-        events: () => openEvents(feed, lastEventId(request)),
-      };
-    },
+    contextOf: contextOf({
+      db: database,
+      paths,
+      traced: log.isLevelEnabled('debug'),
+      lookAhead,
+      maxResponseBytes,
+      eventsAfter,
+    }),
     execute: createIdempotentExecutor({
       executor,
       database,
@@ -189,7 +170,7 @@ export function createOperationPipeline(options: OperationPipelineOptions): Pipe
     subscribe: createSubscriber({
       fanOut,
       textsOf: createEventTexts({ executor, limits, shared: shareEvents, log }),
-      kept,
+      kept: keepArgs(documents, eventsAfter),
       streams,
       credentials: options.credentialWatch,
       metrics: streamMetrics,

@@ -1,23 +1,18 @@
-import type { HttpRequest, HttpResponse, OutgoingHeaders, RequestUrl } from '../request/http-message.ts';
+import type { HttpRequest, OutgoingHeaders, RequestUrl } from '../request/http-message.ts';
 import type { RequestState } from '../request/request-state.ts';
 
-/** An incoming request. A plugin may end it with a response. */
-export interface IncomingRequest {
-  readonly request: HttpRequest;
-  readonly url: RequestUrl;
-  readonly state: RequestState;
-  endResponse(response: HttpResponse): void;
-}
+/** What a plugin sees of a request on its way out. */
+export type AskedRequest = Pick<HttpRequest, 'method' | 'url' | 'headers'>;
 
-/** An outgoing response. */
+/** What a plugin sees of a response. */
 export interface OutgoingResponse {
-  readonly request: Pick<HttpRequest, 'method' | 'url' | 'headers'>;
-  readonly response: { readonly status: number; readonly headers: OutgoingHeaders };
-  readonly state: RequestState;
+  readonly status: number;
+  readonly headers: OutgoingHeaders;
 }
 
-/** Hooks into requests and responses. The fast path and Yoga have no other hooks in common. */
+/** A step that every request and response passes. What differs by path is in the request's route. */
 export interface HttpPlugin {
-  onRequest?(arriving: IncomingRequest): Promise<void> | void;
-  onResponse?(departing: OutgoingResponse): void;
+  /** Throws or rejects with what the request is refused with. */
+  onRequest?(request: HttpRequest, state: RequestState, url: RequestUrl): Promise<void> | void;
+  onResponse?(request: AskedRequest, response: OutgoingResponse, state: RequestState): void;
 }

@@ -1,5 +1,9 @@
 import type { ExecutionArgs } from 'graphql';
-import type { Context } from '../graphql/context.ts';
+import type { Caller } from '../auth/principal.ts';
+import type { AnswerPath, Context } from '../graphql/context.ts';
+import type { EventReader } from '../graphql/event-reader.ts';
+import type { Tally } from '../platform/tally.ts';
+import { lastEventId } from '../request/event-stream.ts';
 import type { HttpRequest } from '../request/http-message.ts';
 import type { RequestState } from '../request/request-state.ts';
 import type { PreparedOperation } from './prepared-operation.ts';
@@ -14,4 +18,52 @@ export interface OperationContext extends Context {
 /** The arguments of an execution by graphql-js. */
 export interface OperationArgs extends ExecutionArgs {
   readonly contextValue: OperationContext;
+}
+
+/** Opens the events after an id, or all that follow from now on. */
+export type EventsAfter = (lastId: string | undefined) => Promise<EventReader>;
+
+/** Makes the context of an operation. */
+export type ContextOf = (
+  operation: PreparedOperation,
+  request: HttpRequest,
+  state: RequestState,
+) => OperationContext;
+
+export interface ContextOptions extends Pick<Context, 'db' | 'lookAhead' | 'maxResponseBytes'> {
+  /** Counts the paths taken. */
+  readonly paths: Tally;
+  /** Whether each operation's own are kept too, for the debug log. */
+  readonly traced: boolean;
+  readonly eventsAfter: EventsAfter;
+}
+
+/** Makes the contexts of operations that clients ask for. */
+export function contextOf(options: ContextOptions): ContextOf {
+  const { db, lookAhead, maxResponseBytes, paths, traced, eventsAfter } = options;
+  const onPath = (path: AnswerPath) => paths.add(path);
+  // A closure in the context would keep the request for as long as a stream is open.
+  const onTracedPath = (taken: Set<AnswerPath>) => (path: AnswerPath) => {
+    paths.add(path);
+    taken.add(path);
+  };
+  return (operation, request, state) => {
+    const trace = traced ? { paths: new Set<AnswerPath>() } : undefined;
+    return {
+      request,
+      state,
+      operation,
+      requestId: state.requestId,
+      // Authentication has run.
+      caller: state.caller as Caller,
+      db,
+      plans: operation.plans,
+      lookAhead,
+      maxResponseBytes,
+      onPath: trace === undefined ? onPath : onTracedPath(trace.paths),
+      trace,
+      unitOfWork: undefined,
+      events: () => eventsAfter(lastEventId(request)),
+    };
+  };
 }

@@ -18,6 +18,8 @@ export interface Negotiated {
   readonly single: SingleType | undefined;
   /** For a subscription; undefined if none is acceptable. */
   readonly stream: StreamType | undefined;
+  /** Whether a web page is preferred over data, as by the address bar of a browser. */
+  readonly html: boolean;
 }
 
 const SINGLE: readonly SingleType[] = [
@@ -86,26 +88,20 @@ function chooseStream(given: readonly Range[], single: SingleType | undefined): 
   return events > 0 || single === 'text/event-stream' ? 'text/event-stream' : undefined;
 }
 
+/** Whether a page is preferred. A wildcard does not ask for one: curl sends one. */
+const prefersHtml = (given: readonly Range[]): boolean =>
+  given.some(({ type }) => type === 'text/html') &&
+  choose(given, ['text/html', ...SINGLE, MULTIPART]) === 'text/html';
+
 const negotiated = remember((accept): Negotiated => {
   const given = ranges(accept);
   const single = choose(given, SINGLE);
-  return { single, stream: chooseStream(given, single) };
+  return { single, stream: chooseStream(given, single), html: prefersHtml(given) };
 });
 
-const UNASKED: Negotiated = { single: 'application/json', stream: undefined };
+const UNASKED: Negotiated = { single: 'application/json', stream: undefined, html: false };
 
 /** The media types that an Accept header asks for. No header and wildcards mean JSON. */
 export function negotiate(accept: string | null): Negotiated {
   return accept === null || accept.trim() === '' ? UNASKED : negotiated(accept);
-}
-
-/** Whether a web page is preferred over data, as by the address bar of a browser. */
-export function wantsHtml(accept: string | null): boolean {
-  if (accept === null) return false;
-  const given = ranges(accept);
-  // A wildcard does not ask for a page: curl sends one.
-  return (
-    given.some(({ type }) => type === 'text/html') &&
-    choose(given, ['text/html', ...SINGLE, MULTIPART]) === 'text/html'
-  );
 }

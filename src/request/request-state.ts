@@ -3,9 +3,11 @@ import type { FixedOperation, Presented } from '../auth/authenticate.ts';
 import type { Caller } from '../auth/principal.ts';
 import type { FailedCredential } from '../auth/security-log.ts';
 import type { ApiError } from '../graphql/errors.ts';
+import type { Logger } from '../platform/log.ts';
 import { normaliseAddress } from './client-address.ts';
 import type { Departure } from './departure.ts';
-import type { MediaType, StreamType } from './media-type.ts';
+import type { HttpRequest, HttpResponse, RequestUrl } from './http-message.ts';
+import type { MediaType, Negotiated, StreamType } from './media-type.ts';
 import type { Hold } from './pending-responses.ts';
 
 /** The most that an operation can cost. */
@@ -31,7 +33,9 @@ export interface HeldBody {
 
 /** The state of an HTTP request, filled in by the plugins in the order in which they run. */
 export interface RequestState {
-  requestId: string;
+  readonly requestId: string;
+  /** What the service knows of the request's path. */
+  readonly route: Route;
   readonly startedAtMs: number;
   /** The address of the socket's peer; the local address for a call of `app.fetch`. */
   readonly peerAddress: string;
@@ -59,18 +63,14 @@ export interface RequestState {
   readonly malformed: ApiError | undefined;
   /** The connection of the response; undefined for a call of `app.fetch`. */
   readonly connection: Connection | undefined;
-  /** Whether refusals use the OAuth format (RFC 6749 section 5.2) instead of that of all other routes. */
-  oauth: boolean;
   /** Whether the request bypasses Yoga's HTTP handling. */
-  fast: boolean;
+  readonly fast: boolean;
   /** Undefined if it cannot be detected that the client disconnects. */
   readonly departure: Departure | undefined;
-  /**
-   * The media type of a single response, undefined if none is acceptable. Plain JSON until Accept has been read.
-   */
-  mediaType: MediaType | undefined;
+  /** The media type of a single response; undefined if none is acceptable. */
+  readonly mediaType: MediaType | undefined;
   /** The media type of a subscription's events; undefined if none is acceptable. */
-  streamType: StreamType | undefined;
+  readonly streamType: StreamType | undefined;
   /** The memory that the response holds. */
   readonly hold: Hold;
   /** That of the body; undefined if there is none worth counting. */
@@ -87,25 +87,84 @@ export interface RequestState {
   errorCodes?: readonly string[];
 }
 
-export interface NewRequest {
-  readonly nowMs: number;
+/** Answers a request; undefined if there is nothing at its path after all. */
+export type Answer = (
+  request: HttpRequest,
+  state: RequestState,
+  url: RequestUrl,
+) => Promise<HttpResponse | undefined>;
+
+/**
+ * All that the service knows of a path. Every property is required, so that a new route cannot forget one (decision
+ * 31). The paths are in `src/http/routes/table.ts`.
+ */
+export interface Route {
+  /** A segment may be a parameter, as `:id`. With `/*` at its end it is everything below, and the folder itself. */
+  readonly path: string;
+  /** Any other is 405, with these as `Allow`. */
+  readonly methods: readonly string[];
+  /** Whether it reads the body, and refuses one that could not be received. */
+  readonly readsBody: boolean;
+  /** Whether a request takes a token of its caller's bucket. */
+  readonly takesToken: boolean;
+  /**
+   * - `read`: they tell who asks, and bad ones are refused.
+   * - `required`: so is a request without any.
+   * - `optional`: what bad ones mean is for the route to say.
+   * - `session`: a GET may come with a session, and nothing else counts.
+   * - `own`: the route reads them itself.
+   * - `ignored`: anybody is answered at once, before any limit.
+   */
+  readonly credentials: 'read' | 'required' | 'optional' | 'session' | 'own' | 'ignored';
+  /** Whether it is refused over plain HTTP even if no credentials are to be seen: its body or its answer has some. */
+  readonly needsTls: boolean;
+  /** Whether caches may store its answers. If not, they are `no-store`. */
+  readonly storable: boolean;
+  /** Whether its answers may be compressed, which tells their length (BREACH). */
+  readonly compressible: boolean;
+  /** Whether pages of `CORS_ORIGINS` may read its answers. */
+  readonly cors: boolean;
+  /** Which requests that do more than read must come from a page of a known origin, or from no page. */
+  readonly originCheck: 'none' | 'with-cookie' | 'always';
+  /** The form of its refusals. */
+  readonly errors: (error: unknown, state: RequestState, log: Logger) => HttpResponse;
+  /** Which path the access log shows: the one asked for, or that of the route if the one asked for is a secret. */
+  readonly logged: 'asked' | 'route';
+  /** What a browser gets that opens the path, if that is something else. */
+  readonly page: Route | undefined;
+  readonly answer: Answer;
+}
+
+/** What routes can have in common. */
+export type RouteProperties = Omit<Route, 'path' | 'answer'>;
+
+/** What a server knows of an arriving request. */
+export interface Arrival {
   readonly peerAddress?: string | undefined;
   readonly refusal?: ApiError | undefined;
   readonly malformed?: ApiError | undefined;
   readonly connection?: Connection | undefined;
   readonly departure?: Departure | undefined;
-  readonly hold: Hold;
+  /** Undefined without a socket: nobody waits for the response to be read then. */
+  readonly hold?: Hold | undefined;
   readonly body?: HeldBody | undefined;
+  /** What its Accept header asks for; undefined if nobody has looked yet. */
+  readonly accepts?: Negotiated | undefined;
 }
 
-/**
- * What a server knows of an arriving request. Without a socket nobody waits for the response to be read, so
- * `hold` is optional.
- */
-export type Arrival = Omit<NewRequest, 'nowMs' | 'hold'> & { readonly hold?: Hold };
+/** What the head of a request says. */
+export interface Head {
+  readonly nowMs: number;
+  readonly requestId: string;
+  readonly route: Route;
+  readonly accepts: Negotiated;
+  readonly fast: boolean;
+  readonly hold: Hold;
+}
 
 class ArrivedRequest implements RequestState {
-  requestId = '';
+  readonly requestId: string;
+  readonly route: Route;
   readonly startedAtMs: number;
   readonly peerAddress: string;
   clientAddress: string;
@@ -118,36 +177,31 @@ class ArrivedRequest implements RequestState {
   readonly malformed: ApiError | undefined;
   readonly connection: Connection | undefined;
   readonly departure: Departure | undefined;
-  oauth = false;
-  fast = false;
+  readonly fast: boolean;
   document: DocumentNode | undefined = undefined;
-  mediaType: MediaType | undefined = 'application/json';
-  streamType: StreamType | undefined = undefined;
+  readonly mediaType: MediaType | undefined;
+  readonly streamType: StreamType | undefined;
   readonly hold: Hold;
   readonly body: HeldBody | undefined;
 
-  constructor({
-    nowMs,
-    peerAddress = '127.0.0.1',
-    refusal,
-    malformed,
-    connection,
-    departure,
-    hold,
-    body,
-  }: NewRequest) {
-    this.startedAtMs = nowMs;
-    this.peerAddress = normaliseAddress(peerAddress);
+  constructor(arrival: Arrival, head: Head) {
+    this.requestId = head.requestId;
+    this.route = head.route;
+    this.startedAtMs = head.nowMs;
+    this.peerAddress = normaliseAddress(arrival.peerAddress ?? '127.0.0.1');
     this.clientAddress = this.peerAddress;
-    this.refusal = refusal;
-    this.malformed = malformed;
-    this.connection = connection;
-    this.departure = departure;
-    this.hold = hold;
-    this.body = body;
+    this.refusal = arrival.refusal;
+    this.malformed = arrival.malformed;
+    this.connection = arrival.connection;
+    this.departure = arrival.departure;
+    this.fast = head.fast;
+    this.mediaType = head.accepts.single;
+    this.streamType = head.accepts.stream;
+    this.hold = head.hold;
+    this.body = arrival.body;
   }
 }
 
-export function newRequestState(request: NewRequest): RequestState {
-  return new ArrivedRequest(request);
+export function newRequestState(arrival: Arrival, head: Head): RequestState {
+  return new ArrivedRequest(arrival, head);
 }

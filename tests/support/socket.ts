@@ -2,11 +2,8 @@ import { once } from 'node:events';
 import type { Server } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
 import { afterAll, beforeAll } from 'vitest';
-import {
-  createNodeServer,
-  type NodeServerOptions,
-  type SocketFastPath,
-} from '../../src/http/server/node-server.ts';
+import type { FastPath } from '../../src/http/pipeline/entrance.ts';
+import { createNodeServer, type NodeServerOptions } from '../../src/http/server/node-server.ts';
 import { createLogger } from '../../src/platform/log.ts';
 import { nodeServerOptions } from '../../src/serve.ts';
 import type { TestApp } from './app.ts';
@@ -24,6 +21,12 @@ export interface Socket {
   connections(): Promise<number>;
 }
 
+/** Has all requests go through Yoga. */
+export const NO_FAST_PATH: FastPath = {
+  takes: () => false,
+  answer: () => Promise.reject(new Error('closed')),
+};
+
 /** Has the service of a `useApp` listen, as it does in production, during the tests of the file or the `describe`. Read it inside tests only. */
 export function useSocket(app: TestApp, options: Partial<NodeServerOptions> = {}): Socket {
   const bound = { port: 0 };
@@ -37,7 +40,7 @@ export function useSocket(app: TestApp, options: Partial<NodeServerOptions> = {}
       destination: { write: (line) => void app.logged.push(line) },
     });
     const serving = nodeServerOptions(app.app, app.config, log);
-    const fastPath: SocketFastPath = {
+    const fastPath: FastPath = {
       takes: app.app.fastPath.takes,
       answer(...request) {
         fastAnswers += 1;

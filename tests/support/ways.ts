@@ -62,7 +62,7 @@ async function streamed(response: Response): Promise<Told> {
 const POST_HEADERS = { 'content-type': 'application/json' };
 const STREAM = { accept: 'text/event-stream' };
 
-/** POST on the fast path and through Yoga, GET, and Server-Sent Events over both. */
+/** POST from a program and from a page, GET, and Server-Sent Events over both. */
 export const WAYS: readonly Way[] = [
   {
     name: 'POST',

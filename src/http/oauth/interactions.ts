@@ -9,7 +9,6 @@ import type { Queryable } from '../../platform/db/statement.ts';
 import type { Logger } from '../../platform/log.ts';
 import { addressKey, attemptOrigin } from '../../request/client-address.ts';
 import type { HttpRequest, HttpResponse } from '../../request/http-message.ts';
-import type { OriginCheck } from '../../request/origin-check.ts';
 import type { RequestState } from '../../request/request-state.ts';
 import { badRequest } from '../request/json-body.ts';
 import { BROWSER, RESOURCE } from './authorization-parameters.ts';
@@ -22,7 +21,7 @@ import { pageResponse } from './page-response.ts';
 import { consentPage } from './pages/consent-page.ts';
 import { loginPage } from './pages/login-page.ts';
 import { pausePage } from './pages/pause-page.ts';
-import { OAUTH_ROUTES, type OAuthRoute } from './paths.ts';
+import { signInPath } from './paths.ts';
 import type { SignIns } from './sign-ins.ts';
 
 export interface InteractionOptions {
@@ -30,7 +29,6 @@ export interface InteractionOptions {
   readonly database: Queryable;
   readonly login: Login;
   readonly signIns: SignIns;
-  readonly checkOrigin: OriginCheck;
   readonly log: Logger;
 }
 
@@ -67,8 +65,6 @@ function sayExpired(error: unknown): never {
   throw (error as { expose?: boolean }).expose === true ? badRequest(EXPIRED) : error;
 }
 
-const pathOf = (route: OAuthRoute, uid: string) => OAUTH_ROUTES[route].path.replace(':uid', uid);
-
 const redirect = (location: string, headers: Record<string, string> = {}) =>
   new Response(null, { status: 303, headers: { location, 'referrer-policy': 'same-origin', ...headers } });
 
@@ -78,7 +74,7 @@ const prompts = ({ params }: Interaction, name: string) => text(params.prompt).s
 
 /** The pages of an authorization. They ask who the user is and what they allow. */
 export function createInteractions(options: InteractionOptions) {
-  const { calls, database, login, signIns, checkOrigin, log } = options;
+  const { calls, database, login, signIns, log } = options;
 
   /** Throws BAD_REQUEST if the sign-in does not exist or belongs to another browser. */
   async function underWay(arrived: PageRequest): Promise<UnderWay> {
@@ -97,7 +93,7 @@ export function createInteractions(options: InteractionOptions) {
         interaction.result = result;
         await interaction.persist().catch(sayExpired);
         // A relative URL keeps the browser on the host that holds its cookies.
-        return redirect(pathOf('resume', uid));
+        return redirect(signInPath('resume', uid));
       },
     };
   }
@@ -109,8 +105,8 @@ export function createInteractions(options: InteractionOptions) {
   ) {
     const page = loginPage({
       clientName: client.clientName ?? client.clientId,
-      loginPath: pathOf('login', uid),
-      cancelPath: pathOf('cancel', uid),
+      loginPath: signInPath('login', uid),
+      cancelPath: signInPath('cancel', uid),
       email: (email ?? text(interaction.params.login_hint)).slice(0, 254),
       problem: failed?.problem,
     });
@@ -134,9 +130,9 @@ export function createInteractions(options: InteractionOptions) {
       destination: host === '' ? protocol.slice(0, -1) : host,
       account,
       scopes,
-      allowPath: pathOf('allow', uid),
-      cancelPath: pathOf('cancel', uid),
-      otherAccountPath: `${pathOf('interaction', uid)}?${OTHER_ACCOUNT}`,
+      allowPath: signInPath('allow', uid),
+      cancelPath: signInPath('cancel', uid),
+      otherAccountPath: `${signInPath('interaction', uid)}?${OTHER_ACCOUNT}`,
     });
     return pageResponse(page, { redirectUri });
   }
@@ -171,7 +167,7 @@ export function createInteractions(options: InteractionOptions) {
     const signedIn = await signedInWith(context);
     if (signedIn === undefined) {
       if (request.headers.get('sec-fetch-site') === 'cross-site' && !searchParams.has(FROM_HERE))
-        return pageResponse(pausePage(`${pathOf('interaction', uid)}?${FROM_HERE}`));
+        return pageResponse(pausePage(`${signInPath('interaction', uid)}?${FROM_HERE}`));
       const lost = signIns.openedIn(interaction) !== undefined;
       return showLogin(context, undefined, lost ? { problem: UNKNOWN_HERE } : undefined);
     }
@@ -207,7 +203,7 @@ export function createInteractions(options: InteractionOptions) {
           headers: { 'www-authenticate': 'Bearer' },
         });
       await signIns.replace(request, interaction, loggedIn.sessionId).catch(sayExpired);
-      return redirect(pathOf('interaction', uid), { 'set-cookie': setSessionCookie(loggedIn.sessionId) });
+      return redirect(signInPath('interaction', uid), { 'set-cookie': setSessionCookie(loggedIn.sessionId) });
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
       const { description, status, headers } = oauthRefusal(error, state, log);
@@ -222,11 +218,12 @@ export function createInteractions(options: InteractionOptions) {
     const shown = (await readForm(request)).get('account');
     const signedIn = await signedInWith(context);
     // A user who has since signed out or changed accounts has not seen this consent.
-    if (signedIn === undefined || signedIn.account.id !== shown) return redirect(pathOf('interaction', uid));
+    if (signedIn === undefined || signedIn.account.id !== shown)
+      return redirect(signInPath('interaction', uid));
     const { account } = signedIn;
     const scopes = scopesFor(context, account);
     const consent = { userId: account.id, clientId: client.clientId, scopes };
-    if (!(await allow(database, consent, signedIn.session))) return redirect(pathOf('interaction', uid));
+    if (!(await allow(database, consent, signedIn.session))) return redirect(signInPath('interaction', uid));
     return authorize(context, signedIn, scopes);
   }
 
@@ -235,28 +232,27 @@ export function createInteractions(options: InteractionOptions) {
     const { provider, request, state, uid, interaction } = context;
     const { session } = (interaction.result ?? {}) as Finished;
     if (session !== undefined && (await signIns.sessionOf(request))?.credentialId !== session)
-      return redirect(pathOf('interaction', uid));
+      return redirect(signInPath('interaction', uid));
     const { response } = await calls.call(provider, {
       request,
       state,
-      target: pathOf('resume', uid),
+      target: signInPath('resume', uid),
       resumes: uid,
     });
     return response;
   }
 
-  return async (
-    route: 'resume' | 'interaction' | 'login' | 'allow' | 'cancel',
-    arrived: PageRequest,
-  ): Promise<HttpResponse> => {
-    if (route === 'interaction') return show(await underWay(arrived));
-    if (route === 'resume') return resume(await underWay(arrived));
-    const refusal = checkOrigin(arrived.request);
-    if (refusal !== undefined) throw refusal;
-    const context = await underWay(arrived);
-    if (route === 'login') return signIn(context);
-    if (route === 'allow') return confirm(context);
-    return context.finish({ error: 'access_denied', error_description: 'the user denied the request' });
+  const page = (answer: (context: UnderWay) => Promise<HttpResponse>) => async (arrived: PageRequest) =>
+    answer(await underWay(arrived));
+
+  return {
+    interaction: page(show),
+    resume: page(resume),
+    login: page(signIn),
+    allow: page(confirm),
+    cancel: page(({ finish }) =>
+      finish({ error: 'access_denied', error_description: 'the user denied the request' }),
+    ),
   };
 }
 

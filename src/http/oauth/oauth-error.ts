@@ -1,7 +1,7 @@
 import type { ErrorCode } from '../../graphql/errors.ts';
 import { type MaskOptions, publicRefusal } from '../../graphql/mask-error.ts';
 import { PlainResponse } from '../../request/http-message.ts';
-import type { RequestState } from '../../request/request-state.ts';
+import type { RequestState, Route } from '../../request/request-state.ts';
 
 /** Maps the service's codes to OAuth errors (RFC 6749 sections 4.1.2.1 and 5.2). */
 const OAUTH_CODES: Partial<Record<ErrorCode, string>> = {
@@ -28,10 +28,14 @@ export function oauthRefusal(error: unknown, state: RequestState, log: MaskOptio
   return { status, headers, error: OAUTH_CODES[code] ?? 'invalid_request', description };
 }
 
-/** The JSON response of RFC 6749, for endpoints that programs call. */
+/** The JSON response of RFC 6749. */
 export function oauthErrorResponse({ status, headers, error, description }: OAuthRefusal): PlainResponse {
   return new PlainResponse(JSON.stringify({ error, error_description: description }), {
     status,
     headers: { 'content-type': 'application/json; charset=utf-8', ...headers },
   });
 }
+
+/** The form of refusals of endpoints that programs call. */
+export const oauthErrors: Route['errors'] = (error, state, log) =>
+  oauthErrorResponse(oauthRefusal(error, state, log));

@@ -6,8 +6,7 @@ import type { Login } from '../../auth/session/login.ts';
 import type { Database } from '../../platform/db/database.ts';
 import type { Logger } from '../../platform/log.ts';
 import { addressKey, attemptOrigin } from '../../request/client-address.ts';
-import type { OriginCheck } from '../../request/origin-check.ts';
-import type { HttpPlugin } from '../plugin.ts';
+import type { Route } from '../../request/request-state.ts';
 import type { RateLimiter } from '../rate-limit/limiter.ts';
 import type { BucketPolicy } from '../rate-limit/token-bucket.ts';
 import { createLibraryCalls } from './call.ts';
@@ -15,8 +14,8 @@ import { createEndpoints } from './endpoints.ts';
 import { createInteractions } from './interactions.ts';
 import { createErrorRenderer } from './library-errors.ts';
 import { createOwners } from './owners.ts';
-import { useOAuth } from './plugin.ts';
 import { createProviderSource } from './provider-source.ts';
+import { oauthRoutes } from './routes.ts';
 import { createSignIns } from './sign-ins.ts';
 
 export interface OAuthOptions {
@@ -27,7 +26,6 @@ export interface OAuthOptions {
   readonly sessions: Recognizer;
   readonly endSession: (id: string, userId: string) => Promise<boolean>;
   readonly login: Login;
-  readonly checkOrigin: OriginCheck;
   readonly limiter: RateLimiter;
   readonly policy: BucketPolicy;
   readonly database: Database;
@@ -35,8 +33,8 @@ export interface OAuthOptions {
   readonly log: Logger;
 }
 
-/** Wires up the OAuth routes. */
-export function createOAuth(options: OAuthOptions): HttpPlugin {
+/** Wires up OAuth, and returns its routes. */
+export function createOAuth(options: OAuthOptions): Route[] {
   const { issuer, authority, limiter, securityLog, log } = options;
   const { keys, ownTokens } = authority;
   const owners = createOwners(options.database);
@@ -68,7 +66,7 @@ export function createOAuth(options: OAuthOptions): HttpPlugin {
     endSession: options.endSession,
     isOf: owners.isOf,
   });
-  const { login, checkOrigin, policy } = options;
-  const interactions = createInteractions({ calls, database, login, signIns, checkOrigin, log });
-  return useOAuth({ provider, issuer, keys, calls, owners, endpoints, interactions, limiter, policy, log });
+  const { login, policy } = options;
+  const interactions = createInteractions({ calls, database, login, signIns, log });
+  return oauthRoutes({ provider, issuer, keys, calls, owners, endpoints, interactions, limiter, policy });
 }

@@ -11,7 +11,7 @@ import { createAdapterFactory } from './adapter.ts';
 import { ADDRESS, BROWSER, checkSizes, RESOURCE, RESUME_COOKIE } from './authorization-parameters.ts';
 import { OWNER_ROLE, scopesOf } from './client-metadata.ts';
 import type { Library } from './library.ts';
-import { OAUTH_ROUTES } from './paths.ts';
+import { OAUTH_PATHS, signInPath } from './paths.ts';
 import { interactionPolicyOf } from './policy.ts';
 
 const MINUTE = 60;
@@ -67,11 +67,11 @@ function configure(options: ProviderOptions): Configuration {
       short: { signed: false },
     },
     routes: {
-      authorization: OAUTH_ROUTES.authorize.path,
-      token: OAUTH_ROUTES.token.path,
-      revocation: OAUTH_ROUTES.revoke.path,
-      introspection: OAUTH_ROUTES.introspect.path,
-      jwks: OAUTH_ROUTES.jwks.path,
+      authorization: OAUTH_PATHS.authorize,
+      token: OAUTH_PATHS.token,
+      revocation: OAUTH_PATHS.revoke,
+      introspection: OAUTH_PATHS.introspect,
+      jwks: OAUTH_PATHS.jwks,
     },
     scopes: [...SCOPES],
     responseTypes: ['code'],
@@ -90,7 +90,7 @@ function configure(options: ProviderOptions): Configuration {
     renderError,
     interactions: {
       policy: interactionPolicyOf(library),
-      url: (_ctx, { uid }) => OAUTH_ROUTES.interaction.path.replace(':uid', uid),
+      url: (_ctx, { uid }) => signInPath('interaction', uid),
     },
     async findAccount(_ctx, id) {
       const account = await findActiveAccount(database, id);

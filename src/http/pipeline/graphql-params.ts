@@ -1,12 +1,9 @@
 import type { GraphQLParams } from 'graphql-yoga';
 import { ApiError } from '../../graphql/errors.ts';
-import type { Logger } from '../../platform/log.ts';
 import { canExecute, credentialsMissing } from '../../request/caller.ts';
 import type { HttpRequest, RequestUrl } from '../../request/http-message.ts';
 import type { RequestState } from '../../request/request-state.ts';
-import type { HttpPlugin, IncomingRequest } from '../plugin.ts';
 import { badRequest, isObject, parseJson, readJsonBody } from '../request/json-body.ts';
-import { errorResponse } from '../response/error-response.ts';
 
 /** Checks the members that GraphQL over HTTP defines, and ignores all others as it requires. */
 function checkParams({
@@ -75,28 +72,4 @@ export async function readGraphqlParams(
   } catch (error) {
     throw refuse(error, state);
   }
-}
-
-/**
- * Refuses what no earlier route answered and GraphQL does not accept: other paths, other methods, broken
- * bodies.
- */
-export function useGraphqlPath(path: string, log: Logger): HttpPlugin {
-  function refusalOf({ request, url, state }: IncomingRequest): ApiError | undefined {
-    if (state.refusal !== undefined) return state.refusal;
-    if (url.pathname !== path)
-      return new ApiError('NOT_FOUND', 'There is nothing at this path.', { status: 404 });
-    if (request.method === 'POST' || request.method === 'GET') return undefined;
-    return new ApiError('BAD_REQUEST', 'GraphQL accepts GET and POST only.', {
-      status: 405,
-      headers: { allow: 'GET, POST' },
-    });
-  }
-
-  return {
-    onRequest(arriving) {
-      const refusal = refusalOf(arriving);
-      if (refusal !== undefined) arriving.endResponse(errorResponse(refusal, arriving.state, log));
-    },
-  };
 }

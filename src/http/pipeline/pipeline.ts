@@ -3,27 +3,21 @@ import type { GraphQLParams } from 'graphql-yoga';
 import type { Trace } from '../../graphql/context.ts';
 import { maskError } from '../../graphql/mask-error.ts';
 import type { Admission, TransportCheck } from '../../operation/admission.ts';
-import type { OperationArgs, OperationContext } from '../../operation/operation-context.ts';
+import type { ContextOf, OperationArgs } from '../../operation/operation-context.ts';
 import { type Outcome, type Refused, refused, type Single } from '../../operation/outcome.ts';
-import type { PreparedOperation } from '../../operation/prepared-operation.ts';
 import type { Subscriber } from '../../operation/subscription/subscriber.ts';
 import { refusalOf, requireSubscription } from '../../operation/subscription/subscription-check.ts';
 import { forgetUndeclared } from '../../operation/variables.ts';
 import type { Logger } from '../../platform/log.ts';
-import type { HttpRequest, HttpResponse, RequestUrl } from '../../request/http-message.ts';
-import { negotiate } from '../../request/media-type.ts';
-import type { RequestState } from '../../request/request-state.ts';
+import type { HttpRequest, RequestUrl } from '../../request/http-message.ts';
+import type { Answer, RequestState } from '../../request/request-state.ts';
 import type { Responder } from '../response/responder.ts';
 import { readGraphqlParams } from './graphql-params.ts';
 
 export interface PipelineOptions {
   readonly schema: GraphQLSchema;
   readonly check: Admission;
-  readonly contextOf: (
-    operation: PreparedOperation,
-    request: HttpRequest,
-    state: RequestState,
-  ) => OperationContext;
+  readonly contextOf: ContextOf;
   /** Executes queries and mutations. Those with an Idempotency-Key run only once. */
   readonly execute: (args: OperationArgs) => Promise<Single>;
   readonly subscribe: Subscriber;
@@ -32,15 +26,12 @@ export interface PipelineOptions {
   readonly log: Logger;
 }
 
-/**
- * The steps from a GraphQL request to its response, shared by the fast path and Yoga: `read`, `run`,
- * `respond`. If `read` rejects, `refuse` replaces `run`.
- */
+/** The steps from a GraphQL request to its response. */
 export interface Pipeline {
+  /** Reads the parameters, runs their operation and responds. Never rejects. */
+  readonly answer: Answer;
   /** Rejects with the error that refuses the request. */
   read(request: HttpRequest, url: RequestUrl, state: RequestState): Promise<GraphQLParams>;
-  /** Never rejects. */
-  run(params: GraphQLParams, request: HttpRequest, state: RequestState): Promise<Outcome>;
   /**
    * What a subscription would be refused with; undefined if it would start. Nothing is started. Never rejects.
    */
@@ -49,8 +40,6 @@ export interface Pipeline {
     request: HttpRequest,
     state: RequestState,
   ): Promise<Single | undefined>;
-  refuse(error: unknown, state: RequestState): Refused;
-  readonly respond: Responder;
 }
 
 export function createPipeline(options: PipelineOptions): Pipeline {
@@ -91,11 +80,10 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     };
   }
 
-  async function prepareAndRun(
-    params: GraphQLParams,
-    request: HttpRequest,
-    state: RequestState,
-  ): Promise<Outcome> {
+  const read: Pipeline['read'] = (request, url, state) =>
+    readGraphqlParams(request, url, state, maxBodyBytes);
+
+  async function run(params: GraphQLParams, request: HttpRequest, state: RequestState): Promise<Outcome> {
     const args = prepare(params, request, state);
     if ('kind' in args) return args;
     if (params.variables != null) forgetUndeclared(args.contextValue.operation.node, params.variables);
@@ -105,19 +93,16 @@ export function createPipeline(options: PipelineOptions): Pipeline {
   }
 
   return {
-    async read(request, url, state) {
-      const { single, stream } = negotiate(request.headers.get('accept'));
-      state.mediaType = single;
-      state.streamType = stream;
-      return readGraphqlParams(request, url, state, maxBodyBytes);
-    },
-    async run(params, request, state) {
+    async answer(request, state, url) {
+      let outcome: Outcome;
       try {
-        return await prepareAndRun(params, request, state);
+        outcome = await run(await read(request, url, state), request, state);
       } catch (error) {
-        return refuse(error, state);
+        outcome = refuse(error, state);
       }
+      return respond(outcome, state);
     },
+    read,
     async checkSubscription(params, request, state) {
       try {
         const args = prepare(params, request, state, requireSubscription);
@@ -126,23 +111,5 @@ export function createPipeline(options: PipelineOptions): Pipeline {
         return refuse(error, state);
       }
     },
-    refuse,
-    respond,
   };
-}
-
-/** Runs all steps, for callers without hooks in between. */
-export async function answerGraphql(
-  pipeline: Pipeline,
-  request: HttpRequest,
-  url: RequestUrl,
-  state: RequestState,
-): Promise<HttpResponse> {
-  let outcome: Outcome;
-  try {
-    outcome = await pipeline.run(await pipeline.read(request, url, state), request, state);
-  } catch (error) {
-    outcome = pipeline.refuse(error, state);
-  }
-  return pipeline.respond(outcome, state);
 }

@@ -1,27 +1,14 @@
 import { isAuthenticated } from '../../auth/principal.ts';
 import type { SecurityLog } from '../../auth/security-log.ts';
 import { ApiError } from '../../graphql/errors.ts';
-import type { Logger } from '../../platform/log.ts';
 import type { Metrics } from '../../platform/metrics.ts';
 import { clientOf } from '../../request/caller.ts';
 import { addressKey, attemptOrigin } from '../../request/client-address.ts';
 import type { RequestState } from '../../request/request-state.ts';
 import type { HttpPlugin } from '../plugin.ts';
-import { errorResponse } from '../response/error-response.ts';
 import type { RateLimiter } from './limiter.ts';
 import type { Bucket } from './store.ts';
 import type { BucketPolicy } from './token-bucket.ts';
-
-/** Requests to these paths cost one token each (contract section 5). */
-const LIMITED_PATHS = new Set([
-  '/graphql',
-  '/graphql/stream-token',
-  '/login',
-  '/logout',
-  '/oauth/token',
-  '/oauth/introspect',
-  '/oauth/revoke',
-]);
 
 export interface RateLimitOptions {
   readonly limiter: RateLimiter;
@@ -30,7 +17,6 @@ export interface RateLimitOptions {
   readonly accountFactor: number;
   readonly metrics: Metrics;
   readonly securityLog: SecurityLog;
-  readonly log: Logger;
 }
 
 /** Whether the credentials were checked and are bad. */
@@ -49,7 +35,6 @@ export function useRateLimit({
   accountFactor,
   metrics,
   securityLog,
-  log,
 }: RateLimitOptions): HttpPlugin {
   const refusals = metrics.counter('rate_limited_total', 'Requests refused with 429.', ['reason']);
 
@@ -80,43 +65,39 @@ export function useRateLimit({
         ];
   }
 
-  /** Takes a token for the caller. Returns the refusal if none is left. */
-  async function takeToken(state: RequestState): Promise<ApiError | undefined> {
+  /** Takes a token for the caller. Throws RATE_LIMITED if none is left. */
+  async function takeToken(state: RequestState): Promise<void> {
     const { headers, refusal } = await limiter.request(...bucketsOf(state));
     Object.assign(state.responseHeaders, headers);
-    if (refusal !== undefined) refusals.inc({ reason: 'requests' });
-    return refusal;
+    if (refusal === undefined) return;
+    refusals.inc({ reason: 'requests' });
+    throw refusal;
   }
 
-  /** Counts bad credentials, on whatever path. Returns the error to refuse the request with. */
-  async function countFailure(state: RequestState): Promise<unknown> {
-    const { authenticationError, clientAddress, failedCredential } = state;
-    if (!hasFailed(state)) return authenticationError;
+  /** Counts bad credentials, on whatever path. Throws RATE_LIMITED if there were too many. */
+  async function countFailure(state: RequestState): Promise<void> {
+    const { clientAddress, failedCredential } = state;
+    if (!hasFailed(state)) return;
     try {
       await limiter.credentials.failure(`address:${addressKey(clientAddress)}`);
       if (failedCredential !== undefined)
         securityLog.failedCredential(attemptOrigin(state), failedCredential);
-      return authenticationError;
     } catch (error) {
       refusals.inc({ reason: 'failures' });
-      return error;
+      throw error;
     }
   }
 
   return {
-    async onRequest({ url, state, endResponse }) {
-      const limited = LIMITED_PATHS.has(url.pathname);
-      const refusal = limited ? await takeToken(state) : undefined;
-      if (refusal !== undefined) return endResponse(errorResponse(refusal, state, log));
+    async onRequest(_request, state) {
+      const { takesToken, credentials } = state.route;
+      if (takesToken) await takeToken(state);
       // A page that asks who is logged in learns that nobody is. Session ids are too long to be guessed.
-      const asksOnly = url.pathname === '/login' && hasFailed(state);
+      const asksOnly = credentials === 'session' && hasFailed(state);
       if (state.authenticationError !== undefined && !asksOnly) {
-        const failure = await countFailure(state);
-        // On other paths the route decides what bad credentials mean, and one may log out without a session.
-        if ((limited && url.pathname !== '/logout') || failure !== state.authenticationError)
-          return endResponse(errorResponse(failure, state, log));
-      } else if (limited) state.credentialUsed?.();
-      return undefined;
+        await countFailure(state);
+        if (credentials !== 'optional') throw state.authenticationError;
+      } else if (takesToken) state.credentialUsed?.();
     },
   };
 }

@@ -13,16 +13,12 @@ import { CLEAR_SESSION_COOKIE } from '../../auth/session/cookie.ts';
 import { ApiError, forbidden, unauthenticated } from '../../graphql/errors.ts';
 import type { Logger } from '../../platform/log.ts';
 import type { HttpRequest, RequestUrl } from '../../request/http-message.ts';
-import type { RequestState } from '../../request/request-state.ts';
-import { isOAuthPath } from '../oauth/paths.ts';
+import type { RequestState, Route } from '../../request/request-state.ts';
 import type { HttpPlugin } from '../plugin.ts';
-import { LOGIN_PATH } from '../routes/login.ts';
-import { holdsCredentials } from './use-proxy-trust.ts';
+import { PATHS } from '../routes/table.ts';
 
 export interface AuthenticationOptions {
   readonly recognizers: readonly Resolver[];
-  /** The path on which stream tokens are accepted. */
-  readonly streamPath: string;
   /** The caller of a request without credentials. */
   readonly anonymous: Anonymous;
   /** Whether the credentials were protected in transit. Otherwise they are refused. */
@@ -58,7 +54,6 @@ function keysUnavailable(cause: unknown): ApiError {
  */
 export function useAuthentication({
   recognizers,
-  streamPath,
   anonymous,
   isSecure,
   log,
@@ -90,31 +85,32 @@ export function useAuthentication({
     if (streamTokens.length === 0) return presented;
     const isPlaced =
       request.method === 'GET' &&
-      pathname === streamPath &&
+      pathname === PATHS.graphql &&
       [...searchParams.keys()].every((name) => BESIDE_TOKEN.has(name));
     return isPlaced ? presented : MISPLACED;
   }
 
-  /** What counts of it. Logins bring their own credentials, and the OAuth library reads its own. */
+  /** What counts of it. */
   function effective(
     presented: Presented | Malformed | undefined,
     { method, headers }: HttpRequest,
-    path: string,
+    { credentials }: Route,
   ) {
-    if (isOAuthPath(path)) return undefined;
-    if (path !== LOGIN_PATH) return presented;
-    return method === 'POST' ? undefined : presentedCookie(headers);
+    if (credentials === 'session') return method === 'POST' ? undefined : presentedCookie(headers);
+    return credentials === 'own' ? undefined : presented;
   }
 
   return {
-    async onRequest({ request, url, state }) {
+    async onRequest(request, state, url) {
+      const { route } = state;
+      if (route.credentials === 'ignored') return;
       const presented = presentedIn(request, url);
-      if ((presented !== undefined || holdsCredentials(url.pathname)) && !isSecure(request, state)) {
+      if ((presented !== undefined || route.needsTls) && !isSecure(request, state)) {
         state.authenticationError = forbidden(PLAIN_HTTP);
         return;
       }
       try {
-        await identify(effective(presented, request, url.pathname), state);
+        await identify(effective(presented, request, route), state);
       } catch (error) {
         const cause = error instanceof KeysUnavailableError ? keysUnavailable(error) : error;
         if (error instanceof KeysUnavailableError) log.warn({ err: error }, 'a token could not be verified');

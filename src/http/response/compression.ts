@@ -24,8 +24,7 @@ const THREADS = 2;
 /** If more wait, answers go out as they are. */
 const MAX_WAITING = 256;
 
-/** Their answers hold secrets, or depend on what another site can make a browser send (BREACH). */
-const EXCLUDED_PATH = /^\/(?:login|logout|oauth|graphql\/stream-token)(?:\/|$)/;
+/** Their answers depend on what another site can make a browser send (BREACH). */
 const EXCLUDED_PARAMETERS = ['api_key', 'stream_token'];
 const COMPRESSIBLE =
   /^(?:text\/(?!event-stream)|application\/(?:json|[\w.-]+\+json|javascript)\b|image\/svg)/;
@@ -64,12 +63,12 @@ export interface Compression {
 /** Whether an answer made for this caller may be compressed (contract section 2). */
 function mayCompress(
   { url: address, headers }: Asked,
-  { operationKind, credentialPlace }: RequestState,
-  { pathname, searchParams }: RequestUrl,
+  { route, operationKind, credentialPlace }: RequestState,
+  { searchParams }: RequestUrl,
 ): boolean {
   if (operationKind === 'mutation' || operationKind === 'subscription') return false;
   if (credentialPlace !== undefined && credentialPlace !== 'authorization') return false;
-  if (headers.has('cookie') || EXCLUDED_PATH.test(pathname)) return false;
+  if (headers.has('cookie') || !route.compressible) return false;
   return !address.includes('?') || !EXCLUDED_PARAMETERS.some((name) => searchParams.has(name));
 }
 

@@ -1,25 +1,12 @@
 import { type MaskOptions, publicRefusal } from '../../graphql/mask-error.ts';
 import { PlainResponse } from '../../request/http-message.ts';
 import type { RequestState } from '../../request/request-state.ts';
-import { oauthErrorResponse, oauthRefusal } from '../oauth/oauth-error.ts';
 
-/**
- * A refusal outside execution, in the format of all routes except OAuth's: `{"errors":[…]}` with the status
- * of the code.
- */
-export function errorResponse(
-  error: unknown,
-  state: RequestState,
-  log: MaskOptions['log'],
-  contentType = 'application/json',
-): PlainResponse {
-  if (state.oauth) return oauthErrorResponse(oauthRefusal(error, state, log));
+/** A refusal outside execution: `{"errors":[…]}` with the status of the code. */
+export function errorResponse(error: unknown, state: RequestState, log: MaskOptions['log']): PlainResponse {
   const { entry, code, status, headers } = publicRefusal(error, { requestId: state.requestId, log });
   state.errorCodes = [code];
-  return new PlainResponse(JSON.stringify({ errors: [entry] }), {
-    status,
-    headers: { 'content-type': `${contentType}; charset=utf-8`, ...headers },
-  });
+  return jsonResponse({ errors: [entry] }, status, headers);
 }
 
 export function jsonResponse(

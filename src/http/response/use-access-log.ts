@@ -4,8 +4,8 @@ import type { Clock } from '../../platform/clock.ts';
 import type { Logger } from '../../platform/log.ts';
 import type { Metrics } from '../../platform/metrics.ts';
 import { pathOf } from '../../request/url-path.ts';
-import { isOAuthPath, shownOAuthPath } from '../oauth/paths.ts';
 import type { HttpPlugin } from '../plugin.ts';
+import { PATHS } from '../routes/table.ts';
 import { createOperationTimes } from './operation-times.ts';
 import type { SlowOperations } from './slow-operations.ts';
 
@@ -21,15 +21,6 @@ const DURATION_BUCKETS_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 
 const MAX_PATH = 200;
 /** Operation names can be as long as the body. */
 const MAX_NAME = 100;
-const KNOWN_PATHS = new Set([
-  '/graphql',
-  '/graphql/stream-token',
-  '/login',
-  '/logout',
-  '/metrics',
-  '/health/live',
-  '/health/ready',
-]);
 
 /**
  * One log line and one observation per response. Of the request, the line holds method, path, operation and
@@ -55,17 +46,14 @@ export function useAccessLog({ clock, log, metrics, slowOperations }: AccessLogO
     'path',
   );
   return {
-    onResponse({ request, response, state }) {
-      const asked = pathOf(request.url);
-      const oauth = isOAuthPath(asked);
-      const pathname = oauth ? shownOAuthPath(asked) : asked;
-      const path = oauth || KNOWN_PATHS.has(pathname) ? pathname : 'other';
+    onResponse(request, response, state) {
+      const { path, logged } = state.route;
       const durationMs = clock.now() - state.startedAtMs;
       requests.add(path, response.status);
       duration.of(path).observe(durationMs / 1000);
       if (state.errorCodes !== undefined) for (const code of state.errorCodes) errors.add(code);
       // A request for a stream token only checks its subscription.
-      if (state.operationKind !== undefined && path !== '/graphql/stream-token') {
+      if (state.operationKind !== undefined && path !== PATHS.streamToken) {
         operations.add(state.operationKind, state.errorCodes?.[0] ?? '');
         times.note(state, state.operationKind, durationMs / 1000);
       }
@@ -75,7 +63,7 @@ export function useAccessLog({ clock, log, metrics, slowOperations }: AccessLogO
         {
           requestId: state.requestId,
           method: request.method,
-          path: pathname.slice(0, MAX_PATH),
+          path: logged === 'route' ? path : pathOf(request.url).slice(0, MAX_PATH),
           status: response.status,
           durationMs,
           client,

@@ -1,6 +1,5 @@
-import type { CORSOptions } from 'graphql-yoga';
-import { pathOf } from '../../request/url-path.ts';
-import { isOAuthPage } from '../oauth/paths.ts';
+import type { OutgoingHeaders } from '../../request/http-message.ts';
+import type { HttpPlugin } from '../plugin.ts';
 
 const EXPOSED = [
   'X-Request-Id',
@@ -13,21 +12,34 @@ const EXPOSED = [
   'Retry-After',
   'Idempotency-Replayed',
   'X-Session-Warning',
-];
+].join(', ');
 const PREFLIGHT_MAX_AGE_SECONDS = 600;
 
+function addVary(headers: OutgoingHeaders, field: string): void {
+  const fields = headers.get('vary');
+  headers.set('vary', fields == null ? field : `${fields}, ${field}`);
+}
+
 /** CORS for the configured origins only. Any other origin gets no CORS headers at all. */
-export function corsFor(origins: readonly string[]): (request: Request) => CORSOptions {
+export function useCors(origins: readonly string[]): HttpPlugin {
   const allowed = new Set(origins);
-  return (request) => {
-    const origin = request.headers.get('origin');
-    if (origin === null || !allowed.has(origin) || isOAuthPage(pathOf(request.url))) return false;
-    return {
-      origin: [origin],
-      credentials: true,
-      methods: ['GET', 'POST'],
-      exposedHeaders: EXPOSED,
-      maxAge: PREFLIGHT_MAX_AGE_SECONDS,
-    };
+  return {
+    onResponse({ method, headers: asked }, { headers }, { route }) {
+      if (allowed.size === 0) return;
+      // Caches must keep responses apart by origin (Fetch, section 3.2.5).
+      addVary(headers, 'Origin');
+      const origin = asked.get('origin');
+      if (origin === null || !allowed.has(origin) || !route.cors) return;
+      headers.set('access-control-allow-origin', origin);
+      headers.set('access-control-allow-credentials', 'true');
+      headers.set('access-control-expose-headers', EXPOSED);
+      if (method !== 'OPTIONS') return;
+      headers.set('access-control-allow-methods', 'GET, POST');
+      headers.set('access-control-max-age', String(PREFLIGHT_MAX_AGE_SECONDS));
+      const fields = asked.get('access-control-request-headers');
+      if (fields === null) return;
+      headers.set('access-control-allow-headers', fields);
+      addVary(headers, 'Access-Control-Request-Headers');
+    },
   };
 }

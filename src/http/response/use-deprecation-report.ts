@@ -26,7 +26,7 @@ export function useDeprecationReport(metrics: Metrics): HttpPlugin {
   }
 
   return {
-    onResponse({ state }) {
+    onResponse(_request, _response, state) {
       const { deprecated = [] } = state;
       if (deprecated.length === 0) return;
       const client = nameOf(state);

@@ -12,7 +12,7 @@ const MAX_REPORTED = 100;
 export function useOriginReport({ isKnown }: Pick<Origins, 'isKnown'>, log: Logger): HttpPlugin {
   const reported = new Set<string>();
   return {
-    onResponse({ request }) {
+    onResponse(request) {
       const origin = request.headers.get('origin');
       if (origin === null || reported.has(origin) || reported.size >= MAX_REPORTED) return;
       if (isKnown(origin, request.url) || origin === new URL(request.url).origin) return;

@@ -1,14 +1,14 @@
 import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { extname, join } from 'node:path';
-import { type HttpResponse, PlainResponse } from '../../request/http-message.ts';
+import { PlainResponse } from '../../request/http-message.ts';
+import type { Answer } from '../../request/request-state.ts';
 import { pageResponse } from '../oauth/page-response.ts';
 import { html } from '../oauth/pages/html.ts';
 import { layout } from '../oauth/pages/layout.ts';
-import type { HttpPlugin } from '../plugin.ts';
-import { route } from './route.ts';
 
-const PATH = '/example';
+/** The address of the page. */
+export const EXAMPLE = '/example/';
 /** `npm run example` builds it there, whatever folder the service is started in. */
 const FOLDER = join(import.meta.dirname, '../../../examples/web/dist');
 /** Their names contain a hash of their content. */
@@ -75,18 +75,13 @@ async function fileResponse(folder: string, name: string, ifNoneMatch: string | 
  * The page of `examples/web`, for development (contract section 2). A path must be the name of a file that the build has
  * made, so no path leads out of the folder. The folder is read for each request: it may be built again meanwhile.
  */
-export function useExample(folder: string = FOLDER): HttpPlugin {
-  async function answer(pathname: string, ifNoneMatch: string | null): Promise<HttpResponse | undefined> {
-    if (pathname === PATH) return new PlainResponse('', { status: 308, headers: { location: `${PATH}/` } });
-    const name = pathname === `${PATH}/` ? 'index.html' : pathname.slice(PATH.length + 1);
+export function exampleAnswer(folder: string = FOLDER): Answer {
+  return async ({ headers }, _state, { pathname }) => {
+    if (pathname.length < EXAMPLE.length)
+      return new PlainResponse('', { status: 308, headers: { location: EXAMPLE } });
+    const name = pathname === EXAMPLE ? 'index.html' : pathname.slice(EXAMPLE.length);
     const files = await filesIn(folder);
-    if (files.has(name)) return fileResponse(folder, name, ifNoneMatch);
+    if (files.has(name)) return fileResponse(folder, name, headers.get('if-none-match'));
     return name === 'index.html' ? pageResponse(NOT_BUILT) : undefined;
-  }
-
-  return route(
-    ({ request: { method }, url: { pathname } }) =>
-      (method === 'GET' || method === 'HEAD') && (pathname === PATH || pathname.startsWith(`${PATH}/`)),
-    ({ request, url }) => answer(url.pathname, request.headers.get('if-none-match')),
-  );
+  };
 }

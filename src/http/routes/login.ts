@@ -6,15 +6,10 @@ import { unauthenticated } from '../../graphql/errors.ts';
 import type { Logger } from '../../platform/log.ts';
 import { addressKey, attemptOrigin } from '../../request/client-address.ts';
 import type { HttpRequest, HttpResponse } from '../../request/http-message.ts';
-import type { OriginCheck } from '../../request/origin-check.ts';
-import type { RequestState } from '../../request/request-state.ts';
-import type { HttpPlugin } from '../plugin.ts';
+import type { Answer, RequestState } from '../../request/request-state.ts';
 import { badRequest, isObject, readJsonBody } from '../request/json-body.ts';
-import { errorResponse, jsonResponse } from '../response/error-response.ts';
-import { route } from './route.ts';
+import { jsonResponse } from '../response/error-response.ts';
 import { SESSION_WARNING, whyCookieIsDropped } from './session-warning.ts';
-
-export const LOGIN_PATH = '/login';
 
 export interface LoginRouteOptions {
   readonly login: Login;
@@ -22,7 +17,6 @@ export interface LoginRouteOptions {
   /** Whether a login whose cookie the browser will drop is told so. */
   readonly warns: boolean;
   readonly maxBodyBytes: number;
-  readonly checkOrigin: OriginCheck;
   readonly log: Logger;
 }
 
@@ -43,8 +37,8 @@ async function readCredentials(
  * somebody else nor guess passwords from their visitors' addresses. Each login creates a new session; a session id
  * sent along is never adopted.
  */
-export function useLogin(options: LoginRouteOptions): HttpPlugin {
-  const { login, ownerOf, warns, maxBodyBytes, checkOrigin, log } = options;
+export function loginAnswer(options: LoginRouteOptions): Answer {
+  const { login, ownerOf, warns, maxBodyBytes, log } = options;
 
   /** Who is logged in. A session that has ended is nobody's: pages may ask without causing an error. */
   async function whoAmI({ caller }: RequestState): Promise<HttpResponse> {
@@ -60,9 +54,6 @@ export function useLogin(options: LoginRouteOptions): HttpPlugin {
   }
 
   async function logIn(request: HttpRequest, state: RequestState): Promise<HttpResponse> {
-    const crossSite = checkOrigin(request);
-    if (crossSite !== undefined) throw crossSite;
-    if (state.refusal !== undefined) throw state.refusal;
     const { email, password } = await readCredentials(request, maxBodyBytes);
     const loggedIn = await login({
       email,
@@ -81,15 +72,5 @@ export function useLogin(options: LoginRouteOptions): HttpPlugin {
     return jsonResponse({ user, expiresAt }, 200, headers);
   }
 
-  async function answer(request: HttpRequest, state: RequestState): Promise<HttpResponse> {
-    if (request.method === 'POST') return logIn(request, state);
-    if (request.method === 'GET' || request.method === 'HEAD') return whoAmI(state);
-    throw badRequest('Login accepts GET and POST only.', 405, { allow: 'GET, POST' });
-  }
-
-  return route(
-    ({ url }) => url.pathname === LOGIN_PATH,
-    ({ request, state }) =>
-      answer(request, state).catch((error: unknown) => errorResponse(error, state, log)),
-  );
+  return (request, state) => (request.method === 'POST' ? logIn(request, state) : whoAmI(state));
 }

@@ -1,16 +1,12 @@
 import { timingSafeEqual } from 'node:crypto';
 import type { SecurityLog } from '../../auth/security-log.ts';
-import { ApiError, forbidden, unauthenticated } from '../../graphql/errors.ts';
+import { type ApiError, forbidden, unauthenticated } from '../../graphql/errors.ts';
 import type { Clock } from '../../platform/clock.ts';
-import type { Logger } from '../../platform/log.ts';
 import type { Metrics } from '../../platform/metrics.ts';
 import { attemptOrigin } from '../../request/client-address.ts';
 import { type HttpRequest, PlainResponse } from '../../request/http-message.ts';
 import { isLocal } from '../../request/local-request.ts';
-import type { RequestState } from '../../request/request-state.ts';
-import type { HttpPlugin } from '../plugin.ts';
-import { errorResponse } from '../response/error-response.ts';
-import { route } from './route.ts';
+import type { Answer, RequestState } from '../../request/request-state.ts';
 import { sharedText } from './shared-text.ts';
 
 export interface MetricsRouteOptions {
@@ -20,7 +16,6 @@ export interface MetricsRouteOptions {
   readonly isSecure: (request: HttpRequest, state: RequestState) => boolean;
   readonly clock: Clock;
   readonly securityLog: SecurityLog;
-  readonly log: Logger;
 }
 
 function hasToken(request: HttpRequest, token: string | undefined): boolean {
@@ -31,14 +26,13 @@ function hasToken(request: HttpRequest, token: string | undefined): boolean {
 }
 
 /** `/metrics` in the Prometheus text format, for this machine and for bearers of METRICS_TOKEN. */
-export function useMetricsRoute({
+export function metricsAnswer({
   metrics: { registry },
   token,
   isSecure,
   clock,
   securityLog,
-  log,
-}: MetricsRouteOptions): HttpPlugin {
+}: MetricsRouteOptions): Answer {
   // Takes milliseconds each time: process metrics are read from the operating system.
   const text = sharedText(() => registry.metrics(), clock);
 
@@ -60,19 +54,9 @@ export function useMetricsRoute({
     });
   }
 
-  return route(
-    ({ url }) => url.pathname === '/metrics',
-    async ({ request, state }) => {
-      if (request.method !== 'GET' && request.method !== 'HEAD') {
-        const wrongMethod = new ApiError('BAD_REQUEST', 'The metrics endpoint accepts GET and HEAD only.', {
-          status: 405,
-          headers: { allow: 'GET, HEAD' },
-        });
-        return errorResponse(wrongMethod, state, log);
-      }
-      const refusal = refusalOf(request, state);
-      if (refusal !== undefined) return errorResponse(refusal, state, log);
-      return new PlainResponse(await text(), { headers: { 'content-type': registry.contentType } });
-    },
-  );
+  return async (request, state) => {
+    const refusal = refusalOf(request, state);
+    if (refusal !== undefined) throw refusal;
+    return new PlainResponse(await text(), { headers: { 'content-type': registry.contentType } });
+  };
 }

@@ -6,20 +6,15 @@ import { ApiError } from '../../graphql/errors.ts';
 import { publicError } from '../../graphql/mask-error.ts';
 import { errorsOf, type Single } from '../../operation/outcome.ts';
 import { statusOf } from '../../operation/response-status.ts';
-import type { Logger } from '../../platform/log.ts';
 import type { Metrics } from '../../platform/metrics.ts';
 import { credentialsMissing } from '../../request/caller.ts';
-import type { HttpRequest, HttpResponse, RequestUrl } from '../../request/http-message.ts';
-import type { OriginCheck } from '../../request/origin-check.ts';
-import type { RequestState } from '../../request/request-state.ts';
+import type { HttpResponse } from '../../request/http-message.ts';
+import type { Answer, RequestState } from '../../request/request-state.ts';
 import type { Pipeline } from '../pipeline/pipeline.ts';
-import type { HttpPlugin } from '../plugin.ts';
 import { badRequest } from '../request/json-body.ts';
-import { errorResponse, jsonResponse } from '../response/error-response.ts';
+import { jsonResponse } from '../response/error-response.ts';
 import { headersOf } from '../response/responder.ts';
-import { route } from './route.ts';
 
-export const STREAM_TOKEN_PATH = '/graphql/stream-token';
 /** How long the clients of an account with too many tokens should wait: one expires at any time. */
 const RETRY_SECONDS = 60;
 /** What is stored of a subscription, as JSON. Every connection with its token reads that. */
@@ -28,9 +23,7 @@ const MAX_STORED_LENGTH = 16_384;
 export interface StreamTokenRouteOptions {
   readonly pipeline: Pipeline;
   readonly issue: (principal: Principal, operation: FixedOperation) => Promise<IssuedToken>;
-  readonly checkOrigin: OriginCheck;
   readonly metrics: Metrics;
-  readonly log: Logger;
 }
 
 /** Without the extensions, which no stored operation needs. */
@@ -59,42 +52,30 @@ function refusalResponse(refusal: Single, state: RequestState): HttpResponse {
   return jsonResponse({ errors }, statusOf(refusal, 'text/event-stream'), headersOf(errors));
 }
 
+/** Tells clients what to do about too many tokens. */
+function sayLimit(error: unknown): never {
+  if (!(error instanceof StreamTokenLimitError)) throw error;
+  const message = `${error.message} Reuse one, or wait until one expires.`;
+  throw new ApiError('RATE_LIMITED', message, { headers: { 'retry-after': String(RETRY_SECONDS) } });
+}
+
 /**
  * `POST /graphql/stream-token` (contract section 3): answers with a token that opens one subscription, for addresses
  * where a secret that lives longer must not stand, such as those of an EventSource.
  */
-export function useStreamTokens(options: StreamTokenRouteOptions): HttpPlugin {
-  const { pipeline, issue, checkOrigin, metrics, log } = options;
+export function streamTokenAnswer({ pipeline, issue, metrics }: StreamTokenRouteOptions): Answer {
   const issued = metrics.counter('stream_tokens_issued_total', 'Stream tokens issued.');
 
-  async function answer(request: HttpRequest, url: RequestUrl, state: RequestState): Promise<HttpResponse> {
+  return async (request, state, url) => {
     const { caller } = state;
     if (caller === undefined || !isAuthenticated(caller)) throw credentialsMissing();
-    if (request.method !== 'POST')
-      throw badRequest('Stream tokens are issued for POST only.', 405, { allow: 'POST' });
-    const crossSite = caller.kind === 'session' ? checkOrigin(request) : undefined;
-    if (crossSite !== undefined) throw crossSite;
-    if (state.refusal !== undefined) throw state.refusal;
     const params = await pipeline.read(request, url, state);
     const refusal = await pipeline.checkSubscription(params, request, state);
     if (refusal !== undefined) return refusalResponse(refusal, state);
     const operation = fixed(params);
     checkLength(operation);
-    const token = await issue(caller, operation);
+    const token = await issue(caller, operation).catch(sayLimit);
     issued.inc({});
     return jsonResponse(token);
-  }
-
-  /** The refusal as clients see it. */
-  function shown(error: unknown): unknown {
-    if (!(error instanceof StreamTokenLimitError)) return error;
-    const message = `${error.message} Reuse one, or wait until one expires.`;
-    return new ApiError('RATE_LIMITED', message, { headers: { 'retry-after': String(RETRY_SECONDS) } });
-  }
-
-  return route(
-    ({ url }) => url.pathname === STREAM_TOKEN_PATH,
-    ({ request, url, state }) =>
-      answer(request, url, state).catch((error: unknown) => errorResponse(shown(error), state, log)),
-  );
+  };
 }

@@ -4,11 +4,10 @@ import { Request } from '@whatwg-node/fetch';
 import { eventLoop } from '../../platform/event-loop.ts';
 import type { Logger } from '../../platform/log.ts';
 import { SocketDeparture } from '../../request/departure.ts';
-import type { HttpResponse } from '../../request/http-message.ts';
 import { negotiate } from '../../request/media-type.ts';
 import type { Hold, PendingResponses } from '../../request/pending-responses.ts';
 import type { Arrival } from '../../request/request-state.ts';
-import type { FastPath, PlainArrival } from '../pipeline/fast-path.ts';
+import type { FastPath } from '../pipeline/entrance.ts';
 import { BodyBudget, HeldBody } from './body-budget.ts';
 import { answerClientError } from './client-error.ts';
 import { type ReceivedBody, receiveBody } from './node-body.ts';
@@ -17,15 +16,9 @@ import { DRAIN_LIMIT_MS } from './node-stream.ts';
 import { onePerConnection } from './pipelining.ts';
 import { addressOf, badAddress, fieldsOf, namesHost } from './request-head.ts';
 
-/** The fast path as the socket server sees it. */
-export interface SocketFastPath {
-  takes: FastPath['takes'];
-  answer(plain: PlainArrival, arrival: Arrival): Promise<HttpResponse>;
-}
-
 export interface NodeServerOptions {
   readonly handle: (request: globalThis.Request, arrival: Arrival) => Promise<Response>;
-  readonly fastPath?: SocketFastPath;
+  readonly fastPath?: FastPath;
   /** Counts the memory that responses hold until they are read. */
   readonly pending: PendingResponses;
   readonly maxBodyBytes: number;
@@ -56,9 +49,6 @@ const NO_BODY = new Uint8Array();
 const SMALL_BODY = 4_096;
 const NOTHING_RECEIVED: ReceivedBody = { bytes: undefined, refusal: undefined, heldBytes: 0 };
 
-/** Whether the response may be a stream, which ends when its client disconnects. */
-const mayStream = (accept: string | undefined) => negotiate(accept ?? null).stream !== undefined;
-
 /** Aborted when the connection closes before the response has ended. */
 function goneWith(outgoing: ServerResponse): AbortSignal {
   const gone = new AbortController();
@@ -88,7 +78,7 @@ export function createNodeServer({
     const { method = 'GET', url } = incoming;
     const headers = fieldsOf(incoming);
     const named = namesHost(incoming);
-    const fast = named && headers.host !== undefined && fastPath?.takes(method, url, headers) === true;
+    const fast = named && headers.host !== undefined && fastPath?.takes(method, url) === true;
     const address = named && !fast ? addressOf(incoming) : undefined;
     const malformed = fast || address !== undefined ? undefined : badAddress();
     const hasBody = malformed === undefined && method !== 'GET' && method !== 'HEAD';
@@ -108,8 +98,10 @@ export function createNodeServer({
       const sending = { head: method === 'HEAD', close, streams, hold };
       if (fastPath !== undefined && fast) {
         const plain = { method, target: url ?? '/', fields: headers, body: bytes ?? NO_BODY };
-        const departure = mayStream(headers.accept) ? new SocketDeparture(outgoing) : undefined;
-        const arrival = { peerAddress, refusal, connection: socket, departure, hold, body };
+        const accepts = negotiate(headers.accept ?? null);
+        // A stream ends when its client disconnects.
+        const departure = accepts.stream === undefined ? undefined : new SocketDeparture(outgoing);
+        const arrival = { peerAddress, refusal, connection: socket, departure, hold, body, accepts };
         return sendResponse(await fastPath.answer(plain, arrival), outgoing, sending);
       }
       const request = new Request(address ?? 'http://localhost/', {

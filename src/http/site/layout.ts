@@ -2,6 +2,8 @@ import { createHash } from 'node:crypto';
 import { PlainResponse } from '../../request/http-message.ts';
 import { type Html, html, NOTHING } from '../oauth/pages/html.ts';
 import { COLOURS, MARK } from '../oauth/pages/layout.ts';
+import { PATHS } from '../routes/table.ts';
+import { DOCS } from './pages.ts';
 import { STYLE } from './style.ts';
 
 const CSS = COLOURS + STYLE;
@@ -43,7 +45,7 @@ ${{ html: `<style>${CSS}</style>` }}
 <a class="skip" href="#content">Skip to the content</a>
 <header>
 <a class="home" href="/">${MARK}<span>Content Graph API</span></a>
-<nav aria-label="Site"><a href="/docs/">Docs</a><a href="/graphql">GraphiQL</a></nav>
+<nav aria-label="Site"><a href="${DOCS}">Docs</a><a href="${PATHS.graphql}">GraphiQL</a></nav>
 </header>
 <div class="page">
 ${aside}

@@ -1,7 +1,7 @@
 import { posix } from 'node:path';
 import { Marked, type Tokens } from 'marked';
 import { html } from '../oauth/pages/html.ts';
-import { addressOf } from './pages.ts';
+import { addressOf, DOCS } from './pages.ts';
 
 export interface Heading {
   readonly id: string;
@@ -59,7 +59,7 @@ export function renderMarkdown(text: string, { file, pages }: RenderOptions): Re
     links.push(href);
     if (EXTERNAL.test(href)) return href;
     const target = resolveLink(file, href);
-    if (target.file === 'docs/decisions/') return '/docs/#decisions';
+    if (target.file === 'docs/decisions/') return `${DOCS}#decisions`;
     if (target.file === 'schema.graphql') return addressOf(target.file);
     return pages.has(target.file) ? addressOf(target.file) + target.hash : undefined;
   };

@@ -1,11 +1,12 @@
 import type { PlainResponse } from '../../request/http-message.ts';
 import { html } from '../oauth/pages/html.ts';
+import { EXAMPLE } from '../routes/example.ts';
+import { PATHS } from '../routes/table.ts';
 import { siteResponse } from './layout.ts';
+import { DOCS } from './pages.ts';
 
 export interface StartPage {
   readonly origin: string;
-  /** The path of the GraphQL endpoint. */
-  readonly endpoint: string;
   readonly graphiql: boolean;
   /** The key in the first call. */
   readonly key?: string | undefined;
@@ -18,26 +19,30 @@ interface Place {
 }
 
 /** A page of links, and a first call to copy. */
-export function startPage({ origin, endpoint, graphiql, key }: StartPage): PlainResponse {
-  const explorer = { path: endpoint, name: 'GraphiQL', about: 'Run the examples, or your own operations.' };
+export function startPage({ origin, graphiql, key }: StartPage): PlainResponse {
+  const explorer = {
+    path: PATHS.graphql,
+    name: 'GraphiQL',
+    about: 'Run the examples, or your own operations.',
+  };
   const places: readonly Place[] = [
     ...(graphiql ? [explorer] : []),
     {
-      path: '/example/',
+      path: EXAMPLE,
       name: 'Example',
       about: 'A web page on this API, with a live list. “npm run example” builds it.',
     },
-    { path: '/docs/', name: 'Docs', about: 'Guides, the contract and the reference.' },
-    { path: '/docs/schema.graphql', name: 'Schema', about: 'Every type, field and argument.' },
-    { path: '/health/ready', name: 'Health', about: 'Whether the service is ready for requests.' },
-    { path: '/metrics', name: 'Metrics', about: 'For Prometheus.' },
+    { path: DOCS, name: 'Docs', about: 'Guides, the contract and the reference.' },
+    { path: `${DOCS}schema.graphql`, name: 'Schema', about: 'Every type, field and argument.' },
+    { path: PATHS.ready, name: 'Health', about: 'Whether the service is ready for requests.' },
+    { path: PATHS.metrics, name: 'Metrics', about: 'For Prometheus.' },
   ];
-  const call = `curl -s ${origin}${endpoint} -H 'authorization: Bearer ${key ?? '<your API key>'}' -H 'content-type: application/json' -d '{"query":"{ posts(limit: 3) { title author { name } } }"}'`;
+  const call = `curl -s ${origin}${PATHS.graphql} -H 'authorization: Bearer ${key ?? '<your API key>'}' -H 'content-type: application/json' -d '{"query":"{ posts(limit: 3) { title author { name } } }"}'`;
   return siteResponse({
     title: 'Start',
     wide: true,
     content: html`<h1>Content Graph API</h1>
-<p class="lead">Users, posts and comments over GraphQL. Queries, mutations and subscriptions are at <code>${endpoint}</code>.</p>
+<p class="lead">Users, posts and comments over GraphQL. Queries, mutations and subscriptions are at <code>${PATHS.graphql}</code>.</p>
 <ul class="cards">
 ${places.map(
   ({ path, name, about }) => html`<li><a href="${path}">${name}</a><p>${about}</p></li>

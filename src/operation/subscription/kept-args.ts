@@ -1,9 +1,8 @@
-import type { EventReader } from '../../graphql/event-reader.ts';
 import { bytesInMemory } from '../../platform/owned-bytes.ts';
 import { lastEventId } from '../../request/event-stream.ts';
 import { PlainRequest } from '../../request/http-message.ts';
 import type { DocumentCache } from '../document-cache.ts';
-import type { OperationArgs } from '../operation-context.ts';
+import type { EventsAfter, OperationArgs } from '../operation-context.ts';
 
 /** The arguments of an open subscription: its text instead of its document, and none of its request. */
 export interface KeptArgs {
@@ -20,10 +19,7 @@ const NO_REQUEST = new PlainRequest('GET', 'about:blank', {}, new Uint8Array());
  * Keeps of a subscription what an execution needs, for as long as it is open. A document takes a hundred times the
  * memory of its text, and thousands may be open. `events` opens the events after an id.
  */
-export function keepArgs(
-  documents: Pick<DocumentCache, 'parse'>,
-  events: (lastId: string | undefined) => Promise<EventReader>,
-) {
+export function keepArgs(documents: Pick<DocumentCache, 'parse'>, events: EventsAfter) {
   // What `again` does not name must not be part of what it does: closures keep whole objects.
   return ({ document: _document, contextValue, variableValues, ...args }: OperationArgs): KeptArgs => {
     const { operation, plans: _plans, request: arrived, events: _events, ...context } = contextValue;

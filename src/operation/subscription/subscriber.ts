@@ -8,7 +8,7 @@ import type { Logger } from '../../platform/log.ts';
 import { accountOf, clientOf, holderOf } from '../../request/caller.ts';
 import { lastEventId, type StreamFormat } from '../../request/event-stream.ts';
 import type { StreamType } from '../../request/media-type.ts';
-import type { OperationArgs } from '../operation-context.ts';
+import type { EventsAfter, OperationArgs } from '../operation-context.ts';
 import { type CostCeilings, executed, type Outcome, refused, textOf } from '../outcome.ts';
 import type { CredentialWatch } from './credential-watch.ts';
 import type { EventTexts } from './event-texts.ts';
@@ -36,9 +36,10 @@ export interface SubscriberOptions {
 }
 
 /** Opens the feed after an event, or at its end. Throws DatabaseError. */
-export async function openEvents(feed: PostFeed, lastId: string | undefined): Promise<EventReader> {
-  return new EventReader(await feed.open(lastId));
-}
+export const openEvents =
+  (feed: PostFeed): EventsAfter =>
+  async (lastId) =>
+    new EventReader(await feed.open(lastId));
 
 function startError(failure: NonNullable<FeedStart['failure']>): ApiError {
   return failure === 'malformed'

@@ -107,7 +107,7 @@ describe('POST /login', () => {
   it.each(['PUT', 'DELETE', 'PATCH'])('does not take %s', async (method) => {
     const response = await app.fetch('/login', { method });
     expect(response.status).toBe(405);
-    expect(response.headers.get('allow')).toBe('GET, POST');
+    expect(response.headers.get('allow')).toBe('GET, HEAD, POST');
   });
 
   it('takes a token of the address’s bucket, and says so', async () => {

@@ -1,10 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { expect, it } from 'vitest';
 import { createCompression } from '../../../src/http/response/compression.ts';
-import { createMetrics } from '../../../src/platform/metrics.ts';
+import { NOTHING, OPEN } from '../../../src/http/routes/table.ts';
 import { PlainRequest, PlainResponse } from '../../../src/request/http-message.ts';
-import { PendingResponses } from '../../../src/request/pending-responses.ts';
-import { newRequestState } from '../../../src/request/request-state.ts';
+import { stateOf } from '../../support/request-state.ts';
 
 const CROWD = 30;
 /** Takes a thread for many times as long as it takes to begin the next. */
@@ -13,11 +12,11 @@ const URL_ASKED = 'http://127.0.0.1/graphql';
 
 it('Whoever asks for one large answer does not wait behind all of another who asks for many', async () => {
   const compression = createCompression();
-  const pending = new PendingResponses({ maxBytes: 1e9, maxReceivedBytes: 1e9 }, createMetrics());
+  const route = { ...NOTHING, ...OPEN };
   const finished: string[] = [];
   const ask = async (peerAddress: string) => {
     const request = new PlainRequest('GET', URL_ASKED, { 'accept-encoding': 'gzip' }, new Uint8Array());
-    const state = newRequestState({ nowMs: 0, peerAddress, hold: pending.hold() });
+    const state = stateOf(peerAddress, { route });
     const response = new PlainResponse(TEXT, { headers: { 'content-type': 'application/json' } });
     const answer = await compression.plain(response, request, state, new URL(URL_ASKED));
     expect(answer.headers.get('content-encoding')).toBe('gzip');

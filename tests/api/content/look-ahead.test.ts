@@ -157,8 +157,8 @@ describe('look-ahead', () => {
     return { status: response.status, text, body: JSON.parse(text) as Answered['body'] };
   }
 
-  /** With an Origin a request goes through Yoga. */
-  const THROUGH_YOGA = { origin: ORIGIN };
+  /** As a page sends it. */
+  const FROM_PAGE = { origin: ORIGIN };
   const ASKING_THE_COST = { 'x-query-cost': '1' };
 
   it(
@@ -176,7 +176,7 @@ describe('look-ahead', () => {
       await fc.assert(
         fc.asyncProperty(queries, async (query) => {
           const ahead = await answer(app.app, query);
-          const loaded = await answer(loaders, query, THROUGH_YOGA);
+          const loaded = await answer(loaders, query, FROM_PAGE);
           expect(comparable(ahead), query.query).toEqual(comparable(loaded));
           const bounded = await answer(measured, query);
           if (JSON.stringify(loaded.body).length < 20_000)
@@ -190,7 +190,7 @@ describe('look-ahead', () => {
             // Whoever asks for the cost gets a response that is executed.
             const costly = await answer(app.app, query, ASKING_THE_COST);
             expect(comparable(costly), query.query).toEqual(
-              comparable(await answer(loaders, query, { ...THROUGH_YOGA, ...ASKING_THE_COST })),
+              comparable(await answer(loaders, query, { ...FROM_PAGE, ...ASKING_THE_COST })),
             );
           }
           await Promise.all([paths.note(), slow.note(), sized.note()]);
@@ -222,7 +222,7 @@ describe('look-ahead', () => {
           const alone = await answer(app.app, query);
           // Under a key it is one of several statements.
           const executed = await answer(loaders, query, {
-            ...THROUGH_YOGA,
+            ...FROM_PAGE,
             'idempotency-key': `look-ahead ${runs}`,
           });
           expect(comparablePost(alone), query.query).toEqual(comparablePost(executed));

@@ -1,15 +1,21 @@
 import { serverAudits } from 'graphql-http';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { useApp } from '../../support/app.ts';
-import { useSocket } from '../../support/socket.ts';
+import { NO_FAST_PATH, useSocket } from '../../support/socket.ts';
 import { UNTHROTTLED } from '../../support/unthrottled.ts';
 
 describe.each([
-  { way: 'the fast path', headers: {}, fast: 61 },
-  { way: 'Yoga', headers: { origin: 'https://elsewhere.example' }, fast: 0 },
-])('GraphQL over HTTP: the audits of graphql-http through $way', ({ headers, fast }) => {
+  { way: 'the fast path', headers: {}, fast: 61, options: {} },
+  {
+    way: 'the fast path with an origin',
+    headers: { origin: 'https://elsewhere.example' },
+    fast: 61,
+    options: {},
+  },
+  { way: 'Yoga', headers: {}, fast: 0, options: { fastPath: NO_FAST_PATH } },
+])('GraphQL over HTTP: the audits of graphql-http through $way', ({ headers, fast, options }) => {
   const app = useApp({ settings: { NODE_ENV: 'development', ...UNTHROTTLED } });
-  const socket = useSocket(app);
+  const socket = useSocket(app, options);
   let key = '';
   beforeAll(async () => {
     ({ key } = await app.account());

@@ -4,7 +4,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { useApp } from '../../support/app.ts';
 import { readMetric } from '../../support/metrics.ts';
 import { type AskedOnWire, REQUESTS } from '../../support/request-table.ts';
-import { useSocket } from '../../support/socket.ts';
+import { NO_FAST_PATH, useSocket } from '../../support/socket.ts';
 
 interface Answered {
   readonly status: number;
@@ -46,9 +46,7 @@ describe.each([
 ])('every request is answered alike by every way in, $what', ({ settings }) => {
   const app = useApp({ settings });
   const socket = useSocket(app);
-  const slow = useSocket(app, {
-    fastPath: { takes: () => false, answer: () => Promise.reject(new Error('closed')) },
-  });
+  const slow = useSocket(app, { fastPath: NO_FAST_PATH });
   let key = '';
   let postId = '';
   beforeAll(async () => {

@@ -15,7 +15,7 @@ export interface Way {
   readonly method: 'GET' | 'POST';
   /** Undefined sends no Accept, which means JSON. */
   readonly accept: (typeof MEDIA_TYPES)[number] | undefined;
-  /** With an Origin, its own, a request goes through Yoga's handling of HTTP, and not the fast path. */
+  /** With an Origin, its own, as a page of the service sends it. */
   readonly origin: boolean;
   /** Asks for the cost. */
   readonly cost: boolean;
@@ -44,7 +44,7 @@ export function nameOf({ method, accept, origin, cost, keyed }: Way): string {
 /** The room of the way that a request takes through the service. */
 export function routeOf({ method, accept, origin }: Way): string {
   if (accept === 'text/event-stream') return `${method} as an event stream`;
-  return `${method} ${origin ? 'through Yoga' : 'on the fast path'}`;
+  return `${method} ${origin ? 'from a page' : 'from a program'}`;
 }
 
 /** The longest address that is tried. The server takes 16 KiB of headers. */

@@ -1,15 +1,15 @@
 import { describe, expectTypeOf, it } from 'vitest';
-import type { HttpPlugin, IncomingRequest } from '../../../src/http/plugin.ts';
+import type { HttpPlugin } from '../../../src/http/plugin.ts';
 import type { HttpRequest } from '../../../src/request/http-message.ts';
 
 /** Compiled with the tests: what differs here is an error of the type check. */
 describe('a plugin', () => {
-  it('has the hooks that every way in calls, so that any other one of Yoga’s does not compile', () => {
+  it('has the hooks that every way in calls, so that any other one does not compile', () => {
     expectTypeOf<keyof HttpPlugin>().toEqualTypeOf<'onRequest' | 'onResponse'>();
   });
 
   it('sees of a request what every way in knows', () => {
-    expectTypeOf<IncomingRequest['request']>().toEqualTypeOf<HttpRequest>();
+    expectTypeOf<NonNullable<HttpPlugin['onRequest']>>().parameter(0).toEqualTypeOf<HttpRequest>();
     expectTypeOf<keyof HttpRequest>().toEqualTypeOf<'method' | 'url' | 'headers' | 'arrayBuffer'>();
     expectTypeOf<keyof HttpRequest['headers']>().toEqualTypeOf<'get' | 'has' | 'keys'>();
     expectTypeOf<Request>().toExtend<HttpRequest>();

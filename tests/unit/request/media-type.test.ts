@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { MULTIPART, negotiate, wantsHtml } from '../../../src/request/media-type.ts';
+import { MULTIPART, negotiate } from '../../../src/request/media-type.ts';
 
 const JSON_TYPE = 'application/json';
 const GRAPHQL = 'application/graphql-response+json';
@@ -44,7 +44,7 @@ describe('the type of a single response', () => {
     'application',
     ',',
   ])('finds nothing acceptable in "%s"', (accept) => {
-    expect(negotiate(accept)).toEqual({ single: undefined, stream: undefined });
+    expect(negotiate(accept)).toMatchObject({ single: undefined, stream: undefined });
   });
 
   it('never throws, and offers what it can or nothing', () => {
@@ -148,9 +148,9 @@ describe('the type of the stream of a subscription', () => {
   });
 });
 
-describe('wantsHtml', () => {
-  it.each([BROWSER, 'text/html', 'application/json;q=0.5, text/html'])('is true of "%s"', (accept) => {
-    expect(wantsHtml(accept)).toBe(true);
+describe('a page', () => {
+  it.each([BROWSER, 'text/html', 'application/json;q=0.5, text/html'])('is preferred by "%s"', (accept) => {
+    expect(negotiate(accept).html).toBe(true);
   });
 
   it.each([
@@ -161,7 +161,7 @@ describe('wantsHtml', () => {
     'text/html;q=0',
     'application/json, text/html;q=0.5',
     STREAM,
-  ])('is false of "%s"', (accept) => {
-    expect(wantsHtml(accept)).toBe(false);
+  ])('is not preferred by "%s"', (accept) => {
+    expect(negotiate(accept).html).toBe(false);
   });
 });

@@ -5,13 +5,7 @@ import { remember } from '../../platform/remember.ts';
 import { clientAddress, proxyTrust } from '../../request/client-address.ts';
 import type { HttpRequest, RequestFields } from '../../request/http-message.ts';
 import type { RequestState } from '../../request/request-state.ts';
-import { OAUTH_ROUTES } from '../oauth/paths.ts';
 import type { HttpPlugin } from '../plugin.ts';
-
-/** Whether requests to the path carry credentials or lead to some, whatever their headers. */
-export function holdsCredentials(pathname: string): boolean {
-  return pathname === '/login' || (pathname.startsWith('/oauth/') && pathname !== OAUTH_ROUTES.jwks.path);
-}
 
 /** Tells whom a request comes from, and whether it was protected in transit. */
 export interface ProxyTrust {
@@ -39,7 +33,7 @@ function saysTls(headers: RequestFields): boolean {
   return headers.get('x-forwarded-proto')?.split(',').at(-1)?.trim().toLowerCase() === 'https';
 }
 
-export function createTransport(
+export function createProxyTrust(
   { trustProxy, environment, publicUrl }: Pick<Config, 'trustProxy' | 'environment' | 'publicUrl'>,
   log: Logger,
 ): ProxyTrust {
@@ -62,7 +56,7 @@ export function createTransport(
 
   return {
     useProxyTrust: () => ({
-      onRequest({ request: { headers }, state }) {
+      onRequest({ headers }, state) {
         state.forwarded = isForwarded(headers);
         if (!state.forwarded) return;
         if (isTrustedProxy(state.peerAddress))
@@ -73,7 +67,7 @@ export function createTransport(
           );
         else warn(state.peerAddress);
       },
-      onResponse({ request, response, state }) {
+      onResponse(request, response, state) {
         if (pins && saysTls(request.headers) && isTrustedProxy(state.peerAddress))
           response.headers.set('strict-transport-security', HSTS);
       },

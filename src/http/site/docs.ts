@@ -1,7 +1,6 @@
 import { PlainResponse } from '../../request/http-message.ts';
+import type { Answer } from '../../request/request-state.ts';
 import { type Html, html, NOTHING } from '../oauth/pages/html.ts';
-import type { HttpPlugin } from '../plugin.ts';
-import { route } from '../routes/route.ts';
 import { siteResponse } from './layout.ts';
 import type { Heading } from './markdown.ts';
 import { DOCS, type DocsPage, readDocsFile, readPages } from './pages.ts';
@@ -72,24 +71,18 @@ async function articlePage(pages: readonly DocsPage[], page: DocsPage) {
   });
 }
 
-/** For development: the Markdown files of this repository as web pages, at `/docs/`. */
-export function useDocs(): HttpPlugin {
-  return route(
-    ({ request: { method }, url: { pathname } }) =>
-      (method === 'GET' || method === 'HEAD') && (pathname === '/docs' || pathname.startsWith(DOCS)),
-    async ({ url: { pathname } }) => {
-      if (pathname === '/docs') return new PlainResponse('', { status: 308, headers: { location: DOCS } });
-      const pages = await readPages();
-      if (pathname === DOCS) return listPage(pages);
-      const page = pages.find(({ path }) => path === pathname);
-      if (page !== undefined) return articlePage(pages, page);
-      const file = await readDocsFile(pathname);
-      // The policy is for SVG, which may hold scripts.
-      const headers = { 'content-security-policy': "default-src 'none'; style-src 'unsafe-inline'" };
-      return (
-        file &&
-        new Response(new Uint8Array(file.body), { headers: { 'content-type': file.type, ...headers } })
-      );
-    },
+/** For development: the Markdown files of this repository as web pages. */
+export const answerDocs: Answer = async (_request, _state, { pathname }) => {
+  if (pathname.length < DOCS.length)
+    return new PlainResponse('', { status: 308, headers: { location: DOCS } });
+  const pages = await readPages();
+  if (pathname === DOCS) return listPage(pages);
+  const page = pages.find(({ path }) => path === pathname);
+  if (page !== undefined) return articlePage(pages, page);
+  const file = await readDocsFile(pathname);
+  // The policy is for SVG, which may hold scripts.
+  const headers = { 'content-security-policy': "default-src 'none'; style-src 'unsafe-inline'" };
+  return (
+    file && new Response(new Uint8Array(file.body), { headers: { 'content-type': file.type, ...headers } })
   );
-}
+};

@@ -1,20 +1,17 @@
 import { FileResponse, PlainResponse } from '../../request/http-message.ts';
 import { isLocalVisit } from '../../request/local-request.ts';
-import { wantsHtml } from '../../request/media-type.ts';
-import type { HttpPlugin } from '../plugin.ts';
-import { route } from '../routes/route.ts';
+import type { Route } from '../../request/request-state.ts';
+import { OPEN, PATHS } from '../routes/table.ts';
 import { type Asset, type Assets, loadAssets } from './assets.ts';
 import { graphiqlPage } from './page.ts';
 
 export interface GraphiqlOptions {
-  readonly endpoint: string;
   /** A page to link to. */
   readonly home?: string | undefined;
   /** A key to prefill, on pages that only this machine can open. */
   readonly demoKey?: string | undefined;
 }
 
-const ASSETS = '/graphiql/';
 /** The editor, Monaco, sets styles in script, which no hash can allow. */
 const POLICY = [
   "default-src 'none'",
@@ -39,8 +36,8 @@ function assetResponse({ type, bytes }: Asset): FileResponse {
   return new FileResponse(bytes, { headers: Object.entries(headers) });
 }
 
-/** GraphiQL for browsers that open the endpoint, and below `/graphiql/` the assets of its page. */
-export function useGraphiql({ endpoint, home, demoKey }: GraphiqlOptions): HttpPlugin {
+/** GraphiQL for browsers that open GraphQL's path, and the assets of its page. */
+export function graphiqlRoutes({ home, demoKey }: GraphiqlOptions): Record<'page' | 'assets', Route> {
   let loading: Promise<Assets> | undefined;
   const loaded = () => {
     loading ??= loadAssets().catch((error: unknown) => {
@@ -50,26 +47,32 @@ export function useGraphiql({ endpoint, home, demoKey }: GraphiqlOptions): HttpP
     });
     return loading;
   };
-  return route(
-    ({ request: { method, headers }, url: { pathname } }) =>
-      pathname === endpoint
-        ? method === 'GET' && wantsHtml(headers.get('accept'))
-        : pathname.startsWith(ASSETS) && (method === 'GET' || method === 'HEAD'),
-    async ({ state, url: { pathname, hostname } }) => {
-      const { hash, files } = await loaded();
-      const folder = `${ASSETS}${hash}/`;
-      if (pathname !== endpoint) {
+  return {
+    page: {
+      ...OPEN,
+      path: PATHS.graphql,
+      storable: false,
+      async answer(_request, state, { hostname }) {
+        const assets = `${PATHS.graphiql}${(await loaded()).hash}/`;
+        const key = isLocalVisit(state, hostname) ? demoKey : undefined;
+        return new PlainResponse(graphiqlPage({ endpoint: PATHS.graphql, assets, home, key }), {
+          headers: {
+            'content-type': 'text/html; charset=utf-8',
+            'content-security-policy': POLICY,
+            vary: 'Accept',
+          },
+        });
+      },
+    },
+    assets: {
+      ...OPEN,
+      path: `${PATHS.graphiql}*`,
+      async answer(_request, _state, { pathname }) {
+        const { hash, files } = await loaded();
+        const folder = `${PATHS.graphiql}${hash}/`;
         const asset = pathname.startsWith(folder) ? files.get(pathname.slice(folder.length)) : undefined;
         return asset && assetResponse(asset);
-      }
-      const key = isLocalVisit(state, hostname) ? demoKey : undefined;
-      return new PlainResponse(graphiqlPage({ endpoint, assets: folder, home, key }), {
-        headers: {
-          'content-type': 'text/html; charset=utf-8',
-          'content-security-policy': POLICY,
-          vary: 'Accept',
-        },
-      });
+      },
     },
-  );
+  };
 }

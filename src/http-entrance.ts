@@ -1,0 +1,158 @@
+import { accountTurns } from './auth/account/turns.ts';
+import type { Credentials } from './auth/credentials.ts';
+import type { Authority } from './auth/oauth/authority.ts';
+import type { Anonymous } from './auth/principal.ts';
+import { readsOf } from './auth/reads-of.ts';
+import type { SecurityLog } from './auth/security-log.ts';
+import type { Login } from './auth/session/login.ts';
+import { ownerOf } from './auth/session/owner.ts';
+import { revokeSession } from './auth/session/store.ts';
+import { streamTokenIssuer } from './auth/stream-token/store.ts';
+import { graphiqlRoutes } from './http/graphiql/routes.ts';
+import { createOAuth } from './http/oauth/oauth.ts';
+import { createEntrance, type Entrance } from './http/pipeline/entrance.ts';
+import type { Pipeline } from './http/pipeline/pipeline.ts';
+import type { HttpPlugin } from './http/plugin.ts';
+import type { RateLimiter } from './http/rate-limit/limiter.ts';
+import { useRateLimit } from './http/rate-limit/use-rate-limit.ts';
+import { createProxyTrust, type ProxyTrust } from './http/request/proxy-trust.ts';
+import { useAuthentication } from './http/request/use-authentication.ts';
+import { useTurns } from './http/request/use-turns.ts';
+import { createCompression } from './http/response/compression.ts';
+import type { SlowOperations } from './http/response/slow-operations.ts';
+import { useAccessLog } from './http/response/use-access-log.ts';
+import { useCors } from './http/response/use-cors.ts';
+import { useDeprecationReport } from './http/response/use-deprecation-report.ts';
+import { useOriginReport } from './http/response/use-origin-report.ts';
+import { useResponseHeaders } from './http/response/use-response-headers.ts';
+import { developmentRoutes } from './http/routes/development.ts';
+import { answerLive, readyAnswer } from './http/routes/health.ts';
+import { loginAnswer } from './http/routes/login.ts';
+import { logoutAnswer } from './http/routes/logout.ts';
+import { metricsAnswer } from './http/routes/metrics.ts';
+import type { Readiness } from './http/routes/readiness.ts';
+import { streamTokenAnswer } from './http/routes/stream-token.ts';
+import { coreRoutes } from './http/routes/table.ts';
+import type { Clock } from './platform/clock.ts';
+import type { Config } from './platform/config.ts';
+import type { Database } from './platform/db/database.ts';
+import type { Line } from './platform/line.ts';
+import type { Logger } from './platform/log.ts';
+import type { Metrics } from './platform/metrics.ts';
+import type { Origins } from './request/origin-check.ts';
+import type { PendingResponses } from './request/pending-responses.ts';
+import type { Route } from './request/request-state.ts';
+
+export interface HttpOptions {
+  readonly config: Config;
+  readonly database: Database;
+  readonly log: Logger;
+  readonly clock: Clock;
+  readonly metrics: Metrics;
+  /** The service's own origin. */
+  readonly issuer: () => string;
+  readonly demoKey: string | undefined;
+  readonly anonymous: Anonymous;
+  readonly authority: Authority;
+  readonly credentials: Credentials;
+  /** For statements that may wait for the lock of an account. */
+  readonly accountLine: Line;
+  readonly login: Login;
+  readonly securityLog: SecurityLog;
+  readonly slowOperations: SlowOperations;
+  readonly origins: Origins;
+  readonly rateLimiter: RateLimiter;
+  readonly readiness: Readiness;
+  readonly pipeline: Pipeline;
+  readonly pending: PendingResponses;
+}
+
+/** The plugins, in the order in which a request passes them. */
+function pluginsOf(options: HttpOptions, trust: ProxyTrust): HttpPlugin[] {
+  const { config, log, clock, metrics, slowOperations, origins, securityLog } = options;
+  return [
+    trust.useProxyTrust(),
+    useCors(config.corsOrigins),
+    useResponseHeaders(),
+    useAccessLog({ clock, log, metrics, slowOperations }),
+    ...(config.environment === 'development' ? [useOriginReport(origins, log)] : []),
+    useDeprecationReport(metrics),
+    useAuthentication({
+      recognizers: options.credentials.resolvers,
+      anonymous: options.anonymous,
+      isSecure: trust.isSecure,
+      log,
+    }),
+    useRateLimit({
+      limiter: options.rateLimiter,
+      policy: config.rateLimit,
+      accountFactor: config.accountLimitFactor,
+      metrics,
+      securityLog,
+    }),
+    useTurns(),
+  ];
+}
+
+/** The routes of the service. */
+function routesOf(options: HttpOptions, { isSecure }: ProxyTrust): Route[] {
+  const { config, database, log, clock, metrics, demoKey, credentials, login, securityLog } = options;
+  const { pipeline } = options;
+  const development = config.environment === 'development';
+  const turns = accountTurns(database, options.accountLine);
+  const endSession = (id: string, userId: string) => revokeSession(turns.statements(userId), id, userId);
+  const answers = {
+    graphql: pipeline.answer,
+    streamToken: streamTokenAnswer({
+      pipeline,
+      issue: streamTokenIssuer(turns, credentials.recognizers),
+      metrics,
+    }),
+    login: loginAnswer({
+      login,
+      ownerOf: (session) => ownerOf(readsOf(database, session.userId), session),
+      warns: development,
+      maxBodyBytes: config.maxBodyBytes,
+      log,
+    }),
+    logout: logoutAnswer(endSession),
+    live: answerLive,
+    ready: readyAnswer(options.readiness),
+    metrics: metricsAnswer({ metrics, token: config.metricsToken, isSecure, clock, securityLog }),
+  };
+  const graphiql = config.graphiql
+    ? graphiqlRoutes({ home: development ? '/' : undefined, demoKey })
+    : undefined;
+  return [
+    ...coreRoutes(answers, graphiql?.page),
+    ...(graphiql === undefined ? [] : [graphiql.assets]),
+    ...(development ? developmentRoutes({ graphiql: config.graphiql, demoKey }) : []),
+    ...createOAuth({
+      issuer: options.issuer,
+      authority: options.authority,
+      sessions: credentials.sessions,
+      endSession,
+      login,
+      limiter: options.rateLimiter,
+      policy: config.rateLimit,
+      database,
+      securityLog,
+      log,
+    }),
+  ];
+}
+
+/** Creates everything of HTTP but the socket. */
+export function createHttp(options: HttpOptions): Entrance {
+  const { config, log, clock, pending, origins } = options;
+  const trust = createProxyTrust(config, log);
+  return createEntrance({
+    plugins: pluginsOf(options, trust),
+    routes: routesOf(options, trust),
+    checkOrigin: origins.check,
+    compression: createCompression(),
+    pending,
+    clock,
+    log,
+  });
+}

@@ -1,0 +1,151 @@
+import type { default as Provider } from 'oidc-provider';
+import type { KeyRing } from '../../auth/oauth/key-ring.ts';
+import { hashSecret } from '../../auth/secret-format.ts';
+import { holderOf } from '../../request/caller.ts';
+import { addressKey } from '../../request/client-address.ts';
+import { type HttpResponse, PlainRequest } from '../../request/http-message.ts';
+import type { Answer, RequestState, Route, RouteProperties } from '../../request/request-state.ts';
+import type { RateLimiter } from '../rate-limit/limiter.ts';
+import type { BucketPolicy } from '../rate-limit/token-bucket.ts';
+import { jsonResponse } from '../response/error-response.ts';
+import { NOTHING, SECRET } from '../routes/table.ts';
+import { ADDRESS, BROWSER } from './authorization-parameters.ts';
+import { knownBrowser } from './browser-cookie.ts';
+import type { LibraryCalls } from './call.ts';
+import { metadataOf } from './discovery.ts';
+import type { EndpointRequest, Endpoints } from './endpoints.ts';
+import { withoutOwnResource } from './form.ts';
+import type { createInteractions, PageRequest } from './interactions.ts';
+import { oauthErrors, oauthRefusal } from './oauth-error.ts';
+import type { Owners } from './owners.ts';
+import { pageResponse } from './page-response.ts';
+import { errorPage } from './pages/error-page.ts';
+import { OAUTH_PATHS, signInOf } from './paths.ts';
+import type { ProviderSource } from './provider-source.ts';
+
+export interface OAuthRoutesOptions {
+  readonly provider: ProviderSource;
+  readonly issuer: () => string;
+  readonly keys: KeyRing;
+  readonly calls: LibraryCalls;
+  readonly owners: Owners;
+  readonly endpoints: Endpoints;
+  readonly interactions: ReturnType<typeof createInteractions>;
+  readonly limiter: RateLimiter;
+  readonly policy: BucketPolicy;
+}
+
+/** The form of refusals of pages for users: pages too. */
+const pageErrors: Route['errors'] = (error, state, log) => {
+  const { status, headers, description } = oauthRefusal(error, state, log);
+  const title = status < 500 ? 'Unable to continue' : 'Something went wrong';
+  const page = errorPage({ title, message: description, requestId: state.requestId });
+  return pageResponse(page, { status, headers });
+};
+
+/** For what clients call. */
+const ENDPOINT: RouteProperties = {
+  ...SECRET,
+  credentials: 'own',
+  needsTls: true,
+  errors: oauthErrors,
+  logged: 'route',
+};
+/** For what clients learn about the service. */
+const FACTS: RouteProperties = { ...ENDPOINT, methods: ['GET', 'HEAD'], takesToken: false, needsTls: false };
+/** For pages: scripts of other sites get no access. They have limits of their own. */
+const PAGE: RouteProperties = {
+  ...ENDPOINT,
+  methods: ['GET'],
+  takesToken: false,
+  cors: false,
+  errors: pageErrors,
+};
+const FORM: RouteProperties = { ...PAGE, methods: ['POST'], originCheck: 'always' };
+
+/** The routes of OAuth 2.0 (contract section 3): those of the library, and those that it leaves to us. */
+export function oauthRoutes(options: OAuthRoutesOptions): Route[] {
+  const { issuer, keys, calls, owners, endpoints, interactions, limiter, policy } = options;
+
+  /** Limits pages per address: anyone can begin a sign-in, and each one adds a row to the database. */
+  async function limitPages({ clientAddress }: RequestState): Promise<void> {
+    const name = `pages of address:${addressKey(clientAddress)}`;
+    const { refusal } = await limiter.request({ name, policy });
+    if (refusal !== undefined) throw refusal;
+  }
+
+  const endpoint =
+    (answer: (arrived: EndpointRequest) => Promise<HttpResponse>): Answer =>
+    (request, state) =>
+      owners.run(holderOf(state), async () => answer({ provider: await options.provider(), request, state }));
+
+  const page =
+    (answer: (arrived: PageRequest) => Promise<HttpResponse>): Answer =>
+    (request, state, { pathname }) =>
+      owners.run(holderOf(state), async () => {
+        await limitPages(state);
+        return answer({ provider: await options.provider(), request, state, uid: signInOf(pathname) });
+      });
+
+  async function authorize({ provider, request, state }: EndpointRequest): Promise<HttpResponse> {
+    const { pathname, searchParams } = new URL(request.url);
+    const query = withoutOwnResource(searchParams, issuer());
+    const browser = knownBrowser(request);
+    query.set(BROWSER, browser.hash);
+    query.set(ADDRESS, Buffer.from(hashSecret(addressKey(state.clientAddress))).toString('base64url'));
+    const { response } = await calls.call(provider, { request, state, target: `${pathname}?${query}` });
+    if (browser.setCookie !== undefined) response.headers.append('set-cookie', browser.setCookie);
+    return response;
+  }
+
+  /** Cached: the same for everyone, and expensive to get from the library. */
+  const metadata = new WeakMap<Provider, Record<string, unknown>>();
+
+  async function discover({ provider, request, state }: EndpointRequest): Promise<HttpResponse> {
+    let known = metadata.get(provider);
+    if (known === undefined) {
+      const plain = new PlainRequest('GET', request.url, {}, new Uint8Array());
+      const { response } = await calls.call(provider, {
+        request: plain,
+        state,
+        target: OAUTH_PATHS.discovery,
+      });
+      if (!response.ok) return response;
+      known = metadataOf((await response.json()) as Record<string, unknown>);
+      metadata.set(provider, known);
+    }
+    return jsonResponse(known);
+  }
+
+  async function publishKeys(): Promise<HttpResponse> {
+    const headers = { 'content-type': 'application/jwk-set+json; charset=utf-8' };
+    return jsonResponse({ keys: await keys.published() }, 200, headers);
+  }
+
+  return [
+    {
+      ...FACTS,
+      path: OAUTH_PATHS.discovery,
+      storable: true,
+      compressible: true,
+      answer: endpoint(discover),
+    },
+    { ...FACTS, path: OAUTH_PATHS.jwks, answer: publishKeys },
+    { ...PAGE, path: OAUTH_PATHS.authorize, answer: page(authorize) },
+    { ...PAGE, path: OAUTH_PATHS.resume, answer: page(interactions.resume) },
+    { ...PAGE, path: OAUTH_PATHS.interaction, answer: page(interactions.interaction) },
+    { ...FORM, path: OAUTH_PATHS.login, answer: page(interactions.login) },
+    { ...FORM, path: OAUTH_PATHS.allow, answer: page(interactions.allow) },
+    { ...FORM, path: OAUTH_PATHS.cancel, answer: page(interactions.cancel) },
+    { ...ENDPOINT, path: OAUTH_PATHS.token, answer: endpoint(endpoints.token) },
+    { ...ENDPOINT, path: OAUTH_PATHS.revoke, answer: endpoint(endpoints.revoke) },
+    { ...ENDPOINT, path: OAUTH_PATHS.introspect, answer: endpoint(endpoints.introspect) },
+    {
+      ...ENDPOINT,
+      path: OAUTH_PATHS.others,
+      methods: NOTHING.methods,
+      takesToken: false,
+      answer: NOTHING.answer,
+    },
+  ];
+}

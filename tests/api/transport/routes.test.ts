@@ -1,0 +1,162 @@
+import { describe, expect, it } from 'vitest';
+import { ApiError } from '../../../src/graphql/errors.ts';
+import { createCompression } from '../../../src/http/response/compression.ts';
+import { createLogger } from '../../../src/platform/log.ts';
+import { asResponse, PlainRequest, PlainResponse } from '../../../src/request/http-message.ts';
+import type { Route } from '../../../src/request/request-state.ts';
+import { useApp } from '../../support/app.ts';
+import { stateOf } from '../../support/request-state.ts';
+
+const log = createLogger({ level: 'silent', pretty: false });
+const OWN = 'https://app.example.com';
+const app = useApp({ settings: { NODE_ENV: 'development', CORS_ORIGINS: OWN } });
+const production = useApp({
+  settings: {
+    NODE_ENV: 'production',
+    SECRET_KEY: 'bEyV0mZk3Q1n8rTqXw5LhD2uGs7PoCfA',
+    PUBLIC_URL: 'https://api.example.com',
+    METRICS_TOKEN: 'a-token-of-24-characters',
+  },
+});
+
+/** A path that the route answers. */
+const pathOf = ({ path }: Route) => path.replace(':uid', 'unknown').replace('/*', '/nothing');
+const usualMethod = ({ methods }: Route) => (methods.includes('POST') ? 'POST' : 'GET');
+
+/** Does the same with every route, so that a failure names all that differ. */
+async function each<T>(routes: readonly Route[], look: (route: Route) => Promise<T> | T) {
+  const found: [path: string, T][] = [];
+  for (const route of routes) found.push([route.path, await look(route)]);
+  return found;
+}
+const wanted = <T>(routes: readonly Route[], of: (route: Route) => T) =>
+  routes.map((route) => [route.path, of(route)]);
+
+describe('every route of the table', () => {
+  it('is there: those of the core, of OAuth and of development', () => {
+    const paths = app.app.routes.map(({ path }) => path);
+    expect(paths).toEqual(expect.arrayContaining(['/graphql', '/oauth/token', '/docs/*']));
+    expect(new Set(paths).size).toBe(paths.length);
+    expect(production.app.routes.map(({ path }) => path)).not.toContain('/docs/*');
+  });
+
+  it('refuses other methods with 405, its own as Allow, and the errors of its form', async () => {
+    const { key } = await app.account();
+    const other = ({ methods }: Route) =>
+      ['PUT', 'DELETE', 'GET', 'POST'].filter((it) => !methods.includes(it));
+    const routes = app.app.routes.filter((route) => other(route).length > 0);
+    expect(routes.length).toBeGreaterThan(15);
+    const refusal = new ApiError('BAD_REQUEST', 'wrong method', { status: 405 });
+    const looked = await each(routes, async (route) => {
+      const responses = await Promise.all(
+        other(route).map(async (method) => {
+          const headers = route.credentials === 'required' ? { authorization: `Bearer ${key}` } : {};
+          const response = await app.fetch(pathOf(route), { method, headers });
+          const { status, headers: given } = response;
+          const body = await response.text();
+          return [status, given.get('allow'), given.get('content-type'), body.slice(0, 10)];
+        }),
+      );
+      return [...new Set(responses.map((it) => JSON.stringify(it)))];
+    });
+    const expected = await each(routes, async (route) => {
+      const shown = asResponse(route.errors(refusal, stateOf(), log));
+      const body = await shown.text();
+      const type = shown.headers.get('content-type');
+      return [JSON.stringify([405, route.methods.join(', '), type, body.slice(0, 10)])];
+    });
+    expect(looked).toEqual(expected);
+  });
+
+  it('is no-store unless caches may store it, and so is a path that is not in the table', async () => {
+    const noStore = async (path: string, method: string) =>
+      (await app.fetch(path, { method })).headers.get('cache-control') === 'no-store';
+    const { routes } = app.app;
+    const looked = await each(routes, (route) => noStore(pathOf(route), usualMethod(route)));
+    expect(looked).toEqual(wanted(routes, ({ storable }) => !storable));
+    expect(await noStore('/nowhere', 'GET')).toBe(true);
+  });
+
+  it('is compressed only where its length tells nothing', async () => {
+    const compression = createCompression();
+    const encoding = async (route: Route) => {
+      const url = `http://localhost${pathOf(route)}`;
+      const request = new PlainRequest('GET', url, { 'accept-encoding': 'gzip' }, new Uint8Array());
+      const response = new PlainResponse('a'.repeat(2_000), { headers: { 'content-type': 'text/plain' } });
+      const sent = await compression.plain(response, request, stateOf('127.0.0.1', { route }), new URL(url));
+      return sent.headers.has('content-encoding');
+    };
+    const { routes } = app.app;
+    expect(await each(routes, encoding)).toEqual(wanted(routes, ({ compressible }) => compressible));
+  });
+
+  it('is refused over plain HTTP in production if its body or its answer has credentials', async () => {
+    const { routes } = production.app;
+    const isRefused = async (route: Route) => {
+      const request = new Request(`http://api.example.com${pathOf(route)}`, { method: usualMethod(route) });
+      return (await production.app.fetch(request, { peerAddress: '203.0.113.7' })).status === 403;
+    };
+    expect(await each(routes, isRefused)).toEqual(wanted(routes, ({ needsTls }) => needsTls));
+  });
+
+  it('takes a token, or none', async () => {
+    const { routes } = app.app;
+    const takes = async (route: Route) => {
+      const response = await app.fetch(pathOf(route), { method: usualMethod(route) });
+      return response.headers.has('x-ratelimit-remaining');
+    };
+    expect(await each(routes, takes)).toEqual(wanted(routes, ({ takesToken }) => takesToken));
+  });
+
+  it('refuses bad credentials if it reads any, and does not look at them if it ignores them', async () => {
+    const routes = app.app.routes.filter(({ credentials }) => /read|required|ignored/.test(credentials));
+    const refuses = async (route: Route) => {
+      const headers = { authorization: 'Bearer nonsense' };
+      const response = await app.fetch(pathOf(route), { method: usualMethod(route), headers });
+      return response.status === 401;
+    };
+    const wantedOf = ({ credentials }: Route) => credentials !== 'ignored';
+    expect(await each(routes, refuses)).toEqual(wanted(routes, wantedOf));
+  });
+
+  it('may be read by pages of CORS_ORIGINS, or by none', async () => {
+    const { routes } = app.app;
+    const readable = async (route: Route) => {
+      const response = await app.fetch(pathOf(route), { method: 'OPTIONS', headers: { origin: OWN } });
+      return response.headers.get('access-control-allow-origin') === OWN;
+    };
+    expect(await each(routes, readable)).toEqual(wanted(routes, ({ cors }) => cors));
+  });
+
+  it('takes no post from a page of another origin, if it is to check', async () => {
+    const routes = app.app.routes.filter(
+      ({ methods, originCheck, takesToken }) =>
+        methods.includes('POST') && (originCheck !== 'none' || takesToken),
+    );
+    const { key } = await app.account();
+    const refuses = async (route: Route) => {
+      const origin = 'https://elsewhere.example.com';
+      const headers = { origin, authorization: `Bearer ${key}` };
+      return (await app.fetch(pathOf(route), { method: 'POST', headers })).status === 403;
+    };
+    const wantedOf = ({ originCheck }: Route) => originCheck === 'always';
+    // Only sessions can be logged out, which is 403 as well.
+    const others = routes.filter(({ path }) => path !== '/logout');
+    expect(await each(others, refuses)).toEqual(wanted(others, wantedOf));
+  });
+
+  it('is in the log and in the metrics by its path', async () => {
+    const { routes } = app.app;
+    const shown = async (route: Route) => {
+      const id = `of ${route.path}`;
+      await app.fetch(pathOf(route), { method: usualMethod(route), headers: { 'x-request-id': id } });
+      const line = app.logged.find((it) => it.includes(`"${id}"`) && it.includes('"status"')) ?? '{}';
+      return JSON.parse(line).path;
+    };
+    const path = (route: Route) => (route.logged === 'route' ? route.path : pathOf(route));
+    expect(await each(routes, shown)).toEqual(wanted(routes, path));
+    const metrics = await (await app.fetch('/metrics')).text();
+    const counted = ({ path: label }: Route) => metrics.includes(`http_requests_total{path="${label}",`);
+    expect(await each(routes, counted)).toEqual(wanted(routes, () => true));
+  });
+});

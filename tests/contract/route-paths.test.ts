@@ -1,0 +1,38 @@
+import { globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { OAUTH_PATHS } from '../../src/http/oauth/paths.ts';
+import { EXAMPLE } from '../../src/http/routes/example.ts';
+import { PATHS } from '../../src/http/routes/table.ts';
+import { DOCS } from '../../src/http/site/pages.ts';
+
+const SRC = join(import.meta.dirname, '../../src');
+/** Where paths are: the table, and one file of each feature that brings routes of its own. */
+const HOMES = new Set([
+  'http/routes/table.ts',
+  'http/oauth/paths.ts',
+  'http/routes/example.ts',
+  'http/site/pages.ts',
+]);
+const COMMENT = /^\s*(?:\/?\*|\/\/)/;
+const LITERAL = /['"`](\/[\w.-]+)/g;
+
+const firstSegment = (path: string) => /^\/[^/]+/.exec(path)?.[0];
+const known = new Set(
+  [...Object.values(PATHS), ...Object.values(OAUTH_PATHS), EXAMPLE, DOCS].map(firstSegment),
+);
+
+it('a path of the service is written in the table of routes, and nowhere else', () => {
+  const elsewhere = globSync('**/*.ts', { cwd: SRC })
+    .map((path) => path.replaceAll('\\', '/'))
+    .filter((path) => !HOMES.has(path) && !/^generated\/|\/browser\//.test(path))
+    .flatMap((path) =>
+      readFileSync(join(SRC, path), 'utf8')
+        .split('\n')
+        .filter((line) => !COMMENT.test(line))
+        .flatMap((line) => [...line.matchAll(LITERAL)].map(([, literal = '']) => literal))
+        .filter((literal) => known.has(literal))
+        .map((literal) => `${path}: "${literal}" belongs in src/http/routes/table.ts; import it from there`),
+    );
+  expect(elsewhere).toEqual([]);
+});

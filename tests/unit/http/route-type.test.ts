@@ -1,0 +1,18 @@
+import { describe, expectTypeOf, it } from 'vitest';
+import { OPEN } from '../../../src/http/routes/table.ts';
+import type { Route } from '../../../src/request/request-state.ts';
+
+/** Compiled with the tests: what differs here is an error of the type check. */
+describe('a route', () => {
+  it('has every property', () => {
+    expectTypeOf<Required<Route>>().toEqualTypeOf<Route>();
+  });
+
+  it('does not compile without one', () => {
+    const { needsTls, ...others } = OPEN;
+    const complete: Route = { ...others, needsTls, path: '/', answer: async () => undefined };
+    // @ts-expect-error: it does not say whether it needs TLS.
+    const incomplete: Route = { ...others, path: '/', answer: async () => undefined };
+    expectTypeOf(complete).toEqualTypeOf(incomplete);
+  });
+});
