@@ -31,15 +31,17 @@ export function brokenPromises(before: string, after: string, report = ''): read
   const uses = usesIn(report);
   return findBreakingChanges(earlier, buildSchema(after)).flatMap(({ type, description }) => {
     const [, coordinate = '', typeName = '', field = ''] =
-      /^((\w+)\.(\w+)) was removed\.$/.exec(description) ?? [];
+      /^Field ((\w+)\.(\w+)) was removed\.$/.exec(description) ?? [];
     const owner = earlier.getType(typeName);
     const removed =
       type === BreakingChangeType.FIELD_REMOVED && isObjectType(owner) ? owner.getFields()[field] : undefined;
     if (removed?.deprecationReason == null) return [description];
     if (uses === undefined)
-      return [`${description} It was deprecated; pass --usage to show that it is no longer used.`];
+      return [
+        `${coordinate} was removed. It was deprecated; pass --usage to show that it is no longer used.`,
+      ];
     const count = uses.get(coordinate) ?? 0;
-    return count === 0 ? [] : [`${description} It was deprecated, but was used ${count} times.`];
+    return count === 0 ? [] : [`${coordinate} was removed. It was deprecated, but was used ${count} times.`];
   });
 }
 

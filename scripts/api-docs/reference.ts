@@ -55,7 +55,8 @@ const orNull = (field: Field): string =>
 
 /** The words about an argument or an input field, which may have a default. */
 function inputWords(input: GraphQLArgument | GraphQLInputField, required: boolean): string {
-  const byDefault = input.defaultValue === undefined ? null : astFromValue(input.defaultValue, input.type);
+  const { default: given, defaultValue, type } = input;
+  const byDefault = given?.literal ?? (defaultValue === undefined ? null : astFromValue(defaultValue, type));
   return [
     ...(required ? ['**Required.**'] : []),
     describe(input),

@@ -34,9 +34,9 @@ export function createBuilder() {
     description:
       'An instant in RFC 3339 format, such as `2026-11-21T09:30:00.000Z`. Output is in UTC with milliseconds. Input may have any offset; digits beyond milliseconds are truncated.',
     specifiedByURL: 'https://www.rfc-editor.org/rfc/rfc3339',
-    serialize: (value) => value.toISOString(),
-    parseValue: (value) => parseDateTime(value),
-    parseLiteral: parseDateTimeLiteral,
+    coerceOutputValue: (value) => value.toISOString(),
+    coerceInputValue: (value) => parseDateTime(value),
+    coerceInputLiteral: parseDateTimeLiteral,
   });
 
   builder.queryType({

@@ -69,7 +69,10 @@ const OPEN = `"${OPEN_INSTANT}"`;
 
 const prefixOf = ({ alias, name }: FieldNode) => `"${alias?.value ?? name.value}":`;
 
-function isPlain(node: { readonly kind: Kind; readonly directives?: readonly unknown[] }): node is FieldNode {
+function isPlain(node: {
+  readonly kind: Kind;
+  readonly directives?: readonly unknown[] | undefined;
+}): node is FieldNode {
   return node.kind === Kind.FIELD && (node.directives ?? []).length === 0;
 }
 
@@ -154,7 +157,7 @@ function dataOf({ prefix, members }: OneStatementPlan, row: object): string {
     if (typeof shows === 'string') return name + shows;
     const value = columns[shows.property];
     if (value === undefined) throw new Error(`the value of ${shows.property} is not known beforehand`);
-    return name + JSON.stringify(shows.type.serialize(value));
+    return name + JSON.stringify(shows.type.coerceOutputValue(value));
   });
   return `{${prefix}{${payload.join()}}}`;
 }
@@ -171,11 +174,11 @@ export function readyInsert(
   const plan = planOf(context.plans, schema, operation);
   if (plan === undefined) return undefined;
   const { field, node, insert } = plan;
-  const { coerced } = getVariableValues(schema, operation.variableDefinitions ?? [], variableValues ?? {});
-  if (coerced === undefined) return undefined;
+  const given = getVariableValues(schema, operation.variableDefinitions ?? [], variableValues ?? {});
+  if (given.variableValues === undefined) return undefined;
   let args: Record<string, unknown>;
   try {
-    args = getArgumentValues(field, node, coerced);
+    args = getArgumentValues(field, node, given.variableValues);
   } catch {
     return undefined;
   }

@@ -9,6 +9,7 @@ import type { Caller } from '../auth/principal.ts';
 import type { Queryable } from '../platform/db/statement.ts';
 import { ApiError } from './errors.ts';
 import { collectFields } from './look-ahead/collect.ts';
+import { NO_VARIABLES } from './look-ahead/conditions.ts';
 import type { Fragments } from './operation-plans.ts';
 
 /** What a preparation may use: nothing of it is there while the mutation runs. */
@@ -55,13 +56,13 @@ export async function prepareFields(
   const fields = type?.getFields() ?? {};
   if (type == null || !Object.values(fields).some(({ extensions }) => extensions.prepare !== undefined))
     return NOTHING;
-  const { coerced = {} } = getVariableValues(
+  const { variableValues: values = NO_VARIABLES } = getVariableValues(
     schema,
     operation.variableDefinitions ?? [],
     variableValues ?? {},
   );
   const wanted = new Map<string, () => Promise<unknown>>();
-  for (const [node] of collectFields({ fragments, variableValues: coerced }, type, [
+  for (const [node] of collectFields({ fragments, variableValues: values }, type, [
     operation.selectionSet,
   ]).values()) {
     const field = node && fields[node.name.value];
@@ -69,7 +70,7 @@ export async function prepareFields(
     if (node === undefined || field === undefined || prepare === undefined) continue;
     if (wanted.has(field.name))
       throw new ApiError('BAD_USER_INPUT', `An operation can select ${field.name} only once.`);
-    wanted.set(field.name, async () => prepare(getArgumentValues(field, node, coerced), context));
+    wanted.set(field.name, async () => prepare(getArgumentValues(field, node, values), context));
   }
   const prepared = new Map<string, Prepared>();
   for (const [name, prepare] of wanted) {

@@ -16,7 +16,6 @@ import { maxFields, type OperationLimits } from './document/limits.ts';
 import { MeteredLexer } from './document/metered-lexer.ts';
 import { surveyDocument } from './document/survey.ts';
 import { PreparedDocument, type PreparedOperation } from './prepared-operation.ts';
-import { subscriptionConditions } from './root-conditions-rule.ts';
 import { type Variables, variableErrors } from './variables.ts';
 
 /** Enough to fix a document; each error costs time and response size. */
@@ -39,7 +38,7 @@ function parseDocument(query: string, limits: OperationLimits): DocumentNode {
   const lexer = new MeteredLexer(query, limits);
   return withoutStacks(() => {
     try {
-      return parse(lexer.source, { lexer });
+      return parse(lexer.source, { lexer, allowEmptySelectionSets: false });
     } catch (error) {
       if (!(error instanceof GraphQLError)) throw error;
       lexer.checkRest();
@@ -56,6 +55,16 @@ function parseDocument(query: string, limits: OperationLimits): DocumentNode {
  */
 export function createDocumentCache({ schema, introspection, limits }: DocumentCacheOptions) {
   const rules = introspection ? specifiedRules : [...specifiedRules, NoSchemaIntrospectionCustomRule];
+  const options = { maxErrors: MAX_ERRORS, hideSuggestions: !introspection };
+  /** A rule of graphql-js throws where the root of a subscription has a @defer with wrong arguments. */
+  const errorsOf = (node: DocumentNode): readonly GraphQLError[] => {
+    try {
+      return validate(schema, node, rules, options);
+    } catch (error) {
+      if (error instanceof GraphQLError) return [error];
+      throw error;
+    }
+  };
   const valid = new LRUCache<string, PreparedDocument>({
     max: MAX_CACHED,
     maxSize: MAX_CACHED_TOKENS,
@@ -77,12 +86,7 @@ export function createDocumentCache({ schema, introspection, limits }: DocumentC
     validate(document: PreparedDocument): readonly GraphQLError[] {
       if (document.valid) return [];
       const { node, text, survey } = document;
-      const options = { maxErrors: MAX_ERRORS, hideSuggestions: !introspection };
-      const errors = withoutStacks(() => {
-        if (isSurelyValid(node, survey.fragments)) return [];
-        const conditions = subscriptionConditions(node, survey.fragments);
-        return conditions.length > 0 ? conditions : validate(schema, node, rules, options);
-      });
+      const errors = withoutStacks(() => (isSurelyValid(node, survey.fragments) ? [] : errorsOf(node)));
       for (const { extensions } of errors) Object.assign(extensions, { code: 'GRAPHQL_VALIDATION_FAILED' });
       if (errors.length > 0) return errors;
       document.valid = true;

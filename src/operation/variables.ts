@@ -63,9 +63,9 @@ export function coercedVariables(
   { variableDefinitions = [] }: OperationDefinitionNode,
   given: Variables,
 ): Variables {
-  const { coerced, errors } = getVariableValues(schema, variableDefinitions, given);
-  if (coerced === undefined) throw errors?.[0];
-  return coerced;
+  const { variableValues, errors } = getVariableValues(schema, variableDefinitions, given);
+  if (variableValues === undefined) throw errors[0];
+  return variableValues.coerced;
 }
 
 /** The errors of variables that do not fit the operation. Never throws. */

@@ -1,4 +1,4 @@
-import type { ExecutionArgs, OperationDefinitionNode } from 'graphql';
+import type { ExecutionArgs, OperationDefinitionNode, VariableValues } from 'graphql';
 import type { Scope } from '../../auth/scopes.ts';
 import { type Context, declined } from '../context.ts';
 import { answerTooLarge } from '../errors.ts';
@@ -67,7 +67,7 @@ const ENVELOPE_BYTES = '{"data":}'.length;
 /** The arguments of a request; undefined if one is invalid or names no row. */
 function argumentsOf(
   { members, roots }: WholePlan,
-  variables: Readonly<Record<string, unknown>>,
+  variables: VariableValues,
   context: Context,
 ): WholeArguments | undefined {
   const given = resolveArguments(roots, variables, context);

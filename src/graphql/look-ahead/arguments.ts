@@ -1,4 +1,4 @@
-import { getArgumentValues } from 'graphql';
+import { getArgumentValues, type VariableValues } from 'graphql';
 import type { Parameter } from '../../platform/db/statement.ts';
 import type { Context } from '../context.ts';
 import type { Page } from '../pagination/arguments.ts';
@@ -11,8 +11,6 @@ import { showsNextPage } from './plan-connection.ts';
 
 /** Of an edge that takes none. */
 const NONE: EdgeArguments = {};
-
-type Variables = Readonly<Record<string, unknown>>;
 
 /** What the arguments of a request ask of an edge. */
 export interface EdgeArguments {
@@ -91,7 +89,11 @@ function idsOf(plan: EdgePlan, ids: readonly (string | undefined)[]): EdgeArgume
 }
 
 /** Undefined if they are invalid, for example null in a variable with a default, or name no row. */
-function edgeArguments(plan: EdgePlan, variables: Variables, context: Context): EdgeArguments | undefined {
+function edgeArguments(
+  plan: EdgePlan,
+  variables: VariableValues,
+  context: Context,
+): EdgeArguments | undefined {
   const { edge, field, node } = plan;
   if (edge.kind === 'one' || edge.kind === 'event') return NONE;
   if (edge.kind === 'values' && edge.parameters === undefined) return NONE;
@@ -108,7 +110,7 @@ function edgeArguments(plan: EdgePlan, variables: Variables, context: Context): 
 /** The arguments of a request. */
 export function resolveArguments(
   roots: readonly EdgePlan[],
-  variables: Variables,
+  variables: VariableValues,
   context: Context,
 ): PlanArguments {
   const edges = new Map<EdgePlan, EdgeArguments>();

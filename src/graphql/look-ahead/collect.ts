@@ -18,7 +18,7 @@ const applies = (type: GraphQLObjectType, condition: string): boolean =>
  * (section 6.3.2). The schema has no unions.
  */
 export function collectFields(
-  { fragments, variableValues }: Info,
+  { fragments, variableValues: { coerced } }: Info,
   type: GraphQLObjectType,
   sets: readonly SelectionSetNode[],
 ): Map<string, FieldNode[]> {
@@ -26,7 +26,7 @@ export function collectFields(
   const visited = new Set<string>();
   const walk = ({ selections }: SelectionSetNode): void => {
     for (const selection of selections) {
-      if (!isIncluded(selection.directives, variableValues)) continue;
+      if (!isIncluded(selection.directives, coerced)) continue;
       if (selection.kind === Kind.FIELD) {
         const name = selection.alias?.value ?? selection.name.value;
         const known = fields.get(name);

@@ -1,6 +1,8 @@
-import { type DirectiveNode, Kind } from 'graphql';
+import { type DirectiveNode, Kind, type VariableValues } from 'graphql';
 
 type Variables = Readonly<Record<string, unknown>>;
+
+export const NO_VARIABLES: VariableValues = { sources: {}, coerced: {} };
 
 /**
  * Whether @skip and @include keep a selection (GraphQL section 3.13). A condition without a Boolean value keeps it:
@@ -16,10 +18,10 @@ export function isIncluded(directives: readonly DirectiveNode[] = [], variables:
 }
 
 /** The values of these variables as a key; undefined if one is null, an error that an execution reports. */
-export function choiceOf(conditions: readonly string[], variables: Variables): string | undefined {
+export function choiceOf(conditions: readonly string[], { coerced }: VariableValues): string | undefined {
   let key = '';
   for (const name of conditions) {
-    const value = variables[name];
+    const value = coerced[name];
     if (value === null) return undefined;
     key += value === true ? '1' : '0';
   }

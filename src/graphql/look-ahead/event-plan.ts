@@ -6,6 +6,7 @@ import type { Identified } from '../read/read.ts';
 import { queryWritten } from '../read/written-statement.ts';
 import { type Given, resolveArguments } from './arguments.ts';
 import { collectFields } from './collect.ts';
+import { NO_VARIABLES } from './conditions.ts';
 import { withCursors } from './cursor-json.ts';
 import { edgeOf } from './plan-edge.ts';
 import { mostBytes } from './size.ts';
@@ -48,7 +49,7 @@ export function eventEntity(
 ): Entity<Identified> {
   const root = schema.getSubscriptionType();
   if (root == null) throw new Error('the schema has no subscriptions');
-  const info = { fragments: plans.fragments, variableValues: {} };
+  const info = { fragments: plans.fragments, variableValues: NO_VARIABLES };
   // A subscription has exactly one root field (GraphQL section 5.2.3.1), without conditions.
   const [fieldNodes] = collectFields(info, root, [operation.selectionSet]).values();
   const field = root.getFields()[fieldNodes?.[0]?.name.value ?? ''];

@@ -3,6 +3,7 @@ import {
   type GraphQLObjectType,
   getVariableValues,
   type OperationDefinitionNode,
+  type VariableValues,
 } from 'graphql';
 import type { Scope } from '../../auth/scopes.ts';
 import { RecentlyUsed } from '../../platform/recently-used.ts';
@@ -10,12 +11,10 @@ import { type Context, declined } from '../context.ts';
 import { isTooWide, type OperationPlans } from '../operation-plans.ts';
 import { guardsOf } from '../scope-plugin.ts';
 import { collectFields } from './collect.ts';
-import { choiceOf } from './conditions.ts';
+import { choiceOf, NO_VARIABLES } from './conditions.ts';
 import type { Decline, EdgePlan, ObjectPlan, RootMember } from './plan.ts';
 import { pageFacts } from './plan-connection.ts';
 import { planEdge } from './plan-edge.ts';
-
-type Variables = Readonly<Record<string, unknown>>;
 
 /**
  * The plans of an operation, by the values of its @skip and @include variables. A string is the reason why there is
@@ -30,7 +29,7 @@ export const planCache = <Plan extends object>(): PlanCache<Plan> => new Recentl
 /** The plan for the variables, made if it is not cached. Undefined if `plan` declines and gives a reason. */
 export function cachedPlan<Plan extends object>(
   plans: PlanCache<Plan>,
-  variables: Variables,
+  variables: VariableValues,
   context: Context,
   plan: (decline: Decline) => Plan | undefined,
 ): Plan | undefined {
@@ -53,9 +52,9 @@ export function cachedPlan<Plan extends object>(
 export function coercedVariables(
   { schema, variableValues }: ExecutionArgs,
   { variableDefinitions = [] }: OperationDefinitionNode,
-): Record<string, unknown> | undefined {
-  if (variableDefinitions.length === 0) return {};
-  return getVariableValues(schema, variableDefinitions, variableValues ?? {}).coerced;
+): VariableValues | undefined {
+  if (variableDefinitions.length === 0) return NO_VARIABLES;
+  return getVariableValues(schema, variableDefinitions, variableValues ?? {}).variableValues;
 }
 
 /** Adds the scopes that the fields of a plan need. False if the database cannot write all of its response. */
@@ -103,7 +102,7 @@ export interface RootPlans {
 interface PlannedOperation {
   readonly args: ExecutionArgs;
   readonly operation: OperationDefinitionNode;
-  readonly variables: Record<string, unknown>;
+  readonly variables: VariableValues;
   readonly plans: OperationPlans;
   readonly decline: Decline;
 }

@@ -1,5 +1,7 @@
 import {
   type ArgumentNode,
+  coerceInputLiteral,
+  type GraphQLArgument,
   type GraphQLInputType,
   type GraphQLSchema,
   isInputType,
@@ -23,6 +25,9 @@ interface Variable {
   readonly hasDefault: boolean;
   used: boolean;
 }
+
+const hasDefault = (argument: GraphQLArgument) =>
+  argument.default !== undefined || argument.defaultValue !== undefined;
 
 /** Checks the variables and argument values of one document. Every method returns whether all is surely valid. */
 export class Inputs {
@@ -67,7 +72,7 @@ export class Inputs {
       if (argument === undefined) return false;
       for (let before = 0; before < index; before += 1)
         if (given[before]?.name.value === name.value) return false;
-      if (!this.fits(argument.type, value, argument.defaultValue !== undefined)) return false;
+      if (!this.fits(argument.type, value, hasDefault(argument))) return false;
       if (isRequiredArgument(argument)) missing -= 1;
     }
     return missing === 0;
@@ -84,11 +89,7 @@ export class Inputs {
       return value.values.every((item) => this.fits(type.ofType, item, false));
     }
     if (value.kind === Kind.LIST || value.kind === Kind.OBJECT || !isLeafType(type)) return false;
-    try {
-      return type.parseLiteral(value, undefined) !== undefined;
-    } catch {
-      return false;
-    }
+    return coerceInputLiteral(value, type) !== undefined;
   }
 
   /** The variable is defined, and its type allows this use (GraphQL sections 5.8.3, 5.8.5). */

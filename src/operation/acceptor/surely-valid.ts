@@ -189,8 +189,8 @@ export type Acceptor = (document: DocumentNode, fragments: Fragments) => boolean
 
 /**
  * Accepts, in one pass, most documents that clients write: one operation on objects and interfaces, with fragments,
- * variables, @skip and @include. Whatever it accepts, graphql-js' `validate` accepts with all of its rules, with
- * NoSchemaIntrospectionCustomRule and with `subscriptionConditions`. Never throws.
+ * variables, @skip and @include. Whatever it accepts, graphql-js' `validate` accepts with all of its rules and
+ * with NoSchemaIntrospectionCustomRule. Never throws.
  */
 export function createAcceptor(schema: GraphQLSchema): Acceptor {
   const table = createSchemaTable(schema);

@@ -15,8 +15,10 @@ import {
   SchemaMetaFieldDef,
   type SelectionSetNode,
   TypeMetaFieldDef,
+  type VariableValues,
 } from 'graphql';
 import { collectFields } from '../../graphql/look-ahead/collect.ts';
+import { NO_VARIABLES } from '../../graphql/look-ahead/conditions.ts';
 import type { Fragments } from '../../graphql/operation-plans.ts';
 
 const META_FIELDS = new Map<string, GraphQLField<unknown, unknown>>(
@@ -33,7 +35,7 @@ const NAME = 4;
 class IntrospectionSum {
   readonly #args: ExecutionArgs;
   readonly #fragments: Fragments;
-  readonly #variableValues: Record<string, unknown>;
+  readonly #variableValues: VariableValues;
   readonly #known = new Map<string, Map<unknown, number>>();
   readonly #selections = new Map<SelectionSetNode, number>();
 
@@ -42,7 +44,7 @@ class IntrospectionSum {
     this.#fragments = fragments;
     const { variableDefinitions = [] } = operation;
     const given = getVariableValues(args.schema, variableDefinitions, args.variableValues ?? {});
-    this.#variableValues = given.coerced ?? {};
+    this.#variableValues = given.variableValues ?? NO_VARIABLES;
   }
 
   /** The fields selected on a type, by response name. */
@@ -77,7 +79,7 @@ class IntrospectionSum {
       );
     }
     if (isObjectType(type)) return this.#object(type, value, nodes);
-    return isLeafType(type) ? Buffer.byteLength(JSON.stringify(type.serialize(value))) : 0;
+    return isLeafType(type) ? Buffer.byteLength(JSON.stringify(type.coerceOutputValue(value))) : 0;
   }
 
   #object(type: GraphQLObjectType, source: unknown, nodes: readonly FieldNode[]): number {

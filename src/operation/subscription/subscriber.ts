@@ -1,4 +1,3 @@
-import { createSourceEventStream } from 'graphql';
 import { isAuthenticated, type Principal } from '../../auth/principal.ts';
 import type { FeedStart, PostFeed } from '../../events/feed.ts';
 import { ApiError, unauthenticated } from '../../graphql/errors.ts';
@@ -17,7 +16,7 @@ import type { KeptArgs } from './kept-args.ts';
 import type { StreamLimit } from './stream-limit.ts';
 import type { StreamMetrics } from './stream-metrics.ts';
 import type { SubscriberStream } from './subscriber-stream.ts';
-import { refusalOf } from './subscription-check.ts';
+import { eventReaderOf, refusalOf } from './subscription-check.ts';
 
 /** Starts the subscription of a request. Throws the refusal. */
 export type Subscriber = (args: OperationArgs) => Promise<Outcome>;
@@ -129,12 +128,10 @@ export function createSubscriber(options: SubscriberOptions): Subscriber {
       connection: state.connection,
     });
     try {
-      // Checks the scope of the field and its arguments, and calls its `subscribe` function.
-      const source = await createSourceEventStream(args);
-      if (source instanceof EventReader) return begin(args, source, leave);
-      if (Symbol.asyncIterator in source) throw new Error('a subscription field returned no event reader');
+      const reader = await eventReaderOf(args);
+      if (reader instanceof EventReader) return begin(args, reader, leave);
       leave();
-      return executed(source, { requestId, log });
+      return executed(reader, { requestId, log });
     } catch (error) {
       leave();
       throw error;

@@ -1,4 +1,4 @@
-import { createSourceEventStream } from 'graphql';
+import { createSourceEventStream, type ExecutionResult, validateSubscriptionArgs } from 'graphql';
 import { ApiError } from '../../graphql/errors.ts';
 import { EventReader } from '../../graphql/event-reader.ts';
 import type { Logger } from '../../platform/log.ts';
@@ -12,11 +12,18 @@ export function requireSubscription(kind: PreparedOperation['kind']): void {
     throw new ApiError('BAD_REQUEST', 'Stream tokens are for subscriptions only.', { status: 400 });
 }
 
+/** Checks the scope of the field and its arguments, and calls its `subscribe` function. */
+export async function eventReaderOf(args: OperationArgs): Promise<EventReader | ExecutionResult> {
+  const checked = validateSubscriptionArgs(args);
+  if (!('schema' in checked)) return { errors: checked };
+  const source = await createSourceEventStream(checked);
+  if (source instanceof EventReader || !(Symbol.asyncIterator in source)) return source;
+  throw new Error('a subscription field returned no event reader');
+}
+
 /** What a valid subscription would be refused with if it were started; undefined if it would start. */
 export async function refusalOf(args: OperationArgs, log: Logger): Promise<Single | undefined> {
   const { requestId } = args.contextValue;
-  const source = await createSourceEventStream(args);
-  if (source instanceof EventReader) return undefined;
-  if (Symbol.asyncIterator in source) throw new Error('a subscription field returned no event reader');
-  return executed(source, { requestId, log });
+  const reader = await eventReaderOf(args);
+  return reader instanceof EventReader ? undefined : executed(reader, { requestId, log });
 }

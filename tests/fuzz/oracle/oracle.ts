@@ -1,12 +1,9 @@
 import {
-  type DefinitionNode,
   type DocumentNode,
-  GraphQLError,
+  type GraphQLError,
   getVariableValues,
-  Kind,
   MaxIntrospectionDepthRule,
   type OperationDefinitionNode,
-  type SelectionSetNode,
   specifiedRules,
   validate,
   valueFromASTUntyped,
@@ -60,40 +57,8 @@ class Findings {
 const isIntrospection = (asked: ToExecute) =>
   rootFields(asked).every(({ name }) => ['__typename', '__schema', '__type'].includes(name.value));
 
-const isSubscription = (node: DefinitionNode): node is OperationDefinitionNode =>
-  node.kind === Kind.OPERATION_DEFINITION && node.operation === 'subscription';
-
-/** Whether something of a root is there on a condition. Fragments in a circle are wrong for that. */
-function isConditional(document: DocumentNode, { selections }: SelectionSetNode, depth = 0): boolean {
-  return selections.some((selection) => {
-    if (selection.directives?.some(({ name }) => ['skip', 'include'].includes(name.value))) return true;
-    if (selection.kind === Kind.FIELD || depth > 20) return false;
-    if (selection.kind === Kind.INLINE_FRAGMENT)
-      return isConditional(document, selection.selectionSet, depth + 1);
-    const name = selection.name.value;
-    return document.definitions.some(
-      (node) =>
-        node.kind === Kind.FRAGMENT_DEFINITION &&
-        node.name.value === name &&
-        isConditional(document, node.selectionSet, depth + 1),
-    );
-  });
-}
-
-/** What is wrong with the document. A rule of graphql-js throws where a subscription has conditions at its root. */
-function mistakes({ document }: ToExecute): readonly GraphQLError[] {
-  if (document.definitions.some((node) => isSubscription(node) && isConditional(document, node.selectionSet)))
-    return [new GraphQLError('a condition at the root')];
-  try {
-    return validate(SCHEMA, document, specifiedRules);
-  } catch (error) {
-    if (error instanceof GraphQLError) return [error];
-    throw error;
-  }
-}
-
 function validity(findings: Findings, asked: ToExecute): void {
-  const errors = mistakes(asked);
+  const errors = validate(SCHEMA, asked.document, specifiedRules);
   if (errors.length === 0) return;
   const tooDeep = validate(SCHEMA, asked.document, [MaxIntrospectionDepthRule]).length;
   if (tooDeep > 0) findings.must(limit('DEPTH_LIMIT'));
@@ -136,7 +101,7 @@ function askedBy(world: World, test: Case, document: DocumentNode, operation: Op
   const inputs = ownNames(JSON.parse(JSON.stringify(test.variables ?? {})) as Record<string, unknown>);
   const given = getVariableValues(SCHEMA, operation.variableDefinitions ?? [], inputs);
   const caller = world.callers[test.caller];
-  const variables = given.coerced ?? { ...defaultsOf(operation), ...inputs };
+  const variables = given.variableValues?.coerced ?? { ...defaultsOf(operation), ...inputs };
   const asked: ToExecute = { schema: SCHEMA, document, operation, variables, inputs, caller, world };
   return { asked, given };
 }

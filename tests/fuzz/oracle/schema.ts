@@ -53,9 +53,9 @@ export function parseInstant(value: unknown): number {
 function scalars(schema: GraphQLSchema): void {
   const type = schema.getType('DateTime');
   if (!isScalarType(type)) throw new Error('the schema has no DateTime');
-  type.parseValue = parseInstant;
-  type.parseLiteral = (node) => parseInstant(node.kind === Kind.STRING ? node.value : undefined);
-  type.serialize = (value) => value;
+  type.coerceInputValue = parseInstant;
+  type.coerceInputLiteral = (node) => parseInstant(node.kind === Kind.STRING ? node.value : undefined);
+  type.coerceOutputValue = (value) => value;
 }
 
 const nullable = (type: TypeNode): TypeNode => {

@@ -63,7 +63,7 @@ function tokensOf(text: string) {
 
 function parsed(text: string): DocumentNode | undefined {
   try {
-    const document = parse(text, { noLocation: true });
+    const document = parse(text, { noLocation: true, allowEmptySelectionSets: false });
     return visit(document, {
       Variable: (node) => ({ ...node, name: { ...node.name, value: `${OWN}${node.name.value}` } }),
     });

@@ -11,7 +11,6 @@ import {
 import { describe, expect, it } from 'vitest';
 import { createAcceptor } from '../../../src/operation/acceptor/surely-valid.ts';
 import { fragmentsOf } from '../../../src/operation/document/survey.ts';
-import { subscriptionConditions } from '../../../src/operation/root-conditions-rule.ts';
 import { buildSchema } from '../../../src/schema.ts';
 import { PAGES, STRANGE } from '../../support/schema/client-texts.ts';
 import { mutatedTexts } from '../../support/schema/mutated-document.ts';
@@ -32,9 +31,7 @@ const RULES = [...specifiedRules, NoSchemaIntrospectionCustomRule];
 
 /** What the full validation says of a document. */
 function errorsOf(document: DocumentNode, of: GraphQLSchema = schema): readonly string[] {
-  const conditions = subscriptionConditions(document, fragmentsOf(document));
-  const errors = conditions.length > 0 ? conditions : validate(of, document, RULES);
-  return errors.map(({ message }) => message);
+  return validate(of, document, RULES).map(({ message }) => message);
 }
 
 const data = {
