@@ -1,4 +1,5 @@
 import { type GraphQLArgument, type GraphQLObjectType, isNonNullType } from 'graphql';
+import { RULES } from '../../src/modules/rules.ts';
 import { type Draw, pick } from '../harness/random.ts';
 import type { Known } from './known.ts';
 import { fieldOf, type Value } from './operation.ts';
@@ -8,9 +9,6 @@ const OFFSETS = [1, 10, 100, 1_000, 5_000, 10_000] as const;
 const TEXT_SIZES = [1, 1_000, 5_000, 50_000] as const;
 const LETTERS = ['a', 'é', '\u0001', '"', '😀'] as const;
 const TYPE_NAMES = ['Query', 'Post', 'Mutation', '__Schema', 'DateTime'] as const;
-const MAX_TAGS = 10;
-const MAX_TITLE = 200;
-const MAX_COMMENT = 5_000;
 
 export const some = <T>(draw: Draw, items: readonly T[]): T => items[draw(items.length - 1)] as T;
 
@@ -56,11 +54,11 @@ export class Values {
       case 'name':
         return pick(this.#draw, TYPE_NAMES);
       case 'title':
-        return `t${this.#text(MAX_TITLE - 1)}`;
+        return `t${this.#text(RULES.post.title.max - 1)}`;
       case 'body':
-        return this.#text(field === 'createComment' ? MAX_COMMENT : Number.POSITIVE_INFINITY);
+        return this.#text(field === 'createComment' ? RULES.comment.body.max : Number.POSITIVE_INFINITY);
       case 'tags':
-        return Array.from({ length: this.#draw(MAX_TAGS) }, (_, index) =>
+        return Array.from({ length: this.#draw(RULES.post.maxTags) }, (_, index) =>
           `${index}`.padEnd(50, pick(this.#draw, LETTERS)),
         );
       default:

@@ -79,7 +79,7 @@ export async function createApiKey(
 }
 
 /** Contract section 5: keys of an account that are neither revoked nor expired. */
-const MAX_LIVE_KEYS = 100;
+export const MAX_LIVE_KEYS = 100;
 /** Contract section 5: with those that have ended, which are kept for 30 days. */
 const MAX_KEPT_KEYS = 1_000;
 const TOO_MANY_LIVE = `An account may have at most ${MAX_LIVE_KEYS} API keys that are neither revoked nor expired: revoke one first.`;

@@ -1,5 +1,5 @@
 import { PASSWORD } from '../../auth/account/store.ts';
-import type { StoredApiKey } from '../../auth/api-key/store.ts';
+import { MAX_LIVE_KEYS, type StoredApiKey } from '../../auth/api-key/store.ts';
 import { SCOPES, type Scope, scopesOfRole } from '../../auth/scopes.ts';
 import { principalOf, unitOfWorkOf } from '../../graphql/context.ts';
 import { lengthOf, parseId } from '../../graphql/input.ts';
@@ -38,8 +38,7 @@ export function defineAccountMutations(
       session: true,
       locks: ownAccount,
       type: CreatedApiKey,
-      description:
-        'Creates an API key for the viewer’s account. An account can have at most 100 keys that are neither revoked nor expired; another one is BAD_USER_INPUT. Needs a session; otherwise FORBIDDEN.',
+      description: `Creates an API key for the viewer’s account. An account can have at most ${MAX_LIVE_KEYS} keys that are neither revoked nor expired; another one is BAD_USER_INPUT. Needs a session; otherwise FORBIDDEN.`,
       args: {
         name: t.arg.string({
           required: true,
