@@ -139,6 +139,16 @@ export function createOperationPipeline(options: OperationPipelineOptions): Pipe
     bounds: createResponseBounds({ pending, maxResponseBytes, limits }),
     onCommit,
   });
+  const executeKeyed = createIdempotentExecutor({
+    executor,
+    database,
+    log,
+    ...config.idempotency,
+    limits,
+    maxResponseBytes,
+    replayCheck: createReplayCheck(requestedFields),
+    metrics,
+  });
   const documents = createDocumentCache({ schema, introspection: config.introspection, limits });
   const eventsAfter = openEvents(feed);
   return createPipeline({
@@ -157,16 +167,11 @@ export function createOperationPipeline(options: OperationPipelineOptions): Pipe
       maxResponseBytes,
       eventsAfter,
     }),
-    execute: createIdempotentExecutor({
-      executor,
-      database,
-      log,
-      ...config.idempotency,
-      limits,
-      maxResponseBytes,
-      replayCheck: createReplayCheck(requestedFields),
-      metrics,
-    }),
+    execute(args) {
+      const { operation, request } = args.contextValue;
+      const isKeyed = operation.kind === 'mutation' && request.headers.has('idempotency-key');
+      return isKeyed ? executeKeyed(args) : executor.run(args);
+    },
     subscribe: createSubscriber({
       fanOut,
       textsOf: createEventTexts({ executor, limits, shared: shareEvents, log }),

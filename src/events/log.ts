@@ -15,8 +15,8 @@ import {
 } from './log-state.ts';
 import { isAfter, type LogEvent, MARK_SQL, type MarkedPosition, markOf } from './position.ts';
 
-/** The part of a mutation's statement that appends an event. `post` is the inserted row. */
-export const APPEND_EVENT = 'INSERT INTO events (post_id) SELECT id FROM post';
+/** The part of a mutation's statement that appends an event about the row of a post. */
+export const appendEvent = (post: string) => `INSERT INTO events (post_id) SELECT id FROM ${post}`;
 
 /** Every transaction below this has ended: its writes are visible or never will be. */
 export const HORIZON = 'pg_snapshot_xmin(pg_current_snapshot())';

@@ -13,23 +13,16 @@ import {
   Kind,
   type OperationDefinitionNode,
 } from 'graphql';
-import type { Guard, GuardedWrite } from '../platform/db/guarded-write.ts';
 import type { Parameter } from '../platform/db/statement.ts';
-import type { UnitOfWork } from '../platform/db/unit-of-work.ts';
 import type { Context } from './context.ts';
+import { type Inserted, type InsertStatement, OPEN_INSTANT } from './insert-statement.ts';
 import { maxJsonBytes } from './max-json-bytes.ts';
-import { OPEN_INSTANT, withInstant } from './open-instant.ts';
 import type { OperationPlans } from './operation-plans.ts';
 import { guardsOf, requireGuards } from './scope-plugin.ts';
 
-/** What the database sets in a new row. */
-export interface Inserted {
-  readonly createdAt: Date;
-}
-
 /** A statement that inserts a row, and the row, which is known beforehand except for what the database sets. */
 export interface Insert<Row = object> {
-  readonly write: GuardedWrite<Inserted>;
+  readonly statement: InsertStatement;
   readonly values: readonly Parameter[];
   readonly row: Row;
 }
@@ -185,30 +178,4 @@ export function readyInsert(
   requireGuards(context.caller, guardsOf(field));
   const ready = insert(args, context);
   return { ...ready, data: dataOf(plan, ready.row) };
-}
-
-/** Runs the statement and returns the `data` of the response. Throws DatabaseError. */
-export async function runInsert(
-  { write, values, data }: ReadyInsert,
-  { onPath }: Context,
-  work: UnitOfWork,
-): Promise<string> {
-  onPath('one_statement');
-  const [inserted] = await work.query(write.alone, values);
-  if (inserted === undefined) throw new Error('the inserted row was not returned');
-  return withInstant(data, inserted.createdAt);
-}
-
-/** The same behind a guard with its values. Undefined if the guard kept it from writing. */
-export async function runGuarded(
-  { write, values, data }: ReadyInsert,
-  { onPath }: Context,
-  work: UnitOfWork,
-  guard: Guard,
-  guardValues: readonly Parameter[],
-): Promise<string | undefined> {
-  const [inserted] = await work.query(write.behind(guard), [...values, ...guardValues]);
-  if (inserted === undefined) return undefined;
-  onPath('one_statement');
-  return withInstant(data, inserted.createdAt);
 }

@@ -9,9 +9,9 @@ import { eventLoop } from '../platform/event-loop.ts';
 import type { Line } from '../platform/line.ts';
 import { holderOf } from '../request/caller.ts';
 import type { Hold } from '../request/pending-responses.ts';
-import { createGuardedExecutor, type MutationGuard } from './guarded-mutation.ts';
 import { createIntrospectionCache } from './introspection.ts';
 import { createMutationExecutor, type MutationOptions, type MutationSteps } from './mutation-executor.ts';
+import { createOneStatementExecutor, type KeyLock } from './one-statement-executor.ts';
 import type { OperationArgs, OperationContext } from './operation-context.ts';
 import { executed, located, refused, rendered, type Single } from './outcome.ts';
 
@@ -36,13 +36,10 @@ export interface EventReaders {
 export interface Executor {
   /** Runs a query on the pool, or a mutation in one unit of work that commits before the response. */
   run(args: OperationArgs): Promise<Single>;
-  /** Runs a mutation with extra steps. Undefined if `before` ended it or `undone` returned undefined. */
+  /** Runs a mutation in a transaction with extra steps. Undefined if `before` ended it or `undone` returned undefined. */
   runMutation(args: OperationArgs, steps: MutationSteps): Promise<Single | undefined>;
-  /**
-   * Runs a mutation as a single statement behind a guard. Undefined if it was not done: the guard prevented it, or
-   * it needs more than a statement, or is going to be refused.
-   */
-  runGuarded(args: OperationArgs, guard: MutationGuard): Promise<Single | undefined>;
+  /** Runs a mutation as one statement with the lock of its key. Undefined if it was not done: nothing was changed. */
+  runOneStatement(args: OperationArgs, keyLock: KeyLock): Promise<Single | undefined>;
   /**
    * Runs work for event streams: once their line has a place, within the operation timeout and the memory
    * bounds of responses. Rejects with the refusal, or with what `work` throws.
@@ -62,7 +59,7 @@ export interface Executor {
 export function createExecutor(options: ExecutorOptions): Executor {
   const { database, log, line, eventLine, timeoutMs, bounds } = options;
   const executeMutation = createMutationExecutor(options);
-  const executeGuarded = createGuardedExecutor(options);
+  const executeOneStatement = createOneStatementExecutor(options);
   const introspection = createIntrospectionCache();
   const deadline = createDeadline(timeoutMs);
   const masking = ({ requestId }: OperationContext) => ({ requestId, log });
@@ -161,23 +158,25 @@ export function createExecutor(options: ExecutorOptions): Executor {
     return inTime(holderOf(state), state.hold, run, (error): Single => refused(error, masking(context)));
   }
 
-  const mutate = (args: OperationArgs, steps?: MutationSteps) =>
-    bounded(args.contextValue, (cancellation) => executeMutation(args, cancellation, steps));
+  /** Without extra steps a mutation always has an outcome. */
+  const mutate = async (args: OperationArgs, cancellation: Cancellation): Promise<Single> =>
+    (await executeOneStatement(args, cancellation)) ??
+    (await executeMutation(args, cancellation)) ?? { kind: 'refused', errors: [] };
 
   return {
     async run(args) {
       const { contextValue: context } = args;
-      // Without extra steps a mutation always has an outcome.
       if (context.operation.kind === 'mutation')
-        return (await mutate(args)) ?? { kind: 'refused', errors: [] };
+        return bounded(context, (cancellation) => mutate(args, cancellation));
       const { hold } = context.state;
       return bounded(context, (cancellation) =>
         line.run(cancellation.owner, () => executeQuery(args, cancellation, hold), cancellation),
       );
     },
-    runMutation: mutate,
-    runGuarded: (args, guard) =>
-      bounded(args.contextValue, (cancellation) => executeGuarded(args, cancellation, guard)),
+    runMutation: (args, steps) =>
+      bounded(args.contextValue, (cancellation) => executeMutation(args, cancellation, steps)),
+    runOneStatement: (args, keyLock) =>
+      bounded(args.contextValue, (cancellation) => executeOneStatement(args, cancellation, keyLock)),
     forEvents: (readers, work) => {
       const { owner } = readers;
       const read = async () => {

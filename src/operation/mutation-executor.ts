@@ -1,8 +1,6 @@
 import { execute } from 'graphql';
 import type { Passwords } from '../auth/password-check.ts';
 import { databaseKindOf } from '../graphql/database-kind.ts';
-import { maskError } from '../graphql/mask-error.ts';
-import { isOneStatement, readyInsert, runInsert } from '../graphql/one-statement.ts';
 import { type Preparations, prepareFields } from '../graphql/preparation.ts';
 import type { Cancellation } from '../platform/db/cancellation.ts';
 import type { Database } from '../platform/db/database.ts';
@@ -14,7 +12,7 @@ import type { Logger } from '../platform/log.ts';
 import type { RequestState } from '../request/request-state.ts';
 import { LockWaiters } from './lock-waiters.ts';
 import type { OperationArgs, OperationContext } from './operation-context.ts';
-import { executed, failuresOf, hasNoData, located, refused, rendered, type Single } from './outcome.ts';
+import { executed, failuresOf, hasNoData, refused, type Single } from './outcome.ts';
 import type { ResponseBounds } from './response-bounds.ts';
 
 export interface MutationOptions {
@@ -73,7 +71,7 @@ export function afterCommit(work: UnitOfWork, error: unknown): unknown {
   return work.committed ? new DatabaseError('unknown', error) : error;
 }
 
-/** Runs mutations, each in one unit of work that commits before the response. */
+/** Runs mutations, each in one transaction that commits before the response. */
 export function createMutationExecutor(options: MutationOptions): MutationExecutor {
   const { database, log, line, writeLine, lockWaitMs, passwords, bounds, onCommit } = options;
   const masking = ({ requestId }: OperationContext) => ({ requestId, log });
@@ -88,33 +86,11 @@ export function createMutationExecutor(options: MutationOptions): MutationExecut
     return executed(result, masking(args.contextValue));
   }
 
-  /** The same as a single statement. Undefined if the mutation needs a regular execution. */
-  async function executeAlone(
-    args: OperationArgs,
-    work: UnitOfWork,
-    retries: Retries,
-  ): Promise<Single | 'again' | undefined> {
-    const { contextValue: context } = args;
-    const { node } = context.operation;
-    if (context.state.cost !== undefined) return undefined;
-    try {
-      const insert = readyInsert(args, node, context);
-      if (insert === undefined) return undefined;
-      return rendered(`{"data":${await runInsert(insert, context, work)}}`);
-    } catch (error) {
-      if (work.committed) throw error;
-      if (retries.allows(databaseKindOf(error))) return 'again';
-      const result = { data: null, errors: [maskError(located(error, node), masking(context))] };
-      return { kind: 'executed', result };
-    }
-  }
-
   async function attempt(
     given: OperationArgs,
     work: UnitOfWork,
     cancellation: Cancellation,
     retries: Retries,
-    oneStatement: boolean,
     steps?: MutationSteps,
   ): Promise<Attempt> {
     const context: OperationContext = { ...given.contextValue, db: work, unitOfWork: work };
@@ -125,25 +101,20 @@ export function createMutationExecutor(options: MutationOptions): MutationExecut
         await work.rollback();
         return ended;
       }
-      const outcome =
-        (oneStatement ? await executeAlone(args, work, retries) : undefined) ??
-        (await executeFields(args, retries));
+      const outcome = await executeFields(args, retries);
       if (outcome === 'again') {
         await work.rollback();
         return again;
       }
-      // A single statement commits by itself; its response was checked to be small beforehand.
-      if (!work.committed) bounds.checked(outcome, state, state.hold);
+      bounds.checked(outcome, state, state.hold);
       const failures = failuresOf(outcome);
-      // It must not be taken for undone.
-      if (work.committed && failures.length > 0) throw failures[0];
       // From here on it cannot be cancelled: the response tells what was committed.
-      if (failures.length > 0 || !(cancellation.close() || work.committed)) {
+      if (failures.length > 0 || !cancellation.close()) {
         await work.rollback();
         return done({ kind: 'refused', errors: failures });
       }
       // Contract section 9: if `data` is null, nothing was changed.
-      if (hasNoData(outcome) && !work.committed) {
+      if (hasNoData(outcome)) {
         await work.rollback();
         if (steps === undefined) return done(outcome);
         const kept = await steps.undone(outcome);
@@ -185,32 +156,15 @@ export function createMutationExecutor(options: MutationOptions): MutationExecut
   }
 
   return async (given, cancellation, steps) => {
-    const { plans, operation, caller, state } = given.contextValue;
-    const oneStatement =
-      steps === undefined &&
-      isOneStatement(plans, given.schema, operation.node) &&
-      bounds.fitsOneStatement(given);
+    const { operation, caller, state } = given.contextValue;
     const retries = new Retries(lockWaitMs);
-    let args = given;
-    if (!oneStatement) {
-      const preparing = { caller, db: database.cancellable(cancellation), passwords };
-      const preparation =
-        preparations.get(state) ?? prepareFields(given, operation.node, operation.plans.fragments, preparing);
-      preparations.set(state, preparation);
-      args = { ...given, contextValue: { ...given.contextValue, prepared: await preparation } };
-    }
-    const tryOnce = () =>
-      attempt(
-        args,
-        database.unitOfWork({ oneStatement }, cancellation),
-        cancellation,
-        retries,
-        oneStatement,
-        steps,
-      );
+    const preparing = { caller, db: database.cancellable(cancellation), passwords };
+    const preparation = preparations.get(state) ?? prepareFields(given, operation.node, operation.plans.fragments, preparing);
+    preparations.set(state, preparation);
+    const args = { ...given, contextValue: { ...given.contextValue, prepared: await preparation } };
+    const tryOnce = () => attempt(args, database.unitOfWork({}, cancellation), cancellation, retries, steps);
     const { owner } = cancellation;
     const inTurn = () => line.run(owner, tryOnce, cancellation);
-    if (oneStatement) return outcomeOf(inTurn, retries, cancellation);
     const asWriter = () => writeLine.run(owner, inTurn, cancellation);
     return outcomeOf(() => waiters.run(owner, asWriter, cancellation), retries, cancellation);
   };

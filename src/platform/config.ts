@@ -95,7 +95,6 @@ function toConfig(v: Variables) {
     eventRetentionMs: v.EVENT_RETENTION_HOURS * HOUR_MS,
     idempotency: {
       retentionMs: v.IDEMPOTENCY_RETENTION_HOURS * HOUR_MS,
-      /** The newest form in which responses are stored (docs/idempotency.md). */
       /** What an account may have stored. */
       maxBytes: v.IDEMPOTENCY_MAX_BYTES,
     },

@@ -1,39 +1,28 @@
 import type { Principal } from '../../auth/principal.ts';
-import { APPEND_EVENT } from '../../events/log.ts';
+import { appendEvent } from '../../events/log.ts';
 import { badInput, forbidden, notFound } from '../../graphql/errors.ts';
 import { checkText } from '../../graphql/input.ts';
-import type { Insert, Inserted } from '../../graphql/one-statement.ts';
+import { type Inserted, insertStatement } from '../../graphql/insert-statement.ts';
+import type { Insert } from '../../graphql/one-statement.ts';
 import { selectList } from '../../graphql/read/entity.ts';
-import { guardedWrite } from '../../platform/db/guarded-write.ts';
 import { type Statement, statement } from '../../platform/db/statement.ts';
 import type { UnitOfWork } from '../../platform/db/unit-of-work.ts';
 import { newId } from '../../platform/uuid.ts';
 import type { Rules } from '../rules.ts';
 import { type PostRow, postEntity } from './type.ts';
 
-const INSERT = (source: string) =>
-  `INSERT INTO posts (id, title, body, author_id) SELECT $1::uuid, $2, $3, $4::uuid ${source}
-  RETURNING id, created_at AS "createdAt"`;
+const INSERT = 'INSERT INTO posts (id, title, body, author_id) SELECT $1::uuid, $2, $3, $4::uuid';
 
-/** Inserts the post and its event in one statement: this is the most frequent write. */
-const INSERT_POST = guardedWrite<Inserted>(
-  'post_insert',
-  4,
-  (opening, source) =>
-    `${opening} post AS (${INSERT(source)}), event AS (${APPEND_EVENT}) SELECT "createdAt" FROM post`,
-);
+/** Inserts the post and its event: this is the most frequent write. */
+const INSERT_POST = insertStatement('post_insert', INSERT, { event: appendEvent });
 
 /** The same with tags. */
-const INSERT_TAGGED_POST = guardedWrite<Inserted>(
-  'post_insert_tagged',
-  5,
-  (opening, source) =>
-    `${opening} post AS (${INSERT(source)}),
-     tag AS (INSERT INTO tags (post_id, name, position, created_at)
-       SELECT post.id, given.name, given.position, post."createdAt" FROM post, unnest($5::text[]) WITH ORDINALITY AS given(name, position)),
-     event AS (${APPEND_EVENT})
-   SELECT "createdAt" FROM post`,
-);
+const INSERT_TAGGED_POST = insertStatement('post_insert_tagged', INSERT, {
+  tag: (post) => `INSERT INTO tags (post_id, name, position, created_at)
+    SELECT ${post}.id, given.name, given.position, ${post}.created_at
+    FROM ${post}, unnest($5::text[]) WITH ORDINALITY AS given(name, position)`,
+  event: appendEvent,
+});
 
 /** The tags of a post are dated like the post: the lists by tag are in the order of its date. */
 const REPLACE_TAGS = statement<never>(
@@ -76,7 +65,7 @@ export interface NewPost {
 
 /** How a post by the principal is inserted, with its event. Throws BAD_USER_INPUT. */
 export function insertPost(
-  { userId: authorId }: Principal,
+  { userId: authorId }: Pick<Principal, 'userId'>,
   { title, body, tags }: NewPost,
   rules: Rules['post'],
 ): Insert<Omit<PostRow, keyof Inserted>> {
@@ -84,8 +73,8 @@ export function insertPost(
   const values = [id, checkText('title', title, rules.title), checkText('body', body, rules.body), authorId];
   const row = { id, title, body, authorId, commentCount: 0 };
   return checkTags(tags, rules).length === 0
-    ? { write: INSERT_POST, values, row }
-    : { write: INSERT_TAGGED_POST, values: [...values, [...tags]], row };
+    ? { statement: INSERT_POST, values, row }
+    : { statement: INSERT_TAGGED_POST, values: [...values, [...tags]], row };
 }
 
 /** Creates a post by the principal, and its event. Throws BAD_USER_INPUT, DatabaseError. */
@@ -95,8 +84,8 @@ export async function createPost(
   post: NewPost,
   rules: Rules['post'],
 ): Promise<PostRow> {
-  const { write, values, row } = insertPost(principal, post, rules);
-  const [inserted] = await work.query(write.alone, values);
+  const { statement: insert, values, row } = insertPost(principal, post, rules);
+  const [inserted] = await work.query(insert.plain, values);
   if (inserted === undefined) throw new Error('the inserted post was not returned');
   return { ...row, ...inserted };
 }

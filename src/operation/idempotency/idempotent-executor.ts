@@ -32,8 +32,7 @@ import { settledBy } from './settled-by.ts';
 import {
   type Disclosure,
   findResponse,
-  guardValues,
-  KEY_GUARD,
+  keyLock,
   lockKey,
   type StoredResponse,
   storeResponse,
@@ -171,10 +170,7 @@ export function createIdempotentExecutor(
   async function attemptAlone({ args, owner, print, asked }: KeyedMutation): Promise<Attempt> {
     const disclosure = replayCheck.disclosureOf(asked, args.contextValue.caller, NOTHING_NOTED);
     const response = (body: string) => ({ ...disclosure, fingerprint: print, status: 200, body });
-    const outcome = await executor.runGuarded(args, {
-      guard: KEY_GUARD,
-      valuesFor: (body) => guardValues(owner, response(body)),
-    });
+    const outcome = await executor.runOneStatement(args, keyLock(owner, response));
     return { outcome, stored: outcome?.kind === 'rendered' ? response(outcome.body) : undefined };
   }
 
@@ -262,10 +258,8 @@ export function createIdempotentExecutor(
 
   return async (args) => {
     const { caller, request, requestId, operation } = args.contextValue;
-    const header = request.headers.get('idempotency-key');
-    if (header === null || operation.kind !== 'mutation') return executor.run(args);
     try {
-      const key = parseIdempotencyKey(header);
+      const key = parseIdempotencyKey(request.headers.get('idempotency-key') ?? '');
       // Keys belong to accounts, and without an account a mutation can do nothing.
       if (!isAuthenticated(caller)) return await executor.run(args);
       const asked = { operation, variables: args.variableValues ?? {} };

@@ -1,12 +1,12 @@
 import { answerTooLarge } from '../../graphql/errors.ts';
-import { withInstant } from '../../graphql/open-instant.ts';
+import { type KeyLockSql, withInstant } from '../../graphql/insert-statement.ts';
 import { deletion, type Job } from '../../jobs/job.ts';
 import { OVERHEAD_BYTES } from '../../platform/aes-gcm.ts';
 import { DatabaseError } from '../../platform/db/errors.ts';
-import type { Guard } from '../../platform/db/guarded-write.ts';
-import { type Parameter, type Query, type Queryable, statement } from '../../platform/db/statement.ts';
+import { type Query, type Queryable, statement } from '../../platform/db/statement.ts';
 import type { UnitOfWork } from '../../platform/db/unit-of-work.ts';
 import { UNCOUNTED_BYTES } from '../../request/pending-responses.ts';
+import type { KeyLock } from '../one-statement-executor.ts';
 import { hashKey, type KeyOwner, seal, unseal } from './seal.ts';
 
 /** Decides who may receive a stored response, besides what its mutation selects. */
@@ -49,23 +49,29 @@ const FIND = statement<Row>(
    FROM idempotency_keys WHERE user_id = $1 AND key_hash = $2 AND created_at > ${ago('$3')}`,
 );
 
-const COLUMNS = 'user_id, key_hash, fingerprint, status, body, session_id, scopes';
-const INSERT = `INSERT INTO idempotency_keys AS kept (${COLUMNS})`;
-const VALUES = '$1::uuid, $2::bytea, $3::bytea, $4::smallint, $5::bytea, $6::uuid, $7::text[]';
+const INSERT =
+  'INSERT INTO idempotency_keys AS kept (user_id, key_hash, fingerprint, status, body, session_id, scopes)';
+/** The values of a row, as parameters from number `first` on. */
+const valuesFrom = (first: number) =>
+  ['uuid', 'bytea', 'bytea', 'smallint', 'bytea', 'uuid', 'text[]']
+    .map((type, index) => `$${first + index}::${type}`)
+    .join(', ');
 /** The lock by which a key is kept between the transactions of its mutation (`key-hold.ts`), as a session takes it. */
 const holdOf = (name: string) => `hashtextextended(${name}, 20261124)`;
 export const HOLD_KEY = `SELECT pg_try_advisory_lock(${holdOf('$1')}) AS done`;
 export const RELEASE_KEY = `SELECT pg_advisory_unlock(${holdOf('$1')}) AS done`;
+const lockOf = (name: string) => `pg_try_advisory_xact_lock(hashtextextended(${name}, 20261121))`;
 /**
  * SQL that takes the lock of a key until the transaction ends; false if another transaction has it or the key is kept
- * for another. `held`: it is kept for this one. Others find out first whether it is kept, by taking that lock for a
- * moment: if they took the other one first, whom it is kept for could find that taken.
+ * for another. It finds out first whether it is kept, by taking that lock for a moment: if it took the other one first,
+ * whom it is kept for could find that taken.
  */
-const tryLock = (name: string, held: string) => {
-  const lock = `pg_try_advisory_xact_lock(hashtextextended(${name}, 20261121))`;
-  return `CASE WHEN ${held} THEN ${lock} WHEN NOT pg_try_advisory_lock(${holdOf(name)}) THEN false
-     WHEN ${lock} THEN pg_advisory_unlock(${holdOf(name)}) ELSE NOT pg_advisory_unlock(${holdOf(name)}) END AS locked`;
-};
+const takeLock = (name: string) =>
+  `CASE WHEN NOT pg_try_advisory_lock(${holdOf(name)}) THEN false
+     WHEN ${lockOf(name)} THEN pg_advisory_unlock(${holdOf(name)}) ELSE NOT pg_advisory_unlock(${holdOf(name)}) END`;
+/** The same for a key that is kept for this mutation if `held`. */
+const takeHeldLock = (name: string, held: string) =>
+  `CASE WHEN ${held} THEN ${lockOf(name)} ELSE ${takeLock(name)} END`;
 /** A response past its retention may still be stored and is replaced. One within it never is. */
 const OR_REPLACE = `ON CONFLICT (user_id, key_hash) DO UPDATE
   SET fingerprint = excluded.fingerprint, status = excluded.status, body = excluded.body,
@@ -74,7 +80,7 @@ const OR_REPLACE = `ON CONFLICT (user_id, key_hash) DO UPDATE
 
 const STORE = statement<{ status: number }>(
   'idempotency_store',
-  `${INSERT} VALUES (${VALUES}) ${OR_REPLACE}`,
+  `${INSERT} VALUES (${valuesFrom(1)}) ${OR_REPLACE}`,
 );
 
 /**
@@ -82,29 +88,25 @@ const STORE = statement<{ status: number }>(
  */
 const STORE_ALONE = statement<{ status: number }>(
   'idempotency_store_alone',
-  `WITH key AS MATERIALIZED (SELECT ${tryLock('$9', '$10::bool')})
-   ${INSERT} SELECT ${VALUES} FROM key WHERE locked ${OR_REPLACE}`,
+  `WITH key AS MATERIALIZED (SELECT ${takeHeldLock('$9', '$10::bool')} AS locked)
+   ${INSERT} SELECT ${valuesFrom(1)} FROM key WHERE locked ${OR_REPLACE}`,
 );
 
 /** Taken before any write: a transaction that only waits for or holds this lock does not delay events. */
-const TRY_LOCK = statement<{ locked: boolean }>('idempotency_lock', `SELECT ${tryLock('$1', '$2::bool')}`);
+const TRY_LOCK = statement<{ locked: boolean }>(
+  'idempotency_lock',
+  `SELECT ${takeHeldLock('$1', '$2::bool')} AS locked`,
+);
 
 /**
- * Stores the response in front of a mutation's own statement. If the key is locked or has a response,
- * even one past its retention, neither is done. The lock keeps a duplicate from waiting for the row, in a
- * transaction that would delay events.
+ * The lock of a key in the statement of its mutation. If the key is locked or has a response, even one past its
+ * retention, nothing is written. The lock keeps a duplicate from waiting for the row, in a transaction that would delay
+ * events.
  */
-export const KEY_GUARD: Guard = {
-  sql: (first) => {
-    const [name, user, hash, print, status, body, session, scopes] = Array.from(
-      { length: 8 },
-      (_, index) => `$${first + index}`,
-    );
-    return `key AS MATERIALIZED (SELECT ${tryLock(`${name}::text`, 'false')}),
-      guard AS (INSERT INTO idempotency_keys (${COLUMNS})
-        SELECT ${user}::uuid, ${hash}::bytea, ${print}::bytea, ${status}::smallint, ${body}::bytea, ${session}::uuid, ${scopes}::text[]
-        FROM key WHERE locked ON CONFLICT (user_id, key_hash) DO NOTHING RETURNING 1)`;
-  },
+const KEY_LOCK: KeyLockSql = {
+  take: (first) => takeLock(`$${first}::text`),
+  store: (first, source) => `${INSERT} SELECT ${valuesFrom(first + 1)} ${source}
+    ON CONFLICT (user_id, key_hash) DO NOTHING RETURNING 1`,
 };
 
 /** Throws COMPLEXITY_LIMIT if the response is larger than `maxBytes`, which was higher when it was stored. */
@@ -157,10 +159,11 @@ const valuesOf = (owner: KeyOwner, { fingerprint, status, body, sessionId, scope
 
 export const lockName = ({ userId, key }: KeyOwner) => `${userId}/${key}`;
 
-/** The parameters of KEY_GUARD. The body has OPEN_INSTANT for what the database sets. */
-export function guardValues(owner: KeyOwner, response: StoredResponse): Parameter[] {
-  return [lockName(owner), ...valuesOf(owner, response)];
-}
+/** Locks a key and stores its response in the statement of the mutation. */
+export const keyLock = (owner: KeyOwner, responseOf: (body: string) => StoredResponse): KeyLock => ({
+  sql: KEY_LOCK,
+  valuesFor: (body) => [lockName(owner), ...valuesOf(owner, responseOf(body))],
+});
 
 /**
  * Stores the response in the transaction of the mutation. Throws DatabaseError, also if a response is stored

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { createApiKey } from '../../../src/auth/api-key/store.ts';
-import { OPEN_INSTANT } from '../../../src/graphql/open-instant.ts';
+import { OPEN_INSTANT } from '../../../src/graphql/insert-statement.ts';
 import { hashKey, unseal } from '../../../src/operation/idempotency/seal.ts';
 import { useApp } from '../../support/app.ts';
 import { CREATE_ALONE, CREATE_POST, postsNamed, send, storedFor, WAYS } from '../../support/keyed.ts';

@@ -14,9 +14,8 @@ import type { Queryable } from '../../../src/platform/db/statement.ts';
 import { UnitOfWork } from '../../../src/platform/db/unit-of-work.ts';
 
 export {
-  guardValues,
   HOLD_KEY,
-  KEY_GUARD,
+  keyLock,
   lockKey,
   lockName,
   RELEASE_KEY,

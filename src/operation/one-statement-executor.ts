@@ -1,0 +1,89 @@
+import { databaseKindOf } from '../graphql/database-kind.ts';
+import { type KeyLockSql, withInstant } from '../graphql/insert-statement.ts';
+import { isOneStatement, type ReadyInsert, readyInsert } from '../graphql/one-statement.ts';
+import type { Cancellation } from '../platform/db/cancellation.ts';
+import type { Parameter } from '../platform/db/statement.ts';
+import { afterCommit, type MutationOptions } from './mutation-executor.ts';
+import type { OperationArgs } from './operation-context.ts';
+import { located, refused, rendered, type Single } from './outcome.ts';
+
+/** The lock of an Idempotency-Key: stores the response in the statement of the mutation, or prevents both. */
+export interface KeyLock {
+  readonly sql: KeyLockSql;
+  /** Its parameters for a response, which has OPEN_INSTANT for what the database sets. */
+  valuesFor(response: string): readonly Parameter[];
+}
+
+/**
+ * Runs a mutation as one statement, which commits by itself. Undefined if it was not done, and nothing was changed: it
+ * needs more than a statement, is going to be refused, the database aborted it in favour of another transaction, or its
+ * key is locked or has a response.
+ */
+export type OneStatementExecutor = (
+  args: OperationArgs,
+  cancellation: Cancellation,
+  keyLock?: KeyLock,
+) => Promise<Single | undefined>;
+
+/** A retry sends its response again, only to find that it is stored. Longer ones are looked for first. */
+const MOST_KEYED_CHARACTERS = 65_536;
+
+/**
+ * The response is known before the statement is sent, except for what the database sets. Whatever could make it another
+ * one is left to an execution in a transaction.
+ */
+export function createOneStatementExecutor(options: MutationOptions): OneStatementExecutor {
+  const { database, log, line, bounds, onCommit } = options;
+
+  function ready(args: OperationArgs): ReadyInsert | undefined {
+    const { contextValue: context, schema } = args;
+    const { plans, operation, state } = context;
+    if (state.cost !== undefined || !isOneStatement(plans, schema, operation.node)) return undefined;
+    if (!bounds.fitsOneStatement(args)) return undefined;
+    try {
+      return readyInsert(args, operation.node, context);
+    } catch {
+      // An execution refuses it for the same reason.
+      return undefined;
+    }
+  }
+
+  async function run(
+    { statement, values, data }: ReadyInsert,
+    { contextValue: context }: OperationArgs,
+    cancellation: Cancellation,
+    keyLock: KeyLock | undefined,
+  ): Promise<Single | undefined> {
+    const work = database.unitOfWork({ oneStatement: true }, cancellation);
+    const response = `{"data":${data}}`;
+    try {
+      const [inserted] = await (keyLock === undefined
+        ? work.query(statement.plain, values)
+        : work.query(statement.keyed(keyLock.sql, values.length + 1), [
+            ...values,
+            ...keyLock.valuesFor(response),
+          ]));
+      if (inserted === undefined && keyLock !== undefined) return undefined;
+      if (inserted === undefined) throw new Error('the inserted row was not returned');
+      context.onPath('one_statement');
+      cancellation.close();
+      onCommit();
+      return rendered(withInstant(response, inserted.createdAt));
+    } catch (cause) {
+      const error = afterCommit(work, cause);
+      const { requestId, state, operation } = context;
+      const kind = databaseKindOf(error);
+      if (kind === 'conflict' || kind === 'locked') return undefined;
+      // The client can find out at once: its key tells.
+      if (kind === 'unknown' && keyLock !== undefined) state.responseHeaders['retry-after'] = '1';
+      return refused(located(error, operation.node), { requestId, log });
+    }
+  }
+
+  return async (args, cancellation, keyLock) => {
+    const insert = ready(args);
+    if (insert === undefined) return undefined;
+    if (keyLock !== undefined && insert.data.length > MOST_KEYED_CHARACTERS) return undefined;
+    return line.run(cancellation.owner, () => run(insert, args, cancellation, keyLock), cancellation);
+  };
+}
