@@ -28,7 +28,6 @@ import { createKeyHolds } from './key-hold.ts';
 import { keyOutcomes } from './key-outcomes.ts';
 import type { ReplayCheck } from './replay-check.ts';
 import type { KeyOwner } from './seal.ts';
-import { settledBy } from './settled-by.ts';
 import {
   type Disclosure,
   findResponse,
@@ -77,6 +76,17 @@ interface Attempt {
   readonly outcome: Single | undefined;
   /** What is now committed under the key, as far as known. */
   readonly stored: StoredResponse | undefined;
+}
+
+/** Waits for work until a deadline (`performance.now()`). False if it has not ended by then. Rejects as the work does. */
+async function settledBy(work: Promise<unknown>, deadlineMs: number): Promise<boolean> {
+  const limit = new AbortController();
+  const late = delay(Math.max(0, deadlineMs - performance.now()), false, { signal: limit.signal }).catch(
+    () => false,
+  );
+  const done = await Promise.race([work.then(() => true), late]);
+  limit.abort();
+  return done;
 }
 
 /**
@@ -224,24 +234,23 @@ export function createIdempotentExecutor(
         return replay(stored, keyed);
       }
       const alone = await attemptAlone(keyed);
-      stored = alone.stored;
-      if (stored !== undefined) storedBytes.stored(owner.userId, stored.body);
-      if (alone.outcome?.kind === 'refused') {
-        // Refused before anybody looked: a busy service, a table that is locked, a lost connection.
-        stored = await storedBefore(keyed.args, owner);
-        if (stored === undefined) {
-          outcomes.add('not_stored');
-          return alone.outcome;
-        }
+      if (alone.outcome?.kind === 'rendered') {
+        stored = alone.stored;
+        storedBytes.stored(owner.userId, alone.outcome.body);
+        outcomes.add('stored_statement');
+        return alone.outcome;
+      }
+      // Perhaps refused before anybody looked: a busy service, a table that is locked, a lost connection.
+      const look = alone.outcome === undefined ? find : storedBefore;
+      stored = await look(keyed.args, owner);
+      if (stored !== undefined) {
         delete keyed.args.contextValue.state.responseHeaders['retry-after'];
         return replay(stored, keyed);
       }
       if (alone.outcome !== undefined) {
-        outcomes.add(stored === undefined ? 'not_stored' : 'stored_statement');
+        outcomes.add('not_stored');
         return alone.outcome;
       }
-      stored = await find(keyed.args, owner);
-      if (stored !== undefined) return replay(stored, keyed);
       const first = await runFirst(keyed, deadlineMs);
       stored = first.stored;
       if (first.outcome !== undefined) {

@@ -180,19 +180,33 @@ describe('A keyed mutation that is one statement', () => {
     expect((await twice(request)).status).toBe(200);
   });
 
-  it('takes the long path where the database gives way to another transaction, and is done once', async () => {
-    const { key, id } = await app.account();
-    const request = { query: CREATE_ALONE, variables: { title: `again ${id}` }, key, idempotencyKey: 'k' };
-    const sql = (text: string) => app.prisma.$executeRawUnsafe(text);
-    await sql('CREATE SEQUENCE tries');
-    await sql(`CREATE FUNCTION give_way() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+  it.each([
+    ['with a key', { idempotencyKey: 'k' }],
+    ['without a key', {}],
+  ])(
+    'takes the long path where the database gives way to another transaction, and is done once, %s',
+    async (_how, given) => {
+      const { key, id } = await app.account();
+      const request = { query: CREATE_ALONE, variables: { title: `again ${id}` }, key, ...given };
+      const before = await alone();
+      const sql = (text: string) => app.prisma.$executeRawUnsafe(text);
+      await sql('CREATE SEQUENCE IF NOT EXISTS tries');
+      await sql('ALTER SEQUENCE tries RESTART');
+      await sql(`CREATE OR REPLACE FUNCTION give_way() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
       IF nextval('tries') < 3 THEN RAISE EXCEPTION 'again' USING ERRCODE = '40001'; END IF; RETURN NEW; END $$`);
-    await sql('CREATE TRIGGER give_way AFTER INSERT ON events FOR EACH ROW EXECUTE FUNCTION give_way()');
-    try {
-      expect((await twice(request)).status).toBe(200);
-    } finally {
-      await sql('DROP TRIGGER give_way ON events');
-    }
-    expect([await postsNamed(app, `again ${id}`), await storedFor(app, id)]).toEqual([1, 1]);
-  });
+      await sql('CREATE TRIGGER give_way AFTER INSERT ON events FOR EACH ROW EXECUTE FUNCTION give_way()');
+      try {
+        expect(await send(app, request)).toMatchObject({ status: 200, codes: [], replayed: null });
+      } finally {
+        await sql('DROP TRIGGER give_way ON events');
+      }
+      expect(await alone()).toBe(before);
+      if ('idempotencyKey' in given)
+        expect(await send(app, request)).toMatchObject({ status: 200, replayed: 'true' });
+      expect([await postsNamed(app, `again ${id}`), await storedFor(app, id)]).toEqual([
+        1,
+        'idempotencyKey' in given ? 1 : 0,
+      ]);
+    },
+  );
 });
