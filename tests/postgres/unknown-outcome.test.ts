@@ -49,14 +49,18 @@ describe('A mutation whose connection is lost while the database commits (contra
     expect(await postsNamed(app, title)).toBe(posts);
   });
 
-  it.each<[Cut]>([['before'], ['after']])('is told by a retry with its key (%s)', async (where) => {
+  it.each<[Cut, string, string, string | undefined]>([
+    ['before', 'a transaction', CREATE_POST, undefined],
+    ['after', 'a transaction', CREATE_POST, undefined],
+    ['before', 'one statement', CREATE_ALONE, 'INSERT INTO posts'],
+  ])('is told by a retry with its key (%s, %s)', async (where, _way, query, statement) => {
     const proxy = await cuttingProxy(urlOf(app));
     const instance = await instanceThrough(app, proxy.url);
     const { key, id } = await app.account();
     const title = `retried ${where} ${id}`;
-    const request = { query: CREATE_ALONE, variables: { title }, key, idempotencyKey: 'k' };
+    const request = { query, variables: { title }, key, idempotencyKey: 'k' };
     await send(instance, { query: '{ viewer { id } }', key });
-    proxy.cut(where, 1);
+    proxy.cut(where, 1, statement);
     const answer = await send(instance, request);
     expectUnknown(answer);
     expect(answer.headers.get('retry-after')).toBe('1');
