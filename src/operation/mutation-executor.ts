@@ -159,7 +159,8 @@ export function createMutationExecutor(options: MutationOptions): MutationExecut
     const { operation, caller, state } = given.contextValue;
     const retries = new Retries(lockWaitMs);
     const preparing = { caller, db: database.cancellable(cancellation), passwords };
-    const preparation = preparations.get(state) ?? prepareFields(given, operation.node, operation.plans.fragments, preparing);
+    const preparation =
+      preparations.get(state) ?? prepareFields(given, operation.node, operation.plans.fragments, preparing);
     preparations.set(state, preparation);
     const args = { ...given, contextValue: { ...given.contextValue, prepared: await preparation } };
     const tryOnce = () => attempt(args, database.unitOfWork({}, cancellation), cancellation, retries, steps);

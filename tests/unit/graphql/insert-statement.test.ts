@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { insertPost } from '../../../src/modules/post/service.ts';
+import { RULES } from '../../../src/modules/rules.ts';
 import { keyLock } from '../../../src/operation/idempotency/store.ts';
 
 const SOURCE = new URL('../../../src/graphql/insert-statement.ts', import.meta.url);
@@ -13,6 +14,7 @@ it('is shown whole where it is composed, for a keyed createPost', () => {
   const { statement, values } = insertPost(
     { userId: '01a1fc10-e42a-75fd-955d-85b049da6df5' },
     { title: 'title', body: 'body', tags: [] },
+    RULES.post,
   );
   const { sql } = keyLock({ userId: 'u', key: 'k' }, (body) => ({
     body,
