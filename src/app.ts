@@ -1,16 +1,17 @@
 import type { GraphQLSchema } from 'graphql';
 import packageJson from '../package.json' with { type: 'json' };
+import { accountTurns } from './auth/account/turns.ts';
 import { createCredentials } from './auth/credentials.ts';
-import { createAuthority } from './auth/oauth/authority.ts';
-import { oauthRecognizer } from './auth/oauth/recognizer.ts';
+import { expiredSessions, expiredStreamTokens, expiredTokens, oldApiKeys } from './auth/expired.ts';
 import { createPasswords } from './auth/password-check.ts';
 import { anonymousCaller } from './auth/principal.ts';
 import { createSecurityLog } from './auth/security-log.ts';
 import { createLogin } from './auth/session/login.ts';
-import { cleanUpJobs } from './clean-up-jobs.ts';
+import { revokeSession } from './auth/session/store.ts';
 import { createAnnouncements } from './events/announcements.ts';
 import { createPostFeed } from './events/feed.ts';
 import { watchLog } from './events/log-watch.ts';
+import { oldEvents } from './events/old-events.ts';
 import type { Entrance } from './http/pipeline/entrance.ts';
 import { createRateLimiter } from './http/rate-limit/limiter.ts';
 import { redisBuckets } from './http/rate-limit/redis-store.ts';
@@ -18,7 +19,10 @@ import { memoryBuckets } from './http/rate-limit/store.ts';
 import { createSlowOperations } from './http/response/slow-operations.ts';
 import { createReadiness } from './http/routes/readiness.ts';
 import { createHttp } from './http-entrance.ts';
+import type { Job } from './jobs/job.ts';
 import { startRounds } from './jobs/rounds.ts';
+import { createOAuth, oauthJobs } from './oauth/oauth.ts';
+import { oldResponses } from './operation/idempotency/store.ts';
 import { createCredentialWatch } from './operation/subscription/credential-watch.ts';
 import { createFanOut } from './operation/subscription/fan-out.ts';
 import { createStreamMetrics } from './operation/subscription/stream-metrics.ts';
@@ -79,6 +83,19 @@ export interface App extends Entrance {
   onCutOff(): void;
 }
 
+/** All clean-up there is, in the order in which it is done. */
+export function cleanUpJobs(config: Config): Job[] {
+  return [
+    oldEvents(config.eventRetentionMs),
+    oldResponses(config.idempotency.retentionMs),
+    expiredSessions,
+    oldApiKeys,
+    expiredStreamTokens,
+    expiredTokens,
+    ...oauthJobs(config),
+  ];
+}
+
 /** Creates every dependency. */
 export function createApp({
   config,
@@ -104,16 +121,15 @@ export function createApp({
       : redisBuckets({ url: config.redisUrl, clock, log, metrics });
   const rateLimiter = createRateLimiter({ store: buckets, clock, failures: config.failureLimit, metrics });
   let origin = config.publicUrl ?? ownOrigin(config);
-  const authority = createAuthority({ config, database, clock, log });
   const services = { database, clock, log };
-  const credentials = createCredentials(services, config.jwt, [
-    oauthRecognizer({ ...services, ownTokens: authority.ownTokens }),
-  ]);
+  const oauth = createOAuth({ ...services, config, issuer: () => origin });
+  const credentials = createCredentials(services, config.jwt, [oauth.recognizer]);
   const passwords = createPasswords(new Line(PASSWORD_HASHES), rateLimiter.logins);
   const securityLog = createSecurityLog(log);
   const slowOperations = createSlowOperations({ thresholdMs: config.slowOperationMs, log });
-  const accountLine = new Line(ACCOUNT_WRITES);
-  const login = createLogin({ database, line: accountLine, passwords, securityLog });
+  const turns = accountTurns(database, new Line(ACCOUNT_WRITES));
+  const endSession = (id: string, userId: string) => revokeSession(turns.statements(userId), id, userId);
+  const login = createLogin({ database, turns, passwords, securityLog });
   const origins = createOrigins(config);
   const pending = new PendingResponses(
     {
@@ -203,12 +219,11 @@ export function createApp({
     log,
     clock,
     metrics,
-    issuer: () => origin,
     demoKey,
     anonymous,
-    authority,
     credentials,
-    accountLine,
+    turns,
+    endSession,
     login,
     securityLog,
     slowOperations,
@@ -217,6 +232,13 @@ export function createApp({
     readiness,
     pipeline,
     pending,
+    featureRoutes: oauth.routes({
+      sessions: credentials.sessions,
+      endSession,
+      login,
+      limiter: rateLimiter,
+      securityLog,
+    }),
   });
 
   return {

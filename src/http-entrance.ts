@@ -1,15 +1,12 @@
-import { accountTurns } from './auth/account/turns.ts';
+import type { AccountTurns } from './auth/account/turns.ts';
 import type { Credentials } from './auth/credentials.ts';
-import type { Authority } from './auth/oauth/authority.ts';
 import type { Anonymous } from './auth/principal.ts';
 import { readsOf } from './auth/reads-of.ts';
 import type { SecurityLog } from './auth/security-log.ts';
 import type { Login } from './auth/session/login.ts';
 import { ownerOf } from './auth/session/owner.ts';
-import { revokeSession } from './auth/session/store.ts';
 import { streamTokenIssuer } from './auth/stream-token/store.ts';
 import { graphiqlRoutes } from './http/graphiql/routes.ts';
-import { createOAuth } from './http/oauth/oauth.ts';
 import { createEntrance, type Entrance } from './http/pipeline/entrance.ts';
 import type { Pipeline } from './http/pipeline/pipeline.ts';
 import type { HttpPlugin } from './http/plugin.ts';
@@ -36,7 +33,6 @@ import { coreRoutes } from './http/routes/table.ts';
 import type { Clock } from './platform/clock.ts';
 import type { Config } from './platform/config.ts';
 import type { Database } from './platform/db/database.ts';
-import type { Line } from './platform/line.ts';
 import type { Logger } from './platform/log.ts';
 import type { Metrics } from './platform/metrics.ts';
 import type { Origins } from './request/origin-check.ts';
@@ -49,14 +45,11 @@ export interface HttpOptions {
   readonly log: Logger;
   readonly clock: Clock;
   readonly metrics: Metrics;
-  /** The service's own origin. */
-  readonly issuer: () => string;
   readonly demoKey: string | undefined;
   readonly anonymous: Anonymous;
-  readonly authority: Authority;
   readonly credentials: Credentials;
-  /** For statements that may wait for the lock of an account. */
-  readonly accountLine: Line;
+  readonly turns: AccountTurns;
+  readonly endSession: (id: string, userId: string) => Promise<boolean>;
   readonly login: Login;
   readonly securityLog: SecurityLog;
   readonly slowOperations: SlowOperations;
@@ -65,6 +58,8 @@ export interface HttpOptions {
   readonly readiness: Readiness;
   readonly pipeline: Pipeline;
   readonly pending: PendingResponses;
+  /** The routes of features. */
+  readonly featureRoutes: readonly Route[];
 }
 
 /** The plugins, in the order in which a request passes them. */
@@ -99,13 +94,11 @@ function routesOf(options: HttpOptions, { isSecure }: ProxyTrust): Route[] {
   const { config, database, log, clock, metrics, demoKey, credentials, login, securityLog } = options;
   const { pipeline } = options;
   const development = config.environment === 'development';
-  const turns = accountTurns(database, options.accountLine);
-  const endSession = (id: string, userId: string) => revokeSession(turns.statements(userId), id, userId);
   const answers = {
     graphql: pipeline.answer,
     streamToken: streamTokenAnswer({
       pipeline,
-      issue: streamTokenIssuer(turns, credentials.recognizers),
+      issue: streamTokenIssuer(options.turns, credentials.recognizers),
       metrics,
     }),
     login: loginAnswer({
@@ -115,7 +108,7 @@ function routesOf(options: HttpOptions, { isSecure }: ProxyTrust): Route[] {
       maxBodyBytes: config.maxBodyBytes,
       log,
     }),
-    logout: logoutAnswer(endSession),
+    logout: logoutAnswer(options.endSession),
     live: answerLive,
     ready: readyAnswer(options.readiness),
     metrics: metricsAnswer({ metrics, token: config.metricsToken, isSecure, clock, securityLog }),
@@ -127,18 +120,7 @@ function routesOf(options: HttpOptions, { isSecure }: ProxyTrust): Route[] {
     ...coreRoutes(answers, graphiql?.page),
     ...(graphiql === undefined ? [] : [graphiql.assets]),
     ...(development ? developmentRoutes({ graphiql: config.graphiql, demoKey }) : []),
-    ...createOAuth({
-      issuer: options.issuer,
-      authority: options.authority,
-      sessions: credentials.sessions,
-      endSession,
-      login,
-      limiter: options.rateLimiter,
-      policy: config.rateLimit,
-      database,
-      securityLog,
-      log,
-    }),
+    ...options.featureRoutes,
   ];
 }
 

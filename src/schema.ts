@@ -17,7 +17,6 @@ import { definePost } from './modules/post/type.ts';
 import { RULES, type Rules } from './modules/rules.ts';
 import { defineUserQueries } from './modules/user/queries.ts';
 import { defineUser } from './modules/user/type.ts';
-
 import { defineGrantFields } from './oauth/grant-fields.ts';
 
 /** Defines all types under these rules, in the order in which the fields of Query, Mutation and User get them. */

@@ -1,9 +1,9 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { createAccount } from '../../src/auth/account/store.ts';
 import { createApiKey } from '../../src/auth/api-key/store.ts';
-import { createOAuthClient } from '../../src/auth/oauth/clients.ts';
 import { hashPassword } from '../../src/auth/password.ts';
 import { scopesOfRole } from '../../src/auth/scopes.ts';
+import { createOAuthClient } from '../../src/oauth/records/clients.ts';
 import { loadConfig } from '../../src/platform/config.ts';
 import { type Database, openDatabase } from '../../src/platform/db/database.ts';
 import { statement } from '../../src/platform/db/statement.ts';

@@ -1,4 +1,3 @@
-import { revokeOAuthGrant } from '../auth/oauth/grants.ts';
 import { type Context, principalOf, unitOfWorkOf } from '../graphql/context.ts';
 import { parseId } from '../graphql/input.ts';
 import type { Kernel } from '../graphql/kernel.ts';
@@ -7,6 +6,7 @@ import { ownAccount } from '../modules/account/locks.ts';
 import type { Rules } from '../modules/rules.ts';
 import type { UserTypes } from '../modules/user/type.ts';
 import { statement } from '../platform/db/statement.ts';
+import { revokeOAuthGrant } from './records/grants.ts';
 
 /** An account's grant to an OAuth client, as its owner sees it. */
 interface OAuthGrantRow {

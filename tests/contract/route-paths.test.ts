@@ -1,16 +1,16 @@
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { OAUTH_PATHS } from '../../src/http/oauth/paths.ts';
 import { EXAMPLE } from '../../src/http/routes/example.ts';
 import { PATHS } from '../../src/http/routes/table.ts';
 import { DOCS } from '../../src/http/site/pages.ts';
+import { OAUTH_PATHS } from '../../src/oauth/server/paths.ts';
 
 const SRC = join(import.meta.dirname, '../../src');
 /** Where paths are: the table, and one file of each feature that brings routes of its own. */
 const HOMES = new Set([
   'http/routes/table.ts',
-  'http/oauth/paths.ts',
+  'oauth/server/paths.ts',
   'http/routes/example.ts',
   'http/site/pages.ts',
 ]);

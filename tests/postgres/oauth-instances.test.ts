@@ -1,6 +1,6 @@
 import { decodeProtectedHeader } from 'jose';
 import { describe, expect, it } from 'vitest';
-import { rotateSigningKey, SIGNING_KEYS } from '../../src/auth/oauth/signing-keys.ts';
+import { rotateSigningKey, SIGNING_KEYS } from '../../src/oauth/tokens/signing-keys.ts';
 import { createSealer } from '../../src/platform/sealing.ts';
 import { secretKeyOf } from '../../src/platform/secret-key.ts';
 import { useApp } from '../support/app.ts';

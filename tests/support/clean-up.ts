@@ -1,5 +1,5 @@
 import { onTestFinished } from 'vitest';
-import { cleanUpJobs } from '../../src/clean-up-jobs.ts';
+import { cleanUpJobs } from '../../src/app.ts';
 import type { Job } from '../../src/jobs/job.ts';
 import { type Rounds, startRounds } from '../../src/jobs/rounds.ts';
 import type { Database } from '../../src/platform/db/database.ts';

@@ -1,8 +1,7 @@
 import type { Database } from '../../platform/db/database.ts';
 import { statement } from '../../platform/db/statement.ts';
-import type { Line } from '../../platform/line.ts';
 import { emailKey } from '../account/store.ts';
-import { accountTurns } from '../account/turns.ts';
+import type { AccountTurns } from '../account/turns.ts';
 import { accountFailures, type Passwords } from '../password-check.ts';
 import { readsOf } from '../reads-of.ts';
 import type { AttemptOrigin, LoginFailure, SecurityLog } from '../security-log.ts';
@@ -45,9 +44,8 @@ const FIND_ACCOUNT = statement<AccountRow>(
 const unstorable = (text: string) => text.includes('\0') || !text.isWellFormed();
 
 export interface LoginOptions {
-  readonly database: Pick<Database, 'cancellable' | 'unitOfWork' | 'lockWaitMs'>;
-  /** For statements that may wait for the lock of an account. */
-  readonly line: Line;
+  readonly database: Pick<Database, 'cancellable'>;
+  readonly turns: AccountTurns;
   readonly passwords: Passwords;
   readonly securityLog: SecurityLog;
 }
@@ -64,9 +62,7 @@ function failureOf(account: AccountRow | undefined, matches: boolean): LoginFail
  * Signs in with e-mail and password, with the same work whatever is wrong. Throws DatabaseError and what an
  * attempt throws.
  */
-export function createLogin({ database, line, passwords, securityLog }: LoginOptions): Login {
-  const turns = accountTurns(database, line);
-
+export function createLogin({ database, turns, passwords, securityLog }: LoginOptions): Login {
   async function signIn(attempt: LoginAttempt): Promise<LoggedIn | undefined> {
     const { email, password, countedFor, origin, userAgent } = attempt;
     const key = emailKey(email);

@@ -1,5 +1,5 @@
-import { type Html, html } from '../oauth/pages/html.ts';
-import { MARK } from '../oauth/pages/layout.ts';
+import { type Html, html } from '../pages/html.ts';
+import { MARK } from '../pages/layout.ts';
 import { ICON } from '../site/layout.ts';
 import { EXAMPLES } from './examples.ts';
 import type { Settings } from './settings.ts';

@@ -3,9 +3,9 @@ import { readdir, readFile } from 'node:fs/promises';
 import { extname, join } from 'node:path';
 import { PlainResponse } from '../../request/http-message.ts';
 import type { Answer } from '../../request/request-state.ts';
-import { pageResponse } from '../oauth/page-response.ts';
-import { html } from '../oauth/pages/html.ts';
-import { layout } from '../oauth/pages/layout.ts';
+import { html } from '../pages/html.ts';
+import { layout } from '../pages/layout.ts';
+import { pageResponse } from '../pages/page-response.ts';
 
 /** The address of the page. */
 export const EXAMPLE = '/example/';

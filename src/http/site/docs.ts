@@ -1,6 +1,6 @@
 import { PlainResponse } from '../../request/http-message.ts';
 import type { Answer } from '../../request/request-state.ts';
-import { type Html, html, NOTHING } from '../oauth/pages/html.ts';
+import { type Html, html, NOTHING } from '../pages/html.ts';
 import { siteResponse } from './layout.ts';
 import type { Heading } from './markdown.ts';
 import { DOCS, type DocsPage, readDocsFile, readPages } from './pages.ts';

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { PlainResponse } from '../../request/http-message.ts';
-import { type Html, html, NOTHING } from '../oauth/pages/html.ts';
-import { COLOURS, MARK } from '../oauth/pages/layout.ts';
+import { type Html, html, NOTHING } from '../pages/html.ts';
+import { COLOURS, MARK } from '../pages/layout.ts';
 import { PATHS } from '../routes/table.ts';
 import { DOCS } from './pages.ts';
 import { STYLE } from './style.ts';

@@ -1,5 +1,5 @@
 import type { PlainResponse } from '../../request/http-message.ts';
-import { html } from '../oauth/pages/html.ts';
+import { html } from '../pages/html.ts';
 import { EXAMPLE } from '../routes/example.ts';
 import { PATHS } from '../routes/table.ts';
 import { siteResponse } from './layout.ts';

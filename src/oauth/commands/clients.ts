@@ -8,10 +8,10 @@ import {
 } from '../../admin/options.ts';
 import { AdminError } from '../../admin/output.ts';
 import { findAccount } from '../../auth/account/store.ts';
-import { createOAuthClient, deleteOAuthClient, GRANTS, type Grant } from '../../auth/oauth/clients.ts';
 import type { Scope } from '../../auth/scopes.ts';
 import { type Queryable, statement } from '../../platform/db/statement.ts';
 import { isUuid } from '../../platform/uuid.ts';
+import { createOAuthClient, deleteOAuthClient, GRANTS, type Grant } from '../records/clients.ts';
 
 /** OAuth grants (RFC 6749 section 1.3), separated by spaces or commas. */
 const parseGrants = (text: string): readonly Grant[] => parseNames(text, GRANTS, ['Grants', 'grant']);

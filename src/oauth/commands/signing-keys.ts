@@ -1,16 +1,16 @@
 import type { AdminCommand } from '../../admin/command.ts';
 import { AdminError } from '../../admin/output.ts';
+import type { Config } from '../../platform/config.ts';
+import type { Database } from '../../platform/db/database.ts';
+import { createSealer } from '../../platform/sealing.ts';
+import { secretKeyOf } from '../../platform/secret-key.ts';
 import {
   dropSigningKey,
   listSigningKeys,
   rotateSigningKey,
   SIGNING_KEYS,
   signerOf,
-} from '../../auth/oauth/signing-keys.ts';
-import type { Config } from '../../platform/config.ts';
-import type { Database } from '../../platform/db/database.ts';
-import { createSealer } from '../../platform/sealing.ts';
-import { secretKeyOf } from '../../platform/secret-key.ts';
+} from '../tokens/signing-keys.ts';
 
 const sealerOf = (config: Config) => createSealer(secretKeyOf(config), SIGNING_KEYS);
 

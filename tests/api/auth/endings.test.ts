@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { revokeToken } from '../../../src/auth/jwt/blocklist.ts';
-import { deleteOAuthClient } from '../../../src/auth/oauth/clients.ts';
 import { revokeStreamToken } from '../../../src/auth/stream-token/store.ts';
+import { deleteOAuthClient } from '../../../src/oauth/records/clients.ts';
 import { useApp } from '../../support/app.ts';
 import { createPost } from '../../support/content.ts';
 import {

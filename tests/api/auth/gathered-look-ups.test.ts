@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { expect, it } from 'vitest';
 import { jwtRecognizer } from '../../../src/auth/jwt/recognizer.ts';
-import { createAuthority } from '../../../src/auth/oauth/authority.ts';
 import type { Principal } from '../../../src/auth/principal.ts';
+import { createAuthority } from '../../../src/oauth/tokens/authority.ts';
 import { systemClock } from '../../../src/platform/clock.ts';
 import type { Queryable } from '../../../src/platform/db/statement.ts';
 import { createLogger } from '../../../src/platform/log.ts';

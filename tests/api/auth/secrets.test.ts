@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { listSigningKeys, SIGNING_KEYS } from '../../../src/auth/oauth/signing-keys.ts';
+import { listSigningKeys, SIGNING_KEYS } from '../../../src/oauth/tokens/signing-keys.ts';
 import { statement } from '../../../src/platform/db/statement.ts';
 import { createSealer } from '../../../src/platform/sealing.ts';
 import { useApp } from '../../support/app.ts';

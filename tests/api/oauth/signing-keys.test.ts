@@ -7,7 +7,7 @@ import {
   oldSigningKeys,
   rotateSigningKey,
   SIGNING_KEYS,
-} from '../../../src/auth/oauth/signing-keys.ts';
+} from '../../../src/oauth/tokens/signing-keys.ts';
 import { createSealer } from '../../../src/platform/sealing.ts';
 import { secretKeyOf } from '../../../src/platform/secret-key.ts';
 import { type TestApp, useApp } from '../../support/app.ts';

@@ -9,8 +9,8 @@ import { freePorts, run, type Service, start, until } from '../../../scripts/clu
 import { findNginx } from '../../../scripts/cluster/programs.ts';
 import { createAccount } from '../../../src/auth/account/store.ts';
 import { createApiKey } from '../../../src/auth/api-key/store.ts';
-import { createOAuthClient } from '../../../src/auth/oauth/clients.ts';
 import { scopesOfRole } from '../../../src/auth/scopes.ts';
+import { createOAuthClient } from '../../../src/oauth/records/clients.ts';
 import { loadConfig } from '../../../src/platform/config.ts';
 import { openDatabase } from '../../../src/platform/db/database.ts';
 import { createLogger } from '../../../src/platform/log.ts';

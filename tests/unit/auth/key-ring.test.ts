@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { createKeyRing } from '../../../src/auth/oauth/key-ring.ts';
-import { SIGNING_KEYS } from '../../../src/auth/oauth/signing-keys.ts';
+import { createKeyRing } from '../../../src/oauth/tokens/key-ring.ts';
+import { SIGNING_KEYS } from '../../../src/oauth/tokens/signing-keys.ts';
 import type { Parameter, Queryable, Statement } from '../../../src/platform/db/statement.ts';
 import { createLogger } from '../../../src/platform/log.ts';
 import { createSealer } from '../../../src/platform/sealing.ts';

@@ -1,6 +1,6 @@
-import { type Role, type Scope, scopeWords } from '../../../auth/scopes.ts';
-import { html } from './html.ts';
-import { layout } from './layout.ts';
+import { type Role, type Scope, scopeWords } from '../../auth/scopes.ts';
+import { html } from '../../http/pages/html.ts';
+import { layout } from '../../http/pages/layout.ts';
 
 export interface ConsentPage {
   readonly clientName: string;

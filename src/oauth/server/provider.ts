@@ -1,12 +1,12 @@
 import type { Configuration, JWK, KoaContextWithOIDC, default as Provider } from 'oidc-provider';
-import { audienceOf, FAMILY_CLAIM } from '../../auth/oauth/access-token.ts';
-import { findActiveAccount } from '../../auth/oauth/accounts.ts';
-import { GRANTS } from '../../auth/oauth/clients.ts';
-import { REFRESH_TOKEN_SECONDS } from '../../auth/oauth/records.ts';
-import { ACCESS_TOKEN_SECONDS, type SigningKey } from '../../auth/oauth/signing-keys.ts';
 import { SCOPES } from '../../auth/scopes.ts';
 import { hashSecret, matchesSecret } from '../../auth/secret-format.ts';
 import type { Queryable } from '../../platform/db/statement.ts';
+import { findActiveAccount } from '../records/accounts.ts';
+import { GRANTS } from '../records/clients.ts';
+import { REFRESH_TOKEN_SECONDS } from '../records/records.ts';
+import { audienceOf, FAMILY_CLAIM } from '../tokens/access-token.ts';
+import { ACCESS_TOKEN_SECONDS, type SigningKey } from '../tokens/signing-keys.ts';
 import { createAdapterFactory } from './adapter.ts';
 import { ADDRESS, BROWSER, checkSizes, RESOURCE, RESUME_COOKIE } from './authorization-parameters.ts';
 import { OWNER_ROLE, scopesOf } from './client-metadata.ts';

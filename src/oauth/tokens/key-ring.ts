@@ -1,10 +1,10 @@
 import { createPublicKey, type KeyObject } from 'node:crypto';
 import type { JWK } from 'jose';
+import type { KeySource } from '../../auth/jwt/keys.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Queryable } from '../../platform/db/statement.ts';
 import type { Logger } from '../../platform/log.ts';
 import type { Sealer } from '../../platform/sealing.ts';
-import type { KeySource } from '../jwt/keys.ts';
 import { createSigningKey, listSigningKeys, type SigningKey, signerOf } from './signing-keys.ts';
 
 /** Maximum age of the known keys: rotation reaches every instance within seconds. */

@@ -1,12 +1,12 @@
 import { decodeJwt, decodeProtectedHeader, errors } from 'jose';
+import { looksLikeJwt, type VerifyOptions, verifyJwt } from '../../auth/jwt/verify.ts';
+import { FRESH } from '../../auth/last-use.ts';
+import type { Role } from '../../auth/scopes.ts';
+import { byteaText } from '../../auth/secret-format.ts';
 import type { Clock } from '../../platform/clock.ts';
 import { gathered } from '../../platform/db/gathered.ts';
 import { type Queryable, statement } from '../../platform/db/statement.ts';
 import { isUuid } from '../../platform/uuid.ts';
-import { looksLikeJwt, type VerifyOptions, verifyJwt } from '../jwt/verify.ts';
-import { FRESH } from '../last-use.ts';
-import type { Role } from '../scopes.ts';
-import { byteaText } from '../secret-format.ts';
 import type { KeyRing } from './key-ring.ts';
 
 /** The type of an access token (RFC 9068 section 2.1). */

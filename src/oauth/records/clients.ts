@@ -1,8 +1,8 @@
+import { type Role, type Scope, scopesOfRole } from '../../auth/scopes.ts';
+import { hashSecret, secretFormat } from '../../auth/secret-format.ts';
 import { type Queryable, statement } from '../../platform/db/statement.ts';
 import { OperatorError } from '../../platform/operator-error.ts';
 import { newId } from '../../platform/uuid.ts';
-import { type Role, type Scope, scopesOfRole } from '../scopes.ts';
-import { hashSecret, secretFormat } from '../secret-format.ts';
 import { redirectUriProblem } from './redirect-uri.ts';
 
 /** Earlier secrets begin with `cgs_`, and stay valid: only their hash counts. */

@@ -1,11 +1,11 @@
+import type { Invalid, Recognizer } from '../../auth/authenticate.ts';
+import { createCredentialCache } from '../../auth/credential-cache.ts';
+import { createLastUse } from '../../auth/last-use.ts';
+import { hasExpired, rateLimitOf } from '../../auth/principal.ts';
+import { effectiveScopes } from '../../auth/scopes.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Queryable } from '../../platform/db/statement.ts';
 import type { Logger } from '../../platform/log.ts';
-import type { Invalid, Recognizer } from '../authenticate.ts';
-import { createCredentialCache } from '../credential-cache.ts';
-import { createLastUse } from '../last-use.ts';
-import { hasExpired, rateLimitOf } from '../principal.ts';
-import { effectiveScopes } from '../scopes.ts';
 import type { OwnTokens, Reference, Standing } from './access-token.ts';
 
 export interface OAuthRecognizerOptions {

@@ -1,6 +1,6 @@
+import type { Scope } from '../../auth/scopes.ts';
 import { type Queryable, statement } from '../../platform/db/statement.ts';
 import { newId } from '../../platform/uuid.ts';
-import type { Scope } from '../scopes.ts';
 
 interface Allowed {
   readonly scopes: string[];

@@ -1,29 +1,28 @@
 import type { default as Provider } from 'oidc-provider';
-import type { KeyRing } from '../../auth/oauth/key-ring.ts';
 import { hashSecret } from '../../auth/secret-format.ts';
+import { pageResponse } from '../../http/pages/page-response.ts';
+import type { RateLimiter } from '../../http/rate-limit/limiter.ts';
+import type { BucketPolicy } from '../../http/rate-limit/token-bucket.ts';
+import { jsonResponse } from '../../http/response/error-response.ts';
+import { NOTHING, SECRET } from '../../http/routes/table.ts';
 import { holderOf } from '../../request/caller.ts';
 import { addressKey } from '../../request/client-address.ts';
 import { type HttpResponse, PlainRequest } from '../../request/http-message.ts';
 import type { Answer, RequestState, Route, RouteProperties } from '../../request/request-state.ts';
-import type { RateLimiter } from '../rate-limit/limiter.ts';
-import type { BucketPolicy } from '../rate-limit/token-bucket.ts';
-import { jsonResponse } from '../response/error-response.ts';
-import { NOTHING, SECRET } from '../routes/table.ts';
+import { errorPage } from '../pages/error-page.ts';
+import type { KeyRing } from '../tokens/key-ring.ts';
 import { ADDRESS, BROWSER } from './authorization-parameters.ts';
 import { knownBrowser } from './browser-cookie.ts';
 import type { LibraryCalls } from './call.ts';
-import { metadataOf } from './discovery.ts';
 import type { EndpointRequest, Endpoints } from './endpoints.ts';
 import { withoutOwnResource } from './form.ts';
 import type { createInteractions, PageRequest } from './interactions.ts';
 import { oauthErrors, oauthRefusal } from './oauth-error.ts';
 import type { Owners } from './owners.ts';
-import { pageResponse } from './page-response.ts';
-import { errorPage } from './pages/error-page.ts';
 import { OAUTH_PATHS, signInOf } from './paths.ts';
 import type { ProviderSource } from './provider-source.ts';
 
-export interface OAuthRoutesOptions {
+export interface RoutesOptions {
   readonly provider: ProviderSource;
   readonly issuer: () => string;
   readonly keys: KeyRing;
@@ -63,8 +62,29 @@ const PAGE: RouteProperties = {
 };
 const FORM: RouteProperties = { ...PAGE, methods: ['POST'], originCheck: 'always' };
 
+/** The library's metadata for OpenID Connect, which is not offered here. */
+const OPENID = new Set([
+  'acr_values_supported',
+  'claim_types_supported',
+  'claims_parameter_supported',
+  'claims_supported',
+  'id_token_signing_alg_values_supported',
+  'request_uri_parameter_supported',
+  'subject_types_supported',
+]);
+
+/** The authorization server metadata (RFC 8414): the library's, without OpenID Connect. */
+function metadataOf(document: Record<string, unknown>): Record<string, unknown> {
+  const kept = Object.entries(document).filter(([name]) => !OPENID.has(name));
+  const scopes = (document.scopes_supported as readonly string[] | undefined) ?? [];
+  return {
+    ...Object.fromEntries(kept),
+    scopes_supported: scopes.filter((scope) => scope !== 'openid'),
+  };
+}
+
 /** The routes of OAuth 2.0 (contract section 3): those of the library, and those that it leaves to us. */
-export function oauthRoutes(options: OAuthRoutesOptions): Route[] {
+export function oauthRoutes(options: RoutesOptions): Route[] {
   const { issuer, keys, calls, owners, endpoints, interactions, limiter, policy } = options;
 
   /** Limits pages per address: anyone can begin a sign-in, and each one adds a row to the database. */

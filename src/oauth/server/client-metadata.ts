@@ -1,7 +1,7 @@
 import type { AdapterPayload, Client } from 'oidc-provider';
-import { type ClientRow, isGrant } from '../../auth/oauth/clients.ts';
-import { isNative } from '../../auth/oauth/redirect-uri.ts';
 import { isScope, type Role, type Scope, scopesOfRole } from '../../auth/scopes.ts';
+import { type ClientRow, isGrant } from '../records/clients.ts';
+import { isNative } from '../records/redirect-uri.ts';
 
 /** Our own metadata member: the role of the account that the client acts for when there is no user. */
 export const OWNER_ROLE = 'owner_role';

@@ -1,6 +1,6 @@
+import { hashSecret } from '../../auth/secret-format.ts';
 import { deletion } from '../../jobs/job.ts';
 import { type Queryable, statement } from '../../platform/db/statement.ts';
-import { hashSecret } from '../secret-format.ts';
 
 /**
  * A record of the OAuth library. The stored form never grants access: ids are codes and tokens, so they are

@@ -1,5 +1,5 @@
-import { html, NOTHING } from './html.ts';
-import { layout } from './layout.ts';
+import { html, NOTHING } from '../../http/pages/html.ts';
+import { layout } from '../../http/pages/layout.ts';
 
 export interface ErrorPage {
   readonly title: string;

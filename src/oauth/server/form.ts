@@ -1,6 +1,6 @@
-import { audienceOf } from '../../auth/oauth/access-token.ts';
+import { badRequest, bodyTooLarge, checkContentEncoding } from '../../http/request/json-body.ts';
 import type { HttpRequest } from '../../request/http-message.ts';
-import { badRequest, bodyTooLarge, checkContentEncoding } from '../request/json-body.ts';
+import { audienceOf } from '../tokens/access-token.ts';
 import { RESOURCE } from './authorization-parameters.ts';
 
 /** OAuth requests need no more, and the library accepts no more either. */

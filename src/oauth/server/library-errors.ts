@@ -1,9 +1,9 @@
 import type { Configuration } from 'oidc-provider';
+import { pageHeaders } from '../../http/pages/page-response.ts';
 import type { Logger } from '../../platform/log.ts';
+import { errorPage } from '../pages/error-page.ts';
 import type { LibraryCalls } from './call.ts';
 import { oauthRefusal } from './oauth-error.ts';
-import { pageHeaders } from './page-response.ts';
-import { errorPage } from './pages/error-page.ts';
 
 /** Messages to the user for errors that cannot be sent back to the application. */
 const MESSAGES: Readonly<Record<string, string>> = {

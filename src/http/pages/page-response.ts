@@ -1,5 +1,5 @@
 import { PlainResponse } from '../../request/http-message.ts';
-import { STYLE_HASH } from './pages/layout.ts';
+import { STYLE_HASH } from './layout.ts';
 
 export interface PageOptions {
   readonly status?: number;

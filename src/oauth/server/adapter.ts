@@ -1,8 +1,8 @@
 import type { Adapter, AdapterPayload } from 'oidc-provider';
-import { findOAuthClient } from '../../auth/oauth/clients.ts';
-import { createRecords } from '../../auth/oauth/records.ts';
 import type { Queryable } from '../../platform/db/statement.ts';
 import { isUuid } from '../../platform/uuid.ts';
+import { findOAuthClient } from '../records/clients.ts';
+import { createRecords } from '../records/records.ts';
 import { ADDRESS } from './authorization-parameters.ts';
 import { clientMetadata } from './client-metadata.ts';
 import type { Library } from './library.ts';

@@ -1,6 +1,6 @@
+import type { Role } from '../../auth/scopes.ts';
 import { type Queryable, statement } from '../../platform/db/statement.ts';
 import { isUuid } from '../../platform/uuid.ts';
-import type { Role } from '../scopes.ts';
 
 /** An account as the OAuth pages see it. */
 export interface ActiveAccount {

@@ -1,6 +1,6 @@
 import type { default as Provider } from 'oidc-provider';
-import type { KeyRing } from '../../auth/oauth/key-ring.ts';
 import type { Queryable } from '../../platform/db/statement.ts';
+import type { KeyRing } from '../tokens/key-ring.ts';
 import { type Library, loadLibrary } from './library.ts';
 import { createProvider, type ProviderOptions } from './provider.ts';
 
