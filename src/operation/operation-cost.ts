@@ -45,12 +45,12 @@ export interface OperationLimiter {
  */
 export function createOperationLimiter(schema: GraphQLSchema, limits: OperationLimits): OperationLimiter {
   function measured(operation: PreparedOperation, variables: Variables): Cost {
-    const { survey } = operation.document;
-    const key = survey.costVariables.map((name) => sizing(variables, name)).join();
+    const { fragments, costVariables } = operation.document.survey;
+    const key = costVariables.length === 0 ? '' : costVariables.map((name) => sizing(variables, name)).join();
     operation.costs ??= new RecentlyUsed(MAX_COSTS_PER_OPERATION);
     let cost = operation.costs.get(key);
     if (cost === undefined) {
-      cost = costOf(schema, survey.fragments, operation.node, variables);
+      cost = costOf(schema, fragments, operation.node, variables);
       operation.costs.set(key, cost);
     }
     return cost;

@@ -18,14 +18,16 @@ export function maxFields({ maxTokens }: OperationLimits): number {
   return 2 * maxTokens;
 }
 
+/** Throws COMPLEXITY_LIMIT. */
+function check(what: string, value: number, maximum: number): void {
+  if (value > maximum) throw exceeded('COMPLEXITY_LIMIT', what, value, maximum);
+}
+
 /**
  * Checks an operation and the document that it is in, before validation: that takes several times as long. Throws
  * GRAPHQL_VALIDATION_FAILED, DEPTH_LIMIT, COMPLEXITY_LIMIT.
  */
 export function checkLimits(survey: Survey, cost: Cost, limits: OperationLimits): void {
-  const check = (what: string, value: number, maximum: number): void => {
-    if (value > maximum) throw exceeded('COMPLEXITY_LIMIT', what, value, maximum);
-  };
   const { circle } = survey;
   if (circle !== undefined)
     throw new GraphQLError(`Cannot spread fragment "${circle.name.value}" within itself.`, {
