@@ -7,7 +7,7 @@ import { createPasswords } from './auth/password-check.ts';
 import { anonymousCaller } from './auth/principal.ts';
 import { createSecurityLog } from './auth/security-log.ts';
 import { createLogin } from './auth/session/login.ts';
-import { revokeSession } from './auth/session/store.ts';
+import { sessionEnder } from './auth/session/store.ts';
 import { createAnnouncements } from './events/announcements.ts';
 import { createPostFeed } from './events/feed.ts';
 import { watchLog } from './events/log-watch.ts';
@@ -128,7 +128,7 @@ export function createApp({
   const securityLog = createSecurityLog(log);
   const slowOperations = createSlowOperations({ thresholdMs: config.slowOperationMs, log });
   const turns = accountTurns(database, new Line(ACCOUNT_WRITES));
-  const endSession = (id: string, userId: string) => revokeSession(turns.statements(userId), id, userId);
+  const endSession = sessionEnder(turns);
   const login = createLogin({ database, turns, passwords, securityLog });
   const origins = createOrigins(config);
   const pending = new PendingResponses(
@@ -172,7 +172,7 @@ export function createApp({
       credentialWatch.recheck();
     },
   });
-  const announcements = createAnnouncements({ listener, log });
+  const announcements = createAnnouncements({ feed, listener, log });
   const logWatch = watchLog({ database, listener, log });
   metrics.gauge(
     'event_held_seconds',
@@ -208,10 +208,7 @@ export function createApp({
     credentialWatch,
     fanOut,
     shareEvents,
-    onCommit() {
-      feed.wake();
-      announcements.announce();
-    },
+    onCommit: announcements.announce,
   });
   const http = createHttp({
     config,

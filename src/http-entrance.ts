@@ -1,10 +1,9 @@
 import type { AccountTurns } from './auth/account/turns.ts';
 import type { Credentials } from './auth/credentials.ts';
 import type { Anonymous } from './auth/principal.ts';
-import { readsOf } from './auth/reads-of.ts';
 import type { SecurityLog } from './auth/security-log.ts';
 import type { Login } from './auth/session/login.ts';
-import { ownerOf } from './auth/session/owner.ts';
+import type { EndSession } from './auth/session/store.ts';
 import { streamTokenIssuer } from './auth/stream-token/store.ts';
 import { graphiqlRoutes } from './http/graphiql/routes.ts';
 import { createEntrance, type Entrance } from './http/pipeline/entrance.ts';
@@ -49,7 +48,7 @@ export interface HttpOptions {
   readonly anonymous: Anonymous;
   readonly credentials: Credentials;
   readonly turns: AccountTurns;
-  readonly endSession: (id: string, userId: string) => Promise<boolean>;
+  readonly endSession: EndSession;
   readonly login: Login;
   readonly securityLog: SecurityLog;
   readonly slowOperations: SlowOperations;
@@ -103,7 +102,7 @@ function routesOf(options: HttpOptions, { isSecure }: ProxyTrust): Route[] {
     }),
     login: loginAnswer({
       login,
-      ownerOf: (session) => ownerOf(readsOf(database, session.userId), session),
+      database,
       warns: development,
       maxBodyBytes: config.maxBodyBytes,
       log,

@@ -1,10 +1,11 @@
 import { EVENTS_CHANNEL } from '../platform/db/channels.ts';
 import type { Listener } from '../platform/db/listener.ts';
 import type { Logger } from '../platform/log.ts';
+import type { PostFeed } from './feed.ts';
 
-/** Wake-ups between instances. They carry no data: readers poll the log in case one is lost. */
+/** Wake-ups of readers. They carry no data: readers poll the log in case one is lost. */
 export interface Announcements {
-  /** Tells the other instances about a commit. Calls in quick succession are merged. */
+  /** Tells readers, here and in the other instances, about a commit. Calls in quick succession are merged. */
   announce(): void;
   close(): void;
 }
@@ -13,6 +14,7 @@ export interface Announcements {
 const MIN_INTERVAL_MS = 10;
 
 export interface AnnouncementsOptions {
+  readonly feed: Pick<PostFeed, 'wake'>;
   readonly listener: Pick<Listener, 'notify'>;
   readonly log: Logger;
 }
@@ -21,12 +23,12 @@ export interface AnnouncementsOptions {
  * Runs NOTIFY on the connection that listens, after the commit: inside the transaction, PostgreSQL would serialise all
  * commits that notify. The embedded database has only one writing process and needs none.
  */
-export function createAnnouncements({ listener, log }: AnnouncementsOptions): Announcements {
+export function createAnnouncements({ feed, listener, log }: AnnouncementsOptions): Announcements {
   let pause: NodeJS.Timeout | undefined;
   let sending = false;
   let again = false;
 
-  function announce(): void {
+  function notify(): void {
     if (sending) {
       again = true;
       return;
@@ -45,8 +47,14 @@ export function createAnnouncements({ listener, log }: AnnouncementsOptions): An
     sending = false;
     if (!again) return;
     again = false;
-    announce();
+    notify();
   }
 
-  return { announce, close: () => clearTimeout(pause) };
+  return {
+    announce() {
+      feed.wake();
+      notify();
+    },
+    close: () => clearTimeout(pause),
+  };
 }

@@ -2,6 +2,7 @@ import type { Recognizer } from '../auth/authenticate.ts';
 import { revokeToken } from '../auth/jwt/blocklist.ts';
 import type { SecurityLog } from '../auth/security-log.ts';
 import type { Login } from '../auth/session/login.ts';
+import type { EndSession } from '../auth/session/store.ts';
 import type { SecretServices } from '../auth/stored-secret.ts';
 import type { RateLimiter } from '../http/rate-limit/limiter.ts';
 import type { Job } from '../jobs/job.ts';
@@ -33,7 +34,7 @@ export interface OAuthOptions extends SecretServices {
 export interface OAuthRoutesOptions {
   /** Recognizes the service's own sessions. */
   readonly sessions: Recognizer;
-  readonly endSession: (id: string, userId: string) => Promise<boolean>;
+  readonly endSession: EndSession;
   readonly login: Login;
   readonly limiter: RateLimiter;
   readonly securityLog: SecurityLog;

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { type Queryable, statement } from '../../platform/db/statement.ts';
 import type { UnitOfWork } from '../../platform/db/unit-of-work.ts';
 import { newId } from '../../platform/uuid.ts';
+import type { AccountTurns } from '../account/turns.ts';
 import { hashSecret } from '../secret-format.ts';
 
 /** Contract section 3: idle timeout 7 days, absolute 30. SQL, both by the database's clock. */
@@ -98,6 +99,14 @@ const END_OTHERS = statement<{ one: number }>(
 export async function revokeSession(db: Queryable, id: string, userId: string): Promise<boolean> {
   return (await db.query(END, [id, userId])).length > 0;
 }
+
+/** Ends a session of an account by its id and the account's, in the account's turn. */
+export type EndSession = (id: string, userId: string) => Promise<boolean>;
+
+export const sessionEnder =
+  (turns: Pick<AccountTurns, 'statements'>): EndSession =>
+  (id, userId) =>
+    revokeSession(turns.statements(userId), id, userId);
 
 /** Ends all sessions of an account except the given one. Returns how many. Throws DatabaseError. */
 export async function revokeSessionsOf(db: Queryable, userId: string, exceptId?: string): Promise<number> {

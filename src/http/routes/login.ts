@@ -1,8 +1,9 @@
-import type { Principal } from '../../auth/principal.ts';
+import { readsOf } from '../../auth/reads-of.ts';
 import { setSessionCookie } from '../../auth/session/cookie.ts';
 import type { Login } from '../../auth/session/login.ts';
-import type { SessionOwner } from '../../auth/session/owner.ts';
+import { ownerOf } from '../../auth/session/owner.ts';
 import { unauthenticated } from '../../graphql/errors.ts';
+import type { Database } from '../../platform/db/database.ts';
 import type { Logger } from '../../platform/log.ts';
 import { addressKey, attemptOrigin } from '../../request/client-address.ts';
 import type { HttpRequest, HttpResponse } from '../../request/http-message.ts';
@@ -13,7 +14,7 @@ import { SESSION_WARNING, whyCookieIsDropped } from './session-warning.ts';
 
 export interface LoginRouteOptions {
   readonly login: Login;
-  readonly ownerOf: (session: Principal) => Promise<SessionOwner | undefined>;
+  readonly database: Database;
   /** Whether a login whose cookie the browser will drop is told so. */
   readonly warns: boolean;
   readonly maxBodyBytes: number;
@@ -38,11 +39,12 @@ async function readCredentials(
  * sent along is never adopted.
  */
 export function loginAnswer(options: LoginRouteOptions): Answer {
-  const { login, ownerOf, warns, maxBodyBytes, log } = options;
+  const { login, database, warns, maxBodyBytes, log } = options;
 
   /** Who is logged in. A session that has ended is nobody's: pages may ask without causing an error. */
   async function whoAmI({ caller }: RequestState): Promise<HttpResponse> {
-    const owner = caller?.kind === 'session' ? await ownerOf(caller) : undefined;
+    const owner =
+      caller?.kind === 'session' ? await ownerOf(readsOf(database, caller.userId), caller) : undefined;
     return jsonResponse(owner ?? { user: null });
   }
 

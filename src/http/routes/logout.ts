@@ -1,4 +1,5 @@
 import { CLEAR_SESSION_COOKIE } from '../../auth/session/cookie.ts';
+import type { EndSession } from '../../auth/session/store.ts';
 import { ApiError, forbidden } from '../../graphql/errors.ts';
 import type { Answer } from '../../request/request-state.ts';
 
@@ -6,7 +7,7 @@ import type { Answer } from '../../request/request-state.ts';
  * `POST /logout` (contract section 3): ends the request's session and clears its cookie. Succeeds without a
  * session too.
  */
-export function logoutAnswer(endSession: (id: string, userId: string) => Promise<unknown>): Answer {
+export function logoutAnswer(endSession: EndSession): Answer {
   return async (_request, { authenticationError, caller, credentialPlace }) => {
     const isUnknown =
       authenticationError instanceof ApiError && authenticationError.code === 'UNAUTHENTICATED';
