@@ -4,7 +4,6 @@
  */
 import { flushCompileCache } from 'node:module';
 import '../src/admin/program.ts';
-import '../src/demo/banner.ts';
 import '../src/serve.ts';
 
 flushCompileCache();

@@ -41,6 +41,7 @@ import { registerLogMetrics } from './platform/log-output.ts';
 import { createMetrics, registerBuildInfo } from './platform/metrics.ts';
 import { createOrigins } from './request/origin-check.ts';
 import { PendingResponses } from './request/pending-responses.ts';
+import type { Route } from './request/request-state.ts';
 import { buildSchema } from './schema.ts';
 
 /** Contract section 5: one operation holds at most this many times the maximum response size in memory. */
@@ -61,6 +62,8 @@ export interface AppOptions {
   readonly clock?: Clock;
   /** The API key that GraphiQL fills in. */
   readonly demoKey?: string | undefined;
+  /** The pages for development. */
+  readonly routes?: readonly Route[];
   /** Whether root fields read their whole selection at once. Turn off to compare with loaders only. */
   readonly lookAhead?: boolean;
   /** Whether subscribers share what is the same for them. Turn off to compare. */
@@ -103,6 +106,7 @@ export function createApp({
   log,
   clock = systemClock,
   demoKey,
+  routes = [],
   lookAhead = true,
   shareEvents = true,
   schema = buildSchema(),
@@ -229,13 +233,16 @@ export function createApp({
     readiness,
     pipeline,
     pending,
-    featureRoutes: oauth.routes({
-      sessions: credentials.sessions,
-      endSession,
-      login,
-      limiter: rateLimiter,
-      securityLog,
-    }),
+    featureRoutes: [
+      ...routes,
+      ...oauth.routes({
+        sessions: credentials.sessions,
+        endSession,
+        login,
+        limiter: rateLimiter,
+        securityLog,
+      }),
+    ],
   });
 
   return {

@@ -21,7 +21,6 @@ import { useCors } from './http/response/use-cors.ts';
 import { useDeprecationReport } from './http/response/use-deprecation-report.ts';
 import { useOriginReport } from './http/response/use-origin-report.ts';
 import { useResponseHeaders } from './http/response/use-response-headers.ts';
-import { developmentRoutes } from './http/routes/development.ts';
 import { answerLive, readyAnswer } from './http/routes/health.ts';
 import { loginAnswer } from './http/routes/login.ts';
 import { logoutAnswer } from './http/routes/logout.ts';
@@ -118,7 +117,6 @@ function routesOf(options: HttpOptions, { isSecure }: ProxyTrust): Route[] {
   return [
     ...coreRoutes(answers, graphiql?.page),
     ...(graphiql === undefined ? [] : [graphiql.assets]),
-    ...(development ? developmentRoutes({ graphiql: config.graphiql, demoKey }) : []),
     ...options.featureRoutes,
   ];
 }

@@ -1,6 +1,4 @@
 import { constants } from 'node:os';
-import { banner } from './demo/banner.ts';
-import { browserOrigin } from './demo/browser-origin.ts';
 import { loadProcessConfig } from './platform/config.ts';
 import { createLogger } from './platform/log.ts';
 import { logOutput } from './platform/log-output.ts';
@@ -35,8 +33,9 @@ async function main(): Promise<void> {
   };
   if (!(await service.ready)) return;
   log.info({ origin: service.origin, database: config.database.kind }, 'listening');
-  if (development)
-    logOutput.write(banner(await browserOrigin(service.origin), config.graphiql, service.demo), true);
+  if (!development) return;
+  const { banner } = await import('./development/banner.ts');
+  logOutput.write(await banner(service.origin, config.graphiql, service.demo), true);
 }
 
 try {

@@ -2,18 +2,20 @@ import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type App, type AppOptions, createApp } from './app.ts';
-import { type DemoCredentials, prepareDemo, refuseSeeded } from './demo/seed.ts';
+import type { DemoCredentials } from './development/demo.ts';
 import { limitConnections } from './http/server/connection-limit.ts';
 import { drain } from './http/server/drain.ts';
 import { createNodeServer, type NodeServerOptions } from './http/server/node-server.ts';
 import { type Config, ownOrigin } from './platform/config.ts';
 import { type Database, openDatabase } from './platform/db/database.ts';
+import { refuseSeeded } from './platform/db/demo-mark.ts';
 import { migrate } from './platform/db/migrate.ts';
 import { tellHistory } from './platform/db/migration-watch.ts';
 import { checkFileDescriptors, EMBEDDED_FILES } from './platform/file-descriptors.ts';
 import type { Logger } from './platform/log.ts';
 import { isLoopbackHost } from './platform/loopback.ts';
 import { OperatorError } from './platform/operator-error.ts';
+import type { Route } from './request/request-state.ts';
 
 /** A listening service. */
 export interface Service {
@@ -49,7 +51,18 @@ async function prepare(
   await tellHistory(database, log);
   if (database.kind === 'embedded' && production) await refuseSeeded(database, config.dataDir);
   if (database.kind !== 'embedded' || config.environment !== 'development') return undefined;
+  const { prepareDemo } = await import('./development/demo.ts');
   return prepareDemo(database, config.dataDir, Date.now());
+}
+
+/** In production, nothing of them is loaded. */
+async function developmentRoutes(
+  { environment, graphiql }: Config,
+  demoKey: string | undefined,
+): Promise<Route[]> {
+  if (environment !== 'development') return [];
+  const { developmentRoutes: routes } = await import('./development/routes.ts');
+  return routes({ graphiql, demoKey });
 }
 
 /** The options for serving an app over sockets. */
@@ -115,7 +128,8 @@ export async function startService(
     };
     const usable = await database.watch.first(use);
     const demoKey = isLoopbackHost(config.host) ? demo?.apiKey : undefined;
-    const app = createApp({ ...options, config, database, log, demoKey });
+    const routes = await developmentRoutes(config, demoKey);
+    const app = createApp({ ...options, config, database, log, demoKey, routes });
     let draining = false;
     const server = createNodeServer({ ...nodeServerOptions(app, config, log), closing: () => draining });
     const origin = await listen(server, config);

@@ -63,6 +63,6 @@ describe('the service in development', { timeout: 300_000 }, () => {
         target,
         status: expect.toSatisfy((status: number) => status === 400 || status === 404),
       });
-    expect((await get('/example/', { method: 'POST' })).status).toBe(404);
+    expect((await get('/example/', { method: 'POST' })).status).toBe(405);
   });
 });

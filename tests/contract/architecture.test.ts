@@ -11,10 +11,14 @@ interface SourceFile {
   readonly text: string;
   /** What it imports of `src`, as paths below it. */
   readonly imports: readonly string[];
+  /** Those of them without which it does not start. */
+  readonly loads: readonly string[];
   readonly specifiers: readonly string[];
 }
 
 const STATIC_IMPORT = /^(?:import|export)\b(?:[^;'"]*?\bfrom)?\s+'([^']+)'/gm;
+/** Types are erased. */
+const VALUE_IMPORT = /^(?:import|export)\b(?! type\b)(?:[^;'"]*?\bfrom)?\s+'([^']+)'/gm;
 const DYNAMIC_IMPORT = /\bimport\(\s*'([^']+)'/g;
 const KEBAB_CASE = /^([a-z0-9]+(-[a-z0-9]+)*\/)*[a-z0-9]+(-[a-z0-9]+)*\.[a-z]+$/;
 const ENVIRONMENT =
@@ -23,14 +27,15 @@ const RE_EXPORT = /^export\b[^;'"]*?\bfrom\s+'\.[^']+'/m;
 
 function readSource(path: string): SourceFile {
   const text = readFileSync(join(SRC, path), 'utf8');
-  const specifiers = [STATIC_IMPORT, DYNAMIC_IMPORT].flatMap((pattern) =>
-    [...text.matchAll(pattern)].map(([, specifier = '']) => specifier),
-  );
-  const imports = specifiers
-    .filter((specifier) => specifier.startsWith('.'))
-    .map((specifier) => relative(SRC, join(SRC, dirname(path), specifier)).replaceAll('\\', '/'))
-    .filter((target) => !target.startsWith('..'));
-  return { path, text, imports, specifiers };
+  const specifiersBy = (...patterns: readonly RegExp[]) =>
+    patterns.flatMap((pattern) => [...text.matchAll(pattern)].map(([, specifier = '']) => specifier));
+  const inSrc = (specifiers: readonly string[]) =>
+    specifiers
+      .filter((specifier) => specifier.startsWith('.'))
+      .map((specifier) => relative(SRC, join(SRC, dirname(path), specifier)).replaceAll('\\', '/'))
+      .filter((target) => !target.startsWith('..'));
+  const specifiers = specifiersBy(STATIC_IMPORT, DYNAMIC_IMPORT);
+  return { path, text, imports: inSrc(specifiers), loads: inSrc(specifiersBy(VALUE_IMPORT)), specifiers };
 }
 
 const files = globSync('**/*', { cwd: SRC, withFileTypes: true })
@@ -56,9 +61,10 @@ function roomOf(path: string): string | undefined {
   return roomsByLength.find((room) => path === room || path.startsWith(`${room}/`));
 }
 
+const byPath = new Map(files.map((file) => [file.path, file]));
+
 /** A circle of imports, if there is one. */
 function findCircle(): string[] | undefined {
-  const byPath = new Map(files.map((file) => [file.path, file]));
   const done = new Set<string>();
   const visit = (path: string, trail: readonly string[]): string[] | undefined => {
     if (trail.includes(path)) return [...trail.slice(trail.indexOf(path)), path];
@@ -94,12 +100,25 @@ describe('the table of allowed imports', () => {
 });
 
 /** Folders that join the service by lists (decision 33), so that it works without them. */
-const FEATURES = ['oauth'];
+const FEATURES = ['oauth', 'development'];
 
 it.each(FEATURES)('only composition roots may import the feature %s', (feature) => {
   const importers = [...table].filter(([, allowed]) => allowed.includes(feature)).map(([room]) => room);
   expect(importers.filter((room) => !room.endsWith('.ts'))).toEqual([]);
   expect(files.some(({ path }) => path.startsWith(`${feature}/`))).toBe(true);
+});
+
+/** The files that a process loads which starts with this one, before it imports anything by a call. */
+function loadedBy(path: string, loaded = new Set<string>()): Set<string> {
+  loaded.add(path);
+  for (const target of byPath.get(path)?.loads ?? []) if (!loaded.has(target)) loadedBy(target, loaded);
+  return loaded;
+}
+
+it('a start in production loads nothing of development: that is imported by a call, or as a type', () => {
+  const loaded = [...loadedBy('main.ts')];
+  expect(loaded).toContain('app.ts');
+  expect(loaded.filter((path) => path.startsWith('development/'))).toEqual([]);
 });
 
 /** What breaks a rule, file by file, so that a failure names all of it. */

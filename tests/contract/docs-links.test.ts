@@ -1,8 +1,8 @@
 import { existsSync, globSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { renderMarkdown, resolveLink } from '../../src/http/site/markdown.ts';
-import { readPages } from '../../src/http/site/pages.ts';
+import { renderMarkdown, resolveLink } from '../../src/development/markdown.ts';
+import { readPages } from '../../src/development/pages.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const MAX_PICTURE_BYTES = 150_000;

@@ -1,9 +1,9 @@
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { EXAMPLE } from '../../src/http/routes/example.ts';
+import { EXAMPLE } from '../../src/development/example.ts';
+import { DOCS } from '../../src/development/pages.ts';
 import { PATHS } from '../../src/http/routes/table.ts';
-import { DOCS } from '../../src/http/site/pages.ts';
 import { OAUTH_PATHS } from '../../src/oauth/server/paths.ts';
 
 const SRC = join(import.meta.dirname, '../../src');
@@ -11,8 +11,8 @@ const SRC = join(import.meta.dirname, '../../src');
 const HOMES = new Set([
   'http/routes/table.ts',
   'oauth/server/paths.ts',
-  'http/routes/example.ts',
-  'http/site/pages.ts',
+  'development/example.ts',
+  'development/pages.ts',
 ]);
 const COMMENT = /^\s*(?:\/?\*|\/\/)/;
 const LITERAL = /['"`](\/[\w.-]+)/g;

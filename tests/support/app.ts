@@ -4,6 +4,7 @@ import { type App, createApp } from '../../src/app.ts';
 import { createAccount } from '../../src/auth/account/store.ts';
 import { createApiKey } from '../../src/auth/api-key/store.ts';
 import { type Role, type Scope, scopesOfRole } from '../../src/auth/scopes.ts';
+import { developmentRoutes } from '../../src/development/routes.ts';
 import type { PrismaClient } from '../../src/generated/prisma/client.ts';
 import type { Clock } from '../../src/platform/clock.ts';
 import { type Config, loadConfig } from '../../src/platform/config.ts';
@@ -100,6 +101,7 @@ export async function startApp(
     config,
     database,
     log,
+    routes: config.environment === 'development' ? developmentRoutes(config) : [],
     ...(clock === undefined ? {} : { clock }),
     ...(schema === undefined ? {} : { schema }),
   });

@@ -1,6 +1,5 @@
 import { type Html, html } from '../pages/html.ts';
-import { MARK } from '../pages/layout.ts';
-import { ICON } from '../site/layout.ts';
+import { ICON, MARK } from '../pages/layout.ts';
 import { EXAMPLES } from './examples.ts';
 import type { Settings } from './settings.ts';
 

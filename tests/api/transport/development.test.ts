@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { createApp } from '../../../src/app.ts';
+import { developmentRoutes } from '../../../src/development/routes.ts';
 import { createLogger } from '../../../src/platform/log.ts';
 import { type TestApp, useApp } from '../../support/app.ts';
 import { login, PASSWORD, person, visitor } from '../../support/credentials/session.ts';
@@ -136,7 +137,9 @@ describe('the first call on the start page', () => {
   it('has the demo key for names of this machine alone', async () => {
     const demoKey = 'cga_the-key-of-the-demo';
     const log = createLogger({ level: 'silent', pretty: false });
-    const demo = createApp({ config: app.config, database: app.database, log, demoKey });
+    const { config, database } = app;
+    const routes = developmentRoutes({ ...config, demoKey });
+    const demo = createApp({ config, database, log, demoKey, routes });
     const page = async (origin: string) => (await demo.fetch(new Request(origin))).text();
     for (const origin of ['http://127.0.0.1:4000', 'http://localhost:4000'])
       expect(await page(origin)).toContain(

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
-import { EXAMPLE, exampleAnswer } from '../../../src/http/routes/example.ts';
+import { EXAMPLE, exampleAnswer } from '../../../src/development/example.ts';
 import { asResponse } from '../../../src/request/http-message.ts';
 import { stateOf } from '../../support/request-state.ts';
 

@@ -1,6 +1,6 @@
 import { posix } from 'node:path';
 import { Marked, type Tokens } from 'marked';
-import { html } from '../pages/html.ts';
+import { html } from '../http/pages/html.ts';
 import { addressOf, DOCS } from './pages.ts';
 
 export interface Heading {

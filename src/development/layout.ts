@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
-import { PlainResponse } from '../../request/http-message.ts';
-import { type Html, html, NOTHING } from '../pages/html.ts';
-import { COLOURS, MARK } from '../pages/layout.ts';
-import { PATHS } from '../routes/table.ts';
+import { type Html, html, NOTHING } from '../http/pages/html.ts';
+import { COLOURS, ICON, MARK } from '../http/pages/layout.ts';
+import { PATHS } from '../http/routes/table.ts';
+import { PlainResponse } from '../request/http-message.ts';
 import { DOCS } from './pages.ts';
 import { STYLE } from './style.ts';
 
@@ -17,10 +17,6 @@ const POLICY = [
   "form-action 'none'",
   "frame-ancestors 'none'",
 ].join('; ');
-
-const ICON_SVG = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="2 2 20 20" fill="none" stroke="#2f7fd1" stroke-width="2">${MARK.html.replace(/^<svg[^>]*>/, '')}`;
-
-export const ICON = html`<link rel="icon" href="data:image/svg+xml,${encodeURIComponent(ICON_SVG)}">`;
 
 export interface SitePage {
   readonly title: string;

@@ -1,7 +1,7 @@
-import type { PlainResponse } from '../../request/http-message.ts';
-import { html } from '../pages/html.ts';
-import { EXAMPLE } from '../routes/example.ts';
-import { PATHS } from '../routes/table.ts';
+import { html } from '../http/pages/html.ts';
+import { PATHS } from '../http/routes/table.ts';
+import type { PlainResponse } from '../request/http-message.ts';
+import { EXAMPLE } from './example.ts';
 import { siteResponse } from './layout.ts';
 import { DOCS } from './pages.ts';
 

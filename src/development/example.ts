@@ -1,16 +1,15 @@
 import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { extname, join } from 'node:path';
-import { PlainResponse } from '../../request/http-message.ts';
-import type { Answer } from '../../request/request-state.ts';
-import { html } from '../pages/html.ts';
-import { layout } from '../pages/layout.ts';
-import { pageResponse } from '../pages/page-response.ts';
+import { html } from '../http/pages/html.ts';
+import { PlainResponse } from '../request/http-message.ts';
+import type { Answer } from '../request/request-state.ts';
+import { siteResponse } from './layout.ts';
 
 /** The address of the page. */
 export const EXAMPLE = '/example/';
 /** `npm run example` builds it there, whatever folder the service is started in. */
-const FOLDER = join(import.meta.dirname, '../../../examples/web/dist');
+const FOLDER = join(import.meta.dirname, '../../examples/web/dist');
 /** Their names contain a hash of their content. */
 const HASHED = 'assets/';
 
@@ -30,11 +29,12 @@ const POLICY = [
   "frame-ancestors 'none'",
 ].join('; ');
 
-const NOT_BUILT = layout({
-  title: 'Example',
-  content: html`<h1>The example is not built yet</h1>
+const notBuilt = () =>
+  siteResponse({
+    title: 'Example',
+    content: html`<h1>The example is not built yet</h1>
 <p>Stop the service and run <code>npm run example</code> in its folder. It builds the page, starts the service again and serves the page here.</p>`,
-});
+  });
 
 /** The names of the files in a folder, below it and with slashes. A symbolic link is not a file. */
 async function filesIn(folder: string): Promise<ReadonlySet<string>> {
@@ -82,6 +82,6 @@ export function exampleAnswer(folder: string = FOLDER): Answer {
     const name = pathname === EXAMPLE ? 'index.html' : pathname.slice(EXAMPLE.length);
     const files = await filesIn(folder);
     if (files.has(name)) return fileResponse(folder, name, headers.get('if-none-match'));
-    return name === 'index.html' ? pageResponse(NOT_BUILT) : undefined;
+    return name === 'index.html' ? notBuilt() : undefined;
   };
 }

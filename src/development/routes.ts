@@ -1,11 +1,11 @@
-import { PlainResponse } from '../../request/http-message.ts';
-import { isLocalVisit } from '../../request/local-request.ts';
-import type { Route } from '../../request/request-state.ts';
-import { answerDocs } from '../site/docs.ts';
-import { DOCS } from '../site/pages.ts';
-import { startPage } from '../site/start-page.ts';
+import { OPEN, PATHS } from '../http/routes/table.ts';
+import { PlainResponse } from '../request/http-message.ts';
+import { isLocalVisit } from '../request/local-request.ts';
+import type { Route } from '../request/request-state.ts';
+import { answerDocs } from './docs.ts';
 import { EXAMPLE, exampleAnswer } from './example.ts';
-import { OPEN, PATHS } from './table.ts';
+import { DOCS } from './pages.ts';
+import { startPage } from './start-page.ts';
 
 export interface DevelopmentOptions {
   readonly graphiql: boolean;

@@ -1,16 +1,16 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { createAccount, emailKey } from '../auth/account/store.ts';
 import { createApiKey } from '../auth/api-key/store.ts';
 import { hashPassword } from '../auth/password.ts';
 import { scopesOfRole } from '../auth/scopes.ts';
 import { hashSecret } from '../auth/secret-format.ts';
 import type { Database } from '../platform/db/database.ts';
+import { demoFile } from '../platform/db/demo-mark.ts';
 import { type Queryable, statement } from '../platform/db/statement.ts';
 import { OperatorError } from '../platform/operator-error.ts';
 import { newId } from '../platform/uuid.ts';
-import { DEMO_POSTS, DEMO_USERS, type DemoName } from './data.ts';
+import { DEMO_POSTS, DEMO_USERS, type DemoName } from './demo-data.ts';
 
 /** Printed on a development start, and kept in `demo.json` in the data folder. */
 export interface DemoCredentials {
@@ -20,18 +20,16 @@ export interface DemoCredentials {
 
 const MINUTE_MS = 60_000;
 
-const file = (dataDir: string) => join(dataDir, 'demo.json');
-
 /** The file with the demo credentials is damaged. */
 export class DemoFileError extends OperatorError {}
 
 function readCredentials(dataDir: string): DemoCredentials | undefined {
-  if (!existsSync(file(dataDir))) return undefined;
+  if (!existsSync(demoFile(dataDir))) return undefined;
   try {
-    return JSON.parse(readFileSync(file(dataDir), 'utf8')) as DemoCredentials;
+    return JSON.parse(readFileSync(demoFile(dataDir), 'utf8')) as DemoCredentials;
   } catch (error) {
     throw new DemoFileError(
-      `The file "${file(dataDir)}" with the demo credentials cannot be read: remove it, and the next start writes a new one.`,
+      `The file "${demoFile(dataDir)}" with the demo credentials cannot be read: remove it, and the next start writes a new one.`,
       { cause: error },
     );
   }
@@ -40,9 +38,9 @@ function readCredentials(dataDir: string): DemoCredentials | undefined {
 /** Writes the file atomically, readable only by its owner. */
 function writeCredentials(dataDir: string, credentials: DemoCredentials): void {
   mkdirSync(dataDir, { recursive: true, mode: 0o700 });
-  const draft = `${file(dataDir)}.${process.pid}`;
+  const draft = `${demoFile(dataDir)}.${process.pid}`;
   writeFileSync(draft, `${JSON.stringify(credentials, null, 2)}\n`, { mode: 0o600 });
-  renameSync(draft, file(dataDir));
+  renameSync(draft, demoFile(dataDir));
 }
 
 async function seedUsers(db: Queryable, password: string): Promise<Map<DemoName, string>> {
@@ -85,7 +83,6 @@ const MARK = statement<never>(
   'demo_mark',
   'INSERT INTO demo_seed (id) VALUES (1) ON CONFLICT (id) DO NOTHING',
 );
-const MARKED = statement<{ one: number }>('demo_marked', 'SELECT 1 AS one FROM demo_seed LIMIT 1');
 const USABLE = statement<{ one: number }>(
   'demo_key_usable',
   `SELECT 1 AS one FROM api_keys k JOIN users u ON u.id = k.user_id
@@ -123,22 +120,6 @@ async function seed(db: Queryable, nowMs: number): Promise<DemoCredentials | und
   const emails = DEMO_USERS.map(({ email }) => emailKey(email));
   await db.query(SET_PASSWORDS, [emails, await hashPassword(password)]);
   return issueCredentials(db, password, ada.id);
-}
-
-/** The database holds demo accounts from development. */
-export class SeededError extends OperatorError {
-  constructor(dataDir: string) {
-    super(
-      `The embedded database in "${dataDir}" was seeded by development: it holds demo accounts whose credentials were printed and written to a file. Production refuses it: set DATA_DIR to another folder.`,
-    );
-  }
-}
-
-/**
- * Throws SeededError if development has seeded the folder, or a database that was later copied or renamed.
- */
-export async function refuseSeeded(db: Queryable, dataDir: string): Promise<void> {
-  if (existsSync(file(dataDir)) || (await db.query(MARKED, [])).length > 0) throw new SeededError(dataDir);
 }
 
 /**

@@ -1,8 +1,8 @@
-import { PlainResponse } from '../../request/http-message.ts';
-import type { Answer } from '../../request/request-state.ts';
-import { type Html, html, NOTHING } from '../pages/html.ts';
+import { type Html, html, NOTHING } from '../http/pages/html.ts';
+import { PlainResponse } from '../request/http-message.ts';
+import type { Answer } from '../request/request-state.ts';
 import { siteResponse } from './layout.ts';
-import type { Heading } from './markdown.ts';
+import { type Heading, renderMarkdown } from './markdown.ts';
 import { DOCS, type DocsPage, readDocsFile, readPages } from './pages.ts';
 
 function linksTo(pages: readonly DocsPage[], current?: DocsPage, under: Html = NOTHING): readonly Html[] {
@@ -59,9 +59,7 @@ ${sections.length > 0 ? folded : NOTHING}
 </nav>`;
 }
 
-async function articlePage(pages: readonly DocsPage[], page: DocsPage) {
-  // In production nothing imports the renderer.
-  const { renderMarkdown } = await import('./markdown.ts');
+function articlePage(pages: readonly DocsPage[], page: DocsPage) {
   const files = new Set(pages.map(({ file }) => file));
   const rendered = renderMarkdown(page.text, { file: page.file, pages: files });
   return siteResponse({

@@ -1,6 +1,6 @@
 import { readdir, readFile } from 'node:fs/promises';
 
-const ROOT = new URL('../../../', import.meta.url);
+const ROOT = new URL('../../', import.meta.url);
 /** The address of the list of pages. */
 export const DOCS = '/docs/';
 
