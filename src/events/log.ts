@@ -15,8 +15,16 @@ import {
 } from './log-state.ts';
 import { isAfter, type LogEvent, MARK_SQL, type MarkedPosition, markOf } from './position.ts';
 
-/** The part of a mutation's statement that appends an event about the row of a post. */
-export const appendEvent = (post: string) => `INSERT INTO events (post_id) SELECT id FROM ${post}`;
+/**
+ * The parts of mutations' statements that append an event about a row, by its entity. A subscription can be about no
+ * other entity.
+ */
+export const APPEND_EVENT = {
+  posts: (post: string) => `INSERT INTO events (post_id) SELECT id FROM ${post}`,
+};
+
+/** The name of an entity that events are about. */
+export type EventSubject = keyof typeof APPEND_EVENT;
 
 /** Every transaction below this has ended: its writes are visible or never will be. */
 export const HORIZON = 'pg_snapshot_xmin(pg_current_snapshot())';

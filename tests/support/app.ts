@@ -55,7 +55,7 @@ export interface TestApp {
   readonly prisma: PrismaClient;
   /** Every line that the service has logged. */
   readonly logged: string[];
-  fetch(path: string, init?: RequestInit): Promise<Response>;
+  readonly fetch: (path: string, init?: RequestInit) => Promise<Response>;
   /** Posts a GraphQL request and reads the answer. */
   gql(query: string, options?: GraphqlOptions): Promise<Answer>;
   /** Makes an account with an API key of the scopes given, or of all that its role can hold. */

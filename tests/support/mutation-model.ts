@@ -50,7 +50,12 @@ export const START: ModelState = {
 
 type Target = 'mine' | 'theirs' | 'unknown';
 const UNKNOWN = newId();
-const idOf = (ids: Ids, target: string) => JSON.stringify(ids[target] ?? UNKNOWN);
+function idOf(ids: Ids, name: string): string {
+  const id = name === 'unknown' ? UNKNOWN : ids[name];
+  if (id === undefined)
+    throw new Error(`"${name}" has no id: seed it with what is in START of mutation-model.ts`);
+  return JSON.stringify(id);
+}
 
 function withPost(state: ModelState, name: string, post: ModelPost | undefined): ModelState {
   const posts = new Map(state.posts);

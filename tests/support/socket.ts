@@ -12,7 +12,7 @@ import type { TestApp } from './app.ts';
 export interface Socket {
   readonly origin: string;
   /** Fetches a path of the service through the socket. */
-  fetch(path: string, init?: RequestInit): Promise<Response>;
+  readonly fetch: (path: string, init?: RequestInit) => Promise<Response>;
   /** Sends bytes as they are and returns all that comes back until the service closes the connection. */
   send(...parts: readonly string[]): Promise<string>;
   /** How many requests the fast path has answered so far, and not Yoga's HTTP handling. */

@@ -1,3 +1,4 @@
+import type { EventSubject } from '../../events/log.ts';
 import type { Parameter } from '../../platform/db/statement.ts';
 import type { Context } from '../context.ts';
 import type { Page } from '../pagination/arguments.ts';
@@ -32,7 +33,8 @@ export interface NodesEdge {
 /** A subscription field: each event is about a row, which is the root value of the event's execution. */
 export interface EventEdge {
   readonly kind: 'event';
-  readonly entity: Entity<Identified>;
+  /** One that has an appender. */
+  readonly entity: Entity<Identified, EventSubject>;
 }
 
 /** A list field: at the root of all rows, elsewhere of the parent's rows. */

@@ -8,8 +8,8 @@ export interface Source {
 }
 
 /** A table as the schema sees it. Every row has an id and a creation time; lists are ordered by the two. */
-export interface Entity<Row extends object> {
-  readonly name: string;
+export interface Entity<Row extends object, Name extends string = string> {
+  readonly name: Name;
   /** Row property → column of the table. */
   readonly columns: { readonly [Property in keyof Row & string]: ColumnOf<Row[Property]> };
   readonly source: Source;

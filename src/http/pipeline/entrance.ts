@@ -59,7 +59,7 @@ export interface Entrance {
   /** Answers through Yoga a request that the fast path does not take. */
   handle(request: Request, arrival: Arrival): Promise<Response>;
   /** Answers a Fetch API request on the same path as a request from a socket. */
-  fetch(request: Request, arrival?: Arrival): Promise<Response>;
+  readonly fetch: (request: Request, arrival?: Arrival) => Promise<Response>;
   close(): Promise<void>;
 }
 

@@ -1,5 +1,5 @@
 import type { Principal } from '../../auth/principal.ts';
-import { appendEvent } from '../../events/log.ts';
+import { APPEND_EVENT } from '../../events/log.ts';
 import { badInput, forbidden, notFound } from '../../graphql/errors.ts';
 import { checkText } from '../../graphql/input.ts';
 import { type Inserted, insertStatement } from '../../graphql/insert-statement.ts';
@@ -14,14 +14,14 @@ import { type PostRow, postEntity } from './type.ts';
 const INSERT = 'INSERT INTO posts (id, title, body, author_id) SELECT $1::uuid, $2, $3, $4::uuid';
 
 /** Inserts the post and its event: this is the most frequent write. */
-const INSERT_POST = insertStatement('post_insert', INSERT, { event: appendEvent });
+const INSERT_POST = insertStatement('post_insert', INSERT, { event: APPEND_EVENT.posts });
 
 /** The same with tags. */
 const INSERT_TAGGED_POST = insertStatement('post_insert_tagged', INSERT, {
   tag: (post) => `INSERT INTO tags (post_id, name, position, created_at)
     SELECT ${post}.id, given.name, given.position, ${post}.created_at
     FROM ${post}, unnest($5::text[]) WITH ORDINALITY AS given(name, position)`,
-  event: appendEvent,
+  event: APPEND_EVENT.posts,
 });
 
 /** The tags of a post are dated like the post: the lists by tag are in the order of its date. */

@@ -21,7 +21,7 @@ export interface PostRow {
   readonly createdAt: Date;
 }
 
-export const postEntity: Entity<PostRow> = {
+export const postEntity: Entity<PostRow, 'posts'> = {
   name: 'posts',
   columns: {
     id: 'id',

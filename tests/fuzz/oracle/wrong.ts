@@ -18,8 +18,12 @@ export class Wrong extends GraphQLError {
 
 export const badInput = (argument: string): Fault => ({ code: 'BAD_USER_INPUT', argument });
 
-/** The faults that an error of an execution stands for. What graphql-js itself finds is wrong with an argument or a condition. */
+/**
+ * The faults that an error of an execution stands for. What graphql-js itself finds is wrong with an argument or a
+ * condition. Throws what is a fault of the oracle.
+ */
 export function faultsOf({ originalError }: GraphQLError): readonly Fault[] {
+  if (originalError !== undefined && !(originalError instanceof GraphQLError)) throw originalError;
   return originalError instanceof Wrong ? originalError.faults : [{ code: 'BAD_USER_INPUT' }];
 }
 

@@ -21,7 +21,7 @@ type StallProxy = Awaited<ReturnType<typeof openStallingProxy>>;
 
 /** Two instances on one database. */
 export interface World {
-  readonly instances: readonly { fetch(path: string, init?: RequestInit): Promise<Response> }[];
+  readonly instances: readonly { readonly fetch: (path: string, init?: RequestInit) => Promise<Response> }[];
   /** A way to the database that nothing disturbs. */
   readonly database: Database;
   readonly limits: Limits;
