@@ -210,7 +210,7 @@ describe('look-ahead', () => {
       paths.expectAtLeast(SHARE * (QUERIES / 2), ['whole_answer']);
       expect(wholeConnections).toBeGreaterThanOrEqual(SHARE * (QUERIES / 3));
       slow.expectAtLeast(LEAST, ['loaders']);
-      expect([...slow.taken.keys()]).toEqual(['loaders']);
+      expect(new Set(slow.taken.keys())).toEqual(new Set(['fast_path', 'loaders']));
     },
     QUERIES * 1_000,
   );
@@ -232,7 +232,7 @@ describe('look-ahead', () => {
         { numRuns: MUTATIONS },
       );
       paths.expectAtLeast(LEAST, ['fast_path', 'one_statement']);
-      expect([...slow.taken.keys()]).toEqual([]);
+      expect([...slow.taken.keys()]).toEqual(['fast_path']);
     },
     QUERIES * 1_000,
   );
