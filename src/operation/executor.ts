@@ -8,7 +8,7 @@ import { createDeadline } from '../platform/deadline.ts';
 import { eventLoop } from '../platform/event-loop.ts';
 import type { Line } from '../platform/line.ts';
 import { holderOf } from '../request/caller.ts';
-import type { Hold } from '../request/pending-responses.ts';
+import type { Reservation } from '../request/pending-responses.ts';
 import { createIntrospectionCache } from './introspection.ts';
 import { createMutationExecutor, type MutationOptions, type MutationSteps } from './mutation-executor.ts';
 import { createOneStatementExecutor, type KeyLock } from './one-statement-executor.ts';
@@ -44,12 +44,15 @@ export interface Executor {
    * Runs work for event streams: once their line has a place, within the operation timeout and the memory
    * bounds of responses. Rejects with the refusal, or with what `work` throws.
    */
-  forEvents<T>(readers: EventReaders, work: (db: Queryable, hold: Hold) => Promise<T>): Promise<T>;
+  forEvents<T>(
+    readers: EventReaders,
+    work: (db: Queryable, reservation: Reservation) => Promise<T>,
+  ): Promise<T>;
   /**
    * Executes the selection of a subscription on one event, in its own context: loader caches must not outlive
    * the event. Never throws.
    */
-  runEvent(args: OperationArgs, event: unknown, db: Queryable, hold: Hold): Promise<Single>;
+  runEvent(args: OperationArgs, event: unknown, db: Queryable, reservation: Reservation): Promise<Single>;
 }
 
 /**
@@ -65,21 +68,21 @@ export function createExecutor(options: ExecutorOptions): Executor {
   const masking = ({ requestId }: OperationContext) => ({ requestId, log });
 
   /** Undefined if the database cannot build the response by itself. */
-  async function executeWhole(args: OperationArgs, hold: Hold): Promise<Single | undefined> {
+  async function executeWhole(args: OperationArgs, reservation: Reservation): Promise<Single | undefined> {
     const { contextValue: context } = args;
     const { node } = context.operation;
     try {
       const data = await answerWhole(args, node, context);
       if (data === undefined) return undefined;
-      return bounds.checked(rendered(`{"data":${data}}`), context.state, hold);
+      return bounds.checked(rendered(`{"data":${data}}`), context.state, reservation);
     } catch (error) {
       // A refusal belongs to no field.
-      const refusal = hold.refusal ?? (error instanceof ApiError ? error : undefined);
+      const refusal = reservation.refusal ?? (error instanceof ApiError ? error : undefined);
       return refused(refusal ?? located(error, node), masking(context));
     }
   }
 
-  async function executeFields(args: OperationArgs, hold: Hold): Promise<Single> {
+  async function executeFields(args: OperationArgs, reservation: Reservation): Promise<Single> {
     const { contextValue: context } = args;
     try {
       const run = async () => {
@@ -87,19 +90,23 @@ export function createExecutor(options: ExecutorOptions): Executor {
         return executed(await execute(args), masking(context));
       };
       const outcome = context.operation.mayIntrospect ? await introspection.answer(args, run) : await run();
-      return bounds.checked(outcome, context.state, hold);
+      return bounds.checked(outcome, context.state, reservation);
     } catch (error) {
       return refused(error, masking(context));
     }
   }
 
-  async function executeQuery(args: OperationArgs, cancellation: Cancellation, hold: Hold): Promise<Single> {
+  async function executeQuery(
+    args: OperationArgs,
+    cancellation: Cancellation,
+    reservation: Reservation,
+  ): Promise<Single> {
     const { contextValue } = args;
     const own = { ...args, contextValue: { ...contextValue, db: database.cancellable(cancellation) } };
     const asksForCost = contextValue.state.cost !== undefined;
     if (asksForCost) declined(contextValue, 'the client asks for the cost');
     const mayBeWhole = contextValue.lookAhead && !asksForCost;
-    return (mayBeWhole ? await executeWhole(own, hold) : undefined) ?? executeFields(own, hold);
+    return (mayBeWhole ? await executeWhole(own, reservation) : undefined) ?? executeFields(own, reservation);
   }
 
   /**
@@ -109,11 +116,11 @@ export function createExecutor(options: ExecutorOptions): Executor {
    */
   function inTime<T, R>(
     holder: string | undefined,
-    hold: Hold,
+    reservation: Reservation,
     run: (cancellation: Cancellation) => Promise<T>,
     refuse: (error: unknown) => R,
   ): Promise<T | R> {
-    const cancellation = new Cancellation(hold, holder);
+    const cancellation = new Cancellation(reservation, holder);
     return new Promise<T | R>((resolve, reject) => {
       // Called again when the work notices its timeout: nothing may be thrown past the promise then.
       const fail = (error: unknown) => {
@@ -124,22 +131,22 @@ export function createExecutor(options: ExecutorOptions): Executor {
         }
       };
       try {
-        hold.begin(holder ?? SHARED);
+        reservation.begin(holder ?? SHARED);
       } catch (error) {
         fail(error);
         return;
       }
       const done = deadline.set(() => {
         if (!cancellation.cancel() || cancellation.undecided) return;
-        hold.abandon();
+        reservation.abandon();
         const message = `The operation took longer than ${timeoutMs} ms and was cancelled.`;
         fail(new ApiError('TIMEOUT', message));
       });
       run(cancellation).then(
         (result) => {
           done();
-          if (hold.refusal === undefined) resolve(result);
-          else fail(hold.refusal);
+          if (reservation.refusal === undefined) resolve(result);
+          else fail(reservation.refusal);
         },
         (error: unknown) => {
           done();
@@ -155,7 +162,12 @@ export function createExecutor(options: ExecutorOptions): Executor {
     run: (cancellation: Cancellation) => Promise<T>,
   ): Promise<T | Single> {
     const { state } = context;
-    return inTime(holderOf(state), state.hold, run, (error): Single => refused(error, masking(context)));
+    return inTime(
+      holderOf(state),
+      state.reservation,
+      run,
+      (error): Single => refused(error, masking(context)),
+    );
   }
 
   /** Without extra steps a mutation always has an outcome. */
@@ -168,9 +180,9 @@ export function createExecutor(options: ExecutorOptions): Executor {
       const { contextValue: context } = args;
       if (context.operation.kind === 'mutation')
         return bounded(context, (cancellation) => mutate(args, cancellation));
-      const { hold } = context.state;
+      const { reservation } = context.state;
       return bounded(context, (cancellation) =>
-        line.run(cancellation.owner, () => executeQuery(args, cancellation, hold), cancellation),
+        line.run(cancellation.owner, () => executeQuery(args, cancellation, reservation), cancellation),
       );
     },
     runMutation: (args, steps) =>
@@ -181,21 +193,21 @@ export function createExecutor(options: ExecutorOptions): Executor {
       const { owner } = readers;
       const read = async () => {
         const sinceMs = performance.now();
-        const hold = bounds.hold();
+        const reservation = bounds.reservation();
         try {
           eventLoop.charge(owner);
           if (readers.gone)
             throw new ApiError('SERVICE_UNAVAILABLE', 'Nobody waits for these events any more.');
           return await inTime(
             owner,
-            hold,
-            (cancellation) => work(database.cancellable(cancellation, { takesTurns: false }), hold),
+            reservation,
+            (cancellation) => work(database.cancellable(cancellation, { takesTurns: false }), reservation),
             (error): never => {
-              throw hold.refusal ?? error;
+              throw reservation.refusal ?? error;
             },
           );
         } finally {
-          hold.release();
+          reservation.release();
           eventLine.use.add(owner, performance.now() - sinceMs);
         }
       };
@@ -208,8 +220,11 @@ export function createExecutor(options: ExecutorOptions): Executor {
         return result;
       });
     },
-    async runEvent(args, event, db, hold) {
-      return executeFields({ ...args, contextValue: { ...args.contextValue, db }, rootValue: event }, hold);
+    async runEvent(args, event, db, reservation) {
+      return executeFields(
+        { ...args, contextValue: { ...args.contextValue, db }, rootValue: event },
+        reservation,
+      );
     },
   };
 }

@@ -106,7 +106,7 @@ export function createMutationExecutor(options: MutationOptions): MutationExecut
         await work.rollback();
         return again;
       }
-      bounds.checked(outcome, state, state.hold);
+      bounds.checked(outcome, state, state.reservation);
       const failures = failuresOf(outcome);
       // From here on it cannot be cancelled: the response tells what was committed.
       if (failures.length > 0 || !cancellation.close()) {

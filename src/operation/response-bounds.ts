@@ -1,7 +1,7 @@
 import { answerTooLarge } from '../graphql/errors.ts';
 import { publicError } from '../graphql/mask-error.ts';
 import { oneStatementSize } from '../graphql/one-statement.ts';
-import type { Hold, PendingResponses } from '../request/pending-responses.ts';
+import type { PendingResponses, Reservation } from '../request/pending-responses.ts';
 import type { RequestState } from '../request/request-state.ts';
 import { introspectionSize } from './document/introspection-size.ts';
 import type { OperationArgs } from './operation-context.ts';
@@ -18,8 +18,8 @@ export interface ResponseBoundsOptions {
 
 /** Bounds the size of responses, before and after they are built (contract section 5). */
 export interface ResponseBounds {
-  /** A hold for a response other than a request's own, such as an event's. */
-  hold(): Hold;
+  /** A reservation for a response other than a request's own, such as an event's. */
+  reservation(): Reservation;
   /**
    * Throws COMPLEXITY_LIMIT if the introspection response is too large: graphql-js builds it in one
    * uninterruptible run.
@@ -32,7 +32,7 @@ export interface ResponseBounds {
    * response or the data read for it is too large, and RATE_LIMITED or SERVICE_UNAVAILABLE if other responses
    * hold too much.
    */
-  checked<O extends Single>(outcome: O, state: RequestState, hold: Hold): O;
+  checked<O extends Single>(outcome: O, state: RequestState, reservation: Reservation): O;
 }
 
 export function createResponseBounds({
@@ -41,7 +41,7 @@ export function createResponseBounds({
   limits,
 }: ResponseBoundsOptions): ResponseBounds {
   return {
-    hold: () => pending.hold(),
+    reservation: () => pending.reservation(),
     checkIntrospection(args) {
       const { operation } = args.contextValue;
       if (!operation.mayIntrospect) return;
@@ -51,12 +51,12 @@ export function createResponseBounds({
     },
     fitsOneStatement: ({ schema, contextValue: { plans, operation } }) =>
       oneStatementSize(plans, schema, operation.node) <= maxResponseBytes,
-    checked(outcome, { cost }, hold) {
-      if (hold.refusal !== undefined) throw hold.refusal;
+    checked(outcome, { cost }, reservation) {
+      if (reservation.refusal !== undefined) throw reservation.refusal;
       // A field that is too large fails the whole response, not only the field.
       const refused = errorsOf(outcome).find((error) => publicError(error).code === 'COMPLEXITY_LIMIT');
       if (refused !== undefined) throw refused;
-      hold.reserve(checkedSize(outcome, { cost, limits }, maxResponseBytes));
+      reservation.reserve(checkedSize(outcome, { cost, limits }, maxResponseBytes));
       return outcome;
     },
   };

@@ -17,7 +17,7 @@ export interface PendingLimits {
 }
 
 /** The memory that a request's response holds, from the first row until the socket has taken it. */
-export class Hold {
+export class Reservation {
   readonly #pending: PendingResponses;
   #account = '';
   #bytes = 0;
@@ -141,8 +141,8 @@ export class PendingResponses {
     this.#readers = new SlowReaders(() => cutOff.inc({}));
   }
 
-  hold(): Hold {
-    return new Hold(this);
+  reservation(): Reservation {
+    return new Reservation(this);
   }
 
   isFull(account: string): boolean {

@@ -8,7 +8,7 @@ import { normaliseAddress } from './client-address.ts';
 import type { Departure } from './departure.ts';
 import type { HttpRequest, HttpResponse, RequestUrl } from './http-message.ts';
 import type { MediaType, Negotiated, StreamType } from './media-type.ts';
-import type { Hold } from './pending-responses.ts';
+import type { Reservation } from './pending-responses.ts';
 
 /** The most that an operation can cost. */
 export interface OperationCost {
@@ -72,7 +72,7 @@ export interface RequestState {
   /** The media type of a subscription's events; undefined if none is acceptable. */
   readonly streamType: StreamType | undefined;
   /** The memory that the response holds. */
-  readonly hold: Hold;
+  readonly reservation: Reservation;
   /** That of the body; undefined if there is none worth counting. */
   readonly body: HeldBody | undefined;
   /** The cost of the operation, if the client asked for it. */
@@ -146,7 +146,7 @@ export interface Arrival {
   readonly connection?: Connection | undefined;
   readonly departure?: Departure | undefined;
   /** Undefined without a socket: nobody waits for the response to be read then. */
-  readonly hold?: Hold | undefined;
+  readonly reservation?: Reservation | undefined;
   readonly body?: HeldBody | undefined;
   /** What its Accept header asks for; undefined if nobody has looked yet. */
   readonly accepts?: Negotiated | undefined;
@@ -159,7 +159,7 @@ export interface Head {
   readonly route: Route;
   readonly accepts: Negotiated;
   readonly fast: boolean;
-  readonly hold: Hold;
+  readonly reservation: Reservation;
 }
 
 class ArrivedRequest implements RequestState {
@@ -181,7 +181,7 @@ class ArrivedRequest implements RequestState {
   document: DocumentNode | undefined = undefined;
   readonly mediaType: MediaType | undefined;
   readonly streamType: StreamType | undefined;
-  readonly hold: Hold;
+  readonly reservation: Reservation;
   readonly body: HeldBody | undefined;
 
   constructor(arrival: Arrival, head: Head) {
@@ -197,7 +197,7 @@ class ArrivedRequest implements RequestState {
     this.fast = head.fast;
     this.mediaType = head.accepts.single;
     this.streamType = head.accepts.stream;
-    this.hold = head.hold;
+    this.reservation = head.reservation;
     this.body = arrival.body;
   }
 }

@@ -108,7 +108,7 @@ export function createEntrance(options: EntranceOptions): Entrance {
       route: routeOf(method, pathname, accepts),
       accepts,
       fast,
-      hold: arrival.hold ?? pending.hold(),
+      reservation: arrival.reservation ?? pending.reservation(),
     });
   }
 
@@ -180,8 +180,8 @@ export function createEntrance(options: EntranceOptions): Entrance {
       throughYoga(request, { departure: departureOf(request.signal), ...arrival }),
     async fetch(request, given) {
       const { method } = request;
-      const hold = given?.hold ?? pending.hold();
-      const arrival = { departure: departureOf(request.signal), ...given, hold };
+      const reservation = given?.reservation ?? pending.reservation();
+      const arrival = { departure: departureOf(request.signal), ...given, reservation };
       const { protocol, host, pathname, search } = new URL(request.url);
       const target = pathname + search;
       try {
@@ -195,7 +195,7 @@ export function createEntrance(options: EntranceOptions): Entrance {
         // A response to HEAD has no body (RFC 9110 section 9.3.2).
         return method === 'HEAD' ? new Response(null, response) : response;
       } finally {
-        hold.release();
+        reservation.release();
       }
     },
     close: async () => yoga.dispose(),

@@ -7,7 +7,7 @@ import {
   StreamResponse,
   WebStreamResponse,
 } from '../../request/http-message.ts';
-import { type Hold, UNCOUNTED_BYTES } from '../../request/pending-responses.ts';
+import { type Reservation, UNCOUNTED_BYTES } from '../../request/pending-responses.ts';
 import { batchWrite } from './batched-writes.ts';
 import { type StreamSending, sendStream } from './node-stream.ts';
 
@@ -21,16 +21,16 @@ export interface SendOptions {
   readonly close: () => boolean;
   readonly streams: StreamSending;
   /** Counts the memory that the response holds until it is sent. */
-  readonly hold: Hold;
+  readonly reservation: Reservation;
 }
 
 /** Unread output is buffered in this process, so readers that are too slow are cut off. */
 function waitForReader(
   outgoing: ServerResponse,
-  { hold, streams: { drainLimitMs: windowMs } }: SendOptions,
+  { reservation, streams: { drainLimitMs: windowMs } }: SendOptions,
   remaining: () => number,
 ): void {
-  const end = hold.waitFor({
+  const end = reservation.waitFor({
     remaining,
     windowMs,
     cutOff() {
@@ -62,10 +62,10 @@ function endInParts(
   };
   write();
   if (outgoing.destroyed || outgoing.writableFinished) {
-    options.hold.release();
+    options.reservation.release();
     return;
   }
-  options.hold.resize(held);
+  options.reservation.resize(held);
   waitForReader(outgoing, options, () => body.length - sent + outgoing.writableLength);
 }
 
@@ -83,7 +83,7 @@ function end(
   }
   outgoing.end(body, encoding);
   const waiting = outgoing.writableFinished ? 0 : outgoing.writableLength;
-  options.hold.resize(waiting);
+  options.reservation.resize(waiting);
   if (waiting > 0) waitForReader(outgoing, options, () => outgoing.writableLength);
 }
 
@@ -97,7 +97,7 @@ function sendPlain(response: PlainResponse, outgoing: ServerResponse, options: S
   // Alternating names and values: Node writes such a list as is, without building a table first.
   outgoing.writeHead(status, fields);
   if (response instanceof FileResponse) {
-    options.hold.release();
+    options.reservation.release();
     if (options.head) outgoing.end();
     else endInParts(outgoing, response.bytes, options, 0);
     return;
@@ -110,9 +110,9 @@ function sendPlain(response: PlainResponse, outgoing: ServerResponse, options: S
 function sendEvents(
   { status, headers, stream }: StreamResponse | WebStreamResponse,
   outgoing: ServerResponse,
-  { close, hold, streams }: SendOptions,
+  { close, reservation, streams }: SendOptions,
 ): void {
-  hold.release();
+  reservation.release();
   if (outgoing.destroyed) {
     stream.close();
     return;
@@ -120,7 +120,7 @@ function sendEvents(
   const fields: string[] = close() ? ['connection', 'close'] : [];
   for (const [name, value] of headers) fields.push(name, value);
   outgoing.writeHead(status, fields);
-  sendStream(stream, outgoing, streams, hold);
+  sendStream(stream, outgoing, streams, reservation);
 }
 
 /** Writes a response to the socket. Event streams are written as their events arrive. */
@@ -131,13 +131,13 @@ export async function sendResponse(
 ): Promise<void> {
   if (response instanceof PlainResponse)
     return batchWrite(() => {
-      if (outgoing.destroyed) options.hold.release();
+      if (outgoing.destroyed) options.reservation.release();
       else sendPlain(response, outgoing, options);
     });
   if (response instanceof StreamResponse || response instanceof WebStreamResponse)
     return sendEvents(response, outgoing, options);
   if (outgoing.destroyed) {
-    options.hold.release();
+    options.reservation.release();
     return void (await response.body?.cancel());
   }
   outgoing.statusCode = response.status;

@@ -5,7 +5,7 @@ import { eventLoop } from '../../platform/event-loop.ts';
 import type { Logger } from '../../platform/log.ts';
 import { SocketDeparture } from '../../request/departure.ts';
 import { negotiate } from '../../request/media-type.ts';
-import type { Hold, PendingResponses } from '../../request/pending-responses.ts';
+import type { PendingResponses, Reservation } from '../../request/pending-responses.ts';
 import type { Arrival } from '../../request/request-state.ts';
 import type { FastPath } from '../pipeline/entrance.ts';
 import { BodyBudget, HeldBody } from './body-budget.ts';
@@ -74,7 +74,11 @@ export function createNodeServer({
 }: NodeServerOptions): Server {
   const budget = new BodyBudget(maxBufferedBodyBytes);
 
-  async function respond(incoming: IncomingMessage, outgoing: ServerResponse, hold: Hold): Promise<void> {
+  async function respond(
+    incoming: IncomingMessage,
+    outgoing: ServerResponse,
+    reservation: Reservation,
+  ): Promise<void> {
     const { method = 'GET', url } = incoming;
     const headers = fieldsOf(incoming);
     const named = namesHost(incoming);
@@ -95,13 +99,13 @@ export function createNodeServer({
       const streams = { drainLimitMs, onCutOff };
       const broken = refusal !== undefined || malformed !== undefined;
       const close = () => broken || closing();
-      const sending = { head: method === 'HEAD', close, streams, hold };
+      const sending = { head: method === 'HEAD', close, streams, reservation };
       if (fastPath !== undefined && fast) {
         const plain = { method, target: url ?? '/', fields: headers, body: bytes ?? NO_BODY };
         const accepts = negotiate(headers.accept ?? null);
         // A stream ends when its client disconnects.
         const departure = accepts.stream === undefined ? undefined : new SocketDeparture(outgoing);
-        const arrival = { peerAddress, refusal, connection: socket, departure, hold, body, accepts };
+        const arrival = { peerAddress, refusal, connection: socket, departure, reservation, body, accepts };
         return sendResponse(await fastPath.answer(plain, arrival), outgoing, sending);
       }
       const request = new Request(address ?? 'http://localhost/', {
@@ -111,7 +115,7 @@ export function createNodeServer({
         signal: goneWith(outgoing),
         ...(bytes === undefined || bytes.length === 0 ? {} : { body: bytes }),
       });
-      const arrival = { peerAddress, refusal, malformed, connection: socket, hold, body };
+      const arrival = { peerAddress, refusal, malformed, connection: socket, reservation, body };
       const response = await handle(request, arrival);
       return sendResponse(response, outgoing, sending);
     } finally {
@@ -121,9 +125,9 @@ export function createNodeServer({
   }
 
   function begin(incoming: IncomingMessage, outgoing: ServerResponse): void {
-    const hold = pending.hold();
-    respond(incoming, outgoing, hold).catch((error: unknown) => {
-      hold.release();
+    const reservation = pending.reservation();
+    respond(incoming, outgoing, reservation).catch((error: unknown) => {
+      reservation.release();
       if (!outgoing.headersSent && !outgoing.destroyed && !incoming.destroyed) {
         const requestId = randomUUID();
         log.error({ requestId, err: error }, 'a request could not be answered');

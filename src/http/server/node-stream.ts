@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Backlog, EventStream, Frame, Sink } from '../../request/event-stream.ts';
-import type { Hold } from '../../request/pending-responses.ts';
+import type { Reservation } from '../../request/pending-responses.ts';
 
 /** A reader that lags must have taken 256 KiB within this time, again and again. */
 export const DRAIN_LIMIT_MS = 10_000;
@@ -19,16 +19,16 @@ export interface StreamSending {
 class SocketSink implements Sink {
   readonly #outgoing: ServerResponse;
   readonly #sending: StreamSending;
-  readonly #hold: Hold;
+  readonly #reservation: Reservation;
   /** Set once the response has the socket to itself: a pipelined one waits for those before it. */
   #socket: Socket | undefined;
   /** Set while what waits is counted. */
   #backlog: { readonly sharers: number; end(): void } | undefined;
 
-  constructor(outgoing: ServerResponse, sending: StreamSending, hold: Hold) {
+  constructor(outgoing: ServerResponse, sending: StreamSending, reservation: Reservation) {
     this.#outgoing = outgoing;
     this.#sending = sending;
-    this.#hold = hold;
+    this.#reservation = reservation;
   }
 
   write({ bytes, chunk }: Frame): number {
@@ -56,7 +56,7 @@ class SocketSink implements Sink {
     const emitter = this.#socket ?? outgoing;
     const remaining = () => outgoing.writableLength;
     const { drainLimitMs, onCutOff } = this.#sending;
-    const release = this.#hold.waitFor({
+    const release = this.#reservation.waitFor({
       remaining,
       windowMs: limited ? drainLimitMs : undefined,
       cutOff() {
@@ -84,7 +84,7 @@ class SocketSink implements Sink {
   /** Frames that wait for several readers are in memory once. */
   #count(): void {
     if (this.#backlog === undefined) return;
-    this.#hold.resize(Math.ceil(this.#outgoing.writableLength / this.#backlog.sharers));
+    this.#reservation.resize(Math.ceil(this.#outgoing.writableLength / this.#backlog.sharers));
   }
 
   end({ bytes }: Frame): void {
@@ -101,11 +101,11 @@ export function sendStream(
   stream: EventStream,
   outgoing: ServerResponse,
   sending: StreamSending,
-  hold: Hold,
+  reservation: Reservation,
 ): void {
   const { socket } = outgoing;
   socket?.cork();
   outgoing.flushHeaders();
-  stream.attach(new SocketSink(outgoing, sending, hold));
+  stream.attach(new SocketSink(outgoing, sending, reservation));
   socket?.uncork();
 }

@@ -115,9 +115,9 @@ export function createIdempotentExecutor(
     const { caller, state } = args.contextValue;
     if (!stored.fingerprint.equals(print)) throw outcomes.reused();
     replayCheck.require(asked, caller, stored);
-    const { hold } = state;
-    hold.begin(holderOf(state));
-    hold.reserve(checkedLength(stored.body, maxResponseBytes));
+    const { reservation } = state;
+    reservation.begin(holderOf(state));
+    reservation.reserve(checkedLength(stored.body, maxResponseBytes));
     outcomes.add(waited ? 'waited' : 'replayed');
     state.responseHeaders['idempotency-replayed'] = 'true';
     return { kind: 'rendered', status: stored.status, body: stored.body, errors: [] };
@@ -188,8 +188,8 @@ export function createIdempotentExecutor(
   function find(args: OperationArgs, owner: KeyOwner): Promise<StoredResponse | undefined> {
     const { state } = args.contextValue;
     return findResponse(readsOf(database, holderOf(state)), owner, kept, (bytes) => {
-      state.hold.begin(holderOf(state));
-      state.hold.reserve(bytes);
+      state.reservation.begin(holderOf(state));
+      state.reservation.reserve(bytes);
     });
   }
 

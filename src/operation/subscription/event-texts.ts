@@ -139,13 +139,13 @@ export function createEventTexts({ executor, limits, shared, log }: EventTextsOp
 
     async function execute(rowId: string, readers: EventReaders) {
       try {
-        return await executor.forEvents(readers, async (db, hold) => {
+        return await executor.forEvents(readers, async (db, reservation) => {
           const again = kept.again();
           const own = { ...again, contextValue: { ...again.contextValue, requestId } };
           for (let left = MAX_REFRESHES; ; left -= 1) {
             const row = await readById(db, entity, rowId);
             if (row === undefined) return undefined;
-            const outcome = await executor.runEvent(own, row, db, hold);
+            const outcome = await executor.runEvent(own, row, db, reservation);
             const codes = errorsOf(outcome).map((error) => publicError(error).code);
             // The execution takes several statements, and others may delete in between what it reads.
             if (left > 0 && codes.some((code) => MAY_BE_GONE.has(code))) continue;

@@ -106,7 +106,7 @@ export function createSubscriber(options: SubscriberOptions): Subscriber {
       const outcome = refused(startError(start.failure), { requestId, log });
       return { kind: 'unresumable', startId: start.eventId, outcome };
     }
-    state.hold.countFor(holderOf(state));
+    state.reservation.countFor(holderOf(state));
     // Admission has refused a subscription that accepts no stream.
     const format = formats[state.streamType ?? 'text/event-stream'];
     const kept = keep(args);

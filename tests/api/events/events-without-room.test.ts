@@ -16,7 +16,7 @@ it('an event that comes while the answers to its account hold their part is not 
   await write('before');
   expect((await subscriber.receive()).title).toBe('before');
 
-  const answer = app.app.pending.hold();
+  const answer = app.app.pending.reservation();
   onTestFinished(() => answer.release());
   answer.begin(reader.id);
   answer.reserve(8 * MIB);

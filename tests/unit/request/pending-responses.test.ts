@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { ApiError } from '../../../src/graphql/errors.ts';
 import { createMetrics } from '../../../src/platform/metrics.ts';
-import { type Hold, PendingResponses } from '../../../src/request/pending-responses.ts';
+import { PendingResponses, type Reservation } from '../../../src/request/pending-responses.ts';
 
 const KIB = 1024;
 const MAX_BYTES = 8 * 1024 * KIB;
@@ -20,18 +20,18 @@ function codeOf(work: () => unknown): string | undefined {
   }
 }
 
-function begun(pending: PendingResponses, account: string): Hold {
-  const hold = pending.hold();
-  hold.begin(account);
-  return hold;
+function begun(pending: PendingResponses, account: string): Reservation {
+  const reservation = pending.reservation();
+  reservation.begin(account);
+  return reservation;
 }
 
 /** An answer that waits for a reader. */
 function waiting(pending: PendingResponses, account: string, bytes: number, windowMs?: number) {
-  const hold = begun(pending, account);
-  hold.reserve(bytes);
+  const reservation = begun(pending, account);
+  reservation.reserve(bytes);
   const reader = { left: bytes, cut: false };
-  const end = hold.waitFor({
+  const end = reservation.waitFor({
     remaining: () => reader.left,
     windowMs,
     cutOff() {
@@ -64,11 +64,11 @@ describe('answers that are being built or wait', () => {
 
   it('count what the database sends, which one operation may be sent four answers of', () => {
     const pending = create();
-    const hold = begun(pending, 'a');
-    expect(hold.receive(500 * KIB)).toBe('go on');
-    expect(hold.bytes).toBe(500 * KIB);
-    expect(hold.receive(13 * KIB)).toBe('stop');
-    expect(hold.refusal?.extensions).toEqual({
+    const reservation = begun(pending, 'a');
+    expect(reservation.receive(500 * KIB)).toBe('go on');
+    expect(reservation.bytes).toBe(500 * KIB);
+    expect(reservation.receive(13 * KIB)).toBe('stop');
+    expect(reservation.refusal?.extensions).toEqual({
       code: 'COMPLEXITY_LIMIT',
       value: 513 * KIB,
       maximum: 512 * KIB,
