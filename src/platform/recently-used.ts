@@ -1,18 +1,14 @@
 /**
- * A cache of bounded weight that drops what was used least recently. Empty, it costs nothing: lru-cache allocates
- * several arrays as long as its maximum, several microseconds for a cache that every document has for itself.
+ * A small cache that drops what was used least recently. Empty, it costs nothing, so that every document can have some:
+ * making one takes 0.03 µs, an LRUCache 0.5 to 2. That one is faster to read, and right for all that is kept once.
  */
 export class RecentlyUsed<Key, Value extends object | string> {
-  readonly #maxWeight: number;
-  readonly #weigh: (value: Value, key: Key) => number;
+  readonly #max: number;
   /** In the order of their last use: a Map keeps the order of insertion. */
   readonly #entries = new Map<Key, Value>();
-  #weight = 0;
 
-  /** Without `weigh`, every entry weighs 1. */
-  constructor(maxWeight: number, weigh: (value: Value, key: Key) => number = () => 1) {
-    this.#maxWeight = maxWeight;
-    this.#weigh = weigh;
+  constructor(max: number) {
+    this.#max = max;
   }
 
   /** The value, which counts as a use of it. */
@@ -25,23 +21,13 @@ export class RecentlyUsed<Key, Value extends object | string> {
     return value;
   }
 
-  /** Keeps a value, unless it is heavier than the whole cache may be. */
   set(key: Key, value: Value): void {
-    this.#drop(key);
-    const weight = this.#weigh(value, key);
-    if (weight > this.#maxWeight) return;
-    this.#entries.set(key, value);
-    this.#weight += weight;
-    for (const oldest of this.#entries.keys()) {
-      if (this.#weight <= this.#maxWeight) return;
-      this.#drop(oldest);
-    }
-  }
-
-  #drop(key: Key): void {
-    const value = this.#entries.get(key);
-    if (value === undefined) return;
-    this.#weight -= this.#weigh(value, key);
     this.#entries.delete(key);
+    this.#entries.set(key, value);
+    if (this.#entries.size <= this.#max) return;
+    for (const oldest of this.#entries.keys()) {
+      this.#entries.delete(oldest);
+      return;
+    }
   }
 }

@@ -1,5 +1,5 @@
+import { LRUCache } from 'lru-cache';
 import { type Statement, statement } from '../../platform/db/statement.ts';
-import { RecentlyUsed } from '../../platform/recently-used.ts';
 import { SeenBefore } from '../../platform/seen-before.ts';
 import { type WrittenStatement, writeStatement } from '../read/written-statement.ts';
 import { type Given, type PlanArguments, type PlanSql, planSql } from './arguments.ts';
@@ -18,15 +18,15 @@ const MAX_CHARACTERS_OF_PLANS = 12_000_000;
 const MAX_CHARACTERS_OF_TEXTS = 4_000_000;
 
 /** By plan id and shape. */
-const ofPlans = new RecentlyUsed<string, JsonStatement>(
-  MAX_CHARACTERS_OF_PLANS,
-  ({ statement: { text } }, key) => text.length + key.length,
-);
+const ofPlans = new LRUCache<string, JsonStatement>({
+  maxSize: MAX_CHARACTERS_OF_PLANS,
+  sizeCalculation: ({ statement: { text } }, key) => text.length + key.length,
+});
 /** By SQL: documents that differ in white space, comments or operation names only make the same text again. */
-const ofTexts = new RecentlyUsed<string, Statement<JsonRow>>(
-  MAX_CHARACTERS_OF_TEXTS,
-  ({ text }) => text.length,
-);
+const ofTexts = new LRUCache<string, Statement<JsonRow>>({
+  maxSize: MAX_CHARACTERS_OF_TEXTS,
+  sizeCalculation: ({ text }) => text.length,
+});
 
 /** What comes once is not kept. */
 const seen = new SeenBefore();

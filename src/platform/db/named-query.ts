@@ -22,10 +22,10 @@ interface WireConnection {
 
 const connections = new WeakMap<WireConnection, PreparedStatements>();
 
-function preparedOn(connection: WireConnection): PreparedStatements {
+function preparedOn(connection: WireConnection, { share }: PreparedBudget): PreparedStatements {
   let found = connections.get(connection);
   if (found === undefined) {
-    found = new PreparedStatements();
+    found = new PreparedStatements(share);
     connections.set(connection, found);
   }
   return found;
@@ -136,16 +136,17 @@ export class NamedQuery {
     budget: PreparedBudget,
   ): Prepared | undefined {
     const { name } = statement;
-    const all = preparedOn(connection);
+    const all = preparedOn(connection, budget);
     const known = all.use(name);
     if (known !== undefined) return known;
     const weight = budget.weigh(statement);
     if (weight === undefined) return undefined;
-    for (const gone of all.add(name, weight, budget.share)) {
+    const prepared: Prepared = { weight, columns: undefined };
+    for (const gone of all.add(name, prepared)) {
       delete connection.parsedStatements[gone];
       connection.close({ type: 'S', name: gone });
     }
-    return all.use(name);
+    return prepared;
   }
 
   handleRowDescription({ fields }: { fields: readonly { name: string; dataTypeID: number }[] }): void {
@@ -184,7 +185,7 @@ export class NamedQuery {
     if (connection !== undefined)
       for (const { name } of this.#steps.slice(this.#at))
         if (name !== '' && connection.parsedStatements[name] === undefined)
-          preparedOn(connection).remove(name);
+          connections.get(connection)?.remove(name);
     this.callback(error, []);
   }
 

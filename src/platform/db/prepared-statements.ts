@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import type { Statement } from './statement.ts';
 
 /** A column of a result, and the parser for its text. */
@@ -11,8 +12,6 @@ export interface Prepared {
   readonly weight: number;
   /** Undefined until the server has described them. PostgreSQL does not let them change. */
   columns: readonly Column[] | undefined;
-  /** The value of the use counter at the last use. */
-  lastUse: number;
 }
 
 const MIB = 1_048_576;
@@ -76,44 +75,30 @@ export class PreparedBudget {
 
 /** What one connection has prepared. */
 export class PreparedStatements {
-  readonly #prepared = new Map<string, Prepared>();
-  #weight = 0;
-  #uses = 0;
+  readonly #prepared: LRUCache<string, Prepared>;
+  #evicted: string[] = [];
+
+  constructor(share: number) {
+    this.#prepared = new LRUCache({
+      maxSize: share,
+      sizeCalculation: ({ weight }) => weight,
+      dispose: (_prepared, name) => this.#evicted.push(name),
+    });
+  }
 
   /** Looks up a statement and marks it as used. Undefined if it is not prepared. */
   use(name: string): Prepared | undefined {
-    const found = this.#prepared.get(name);
-    this.#uses += 1;
-    if (found !== undefined) found.lastUse = this.#uses;
-    return found;
+    return this.#prepared.get(name);
   }
 
   /** Adds a statement. Returns the names of those evicted to make room, least recently used first. */
-  add(name: string, weight: number, share: number): string[] {
-    const gone: string[] = [];
-    while (this.#weight + weight > share && this.#prepared.size > 0) {
-      const oldest = this.#oldest();
-      this.remove(oldest);
-      gone.push(oldest);
-    }
-    this.#prepared.set(name, { weight, columns: undefined, lastUse: this.#uses });
-    this.#weight += weight;
-    return gone;
+  add(name: string, prepared: Prepared): readonly string[] {
+    this.#evicted = [];
+    this.#prepared.set(name, prepared);
+    return this.#evicted;
   }
 
   remove(name: string): void {
-    this.#weight -= this.#prepared.get(name)?.weight ?? 0;
     this.#prepared.delete(name);
-  }
-
-  #oldest(): string {
-    let oldest = '';
-    let lastUse = Number.POSITIVE_INFINITY;
-    for (const [name, prepared] of this.#prepared) {
-      if (prepared.lastUse >= lastUse) continue;
-      oldest = name;
-      ({ lastUse } = prepared);
-    }
-    return oldest;
   }
 }
