@@ -2,7 +2,7 @@ import type { Clock } from '../../platform/clock.ts';
 import type { Config } from '../../platform/config.ts';
 import type { Queryable } from '../../platform/db/statement.ts';
 import type { Logger } from '../../platform/log.ts';
-import { memoised } from '../../platform/memoised.ts';
+import { memoised } from '../../platform/remember.ts';
 import { createSealer } from '../../platform/sealing.ts';
 import { secretKeyOf } from '../../platform/secret-key.ts';
 import { createOwnTokens, type OwnTokens } from './access-token.ts';
