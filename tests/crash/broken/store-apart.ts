@@ -18,6 +18,7 @@ export {
   keyLock,
   lockKey,
   lockName,
+  oldResponses,
   RELEASE_KEY,
   storeResponseAlone,
 } from '../../../src/operation/idempotency/store.ts';
