@@ -80,14 +80,14 @@ export function createAdmission({
       state.operationKind = kind;
       if (name !== undefined) state.operationName = name;
       if (!open && !(documents.introspection && onlyLooksAtSchema(operation))) throw credentialsMissing();
-      const variables = params.variables ?? {};
-      const cost = limiter.costOf(operation, variables);
-      if (request.headers.get('x-query-cost') === '1') state.cost = cost;
-      limiter.check(operation, cost);
       const crossSite =
         kind === 'mutation' && state.caller?.kind === 'session' ? checkOrigin(request) : undefined;
       if (crossSite !== undefined) throw crossSite;
       transport(kind, request.method, state);
+      const variables = params.variables ?? {};
+      const cost = limiter.costOf(operation, variables);
+      if (request.headers.get('x-query-cost') === '1') state.cost = cost;
+      limiter.check(operation, cost);
       if (state.caller?.kind === 'anonymous' && needsAccount({ operation, variables }))
         throw credentialsMissing();
       return operation;

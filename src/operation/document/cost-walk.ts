@@ -37,7 +37,7 @@ type DeclaredCost = FieldCost | ((args: Record<string, unknown>) => FieldCost) |
 export interface Cost extends OperationCost {
   readonly rootFields: number;
   /** The schema fields that it selects at any depth. */
-  readonly fields: ReadonlySet<SchemaField>;
+  readonly fields: readonly SchemaField[];
 }
 
 /** The cost of a selection, and how many fields it has itself, fragments expanded. */
@@ -180,5 +180,5 @@ export function costOf(
   const walk = new CostWalk(schema, fragments, withDefaults(operation, variables));
   const root = schema.getRootType(operation.operation);
   const { complexity, depth, fields } = root == null ? NOTHING : walk.selection(root, operation.selectionSet);
-  return { complexity, depth, rootFields: fields, fields: walk.fields };
+  return { complexity, depth, rootFields: fields, fields: [...walk.fields] };
 }

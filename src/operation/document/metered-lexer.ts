@@ -18,6 +18,7 @@ export class MeteredLexer extends Lexer {
   #brackets = 0;
   #parentheses = 0;
   #nesting = 0;
+  #reading = false;
 
   constructor(text: string, limits: OperationLimits) {
     super(new Source(text));
@@ -35,8 +36,17 @@ export class MeteredLexer extends Lexer {
     return token;
   }
 
+  override lookahead(): Token {
+    this.#reading = true;
+    const token = super.lookahead();
+    this.#reading = false;
+    return token;
+  }
+
   /** Reads on after a syntax error, so that a text that is also too large is refused for that. */
   checkRest(): void {
+    // What is no token would be read once more, which takes long for an endless block string.
+    if (this.#reading) return;
     try {
       while (this.advance().kind !== TokenKind.EOF);
     } catch (error) {

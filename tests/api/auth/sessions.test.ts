@@ -134,6 +134,15 @@ describe('a request with a session that does more than read', () => {
     expect((await gqlAs(app, cookie, VIEWER)).status).toBe(status === 200 ? 401 : 200);
   });
 
+  it('is told its origin before the limits', async () => {
+    const { cookie } = await visitor(app);
+    const headers = { origin: 'https://evil.example.com', 'x-query-cost': '1' };
+    const dear = CREATE.replace('id', 'author { posts(limit: 100) { comments(limit: 100) { id } } }');
+    const answer = await gqlAs(app, cookie, dear, { headers });
+    expect([answer.status, answer.errors?.[0]?.extensions.code]).toEqual([403, 'FORBIDDEN']);
+    expect((await gqlAs(app, cookie, dear)).status).toBe(400);
+  });
+
   it.each([
     ['http://evil.example.com:4000', 403],
     ['http://localhost:4000', 200],

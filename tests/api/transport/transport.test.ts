@@ -77,6 +77,12 @@ describe('/graphql', () => {
     expect(await postCount()).toBe(before);
   });
 
+  it('refuses a mutation over GET for that, also if it is above a limit', async () => {
+    const dear = 'author { posts(limit: 100) { comments(limit: 100) { id } } }';
+    const query = `mutation { createPost(title: "T", body: "B") { ${dear} } }`;
+    await expectBadRequest(await get({ query }), 405);
+  });
+
   it('refuses a mutation over GET also where a query stands beside it', async () => {
     const query = `${MUTATION} query Q { viewer { name } }`;
     await expectBadRequest(await get({ query, operationName: 'M' }), 405);

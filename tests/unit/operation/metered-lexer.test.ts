@@ -156,3 +156,27 @@ describe('MeteredLexer', () => {
     expect(refusal(text, { maxAliases: 0 })).toMatchObject({ value: 1 });
   });
 });
+
+class CountingLexer extends MeteredLexer {
+  reads = 0;
+  override lookahead() {
+    this.reads += 1;
+    return super.lookahead();
+  }
+}
+
+describe('the rest of a text that does not parse', () => {
+  function readsOfRest(text: string): number {
+    const lexer = new CountingLexer(text, UNLIMITED);
+    expect(() => parse(lexer.source, { lexer })).toThrow(GraphQLError);
+    const { reads } = lexer;
+    lexer.checkRest();
+    return lexer.reads - reads;
+  }
+
+  it('is read after a token in the wrong place, and not after what is no token', () => {
+    expect(readsOfRest('{ a } } b c')).toBeGreaterThan(1);
+    expect(readsOfRest('{ a(b: """\n\n')).toBe(0);
+    expect(readsOfRest('"about" """\n\n')).toBe(0);
+  });
+});
