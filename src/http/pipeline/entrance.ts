@@ -66,6 +66,7 @@ export interface Entrance {
 /** A path of plain segments, with any query. Every parser reads such a target the same way. */
 const PLAIN_TARGET = /^(?:\/\.?[\w-]+(?:\.[\w-]+)*)+(?:\?[\x21\x24-\x7e]*)?$/;
 const PLAIN_METHODS = new Set<string | undefined>(['GET', 'POST', 'OPTIONS']);
+const LIST = new Intl.ListFormat('en');
 /** The client ids that are accepted (contract section 2). */
 const ACCEPTABLE_ID = /^[\x20-\x7e]{1,128}$/;
 
@@ -117,7 +118,7 @@ export function createEntrance(options: EntranceOptions): Entrance {
     const { method } = request;
     if (route.credentials === 'required' && caller?.kind === 'anonymous') throw credentialsMissing();
     if (!route.methods.includes(method))
-      throw badRequest(`This path accepts ${route.methods.join(' and ')} only.`, 405, {
+      throw badRequest(`This path accepts ${LIST.format(route.methods)} only.`, 405, {
         allow: route.methods.join(', '),
       });
     if (method === 'GET' || method === 'HEAD') return;
