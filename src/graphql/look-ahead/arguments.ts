@@ -125,6 +125,7 @@ export function resolveArguments(
     }
     if (given !== NONE) edges.set(plan, given);
     shape += given.page === undefined ? ',' : `,${pageShape(rowsToRead(plan, given.page))}`;
+    if (given.values !== undefined) shape += given.values.length;
     for (const { edges: children } of objectsOf(plan)) for (const child of children.values()) visit(child);
   };
   for (const root of roots) visit(root);

@@ -12,6 +12,23 @@ import { leftToResolvers } from '../../support/schema/left-to-resolvers.ts';
 
 const { kernel, post } = defineTypes();
 defineExcerpt(kernel, post);
+/** The number of parameters depends on the argument. */
+kernel.builder.objectFields(post.Post, (t) => ({
+  beginnings: t.string({
+    args: { lengths: t.arg.intList({ required: true, defaultValue: [1] }) },
+    columns: ['body'],
+    maxCharacters: 400,
+    edge: {
+      kind: 'values',
+      parameters: ({ lengths }) => (Array.isArray(lengths) ? lengths.map(Number) : []),
+      sql: (row, ...lengths) =>
+        `to_json(concat_ws('|', ${lengths.map((length) => `left(${row}."body", ${length})`).join(', ')}))::text`,
+    },
+    description: 'Several beginnings of the body.',
+    resolve: ({ body }, { lengths }) =>
+      lengths.map((length) => [...body].slice(0, length).join('')).join('|'),
+  }),
+}));
 const schema = schemaOf(kernel.builder);
 const BODY = 'Über "quotes"\\\n🐧 and more of it';
 const ROOT = join(import.meta.dirname, '../../..');
@@ -62,6 +79,16 @@ describe('A computed field with an argument that was added with one declaration 
       await loading.close();
     }
   }
+
+  it('has a statement for each number of its parameters', async () => {
+    const query = 'query ($id: ID!, $lengths: [Int!]!) { post(id: $id) { beginnings(lengths: $lengths) } }';
+    // A text is kept from its second use on.
+    for (const lengths of [[3], [3], [3], [3, 5], [4, 2]]) {
+      const { answer, paths } = await ask(query, { lengths });
+      expect(answer.data.post.beginnings).toBe(lengths.map(excerptOf).join('|'));
+      expect(paths).toContain('whole_answer');
+    }
+  });
 
   it.each([
     ['by its default', 'excerpt', { excerpt: excerptOf(100) }],
