@@ -5,7 +5,7 @@ import { jwtRecognizers } from './jwt/recognizer.ts';
 import type { Principal } from './principal.ts';
 import { sessionRecognizer } from './session/recognizer.ts';
 import type { SecretServices } from './stored-secret.ts';
-import { createStreamTokens } from './stream-token/resolver.ts';
+import { createStreamTokens } from './stream-token/recognizer.ts';
 
 /** Everything that a request can authenticate with. */
 export interface Credentials {
