@@ -1,7 +1,7 @@
 import { remember } from '../platform/remember.ts';
 
 /** The content codings of responses, the preferred one first. */
-export const ENCODINGS = ['br', 'gzip'] as const;
+const ENCODINGS = ['br', 'gzip'] as const;
 
 export type Encoding = (typeof ENCODINGS)[number];
 

@@ -7,14 +7,14 @@ import type { BucketPolicy, Taken } from './token-bucket.ts';
 const seconds = (ms: number) => Math.ceil(ms / 1000);
 
 /** The refusal of a request when its bucket is empty. */
-export function rateLimited(message: string, retryAfterMs: number): ApiError {
+function rateLimited(message: string, retryAfterMs: number): ApiError {
   return new ApiError('RATE_LIMITED', message, {
     headers: { 'retry-after': String(Math.max(1, seconds(retryAfterMs))) },
   });
 }
 
 /** The bucket's state as X-RateLimit headers and as those of draft-ietf-httpapi-ratelimit-headers-10. */
-export function rateLimitHeaders(
+function rateLimitHeaders(
   { remaining, fullAfterMs, policy: { burst, perSecond } }: Taken,
   nowMs: number,
 ): Record<string, string> {

@@ -9,7 +9,7 @@ export const SIGNING_KEYS = 'OAuth signing keys';
 /** Lifetime of an access token (contract section 3). */
 export const ACCESS_TOKEN_SECONDS = 900;
 /** A new key is published this long before it signs, so that nobody meets a token of an unknown key. */
-export const PUBLISH_AHEAD_MS = 10_000;
+const PUBLISH_AHEAD_MS = 10_000;
 /** A key that no longer signs is kept until its last token has expired, with a margin for wrong clocks. */
 const KEEP_MS = ACCESS_TOKEN_SECONDS * 1000 + 120_000;
 /**

@@ -133,8 +133,8 @@ export function judge(world: World, test: Case): Verdict {
   if (tooLongName) findings.must(limit('COMPLEXITY_LIMIT'));
   if (document === undefined) {
     findings.must(NOT_PARSED);
-    // What a look at the text shows may be told before it is parsed: the limits, a fragment within itself.
-    findings.may(NOT_VALID, limit('COMPLEXITY_LIMIT'), limit('DEPTH_LIMIT'));
+    // A text that is also too large is refused for that.
+    findings.may(limit('COMPLEXITY_LIMIT'), limit('DEPTH_LIMIT'));
     // What comes after the first mistake may be counted.
     if (test.document.length > MAX_TOKENS) findings.may(TOO_MANY_TOKENS);
     findings.may(...perhaps.map(limit));
