@@ -2,7 +2,7 @@ import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type App, type AppOptions, createApp } from './app.ts';
-import type { DemoCredentials } from './development/demo.ts';
+import type { DemoCredentials } from './development/demo-seed.ts';
 import { limitConnections } from './http/server/connection-limit.ts';
 import { drain } from './http/server/drain.ts';
 import { createNodeServer, type NodeServerOptions } from './http/server/node-server.ts';
@@ -51,7 +51,7 @@ async function prepare(
   await tellHistory(database, log);
   if (database.kind === 'embedded' && production) await refuseSeeded(database, config.dataDir);
   if (database.kind !== 'embedded' || config.environment !== 'development') return undefined;
-  const { prepareDemo } = await import('./development/demo.ts');
+  const { prepareDemo } = await import('./development/demo-seed.ts');
   return prepareDemo(database, config.dataDir, Date.now());
 }
 

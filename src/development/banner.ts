@@ -1,6 +1,6 @@
 import { lookup } from 'node:dns/promises';
-import type { DemoCredentials } from './demo.ts';
 import { DEMO_USERS } from './demo-data.ts';
+import type { DemoCredentials } from './demo-seed.ts';
 
 /** Addresses that stand for all of a machine's own, loopback included. */
 const ANY_ADDRESS = new Set(['0.0.0.0', '[::]']);

@@ -4,7 +4,7 @@ import { isLocalVisit } from '../request/local-request.ts';
 import type { Route } from '../request/request-state.ts';
 import { answerDocs } from './docs.ts';
 import { EXAMPLE, exampleAnswer } from './example.ts';
-import { DOCS } from './pages.ts';
+import { DOCS, HOME } from './pages.ts';
 import { startPage } from './start-page.ts';
 
 export interface DevelopmentOptions {
@@ -18,7 +18,7 @@ export function developmentRoutes({ graphiql, demoKey }: DevelopmentOptions): Ro
   return [
     {
       ...OPEN,
-      path: '/',
+      path: HOME,
       // It may show a key.
       storable: false,
       async answer(_request, state, { href, hostname }) {

@@ -5,11 +5,9 @@ import {
   locatedError,
   type OperationDefinitionNode,
 } from 'graphql';
-import { answerTooLarge } from '../graphql/errors.ts';
 import { type MaskOptions, maskError, publicError } from '../graphql/mask-error.ts';
 import type { EventStream } from '../request/event-stream.ts';
 import type { OperationCost } from '../request/request-state.ts';
-import { jsonSize } from './json-size.ts';
 
 /**
  * Executed: errors, if any, belong to fields, and the response is made from `result`. All errors of outcomes
@@ -102,12 +100,12 @@ export interface CostCeilings {
 }
 
 /** The cost to report, if the request asked for it (contract section 5). */
-interface ToldCost {
+export interface ToldCost {
   readonly cost?: OperationCost | undefined;
   readonly limits: CostCeilings;
 }
 
-function extensionsWith(
+export function extensionsWith(
   extensions: ExecutionResult['extensions'],
   { cost, limits }: ToldCost,
 ): ExecutionResult['extensions'] {
@@ -124,25 +122,4 @@ export function textOf(outcome: Single, told: ToldCost): string {
     return JSON.stringify({ errors: outcome.errors, extensions: extensionsWith(undefined, told) });
   const { errors, data, extensions } = outcome.result;
   return JSON.stringify({ errors, data, extensions: extensionsWith(extensions, told) });
-}
-
-/**
- * The size of a text in UTF-8 bytes, or its length if it certainly fits. Throws COMPLEXITY_LIMIT above
- * `maximum`.
- */
-export function checkedLength(text: string, maximum: number): number {
-  // A UTF-16 code unit takes at most three bytes.
-  const bytes = text.length <= maximum / 3 ? text.length : Buffer.byteLength(text);
-  if (bytes > maximum) throw answerTooLarge(bytes, maximum);
-  return bytes;
-}
-
-/** The approximate size of the response text. Throws COMPLEXITY_LIMIT above `maximum`. */
-export function checkedSize(outcome: Single, told: ToldCost, maximum: number): number {
-  if (outcome.kind === 'rendered') return checkedLength(outcome.body, maximum);
-  const { errors, data, extensions }: ExecutionResult =
-    outcome.kind === 'refused' ? { errors: outcome.errors } : outcome.result;
-  const bytes = jsonSize({ errors, data, extensions: extensionsWith(extensions, told) }, maximum);
-  if (bytes > maximum) throw answerTooLarge(bytes, maximum);
-  return bytes;
 }

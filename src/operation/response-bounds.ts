@@ -1,11 +1,13 @@
+import type { ExecutionResult } from 'graphql';
 import { answerTooLarge } from '../graphql/errors.ts';
 import { publicError } from '../graphql/mask-error.ts';
 import { oneStatementSize } from '../graphql/one-statement.ts';
 import type { PendingResponses, Reservation } from '../request/pending-responses.ts';
 import type { RequestState } from '../request/request-state.ts';
 import { introspectionSize } from './document/introspection-size.ts';
+import { jsonSize } from './json-size.ts';
 import type { OperationArgs } from './operation-context.ts';
-import { type CostCeilings, checkedSize, errorsOf, type Single } from './outcome.ts';
+import { type CostCeilings, errorsOf, extensionsWith, type Single, type ToldCost } from './outcome.ts';
 
 /** Three times what tools ask for. graphql-js takes about 1 ms for 5 KiB. */
 const MAX_INTROSPECTION_BYTES = 131_072;
@@ -14,6 +16,27 @@ export interface ResponseBoundsOptions {
   readonly pending: PendingResponses;
   readonly maxResponseBytes: number;
   readonly limits: CostCeilings;
+}
+
+/**
+ * The size of a text in UTF-8 bytes, or its length if it certainly fits. Throws COMPLEXITY_LIMIT above
+ * `maximum`.
+ */
+export function checkedLength(text: string, maximum: number): number {
+  // A UTF-16 code unit takes at most three bytes.
+  const bytes = text.length <= maximum / 3 ? text.length : Buffer.byteLength(text);
+  if (bytes > maximum) throw answerTooLarge(bytes, maximum);
+  return bytes;
+}
+
+/** The approximate size of the response text. Throws COMPLEXITY_LIMIT above `maximum`. */
+export function checkedSize(outcome: Single, told: ToldCost, maximum: number): number {
+  if (outcome.kind === 'rendered') return checkedLength(outcome.body, maximum);
+  const { errors, data, extensions }: ExecutionResult =
+    outcome.kind === 'refused' ? { errors: outcome.errors } : outcome.result;
+  const bytes = jsonSize({ errors, data, extensions: extensionsWith(extensions, told) }, maximum);
+  if (bytes > maximum) throw answerTooLarge(bytes, maximum);
+  return bytes;
 }
 
 /** Bounds the size of responses, before and after they are built (contract section 5). */

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { globSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { loadConfig } from '../../src/platform/config.ts';
@@ -39,4 +39,20 @@ describe('.env.example', () => {
       loadConfig(Object.fromEntries(examples.map(({ name, value }) => [name, value]))),
     ).not.toThrow();
   });
+});
+
+/** The names of all values, those of groups too. */
+const namesIn = (value: object): string[] =>
+  Object.entries(value).flatMap(([name, part]) =>
+    part !== null && typeof part === 'object' && !Array.isArray(part) ? namesIn(part) : [name],
+  );
+
+it('each setting does something: its value is read outside of the configuration', () => {
+  const src = fileURLToPath(new URL('../../src', import.meta.url));
+  const code = globSync('**/*.ts', { cwd: src })
+    .filter((path) => !/^generated|platform.config\.ts$/.test(path))
+    .map((path) => readFileSync(`${src}/${path}`, 'utf8'))
+    .join('\n');
+  const unread = namesIn(loadConfig({})).filter((name) => !new RegExp(`\\b${name}\\b`).test(code));
+  expect(unread, 'read them where the service is composed (src/app.ts), or delete the settings').toEqual([]);
 });

@@ -16,6 +16,8 @@ const HOMES = new Set([
 ]);
 const COMMENT = /^\s*(?:\/?\*|\/\/)/;
 const LITERAL = /['"`](\/[\w.-]+)/g;
+/** A route that is written with its path, not a file of Linux. */
+const OWN_PATH = /\bpath: ['"`](\/(?!proc\/)[^'"`]*)/g;
 
 const firstSegment = (path: string) => /^\/[^/]+/.exec(path)?.[0];
 const known = new Set(
@@ -30,8 +32,10 @@ it('a path of the service is written in the table of routes, and nowhere else', 
       readFileSync(join(SRC, path), 'utf8')
         .split('\n')
         .filter((line) => !COMMENT.test(line))
-        .flatMap((line) => [...line.matchAll(LITERAL)].map(([, literal = '']) => literal))
-        .filter((literal) => known.has(literal))
+        .flatMap((line) => [
+          ...[...line.matchAll(LITERAL)].map(([, literal = '']) => literal).filter((one) => known.has(one)),
+          ...[...line.matchAll(OWN_PATH)].map(([, literal = '']) => literal),
+        ])
         .map((literal) => `${path}: "${literal}" belongs in src/http/routes/table.ts; import it from there`),
     );
   expect(elsewhere).toEqual([]);

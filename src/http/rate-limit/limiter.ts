@@ -1,30 +1,15 @@
 import { ApiError } from '../../graphql/errors.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Metrics } from '../../platform/metrics.ts';
+import { rateLimitHeaders, wholeSeconds } from './headers.ts';
 import type { Bucket, BucketStore } from './store.ts';
-import type { BucketPolicy, Taken } from './token-bucket.ts';
-
-const seconds = (ms: number) => Math.ceil(ms / 1000);
+import type { BucketPolicy } from './token-bucket.ts';
 
 /** The refusal of a request when its bucket is empty. */
 function rateLimited(message: string, retryAfterMs: number): ApiError {
   return new ApiError('RATE_LIMITED', message, {
-    headers: { 'retry-after': String(Math.max(1, seconds(retryAfterMs))) },
+    headers: { 'retry-after': String(Math.max(1, wholeSeconds(retryAfterMs))) },
   });
-}
-
-/** The bucket's state as X-RateLimit headers and as those of draft-ietf-httpapi-ratelimit-headers-10. */
-function rateLimitHeaders(
-  { remaining, fullAfterMs, policy: { burst, perSecond } }: Taken,
-  nowMs: number,
-): Record<string, string> {
-  return {
-    'x-ratelimit-limit': String(burst),
-    'x-ratelimit-remaining': String(remaining),
-    'x-ratelimit-reset': String(seconds(nowMs + fullAfterMs)),
-    ratelimit: `"default";r=${remaining};t=${seconds(fullAfterMs)}`,
-    'ratelimit-policy': `"default";q=${burst};w=${Math.ceil(burst / perSecond)}`,
-  };
 }
 
 /** Counts failed guesses by name, such as an address or an account. */

@@ -2,7 +2,6 @@ import { promisify } from 'node:util';
 import { brotliCompress, brotliCompressSync, constants, gzip, gzipSync } from 'node:zlib';
 import { Line } from '../../platform/line.ts';
 import { holderOf } from '../../request/caller.ts';
-import { type Encoding, preferredEncoding } from '../../request/content-encoding.ts';
 import {
   BytesResponse,
   FileResponse,
@@ -14,6 +13,8 @@ import {
   StreamResponse,
 } from '../../request/http-message.ts';
 import type { RequestState } from '../../request/request-state.ts';
+import { type Encoding, preferredEncoding } from './accept-encoding.ts';
+import { addVary } from './vary.ts';
 
 /** Contract section 2: answers up to this size stay as they are. Most fit into one packet then. */
 const MAX_PLAIN_BYTES = 1_024;
@@ -86,9 +87,7 @@ function encodingFor(request: Asked, headers: OutgoingHeaders): Encoding | undef
 
 function describe(headers: OutgoingHeaders, encoding: Encoding): void {
   headers.set('content-encoding', encoding);
-  const vary = headers.get('vary');
-  if (!/\baccept-encoding\b/i.test(vary ?? ''))
-    headers.set('vary', vary == null ? 'Accept-Encoding' : `${vary}, Accept-Encoding`);
+  addVary(headers, 'Accept-Encoding');
   // A strong validator names the bytes of one representation (RFC 9110 section 8.8.1).
   const etag = headers.get('etag');
   if (etag?.startsWith('"')) headers.set('etag', `W/${etag}`);

@@ -1,5 +1,5 @@
-import type { OutgoingHeaders } from '../../request/http-message.ts';
 import type { HttpPlugin } from '../plugin.ts';
+import { addVary } from './vary.ts';
 
 const EXPOSED = [
   'X-Request-Id',
@@ -14,11 +14,6 @@ const EXPOSED = [
   'X-Session-Warning',
 ].join(', ');
 const PREFLIGHT_MAX_AGE_SECONDS = 600;
-
-function addVary(headers: OutgoingHeaders, field: string): void {
-  const fields = headers.get('vary');
-  headers.set('vary', fields == null ? field : `${fields}, ${field}`);
-}
 
 /** CORS for the configured origins only. Any other origin gets no CORS headers at all. */
 export function useCors(origins: readonly string[]): HttpPlugin {

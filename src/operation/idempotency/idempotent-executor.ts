@@ -13,7 +13,6 @@ import type { OperationArgs } from '../operation-context.ts';
 import type { RequestedOperation } from '../operation-cost.ts';
 import {
   type CostCeilings,
-  checkedLength,
   errorsOf,
   isRetriable,
   type Rendered,
@@ -21,6 +20,7 @@ import {
   type Single,
   textOf,
 } from '../outcome.ts';
+import { checkedLength } from '../response-bounds.ts';
 import { statusOf } from '../response-status.ts';
 import { fingerprint } from './fingerprint.ts';
 import { parseIdempotencyKey } from './key.ts';

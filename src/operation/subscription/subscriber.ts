@@ -1,14 +1,14 @@
-import { isAuthenticated, type Principal } from '../../auth/principal.ts';
+import { isAuthenticated } from '../../auth/principal.ts';
 import type { FeedStart, PostFeed } from '../../events/feed.ts';
-import { ApiError, unauthenticated } from '../../graphql/errors.ts';
+import { ApiError } from '../../graphql/errors.ts';
 import { EventReader } from '../../graphql/event-reader.ts';
-import { isOutage } from '../../platform/db/errors.ts';
 import type { Logger } from '../../platform/log.ts';
 import { accountOf, clientOf, holderOf } from '../../request/caller.ts';
 import { lastEventId, type StreamFormat } from '../../request/event-stream.ts';
 import type { StreamType } from '../../request/media-type.ts';
 import type { EventsAfter, OperationArgs } from '../operation-context.ts';
-import { type CostCeilings, executed, type Outcome, refused, textOf } from '../outcome.ts';
+import { type CostCeilings, executed, type Outcome, refused } from '../outcome.ts';
+import { recheckCredentials } from './credential-loss.ts';
 import type { CredentialWatch } from './credential-watch.ts';
 import type { EventTexts } from './event-texts.ts';
 import type { FanOut } from './fan-out.ts';
@@ -16,7 +16,7 @@ import type { KeptArgs } from './kept-args.ts';
 import type { StreamLimit } from './stream-limit.ts';
 import type { StreamMetrics } from './stream-metrics.ts';
 import type { SubscriberStream } from './subscriber-stream.ts';
-import { eventReaderOf, refusalOf } from './subscription-check.ts';
+import { eventReaderOf } from './subscription-check.ts';
 
 /** Starts the subscription of a request. Throws the refusal. */
 export type Subscriber = (args: OperationArgs) => Promise<Outcome>;
@@ -53,37 +53,8 @@ function startError(failure: NonNullable<FeedStart['failure']>): ApiError {
 
 /** Opens subscriptions: within the stream limits, resumed from the last event, while their credentials hold. */
 export function createSubscriber(options: SubscriberOptions): Subscriber {
-  const { fanOut, textsOf, kept: keep, streams, credentials, metrics, formats, limits, log } = options;
-
-  /**
-   * The credentials no longer allow what they did. A stream that they still allow is interrupted: its client comes back
-   * for what they allow now. Never rejects.
-   */
-  async function recheckCredentials(
-    stream: SubscriberStream,
-    kept: KeptArgs,
-    present?: Principal,
-  ): Promise<void> {
-    const args = kept.again();
-    const { state, requestId } = args.contextValue;
-    const told = { cost: state.cost, limits };
-    if (present === undefined) {
-      const error = unauthenticated('The credentials behind this stream have expired or been revoked.');
-      return stream.finish(textOf(refused(error, { requestId, log }), told));
-    }
-    try {
-      const contextValue = { ...args.contextValue, caller: present };
-      const refusal = await refusalOf({ ...args, contextValue }, log);
-      if (refusal === undefined) stream.interrupt();
-      else stream.finish(textOf(refusal, told));
-    } catch (error) {
-      log[isOutage(error) ? 'debug' : 'warn'](
-        { err: error, requestId },
-        'could not check an event stream again; interrupting it',
-      );
-      stream.interrupt();
-    }
-  }
+  const told = { limits: options.limits, log: options.log };
+  const { fanOut, textsOf, kept: keep, streams, credentials, metrics, formats, log } = options;
 
   /** Ends the stream with its credentials, and with its request if the client leaves before it begins. */
   function bind(
@@ -93,7 +64,9 @@ export function createSubscriber(options: SubscriberOptions): Subscriber {
   ): void {
     const { departure } = state;
     if (isAuthenticated(caller))
-      stream.onClose(credentials.watch(caller, (present) => void recheckCredentials(stream, kept, present)));
+      stream.onClose(
+        credentials.watch(caller, (present) => void recheckCredentials(stream, kept.again(), present, told)),
+      );
     if (departure?.left) stream.close();
     else departure?.onLeave(() => stream.close());
   }

@@ -7,11 +7,11 @@ import { defineTypes, schemaOf } from '../../../src/schema.ts';
 import { ORIGIN, useApp } from '../../support/app.ts';
 import { blocksOf } from '../../support/docs/markdown.ts';
 import { linesOf } from '../../support/log-lines.ts';
-import { defineExcerpt } from '../../support/schema/excerpt.ts';
 import { leftToResolvers } from '../../support/schema/left-to-resolvers.ts';
+import { definePreview } from '../../support/schema/preview.ts';
 
 const { kernel, post } = defineTypes();
-defineExcerpt(kernel, post);
+definePreview(kernel, post);
 /** The number of parameters depends on the argument. */
 kernel.builder.objectFields(post.Post, (t) => ({
   beginnings: t.string({
@@ -33,7 +33,7 @@ const schema = schemaOf(kernel.builder);
 const BODY = 'Über "quotes"\\\n🐧 and more of it';
 const ROOT = join(import.meta.dirname, '../../..');
 
-const excerptOf = (length: number) => [...BODY].slice(0, length).join('');
+const previewOf = (length: number) => [...BODY].slice(0, length).join('');
 
 /** More fields with a selection than one statement may have. */
 const WIDE = Array.from({ length: 101 }, (_, index) => `w${index}: author { id }`).join(' ');
@@ -46,11 +46,11 @@ describe('A computed field with an argument that was added with one declaration 
   beforeAll(async () => {
     key = (await app.account()).key;
     const created = await app.gql(
-      'mutation ($body: String!) { createPost(title: "t", body: $body) { id excerpt(length: 7) } }',
+      'mutation ($body: String!) { createPost(title: "t", body: $body) { id preview(length: 7) } }',
       { key, variables: { body: BODY } },
     );
     ({ id } = created.data.createPost);
-    expect(created.data.createPost.excerpt).toBe(excerptOf(7));
+    expect(created.data.createPost.preview).toBe(previewOf(7));
   });
 
   /** The answers of the service as it ships, of one that measures everything, and of one whose loaders read everything. */
@@ -85,43 +85,43 @@ describe('A computed field with an argument that was added with one declaration 
     // A text is kept from its second use on.
     for (const lengths of [[3], [3], [3], [3, 5], [4, 2]]) {
       const { answer, paths } = await ask(query, { lengths });
-      expect(answer.data.post.beginnings).toBe(lengths.map(excerptOf).join('|'));
+      expect(answer.data.post.beginnings).toBe(lengths.map(previewOf).join('|'));
       expect(paths).toContain('whole_answer');
     }
   });
 
   it.each([
-    ['by its default', 'excerpt', { excerpt: excerptOf(100) }],
-    ['by a number', 'excerpt(length: 14)', { excerpt: excerptOf(14) }],
+    ['by its default', 'preview', { preview: previewOf(100) }],
+    ['by a number', 'preview(length: 14)', { preview: previewOf(14) }],
     [
       'by a variable, under two names, beside a list',
-      'a: excerpt(length: $n) comments(limit: 1, offset: 1) { id } b: excerpt(length: 2)',
-      { a: excerptOf(6), comments: [], b: excerptOf(2) },
+      'a: preview(length: $n) comments(limit: 1, offset: 1) { id } b: preview(length: 2)',
+      { a: previewOf(6), comments: [], b: previewOf(2) },
     ],
   ])('is answered whole %s', async (_what, selection, post) => {
-    const query = `query ($id: ID!, $n: Int = 6) { post(id: $id) { ${selection} } user(id: $id) { id } postsConnection(first: 5) { nodes { excerpt(length: $n) } } }`;
+    const query = `query ($id: ID!, $n: Int = 6) { post(id: $id) { ${selection} } user(id: $id) { id } postsConnection(first: 5) { nodes { preview(length: $n) } } }`;
     const { answer, paths } = await ask(query);
     expect(answer).toEqual({
-      data: { post, user: null, postsConnection: { nodes: [{ excerpt: excerptOf(6) }] } },
+      data: { post, user: null, postsConnection: { nodes: [{ preview: previewOf(6) }] } },
     });
     expect(paths).toEqual(['fast_path', 'whole_answer']);
   });
 
   it('refuses an argument as its resolver does', async () => {
     const { answer, paths, declined } = await ask(
-      'query ($id: ID!) { post(id: $id) { id excerpt(length: 0) } }',
+      'query ($id: ID!) { post(id: $id) { id preview(length: 0) } }',
     );
-    expect(answer.errors).toMatchObject([{ path: ['post', 'excerpt'], extensions: { argument: 'length' } }]);
+    expect(answer.errors).toMatchObject([{ path: ['post', 'preview'], extensions: { argument: 'length' } }]);
     expect(paths).toEqual(['fast_path', 'look_ahead']);
-    expect(declined).toBe('the arguments of excerpt are invalid or name no row');
+    expect(declined).toBe('the arguments of preview are invalid or name no row');
   });
 
   it('is read beside a field that needs a resolver, and in rounds', async () => {
-    const ahead = await ask('query ($id: ID!) { post(id: $id) { excerpt(length: 3) shout } }');
-    expect(ahead.answer).toEqual({ data: { post: { excerpt: excerptOf(3), shout: 'T' } } });
+    const ahead = await ask('query ($id: ID!) { post(id: $id) { preview(length: 3) shout } }');
+    expect(ahead.answer).toEqual({ data: { post: { preview: previewOf(3), shout: 'T' } } });
     expect(ahead.paths).toEqual(['fast_path', 'look_ahead']);
-    const rounds = await ask(`{ users(limit: 5) { posts(limit: 5) { excerpt(length: 3) ${WIDE} } } }`);
-    expect(rounds.answer.data.users[0].posts[0].excerpt).toBe(excerptOf(3));
+    const rounds = await ask(`{ users(limit: 5) { posts(limit: 5) { preview(length: 3) ${WIDE} } } }`);
+    expect(rounds.answer.data.users[0].posts[0].preview).toBe(previewOf(3));
     expect(rounds.paths).toEqual(['fast_path', 'loaders']);
     expect(rounds.declined).toBe('the operation is too wide for one statement');
   });
@@ -134,7 +134,7 @@ describe('A computed field with an argument that was added with one declaration 
 
   it('is declared as docs/computed-fields.md shows', () => {
     const words = (text: string) => text.replaceAll(/\s+/g, ' ').trim();
-    const source = words(readFileSync(join(ROOT, 'tests/support/schema/excerpt.ts'), 'utf8'));
+    const source = words(readFileSync(join(ROOT, 'tests/support/schema/preview.ts'), 'utf8'));
     const shown = blocksOf(readFileSync(join(ROOT, 'docs/computed-fields.md'), 'utf8')).filter(
       ({ language }) => language === 'ts',
     );

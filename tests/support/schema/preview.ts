@@ -3,27 +3,27 @@ import type { Kernel } from '../../../src/graphql/kernel.ts';
 import type { PostTypes } from '../../../src/modules/post/type.ts';
 
 /** The field of `docs/computed-fields.md`, which the product does not have. */
-const EXCERPT = { min: 1, max: 1_000 };
+const PREVIEW = { min: 1, max: 1_000 };
 
 /** Throws BAD_USER_INPUT. */
 function checkLength(length: number): number {
-  if (length >= EXCERPT.min && length <= EXCERPT.max) return length;
-  throw badInput('length', `must be ${EXCERPT.min} to ${EXCERPT.max}.`);
+  if (length >= PREVIEW.min && length <= PREVIEW.max) return length;
+  throw badInput('length', `must be ${PREVIEW.min} to ${PREVIEW.max}.`);
 }
 
 /** Adds the field to a schema that is being defined, and one without SQL. */
-export function defineExcerpt({ builder }: Kernel, { Post }: PostTypes): void {
+export function definePreview({ builder }: Kernel, { Post }: PostTypes): void {
   builder.objectFields(Post, (t) => ({
-    excerpt: t.string({
+    preview: t.string({
       args: {
         length: t.arg.int({
           required: true,
           defaultValue: 100,
-          description: `The number of characters, ${EXCERPT.min} to ${EXCERPT.max}.`,
+          description: `The number of characters, ${PREVIEW.min} to ${PREVIEW.max}.`,
         }),
       },
       columns: ['body'],
-      maxCharacters: EXCERPT.max,
+      maxCharacters: PREVIEW.max,
       edge: {
         kind: 'values',
         parameters: ({ length }) => [checkLength(Number(length))],

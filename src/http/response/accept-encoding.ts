@@ -1,4 +1,4 @@
-import { remember } from '../platform/remember.ts';
+import { remember } from '../../platform/remember.ts';
 
 /** The content codings of responses, the preferred one first. */
 const ENCODINGS = ['br', 'gzip'] as const;
