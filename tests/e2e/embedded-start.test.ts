@@ -19,6 +19,11 @@ describe('a start on the embedded database', () => {
     await server.printed(/listening/);
   });
 
+  it('works under node --watch, as npm run dev has it: by this setting Node says what each thread loads', async () => {
+    const server = await startServer(await temporaryFolder(), { WATCH_REPORT_DEPENDENCIES: '1' });
+    expect((await fetch(`${server.origin}/health/ready`)).status).toBe(200);
+  });
+
   it('gives up on a folder that stays taken, in plain words', async () => {
     const dataDir = await temporaryFolder();
     await startServer(dataDir);

@@ -74,9 +74,10 @@ function startWorker(
   return new Promise((resolve, reject) => {
     let listening = false;
     let failure: unknown;
-    worker.once('message', () => {
+    worker.on('message', (message: 'listening' | Notification | object) => {
+      // Under `node --watch`, Node sends messages of its own this way.
+      if (message !== 'listening') return 'channel' in message ? tell(message) : undefined;
       listening = true;
-      worker.on('message', tell);
       tell(undefined);
       resolve({
         ended,
