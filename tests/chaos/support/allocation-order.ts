@@ -38,7 +38,7 @@ const CHANGES: Readonly<Record<string, readonly Change[]>> = {
       '`INSERT INTO events (post_id) SELECT id FROM \u0024{post}`',
       `\`INSERT INTO events (id, post_id)
          SELECT CASE WHEN EXISTS (SELECT FROM events WHERE xid = pg_current_xact_id()) THEN ${NUMBER_NOW}
-           ELSE current_setting('chaos.number')::bigint END, id FROM \${post}\``,
+           ELSE coalesce(nullif(current_setting('chaos.number', true), '')::bigint, ${NUMBER_NOW}) END, id FROM \${post}\``,
     ],
     ['SELECT era, xid::text, id, post_id', "SELECT era, '0' AS xid, id, post_id"],
     [
