@@ -1,0 +1,181 @@
+import { type GraphQLArgument, type GraphQLField, isObjectType } from 'graphql';
+import { beforeAll, describe, expect, it } from 'vitest';
+import type { TextRule } from '../../../../src/graphql/input.ts';
+import { maxJsonBytes } from '../../../../src/graphql/max-json-bytes.ts';
+import { RULES, type Rules } from '../../../../src/modules/rules.ts';
+import { buildSchema } from '../../../../src/schema.ts';
+import { useApp } from '../../../support/app.ts';
+import { createPost } from '../../../support/content.ts';
+import { freshCookie, gqlAs, type Visitor, visitor } from '../../../support/credentials/session.ts';
+import { dataOf, expectBadInput } from '../../../support/refusal.ts';
+
+const longer = (rule: TextRule): TextRule => ({ ...rule, max: rule.max + 1 });
+/** None of its limits is the one that the product ships with. */
+const OTHER: Rules = {
+  account: { keyName: longer(RULES.account.keyName), maxListed: 2 },
+  post: {
+    title: longer(RULES.post.title),
+    body: longer(RULES.post.body),
+    tag: longer(RULES.post.tag),
+    maxTags: RULES.post.maxTags + 1,
+  },
+  comment: { body: longer(RULES.comment.body) },
+};
+const schema = buildSchema(OTHER);
+
+/** The field of a coordinate such as `Post.title`, and the argument of one such as `Mutation.createPost(title:)`. */
+function elementsOf(coordinate: string): {
+  readonly field: GraphQLField<unknown, unknown>;
+  readonly argument: GraphQLArgument | undefined;
+} {
+  const [, typeName = '', fieldName = '', name] = /^(\w+)\.(\w+)(?:\((\w+):\))?$/.exec(coordinate) ?? [];
+  const type = schema.getType(typeName);
+  const field = isObjectType(type) ? type.getFields()[fieldName] : undefined;
+  const argument = field?.args.find((one) => one.name === name);
+  if (field === undefined || (name !== undefined && argument === undefined))
+    throw new Error(`the schema has no ${coordinate}`);
+  return { field, argument };
+}
+
+/** A limit, where it is stated, and operations with a value that is as long as `$value`. */
+interface Limit {
+  readonly limit: number;
+  readonly stated: readonly string[];
+  readonly argument: string;
+  readonly ofLength: (length: number) => unknown;
+  readonly operations: readonly string[];
+}
+
+const text = (length: number) => 'x'.repeat(length);
+const tags = (count: number) => Array.from({ length: count }, (_, index) => `t${index}`);
+const TAGS = ['Mutation.createPost(tags:)', 'Mutation.updatePost(tags:)'];
+
+const LIMITS: Readonly<Record<string, Limit>> = {
+  'account.keyName': {
+    limit: OTHER.account.keyName.max,
+    stated: ['Mutation.createApiKey(name:)'],
+    argument: 'name',
+    ofLength: text,
+    operations: [
+      'mutation ($value: String!) { createApiKey(name: $value, scopes: ["posts:read"]) { apiKey { id } } }',
+    ],
+  },
+  'post.title': {
+    limit: OTHER.post.title.max,
+    stated: ['Post.title', 'Mutation.createPost(title:)', 'Mutation.updatePost(title:)'],
+    argument: 'title',
+    ofLength: text,
+    operations: [
+      'mutation ($value: String!) { createPost(title: $value, body: "B") { id } }',
+      'mutation ($value: String!) { createPost(title: $value, body: "B") { author { id } } }',
+      'mutation ($id: ID!, $value: String) { updatePost(id: $id, title: $value) { id } }',
+    ],
+  },
+  'post.body': {
+    limit: OTHER.post.body.max,
+    stated: ['Post.body', 'Mutation.createPost(body:)', 'Mutation.updatePost(body:)'],
+    argument: 'body',
+    ofLength: text,
+    operations: [
+      'mutation ($value: String!) { createPost(title: "T", body: $value) { id } }',
+      'mutation ($value: String!) { createPost(title: "T", body: $value) { author { id } } }',
+      'mutation ($id: ID!, $value: String) { updatePost(id: $id, body: $value) { id } }',
+    ],
+  },
+  'post.tag': {
+    limit: OTHER.post.tag.max,
+    stated: TAGS,
+    argument: 'tags',
+    ofLength: text,
+    operations: [
+      'mutation ($value: String!) { createPost(title: "T", body: "B", tags: [$value]) { id } }',
+      'mutation ($id: ID!, $value: String!) { updatePost(id: $id, tags: [$value]) { id } }',
+    ],
+  },
+  'post.tag of a filter': {
+    limit: OTHER.post.tag.max,
+    stated: [],
+    argument: 'tag',
+    ofLength: text,
+    operations: [
+      'query ($value: String) { posts(tag: $value) { id } }',
+      'query ($value: String) { postsConnection(tag: $value) { nodes { id } } }',
+    ],
+  },
+  'post.maxTags': {
+    limit: OTHER.post.maxTags,
+    stated: ['Post.tags', ...TAGS],
+    argument: 'tags',
+    ofLength: tags,
+    operations: [
+      'mutation ($value: [String!]) { createPost(title: "T", body: "B", tags: $value) { id } }',
+      'mutation ($value: [String!]) { createPost(title: "T", body: "B", tags: $value) { tags } }',
+      'mutation ($id: ID!, $value: [String!]) { updatePost(id: $id, tags: $value) { tags } }',
+    ],
+  },
+  'comment.body': {
+    limit: OTHER.comment.body.max,
+    stated: ['Comment.body', 'Mutation.createComment(body:)'],
+    argument: 'body',
+    ofLength: text,
+    operations: ['mutation ($id: ID!, $value: String!) { createComment(postId: $id, body: $value) { id } }'],
+  },
+};
+
+const app = useApp({ schema });
+let author: Visitor;
+let id = '';
+beforeAll(async () => {
+  author = await visitor(app);
+  id = await createPost(app, author.key);
+});
+
+/** With what the operation declares of the variables. */
+function send(operation: string, value: unknown) {
+  const variables = operation.includes('$id') ? { id, value } : { value };
+  return gqlAs(app, author.cookie, operation, { variables });
+}
+
+describe.each(Object.entries(LIMITS))(
+  'Another %s',
+  (_rule, { limit, stated, argument, ofLength, operations }) => {
+    it.each(operations)('holds in %s', async (operation) => {
+      dataOf(await send(operation, ofLength(limit)));
+      expectBadInput(await send(operation, ofLength(limit + 1)), argument, new RegExp(`${limit}`));
+    });
+
+    it('is what descriptions state', () => {
+      for (const coordinate of stated) {
+        const { field, argument: element = field } = elementsOf(coordinate);
+        expect(element.description, coordinate).toMatch(new RegExp(`\\b${limit.toLocaleString('en')}\\b`));
+      }
+    });
+
+    it('is what the size of an answer is bounded by', () => {
+      const shown = stated.map(elementsOf).filter((element) => element.argument === undefined);
+      for (const { field } of shown)
+        expect(maxJsonBytes(field)).toBeGreaterThan(JSON.stringify('\u0001'.repeat(limit)).length - 1);
+    });
+  },
+);
+
+describe('Another account.maxListed', () => {
+  const fields = ['apiKeys', 'sessions', 'oauthGrants'];
+
+  it('is how many are listed', async () => {
+    for (let made = 0; made < 3; made += 1) await freshCookie(app, author.email);
+    const { viewer } = dataOf(await gqlAs(app, author.cookie, '{ viewer { sessions { id } } }'));
+    expect(viewer.sessions).toHaveLength(2);
+  });
+
+  it('is what descriptions state', () => {
+    for (const name of fields) expect(elementsOf(`User.${name}`).field.description).toMatch(/at most 2\b/);
+  });
+});
+
+it('Every rule of the product is tried here', () => {
+  const rules = Object.entries(RULES).flatMap(([part, own]) =>
+    Object.keys(own).map((name) => `${part}.${name}`),
+  );
+  expect(['account.maxListed', ...Object.keys(LIMITS)]).toEqual(expect.arrayContaining(rules));
+});

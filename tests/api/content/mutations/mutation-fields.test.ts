@@ -1,0 +1,128 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { newId } from '../../../../src/platform/uuid.ts';
+import { type Account, useApp } from '../../../support/app.ts';
+import { createPost } from '../../../support/content.ts';
+import { dataOf } from '../../../support/refusal.ts';
+
+describe('Mutations of several fields', () => {
+  const app = useApp();
+  let author: Account;
+  beforeAll(async () => {
+    author = await app.account();
+  });
+
+  const run = (query: string) => app.gql(query, { key: author.key });
+  const read = async (id: string) =>
+    dataOf(await run(`{ post(id: "${id}") { title tags commentCount comments { body } } }`)).post;
+
+  it('run one after the other, each seeing what those before it wrote', async () => {
+    const id = await createPost(app, author.key, { title: 'Zero', tags: ['zero'] });
+    const selection = '{ title tags author { posts(limit: 1) { title } } }';
+    const query = `mutation {
+      a: updatePost(id: "${id}", title: "One") ${selection}
+      b: updatePost(id: "${id}", tags: ["two"]) ${selection}
+      c: updatePost(id: "${id}", title: "Three") ${selection}
+      gone: deletePost(id: "${id}")
+      again: deletePost(id: "${id}") }`;
+    const step = (title: string, tag: string) => ({ title, tags: [tag], author: { posts: [{ title }] } });
+    expect(dataOf(await run(query))).toEqual({
+      a: step('One', 'zero'),
+      b: step('One', 'two'),
+      c: step('Three', 'two'),
+      gone: true,
+      again: false,
+    });
+  });
+
+  it('read commentCount and comments afresh after each', async () => {
+    const id = await createPost(app, author.key);
+    const comment = (body: string) =>
+      `createComment(postId: "${id}", body: "${body}") { post { commentCount comments { body } } }`;
+    const created = dataOf(
+      await run(`mutation { a: ${comment('a')} b: ${comment('b')} c: ${comment('c')} }`),
+    );
+    const state = (...bodies: string[]) => ({
+      post: { commentCount: bodies.length, comments: bodies.map((body) => ({ body })) },
+    });
+    expect(created).toEqual({ a: state('a'), b: state('a', 'b'), c: state('a', 'b', 'c') });
+  });
+
+  it('read commentCount afresh after deletions in between', async () => {
+    const id = await createPost(app, author.key);
+    const comment = `createComment(postId: "${id}", body: "x") { id post { commentCount } }`;
+    const first = dataOf(await run(`mutation { ${comment} }`)).createComment;
+    const query = `mutation {
+      a: ${comment} gone: deleteComment(id: "${first.id}") b: ${comment} again: deleteComment(id: "${first.id}")
+      last: updatePost(id: "${id}") { commentCount } }`;
+    expect(dataOf(await run(query))).toMatchObject({
+      a: { post: { commentCount: 2 } },
+      gone: true,
+      b: { post: { commentCount: 2 } },
+      again: false,
+      last: { commentCount: 2 },
+    });
+  });
+
+  it.each([
+    ['an input error', 'createPost(title: "", body: "B") { id }', 'BAD_USER_INPUT'],
+    ['an unknown post', `createComment(postId: "${newId()}", body: "B") { id }`, 'NOT_FOUND'],
+    ['an unknown post to change', `updatePost(id: "${newId()}", title: "T") { id }`, 'NOT_FOUND'],
+    [
+      'a title too long after variables',
+      `updatePost(id: "${newId()}", title: "${'x'.repeat(201)}") { id }`,
+      'BAD_USER_INPUT',
+    ],
+  ])('undo what was done before a field that fails by %s', async (_what, failing, code) => {
+    const id = await createPost(app, author.key, { title: 'Before', tags: ['before'] });
+    const answer = await run(`mutation {
+      a: updatePost(id: "${id}", title: "After", tags: ["after"]) { id }
+      b: createComment(postId: "${id}", body: "undone") { id }
+      failing: ${failing}
+      c: deletePost(id: "${id}") }`);
+    expect(answer.status).toBe(200);
+    expect(answer.data).toBeNull();
+    expect(answer.errors?.map(({ path, extensions }) => [path, extensions.code])).toEqual([
+      [['failing'], code],
+    ]);
+    expect(await read(id)).toEqual({ title: 'Before', tags: ['before'], commentCount: 0, comments: [] });
+  });
+
+  it('undo what was done before a field that is forbidden', async () => {
+    const stranger = await app.account();
+    const theirs = await createPost(app, stranger.key, { title: 'Theirs' });
+    const id = await createPost(app, author.key);
+    const answer = await run(`mutation {
+      a: createComment(postId: "${id}", body: "undone") { id }
+      b: deletePost(id: "${theirs}") }`);
+    expect(answer).toMatchObject({ status: 403, data: null });
+    expect(answer.errors?.map(({ extensions }) => extensions.code)).toEqual(['FORBIDDEN']);
+    expect((await read(id)).commentCount).toBe(0);
+    expect((await read(theirs)).title).toBe('Theirs');
+  });
+
+  it('undo a field whose payload is refused, the event of a new post with it', async () => {
+    const stranger = await app.account();
+    const theirs = await createPost(app, stranger.key);
+    const count = () => app.prisma.event.count();
+    const events = await count();
+    const answer = await run(`mutation {
+      a: createPost(title: "undone ${author.id}", body: "b") { id }
+      b: createComment(postId: "${theirs}", body: "undone") { post { author { email } } } }`);
+    expect(answer).toMatchObject({ status: 403, data: null });
+    expect(answer.errors?.[0]?.path).toEqual(['b', 'post', 'author', 'email']);
+    expect((await read(theirs)).commentCount).toBe(0);
+    expect(await app.prisma.post.count({ where: { title: `undone ${author.id}` } })).toBe(0);
+    expect(await count()).toBe(events);
+  });
+
+  it('leave the database usable for the next operation after a failure', async () => {
+    const { id } = author;
+    for (let turn = 0; turn < 15; turn += 1) {
+      const answer = await run(
+        'mutation { a: createPost(title: "T", body: "") { id } b: deletePost(id: "x") }',
+      );
+      expect(answer.errors).toHaveLength(1);
+    }
+    expect(dataOf(await run('{ viewer { id } }')).viewer).toEqual({ id });
+  });
+});

@@ -1,0 +1,100 @@
+import { describe, expect, it } from 'vitest';
+import { useApp } from '../../../support/app.ts';
+import { dataOf, expectRefused } from '../../../support/refusal.ts';
+
+describe('A mutation that is one statement', () => {
+  const app = useApp({ settings: { OPERATION_TIMEOUT_MS: '3000', STATEMENT_TIMEOUT_MS: '10000' } });
+
+  /** `createPost` as one statement, and with a payload that has to be read. */
+  const CREATE =
+    'mutation ($title: String!) { createPost(title: $title, body: "b", tags: ["t"]) { id title } }';
+  const create = (key: string, title: string) => app.gql(CREATE, { key, variables: { title } });
+
+  async function sql<Row>(text: string): Promise<Row[]> {
+    const client = await app.database.dedicatedClient();
+    try {
+      return (await client.query(text)).rows as Row[];
+    } finally {
+      await client.end();
+    }
+  }
+
+  const stored = (title: string) =>
+    sql<{ tags: number; events: number }>(
+      `SELECT (SELECT count(*)::int FROM tags WHERE post_id = posts.id) AS tags,
+              (SELECT count(*)::int FROM events WHERE post_id = posts.id) AS events
+       FROM posts WHERE title = '${title}'`,
+    );
+
+  it('stores the post, its tags and exactly one event', async () => {
+    const { key } = await app.account();
+    const { createPost } = dataOf(await create(key, 'whole'));
+    expect(createPost).toEqual({ id: expect.any(String), title: 'whole' });
+    expect(await stored('whole')).toEqual([{ tags: 1, events: 1 }]);
+  });
+
+  it('stores nothing where its event cannot be stored', async () => {
+    const { key } = await app.account();
+    await sql(`CREATE FUNCTION refuse_event() RETURNS trigger LANGUAGE plpgsql AS $$
+      BEGIN RAISE EXCEPTION 'no event'; END $$;
+      CREATE TRIGGER refuse BEFORE INSERT ON events FOR EACH ROW EXECUTE FUNCTION refuse_event()`);
+    try {
+      expectRefused(await create(key, 'eventless'), { code: 'INTERNAL_SERVER_ERROR', status: 500 });
+    } finally {
+      await sql('DROP TRIGGER refuse ON events');
+    }
+    expect(await stored('eventless')).toEqual([]);
+    dataOf(await create(key, 'afterwards'));
+  });
+
+  it('is done again where the database gave way to another transaction, and stored once', async () => {
+    const { key } = await app.account();
+    await sql(`CREATE SEQUENCE tries;
+      CREATE FUNCTION give_way() RETURNS trigger LANGUAGE plpgsql AS $$
+      BEGIN
+        IF nextval('tries') < 3 THEN RAISE EXCEPTION 'again' USING ERRCODE = '40001'; END IF;
+        RETURN NEW;
+      END $$;
+      CREATE TRIGGER give_way AFTER INSERT ON events FOR EACH ROW EXECUTE FUNCTION give_way()`);
+    try {
+      dataOf(await create(key, 'thrice'));
+    } finally {
+      await sql('DROP TRIGGER give_way ON events');
+    }
+    expect(await stored('thrice')).toEqual([{ tags: 1, events: 1 }]);
+    expect(await sql("SELECT nextval('tries')::int AS tries")).toEqual([{ tries: 4 }]);
+  });
+
+  it('answers a statement that is too slow with what became of it', async () => {
+    const { key } = await app.account();
+    await sql(`CREATE FUNCTION dawdle() RETURNS trigger LANGUAGE plpgsql AS $$
+      BEGIN PERFORM pg_sleep(4); RETURN NEW; END $$;
+      CREATE TRIGGER dawdle BEFORE INSERT ON events FOR EACH ROW EXECUTE FUNCTION dawdle()`);
+    let answer: Awaited<ReturnType<typeof create>>;
+    try {
+      answer = await create(key, 'slow');
+    } finally {
+      await sql('DROP TRIGGER dawdle ON events');
+    }
+    if (answer.errors === undefined) {
+      // The embedded database cannot cancel what it runs.
+      expect(app.database.kind).toBe('embedded');
+      expect(await stored('slow')).toEqual([{ tags: 1, events: 1 }]);
+    } else {
+      expectRefused(answer, { code: 'TIMEOUT', status: 504 });
+      expect(await stored('slow')).toEqual([]);
+    }
+  });
+
+  it('has a transaction where its payload has to be read', async () => {
+    const { key } = await app.account();
+    await sql('ALTER TABLE users RENAME TO users_away');
+    try {
+      const query = 'mutation { createPost(title: "unread", body: "b") { id author { name } } }';
+      expectRefused(await app.gql(query, { key }), { code: 'INTERNAL_SERVER_ERROR', status: 500 });
+    } finally {
+      await sql('ALTER TABLE users_away RENAME TO users');
+    }
+    expect(await stored('unread')).toEqual([]);
+  });
+});

@@ -1,0 +1,57 @@
+import { describe, expect, it } from 'vitest';
+import { newId } from '../../../../src/platform/uuid.ts';
+import { useApp } from '../../../support/app.ts';
+import { createPost } from '../../../support/content.ts';
+import { dataOf } from '../../../support/refusal.ts';
+
+const UUID_V7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
+const UTC_MILLISECONDS = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
+
+describe('Query.post', () => {
+  const app = useApp();
+  const query =
+    'query ($id: ID!) { post(id: $id) { id title body tags commentCount createdAt author { id } comments { id } } }';
+
+  it('gives the post with the id, which is a UUIDv7 in whatever case it is written', async () => {
+    const author = await app.account();
+    const id = await createPost(app, author.key, { title: 'Title', tags: ['z', 'a', 'm'] });
+    expect(id).toMatch(UUID_V7);
+    for (const written of [id, id.toUpperCase()]) {
+      const { post } = dataOf(await app.gql(query, { key: author.key, variables: { id: written } }));
+      expect(post).toEqual({
+        id,
+        title: 'Title',
+        body: 'Body.',
+        tags: ['z', 'a', 'm'],
+        commentCount: 0,
+        createdAt: expect.stringMatching(UTC_MILLISECONDS),
+        author: { id: author.id },
+        comments: [],
+      });
+    }
+  });
+
+  it.each([
+    ['an id that no post has', newId()],
+    ['no UUID', 'x'],
+    ['nothing', ''],
+    ['a number', 0],
+    ['NUL', '\0'],
+    ['a lone surrogate', '\ud800'],
+  ])('gives null for %s', async (_what, id) => {
+    const { key } = await app.account();
+    expect(dataOf(await app.gql(query, { key, variables: { id } }))).toEqual({ post: null });
+  });
+
+  it('answers each alias of one operation by its own id', async () => {
+    const { key } = await app.account();
+    const a = await createPost(app, key, { title: 'A' });
+    const b = await createPost(app, key, { title: 'B' });
+    const twice = `{ a: post(id: "${a}") { title } b: post(id: "${b}") { title } none: post(id: "${newId()}") { title } }`;
+    expect(dataOf(await app.gql(twice, { key }))).toEqual({
+      a: { title: 'A' },
+      b: { title: 'B' },
+      none: null,
+    });
+  });
+});

@@ -1,0 +1,69 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { type Account, useApp } from '../../../support/app.ts';
+import { past, seedPosts } from '../../../support/content.ts';
+import { dataOf } from '../../../support/refusal.ts';
+
+const COUNT = 130;
+
+describe('Query.posts', () => {
+  const app = useApp();
+  let ada: Account;
+  /** All posts there are, the newest first; three share each millisecond. */
+  let newestFirst: string[] = [];
+
+  beforeAll(async () => {
+    ada = await app.account({ name: 'Ada' });
+    const dates = Array.from({ length: COUNT }, (_, index) => past(Math.floor(((index * 37) % COUNT) / 3)));
+    const ids = await seedPosts(
+      app,
+      dates.map((createdAt) => ({ authorId: ada.id, createdAt })),
+    );
+    newestFirst = ids
+      .map((id, index) => ({ id, time: dates[index]?.getTime() ?? 0 }))
+      .sort((a, b) => b.time - a.time || (a.id < b.id ? 1 : -1))
+      .map(({ id }) => id);
+  });
+
+  const list = async (args: string): Promise<string[]> => {
+    const { posts } = dataOf(await app.gql(`{ posts${args} { id } }`, { key: ada.key }));
+    return posts.map(({ id }: { id: string }) => id);
+  };
+
+  it('gives the newest first, by creation and then id, 20 of them', async () => {
+    expect(await list('')).toEqual(newestFirst.slice(0, 20));
+  });
+
+  it('gives as many as `limit` says, from 0 to 100', async () => {
+    expect(await list('(limit: 0)')).toEqual([]);
+    expect(await list('(limit: 1)')).toEqual(newestFirst.slice(0, 1));
+    expect(await list('(limit: 100)')).toEqual(newestFirst.slice(0, 100));
+  });
+
+  it('skips `offset`, with `limit` and without', async () => {
+    expect(await list('(offset: 5)')).toEqual(newestFirst.slice(5, 25));
+    expect(await list('(limit: 7, offset: 100)')).toEqual(newestFirst.slice(100, 107));
+    expect(await list('(limit: 100, offset: 100)')).toEqual(newestFirst.slice(100));
+    expect(await list(`(offset: ${COUNT})`)).toEqual([]);
+    expect(await list('(offset: 10000)')).toEqual([]);
+  });
+
+  it('takes null for absent', async () => {
+    const nulls = '(limit: null, offset: null, createdAfter: null, tag: null)';
+    expect(await list(nulls)).toEqual(newestFirst.slice(0, 20));
+  });
+
+  it('answers exactly the fields asked for, in their order and under their aliases', async () => {
+    const answer = await app.gql('{ posts(limit: 1) { title by: author { name } id } }', { key: ada.key });
+    expect(JSON.stringify(dataOf(answer))).toBe(
+      JSON.stringify({ posts: [{ title: 'Seeded', by: { name: 'Ada' }, id: newestFirst[0] }] }),
+    );
+  });
+
+  it('keeps several lists of one operation apart', async () => {
+    const query =
+      '{ a: posts(limit: 2) { id } b: posts(limit: 2, offset: 2) { id } c: posts(limit: 0) { id } }';
+    const { a, b, c } = dataOf(await app.gql(query, { key: ada.key }));
+    expect([...a, ...b].map(({ id }: { id: string }) => id)).toEqual(newestFirst.slice(0, 4));
+    expect(c).toEqual([]);
+  });
+});

@@ -1,0 +1,132 @@
+import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { type Account, type TestApp, useApp } from '../../../support/app.ts';
+import { createPost } from '../../../support/content.ts';
+import { holdTable, makeCommentsSlow, SLOW_BODY } from '../../../support/database/blocked.ts';
+import { readMetric } from '../../../support/metrics.ts';
+import { dataOf, expectRefused } from '../../../support/refusal.ts';
+import { clockOf } from '../../../support/time/stepped-clock.ts';
+
+const CREATE_AND_COMMENT = `mutation ($postId: ID!, $title: String!) {
+  createPost(title: $title, body: "b") { id }
+  createComment(postId: $postId, body: "${SLOW_BODY}") { id }
+}`;
+const DELETE = 'mutation ($id: ID!) { deletePost(id: $id) }';
+
+/** The titles of all posts, once the service answers again. */
+async function titles(app: TestApp, key: string): Promise<string[]> {
+  let posts: { title: string }[] = [];
+  await expect
+    .poll(
+      async () => {
+        const { status, data } = await app.gql('{ posts(limit: 100) { title } }', { key });
+        posts = data?.posts ?? [];
+        return status;
+      },
+      { timeout: 20_000 },
+    )
+    .toBe(200);
+  return posts.map(({ title }) => title);
+}
+
+async function hold(app: TestApp, table: 'posts' | 'comments' | 'api_keys') {
+  const held = await holdTable(app, table);
+  onTestFinished(held.release);
+  return held;
+}
+
+describe('the time of a database statement', () => {
+  const app = useApp({ settings: { STATEMENT_TIMEOUT_MS: '2500' } });
+  let account: Account;
+  beforeAll(async () => {
+    account = await app.account();
+    await makeCommentsSlow(app);
+  });
+
+  it('ends a query with 504, and the service goes on', async () => {
+    const { key } = account;
+    const held = await hold(app, 'posts');
+    const answer = await app.gql('{ posts { id } }', { key });
+    expectRefused(answer, { code: 'TIMEOUT', status: 504 });
+    expect(answer.data ?? null).toBeNull();
+    await held.release();
+    await titles(app, key);
+  });
+
+  it('ends a mutation with 504, and nothing of it stays, not even what was done before', async () => {
+    const { key } = account;
+    const postId = await createPost(app, key);
+    const title = 'undone with the rest';
+    const answer = await app.gql(CREATE_AND_COMMENT, { key, variables: { postId, title } });
+    expect(answer.status).toBe(504);
+    expect(answer.errors?.map(({ extensions }) => extensions.code)).toContain('TIMEOUT');
+    expect(answer.data ?? null).toBeNull();
+    expect(await titles(app, key)).not.toContain(title);
+    const count = await app.gql('query ($id: ID!) { post(id: $id) { commentCount } }', {
+      key,
+      variables: { id: postId },
+    });
+    expect(dataOf(count)).toEqual({ post: { commentCount: 0 } });
+  });
+
+  it('ends what waits for others to end their transactions', async () => {
+    const { key } = account;
+    const id = await createPost(app, key, { title: 'to stay' });
+    const held = await hold(app, 'comments');
+    expectRefused(await app.gql(DELETE, { key, variables: { id } }), { code: 'TIMEOUT', status: 504 });
+    await held.release();
+    expect(await titles(app, key)).toContain('to stay');
+  });
+
+  it('ends the look-up of credentials alike, which takes its token', async () => {
+    const { key } = await app.account();
+    const held = await hold(app, 'api_keys');
+    const answer = await app.gql('{ posts { id } }', { key });
+    expectRefused(answer, { code: 'TIMEOUT', status: 504 });
+    expect(answer.headers.get('x-ratelimit-remaining')).toBeTruthy();
+    await held.release();
+    await titles(app, key);
+  });
+
+  it('says nothing of the database', async () => {
+    const { key } = account;
+    const held = await hold(app, 'posts');
+    const { errors } = await app.gql('{ posts { id } }', { key });
+    await held.release();
+    expect(JSON.stringify(errors)).not.toMatch(/SQL|SELECT|statement|canceling|prisma|pg/i);
+    await titles(app, key);
+  });
+});
+
+describe('the time of an operation', () => {
+  const app = useApp({
+    settings: { OPERATION_TIMEOUT_MS: '2500', STATEMENT_TIMEOUT_MS: '8000', MAX_CONCURRENT_OPERATIONS: '1' },
+    // The look-up of the key is done once: held tables then hold up operations alone.
+    clock: clockOf(() => 1_800_000_000_000),
+  });
+  let account: Account;
+  beforeAll(async () => {
+    account = await app.account();
+    await makeCommentsSlow(app);
+    await app.gql('{ viewer { id } }', { key: account.key });
+  });
+
+  it('ends a mutation with 504 and rolls it back', async () => {
+    const { key } = account;
+    const postId = await createPost(app, key);
+    const title = 'rolled back';
+    const answer = await app.gql(CREATE_AND_COMMENT, { key, variables: { postId, title } });
+    expectRefused(answer, { code: 'TIMEOUT', status: 504 });
+    expect(await titles(app, key)).not.toContain(title);
+  });
+
+  it('includes the wait for others', async () => {
+    const { key } = account;
+    const held = await hold(app, 'posts');
+    const answers = await Promise.all([1, 2, 3].map(() => app.gql('{ posts { id } }', { key })));
+    for (const answer of answers) expectRefused(answer, { code: 'TIMEOUT', status: 504 });
+    await held.release();
+    await expect.poll(() => readMetric(app, 'graphql_operations_running')).toBe(0);
+    expect(await readMetric(app, 'graphql_operations_waiting')).toBe(0);
+    await titles(app, key);
+  });
+});

@@ -1,0 +1,83 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { useApp } from '../../../support/app.ts';
+import { useSocket } from '../../../support/socket.ts';
+
+const LIMIT = 256 * 1024;
+
+/** A request of exactly so many bytes, padded in a variable that it does not declare. */
+function bodyOf(bytes: number): string {
+  const [head, tail] = ['{"query":"{ viewer { name } }","variables":{"pad":"', '"}}'];
+  return head + 'x'.repeat(bytes - head.length - tail.length) + tail;
+}
+
+describe('the limit of a body', () => {
+  const app = useApp();
+  const socket = useSocket(app);
+  let key = '';
+  beforeAll(async () => {
+    ({ key } = await app.account({ name: 'Ada' }));
+  });
+  const headers = () => ({ authorization: `Bearer ${key}`, 'content-type': 'application/json' });
+  const post = (body: BodyInit, more: RequestInit & { duplex?: 'half' } = {}) =>
+    socket.fetch('/graphql', { method: 'POST', headers: headers(), body, ...more });
+  const head = (...lines: readonly string[]) =>
+    [
+      'POST /graphql HTTP/1.1',
+      'host: localhost',
+      `authorization: Bearer ${key}`,
+      'content-type: application/json',
+      ...lines,
+      '',
+      '',
+    ].join('\r\n');
+  const statusLine = (answer: string) => answer.split('\r\n', 1)[0];
+
+  it('takes 256 KiB', async () => {
+    const response = await post(bodyOf(LIMIT));
+    expect(await response.json()).toEqual({ data: { viewer: { name: 'Ada' } } });
+  });
+
+  it('refuses one byte more with 413', async () => {
+    const response = await post(bodyOf(LIMIT + 1));
+    expect(response.status).toBe(413);
+    expect(response.headers.get('cache-control')).toBe('no-store');
+    expect(response.headers.get('x-request-id')).toBeTruthy();
+    expect(await response.json()).toEqual({
+      errors: [{ message: expect.stringContaining(String(LIMIT)), extensions: { code: 'BAD_REQUEST' } }],
+    });
+  });
+
+  it('refuses by the length announced, before any of the body is there', async () => {
+    const answer = await socket.send(head('content-length: 5000000'));
+    expect(statusLine(answer)).toBe('HTTP/1.1 413 Payload Too Large');
+  });
+
+  it('counts a body of chunks, and stops reading where it is too long', async () => {
+    const chunk = `10000\r\n${'x'.repeat(0x10000)}\r\n`;
+    const answer = await socket.send(head('transfer-encoding: chunked'), ...Array(5).fill(chunk));
+    expect(statusLine(answer)).toBe('HTTP/1.1 413 Payload Too Large');
+    expect(answer).toContain('"code":"BAD_REQUEST"');
+  });
+
+  it('takes a body of chunks within the limit', async () => {
+    const body = new Blob([bodyOf(1_000)]).stream();
+    const response = await post(body, { duplex: 'half' });
+    expect(await response.json()).toEqual({ data: { viewer: { name: 'Ada' } } });
+  });
+
+  it('refuses 5 MB with 413 also without credentials, and goes on answering', async () => {
+    const [first, second] = await Promise.all([
+      socket.send(head('content-length: 5000000').replace(key, 'none'), 'x'.repeat(1_000)),
+      post(bodyOf(100)),
+    ]);
+    expect(statusLine(first)).toMatch(/^HTTP\/1.1 (401|413) /);
+    expect(second.status).toBe(200);
+  });
+
+  it('counts bytes, not characters, also where no socket is in between', async () => {
+    const body = JSON.stringify({ query: '{ viewer { name } }', variables: { pad: '€'.repeat(90_000) } });
+    expect(body.length).toBeLessThan(LIMIT);
+    const response = await app.fetch('/graphql', { method: 'POST', headers: headers(), body });
+    expect(response.status).toBe(413);
+  });
+});
