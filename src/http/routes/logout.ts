@@ -1,6 +1,7 @@
 import { CLEAR_SESSION_COOKIE } from '../../auth/session/cookie.ts';
 import type { EndSession } from '../../auth/session/store.ts';
 import { ApiError, forbidden } from '../../graphql/errors.ts';
+import { PlainResponse } from '../../request/http-message.ts';
 import type { Answer } from '../../request/request-state.ts';
 
 /**
@@ -16,6 +17,6 @@ export function logoutAnswer(endSession: EndSession): Answer {
     if (caller?.kind === 'session') await endSession(caller.credentialId ?? '', caller.userId);
     else if (caller !== undefined && caller.kind !== 'anonymous')
       throw forbidden('Only sessions can be logged out.');
-    return new Response(null, { status: 204, headers: { 'set-cookie': CLEAR_SESSION_COOKIE } });
+    return new PlainResponse('', { status: 204, headers: { 'set-cookie': CLEAR_SESSION_COOKIE } });
   };
 }

@@ -12,7 +12,7 @@ import { batchWrite } from './batched-writes.ts';
 import { type StreamSending, sendStream } from './node-stream.ts';
 
 export interface SendOptions {
-  /** A response to HEAD has no body. */
+  /** A response to HEAD has no body. The fast path takes no HEAD. */
   readonly head: boolean;
   /**
    * Whether the connection ends with the response: the unread rest of the request would be taken for the next one, or
@@ -23,6 +23,9 @@ export interface SendOptions {
   /** Counts the memory that the response holds until it is sent. */
   readonly reservation: Reservation;
 }
+
+/** Whether a response tells its length: a 204 must not, and that of a 304 would be of the 200 (RFC 9110 section 8.6). */
+const hasLength = (status: number) => status !== 204 && status !== 304;
 
 /** Unread output is buffered in this process, so readers that are too slow are cut off. */
 function waitForReader(
@@ -91,15 +94,14 @@ function sendPlain(response: PlainResponse, outgoing: ServerResponse, options: S
   const { status, headers, text } = response;
   const bytes = response instanceof BytesResponse ? response.bytes : undefined;
   const length = bytes?.length ?? Buffer.byteLength(text);
-  const fields = ['content-length', String(length)];
+  const fields = hasLength(status) ? ['content-length', String(length)] : [];
   if (options.close()) fields.push('connection', 'close');
   for (const [name, value] of headers) fields.push(name, value);
   // Alternating names and values: Node writes such a list as is, without building a table first.
   outgoing.writeHead(status, fields);
   if (response instanceof FileResponse) {
     options.reservation.release();
-    if (options.head) outgoing.end();
-    else endInParts(outgoing, response.bytes, options, 0);
+    endInParts(outgoing, response.bytes, options, 0);
     return;
   }
   // Equal byte and character counts mean ASCII, which Node writes faster as latin1.
@@ -148,6 +150,6 @@ export async function sendResponse(
   if (cookies.length > 0) outgoing.setHeader('set-cookie', cookies);
   if (options.close()) outgoing.setHeader('connection', 'close');
   const body = Buffer.from(await response.arrayBuffer());
-  if (response.status !== 204 && response.status !== 304) outgoing.setHeader('content-length', body.length);
+  if (hasLength(response.status)) outgoing.setHeader('content-length', body.length);
   end(outgoing, options.head ? Buffer.alloc(0) : body, options.head ? 0 : body.length, 'utf8', options);
 }

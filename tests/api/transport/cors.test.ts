@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { useApp } from '../../support/app.ts';
+import { useSocket } from '../../support/socket.ts';
 
 const NAMED = 'https://app.example.com';
 const OTHERS = [
@@ -25,6 +26,7 @@ const preflight = (origin: string): RequestInit => ({
 
 describe('CORS_ORIGINS', () => {
   const app = useApp({ settings: { CORS_ORIGINS: `${NAMED}, https://other.example.com` } });
+  const socket = useSocket(app);
   let authorization = '';
   beforeAll(async () => {
     authorization = `Bearer ${(await app.account()).key}`;
@@ -72,6 +74,19 @@ describe('CORS_ORIGINS', () => {
     expect(headers.get('access-control-allow-headers')?.toLowerCase()).toMatch(
       /authorization.*content-type.*idempotency-key.*last-event-id/,
     );
+  });
+
+  it.each([
+    ['by the fast path', '/graphql'],
+    ['through Yoga', '/graphql?"'],
+  ])('answers a preflight %s without a body or its length (RFC 9110 section 8.6)', async (_way, target) => {
+    const fields = `Host: 127.0.0.1\r\nOrigin: ${NAMED}\r\nAccess-Control-Request-Method: POST`;
+    const answer = await socket.send(
+      `OPTIONS ${target} HTTP/1.1\r\n${fields}\r\nConnection: close\r\n\r\n`,
+    );
+    expect(answer).toMatch(/^HTTP\/1\.1 204 /);
+    expect(answer).not.toMatch(/^(content-length|transfer-encoding):/im);
+    expect(answer).toMatch(/\r\n\r\n$/);
   });
 
   it('takes no token for a preflight', async () => {
