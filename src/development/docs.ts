@@ -1,7 +1,6 @@
 import { type Html, html, NOTHING } from '../http/pages/html.ts';
-import { PlainResponse } from '../request/http-message.ts';
 import type { Answer } from '../request/request-state.ts';
-import { siteResponse } from './layout.ts';
+import { moved, siteResponse } from './layout.ts';
 import { type Heading, renderMarkdown } from './markdown.ts';
 import { DOCS, type DocsPage, readDocsFile, readPages } from './pages.ts';
 
@@ -71,8 +70,7 @@ function articlePage(pages: readonly DocsPage[], page: DocsPage) {
 
 /** For development: the Markdown files of this repository as web pages. */
 export const answerDocs: Answer = async (_request, _state, { pathname }) => {
-  if (pathname.length < DOCS.length)
-    return new PlainResponse('', { status: 308, headers: { location: DOCS } });
+  if (pathname.length < DOCS.length) return moved(DOCS);
   const pages = await readPages();
   if (pathname === DOCS) return listPage(pages);
   const page = pages.find(({ path }) => path === pathname);

@@ -2,9 +2,8 @@ import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { extname, join } from 'node:path';
 import { html } from '../http/pages/html.ts';
-import { PlainResponse } from '../request/http-message.ts';
 import type { Answer } from '../request/request-state.ts';
-import { siteResponse } from './layout.ts';
+import { moved, siteResponse } from './layout.ts';
 
 /** The address of the page. */
 export const EXAMPLE = '/example/';
@@ -62,7 +61,6 @@ async function fileResponse(folder: string, name: string, ifNoneMatch: string | 
     'content-type': TYPES[extname(name)] ?? 'application/octet-stream',
     'cache-control': name.startsWith(HASHED) ? 'public, max-age=31536000, immutable' : 'no-cache',
     'content-security-policy': POLICY,
-    'x-content-type-options': 'nosniff',
     'x-frame-options': 'DENY',
     'referrer-policy': 'same-origin',
   };
@@ -77,8 +75,7 @@ async function fileResponse(folder: string, name: string, ifNoneMatch: string | 
  */
 export function exampleAnswer(folder: string = FOLDER): Answer {
   return async ({ headers }, _state, { pathname }) => {
-    if (pathname.length < EXAMPLE.length)
-      return new PlainResponse('', { status: 308, headers: { location: EXAMPLE } });
+    if (pathname.length < EXAMPLE.length) return moved(EXAMPLE);
     const name = pathname === EXAMPLE ? 'index.html' : pathname.slice(EXAMPLE.length);
     const files = await filesIn(folder);
     if (files.has(name)) return fileResponse(folder, name, headers.get('if-none-match'));

@@ -3,7 +3,7 @@ import { type Html, html, NOTHING } from '../http/pages/html.ts';
 import { COLOURS, ICON, MARK } from '../http/pages/layout.ts';
 import { PATHS } from '../http/routes/table.ts';
 import { PlainResponse } from '../request/http-message.ts';
-import { DOCS } from './pages.ts';
+import { DOCS, HOME } from './pages.ts';
 import { STYLE } from './style.ts';
 
 const CSS = COLOURS + STYLE;
@@ -40,7 +40,7 @@ ${{ html: `<style>${CSS}</style>` }}
 <body>
 <a class="skip" href="#content">Skip to the content</a>
 <header>
-<a class="home" href="/">${MARK}<span>Content Graph API</span></a>
+<a class="home" href="${HOME}">${MARK}<span>Content Graph API</span></a>
 <nav aria-label="Site"><a href="${DOCS}">Docs</a><a href="${PATHS.graphql}">GraphiQL</a></nav>
 </header>
 <div class="page">
@@ -63,4 +63,9 @@ export function siteResponse(page: SitePage): PlainResponse {
       'referrer-policy': 'same-origin',
     },
   });
+}
+
+/** Not to be kept: a browser would follow it at whatever runs on this port next. */
+export function moved(location: string): PlainResponse {
+  return new PlainResponse('', { status: 308, headers: { location, 'cache-control': 'no-store' } });
 }

@@ -40,7 +40,7 @@ export function addressOf(file: string): string {
   );
 }
 
-/** A production installation has the code alone. */
+/** An installation may have the code alone. */
 async function unlessMissing<T>(reading: Promise<T>): Promise<T | undefined> {
   try {
     return await reading;

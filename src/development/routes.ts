@@ -1,9 +1,9 @@
 import { OPEN, PATHS } from '../http/routes/table.ts';
-import { PlainResponse } from '../request/http-message.ts';
 import { isLocalVisit } from '../request/local-request.ts';
 import type { Route } from '../request/request-state.ts';
 import { answerDocs } from './docs.ts';
 import { EXAMPLE, exampleAnswer } from './example.ts';
+import { moved } from './layout.ts';
 import { DOCS, HOME } from './pages.ts';
 import { startPage } from './start-page.ts';
 
@@ -33,11 +33,11 @@ export function developmentRoutes({ graphiql, demoKey }: DevelopmentOptions): Ro
       storable: false,
       async answer({ url }) {
         const search = url.indexOf('?');
-        const location = PATHS.graphql + (search < 0 ? '' : url.slice(search));
-        return new PlainResponse('', { status: 308, headers: { location } });
+        return moved(PATHS.graphql + (search < 0 ? '' : url.slice(search)));
       },
     },
     { ...OPEN, path: `${EXAMPLE}*`, answer: exampleAnswer() },
-    { ...OPEN, path: `${DOCS}*`, answer: answerDocs },
+    // Read anew for each request, so that edits show at once.
+    { ...OPEN, path: `${DOCS}*`, storable: false, answer: answerDocs },
   ];
 }

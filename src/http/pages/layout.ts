@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { type Html, html } from './html.ts';
+import { type Html, html, NOTHING } from './html.ts';
 
 /** The colours, in light and dark. */
 export const COLOURS = `
@@ -50,8 +50,6 @@ export interface Page {
   readonly head?: Html;
 }
 
-const NO_MORE: Html = { html: '' };
-
 /** The logo: posts, and the links between them. */
 export const MARK = html`<svg viewBox="0 0 24 24" aria-hidden="true"><path d="M7 8l5 8M17 8l-5 8M8 6h8"/><circle cx="6" cy="6" r="2.5"/><circle cx="18" cy="6" r="2.5"/><circle cx="12" cy="18" r="2.5"/></svg>`;
 
@@ -61,7 +59,7 @@ const ICON_SVG = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="2 2 20 20" fi
 export const ICON = html`<link rel="icon" href="data:image/svg+xml,${encodeURIComponent(ICON_SVG)}">`;
 
 /** A complete page. It needs no script and loads nothing. */
-export function layout({ title, content, head = NO_MORE }: Page): string {
+export function layout({ title, content, head = NOTHING }: Page): string {
   const style: Html = { html: `<style>${STYLE}</style>` };
   return html`<!doctype html>
 <html lang="en">

@@ -5,8 +5,7 @@ export function useResponseHeaders(): HttpPlugin {
   return {
     onResponse(_request, { status, headers }, { route, requestId, responseHeaders }) {
       // What is not there may be there soon.
-      const stored = route.storable ? status !== 404 : headers.has('etag');
-      if (!stored) headers.set('cache-control', 'no-store');
+      if (!route.storable || status === 404) headers.set('cache-control', 'no-store');
       headers.set('x-content-type-options', 'nosniff');
       headers.set('x-request-id', requestId);
       for (const name in responseHeaders) headers.set(name, responseHeaders[name] as string);

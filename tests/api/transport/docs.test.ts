@@ -56,6 +56,11 @@ describe('the docs, in development', () => {
     expect((await app.fetch(path)).status).toBeGreaterThanOrEqual(400);
   });
 
+  it('are kept by no cache, as they are read anew each time', async () => {
+    for (const path of ['/docs', '/docs/', '/docs/contract', '/docs/schema.graphql', '/example'])
+      expect([path, (await app.fetch(path)).headers.get('cache-control')]).toEqual([path, 'no-store']);
+  });
+
   it('run no script and load nothing from elsewhere', async () => {
     for (const path of ['/', '/docs/', '/docs/readme'])
       expect((await app.fetch(path)).headers.get('content-security-policy')).toMatch(
