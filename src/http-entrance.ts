@@ -71,7 +71,7 @@ function pluginsOf(options: HttpOptions, trust: ProxyTrust): HttpPlugin[] {
     ...(config.environment === 'development' ? [useOriginReport(origins, log)] : []),
     useDeprecationReport(metrics),
     useAuthentication({
-      recognizers: options.credentials.resolvers,
+      resolvers: options.credentials.resolvers,
       anonymous: options.anonymous,
       isSecure: trust.isSecure,
       log,

@@ -14,5 +14,5 @@ export interface OutgoingResponse {
 export interface HttpPlugin {
   /** Throws or rejects with what the request is refused with. */
   onRequest?(request: HttpRequest, state: RequestState, url: RequestUrl): Promise<void> | void;
-  onResponse?(request: AskedRequest, response: OutgoingResponse, state: RequestState): void;
+  onResponse?(request: AskedRequest, response: OutgoingResponse, state: RequestState, url: RequestUrl): void;
 }

@@ -1,5 +1,5 @@
 import { type Caller, isAuthenticated } from '../auth/principal.ts';
-import { unauthenticated } from '../graphql/errors.ts';
+import { ApiError, unauthenticated } from '../graphql/errors.ts';
 import { addressKey } from './client-address.ts';
 import type { RequestState } from './request-state.ts';
 
@@ -28,6 +28,11 @@ export function holderOf(state: RequestState): string {
 /** Whether the caller can do more than introspect the schema. */
 export function canExecute(caller: Caller | undefined): boolean {
   return caller !== undefined && (caller.kind !== 'anonymous' || caller.scopes.size > 0);
+}
+
+/** Whether the credentials were checked and are bad. */
+export function credentialsFailed({ authenticationError }: RequestState): boolean {
+  return authenticationError instanceof ApiError && authenticationError.code === 'UNAUTHENTICATED';
 }
 
 /**

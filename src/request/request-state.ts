@@ -80,6 +80,8 @@ export interface RequestState {
   /** For the log: the kind and name of the operation, and the codes of its errors. */
   operationKind?: 'query' | 'mutation' | 'subscription';
   operationName?: string;
+  /** Whether the operation was only checked: a stream token may open it later. */
+  checkedOnly?: boolean;
   /** Set once the operation is valid. */
   document: DocumentNode | undefined;
   /** Deprecated schema elements that the operation uses. */
@@ -109,13 +111,21 @@ export interface Route {
   readonly takesToken: boolean;
   /**
    * - `read`: they tell who asks, and bad ones are refused.
-   * - `required`: so is a request without any.
+   * - `with-stream-token`: as `read`, and a stream token counts, here alone.
+   * - `required`: as `read`, and a request without any is refused too.
    * - `optional`: what bad ones mean is for the route to say.
    * - `session`: a GET may come with a session, and nothing else counts.
    * - `own`: the route reads them itself.
    * - `ignored`: anybody is answered at once, before any limit.
    */
-  readonly credentials: 'read' | 'required' | 'optional' | 'session' | 'own' | 'ignored';
+  readonly credentials:
+    | 'read'
+    | 'with-stream-token'
+    | 'required'
+    | 'optional'
+    | 'session'
+    | 'own'
+    | 'ignored';
   /** Whether it is refused over plain HTTP even if no credentials are to be seen: its body or its answer has some. */
   readonly needsTls: boolean;
   /** Whether caches may store its answers. If not, they are `no-store`. */

@@ -40,3 +40,10 @@ it('a path of the service is written in the table of routes, and nowhere else', 
     );
   expect(elsewhere).toEqual([]);
 });
+
+it('no plugin knows a path: what differs by path is in the routes', () => {
+  const plugins = globSync('http/**/use-*.ts', { cwd: SRC });
+  expect(plugins.length).toBeGreaterThan(5);
+  const knowing = plugins.filter((path) => readFileSync(join(SRC, path), 'utf8').includes('routes/table.ts'));
+  expect(knowing).toEqual([]);
+});

@@ -19,7 +19,7 @@ import { negotiate } from '../../request/media-type.ts';
 import type { OriginCheck } from '../../request/origin-check.ts';
 import type { PendingResponses } from '../../request/pending-responses.ts';
 import { type Arrival, newRequestState, type RequestState, type Route } from '../../request/request-state.ts';
-import type { HttpPlugin } from '../plugin.ts';
+import type { AskedRequest, HttpPlugin } from '../plugin.ts';
 import { badRequest } from '../request/json-body.ts';
 import type { Compression } from '../response/compression.ts';
 import { createTable, PATHS } from '../routes/table.ts';
@@ -66,6 +66,21 @@ export interface Entrance {
 /** A path of plain segments, with any query. Every parser reads such a target the same way. */
 const PLAIN_TARGET = /^(?:\/\.?[\w-]+(?:\.[\w-]+)*)+(?:\?[\x21\x24-\x7e]*)?$/;
 const PLAIN_METHODS = new Set<string | undefined>(['GET', 'POST', 'OPTIONS']);
+
+const takes: FastPath['takes'] = (method, target) =>
+  target !== undefined &&
+  PLAIN_METHODS.has(method) &&
+  (target === PATHS.graphql || PLAIN_TARGET.test(target));
+
+/** The GraphQL URL on a host. URL getters compute on each access, and nearly all requests ask for this URL. */
+const graphqlUrl = remember((host): RequestUrl => {
+  const { href, hostname, pathname, searchParams } = new URL(PATHS.graphql, `http://${host}`);
+  return { href, hostname, pathname, searchParams };
+});
+
+const urlOf = (target: string, host: string): RequestUrl =>
+  target === PATHS.graphql ? graphqlUrl(host) : new URL(target, graphqlUrl(host).href);
+
 const LIST = new Intl.ListFormat('en');
 /** The client ids that are accepted (contract section 2). */
 const ACCEPTABLE_ID = /^[\x20-\x7e]{1,128}$/;
@@ -74,6 +89,23 @@ const ACCEPTABLE_ID = /^[\x20-\x7e]{1,128}$/;
 function requestIdOf(headers: RequestFields): string {
   const sent = headers.get('x-request-id');
   return sent !== null && ACCEPTABLE_ID.test(sent) ? sent : randomUUID();
+}
+
+/** Throws the refusal of a request that its route does not take. */
+function checkRoute(request: HttpRequest, state: RequestState, checkOrigin: OriginCheck): void {
+  const { method } = request;
+  const { route, caller, refusal, credentialPlace } = state;
+  if (route.credentials === 'required' && caller?.kind === 'anonymous') throw credentialsMissing();
+  if (!route.methods.includes(method))
+    throw badRequest(`This path accepts ${LIST.format(route.methods)} only.`, 405, {
+      allow: route.methods.join(', '),
+    });
+  if (method === 'GET' || method === 'HEAD') return;
+  const checked =
+    route.originCheck === 'with-cookie' ? credentialPlace === 'cookie' : route.originCheck === 'always';
+  const crossSite = checked ? checkOrigin(request) : undefined;
+  if (crossSite !== undefined) throw crossSite;
+  if (route.readsBody && refusal !== undefined) throw refusal;
 }
 
 /**
@@ -85,19 +117,9 @@ export function createEntrance(options: EntranceOptions): Entrance {
   const routeOf = createTable(routes);
   const onRequest = plugins.flatMap((plugin) => plugin.onRequest ?? []);
   const onResponse = plugins.flatMap((plugin) => plugin.onResponse ?? []);
-  /**
-   * The GraphQL URL on a host. Cached, since URL getters compute on each access and nearly all requests ask
-   * for this URL.
-   */
-  const graphqlUrl = remember((host): RequestUrl => {
-    const { href, hostname, pathname, searchParams } = new URL(PATHS.graphql, `http://${host}`);
-    return { href, hostname, pathname, searchParams };
-  });
-  const urlOf = (target: string, host: string) =>
-    target === PATHS.graphql ? graphqlUrl(host) : new URL(target, graphqlUrl(host).href);
 
   function arrive(
-    { method, headers }: Pick<HttpRequest, 'method' | 'headers'>,
+    { method, headers }: AskedRequest,
     { pathname }: RequestUrl,
     arrival: Arrival,
     fast: boolean,
@@ -113,22 +135,6 @@ export function createEntrance(options: EntranceOptions): Entrance {
     });
   }
 
-  /** Throws the refusal of a request that its route does not take. */
-  function checkRoute(request: HttpRequest, { route, caller, refusal, credentialPlace }: RequestState): void {
-    const { method } = request;
-    if (route.credentials === 'required' && caller?.kind === 'anonymous') throw credentialsMissing();
-    if (!route.methods.includes(method))
-      throw badRequest(`This path accepts ${LIST.format(route.methods)} only.`, 405, {
-        allow: route.methods.join(', '),
-      });
-    if (method === 'GET' || method === 'HEAD') return;
-    const checked =
-      route.originCheck === 'with-cookie' ? credentialPlace === 'cookie' : route.originCheck === 'always';
-    const crossSite = checked ? checkOrigin(request) : undefined;
-    if (crossSite !== undefined) throw crossSite;
-    if (route.readsBody && refusal !== undefined) throw refusal;
-  }
-
   /** Never rejects. Hooks that return nothing are not awaited. */
   async function answer(request: HttpRequest, state: RequestState, url: RequestUrl): Promise<HttpResponse> {
     // A preflight is answered by its headers alone, and a refused origin gets none.
@@ -139,7 +145,7 @@ export function createEntrance(options: EntranceOptions): Entrance {
         const waiting = hook(request, state, url);
         if (waiting !== undefined) await waiting;
       }
-      checkRoute(request, state);
+      checkRoute(request, state, checkOrigin);
       const response = await state.route.answer(request, state, url);
       if (response !== undefined) return response;
       throw new ApiError('NOT_FOUND', 'There is nothing at this path.', { status: 404 });
@@ -148,28 +154,26 @@ export function createEntrance(options: EntranceOptions): Entrance {
     }
   }
 
-  const depart: NonNullable<HttpPlugin['onResponse']> = (request, response, state) => {
-    for (const hook of onResponse) hook(request, response, state);
+  const depart: NonNullable<HttpPlugin['onResponse']> = (request, response, state, url) => {
+    for (const hook of onResponse) hook(request, response, state, url);
   };
 
   const yoga = createYogaServer({ answer, depart });
 
   async function throughYoga(request: Request, arrival: Arrival): Promise<Response> {
-    const state = arrive(request, new URL(request.url), arrival, false);
-    return compression.fetched(await yoga.handleRequest(request, { state }), request, state);
+    const url = new URL(request.url);
+    const state = arrive(request, url, arrival, false);
+    return compression.fetched(await yoga.handleRequest(request, { state, url }), request, state, url);
   }
 
   const fastPath: FastPath = {
-    takes: (method, target) =>
-      target !== undefined &&
-      PLAIN_METHODS.has(method) &&
-      (target === PATHS.graphql || PLAIN_TARGET.test(target)),
+    takes,
     async answer({ method, target, fields, body }, arrival) {
       const url = urlOf(target, String(fields.host));
       const request = new PlainRequest(method, url.href, fields, body);
       const state = arrive(request, url, arrival, true);
       const response = await answer(request, state, url);
-      depart(request, response, state);
+      depart(request, response, state, url);
       return compression.plain(response, request, state, url);
     },
   };
@@ -187,7 +191,7 @@ export function createEntrance(options: EntranceOptions): Entrance {
       const target = pathname + search;
       try {
         // Sockets have no TLS.
-        if (protocol === 'http:' && fastPath.takes(method, target)) {
+        if (protocol === 'http:' && takes(method, target)) {
           const fields = { host, ...Object.fromEntries(request.headers) };
           const body = new Uint8Array(await request.arrayBuffer());
           return asResponse(await fastPath.answer({ method, target, fields, body }, arrival));

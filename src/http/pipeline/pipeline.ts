@@ -104,6 +104,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     },
     read,
     async checkSubscription(params, request, state) {
+      state.checkedOnly = true;
       try {
         const args = prepare(params, request, state, requireSubscription);
         return 'kind' in args ? args : await refusalOf(args, log);

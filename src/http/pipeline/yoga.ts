@@ -11,6 +11,7 @@ import type { HttpPlugin } from '../plugin.ts';
 /** What Yoga carries along with a request. */
 export interface Travelling {
   readonly state: RequestState;
+  readonly url: RequestUrl;
 }
 
 export interface YogaOptions {
@@ -22,11 +23,11 @@ export interface YogaOptions {
 /** Yoga's HTTP handling around our own answers. It only knows Fetch API responses. */
 export function createYogaServer({ answer, depart }: YogaOptions): YogaServerInstance<Travelling, object> {
   const plugin: Plugin<object, Travelling> = {
-    async onRequest({ request, url, serverContext: { state }, endResponse }) {
+    async onRequest({ request, serverContext: { state, url }, endResponse }) {
       endResponse(asResponse(await answer(request, state, url)));
     },
-    onResponse({ request, response, serverContext: { state } }) {
-      depart(request, response, state);
+    onResponse({ request, response, serverContext: { state, url } }) {
+      depart(request, response, state, url);
     },
   };
   return createYoga<Travelling, object>({

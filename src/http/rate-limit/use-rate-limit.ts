@@ -1,8 +1,7 @@
 import { isAuthenticated } from '../../auth/principal.ts';
 import type { SecurityLog } from '../../auth/security-log.ts';
-import { ApiError } from '../../graphql/errors.ts';
 import type { Metrics } from '../../platform/metrics.ts';
-import { clientOf } from '../../request/caller.ts';
+import { clientOf, credentialsFailed } from '../../request/caller.ts';
 import { addressKey, attemptOrigin } from '../../request/client-address.ts';
 import type { RequestState } from '../../request/request-state.ts';
 import type { HttpPlugin } from '../plugin.ts';
@@ -17,11 +16,6 @@ export interface RateLimitOptions {
   readonly accountFactor: number;
   readonly metrics: Metrics;
   readonly securityLog: SecurityLog;
-}
-
-/** Whether the credentials were checked and are bad. */
-function hasFailed({ authenticationError }: RequestState): boolean {
-  return authenticationError instanceof ApiError && authenticationError.code === 'UNAUTHENTICATED';
 }
 
 /**
@@ -51,7 +45,7 @@ export function useRateLimit({
     const name = clientOf(state);
     // Any web page can make a browser send bad keys: they must not use up the tokens for logins from the
     // address.
-    if (hasFailed(state)) return [{ name: `failed ${name}`, policy }];
+    if (credentialsFailed(state)) return [{ name: `failed ${name}`, policy }];
     if (caller === undefined || !isAuthenticated(caller)) return [{ name, policy }];
     const { userId, rateLimit: own } = caller;
     return own === undefined
@@ -77,7 +71,7 @@ export function useRateLimit({
   /** Counts bad credentials, on whatever path. Throws RATE_LIMITED if there were too many. */
   async function countFailure(state: RequestState): Promise<void> {
     const { clientAddress, failedCredential } = state;
-    if (!hasFailed(state)) return;
+    if (!credentialsFailed(state)) return;
     try {
       await limiter.credentials.failure(`address:${addressKey(clientAddress)}`);
       if (failedCredential !== undefined)
@@ -93,7 +87,7 @@ export function useRateLimit({
       const { takesToken, credentials } = state.route;
       if (takesToken) await takeToken(state);
       // A page that asks who is logged in learns that nobody is. Session ids are too long to be guessed.
-      const asksOnly = credentials === 'session' && hasFailed(state);
+      const asksOnly = credentials === 'session' && credentialsFailed(state);
       if (state.authenticationError !== undefined && !asksOnly) {
         await countFailure(state);
         if (credentials !== 'optional') throw state.authenticationError;

@@ -15,10 +15,9 @@ import type { Logger } from '../../platform/log.ts';
 import type { HttpRequest, RequestUrl } from '../../request/http-message.ts';
 import type { RequestState, Route } from '../../request/request-state.ts';
 import type { HttpPlugin } from '../plugin.ts';
-import { PATHS } from '../routes/table.ts';
 
 export interface AuthenticationOptions {
-  readonly recognizers: readonly Resolver[];
+  readonly resolvers: readonly Resolver[];
   /** The caller of a request without credentials. */
   readonly anonymous: Anonymous;
   /** Whether the credentials were protected in transit. Otherwise they are refused. */
@@ -53,14 +52,14 @@ function keysUnavailable(cause: unknown): ApiError {
  * credentials goes on, since the operation decides whether it needs any.
  */
 export function useAuthentication({
-  recognizers,
+  resolvers,
   anonymous,
   isSecure,
   log,
 }: AuthenticationOptions): HttpPlugin {
   async function identify(presented: Presented | Malformed | undefined, state: RequestState) {
     if (presented !== undefined && 'place' in presented) state.credentialPlace = presented.place;
-    const result = await authenticate(presented, recognizers);
+    const result = await authenticate(presented, resolvers);
     if (result.outcome === 'valid') {
       state.caller = result.principal;
       state.fixedOperation = result.operation;
@@ -77,7 +76,7 @@ export function useAuthentication({
   }
 
   /** What a request presents anywhere. */
-  function presentedIn(request: HttpRequest, { pathname, searchParams }: RequestUrl) {
+  function presentedIn(request: HttpRequest, { searchParams }: RequestUrl, { credentials }: Route) {
     if (!request.url.includes('?')) return presentedCredential(request.headers, NO_PARAMETERS);
     const apiKeys = searchParams.getAll('api_key');
     const streamTokens = searchParams.getAll('stream_token');
@@ -85,7 +84,7 @@ export function useAuthentication({
     if (streamTokens.length === 0) return presented;
     const isPlaced =
       request.method === 'GET' &&
-      pathname === PATHS.graphql &&
+      credentials === 'with-stream-token' &&
       [...searchParams.keys()].every((name) => BESIDE_TOKEN.has(name));
     return isPlaced ? presented : MISPLACED;
   }
@@ -104,7 +103,7 @@ export function useAuthentication({
     async onRequest(request, state, url) {
       const { route } = state;
       if (route.credentials === 'ignored') return;
-      const presented = presentedIn(request, url);
+      const presented = presentedIn(request, url, route);
       if ((presented !== undefined || route.needsTls) && !isSecure(request, state)) {
         state.authenticationError = forbidden(PLAIN_HTTP);
         return;

@@ -5,7 +5,6 @@ import { holderOf } from '../../request/caller.ts';
 import {
   BytesResponse,
   FileResponse,
-  type HttpRequest,
   type HttpResponse,
   type OutgoingHeaders,
   PlainResponse,
@@ -13,6 +12,7 @@ import {
   StreamResponse,
 } from '../../request/http-message.ts';
 import type { RequestState } from '../../request/request-state.ts';
+import type { AskedRequest } from '../plugin.ts';
 import { type Encoding, preferredEncoding } from './accept-encoding.ts';
 import { addVary } from './vary.ts';
 
@@ -47,23 +47,26 @@ function optionsOf(encoding: Encoding, level: number, size: number): object {
   return { params: { [BROTLI_PARAM_QUALITY]: level, [BROTLI_PARAM_SIZE_HINT]: size } };
 }
 
-type Asked = Pick<HttpRequest, 'url' | 'headers'>;
-
 /** Gives responses the coding that their clients prefer, or leaves them as they are. */
 export interface Compression {
   plain(
     response: HttpResponse,
-    request: Asked,
+    request: AskedRequest,
     state: RequestState,
     url: RequestUrl,
   ): HttpResponse | Promise<HttpResponse>;
   /** The same for a response that is no more than one of the Fetch API, whoever made it. */
-  fetched(response: Response, request: Asked, state: RequestState): Response | Promise<Response>;
+  fetched(
+    response: Response,
+    request: AskedRequest,
+    state: RequestState,
+    url: RequestUrl,
+  ): Response | Promise<Response>;
 }
 
 /** Whether an answer made for this caller may be compressed (contract section 2). */
 function mayCompress(
-  { url: address, headers }: Asked,
+  { url: address, headers }: AskedRequest,
   { route, operationKind, credentialPlace }: RequestState,
   { searchParams }: RequestUrl,
 ): boolean {
@@ -78,7 +81,7 @@ function isCompressible(headers: OutgoingHeaders): boolean {
 }
 
 /** The coding for a response; undefined if it stays as it is. */
-function encodingFor(request: Asked, headers: OutgoingHeaders): Encoding | undefined {
+function encodingFor(request: AskedRequest, headers: OutgoingHeaders): Encoding | undefined {
   const accepted = request.headers.get('accept-encoding');
   if (accepted === null) return undefined;
   const encoding = preferredEncoding(accepted);
@@ -171,9 +174,9 @@ export function createCompression(): Compression {
         ? response
         : compressFetched(response, encoding, holderOf(state));
     },
-    fetched(response, request, state) {
+    fetched(response, request, state, url) {
       const encoding = encodingFor(request, response.headers);
-      if (encoding === undefined || !mayCompress(request, state, new URL(request.url))) return response;
+      if (encoding === undefined || !mayCompress(request, state, url)) return response;
       // A file of megabytes, open to anybody: compressed once, for plain responses, and not for each request.
       if (response.headers.get('cache-control')?.includes('immutable')) return response;
       return compressFetched(response, encoding, holderOf(state));

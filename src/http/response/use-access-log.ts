@@ -3,9 +3,7 @@ import { ERROR_STATUS } from '../../graphql/errors.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Logger } from '../../platform/log.ts';
 import type { Metrics } from '../../platform/metrics.ts';
-import { pathOf } from '../../request/url-path.ts';
 import type { HttpPlugin } from '../plugin.ts';
-import { PATHS } from '../routes/table.ts';
 import { createOperationTimes } from './operation-times.ts';
 import type { SlowOperations } from './slow-operations.ts';
 
@@ -46,14 +44,13 @@ export function useAccessLog({ clock, log, metrics, slowOperations }: AccessLogO
     'path',
   );
   return {
-    onResponse(request, response, state) {
+    onResponse(request, response, state, { pathname }) {
       const { path, logged } = state.route;
       const durationMs = clock.now() - state.startedAtMs;
       requests.add(path, response.status);
       duration.of(path).observe(durationMs / 1000);
       if (state.errorCodes !== undefined) for (const code of state.errorCodes) errors.add(code);
-      // A request for a stream token only checks its subscription.
-      if (state.operationKind !== undefined && path !== PATHS.streamToken) {
+      if (state.operationKind !== undefined && !state.checkedOnly) {
         operations.add(state.operationKind, state.errorCodes?.[0] ?? '');
         times.note(state, state.operationKind, durationMs / 1000);
       }
@@ -63,7 +60,7 @@ export function useAccessLog({ clock, log, metrics, slowOperations }: AccessLogO
         {
           requestId: state.requestId,
           method: request.method,
-          path: logged === 'route' ? path : pathOf(request.url).slice(0, MAX_PATH),
+          path: logged === 'route' ? path : pathname.slice(0, MAX_PATH),
           status: response.status,
           durationMs,
           client,

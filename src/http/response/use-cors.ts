@@ -29,7 +29,7 @@ export function useCors(origins: readonly string[]): HttpPlugin {
       headers.set('access-control-allow-credentials', 'true');
       headers.set('access-control-expose-headers', EXPOSED);
       if (method !== 'OPTIONS') return;
-      headers.set('access-control-allow-methods', 'GET, POST');
+      headers.set('access-control-allow-methods', route.methods.join(', '));
       headers.set('access-control-max-age', String(PREFLIGHT_MAX_AGE_SECONDS));
       const fields = asked.get('access-control-request-headers');
       if (fields === null) return;

@@ -1,6 +1,7 @@
 import { CLEAR_SESSION_COOKIE } from '../../auth/session/cookie.ts';
 import type { EndSession } from '../../auth/session/store.ts';
-import { ApiError, forbidden } from '../../graphql/errors.ts';
+import { forbidden } from '../../graphql/errors.ts';
+import { credentialsFailed } from '../../request/caller.ts';
 import { PlainResponse } from '../../request/http-message.ts';
 import type { Answer } from '../../request/request-state.ts';
 
@@ -9,11 +10,10 @@ import type { Answer } from '../../request/request-state.ts';
  * session too.
  */
 export function logoutAnswer(endSession: EndSession): Answer {
-  return async (_request, { authenticationError, caller, credentialPlace }) => {
-    const isUnknown =
-      authenticationError instanceof ApiError && authenticationError.code === 'UNAUTHENTICATED';
-    if (authenticationError !== undefined && !(isUnknown && credentialPlace === 'cookie'))
-      throw authenticationError;
+  return async (_request, state) => {
+    const { authenticationError, caller, credentialPlace } = state;
+    const hasEnded = credentialPlace === 'cookie' && credentialsFailed(state);
+    if (authenticationError !== undefined && !hasEnded) throw authenticationError;
     if (caller?.kind === 'session') await endSession(caller.credentialId ?? '', caller.userId);
     else if (caller !== undefined && caller.kind !== 'anonymous')
       throw forbidden('Only sessions can be logged out.');

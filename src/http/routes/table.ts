@@ -39,6 +39,7 @@ export const PRIVATE: RouteProperties = {
   takesToken: true,
   credentials: 'read',
   storable: false,
+  originCheck: 'with-cookie',
 };
 
 /** For what answers with credentials, or ends them. */
@@ -51,6 +52,7 @@ export const NOTHING: Route = {
   methods: METHODS,
   takesToken: false,
   credentials: 'optional',
+  originCheck: 'none',
   answer: async () => undefined,
 };
 
@@ -61,15 +63,17 @@ export type CoreAnswers = Readonly<
 /** The routes that every service has. `page` is what browsers get that open GraphQL's path. */
 export function coreRoutes(answers: CoreAnswers, page: Route | undefined): Route[] {
   return [
-    // A mutation with a session is checked once the operation is known (admission.ts).
-    { ...PRIVATE, path: PATHS.graphql, methods: ['GET', 'POST'], page, answer: answers.graphql },
     {
-      ...SECRET,
-      path: PATHS.streamToken,
-      credentials: 'required',
-      originCheck: 'with-cookie',
-      answer: answers.streamToken,
+      ...PRIVATE,
+      path: PATHS.graphql,
+      methods: ['GET', 'POST'],
+      credentials: 'with-stream-token',
+      // A mutation with a session is checked once the operation is known (admission.ts).
+      originCheck: 'none',
+      page,
+      answer: answers.graphql,
     },
+    { ...SECRET, path: PATHS.streamToken, credentials: 'required', answer: answers.streamToken },
     {
       ...SECRET,
       path: PATHS.login,
@@ -84,7 +88,6 @@ export function coreRoutes(answers: CoreAnswers, page: Route | undefined): Route
       path: PATHS.logout,
       readsBody: false,
       credentials: 'optional',
-      originCheck: 'with-cookie',
       answer: answers.logout,
     },
     { ...OPEN, path: PATHS.live, answer: answers.live },

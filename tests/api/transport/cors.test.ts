@@ -81,9 +81,7 @@ describe('CORS_ORIGINS', () => {
     ['through Yoga', '/graphql?"'],
   ])('answers a preflight %s without a body or its length (RFC 9110 section 8.6)', async (_way, target) => {
     const fields = `Host: 127.0.0.1\r\nOrigin: ${NAMED}\r\nAccess-Control-Request-Method: POST`;
-    const answer = await socket.send(
-      `OPTIONS ${target} HTTP/1.1\r\n${fields}\r\nConnection: close\r\n\r\n`,
-    );
+    const answer = await socket.send(`OPTIONS ${target} HTTP/1.1\r\n${fields}\r\nConnection: close\r\n\r\n`);
     expect(answer).toMatch(/^HTTP\/1\.1 204 /);
     expect(answer).not.toMatch(/^(content-length|transfer-encoding):/im);
     expect(answer).toMatch(/\r\n\r\n$/);

@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { ApiError } from '../../../src/graphql/errors.ts';
 import { createCompression } from '../../../src/http/response/compression.ts';
@@ -5,6 +7,7 @@ import { createLogger } from '../../../src/platform/log.ts';
 import { asResponse, PlainRequest, PlainResponse } from '../../../src/request/http-message.ts';
 import type { Route } from '../../../src/request/request-state.ts';
 import { useApp } from '../../support/app.ts';
+import { visitor } from '../../support/credentials/session.ts';
 import { stateOf } from '../../support/request-state.ts';
 
 const log = createLogger({ level: 'silent', pretty: false });
@@ -22,6 +25,15 @@ const production = useApp({
 /** A path that the route answers. */
 const pathOf = ({ path }: Route) => path.replace(':uid', 'unknown').replace('/*', '/nothing');
 const usualMethod = ({ methods }: Route) => (methods.includes('POST') ? 'POST' : 'GET');
+
+const contract = readFileSync(join(import.meta.dirname, '../../../docs/contract.md'), 'utf8');
+/** The paths that the contract names between two pieces of its text. */
+function pathsIn(from: string, to: string): string[] {
+  const start = contract.indexOf(from);
+  const list = contract.slice(start, contract.indexOf(to, start));
+  return [...list.matchAll(/`(\/[^`]*)`/g)].map(([, path = '']) => path);
+}
+const isBelow = (path: string, folder: string) => path === folder || path.startsWith(`${folder}/`);
 
 /** Does the same with every route, so that a failure names all that differ. */
 async function each<T>(routes: readonly Route[], look: (route: Route) => Promise<T> | T) {
@@ -111,7 +123,9 @@ describe('every route of the table', () => {
   });
 
   it('refuses bad credentials if it reads any, and does not look at them if it ignores them', async () => {
-    const routes = app.app.routes.filter(({ credentials }) => /read|required|ignored/.test(credentials));
+    const routes = app.app.routes.filter(({ credentials }) =>
+      /read|stream-token|required|ignored/.test(credentials),
+    );
     const refuses = async (route: Route) => {
       const headers = { authorization: 'Bearer nonsense' };
       const response = await app.fetch(pathOf(route), { method: usualMethod(route), headers });
@@ -121,13 +135,14 @@ describe('every route of the table', () => {
     expect(await each(routes, refuses)).toEqual(wanted(routes, wantedOf));
   });
 
-  it('may be read by pages of CORS_ORIGINS, or by none', async () => {
+  it('may be read by pages of CORS_ORIGINS, by its methods, or by none', async () => {
     const { routes } = app.app;
     const readable = async (route: Route) => {
-      const response = await app.fetch(pathOf(route), { method: 'OPTIONS', headers: { origin: OWN } });
-      return response.headers.get('access-control-allow-origin') === OWN;
+      const { headers } = await app.fetch(pathOf(route), { method: 'OPTIONS', headers: { origin: OWN } });
+      return [headers.get('access-control-allow-origin'), headers.get('access-control-allow-methods')];
     };
-    expect(await each(routes, readable)).toEqual(wanted(routes, ({ cors }) => cors));
+    const wantedOf = ({ cors, methods }: Route) => (cors ? [OWN, methods.join(', ')] : [null, null]);
+    expect(await each(routes, readable)).toEqual(wanted(routes, wantedOf));
   });
 
   it('takes no post from a page of another origin, if it is to check', async () => {
@@ -135,16 +150,20 @@ describe('every route of the table', () => {
       ({ methods, originCheck, takesToken }) =>
         methods.includes('POST') && (originCheck !== 'none' || takesToken),
     );
-    const { key } = await app.account();
-    const refuses = async (route: Route) => {
-      const origin = 'https://elsewhere.example.com';
-      const headers = { origin, authorization: `Bearer ${key}` };
+    const { key, cookie } = await visitor(app);
+    const refusesWith = (credentials: Record<string, string>) => async (route: Route) => {
+      const headers = { origin: 'https://elsewhere.example.com', ...credentials };
       return (await app.fetch(pathOf(route), { method: 'POST', headers })).status === 403;
     };
-    const wantedOf = ({ originCheck }: Route) => originCheck === 'always';
     // Only sessions can be logged out, which is 403 as well.
     const others = routes.filter(({ path }) => path !== '/logout');
-    expect(await each(others, refuses)).toEqual(wanted(others, wantedOf));
+    const always = wanted(others, ({ originCheck }) => originCheck === 'always');
+    expect(await each(others, refusesWith({ authorization: `Bearer ${key}` }))).toEqual(always);
+    // What reads its own credentials takes no cookie.
+    const ofCookie = wanted(routes, ({ originCheck, credentials }) =>
+      credentials === 'own' ? originCheck === 'always' : originCheck !== 'none',
+    );
+    expect(await each(routes, refusesWith({ cookie }))).toEqual(ofCookie);
   });
 
   it('is in the log and in the metrics by its path', async () => {
@@ -160,5 +179,33 @@ describe('every route of the table', () => {
     const metrics = await (await app.fetch('/metrics')).text();
     const counted = ({ path: label }: Route) => metrics.includes(`http_requests_total{path="${label}",`);
     expect(await each(routes, counted)).toEqual(wanted(routes, () => true));
+  });
+});
+
+describe('the contract', () => {
+  const routesThat = (are: (route: Route) => boolean) =>
+    production.app.routes.filter(are).map(({ path }) => path.replace('/*', ''));
+
+  it.each([
+    ['no-store', '`Cache-Control: no-store` is set', 'unknown paths', (route: Route) => !route.storable],
+    ['never compressed', 'Never compressed:', 'streams', (route: Route) => !route.compressible],
+  ])('names the routes that are %s, and only those', (_what, from, to, are) => {
+    const named = pathsIn(from, to);
+    expect(named.length).toBeGreaterThan(2);
+    const [chosen, others] = [routesThat(are), routesThat((route) => !are(route))];
+    expect(chosen.filter((path) => !named.some((folder) => isBelow(path, folder)))).toEqual([]);
+    expect(named.filter((folder) => !chosen.some((path) => isBelow(path, folder)))).toEqual([]);
+    expect(others.filter((path) => named.some((folder) => isBelow(path, folder)))).toEqual([]);
+  });
+
+  it('names each route that takes a token', () => {
+    const named = pathsIn('A request to\n', 'takes one token');
+    expect(named.toSorted()).toEqual(routesThat(({ takesToken }) => takesToken).toSorted());
+  });
+
+  it('names every route of production, but for the pages within a sign-in', () => {
+    const paths = routesThat(({ path }) => !path.includes(':'));
+    const isNamed = (path: string) => new RegExp(`[\`\\s]${path.replaceAll('.', '\\.')}[\`?]`).test(contract);
+    expect(paths.filter((path) => !isNamed(path))).toEqual([]);
   });
 });
