@@ -15,7 +15,7 @@ import {
   postForm,
   statusWith,
 } from '../support/credentials/oauth.ts';
-import { PASSWORD, person } from '../support/credentials/session.ts';
+import { person } from '../support/credentials/session.ts';
 import { age } from '../support/database/aged.ts';
 import { instanceOnOwnPool } from '../support/second-instance.ts';
 import { clockOf } from '../support/time/stepped-clock.ts';
@@ -25,7 +25,7 @@ describe('OAuth at two instances on one PostgreSQL', () => {
 
   /** A client, a user, and two instances that share nothing but the database. */
   async function setUp() {
-    const user = { ...(await person(app)), password: PASSWORD };
+    const user = await person(app);
     const client = await oauthClient(app, {
       owner: await app.account(),
       grants: ['authorization_code', 'refresh_token', 'client_credentials'],

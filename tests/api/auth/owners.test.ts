@@ -9,7 +9,7 @@ import {
   oauthClient,
   postForm,
 } from '../../support/credentials/oauth.ts';
-import { freshCookie, PASSWORD, person } from '../../support/credentials/session.ts';
+import { freshCookie, person } from '../../support/credentials/session.ts';
 import { secondInstance } from '../../support/second-instance.ts';
 
 const app = useApp();
@@ -69,7 +69,7 @@ it('who logs in and out waits for the database as an address, then as the accoun
 });
 
 it('OAuth’s work for a request is its address’s, or its account’s once that has signed in', async () => {
-  const user = { ...(await person(app)), password: PASSWORD };
+  const user = await person(app);
   const client = await oauthClient(app, { owner: await app.account() });
   const { noted, ownersOf } = attributed(app.database);
   const instance = secondInstance(app, { database: noted });

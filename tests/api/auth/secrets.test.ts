@@ -88,7 +88,7 @@ async function runAllFlows(): Promise<Record<string, string>> {
 
 /** What OAuth hands out, with the ways in which it is refused. All secrets that were in it, by what they are. */
 async function runOAuthFlows(): Promise<Record<string, string>> {
-  const user = { ...(await person(app)), password: PASSWORD };
+  const user = await person(app);
   const client = await oauthClient(app, {
     owner: user,
     grants: ['authorization_code', 'refresh_token', 'client_credentials'],

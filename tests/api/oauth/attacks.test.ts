@@ -13,7 +13,7 @@ import {
   statusWith,
   type TestClient,
 } from '../../support/credentials/oauth.ts';
-import { PASSWORD, person } from '../../support/credentials/session.ts';
+import { type Person, person } from '../../support/credentials/session.ts';
 import { age } from '../../support/database/aged.ts';
 import { clockOf } from '../../support/time/stepped-clock.ts';
 
@@ -24,11 +24,11 @@ const aSecondLater = () => {
   aheadMs += 1_000;
 };
 
-let user = { id: '', email: '', password: PASSWORD };
+let user: Person;
 let client: TestClient;
 let other: TestClient;
 beforeAll(async () => {
-  user = { ...(await person(app)), password: PASSWORD };
+  user = await person(app);
   client = await oauthClient(app, { owner: await app.account() });
   other = await oauthClient(app, { owner: await app.account() });
 });
@@ -227,7 +227,7 @@ describe('an authorization request', () => {
     });
     const { body } = await exchangeCode(app, both, await authorizeClient(app, both, user));
     expect(body.scope).toBe('users:read');
-    const admin = { ...(await person(app, { role: 'admin' })), password: PASSWORD };
+    const admin = await person(app, { role: 'admin' });
     const { body: more } = await exchangeCode(app, both, await authorizeClient(app, both, admin));
     expect(more.scope).toBe('users:read users:email');
   });

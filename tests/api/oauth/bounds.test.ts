@@ -8,13 +8,12 @@ import {
   statusWith,
   type TestClient,
 } from '../../support/credentials/oauth.ts';
-import { PASSWORD, person } from '../../support/credentials/session.ts';
+import { person } from '../../support/credentials/session.ts';
 import { age } from '../../support/database/aged.ts';
 
 const app = useApp();
 const DAY_MS = 86_400_000;
 
-const somebody = async () => ({ ...(await person(app)), password: PASSWORD });
 const ownClient = async () => oauthClient(app, { owner: await app.account() });
 
 const refresh = (client: TestClient, token: string) =>
@@ -48,7 +47,7 @@ async function copies(model: 'Grant' | 'RefreshToken', count: number): Promise<v
 describe('the refresh tokens of a sign-in', () => {
   it('are 3,000 at most: the oldest is forgotten, one used lately still ends the sign-in', async () => {
     const client = await ownClient();
-    const user = await somebody();
+    const user = await person(app);
     const { refresh: first } = await signedIn(client, user);
     const elsewhere = await signedIn(client, user);
     await age(app, 'oauth_records', DAY_MS);
@@ -80,7 +79,7 @@ describe('the sign-ins of a user to a client', () => {
 
   it('are 100 at most: the one used longest ago ends with all that belongs to it', async () => {
     const client = await ownClient();
-    const [user, other] = [await somebody(), await somebody()];
+    const [user, other] = [await person(app), await person(app)];
     const others = await signedIn(client, other);
     const toAnother = await signedIn(await ownClient(), user);
     const unused = await signedIn(client, user);

@@ -11,7 +11,7 @@ import {
   REDIRECT_URI,
   type TestClient,
 } from '../../support/credentials/oauth.ts';
-import { PASSWORD, person } from '../../support/credentials/session.ts';
+import { person } from '../../support/credentials/session.ts';
 import { leaksIn } from '../../support/schema/closed-set.ts';
 
 const app = useApp({ settings: { LOG_LEVEL: 'debug' } });
@@ -21,7 +21,7 @@ let confidential: TestClient;
 let open: TestClient;
 let tokens: string[] = [];
 beforeAll(async () => {
-  const user = { ...(await person(app)), password: PASSWORD };
+  const user = await person(app);
   confidential = await oauthClient(app, {
     owner: user,
     grants: ['authorization_code', 'refresh_token', 'client_credentials'],

@@ -14,7 +14,7 @@ import {
   statusWith,
   type TestClient,
 } from '../../support/credentials/oauth.ts';
-import { freshCookie, gqlAs, PASSWORD, person } from '../../support/credentials/session.ts';
+import { freshCookie, gqlAs, person } from '../../support/credentials/session.ts';
 import { dataOf } from '../../support/refusal.ts';
 import { secondInstance } from '../../support/second-instance.ts';
 import { readEventStream } from '../../support/streams/event-stream.ts';
@@ -37,7 +37,7 @@ interface Granted {
 }
 
 async function granted(name = 'Reader'): Promise<Granted> {
-  const user = { ...(await person(app)), password: PASSWORD };
+  const user = await person(app);
   const owner = await app.account();
   const client = await oauthClient(app, { owner, name });
   const { body } = await exchangeCode(app, client, await authorizeClient(app, client, user));
@@ -236,7 +236,7 @@ describe('introspection and revocation', () => {
   });
 
   it('end a public client’s tokens when it asks', async () => {
-    const user = { ...(await person(app)), password: PASSWORD };
+    const user = await person(app);
     const client = await oauthClient(app, { owner: user, public: true });
     const { body } = await exchangeCode(app, client, await authorizeClient(app, client, user));
     const form = { token: body.access_token, client_id: client.id };

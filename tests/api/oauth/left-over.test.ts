@@ -9,7 +9,7 @@ import {
   REDIRECT_URI,
   type TestClient,
 } from '../../support/credentials/oauth.ts';
-import { PASSWORD, person } from '../../support/credentials/session.ts';
+import { person } from '../../support/credentials/session.ts';
 
 const app = useApp({ settings: { TRUST_PROXY: '127.0.0.1' } });
 const { challenge } = PKCE();
@@ -94,7 +94,7 @@ describe('an address', () => {
     expect(bytes).toBeLessThan((MAX_LEFT + before) * 6_000);
     expect((await other.fetch(page)).status).toBe(200);
     // The newest one is good.
-    const user = { ...(await person(app)), password: PASSWORD };
+    const user = await person(app);
     expect((await authorizeClient(app, client, user)).code).toEqual(expect.any(String));
   });
 });

@@ -7,16 +7,16 @@ import {
   oauthClient,
   type TestClient,
 } from '../../support/credentials/oauth.ts';
-import { PASSWORD, person } from '../../support/credentials/session.ts';
+import { type Person, person } from '../../support/credentials/session.ts';
 import { age } from '../../support/database/aged.ts';
 
 const DAY_MS = 86_400_000;
 
 const app = useApp();
-let user = { id: '', email: '', password: PASSWORD };
+let user: Person;
 let client: TestClient;
 beforeAll(async () => {
-  user = { ...(await person(app)), password: PASSWORD };
+  user = await person(app);
   client = await oauthClient(app, { owner: await app.account() });
 });
 

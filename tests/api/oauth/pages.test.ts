@@ -10,17 +10,24 @@ import {
   REDIRECT_URI,
   type TestClient,
 } from '../../support/credentials/oauth.ts';
-import { freshCookie, gqlAs, login, PASSWORD, person } from '../../support/credentials/session.ts';
+import {
+  freshCookie,
+  gqlAs,
+  login,
+  PASSWORD,
+  type Person,
+  person,
+} from '../../support/credentials/session.ts';
 import { dataOf } from '../../support/refusal.ts';
 
 const app = useApp();
 const SESSIONS = '{ viewer { sessions { id } } }';
 const { challenge } = PKCE();
 
-let user = { id: '', email: '', password: PASSWORD };
+let user: Person;
 let client: TestClient;
 beforeAll(async () => {
-  user = { ...(await person(app, { name: 'Ada & <Co>' })), password: PASSWORD };
+  user = await person(app, { name: 'Ada & <Co>' });
   client = await oauthClient(app, { owner: await app.account(), name: 'Post <b>Reader</b>' });
 });
 

@@ -14,15 +14,15 @@ import {
   REDIRECT_URI,
   type TestClient,
 } from '../../support/credentials/oauth.ts';
-import { PASSWORD, person } from '../../support/credentials/session.ts';
+import { type Person, person } from '../../support/credentials/session.ts';
 
 const app = useApp();
 const ELSEWHERE = 'https://elsewhere.example/graphql';
 
-let user = { id: '', email: '', password: PASSWORD };
+let user: Person;
 let client: TestClient;
 beforeAll(async () => {
-  user = { ...(await person(app)), password: PASSWORD };
+  user = await person(app);
   client = await oauthClient(app, { owner: await app.account() });
 });
 

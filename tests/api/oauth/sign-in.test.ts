@@ -10,15 +10,15 @@ import {
   statusWith,
   type TestClient,
 } from '../../support/credentials/oauth.ts';
-import { freshCookie, PASSWORD, person } from '../../support/credentials/session.ts';
+import { freshCookie, type Person, person } from '../../support/credentials/session.ts';
 
 const app = useApp();
 const { challenge, verifier } = PKCE();
 
-let grace = { id: '', email: '', password: PASSWORD };
+let grace: Person;
 let client: TestClient;
 beforeAll(async () => {
-  grace = { ...(await person(app, { name: 'Grace' })), password: PASSWORD };
+  grace = await person(app, { name: 'Grace' });
   client = await oauthClient(app, { owner: await app.account() });
 });
 

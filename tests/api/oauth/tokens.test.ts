@@ -12,7 +12,7 @@ import {
   postForm,
   statusWith,
 } from '../../support/credentials/oauth.ts';
-import { PASSWORD, person } from '../../support/credentials/session.ts';
+import { person } from '../../support/credentials/session.ts';
 import { secondInstance } from '../../support/second-instance.ts';
 
 const app = useApp();
@@ -20,7 +20,7 @@ const MEMBER_SCOPES = scopesOfRole('member').join(' ');
 
 /** A user, a client of somebody else's, and what the client got for the user. */
 async function granted(options: Partial<Parameters<typeof oauthClient>[1]> = {}) {
-  const user = { ...(await person(app)), password: PASSWORD };
+  const user = await person(app);
   const client = await oauthClient(app, { owner: await app.account(), ...options });
   const { body } = await exchangeCode(app, client, await authorizeClient(app, client, user));
   return { user, client, access: String(body.access_token), refresh: String(body.refresh_token), body };

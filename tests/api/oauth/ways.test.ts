@@ -8,14 +8,14 @@ import {
   PKCE,
   REDIRECT_URI,
 } from '../../support/credentials/oauth.ts';
-import { freshCookie, PASSWORD, person } from '../../support/credentials/session.ts';
+import { freshCookie, PASSWORD, type Person, person } from '../../support/credentials/session.ts';
 
 const app = useApp();
 const { challenge } = PKCE();
 
-let user = { id: '', email: '', password: PASSWORD };
+let user: Person;
 beforeAll(async () => {
-  user = { ...(await person(app, { name: 'Ada & <Co>' })), password: PASSWORD };
+  user = await person(app, { name: 'Ada & <Co>' });
 });
 
 const credentials = () => ({ email: user.email, password: user.password });
@@ -107,7 +107,7 @@ describe('the way through the pages', () => {
   });
 
   it('lets another account in', async () => {
-    const other = { ...(await person(app)), password: PASSWORD };
+    const other = await person(app);
     const fresh = await oauthClient(app, { owner: user });
     const browser = await signedIn();
     const { response } = await browser.open(authorizeUrl(fresh, { challenge }));

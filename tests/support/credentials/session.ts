@@ -1,14 +1,16 @@
 import { hashPassword } from '../../../src/auth/password.ts';
-import type { Answer, TestApp } from '../app.ts';
+import type { Account, Answer, TestApp } from '../app.ts';
 
 export const PASSWORD = 'correct horse battery staple';
 const hashed = hashPassword(PASSWORD);
 
+/** An account that can log in. */
+export interface Person extends Account {
+  readonly password: string;
+}
+
 /** Somebody who has logged in, and what their browser holds. */
-export interface Visitor {
-  readonly id: string;
-  readonly email: string;
-  readonly key: string;
+export interface Visitor extends Person {
   readonly cookie: string;
 }
 
@@ -34,14 +36,14 @@ export function cookieOf(response: Response): string {
 }
 
 /** An account with the password above. */
-export async function person(app: TestApp, options: Parameters<TestApp['account']>[0] = {}) {
+export async function person(app: TestApp, options: Parameters<TestApp['account']>[0] = {}): Promise<Person> {
   const account = await app.account(options);
   await app.prisma.user.update({
     where: { id: account.id },
     data: { passwordHash: await hashed },
     select: { id: true },
   });
-  return account;
+  return { ...account, password: PASSWORD };
 }
 
 /** The same, logged in. */

@@ -6,7 +6,7 @@ import {
   oauthClient,
   statusWith,
 } from '../../../support/credentials/oauth.ts';
-import { PASSWORD, person } from '../../../support/credentials/session.ts';
+import { person } from '../../../support/credentials/session.ts';
 import { useCountedDatabase } from '../../../support/database/statement-count.ts';
 import { until } from '../../../support/processes/process.ts';
 import { steppedClock } from '../../../support/time/stepped-clock.ts';
@@ -65,7 +65,7 @@ describe('a request of an OAuth client without a token', () => {
   const app = useApp({ settings: counted.settings, clock });
 
   it('does not note that the grant was used', async () => {
-    const user = { ...(await person(app)), password: PASSWORD };
+    const user = await person(app);
     const client = await oauthClient(app, { owner: await app.account(), burst: 1, perSecond: 0.001 });
     const { body } = await exchangeCode(app, client, await authorizeClient(app, client, user));
     const noted = () => counted.completed.filter((tag) => tag === 'UPDATE 1').length;
