@@ -2,6 +2,7 @@ import { expect, it } from 'vitest';
 import { useApp } from '../support/app.ts';
 import { oauthClient } from '../support/credentials/oauth.ts';
 import { PASSWORD, person } from '../support/credentials/session.ts';
+import { postgresOf } from '../support/database/postgres.ts';
 import { temporaryFolder } from '../support/processes/process.ts';
 import { admin } from '../support/processes/server.ts';
 import { run } from '../support/processes/started.ts';
@@ -11,14 +12,8 @@ const GRANTS = 40_000;
 /** So short that one statement cannot end all of it. */
 const LIMIT = { STATEMENT_TIMEOUT_MS: '1000' };
 
-function url(): string {
-  const { database } = app.config;
-  if (database.kind !== 'postgres') throw new Error('the database is not PostgreSQL');
-  return database.url;
-}
-
 const command = async (args: readonly string[], input?: string) =>
-  admin(args, await temporaryFolder(), { DATABASE_URL: url(), ...LIMIT }, input);
+  admin(args, await temporaryFolder(), { DATABASE_URL: postgresOf(app).url, ...LIMIT }, input);
 
 /** Somebody with a great number of grants, each with an authorization, and of sessions. */
 async function hoarder() {
@@ -26,7 +21,7 @@ async function hoarder() {
   const { id: owner } = await app.account();
   const { id } = await oauthClient(app, { owner: { id: owner } });
   await run(
-    url(),
+    postgresOf(app).url,
     `WITH clients AS (
        INSERT INTO oauth_clients (id, owner_id, name, grants, scopes, redirect_uris)
        SELECT gen_random_uuid(), owner_id, name, grants, scopes, redirect_uris

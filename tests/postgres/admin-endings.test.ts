@@ -11,6 +11,7 @@ import {
 } from '../support/credentials/holdings.ts';
 import { login, PASSWORD } from '../support/credentials/session.ts';
 import { JWT_SECRET, signToken } from '../support/credentials/tokens.ts';
+import { postgresOf } from '../support/database/postgres.ts';
 import { temporaryFolder } from '../support/processes/process.ts';
 import { admin } from '../support/processes/server.ts';
 import { instanceOnOwnPool } from '../support/second-instance.ts';
@@ -21,9 +22,7 @@ const NEW_PASSWORD = 'a quite different passphrase';
 
 /** Runs an admin command in a process of its own, on the database of the instances. */
 async function command(...args: string[]) {
-  const { database } = app.config;
-  if (database.kind !== 'postgres') throw new Error('the database is not PostgreSQL');
-  const done = await admin(args, await temporaryFolder(), { DATABASE_URL: database.url });
+  const done = await admin(args, await temporaryFolder(), { DATABASE_URL: postgresOf(app).url });
   expect(done, done.stderr).toMatchObject({ code: 0, stderr: '' });
   return done.json;
 }

@@ -1,8 +1,8 @@
-import pg from 'pg';
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { type Account, type TestApp, useApp } from '../support/app.ts';
 import { createPost } from '../support/content.ts';
 import { holdTable, makeCommentsSlow, SLOW_BODY } from '../support/database/blocked.ts';
+import { connect, postgresOf } from '../support/database/postgres.ts';
 import { readMetric } from '../support/metrics.ts';
 import { dataOf, expectRefused } from '../support/refusal.ts';
 import { clockOf } from '../support/time/stepped-clock.ts';
@@ -10,11 +10,8 @@ import { clockOf } from '../support/time/stepped-clock.ts';
 const QUERY = '{ posts { id } }';
 
 /** Another program on the database of the service. */
-async function observe({ config: { database } }: TestApp) {
-  if (database.kind !== 'postgres') throw new Error('this needs PostgreSQL');
-  const client = new pg.Client({ connectionString: database.url, application_name: 'observer' });
-  await client.connect();
-  onTestFinished(() => client.end());
+async function observe(app: TestApp) {
+  const client = await connect(postgresOf(app).url);
   return {
     /** How many connections of the service are busy, or in the middle of a transaction. */
     async busy(): Promise<number> {

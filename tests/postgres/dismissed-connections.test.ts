@@ -2,21 +2,16 @@ import { describe, expect, it } from 'vitest';
 import { useApp } from '../support/app.ts';
 import { createPost } from '../support/content.ts';
 import { cuttingProxy } from '../support/database/cutting-proxy.ts';
+import { instanceThrough, postgresOf } from '../support/database/postgres.ts';
 import { send } from '../support/keyed.ts';
-import { instanceOnOwnPool } from '../support/second-instance.ts';
 
 describe('An instance whose connections are ended by an administrator as soon as they are ready', () => {
   const app = useApp();
 
   it('lives on, and answers once they are left alone', async () => {
-    const { database } = app.config;
-    if (database.kind !== 'postgres') throw new Error('this needs PostgreSQL');
-    const proxy = await cuttingProxy(database.url);
+    const proxy = await cuttingProxy(postgresOf(app).url);
     proxy.dismiss(3);
-    const instance = await instanceOnOwnPool(app, {
-      ...app.config,
-      database: { ...database, url: proxy.url, directUrl: proxy.url },
-    });
+    const instance = await instanceThrough(app, { url: proxy.url, directUrl: proxy.url });
     const { key } = await app.account();
     const post = await createPost(app, key);
     // What is not caught where it happens ends a process, and this run.

@@ -1,8 +1,8 @@
-import pg from 'pg';
-import { beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { newId } from '../../src/platform/uuid.ts';
 import { useApp } from '../support/app.ts';
 import { createPost } from '../support/content.ts';
+import { connect, postgresOf } from '../support/database/postgres.ts';
 import { secondInstance } from '../support/second-instance.ts';
 import { subscribe, titlesOf } from '../support/streams/subscriber.ts';
 
@@ -26,18 +26,9 @@ describe('the order of events', () => {
   const post = (title: string) => createPost(app, author.key, { title });
   const open = (header?: string) => subscribe(app, { key: author.key, header });
 
-  async function connect(): Promise<pg.Client> {
-    const { database } = app.config;
-    if (database.kind !== 'postgres') throw new Error('this needs PostgreSQL');
-    const client = new pg.Client({ connectionString: database.url });
-    await client.connect();
-    onTestFinished(() => client.end());
-    return client;
-  }
-
   /** A transaction of another program that has written something and stays open. */
   async function openTransaction() {
-    const client = await connect();
+    const client = await connect(postgresOf(app).url);
     await client.query('BEGIN');
     await client.query('SELECT pg_current_xact_id()');
     return {
@@ -102,7 +93,7 @@ describe('the order of events', () => {
     const transaction = await openTransaction();
     await transaction.post(older);
     const pause = 'SELECT setval(pg_get_serial_sequence($1, $2), nextval(pg_get_serial_sequence($1, $2)))';
-    const client = await connect();
+    const client = await connect(postgresOf(app).url);
     for (let n = 0; n < 45; n += 1) {
       await post(`${first} ${n}`);
       // A number that no event has, as a mutation leaves it that was rolled back.
@@ -130,7 +121,7 @@ describe('the order of events', () => {
     const live = await subscribe(other, { key: author.key });
     await post(names.first);
     const seen = await live.until(names.first);
-    const client = await connect();
+    const client = await connect(postgresOf(app).url);
     await client.query(
       'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()',
     );

@@ -1,9 +1,10 @@
 import type pg from 'pg';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { useApp } from '../support/app.ts';
 import { createPost } from '../support/content.ts';
 import { visitor } from '../support/credentials/session.ts';
 import { makeCommentsSlow, SLOW_BODY } from '../support/database/blocked.ts';
+import { besidePool } from '../support/database/postgres.ts';
 import { readMetric } from '../support/metrics.ts';
 import { dataOf } from '../support/refusal.ts';
 import { clockOf } from '../support/time/stepped-clock.ts';
@@ -32,8 +33,7 @@ describe('A client whose requests hold all connections', () => {
     const [heavy, light] = await Promise.all([app.account(), app.account()]);
     const postId = await createPost(app, heavy.key);
     await makeCommentsSlow(app);
-    const looker = await app.database.dedicatedClient();
-    onTestFinished(() => looker.end());
+    const looker = await besidePool(app);
     for (const { key } of [heavy, light]) dataOf(await app.gql('{ viewer { name } }', { key }));
     const comment = `mutation { createComment(postId: "${postId}", body: "${SLOW_BODY}") { id } }`;
     const slow = app.gql(comment, { key: heavy.key });

@@ -1,6 +1,6 @@
-import pg from 'pg';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { cuttingProxy } from '../support/database/cutting-proxy.ts';
+import { connect } from '../support/database/postgres.ts';
 import { switchedProxy } from '../support/database/switched-proxy.ts';
 import { until } from '../support/processes/process.ts';
 import { admin, launchServer, productionSettings } from '../support/processes/server.ts';
@@ -9,13 +9,6 @@ import { database, freePort, lines, messages, run, said } from '../support/proce
 const WAIT = { timeout: 120_000 };
 /** In the first statement about the migrations, and in none of the probes. */
 const LOOK = 'to_regclass';
-
-async function connect(url: string): Promise<pg.Client> {
-  const client = new pg.Client({ connectionString: url });
-  await client.connect();
-  onTestFinished(() => client.end());
-  return client;
-}
 
 describe('A start', () => {
   it('that loses its connection while it looks at the migrations waits, ever longer', WAIT, async () => {

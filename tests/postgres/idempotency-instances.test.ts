@@ -1,8 +1,8 @@
-import type pg from 'pg';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { TestApp } from '../support/app.ts';
 import { useApp } from '../support/app.ts';
 import { visitor } from '../support/credentials/session.ts';
+import { besidePool } from '../support/database/postgres.ts';
 import {
   CREATE_ALONE,
   CREATE_POST,
@@ -31,15 +31,9 @@ describe('Identical keyed mutations at two instances', () => {
     },
   });
 
-  async function connect(): Promise<pg.Client> {
-    const client = await app.database.dedicatedClient();
-    onTestFinished(() => client.end());
-    return client;
-  }
-
   /** Keeps API keys from being ended until it is let go. A table lock owns no transaction id: it holds no events back. */
   async function holdUp() {
-    const client = await connect();
+    const client = await besidePool(app);
     await client.query('BEGIN');
     await client.query('LOCK TABLE api_keys IN SHARE MODE');
     return {
@@ -63,7 +57,7 @@ describe('Identical keyed mutations at two instances', () => {
 
   /** A connection that sees which backends keep a key between the transactions of its mutation. */
   async function watchKey(owner: string, idempotencyKey: string) {
-    const client = await connect();
+    const client = await besidePool(app);
     return {
       async keepers(): Promise<number[]> {
         const { rows } = await client.query<{ pid: number }>(

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { useApp } from '../support/app.ts';
 import { type Cut, cuttingProxy } from '../support/database/cutting-proxy.ts';
+import { instanceThrough, postgresOf } from '../support/database/postgres.ts';
 import { CREATE_ALONE, CREATE_POST, postsNamed, send, storedFor } from '../support/keyed.ts';
-import { instanceOnOwnPool } from '../support/second-instance.ts';
 
 describe('A keyed mutation whose connection is lost at COMMIT', () => {
   const app = useApp();
@@ -15,13 +15,8 @@ describe('A keyed mutation whose connection is lost at COMMIT', () => {
   ])(
     'is 503, or what was committed, to everybody who waits, and one post in the end (%s it, %s)',
     async (where, way, query, statement) => {
-      const { database } = app.config;
-      if (database.kind !== 'postgres') throw new Error('this needs PostgreSQL');
-      const proxy = await cuttingProxy(database.url);
-      const instance = await instanceOnOwnPool(app, {
-        ...app.config,
-        database: { ...database, url: proxy.url, directUrl: proxy.url },
-      });
+      const proxy = await cuttingProxy(postgresOf(app).url);
+      const instance = await instanceThrough(app, { url: proxy.url, directUrl: proxy.url });
       const { key, id } = await app.account();
       const title = `cut ${where} ${way} ${id}`;
       const request = { query, variables: { title }, key, idempotencyKey: 'k' };
@@ -54,14 +49,9 @@ describe('A keyed mutation whose connection is lost at COMMIT', () => {
   );
 
   it('is 503 behind a pooler that fails its BEGIN, and a retry is the first', async () => {
-    const { database } = app.config;
-    if (database.kind !== 'postgres') throw new Error('this needs PostgreSQL');
-    const proxy = await cuttingProxy(database.url);
+    const proxy = await cuttingProxy(postgresOf(app).url);
     // With a direct address of its own, what lies between is taken for a pooler.
-    const instance = await instanceOnOwnPool(app, {
-      ...app.config,
-      database: { ...database, url: proxy.url, directUrl: database.url },
-    });
+    const instance = await instanceThrough(app, { url: proxy.url });
     const { key, id } = await app.account();
     const request = { query: CREATE_POST, variables: { title: `begun ${id}` }, key, idempotencyKey: 'k' };
     await send(instance, { query: '{ viewer { id } }', key });

@@ -1,6 +1,7 @@
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { useApp } from '../support/app.ts';
 import { createComment, createPost } from '../support/content.ts';
+import { besidePool } from '../support/database/postgres.ts';
 import { dataOf } from '../support/refusal.ts';
 
 const FOLLOW = `query ($id: ID!, $after: String) { post(id: $id) { commentsConnection(first: 10, after: $after) {
@@ -13,8 +14,7 @@ describe('Whoever follows the comments of a post by cursor', () => {
     const { key } = await app.account();
     const id = await createPost(app, key);
     await createComment(app, key, id, 'first');
-    const holder = await app.database.dedicatedClient();
-    onTestFinished(() => holder.end());
+    const holder = await besidePool(app);
     await holder.query('BEGIN');
     await holder.query('SELECT FROM posts WHERE id = $1 FOR NO KEY UPDATE', [id]);
     const waiting = createComment(app, key, id, 'had to wait');

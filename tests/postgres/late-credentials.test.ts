@@ -1,23 +1,16 @@
 import type pg from 'pg';
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, it } from 'vitest';
 import { useApp } from '../support/app.ts';
 import { authorizeUrl, Browser, oauthClient, PKCE } from '../support/credentials/oauth.ts';
 import { gqlAs, login, PASSWORD, person, visitor } from '../support/credentials/session.ts';
+import { besidePool, postgresOf } from '../support/database/postgres.ts';
 import { temporaryFolder } from '../support/processes/process.ts';
 import { admin } from '../support/processes/server.ts';
 
 const app = useApp({ settings: { STATEMENT_TIMEOUT_MS: '30000', OPERATION_TIMEOUT_MS: '60000' } });
 
-async function connect(): Promise<pg.Client> {
-  const client = await app.database.dedicatedClient();
-  onTestFinished(() => client.end());
-  return client;
-}
-
 async function command(...args: string[]) {
-  const { database } = app.config;
-  if (database.kind !== 'postgres') throw new Error('the database is not PostgreSQL');
-  const done = await admin(args, await temporaryFolder(), { DATABASE_URL: database.url });
+  const done = await admin(args, await temporaryFolder(), { DATABASE_URL: postgresOf(app).url });
   expect(done, done.stderr).toMatchObject({ code: 0, stderr: '' });
 }
 
@@ -43,7 +36,7 @@ const LOCKS_ACCOUNT = 'FROM users WHERE (email_key|id) = \\$1 FOR NO KEY UPDATE'
 /** Has a mutation of a session wait for its account while `user enable --revoke` ends the session. */
 async function overtaken(mutation: string, waiting: string) {
   const who = await visitor(app);
-  const [holder, watcher] = [await connect(), await connect()];
+  const [holder, watcher] = [await besidePool(app), await besidePool(app)];
   await holder.query('BEGIN');
   await holder.query('SELECT FROM users WHERE id = $1 FOR NO KEY UPDATE', [who.id]);
   const revoking = command('user', 'enable', who.email, '--revoke');
@@ -84,7 +77,7 @@ it('records no consent of a session that is ended meanwhile, and asks who it is'
     password: PASSWORD,
   });
   const consent = await response.text();
-  const [holder, watcher] = [await connect(), await connect()];
+  const [holder, watcher] = [await besidePool(app), await besidePool(app)];
   await holder.query('BEGIN');
   await holder.query('SELECT FROM oauth_clients WHERE id = $1 FOR UPDATE', [client.id]);
   const allowing = browser.submit(consent);
@@ -99,13 +92,11 @@ it('records no consent of a session that is ended meanwhile, and asks who it is'
 
 it('user disable of an account that is deleted meanwhile says that there is none', async () => {
   const who = await person(app);
-  const [holder, watcher] = [await connect(), await connect()];
+  const [holder, watcher] = [await besidePool(app), await besidePool(app)];
   await holder.query('BEGIN');
   await holder.query('DELETE FROM users WHERE id = $1', [who.id]);
-  const { database } = app.config;
-  if (database.kind !== 'postgres') throw new Error('the database is not PostgreSQL');
   const disabling = admin(['user', 'disable', who.email], await temporaryFolder(), {
-    DATABASE_URL: database.url,
+    DATABASE_URL: postgresOf(app).url,
   });
   // Longer than a request's statement would wait: whoever locks the account again and again cannot keep the command off.
   await waits(watcher, 'users', 'Lock', 500);
@@ -129,7 +120,7 @@ const HOLD_ANSWERS = `
 
 it('user delete --posts keep leaves no stored answer of a mutation that is still running', async () => {
   const who = await app.account();
-  const [holder, watcher] = [await connect(), await connect()];
+  const [holder, watcher] = [await besidePool(app), await besidePool(app)];
   await holder.query(HOLD_ANSWERS);
   await holder.query('SELECT pg_advisory_lock($1)', [HOLD]);
   const answer = app.gql('mutation { createPost(title: "late", body: "b") { id } }', {

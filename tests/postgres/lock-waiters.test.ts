@@ -1,7 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, it } from 'vitest';
 import { useApp } from '../support/app.ts';
 import { createPost } from '../support/content.ts';
+import { besidePool } from '../support/database/postgres.ts';
 import { send } from '../support/keyed.ts';
 
 /** Half of them are for transactions. */
@@ -21,8 +22,7 @@ it.each([
     const { key } = await app.account();
     const postId = await createPost(app, key);
     // A transaction would see once what others are at.
-    const [holder, watcher] = [await app.database.dedicatedClient(), await app.database.dedicatedClient()];
-    onTestFinished(async () => void (await Promise.all([holder.end(), watcher.end()])));
+    const [holder, watcher] = [await besidePool(app), await besidePool(app)];
     await holder.query('BEGIN');
     await holder.query('SELECT 1 FROM posts WHERE id = $1 FOR UPDATE', [postId]);
     const mutations = Array.from({ length: MUTATIONS }, (_, index) =>

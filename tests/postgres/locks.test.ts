@@ -1,9 +1,10 @@
 import fc from 'fast-check';
 import type pg from 'pg';
-import { afterAll, describe, expect, it, onTestFinished } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { type Account, type Answer, useApp } from '../support/app.ts';
 import { createComment, createPost } from '../support/content.ts';
 import { gqlAs, visitor } from '../support/credentials/session.ts';
+import { besidePool } from '../support/database/postgres.ts';
 import { readMetric } from '../support/metrics.ts';
 import { dataOf } from '../support/refusal.ts';
 
@@ -63,12 +64,6 @@ const OPERATIONS: readonly [string, (named: Named) => string][] = [
 describe('Mutations that lock several posts', () => {
   const app = useApp({ settings: { STATEMENT_TIMEOUT_MS: '30000', OPERATION_TIMEOUT_MS: '60000' } });
 
-  async function connect(): Promise<pg.Client> {
-    const client = await app.database.dedicatedClient();
-    onTestFinished(() => client.end());
-    return client;
-  }
-
   async function makeNamed({ key }: Account): Promise<Named> {
     const [low = '', high = ''] = [await createPost(app, key), await createPost(app, key)].sort();
     return {
@@ -92,7 +87,7 @@ describe('Mutations that lock several posts', () => {
     async (_what, write) => {
       const account = await app.account();
       const named = await makeNamed(account);
-      const [holder, observer] = [await connect(), await connect()];
+      const [holder, observer] = [await besidePool(app), await besidePool(app)];
       await holder.query('BEGIN');
       await holder.query('SELECT FROM posts WHERE id = $1 FOR UPDATE', [named.high]);
       const answer = app.gql(write(named), { key: account.key });
@@ -123,7 +118,7 @@ describe('Mutations that lock several posts', () => {
     for (const id of posts)
       for (let index = 0; index < 6; index += 1) comments.push(await createComment(app, author.key, id));
     const doomed = await createPost(app, author.key);
-    const observer = await connect();
+    const observer = await besidePool(app);
     const post = fc.constantFrom(...posts);
     const field = fc.oneof(
       { weight: 6, arbitrary: post.map((id) => (alias: string) => comment(alias, id)) },
@@ -161,7 +156,7 @@ describe('Mutations that lock several posts', () => {
   it('leave half of the connections to others while they wait', async () => {
     const { key } = await app.account();
     const id = await createPost(app, key);
-    const [holder, observer] = [await connect(), await connect()];
+    const [holder, observer] = [await besidePool(app), await besidePool(app)];
     await holder.query('BEGIN');
     await holder.query('SELECT FROM posts WHERE id = $1 FOR UPDATE', [id]);
     let done = 0;
@@ -194,7 +189,7 @@ describe('Mutations that lock several posts', () => {
     const [busy, other] = [await app.account(), await app.account()];
     const id = await createPost(app, busy.key);
     const elsewhere = await createPost(app, other.key);
-    const holder = await connect();
+    const holder = await besidePool(app);
     await holder.query('BEGIN');
     await holder.query('SELECT FROM posts WHERE id = $1 FOR UPDATE', [id]);
     let done = 0;
@@ -216,7 +211,7 @@ describe('Mutations that lock several posts', () => {
   it('change a post beside those who refer to it, and delete it after them', async () => {
     const { key } = await app.account();
     const id = await createPost(app, key);
-    const [holder] = [await connect()];
+    const [holder] = [await besidePool(app)];
     await holder.query('BEGIN');
     // What a foreign key takes of a post that somebody comments on.
     await holder.query('SELECT FROM posts WHERE id = $1 FOR KEY SHARE', [id]);

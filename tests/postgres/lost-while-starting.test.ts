@@ -1,30 +1,27 @@
-import pg from 'pg';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { loadConfig } from '../../src/platform/config.ts';
 import { openDatabase } from '../../src/platform/db/database.ts';
 import { migrate, pendingMigrations } from '../../src/platform/db/migrate.ts';
 import { createLogger } from '../../src/platform/log.ts';
-import { createTestDatabase } from '../support/database/database.ts';
+import { connect } from '../support/database/postgres.ts';
+import { database } from '../support/processes/started.ts';
 
 /** The advisory lock of Prisma Migrate. */
 const MIGRATION_LOCK = 72_707_369;
 
 describe('A start whose database connection is ended while it migrates', () => {
   it('connects again and applies what is pending', async () => {
-    const { settings, drop } = await createTestDatabase();
-    onTestFinished(drop);
-    const holder = new pg.Client({ connectionString: settings.DATABASE_URL });
-    await holder.connect();
-    onTestFinished(() => holder.end());
+    const url = await database();
+    const holder = await connect(url);
     await holder.query('DROP SCHEMA public CASCADE; CREATE SCHEMA public');
     await holder.query('SELECT pg_advisory_lock($1)', [MIGRATION_LOCK]);
-    const database = await openDatabase({
-      config: loadConfig({ NODE_ENV: 'test', ...settings }),
+    const opened = await openDatabase({
+      config: loadConfig({ NODE_ENV: 'test', DATABASE_URL: url }),
       log: createLogger({ level: 'error', pretty: false }),
     });
-    onTestFinished(() => database.close());
+    onTestFinished(() => opened.close());
 
-    const applied = migrate(database);
+    const applied = migrate(opened);
     const endWaiting = async () => {
       const { rowCount } = await holder.query(
         `SELECT pg_terminate_backend(pid) FROM pg_locks
@@ -39,6 +36,6 @@ describe('A start whose database connection is ended while it migrates', () => {
     await holder.query('SELECT pg_advisory_unlock($1)', [MIGRATION_LOCK]);
 
     expect(await applied).not.toEqual([]);
-    expect(await pendingMigrations(database)).toEqual([]);
+    expect(await pendingMigrations(opened)).toEqual([]);
   });
 });

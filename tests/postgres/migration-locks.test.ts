@@ -1,9 +1,9 @@
-import pg from 'pg';
 import { expect, it, onTestFinished } from 'vitest';
 import { loadConfig } from '../../src/platform/config.ts';
 import { openDatabase } from '../../src/platform/db/database.ts';
 import { migrate } from '../../src/platform/db/migrate.ts';
 import { createLogger } from '../../src/platform/log.ts';
+import { connect } from '../support/database/postgres.ts';
 import { database, run } from '../support/processes/started.ts';
 
 const LAST = '20261123010000_administration';
@@ -15,13 +15,7 @@ const UNDO = `DROP FUNCTION credentials_ended, account_changed, authorization_en
 it('a migration that waits for a lock gives way to requests, and tries again until it has it', async () => {
   const url = await database();
   await run(url, UNDO);
-  const connect = async () => {
-    const client = new pg.Client({ connectionString: url });
-    await client.connect();
-    onTestFinished(() => client.end());
-    return client;
-  };
-  const [holder, request, watcher] = [await connect(), await connect(), await connect()];
+  const [holder, request, watcher] = [await connect(url), await connect(url), await connect(url)];
   await holder.query('BEGIN; SELECT FROM users');
   const opened = await openDatabase({
     config: loadConfig({ NODE_ENV: 'test', DATABASE_URL: url }),

@@ -1,7 +1,7 @@
-import pg from 'pg';
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, it } from 'vitest';
 import { useApp } from '../support/app.ts';
 import { expectEnded } from '../support/credentials/holdings.ts';
+import { connect, postgresOf } from '../support/database/postgres.ts';
 import { readEventStream } from '../support/streams/event-stream.ts';
 import { requestStream } from '../support/streams/subscriber.ts';
 
@@ -11,10 +11,7 @@ it('an ending of which nobody told is noticed once the connection that listens i
   const { id, key } = await app.account();
   const stream = readEventStream(await requestStream(app, { key }));
   await stream.block();
-  const { database } = app.config;
-  const client = new pg.Client({ connectionString: database.kind === 'postgres' ? database.url : '' });
-  await client.connect();
-  onTestFinished(() => client.end());
+  const client = await connect(postgresOf(app).url);
   // Without triggers, as if the notification had been lost with the connection.
   await client.query('SET session_replication_role = replica');
   await client.query('UPDATE api_keys SET revoked_at = now() WHERE user_id = $1', [id]);

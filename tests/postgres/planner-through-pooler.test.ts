@@ -4,6 +4,7 @@ import { statement } from '../../src/platform/db/statement.ts';
 import { createLogger } from '../../src/platform/log.ts';
 import { useApp } from '../support/app.ts';
 import { pgbouncer } from '../support/database/pgbouncer.ts';
+import { postgresOf } from '../support/database/postgres.ts';
 
 const SETTINGS = statement<{ jit: string; bitmap: string }>(
   'planner_settings',
@@ -14,8 +15,7 @@ describe('Through a connection pooler, PostgreSQL plans lists in the order of th
   const app = useApp();
 
   it('without JIT and without bitmap scans, in a transaction and outside of one', async () => {
-    const { database: own } = app.config;
-    if (own.kind !== 'postgres') throw new Error('this needs PostgreSQL');
+    const own = postgresOf(app);
     const config = { ...app.config, database: { ...own, url: await pgbouncer(own.url) } };
     const log = createLogger({ level: 'error', pretty: false });
     const database = await openDatabase({ config, log });

@@ -1,31 +1,21 @@
 import type pg from 'pg';
-import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { type TestApp, useApp } from '../support/app.ts';
 import { pgbouncer } from '../support/database/pgbouncer.ts';
+import { besidePool, instanceThrough, postgresOf } from '../support/database/postgres.ts';
 import { CREATE_POST, type KeyedRequest, postsNamed, send, storedFor } from '../support/keyed.ts';
-import { instanceOnOwnPool } from '../support/second-instance.ts';
 
 /** The one statement of this mutation commits by itself; CREATE_POST takes a transaction, since it reads the author. */
 const CREATE_ALONE = 'mutation ($title: String!) { createPost(title: $title, body: "Body.") { id title } }';
 
 /** An instance whose pool goes through PgBouncer, and a look past it at what its statements do. */
 async function pooled(app: TestApp, settings: Partial<TestApp['config']> = {}) {
-  const { database } = app.config;
-  if (database.kind !== 'postgres') throw new Error('this needs PostgreSQL');
-  const url = await pgbouncer(database.url);
-  const instance = await instanceOnOwnPool(app, {
-    ...app.config,
-    ...settings,
-    database: { ...database, url },
-  });
-  const observer = await app.database.dedicatedClient();
-  onTestFinished(() => observer.end());
-  return { instance, observer };
+  const url = await pgbouncer(postgresOf(app).url);
+  return { instance: await instanceThrough(app, { url }, settings), observer: await besidePool(app) };
 }
 
 async function lock(app: TestApp, mode: string): Promise<{ release(): Promise<void> }> {
-  const client = await app.database.dedicatedClient();
-  onTestFinished(() => client.end());
+  const client = await besidePool(app);
   await client.query(`BEGIN; LOCK TABLE posts IN ${mode} MODE`);
   return { release: async () => void (await client.query('ROLLBACK')) };
 }

@@ -1,9 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { createApiKey } from '../../src/auth/api-key/store.ts';
 import { useApp } from '../support/app.ts';
 import { createComment, createPost } from '../support/content.ts';
 import { freshCookie, gqlAs, login, PASSWORD, person, visitor } from '../support/credentials/session.ts';
+import { besidePool } from '../support/database/postgres.ts';
 import { send } from '../support/keyed.ts';
 import { readMetric } from '../support/metrics.ts';
 import { dataOf } from '../support/refusal.ts';
@@ -15,8 +16,7 @@ describe('Locks that one account holds', () => {
 
   /** Holds the row of a table in a transaction of somebody else's. */
   async function hold(table: 'posts' | 'users' | 'sessions' | 'api_keys', column: string, id: string) {
-    const client = await app.database.dedicatedClient();
-    onTestFinished(() => client.end());
+    const client = await besidePool(app);
     await client.query('BEGIN');
     await client.query(`SELECT 1 FROM ${table} WHERE ${column} = $1 FOR UPDATE`, [id]);
     return {

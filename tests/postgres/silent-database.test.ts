@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { useApp } from '../support/app.ts';
 import { createPost } from '../support/content.ts';
+import { instanceThrough, postgresOf } from '../support/database/postgres.ts';
 import { stallingProxy } from '../support/database/stalling-proxy.ts';
 import { send } from '../support/keyed.ts';
-import { instanceOnOwnPool } from '../support/second-instance.ts';
 import { subscribe, titlesOf } from '../support/streams/subscriber.ts';
 
 const WAIT = { timeout: 25_000 };
@@ -14,13 +14,8 @@ describe('An instance whose PostgreSQL goes silent', () => {
   it('gives its connections up and goes on over new ones, with its event streams', {
     timeout: 90_000,
   }, async () => {
-    const { database } = app.config;
-    if (database.kind !== 'postgres') throw new Error('this needs PostgreSQL');
-    const proxy = await stallingProxy(database.url);
-    const instance = await instanceOnOwnPool(app, {
-      ...app.config,
-      database: { ...database, url: proxy.url, directUrl: proxy.url },
-    });
+    const proxy = await stallingProxy(postgresOf(app).url);
+    const instance = await instanceThrough(app, { url: proxy.url, directUrl: proxy.url });
     const { key } = await app.account();
     const ask = () => send(instance, { query: '{ viewer { id } }', key });
     // All of the pool is in use once, and a stream is open.

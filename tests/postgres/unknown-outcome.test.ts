@@ -1,23 +1,12 @@
-import { describe, expect, it, onTestFinished } from 'vitest';
-import { type TestApp, useApp } from '../support/app.ts';
+import { describe, expect, it } from 'vitest';
+import { useApp } from '../support/app.ts';
 import { type Cut, cuttingProxy } from '../support/database/cutting-proxy.ts';
+import { besidePool, instanceThrough, postgresOf } from '../support/database/postgres.ts';
 import { stallingProxy } from '../support/database/stalling-proxy.ts';
 import { CREATE_POST, postsNamed, type RawAnswer, send } from '../support/keyed.ts';
-import { instanceOnOwnPool } from '../support/second-instance.ts';
 
 /** One statement, which commits by itself; CREATE_POST takes a transaction, since it reads the author. */
 const CREATE_ALONE = 'mutation ($title: String!) { createPost(title: $title, body: "Body.") { id title } }';
-
-function urlOf({ config: { database } }: TestApp): string {
-  if (database.kind !== 'postgres') throw new Error('this needs PostgreSQL');
-  return database.url;
-}
-
-function instanceThrough(app: TestApp, url: string) {
-  const { database } = app.config;
-  if (database.kind !== 'postgres') throw new Error('this needs PostgreSQL');
-  return instanceOnOwnPool(app, { ...app.config, database: { ...database, url } });
-}
 
 function expectUnknown(answer: RawAnswer): void {
   expect(answer).toMatchObject({ status: 503, codes: ['SERVICE_UNAVAILABLE'] });
@@ -35,8 +24,8 @@ describe('A mutation whose connection is lost while the database commits (contra
     ['before', 'one statement', CREATE_ALONE, 0],
     ['after', 'one statement', CREATE_ALONE, 1],
   ])('is 503 that says so (%s, %s)', async (where, way, query, posts) => {
-    const proxy = await cuttingProxy(urlOf(app));
-    const instance = await instanceThrough(app, proxy.url);
+    const proxy = await cuttingProxy(postgresOf(app).url);
+    const instance = await instanceThrough(app, { url: proxy.url });
     const { key, id } = await app.account();
     const title = `cut ${where} ${way} ${id}`;
     await send(instance, { query: '{ viewer { id } }', key });
@@ -54,8 +43,8 @@ describe('A mutation whose connection is lost while the database commits (contra
     ['after', 'a transaction', CREATE_POST, undefined],
     ['before', 'one statement', CREATE_ALONE, 'INSERT INTO posts'],
   ])('is told by a retry with its key (%s, %s)', async (where, _way, query, statement) => {
-    const proxy = await cuttingProxy(urlOf(app));
-    const instance = await instanceThrough(app, proxy.url);
+    const proxy = await cuttingProxy(postgresOf(app).url);
+    const instance = await instanceThrough(app, { url: proxy.url });
     const { key, id } = await app.account();
     const title = `retried ${where} ${id}`;
     const request = { query, variables: { title }, key, idempotencyKey: 'k' };
@@ -80,13 +69,12 @@ describe.each([
     ['is 503 that says it may have been done, where it is one statement', CREATE_ALONE, undefined],
     ['is 504 or 503, and nothing was done, where it had not come to COMMIT', CREATE_POST, 'k'],
   ])('%s', async (_title, query, idempotencyKey) => {
-    const proxy = await stallingProxy(urlOf(app));
-    const instance = await instanceThrough(app, proxy.url);
+    const proxy = await stallingProxy(postgresOf(app).url);
+    const instance = await instanceThrough(app, { url: proxy.url });
     const { key, id } = await app.account();
     const title = `silent ${id}`;
     await send(instance, { query: '{ viewer { id } }', key });
-    const other = await app.database.dedicatedClient();
-    onTestFinished(() => other.end());
+    const other = await besidePool(app);
     await other.query('BEGIN; LOCK TABLE posts IN SHARE ROW EXCLUSIVE MODE');
     const answering = send(instance, {
       query,

@@ -1,8 +1,8 @@
 import { execFileSync } from 'node:child_process';
-import pg from 'pg';
 import { expect, it, onTestFinished } from 'vitest';
 import { startApp } from '../../support/app.ts';
 import { visitor } from '../../support/credentials/session.ts';
+import { connect } from '../../support/database/postgres.ts';
 import { startOwnPostgres } from '../../support/processes/own-postgres.ts';
 import { temporaryFolder } from '../../support/processes/process.ts';
 import { admin } from '../../support/processes/server.ts';
@@ -11,13 +11,6 @@ import { expectRefused } from '../../support/refusal.ts';
 const WAIT = { timeout: 120_000 };
 const WAITING =
   "SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()";
-
-async function connect(connectionString: string): Promise<pg.Client> {
-  const client = new pg.Client({ connectionString });
-  await client.connect();
-  onTestFinished(() => client.end());
-  return client;
-}
 
 it('a server that speaks German says the same: who is deleted under way gets 401', WAIT, async () => {
   const LOCPATH = await temporaryFolder();

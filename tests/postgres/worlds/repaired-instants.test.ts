@@ -1,11 +1,11 @@
-import pg from 'pg';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { createApiKey } from '../../../src/auth/api-key/store.ts';
 import { migrate } from '../../../src/platform/db/migrate.ts';
 import { newId } from '../../../src/platform/uuid.ts';
 import { useApp } from '../../support/app.ts';
 import { createPost } from '../../support/content.ts';
 import { oauthClient } from '../../support/credentials/oauth.ts';
+import { connect, postgresOf } from '../../support/database/postgres.ts';
 
 const MIGRATION = '20261124010000_zones';
 
@@ -21,11 +21,7 @@ describe.each(['Europe/Berlin', 'America/New_York', 'Asia/Kathmandu'])('On a ser
   const app = useApp({ world: { TimeZone } });
 
   it('the migration repairs what was written as a local time, and leaves alone what was not', async () => {
-    const { database } = app.config;
-    if (database.kind !== 'postgres') throw new Error('this needs PostgreSQL');
-    const client = new pg.Client({ connectionString: database.url });
-    await client.connect();
-    onTestFinished(() => client.end());
+    const client = await connect(postgresOf(app).url);
     // As by an earlier version: the text of an instant in UTC, taken for a time of the zone.
     const asLocal = (column: string) => `${column} = ${column} AT TIME ZONE 'UTC' AT TIME ZONE '${TimeZone}'`;
     await client.query('SET search_path = public; SET extra_float_digits = 1');

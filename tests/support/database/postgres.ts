@@ -1,0 +1,35 @@
+import pg from 'pg';
+import { onTestFinished } from 'vitest';
+import type { TestApp } from '../app.ts';
+import { instanceOnOwnPool } from '../second-instance.ts';
+
+/** Where the database of an app is. Throws on the embedded database. */
+export function postgresOf({ config: { database } }: TestApp) {
+  if (database.kind !== 'postgres') throw new Error('this needs PostgreSQL');
+  return database;
+}
+
+/** An instance on a pool of its own that reaches the database in another way. */
+export function instanceThrough(
+  app: TestApp,
+  addresses: { readonly url: string; readonly directUrl?: string },
+  settings: Partial<TestApp['config']> = {},
+) {
+  const database = { ...postgresOf(app), ...addresses };
+  return instanceOnOwnPool(app, { ...app.config, ...settings, database });
+}
+
+/** A connection of another program, for as long as the test runs. */
+export async function connect(url: string): Promise<pg.Client> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  onTestFinished(() => client.end());
+  return client;
+}
+
+/** A connection with the settings of the service, beside its pool, for as long as the test runs. */
+export async function besidePool({ database }: TestApp): Promise<pg.Client> {
+  const client = await database.dedicatedClient();
+  onTestFinished(() => client.end());
+  return client;
+}
