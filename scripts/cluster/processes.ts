@@ -81,7 +81,13 @@ export function start(command: Command): Service {
   };
 }
 
-/** Currently free loopback ports. */
+/** A currently free loopback port. */
+export async function freePort(): Promise<number> {
+  const [port = 0] = await freePorts(1);
+  return port;
+}
+
+/** Several of them. */
 export async function freePorts(count: number): Promise<number[]> {
   const servers = Array.from({ length: count }, () => createServer().listen(0, '127.0.0.1'));
   await Promise.all(servers.map((server) => once(server, 'listening')));

@@ -3,6 +3,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Cookie, Page } from 'playwright-core';
 import { expect, it, onTestFinished } from 'vitest';
+import { freePort } from '../../scripts/cluster/processes.ts';
 import { startApplication } from '../support/credentials/oauth-application.ts';
 import { type Browser, openBrowser } from '../support/processes/browser.ts';
 import { temporaryFolder } from '../support/processes/process.ts';
@@ -13,16 +14,6 @@ const GRACE = {
   email: 'grace.hopper@example.com',
   password: 'a password of the browser',
 };
-
-/** A port that nothing listens on. */
-async function unusedPort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
-}
 
 /** A host beside the service's, under the same domain: whoever goes there gets these cookies for the whole domain. */
 async function startSibling(cookies: readonly Cookie[]): Promise<string> {
@@ -43,7 +34,7 @@ async function startSibling(cookies: readonly Cookie[]): Promise<string> {
 /** The service at one subdomain, and an authorization that Mallory's browser has begun there. */
 async function begin() {
   const dataDir = await temporaryFolder();
-  const port = await unusedPort();
+  const port = await freePort();
   const origin = `http://api.app.localhost:${port}`;
   await startServer(dataDir, { PORT: String(port), PUBLIC_URL: origin });
   const application = await startApplication();

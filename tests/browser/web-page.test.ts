@@ -2,7 +2,7 @@ import { cp, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { freePorts } from '../../scripts/cluster/processes.ts';
+import { freePort, freePorts } from '../../scripts/cluster/processes.ts';
 import { startNginx } from '../support/docs/nginx.ts';
 import { blockOf, createWebPage, type WebPage, withPorts } from '../support/docs/web-page.ts';
 import { openBrowser } from '../support/processes/browser.ts';
@@ -125,7 +125,7 @@ describe('docs/web-page.md', { timeout: 300_000 }, () => {
   });
 
   it('needs no CORS_ORIGINS through the proxy of the dev server', async () => {
-    const [port = 0] = await freePorts(1);
+    const port = await freePort();
     const dataDir = await temporaryFolder();
     const server = await startServer(dataDir);
     const api = Number(new URL(server.origin).port);

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { freePorts } from '../../scripts/cluster/processes.ts';
+import { freePort } from '../../scripts/cluster/processes.ts';
 import { createDrawnDatabase } from '../support/database/drawn-world.ts';
 import { ROOT, until } from '../support/processes/process.ts';
 import { productionSettings } from '../support/processes/server.ts';
@@ -61,7 +61,7 @@ interface Started {
 
 /** Starts the image as a container with these settings, until the end of the test. */
 async function start(settings: Record<string, string>, data?: string): Promise<Started> {
-  const [port = 0] = await freePorts(1);
+  const port = await freePort();
   const env = { PATH: '/usr/local/bin', ...image.env, PORT: String(port), ...SETTINGS, ...settings };
   const inside = {
     root: image.root,

@@ -1,23 +1,15 @@
-import { connect, createServer } from 'node:net';
+import { connect } from 'node:net';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { Worker } from 'node:worker_threads';
 import pg from 'pg';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { freePort } from '../../scripts/cluster/processes.ts';
 import type { EmbeddedWorkerData } from '../../src/platform/db/embedded/worker.ts';
 import { embeddedConnection } from '../../src/platform/db/server.ts';
 import { temporaryFolder } from '../support/processes/process.ts';
 
 const HOST = '127.0.0.1';
-
-async function freePort(): Promise<number> {
-  const probe = createServer();
-  await new Promise<void>((resolve) => probe.listen(0, HOST, resolve));
-  const bound = probe.address();
-  await new Promise((resolve) => probe.close(resolve));
-  if (typeof bound !== 'object' || bound === null) throw new Error('no port');
-  return bound.port;
-}
 
 /** The worker as it serves where there are no sockets in folders. */
 async function serveOnLoopback(password: string): Promise<number> {

@@ -3,9 +3,9 @@ import { once } from 'node:events';
 import { closeSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { freePort } from '../../scripts/cluster/processes.ts';
 import { environment, ROOT, type Settings, temporaryFolder, until } from '../support/processes/process.ts';
 import { productionSettings } from '../support/processes/server.ts';
-import { freePort } from '../support/processes/started.ts';
 
 const TOKEN = 'a token that only the operator of this service knows';
 /** More than a pipe holds. What happens beyond 8 MiB is in tests/unit/platform/log-output.test.ts. */
@@ -20,7 +20,7 @@ async function launch(stdout: 'pipe' | number, settings: Settings = {}) {
       DATA_DIR: await temporaryFolder(),
       METRICS_TOKEN: TOKEN,
       HOST: '127.0.0.1',
-      PORT: port,
+      PORT: String(port),
       ...settings,
     }),
     stdio: ['ignore', stdout, 'pipe'],

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import { freePorts } from '../../scripts/cluster/processes.ts';
+import { freePort } from '../../scripts/cluster/processes.ts';
 import { ROOT, temporaryFolder, until } from '../support/processes/process.ts';
 
 interface Sample {
@@ -21,7 +21,7 @@ export interface Prometheus {
 /** Starts one that scrapes the instances every second, with the rules of deploy/alerts.yml. */
 export async function startPrometheus(instances: readonly string[]): Promise<Prometheus> {
   const folder = await temporaryFolder();
-  const [port] = await freePorts(1);
+  const port = await freePort();
   const targets = instances.map((origin) => new URL(origin).host);
   const config = {
     global: { scrape_interval: '1s', evaluation_interval: '1s' },

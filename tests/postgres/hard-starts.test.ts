@@ -1,10 +1,11 @@
 import { describe, expect, it } from 'vitest';
+import { freePort } from '../../scripts/cluster/processes.ts';
 import { cuttingProxy } from '../support/database/cutting-proxy.ts';
 import { connect } from '../support/database/postgres.ts';
 import { switchedProxy } from '../support/database/switched-proxy.ts';
 import { until } from '../support/processes/process.ts';
 import { admin, launchServer, productionSettings } from '../support/processes/server.ts';
-import { database, freePort, lines, messages, run, said } from '../support/processes/started.ts';
+import { database, lines, messages, run, said } from '../support/processes/started.ts';
 
 const WAIT = { timeout: 120_000 };
 /** In the first statement about the migrations, and in none of the probes. */
@@ -57,7 +58,7 @@ describe('A DIRECT_DATABASE_URL at which nobody answers', () => {
   it('neither ends serving nor administration, and has its own line until somebody does', WAIT, async () => {
     const url = await database();
     const proxy = await switchedProxy(url);
-    const PORT = await freePort();
+    const PORT = String(await freePort());
     const settings = { ...productionSettings(), DATABASE_URL: url, DIRECT_DATABASE_URL: proxy.url };
     const server = launchServer('', { ...settings, PORT });
     const line = await said(

@@ -1,8 +1,9 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { freePort } from '../../scripts/cluster/processes.ts';
 import { switchedProxy } from '../support/database/switched-proxy.ts';
 import { until } from '../support/processes/process.ts';
 import { admin, launchServer, productionSettings } from '../support/processes/server.ts';
-import { database, freePort, messages, run, said } from '../support/processes/started.ts';
+import { database, messages, run, said } from '../support/processes/started.ts';
 
 const WAIT = { timeout: 120_000 };
 
@@ -24,7 +25,7 @@ const status = async (port: string, path: string) => (await fetch(`http://127.0.
 describe('A service whose PostgreSQL comes, goes and comes back', () => {
   it('waits for it, serves, and says each change once, without a stack', WAIT, async () => {
     const proxy = await switchedProxy(await database());
-    const PORT = await freePort();
+    const PORT = String(await freePort());
     const server = launchServer('', { ...productionSettings(), PORT, DATABASE_URL: proxy.url });
     await said(server, 'waiting for the database');
     expect(await gauges(PORT)).toBe(BAD);

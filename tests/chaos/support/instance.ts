@@ -1,6 +1,5 @@
-import { once } from 'node:events';
-import { type AddressInfo, createServer } from 'node:net';
 import { fileURLToPath } from 'node:url';
+import { freePort } from '../../../scripts/cluster/processes.ts';
 import { type Exit, type Process, runScript, type Settings } from '../../support/processes/process.ts';
 
 /** One instance of the service, on the same address however often it is killed and started again. */
@@ -17,15 +16,6 @@ const FAULT = fileURLToPath(new URL('allocation-order.ts', import.meta.url));
 
 /** Settings of an instance that is to be wrong on purpose: its event ids follow allocation. */
 export const ALLOCATION_ORDER: Settings = { NODE_OPTIONS: `--import=${FAULT}` };
-
-/** A port that is free now. */
-export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}
 
 export async function createInstance(settings: Settings): Promise<Instance> {
   const port = await freePort();

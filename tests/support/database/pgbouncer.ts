@@ -1,27 +1,17 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { type AddressInfo, connect, createServer } from 'node:net';
+import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { onTestFinished } from 'vitest';
+import { freePort } from '../../../scripts/cluster/processes.ts';
 
 /** Debian has it where an ordinary user's PATH does not look. */
 const PATH = `${process.env.PATH ?? ''}:/usr/sbin`;
 /** It refuses to run as root: then it runs as nobody. */
 const NOBODY = 65_534;
 const TRIES = 5;
-
-/** A port that nobody has right now. */
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
-}
 
 async function takesConnections(port: number, process: ChildProcess): Promise<boolean> {
   while (process.exitCode === null && process.signalCode === null) {

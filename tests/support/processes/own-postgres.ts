@@ -1,12 +1,11 @@
 import { execFileSync, spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { chownSync, existsSync, mkdtempSync, readdirSync, readFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
 import { onTestFinished } from 'vitest';
+import { freePort } from '../../../scripts/cluster/processes.ts';
 import { until } from './process.ts';
 
 /** A PostgreSQL that is the test's own, to be killed. */
@@ -60,16 +59,6 @@ function unprivileged(): { uid?: number; gid?: number } {
   if (process.getuid?.() !== 0) return {};
   const id = (flag: string) => Number(execFileSync('id', [flag, 'postgres'], { encoding: 'utf8' }));
   return { uid: id('-u'), gid: id('-g') };
-}
-
-async function freePort(): Promise<number> {
-  const probe = createServer();
-  probe.listen(0, '127.0.0.1');
-  await once(probe, 'listening');
-  const bound = probe.address();
-  await new Promise((done) => probe.close(done));
-  if (typeof bound !== 'object' || bound === null) throw new Error('no free port');
-  return bound.port;
 }
 
 function childrenOf(pid: number): number[] {

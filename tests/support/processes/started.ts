@@ -1,7 +1,6 @@
 import pg from 'pg';
 import { onTestFinished } from 'vitest';
 import { createTestDatabase } from '../database/database.ts';
-import { switchedProxy } from '../database/switched-proxy.ts';
 import { type Process, until } from './process.ts';
 
 /** The address of a PostgreSQL database that goes with the test. */
@@ -42,10 +41,4 @@ export const messages = (server: Process) => lines(server).map(({ msg }) => msg)
 /** Resolves to the line with a message, once it is there so many times. */
 export async function said(server: Process, message: string, times = 1): Promise<Line> {
   return until(message, () => lines(server).filter(({ msg }) => msg === message)[times - 1]);
-}
-
-/** A port that nobody has, which the service can be told to take before it says where it listens. */
-export async function freePort(): Promise<string> {
-  const proxy = await switchedProxy('postgres://127.0.0.1:1/x');
-  return new URL(proxy.url).port;
 }
