@@ -1,7 +1,5 @@
-import { randomBytes } from 'node:crypto';
-import pg from 'pg';
 import { expect, onTestFinished } from 'vitest';
-import { createDrawnDatabase } from '../support/database/drawn-world.ts';
+import { createEmptyDatabase } from '../support/database/empty-database.ts';
 import type { Settings } from '../support/processes/process.ts';
 import { admin } from '../support/processes/server.ts';
 
@@ -15,19 +13,9 @@ export const UNLIMITED = {
 
 /** A new database on the server of DATABASE_URL. */
 export async function ownDatabase(): Promise<string> {
-  const given = process.env.DATABASE_URL;
-  if (given === undefined) throw new Error('DATABASE_URL is not set');
-  const client = new pg.Client({ connectionString: given });
-  await client.connect();
-  const name = `content_graph_crash_${randomBytes(6).toString('hex')}`;
-  await createDrawnDatabase(client, name, expect.getState().currentTestName ?? '');
-  onTestFinished(async () => {
-    await client.query(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);
-    await client.end();
-  });
-  const url = new URL(given);
-  url.pathname = `/${name}`;
-  return url.href;
+  const { url, drop } = await createEmptyDatabase('crash', expect.getState().currentTestName);
+  onTestFinished(drop);
+  return url;
 }
 
 /** An API key of a new account. */

@@ -1,10 +1,9 @@
 import { existsSync, mkdtempSync, readdirSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { freePort } from '../../scripts/cluster/processes.ts';
-import { createDrawnDatabase } from '../support/database/drawn-world.ts';
+import { createEmptyDatabase } from '../support/database/empty-database.ts';
 import { ROOT, until } from '../support/processes/process.ts';
 import { productionSettings } from '../support/processes/server.ts';
 import { lastOf } from './support/dockerfile.ts';
@@ -27,17 +26,9 @@ async function volume(): Promise<string> {
 
 /** A database of PostgreSQL with nothing in it, until the end of the test. */
 async function emptyDatabase(): Promise<{ readonly DATABASE_URL: string }> {
-  const url = new URL(process.env.DATABASE_URL ?? '');
-  const client = new pg.Client({ connectionString: url.href });
-  await client.connect();
-  url.pathname = `/content_graph_image_${process.pid}`;
-  const name = url.pathname.slice(1);
-  await createDrawnDatabase(client, name, 'image');
-  onTestFinished(async () => {
-    await client.query(`DROP DATABASE ${name} WITH (FORCE)`);
-    await client.end();
-  });
-  return { DATABASE_URL: url.href };
+  const { url, drop } = await createEmptyDatabase('image');
+  onTestFinished(drop);
+  return { DATABASE_URL: url };
 }
 
 beforeAll(async () => {

@@ -3,7 +3,6 @@ import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import pg from 'pg';
 import type { TestProject } from 'vitest/node';
 import { freePorts, run, type Service, start, until } from '../../../scripts/cluster/processes.ts';
 import { findNginx } from '../../../scripts/cluster/programs.ts';
@@ -16,7 +15,7 @@ import { openDatabase } from '../../../src/platform/db/database.ts';
 import { createLogger } from '../../../src/platform/log.ts';
 import { REDIRECT_URI, type TestClient } from '../../support/credentials/oauth.ts';
 import { AUDIENCE, ISSUER, JWT_SECRET } from '../../support/credentials/tokens.ts';
-import { createDrawnDatabase } from '../../support/database/drawn-world.ts';
+import { createEmptyDatabase } from '../../support/database/empty-database.ts';
 import { pgbouncer } from '../../support/database/pgbouncer.ts';
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
@@ -99,22 +98,6 @@ http {
 `;
 }
 
-async function createDatabase(url: string): Promise<{ url: string; drop(): Promise<void> }> {
-  const name = `content_graph_attack_${randomBytes(6).toString('hex')}`;
-  const client = new pg.Client({ connectionString: url });
-  await client.connect();
-  await createDrawnDatabase(client, name, 'attack');
-  const own = new URL(url);
-  own.pathname = `/${name}`;
-  return {
-    url: own.href,
-    async drop() {
-      await client.query(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);
-      await client.end();
-    },
-  };
-}
-
 /** Accounts and clients, as the admin command makes them. */
 async function populate(settings: Record<string, string>) {
   const config = loadConfig(settings);
@@ -154,7 +137,7 @@ async function populate(settings: Record<string, string>) {
 
 async function deploy(folder: string, keep: (end: () => Promise<unknown>) => void): Promise<Deployment> {
   const signal = AbortSignal.timeout(LIMIT_MS);
-  const database = await createDatabase(process.env.DATABASE_URL ?? '');
+  const database = await createEmptyDatabase('attack');
   keep(() => database.drop());
   const pooled = await pgbouncer(database.url, keep);
   const [app = 0, forgetful = 0, tls = 0, plain = 0, forgetfulTls = 0] = await freePorts(5);

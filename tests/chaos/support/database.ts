@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
 import { expect, onTestFinished } from 'vitest';
-import { createDrawnDatabase } from '../../support/database/drawn-world.ts';
+import { createEmptyDatabase } from '../../support/database/empty-database.ts';
 import type { Settings } from '../../support/processes/process.ts';
 import { temporaryFolder } from '../../support/processes/process.ts';
 import { admin } from '../../support/processes/server.ts';
@@ -22,17 +22,9 @@ export interface OwnDatabase {
 
 /** A database of its own, and in it accounts of these names with an API key each. */
 export async function createOwnDatabase(names: readonly string[]): Promise<OwnDatabase> {
-  const url = new URL(process.env.DATABASE_URL ?? '');
-  const server = new pg.Client({ connectionString: url.href });
-  await server.connect();
-  const name = `content_graph_chaos_${randomBytes(6).toString('hex')}`;
-  await createDrawnDatabase(server, name, `chaos ${names.join()}`);
-  onTestFinished(async () => {
-    await server.query(`DROP DATABASE ${name} WITH (FORCE)`);
-    await server.end();
-  });
-  url.pathname = `/${name}`;
-  const settings: Settings = { NODE_ENV: 'test', DATABASE_URL: url.href };
+  const { server, name, url, drop } = await createEmptyDatabase('chaos', `chaos ${names.join()}`);
+  onTestFinished(drop);
+  const settings: Settings = { NODE_ENV: 'test', DATABASE_URL: url };
   const dataDir = await temporaryFolder();
   const keys: string[] = [];
   for (const user of names) {
@@ -48,7 +40,7 @@ export async function createOwnDatabase(names: readonly string[]): Promise<OwnDa
     expect(created.stderr).toBe('');
     keys.push(created.json.key as string);
   }
-  return { server, name, url: url.href, settings: { ...settings, DATA_DIR: dataDir }, keys };
+  return { server, name, url, settings: { ...settings, DATA_DIR: dataDir }, keys };
 }
 
 /** The rows of a query, on a connection of its own. */
