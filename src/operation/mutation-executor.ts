@@ -5,7 +5,7 @@ import { type Preparations, prepareFields } from '../graphql/preparation.ts';
 import type { Cancellation } from '../platform/db/cancellation.ts';
 import type { Database } from '../platform/db/database.ts';
 import { DatabaseError } from '../platform/db/errors.ts';
-import { Retries } from '../platform/db/retries.ts';
+import { AGAIN, Retries } from '../platform/db/retries.ts';
 import type { UnitOfWork } from '../platform/db/unit-of-work.ts';
 import { type Line, TurnRefusedError } from '../platform/line.ts';
 import type { Logger } from '../platform/log.ts';
@@ -54,18 +54,6 @@ export type MutationExecutor = (
   steps?: MutationSteps,
 ) => Promise<Single | undefined>;
 
-/** The result of one attempt at a mutation. */
-type Attempt =
-  | { readonly kind: 'done'; readonly outcome: Single }
-  /** Its steps ended it. */
-  | { readonly kind: 'ended' }
-  /** The database aborted it in favour of another transaction; nothing was written. */
-  | { readonly kind: 'again' };
-
-const done = (outcome: Single): Attempt => ({ kind: 'done', outcome });
-const ended: Attempt = { kind: 'ended' };
-const again: Attempt = { kind: 'again' };
-
 /** What an error means: whatever fails after the commit leaves the client without the outcome, and undoes nothing. */
 export function afterCommit(work: UnitOfWork, error: unknown): unknown {
   return work.committed ? new DatabaseError('unknown', error) : error;
@@ -79,79 +67,51 @@ export function createMutationExecutor(options: MutationOptions): MutationExecut
   /** What the fields of a request prepared: a mutation whose key is taken is tried again and again. */
   const preparations = new WeakMap<RequestState, Promise<Preparations>>();
 
-  /** Executes the fields. 'again' if a database error is worth a retry. */
-  async function executeFields(args: OperationArgs, retries: Retries): Promise<Single | 'again'> {
-    const result = await execute(args);
-    if (result.errors?.some((error) => retries.allows(databaseKindOf(error)))) return 'again';
-    return executed(result, masking(args.contextValue));
-  }
-
-  async function attempt(
+  /** Undefined if its steps ended it. AGAIN if the database aborted it: nothing was written. */
+  async function tryOnce(
     given: OperationArgs,
     work: UnitOfWork,
     cancellation: Cancellation,
     retries: Retries,
     steps?: MutationSteps,
-  ): Promise<Attempt> {
+  ): Promise<Single | undefined | typeof AGAIN> {
     const context: OperationContext = { ...given.contextValue, db: work, unitOfWork: work };
     const args: OperationArgs = { ...given, contextValue: context };
     const { state } = context;
     try {
       if (steps !== undefined && !(await steps.before(work))) {
         await work.rollback();
-        return ended;
+        return undefined;
       }
-      const outcome = await executeFields(args, retries);
-      if (outcome === 'again') {
+      const result = await execute(args);
+      if (result.errors?.some((error) => retries.allows(databaseKindOf(error)))) {
         await work.rollback();
-        return again;
+        return AGAIN;
       }
+      const outcome = executed(result, masking(context));
       bounds.checked(outcome, state, state.reservation);
       const failures = failuresOf(outcome);
       // From here on it cannot be cancelled: the response tells what was committed.
       if (failures.length > 0 || !cancellation.close()) {
         await work.rollback();
-        return done({ kind: 'refused', errors: failures });
+        return { kind: 'refused', errors: failures };
       }
       // Contract section 9: if `data` is null, nothing was changed.
       if (hasNoData(outcome)) {
         await work.rollback();
-        if (steps === undefined) return done(outcome);
-        const kept = await steps.undone(outcome);
-        return kept === undefined ? ended : done(kept);
+        return steps === undefined ? outcome : await steps.undone(outcome);
       }
       const answer = steps === undefined ? outcome : await steps.after(work, outcome);
       await work.commit();
       onCommit();
-      return done(answer);
+      return answer;
     } catch (error) {
       await work.rollback();
       const reason = afterCommit(work, error);
       // With an Idempotency-Key the client can retry at once, whatever the outcome was.
       if (steps !== undefined && reason instanceof DatabaseError && reason.kind === 'unknown')
         state.responseHeaders['retry-after'] = '1';
-      return done(refused(reason, masking(context)));
-    }
-  }
-
-  /** Tries for as long as the database aborts it and retries are left. Pauses take no place in line. */
-  async function outcomeOf(
-    tryInTurn: () => Promise<Attempt>,
-    retries: Retries,
-    cancellation: Cancellation,
-  ): Promise<Single | undefined> {
-    let waitsNoMore: (() => void) | undefined;
-    try {
-      for (;;) {
-        const tried = await tryInTurn();
-        if (tried.kind === 'done') return tried.outcome;
-        if (tried.kind === 'ended') return undefined;
-        waitsNoMore ??= waiters.waits(cancellation.owner);
-        await retries.pause();
-        if (cancellation.cancelled) throw new TurnRefusedError('cancelled');
-      }
-    } finally {
-      waitsNoMore?.();
+      return refused(reason, masking(context));
     }
   }
 
@@ -163,10 +123,21 @@ export function createMutationExecutor(options: MutationOptions): MutationExecut
       preparations.get(state) ?? prepareFields(given, operation.node, operation.plans.fragments, preparing);
     preparations.set(state, preparation);
     const args = { ...given, contextValue: { ...given.contextValue, prepared: await preparation } };
-    const tryOnce = () => attempt(args, database.unitOfWork({}, cancellation), cancellation, retries, steps);
+    const run = () => tryOnce(args, database.unitOfWork({}, cancellation), cancellation, retries, steps);
     const { owner } = cancellation;
-    const inTurn = () => line.run(owner, tryOnce, cancellation);
+    const inTurn = () => line.run(owner, run, cancellation);
     const asWriter = () => writeLine.run(owner, inTurn, cancellation);
-    return outcomeOf(() => waiters.run(owner, asWriter, cancellation), retries, cancellation);
+    let waitsNoMore: (() => void) | undefined;
+    try {
+      // Each try takes places in line of its own: pauses take none.
+      return await retries.run(async () => {
+        if (cancellation.cancelled) throw new TurnRefusedError('cancelled');
+        const tried = await waiters.run(owner, asWriter, cancellation);
+        if (tried === AGAIN) waitsNoMore ??= waiters.waits(owner);
+        return tried;
+      });
+    } finally {
+      waitsNoMore?.();
+    }
   };
 }

@@ -2,6 +2,7 @@ import { databaseKindOf } from '../graphql/database-kind.ts';
 import { type KeyLockSql, withInstant } from '../graphql/insert-statement.ts';
 import { isOneStatement, type ReadyInsert, readyInsert } from '../graphql/one-statement.ts';
 import type { Cancellation } from '../platform/db/cancellation.ts';
+import { isAborted } from '../platform/db/retries.ts';
 import type { Parameter } from '../platform/db/statement.ts';
 import { afterCommit, type MutationOptions } from './mutation-executor.ts';
 import type { OperationArgs } from './operation-context.ts';
@@ -73,7 +74,7 @@ export function createOneStatementExecutor(options: MutationOptions): OneStateme
       const error = afterCommit(work, cause);
       const { requestId, state, operation } = context;
       const kind = databaseKindOf(error);
-      if (kind === 'conflict' || kind === 'locked') return undefined;
+      if (isAborted(kind)) return undefined;
       // The client can find out at once: its key tells.
       if (kind === 'unknown' && keyLock !== undefined) state.responseHeaders['retry-after'] = '1';
       return refused(located(error, operation.node), { requestId, log });

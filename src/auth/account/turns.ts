@@ -25,17 +25,8 @@ export function accountTurns(
   database: Pick<Database, 'unitOfWork' | 'lockWaitMs'>,
   line: Line,
 ): AccountTurns {
-  async function inTurns<T>(owner: string, tryOnce: () => Promise<T>, lockWaitMs: number): Promise<T> {
-    const retries = new Retries(lockWaitMs);
-    for (;;) {
-      try {
-        return await line.measured(owner, tryOnce);
-      } catch (error) {
-        if (!(error instanceof DatabaseError && retries.allows(error.kind))) throw error;
-      }
-      await retries.pause();
-    }
-  }
+  const inTurns = <T>(owner: string, tryOnce: () => Promise<T>, lockWaitMs: number): Promise<T> =>
+    new Retries(lockWaitMs).run(() => line.measured(owner, tryOnce));
 
   return {
     statements(owner) {

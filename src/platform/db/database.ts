@@ -192,10 +192,12 @@ export function connectDatabase(kind: Database['kind'], server: DatabaseServer, 
   const run = <Row>(loan: Loan, query: Query<Row>, before?: string): Promise<Row[]> =>
     fly(loan, [query], before, ([rows]) => rows as Row[]);
 
+  /** `isRead`: it has written nothing, so a statement that was ended counts as a timeout in any case. */
   async function queryOnce<Row>(
     statement: Statement<Row>,
     values: readonly Parameter[],
-    cancellation?: Cancellation,
+    cancellation: Cancellation | undefined,
+    isRead: boolean,
   ): Promise<Row[]> {
     if (cancellation?.cancelled) throw toDatabaseError(statementCancelled());
     const loan = await lend(cancellation);
@@ -204,34 +206,29 @@ export function connectDatabase(kind: Database['kind'], server: DatabaseServer, 
       return await run(loan, { statement, values }, server.alone);
     } catch (error) {
       if (error instanceof DatabaseError && error.kind === 'unavailable') broken = error;
-      throw error;
+      throw isRead && isAbandoned(error) ? new DatabaseError('timeout', error) : error;
     } finally {
       giveBack(loan, broken);
     }
   }
 
-  /** `isRead`: it has written nothing, so a statement that was ended counts as a timeout in any case. */
   async function query<Row>(
     statement: Statement<Row>,
     values: readonly Parameter[],
     cancellation?: Cancellation,
     { isRead = false, takesTurns = false } = {},
   ): Promise<Row[]> {
-    let retries: Retries | undefined;
-    for (;;) {
-      try {
-        const rows = await queryOnce(statement, values, cancellation);
-        const waiting = takesTurns ? eventLoop.enter(cancellation?.owner) : undefined;
-        if (waiting !== undefined) await waiting;
-        return rows;
-      } catch (error) {
-        // Nothing of it was written. It waits for a lock without the connection, which others need.
-        retries ??= new Retries(server.lockWaitMs);
-        if (!(error instanceof DatabaseError && retries.allows(error.kind)) || cancellation?.cancelled)
-          throw isRead && isAbandoned(error) ? new DatabaseError('timeout', error) : error;
-        await retries.pause();
-      }
+    let rows: Row[];
+    try {
+      rows = await queryOnce(statement, values, cancellation, isRead);
+    } catch (error) {
+      const retries = new Retries(server.lockWaitMs);
+      await retries.after(error);
+      rows = await retries.run(() => queryOnce(statement, values, cancellation, isRead));
     }
+    const waiting = takesTurns ? eventLoop.enter(cancellation?.owner) : undefined;
+    if (waiting !== undefined) await waiting;
+    return rows;
   }
 
   async function connect(cancellation?: Cancellation): Promise<Connection> {

@@ -1,34 +1,64 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { DatabaseErrorKind } from './errors.ts';
+import { DatabaseError, type DatabaseErrorKind } from './errors.ts';
 
 /** After this many conflicts the client has to retry itself. */
 const MAX_CONFLICTS = 4;
 const FIRST_PAUSE_MS = 10;
 const MAX_DOUBLINGS = 5;
 
-/** Decides whether and when to retry work that the database aborted in favour of others. */
+/** What a try returns that is to be made again. */
+export const AGAIN = Symbol('again');
+
+/**
+ * Whether the database aborted the work in favour of others, so that it may succeed later. `conflict`: a deadlock (40P01)
+ * or a failed serialization (40001). `locked`: a lock that was not free in time (55P03).
+ */
+export const isAborted = (kind: DatabaseErrorKind | undefined): boolean =>
+  kind === 'conflict' || kind === 'locked';
+
+/** The tries of some work that the database aborts in favour of others (decision 14). */
 export class Retries {
   readonly #endMs: number;
   #conflicts = 0;
   #pauses = 0;
 
-  /** `lockWaitMs` is how long it keeps trying to acquire its locks. */
+  /** `lockWaitMs` is how long it keeps trying to acquire its locks, from now on. */
   constructor(lockWaitMs: number) {
     this.#endMs = performance.now() + lockWaitMs;
   }
 
+  /** Whether work that was aborted is tried again. To be asked once for each try. */
   allows(kind: DatabaseErrorKind | undefined): boolean {
+    if (!isAborted(kind)) return false;
     if (kind === 'locked') return performance.now() < this.#endMs;
-    if (kind !== 'conflict') return false;
     this.#conflicts += 1;
     return this.#conflicts <= MAX_CONFLICTS;
+  }
+
+  /** Tries until the work is not aborted, or no more tries are allowed. Rejects with what the last one throws. */
+  async run<T>(tryOnce: () => Promise<T | typeof AGAIN>): Promise<T> {
+    for (;;) {
+      try {
+        const result = await tryOnce();
+        if (result !== AGAIN) return result;
+        await this.#pause();
+      } catch (error) {
+        await this.after(error);
+      }
+    }
+  }
+
+  /** Pauses after a try that has thrown this. Rejects with it if there is no other. */
+  async after(error: unknown): Promise<void> {
+    if (!(error instanceof DatabaseError && this.allows(error.kind))) throw error;
+    await this.#pause();
   }
 
   /**
    * Waits with exponential backoff and jitter, so that two of them do not collide again.
    * Nothing is held meanwhile: no lock, no connection.
    */
-  async pause(): Promise<void> {
+  async #pause(): Promise<void> {
     const pauseMs = FIRST_PAUSE_MS * 2 ** Math.min(this.#pauses, MAX_DOUBLINGS);
     this.#pauses += 1;
     await delay(pauseMs * (0.5 + Math.random()));
