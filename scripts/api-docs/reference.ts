@@ -23,7 +23,7 @@ import {
   isUnionType,
   print,
 } from 'graphql';
-import { guardsOf } from '../../src/graphql/scope-plugin.ts';
+import { permissionsOf } from '../../src/graphql/scope-plugin.ts';
 import type { RanExample } from './examples.ts';
 import { bullets, fence, link, slug, table, typeLink } from './markdown.ts';
 import { costOf, scopeOf } from './requirements.ts';
@@ -181,7 +181,7 @@ function rootSections(
   examples: readonly RanExample[],
 ): Section[] {
   const fields = sorted(Object.values(root?.getFields() ?? {}));
-  const needsSession = (field: Field) => Number(guardsOf(field).session === true);
+  const needsSession = (field: Field) => Number(permissionsOf(field).session === true);
   return fields
     .sort((a, b) => needsSession(a) - needsSession(b))
     .map((field) => fieldSection(root?.name ?? '', field, examples));

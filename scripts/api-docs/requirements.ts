@@ -1,6 +1,6 @@
 import type { GraphQLField } from 'graphql';
 import { countedArgument } from '../../src/graphql/counted-argument.ts';
-import { guardsOf } from '../../src/graphql/scope-plugin.ts';
+import { permissionsOf } from '../../src/graphql/scope-plugin.ts';
 
 type Field = GraphQLField<unknown, unknown>;
 
@@ -45,7 +45,7 @@ export function costOf(field: Field): string | undefined {
 
 /** What a caller needs for a field, in words. Undefined if nothing beyond what the fields around it need. */
 export function scopeOf(field: Field): string | undefined {
-  const { scope, session, scopeForOthers } = guardsOf(field);
+  const { scope, session, scopeForOthers } = permissionsOf(field);
   const needs = [
     ...(scope === undefined ? [] : [`\`${scope}\``]),
     ...(session === true ? ['a [session](authentication.md#session)'] : []),

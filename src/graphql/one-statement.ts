@@ -18,7 +18,7 @@ import type { Context } from './context.ts';
 import { type Inserted, type InsertStatement, OPEN_INSTANT } from './insert-statement.ts';
 import { maxJsonBytes } from './max-json-bytes.ts';
 import type { OperationPlans } from './operation-plans.ts';
-import { guardsOf, requireGuards } from './scope-plugin.ts';
+import { permissionsOf, requirePermissions } from './scope-plugin.ts';
 
 /** A statement that inserts a row, and the row, which is known beforehand except for what the database sets. */
 export interface Insert<Row = object> {
@@ -175,7 +175,7 @@ export function readyInsert(
   } catch {
     return undefined;
   }
-  requireGuards(context.caller, guardsOf(field));
+  requirePermissions(context.caller, permissionsOf(field));
   const ready = insert(args, context);
   return { ...ready, data: dataOf(plan, ready.row) };
 }

@@ -22,16 +22,19 @@ declare global {
   }
 }
 
-interface Guards {
+/** What a field needs of its callers. */
+interface Permissions {
   readonly scope?: Scope;
   readonly session?: boolean;
   readonly scopeForOthers?: Scope;
   readonly secret?: boolean;
 }
 
-/** What a field requires of its callers. */
-export function guardsOf({ extensions }: Pick<GraphQLField<unknown, unknown>, 'extensions'>): Guards {
-  return extensions as Guards;
+/** The permissions that a field needs. */
+export function permissionsOf({
+  extensions,
+}: Pick<GraphQLField<unknown, unknown>, 'extensions'>): Permissions {
+  return extensions as Permissions;
 }
 
 /**
@@ -42,7 +45,7 @@ export function needsMoreThan(
   scopes: ReadonlySet<Scope>,
   field: Pick<GraphQLField<unknown, unknown>, 'extensions'>,
 ): boolean {
-  const { scope, session, scopeForOthers } = guardsOf(field);
+  const { scope, session, scopeForOthers } = permissionsOf(field);
   return (
     session === true || [scope, scopeForOthers].some((asked) => asked !== undefined && !scopes.has(asked))
   );
@@ -71,13 +74,13 @@ function requireSession(caller: Caller): void {
 }
 
 /** Throws FORBIDDEN or UNAUTHENTICATED if the credentials do not suffice for a field, whatever its row. */
-export function requireGuards(caller: Caller, { scope, session }: Guards): void {
+export function requirePermissions(caller: Caller, { scope, session }: Permissions): void {
   if (scope !== undefined) requireScope(caller, scope);
   if (session === true) requireSession(caller);
 }
 
-/** Whether `requireGuards` lets a caller pass. */
-export function meetsGuards(caller: Caller, { scope, session }: Guards): boolean {
+/** Whether `requirePermissions` lets a caller pass. */
+export function hasPermissions(caller: Caller, { scope, session }: Permissions): boolean {
   return (scope === undefined || caller.scopes.has(scope)) && (session !== true || caller.kind === 'session');
 }
 
@@ -88,7 +91,7 @@ export function meetsGuards(caller: Caller, { scope, session }: Guards): boolean
  */
 class ScopePlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
   override onOutputFieldConfig(config: PothosOutputFieldConfig<Types>): PothosOutputFieldConfig<Types> {
-    const { scope, session, scopeForOthers, secret } = config.pothosOptions as Guards;
+    const { scope, session, scopeForOthers, secret } = config.pothosOptions as Permissions;
     const given = Object.entries({ scope, session, scopeForOthers, secret }).filter(
       ([, value]) => value !== undefined,
     );
@@ -104,24 +107,24 @@ class ScopePlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
     resolve: GraphQLFieldResolver<unknown, Types['Context'], object>,
     { pothosOptions }: PothosOutputFieldConfig<Types>,
   ): GraphQLFieldResolver<unknown, Types['Context'], object> {
-    return guarded(resolve, pothosOptions as Guards);
+    return permitted(resolve, pothosOptions as Permissions);
   }
 
   override wrapSubscribe(
     subscribe: GraphQLFieldResolver<unknown, Types['Context'], object> | undefined,
     { pothosOptions }: PothosOutputFieldConfig<Types>,
   ): GraphQLFieldResolver<unknown, Types['Context'], object> | undefined {
-    return subscribe && guarded(subscribe, pothosOptions as Guards);
+    return subscribe && permitted(subscribe, pothosOptions as Permissions);
   }
 }
 
-function guarded<C extends object>(
+function permitted<C extends object>(
   resolve: GraphQLFieldResolver<unknown, C, object>,
-  guards: Guards,
+  permissions: Permissions,
 ): GraphQLFieldResolver<unknown, C, object> {
-  if (guards.scope === undefined && guards.session !== true) return resolve;
+  if (permissions.scope === undefined && permissions.session !== true) return resolve;
   return (parent, args, context, info) => {
-    requireGuards((context as { caller: Caller }).caller, guards);
+    requirePermissions((context as { caller: Caller }).caller, permissions);
     return resolve(parent, args, context, info);
   };
 }

@@ -13,5 +13,5 @@ export function createAnonymousAccessCheck(
   requestedFields: RequestedFields,
   { scopes }: Anonymous,
 ): AnonymousAccessCheck {
-  return (asked) => requestedFields(asked, (field) => needsMoreThan(scopes, field)).length > 0;
+  return (asked) => requestedFields(asked).some((field) => needsMoreThan(scopes, field));
 }

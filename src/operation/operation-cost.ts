@@ -26,11 +26,8 @@ export interface RequestedOperation {
   readonly variables: Variables;
 }
 
-/** The fields an operation selects, at any depth, that pass a test. What @skip and @include remove does not count. */
-export type RequestedFields = (
-  asked: RequestedOperation,
-  test: (field: SchemaField) => boolean,
-) => readonly SchemaField[];
+/** The fields that an operation selects, at any depth. What @skip and @include remove does not count. */
+export type RequestedFields = (asked: RequestedOperation) => readonly SchemaField[];
 
 export interface OperationLimiter {
   costOf(operation: PreparedOperation, variables: Variables): Cost;
@@ -59,6 +56,6 @@ export function createOperationLimiter(schema: GraphQLSchema, limits: OperationL
   return {
     costOf: measured,
     check: ({ document }, cost) => checkLimits(document.survey, cost, limits),
-    requestedFields: ({ operation, variables }, test) => measured(operation, variables).fields.filter(test),
+    requestedFields: ({ operation, variables }) => measured(operation, variables).fields,
   };
 }

@@ -1,6 +1,6 @@
 import { getNamedType, isNonNullType, isObjectType } from 'graphql';
 import { describe, expect, it } from 'vitest';
-import { guardsOf } from '../../src/graphql/scope-plugin.ts';
+import { permissionsOf } from '../../src/graphql/scope-plugin.ts';
 import { buildSchema } from '../../src/schema.ts';
 
 const schema = buildSchema();
@@ -21,11 +21,11 @@ describe('A secret that is shown once', () => {
       isObjectType(type) ? Object.values(type.getFields()).map((field) => ({ type, field })) : [],
     );
     const holders = new Set(
-      fields.filter(({ field }) => guardsOf(field).secret).map(({ type }) => type.name),
+      fields.filter(({ field }) => permissionsOf(field).secret).map(({ type }) => type.name),
     );
     expect([...holders]).toEqual(['CreatedApiKey']);
     const ways = fields.filter(({ field }) => holders.has(getNamedType(field.type).name));
     expect(ways.length).toBeGreaterThan(0);
-    expect(ways.filter(({ field }) => guardsOf(field).session !== true)).toEqual([]);
+    expect(ways.filter(({ field }) => permissionsOf(field).session !== true)).toEqual([]);
   });
 });

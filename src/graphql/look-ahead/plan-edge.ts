@@ -13,7 +13,7 @@ import { nodeTypes } from '../node/node-type.ts';
 import { codecOf } from '../read/column.ts';
 import { columnsOf, type Entity } from '../read/entity.ts';
 import { haveSameArguments } from '../same-arguments.ts';
-import { guardsOf } from '../scope-plugin.ts';
+import { permissionsOf } from '../scope-plugin.ts';
 import { collectFields } from './collect.ts';
 import { type Edge, isToMany } from './edge.ts';
 import type { Decline, EdgePlan, JsonForm, Member, ObjectPlan, Permissions } from './plan.ts';
@@ -41,7 +41,7 @@ export function edgeOf(field: GraphQLField<unknown, unknown>): Edge | undefined 
 interface FieldNotes {
   readonly pothosExposedField?: string;
   readonly columns?: readonly string[];
-  readonly guardedColumn?: string;
+  readonly permittedColumn?: string;
 }
 
 export function notesOf(field: GraphQLField<unknown, unknown>): FieldNotes {
@@ -190,10 +190,10 @@ function planObject(
     const field = type.getFields()[node.name.value];
     if (field === undefined) return undefined;
     if (edgeOf(field) === undefined) {
-      const { guardedColumn, pothosExposedField: property = guardedColumn } = notesOf(field);
+      const { permittedColumn, pothosExposedField: property = permittedColumn } = notesOf(field);
       if (property === undefined || !known.includes(property))
         return decline(field, 'has no column and no edge');
-      const { scope, session, scopeForOthers } = guardsOf(field);
+      const { scope, session, scopeForOthers } = permissionsOf(field);
       if (session === true) return decline(field, 'needs a session');
       if (scope !== undefined) plan.scopes.add(scope);
       if (scopeForOthers !== undefined && !own) plan.scopes.add(scopeForOthers);
@@ -216,7 +216,7 @@ function planObject(
     for (const node of fieldNodes) {
       const field = type.getFields()[node.name.value];
       if (field === undefined) continue;
-      if (isRefused(info, guardsOf(field).scope)) refused = true;
+      if (isRefused(info, permissionsOf(field).scope)) refused = true;
       else for (const column of columnsFor(field, known)) needColumn(plan, column);
     }
     const member = refused ? undefined : planMember(name, fieldNodes);

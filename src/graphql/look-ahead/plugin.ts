@@ -19,7 +19,7 @@ declare global {
       /** The columns that the resolver of a computed field reads. */
       columns?: readonly string[];
       /** The column that the field shows to callers that its scopes let pass. */
-      guardedColumn?: string;
+      permittedColumn?: string;
     }
   }
 }
@@ -31,14 +31,14 @@ type Resolver<C extends object> = GraphQLFieldResolver<unknown, C, object>;
 /** The field option `edge`: a root field reads its whole selection, a field below returns what was read. */
 class LookAheadPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
   override onOutputFieldConfig(config: PothosOutputFieldConfig<Types>): PothosOutputFieldConfig<Types> {
-    const { edge, columns, guardedColumn, maxCharacters } = config.pothosOptions as {
+    const { edge, columns, permittedColumn, maxCharacters } = config.pothosOptions as {
       edge?: Edge;
       columns?: readonly string[];
-      guardedColumn?: string;
+      permittedColumn?: string;
       maxCharacters?: number;
     };
     for (const column of columns ?? []) noteReader(column, config.name);
-    const given = Object.entries({ edge, columns, guardedColumn, maxCharacters }).filter(
+    const given = Object.entries({ edge, columns, permittedColumn, maxCharacters }).filter(
       ([, value]) => value !== undefined,
     );
     if (given.length === 0) return config;

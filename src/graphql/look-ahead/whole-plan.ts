@@ -9,7 +9,7 @@ import type { Scope } from '../../auth/scopes.ts';
 import { RecentlyUsed } from '../../platform/recently-used.ts';
 import { type Context, declined } from '../context.ts';
 import { isTooWide, type OperationPlans } from '../operation-plans.ts';
-import { guardsOf } from '../scope-plugin.ts';
+import { permissionsOf } from '../scope-plugin.ts';
 import { collectFields } from './collect.ts';
 import { choiceOf, NO_VARIABLES } from './conditions.ts';
 import type { Decline, EdgePlan, ObjectPlan, RootMember } from './plan.ts';
@@ -59,7 +59,7 @@ export function coercedVariables(
 
 /** Adds the scopes that the fields of a plan need. False if the database cannot write all of its response. */
 function addScopes(scopes: Set<Scope>, { edge, field, object, types }: EdgePlan): boolean {
-  const { scope, session } = guardsOf(field);
+  const { scope, session } = permissionsOf(field);
   if (session === true) return false;
   if (scope !== undefined) scopes.add(scope);
   if (edge.kind === 'values') return true;

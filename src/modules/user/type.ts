@@ -49,7 +49,7 @@ export function defineUser(kernel: Kernel) {
         maxCharacters: MAX_EMAIL_LENGTH,
         scopeForOthers: EMAIL_SCOPE,
         columns: ['id', 'email'],
-        guardedColumn: 'email',
+        permittedColumn: 'email',
         description:
           'The e-mail address, unique ignoring case; empty for a deleted account. Visible on your own account and with the scope `users:email`; otherwise FORBIDDEN.',
         resolve: (user, _args, context) => {

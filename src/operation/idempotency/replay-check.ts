@@ -1,6 +1,11 @@
 import type { Caller } from '../../auth/principal.ts';
 import { forbidden } from '../../graphql/errors.ts';
-import { guardsOf, meetsGuards, requireGuards, requireScope } from '../../graphql/scope-plugin.ts';
+import {
+  hasPermissions,
+  permissionsOf,
+  requirePermissions,
+  requireScope,
+} from '../../graphql/scope-plugin.ts';
 import type { SchemaField } from '../document/cost-walk.ts';
 import type { RequestedFields, RequestedOperation } from '../operation-cost.ts';
 import type { Disclosure } from './store.ts';
@@ -17,14 +22,7 @@ export interface ReplayCheck {
   require(asked: RequestedOperation, caller: Caller, disclosure: Disclosure): void;
 }
 
-const isSecret = (field: SchemaField) => guardsOf(field).secret === true;
-
-function isGuarded(field: SchemaField): boolean {
-  const { scope, session } = guardsOf(field);
-  return scope !== undefined || session === true;
-}
-
-const isGuardedForOthers = (field: SchemaField) => guardsOf(field).scopeForOthers !== undefined;
+const isSecret = (field: SchemaField) => permissionsOf(field).secret === true;
 
 /**
  * Reads from the schema what an execution would check of the caller, for every selected field, including
@@ -32,7 +30,7 @@ const isGuardedForOthers = (field: SchemaField) => guardsOf(field).scopeForOther
  * is the same, and so are its own rows; the scopes that revealed rows of others are stored with the response.
  */
 export function createReplayCheck(requestedFields: RequestedFields): ReplayCheck {
-  const asksForSecret = (asked: RequestedOperation) => requestedFields(asked, isSecret).length > 0;
+  const asksForSecret = (asked: RequestedOperation) => requestedFields(asked).some(isSecret);
   return {
     disclosureOf(asked, caller, notedScopes) {
       const scopes = [...notedScopes];
@@ -42,17 +40,17 @@ export function createReplayCheck(requestedFields: RequestedFields): ReplayCheck
       return { sessionId, scopes: sessionId === null ? null : scopes };
     },
     requireAccess(asked, caller) {
-      for (const field of requestedFields(asked, isGuarded)) requireGuards(caller, guardsOf(field));
+      for (const field of requestedFields(asked)) requirePermissions(caller, permissionsOf(field));
     },
     hasAccess: (asked, caller) =>
-      requestedFields(asked, isGuarded).every((field) => meetsGuards(caller, guardsOf(field))),
+      requestedFields(asked).every((field) => hasPermissions(caller, permissionsOf(field))),
     require(asked, caller, { sessionId, scopes }) {
-      for (const field of requestedFields(asked, isGuardedForOthers)) {
-        const { scopeForOthers } = guardsOf(field);
+      for (const field of requestedFields(asked)) {
+        const { scopeForOthers } = permissionsOf(field);
         if (scopeForOthers !== undefined && (scopes?.includes(scopeForOthers) ?? true))
           requireScope(caller, scopeForOthers);
       }
-      // Null comes from an earlier version of the service: assume the worst.
+      // A secret that was shown without a session is nobody's to see again.
       const isSomebodyElses =
         scopes === null
           ? asksForSecret(asked)
