@@ -40,7 +40,8 @@ export function createBuilder() {
   });
 
   builder.queryType({
-    description: 'Reads. Every operation needs credentials; each field names the scope it needs.',
+    description:
+      'Reads. An operation needs credentials, unless the service lets anybody read all that it selects. Each field names the scope it needs.',
   });
   builder.mutationType({
     description:
