@@ -3,9 +3,10 @@ import { isLoopbackHost } from './loopback.ts';
 import { OperatorError } from './operator-error.ts';
 import { valuesFromFiles } from './setting-files.ts';
 import { SETTING_NAMES, type Variables, variables } from './setting-table.ts';
-import { isWeak } from './weak-secret.ts';
 
 const HOUR_MS = 3_600_000;
+const WEAK_WORDS = /change.?me|secret|password|example/i;
+const MIN_DISTINCT_CHARACTERS = 8;
 
 /** The settings are invalid. `problems` holds one sentence per mistake. */
 export class ConfigError extends OperatorError {
@@ -25,6 +26,15 @@ export function ownOrigin({ host, port }: Pick<Config, 'host' | 'port'>): string
 
 /** All settings, validated. */
 export type Config = ReturnType<typeof toConfig>;
+
+/** Whether a long secret is still guessable: known words, few distinct characters, a repeated part. */
+function isWeak(secret: string): boolean {
+  if (WEAK_WORDS.test(secret) || new Set(secret).size < MIN_DISTINCT_CHARACTERS) return true;
+  // The secret repeats with a period if it starts with itself shifted by that period.
+  for (let period = 1; period <= secret.length / 2; period += 1)
+    if (secret.startsWith(secret.slice(period))) return true;
+  return false;
+}
 
 function productionProblems(v: Variables): string[] {
   const problems: string[] = [];
