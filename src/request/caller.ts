@@ -3,14 +3,14 @@ import { ApiError, unauthenticated } from '../graphql/errors.ts';
 import { addressKey } from './client-address.ts';
 import type { RequestState } from './request-state.ts';
 
-/**
- * The client that a request counts for: the caller or, without one, the address. Never a value the client
- * chooses.
- */
-export function clientOf({ caller, clientAddress }: RequestState): string {
-  return caller !== undefined && isAuthenticated(caller)
-    ? caller.clientId
-    : `address:${addressKey(clientAddress)}`;
+/** The client behind the credentials; undefined without any. */
+export function clientIdOf({ caller }: RequestState): string | undefined {
+  return caller !== undefined && isAuthenticated(caller) ? caller.clientId : undefined;
+}
+
+/** The client that a request counts for: the address, without credentials. Never a value the client chooses. */
+export function clientOf(state: RequestState): string {
+  return clientIdOf(state) ?? `address:${addressKey(state.clientAddress)}`;
 }
 
 /** The account that a request also counts for; undefined without credentials. */

@@ -12,10 +12,8 @@ export const normaliseAddress = remember((address) =>
     .replace(/^::ffff:(?=\d+\.)/i, ''),
 );
 
-/** Whether a peer is one of the proxies in TRUST_PROXY. */
-export type ProxyTrust = (address: string) => boolean;
-
-export function proxyTrust(networks: readonly string[]): ProxyTrust {
+/** Tells whether an address is one of the proxies in TRUST_PROXY. */
+export function trustedProxies(networks: readonly string[]): (address: string) => boolean {
   const list = new BlockList();
   for (const network of networks) {
     const [address = '', bits] = network.split('/');
@@ -33,7 +31,11 @@ export function proxyTrust(networks: readonly string[]): ProxyTrust {
  * The address of the client: the peer or, if that is a trusted proxy, the rightmost address of
  * X-Forwarded-For that is not one. The client could have forged anything left of it.
  */
-export function clientAddress(peer: string, forwardedFor: string | null, isTrusted: ProxyTrust): string {
+export function clientAddress(
+  peer: string,
+  forwardedFor: string | null,
+  isTrusted: (address: string) => boolean,
+): string {
   let address = normaliseAddress(peer);
   const hops = (forwardedFor ?? '').split(',').map((hop) => normaliseAddress(hop.trim()));
   while (isTrusted(address)) {

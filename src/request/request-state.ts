@@ -25,38 +25,39 @@ export interface Connection {
   resetAndDestroy(): unknown;
 }
 
-/** The memory of a request's body. */
-export interface HeldBody {
+/** The memory of a request's body, and who it counts for. */
+export interface BodyCharge {
   /** Charges it to an owner. False if that owner has too much in bodies already. */
   own(owner: string): boolean;
 }
 
 /** The state of an HTTP request, filled in by the plugins in the order in which they run. */
-export interface RequestState {
+export class RequestState {
   readonly requestId: string;
   /** What the service knows of the request's path. */
   readonly route: Route;
+  /** On the clock that does not jump. */
   readonly startedAtMs: number;
   /** The address of the socket's peer; the local address for a call of `app.fetch`. */
   readonly peerAddress: string;
   /** The address that the request comes from, resolved through trusted proxies. */
   clientAddress: string;
   /** Whether a proxy forwarded the request, or the client claims so: it is not a local request then. */
-  forwarded: boolean;
+  forwarded = false;
   /** Undefined until authentication has run, and if it failed. */
-  caller: Caller | undefined;
+  caller: Caller | undefined = undefined;
   /** Where the credential in effect was found, valid or not. */
-  credentialPlace: Presented['place'] | undefined;
+  credentialPlace: Presented['place'] | undefined = undefined;
   /** The operation that a stream token opens, in place of one in the request. */
-  fixedOperation?: FixedOperation | undefined;
+  fixedOperation: FixedOperation | undefined = undefined;
   /** Records that the caller's credentials were used. */
-  credentialUsed?: (() => void) | undefined;
+  credentialUsed: (() => void) | undefined = undefined;
   /** Why authentication or its look-up failed. The request is refused with this once it is counted. */
-  authenticationError: unknown;
+  authenticationError: unknown = undefined;
   /** The credential that was refused, for the log. */
-  failedCredential?: FailedCredential | undefined;
+  failedCredential: FailedCredential | undefined = undefined;
   /** Headers set on the response, whatever it is. */
-  readonly responseHeaders: Record<string, string>;
+  readonly responseHeaders: Record<string, string> = {};
   /** Why the request was refused before it was complete, such as a body over its limit. */
   readonly refusal: ApiError | undefined;
   /** Why the request has no URL to route by: it is refused with this before any routing. */
@@ -74,19 +75,36 @@ export interface RequestState {
   /** The memory that the response holds. */
   readonly reservation: Reservation;
   /** That of the body; undefined if there is none worth counting. */
-  readonly body: HeldBody | undefined;
+  readonly body: BodyCharge | undefined;
   /** The cost of the operation, if the client asked for it. */
-  cost?: OperationCost;
+  cost: OperationCost | undefined = undefined;
   /** For the log: the kind and name of the operation, and the codes of its errors. */
-  operationKind?: 'query' | 'mutation' | 'subscription';
-  operationName?: string;
+  operationKind: 'query' | 'mutation' | 'subscription' | undefined = undefined;
+  operationName: string | undefined = undefined;
+  errorCodes: readonly string[] | undefined = undefined;
   /** Whether the operation was only checked: a stream token may open it later. */
-  checkedOnly?: boolean;
+  checkedOnly = false;
   /** Set once the operation is valid. */
-  document: DocumentNode | undefined;
+  document: DocumentNode | undefined = undefined;
   /** Deprecated schema elements that the operation uses. */
-  deprecated?: readonly string[];
-  errorCodes?: readonly string[];
+  deprecated: readonly string[] | undefined = undefined;
+
+  constructor(arrival: Arrival, head: Head) {
+    this.requestId = head.requestId;
+    this.route = head.route;
+    this.startedAtMs = head.startedAtMs;
+    this.peerAddress = normaliseAddress(arrival.peerAddress ?? '127.0.0.1');
+    this.clientAddress = this.peerAddress;
+    this.refusal = arrival.refusal;
+    this.malformed = arrival.malformed;
+    this.connection = arrival.connection;
+    this.fast = head.fast;
+    this.departure = arrival.departure;
+    this.mediaType = head.accepts.single;
+    this.streamType = head.accepts.stream;
+    this.reservation = head.reservation;
+    this.body = arrival.body;
+  }
 }
 
 /** Answers a request; undefined if there is nothing at its path after all. */
@@ -157,61 +175,17 @@ export interface Arrival {
   readonly departure?: Departure | undefined;
   /** Undefined without a socket: nobody waits for the response to be read then. */
   readonly reservation?: Reservation | undefined;
-  readonly body?: HeldBody | undefined;
+  readonly body?: BodyCharge | undefined;
   /** What its Accept header asks for; undefined if nobody has looked yet. */
   readonly accepts?: Negotiated | undefined;
 }
 
 /** What the head of a request says. */
 export interface Head {
-  readonly nowMs: number;
+  readonly startedAtMs: number;
   readonly requestId: string;
   readonly route: Route;
   readonly accepts: Negotiated;
   readonly fast: boolean;
   readonly reservation: Reservation;
-}
-
-class ArrivedRequest implements RequestState {
-  readonly requestId: string;
-  readonly route: Route;
-  readonly startedAtMs: number;
-  readonly peerAddress: string;
-  clientAddress: string;
-  forwarded = false;
-  caller: Caller | undefined = undefined;
-  credentialPlace: Presented['place'] | undefined = undefined;
-  authenticationError: unknown = undefined;
-  readonly responseHeaders: Record<string, string> = {};
-  readonly refusal: ApiError | undefined;
-  readonly malformed: ApiError | undefined;
-  readonly connection: Connection | undefined;
-  readonly departure: Departure | undefined;
-  readonly fast: boolean;
-  document: DocumentNode | undefined = undefined;
-  readonly mediaType: MediaType | undefined;
-  readonly streamType: StreamType | undefined;
-  readonly reservation: Reservation;
-  readonly body: HeldBody | undefined;
-
-  constructor(arrival: Arrival, head: Head) {
-    this.requestId = head.requestId;
-    this.route = head.route;
-    this.startedAtMs = head.nowMs;
-    this.peerAddress = normaliseAddress(arrival.peerAddress ?? '127.0.0.1');
-    this.clientAddress = this.peerAddress;
-    this.refusal = arrival.refusal;
-    this.malformed = arrival.malformed;
-    this.connection = arrival.connection;
-    this.departure = arrival.departure;
-    this.fast = head.fast;
-    this.mediaType = head.accepts.single;
-    this.streamType = head.accepts.stream;
-    this.reservation = head.reservation;
-    this.body = arrival.body;
-  }
-}
-
-export function newRequestState(arrival: Arrival, head: Head): RequestState {
-  return new ArrivedRequest(arrival, head);
 }

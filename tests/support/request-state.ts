@@ -2,15 +2,15 @@ import { NOTHING } from '../../src/http/routes/table.ts';
 import { createMetrics } from '../../src/platform/metrics.ts';
 import { negotiate } from '../../src/request/media-type.ts';
 import { PendingResponses } from '../../src/request/pending-responses.ts';
-import { type Head, newRequestState, type RequestState } from '../../src/request/request-state.ts';
+import { type Head, RequestState } from '../../src/request/request-state.ts';
 
 /** The state of a request from an address, without a service; `head` is what matters of it. */
 export function stateOf(peerAddress = '127.0.0.1', head: Partial<Head> = {}): RequestState {
   const pending = new PendingResponses({ maxBytes: 1e9, maxReceivedBytes: 1e9 }, createMetrics());
-  return newRequestState(
+  return new RequestState(
     { peerAddress },
     {
-      nowMs: 0,
+      startedAtMs: 0,
       requestId: 'test',
       route: NOTHING,
       accepts: negotiate(null),

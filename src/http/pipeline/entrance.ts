@@ -18,7 +18,7 @@ import {
 import { negotiate } from '../../request/media-type.ts';
 import type { OriginCheck } from '../../request/origin-check.ts';
 import type { PendingResponses } from '../../request/pending-responses.ts';
-import { type Arrival, newRequestState, type RequestState, type Route } from '../../request/request-state.ts';
+import { type Arrival, RequestState, type Route } from '../../request/request-state.ts';
 import type { AskedRequest, HttpPlugin } from '../plugin.ts';
 import { badRequest } from '../request/json-body.ts';
 import type { Compression } from '../response/compression.ts';
@@ -125,8 +125,8 @@ export function createEntrance(options: EntranceOptions): Entrance {
     fast: boolean,
   ): RequestState {
     const accepts = arrival.accepts ?? negotiate(headers.get('accept'));
-    return newRequestState(arrival, {
-      nowMs: clock.now(),
+    return new RequestState(arrival, {
+      startedAtMs: clock.elapsedMs(),
       requestId: requestIdOf(headers),
       route: routeOf(method, pathname, accepts),
       accepts,

@@ -2,7 +2,7 @@ import type { Config } from '../../platform/config.ts';
 import type { Logger } from '../../platform/log.ts';
 import { isLoopbackHost } from '../../platform/loopback.ts';
 import { remember } from '../../platform/remember.ts';
-import { clientAddress, proxyTrust } from '../../request/client-address.ts';
+import { clientAddress, trustedProxies } from '../../request/client-address.ts';
 import type { HttpRequest, RequestFields } from '../../request/http-message.ts';
 import type { RequestState } from '../../request/request-state.ts';
 import type { HttpPlugin } from '../plugin.ts';
@@ -37,7 +37,7 @@ export function createProxyTrust(
   { trustProxy, environment, publicUrl }: Pick<Config, 'trustProxy' | 'environment' | 'publicUrl'>,
   log: Logger,
 ): ProxyTrust {
-  const isTrustedProxy = remember(proxyTrust(trustProxy));
+  const isTrustedProxy = remember(trustedProxies(trustProxy));
   /**
    * Whether to send HSTS. On a developer's machine it would make the browser require TLS for all of
    * localhost.

@@ -1,7 +1,7 @@
-import { isAuthenticated } from '../../auth/principal.ts';
 import { shapeOf } from '../../operation/document-shape.ts';
 import { createLineLimit } from '../../platform/line-limit.ts';
 import type { Logger } from '../../platform/log.ts';
+import { clientIdOf } from '../../request/caller.ts';
 import type { RequestState } from '../../request/request-state.ts';
 
 /** Logs what slow operations ask for. */
@@ -28,13 +28,19 @@ const MAX_SHAPE = 10_000;
 export function createSlowOperations({ thresholdMs, log }: SlowOperationsOptions): SlowOperations {
   const lines = createLineLimit({ log, maximum: LINES_PER_MINUTE, what: 'slow operation' });
   return {
-    note({ document, operationKind, requestId, caller }, durationMs) {
+    note(state, durationMs) {
+      const { document, operationKind, requestId } = state;
       if (thresholdMs === 0 || durationMs < thresholdMs || document === undefined) return;
-      const client = caller !== undefined && isAuthenticated(caller) ? caller.clientId : undefined;
       // The shape of a large document takes time, which is short when everything is slow.
       const fields = () => {
         const shape = shapeOf(document).slice(0, MAX_SHAPE);
-        return { requestId, durationMs, client, operation: operationKind, document: shape };
+        return {
+          requestId,
+          durationMs,
+          client: clientIdOf(state),
+          operation: operationKind,
+          document: shape,
+        };
       };
       lines.warn(fields, 'slow operation');
     },

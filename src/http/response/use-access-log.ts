@@ -1,8 +1,8 @@
-import { isAuthenticated } from '../../auth/principal.ts';
 import { ERROR_STATUS } from '../../graphql/errors.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Logger } from '../../platform/log.ts';
 import type { Metrics } from '../../platform/metrics.ts';
+import { clientIdOf } from '../../request/caller.ts';
 import type { HttpPlugin } from '../plugin.ts';
 import { createOperationTimes } from './operation-times.ts';
 import type { SlowOperations } from './slow-operations.ts';
@@ -46,16 +46,15 @@ export function useAccessLog({ clock, log, metrics, slowOperations }: AccessLogO
   return {
     onResponse(request, response, state, { pathname }) {
       const { path, logged } = state.route;
-      const durationMs = clock.now() - state.startedAtMs;
+      const elapsedMs = clock.elapsedMs() - state.startedAtMs;
+      const durationMs = Math.round(elapsedMs);
       requests.add(path, response.status);
-      duration.of(path).observe(durationMs / 1000);
+      duration.of(path).observe(elapsedMs / 1000);
       if (state.errorCodes !== undefined) for (const code of state.errorCodes) errors.add(code);
       if (state.operationKind !== undefined && !state.checkedOnly) {
         operations.add(state.operationKind, state.errorCodes?.[0] ?? '');
-        times.note(state, state.operationKind, durationMs / 1000);
+        times.note(state, state.operationKind, elapsedMs / 1000);
       }
-      const client =
-        state.caller !== undefined && isAuthenticated(state.caller) ? state.caller.clientId : undefined;
       log.info(
         {
           requestId: state.requestId,
@@ -63,7 +62,7 @@ export function useAccessLog({ clock, log, metrics, slowOperations }: AccessLogO
           path: logged === 'route' ? path : pathname.slice(0, MAX_PATH),
           status: response.status,
           durationMs,
-          client,
+          client: clientIdOf(state),
           operation: state.operationKind,
           operationName: state.operationName?.slice(0, MAX_NAME),
           deprecated: state.deprecated?.length === 0 ? undefined : state.deprecated,

@@ -1,5 +1,5 @@
-import { isAuthenticated } from '../../auth/principal.ts';
 import type { Metrics } from '../../platform/metrics.ts';
+import { clientIdOf } from '../../request/caller.ts';
 import type { RequestState } from '../../request/request-state.ts';
 import type { HttpPlugin } from '../plugin.ts';
 
@@ -18,8 +18,8 @@ export function useDeprecationReport(metrics: Metrics): HttpPlugin {
   );
   const clients = new Set<string>();
 
-  function nameOf({ caller }: RequestState): string {
-    const client = caller !== undefined && isAuthenticated(caller) ? caller.clientId : 'anonymous';
+  function nameOf(state: RequestState): string {
+    const client = clientIdOf(state) ?? 'anonymous';
     if (!clients.has(client) && clients.size >= MAX_CLIENTS) return 'others';
     clients.add(client);
     return client;

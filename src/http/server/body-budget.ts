@@ -1,4 +1,5 @@
 import { OwnedBytes } from '../../platform/owned-bytes.ts';
+import type { BodyCharge } from '../../request/request-state.ts';
 
 /** One owner may have the bytes of all bodies divided by this. */
 const SHARES = 8;
@@ -81,7 +82,7 @@ export class BodyBudget {
 }
 
 /** A complete body, from its arrival until its request is answered. */
-export class HeldBody {
+export class HeldBody implements BodyCharge {
   readonly #budget: BodyBudget;
   readonly #bytes: number;
   #giveBack: (() => void) | undefined;
@@ -91,7 +92,6 @@ export class HeldBody {
     this.#bytes = bytes;
   }
 
-  /** Charges it to an owner. False if that owner has too much in bodies already. */
   own(owner: string): boolean {
     this.#giveBack ??= this.#budget.own(owner, this.#bytes);
     return this.#giveBack !== undefined;

@@ -1,4 +1,4 @@
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { useApp } from '../../support/app.ts';
 import { linesOf } from '../../support/log-lines.ts';
 
@@ -12,4 +12,19 @@ it('The line of a request has 200 characters of its path, and nothing of its que
   const [line] = linesOf(app.logged, 'request').filter((logged) => logged.requestId === requestId);
   expect(line).toMatchObject({ method: 'GET', path: path.slice(0, 200), status: 404 });
   expect(JSON.stringify(line)).not.toContain('secret');
+});
+
+describe('while somebody sets the clock back', () => {
+  let nowMs = Date.now();
+  const now = () => {
+    nowMs -= 3_600_000;
+    return nowMs;
+  };
+  const back = useApp({ clock: { now, elapsedMs: () => performance.now() } });
+
+  it('the line of a request has the time that has passed', async () => {
+    await (await back.fetch('/graphql?query={__typename}')).text();
+    const [line] = linesOf(back.logged, 'request');
+    expect(line?.durationMs).toSatisfy((ms: number) => Number.isInteger(ms) && ms >= 0 && ms < 60_000);
+  });
 });

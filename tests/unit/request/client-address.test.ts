@@ -4,10 +4,10 @@ import {
   addressKey,
   clientAddress,
   normaliseAddress,
-  proxyTrust,
+  trustedProxies,
 } from '../../../src/request/client-address.ts';
 
-const trust = proxyTrust(['10.0.0.0/8', '192.168.1.1', 'fd00::/8', '::1']);
+const trust = trustedProxies(['10.0.0.0/8', '192.168.1.1', 'fd00::/8', '::1']);
 
 describe('clientAddress', () => {
   it.each([
