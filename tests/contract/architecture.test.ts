@@ -190,20 +190,21 @@ describe('a file in src', () => {
   });
 });
 
-describe('the oracle of the fuzzer', () => {
-  const ORACLE = join(ROOT, 'tests/fuzz/oracle');
+describe('what judges the service in fuzzers and properties', () => {
   // A type is no path of the service.
   const runtime = (text: string) =>
     [...text.matchAll(/^(?:import|export)\b(?! type\b)(?:[^;'"]*?\bfrom)?\s+'([^']+)'/gm)].map(
       ([, from = '']) => from,
     );
 
-  it('imports graphql-js and itself, and nothing of the service that it judges', () => {
-    const allowed = /^(graphql|node:[a-z]+|\.\/[\w-]+\.ts|\.\.\/case\.ts)$/;
-    const found = globSync('*.ts', { cwd: ORACLE });
+  it.each([
+    ['model', /^(graphql|fast-check|node:[a-z]+|\.\/[\w-]+\.ts)$/],
+    ['fuzz/oracle', /^(graphql|\.\/[\w-]+\.ts|\.\.\/case\.ts|\.\.\/\.\.\/model\/[\w-]+\.ts)$/],
+  ])('tests/%s imports graphql-js and itself, and nothing of the service', (folder, allowed) => {
+    const found = globSync('*.ts', { cwd: join(ROOT, 'tests', folder) });
     expect(found.length).toBeGreaterThan(5);
     const others = found.flatMap((name) =>
-      runtime(readFileSync(join(ORACLE, name), 'utf8'))
+      runtime(readFileSync(join(ROOT, 'tests', folder, name), 'utf8'))
         .filter((specifier) => !allowed.test(specifier))
         .map((specifier) => `${name}: ${specifier}`),
     );

@@ -1,3 +1,5 @@
+import type { Executed } from '../model/execution.ts';
+
 /** Who asks: each has other rights, and none but `nobody` and `stranger` is without an account. */
 export const CALLERS = [
   'reader',
@@ -23,20 +25,6 @@ export interface Case {
   readonly caller: CallerName;
 }
 
-/** What an error must say: its code, where execution came to it its path, and for a wrong argument which it is. */
-export interface ExpectedError {
-  readonly code: string;
-  readonly path: readonly (string | number)[] | undefined;
-  readonly argument?: string;
-}
-
-/** A place that errors null. Of all errors below it exactly one is told, whichever comes first. */
-export interface NulledPlace {
-  readonly oneOf: readonly ExpectedError[];
-  /** Where the answer has no data, an error elsewhere may have ended execution before it came to this one. */
-  readonly optional: boolean;
-}
-
 /** What stands in an expected answer for a string, or null, that only the service can know, such as an id that it has just made. */
 export const MADE = Symbol('made by the service');
 
@@ -47,12 +35,7 @@ export interface Statuses {
 }
 
 /** What must come where the operation is executed: with 403 exactly where `data` is null and each error told is FORBIDDEN, else with 200. */
-export interface ExpectedAnswer {
-  /** Members are in the order in which they must come. Null where an error has taken all of it. */
-  readonly data: unknown;
-  /** In any order; there are no others. */
-  readonly errors: readonly NulledPlace[];
-}
+export type ExpectedAnswer = Pick<Executed, 'data' | 'errors'>;
 
 /** A refusal before execution: no `data`, and one or more errors, all with this code. */
 export interface ExpectedRefusal {

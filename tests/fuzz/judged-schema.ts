@@ -9,7 +9,7 @@ import {
   type TypeNode,
   visit,
 } from 'graphql';
-import { JUDGED } from './oracle/execution.ts';
+import { MODELLED } from '../model/execution.ts';
 
 const SDL = readFileSync(join(import.meta.dirname, '../../schema.graphql'), 'utf8');
 const ROOTS = new Set(['Query', 'Mutation', 'Subscription']);
@@ -33,12 +33,12 @@ export function judgedSchema(): JudgedSchema {
   const objects = new Set<string>();
   for (const node of document.definitions)
     if (node.kind === Kind.OBJECT_TYPE_DEFINITION) objects.add(node.name.value);
-  const taught = new Set(JUDGED.map((coordinate) => coordinate.slice(0, coordinate.indexOf('.'))));
+  const taught = new Set(MODELLED.map((coordinate) => coordinate.slice(0, coordinate.indexOf('.'))));
   const unjudged: string[] = [];
 
   function isJudged(owner: NameNode, field: NameNode, type: TypeNode): boolean {
     const coordinate = `${owner.value}.${field.value}`;
-    if (JUDGED.includes(coordinate)) return true;
+    if (MODELLED.includes(coordinate)) return true;
     // Connections, edges and payloads come to what the fields before them gave.
     if (!taught.has(owner.value)) return true;
     const judged = !ROOTS.has(owner.value) && !objects.has(namedType(type));

@@ -1,20 +1,12 @@
 import { createApiKey } from '../../src/auth/api-key/store.ts';
 import { type Role, type Scope, scopesOfRole } from '../../src/auth/scopes.ts';
 import { statement } from '../../src/platform/db/statement.ts';
+import type { Caller } from '../model/permissions.ts';
+import { type RunSql, readSnapshot, type Snapshot } from '../model/tables.ts';
 import type { Account, TestApp } from '../support/app.ts';
 import { visitor as makeVisitor, PASSWORD } from '../support/credentials/session.ts';
 import type { CallerName } from './case.ts';
 import { disable, HOSTILE_TAGS, HOSTILE_TEXTS, seedContent, seedKeys } from './hostile-content.ts';
-import { type RunSql, readSnapshot, type Snapshot } from './snapshot.ts';
-
-/** Who a caller is, as far as the contract cares. */
-export interface Caller {
-  readonly userId: string;
-  readonly role: Role;
-  readonly scopes: ReadonlySet<string>;
-  /** The id of the session that asks; undefined for a key. */
-  readonly sessionId: string | undefined;
-}
 
 /** What of the data a generator may name. */
 export interface Known {
@@ -101,7 +93,7 @@ export async function createWorld(app: TestApp): Promise<World> {
   const readOnly = await addKey(app, member, ['posts:read']);
   const writeOnly = await addKey(app, member, ['posts:write', 'comments:write']);
 
-  const run: RunSql = async (text) => app.database.query(statement('fuzz', text), []);
+  const run: RunSql = async (text, values) => app.database.query(statement('fuzz', text), values);
   let snapshot = await readSnapshot(run);
   const sessionOf = ({ id }: Pick<Account, 'id'>) =>
     snapshot.sessions.find(({ userId }) => userId === id)?.id;

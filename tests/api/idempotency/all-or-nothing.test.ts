@@ -2,18 +2,17 @@ import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { createApiKey } from '../../../src/auth/api-key/store.ts';
 import type { Scope } from '../../../src/auth/scopes.ts';
+import { statement } from '../../../src/platform/db/statement.ts';
+import { agree, withKnown } from '../../model/agree.ts';
+import { isRefusal, matchesExecuted } from '../../model/answers.ts';
+import { executed, mayBeStored, operationIn } from '../../model/execution.ts';
+import { contentField, type Known, textOf } from '../../model/mutations.ts';
+import { type Caller, lacksAccess } from '../../model/permissions.ts';
+import { type State, stateOf } from '../../model/state.ts';
+import { readSnapshot } from '../../model/tables.ts';
 import { type Account, useApp } from '../../support/app.ts';
 import { seedComments, seedPosts } from '../../support/content.ts';
 import { send, storedFor } from '../../support/keyed.ts';
-import {
-  documentOf,
-  holdsScopes,
-  type Ids,
-  type ModelState,
-  mutationFields,
-  outcomeOf,
-  START,
-} from '../../support/mutation-model.ts';
 
 const KEYS: readonly (readonly Scope[])[] = [
   ['posts:read', 'posts:write', 'comments:write', 'users:read'],
@@ -22,6 +21,31 @@ const KEYS: readonly (readonly Scope[])[] = [
   ['posts:read', 'comments:write'],
   ['posts:read'],
 ];
+
+/** Root fields of an operation, most of which are right, and how each stands in it. */
+const fields = fc.array(
+  fc.record({
+    field: contentField,
+    stands: fc.constantFrom('plain', 'plain', 'in a fragment', 'skipped', 'included'),
+  }),
+  { minLength: 1, maxLength: 5 },
+);
+type Fields = typeof fields extends fc.Arbitrary<infer T> ? T : never;
+
+/** The document, with the variable `$no` that is false. */
+function documentOf(all: Fields, known: Known): string {
+  const fragments: string[] = [];
+  const selections = all.map(({ field, stands }, index) => {
+    const written = `f${index}: ${textOf(field, known)}`;
+    if (stands === 'in a fragment') {
+      fragments.push(`fragment F${index} on Mutation { ${written} }`);
+      return `...F${index}`;
+    }
+    if (stands === 'skipped') return `... on Mutation @include(if: $no) { ${written} }`;
+    return stands === 'included' ? `... @skip(if: $no) { ${written} }` : written;
+  });
+  return `mutation ($no: Boolean! = false) { ${selections.join(' ')} last: __typename @include(if: $no) } ${fragments.join(' ')}`;
+}
 
 describe('A mutation', () => {
   const app = useApp();
@@ -35,107 +59,69 @@ describe('A mutation', () => {
       keys.push((await createApiKey(app.database, { userId: me.id, name: 'k', scopes })).key);
   });
 
-  async function reset(): Promise<Ids> {
-    const { prisma } = app;
-    await prisma.event.deleteMany();
-    await prisma.post.deleteMany();
-    const ids: Record<string, string> = {};
-    for (const post of START.posts.values()) {
-      const authorId = post.mine ? me.id : other.id;
-      const [postId = ''] = await seedPosts(app, [{ authorId, title: post.title, tags: post.tags }]);
-      ids[post.title] = postId;
-      const comments = post.comments.map(({ body, mine }) => ({
-        postId,
-        authorId: mine ? me.id : other.id,
-        body,
-      }));
-      (await seedComments(app, comments)).forEach((id, index) => {
-        ids[comments[index]?.body ?? ''] = id;
-      });
-    }
-    return ids;
-  }
+  const tables = () =>
+    readSnapshot((text, values) => app.database.query(statement('test_tables', text), values));
 
-  /** What the tables hold, in a form that the model can be brought to as well. */
-  async function tables() {
-    const { prisma } = app;
-    const posts = await prisma.post.findMany({
-      include: { tags: { orderBy: { position: 'asc' } }, comments: { orderBy: { body: 'asc' } } },
-      orderBy: { title: 'asc' },
-    });
-    return {
-      posts: posts.map(({ title, authorId, commentCount, tags, comments }) => ({
-        title,
-        mine: authorId === me.id,
-        commentCount,
-        tags: tags.map(({ name }) => name),
-        comments: comments.map((comment) => ({ body: comment.body, mine: comment.authorId === me.id })),
-      })),
-      events: await prisma.event.count(),
-    };
-  }
-
-  function expected({ posts, events }: ModelState): Awaited<ReturnType<typeof tables>> {
-    const by =
-      <T>(key: (item: T) => string) =>
-      (a: T, b: T) =>
-        key(a) < key(b) ? -1 : 1;
-    return {
-      posts: [...posts.values()]
-        .map(({ title, mine, tags, comments }) => ({
-          title,
-          mine,
-          commentCount: comments.length,
-          tags: [...tags],
-          comments: [...comments].sort(by(({ body }) => body)),
-        }))
-        .sort(by(({ title }) => title)),
-      events,
-    };
+  /** A post of mine and one of somebody else's, with comments of both, and nothing else. */
+  async function reset(): Promise<State> {
+    await app.prisma.event.deleteMany();
+    await app.prisma.post.deleteMany();
+    const [theirs = '', mine = ''] = await seedPosts(app, [
+      { authorId: other.id, title: 'theirs', tags: [] },
+      { authorId: me.id, title: 'mine', tags: ['a', 'b'] },
+    ]);
+    await seedComments(app, [
+      { postId: theirs, authorId: other.id, body: 'not mine' },
+      { postId: theirs, authorId: me.id, body: 'my own' },
+      { postId: mine, authorId: other.id, body: 'on mine' },
+    ]);
+    return stateOf(await tables());
   }
 
   it('has done each of its fields where it has data, and nothing at all where its data is null', async () => {
     let runs = 0;
     const seen = { done: 0, undone: 0 };
     await fc.assert(
-      fc.asyncProperty(
-        mutationFields,
-        fc.nat({ max: KEYS.length - 1 }),
-        fc.boolean(),
-        async (fields, which, keyed) => {
-          runs += 1;
-          const ids = await reset();
-          const storedBefore = await storedFor(app, me.id);
-          const outcome = outcomeOf(fields, KEYS[which] ?? []);
-          const request = {
-            query: documentOf(fields, ids),
-            key: keys[which] ?? '',
-            ...(keyed ? { idempotencyKey: `run ${runs}` } : {}),
-          };
-          const answer = await send(app, request);
-          const { data = null } = JSON.parse(answer.text) as { data?: unknown };
-          expect(answer.status).toBe(
-            outcome === undefined && answer.codes.every((code) => code === 'FORBIDDEN') ? 403 : 200,
-          );
-          expect(data === null).toBe(outcome === undefined);
-          seen[data === null ? 'undone' : 'done'] += 1;
-          expect(await tables()).toEqual(expected(outcome ?? START));
-          // Who lacks a scope for any of its fields, or for the row of another that one shows, does not use up the key.
-          const mayRun = holdsScopes(fields, KEYS[which] ?? []);
-          const isStored = mayRun && !answer.text.includes('requires the scope');
-          expect((await storedFor(app, me.id)) - storedBefore).toBe(keyed && isStored ? 1 : 0);
-          if (!keyed) return;
-          const again = await send(app, request);
-          if (mayRun)
-            expect(again).toMatchObject({
-              status: answer.status,
-              text: answer.text,
-              replayed: isStored ? 'true' : null,
-            });
-          else expect(again).toMatchObject({ status: 403, codes: ['FORBIDDEN'], replayed: null });
-          expect(await tables()).toEqual(expected(outcome ?? START));
-        },
-      ),
+      fc.asyncProperty(fields, fc.nat({ max: KEYS.length - 1 }), fc.boolean(), async (all, which, keyed) => {
+        runs += 1;
+        const before = await reset();
+        const ids = (rows: readonly { readonly id: string }[]) => rows.map(({ id }) => id);
+        const known = { posts: ids(before.posts), comments: ids(before.comments), keys: [], sessions: [] };
+        const asked = operationIn(documentOf(all, known), {});
+        const scopes = new Set(KEYS[which]);
+        const caller: Caller = { userId: me.id, role: 'member', scopes, sessionId: undefined };
+        const expected = executed({ ...asked, caller, state: before });
+        const request = {
+          query: documentOf(all, known),
+          key: keys[which] ?? '',
+          ...(keyed ? { idempotencyKey: `run ${runs}` } : {}),
+        };
+        const storedBefore = await storedFor(app, me.id);
+        const answer = await send(app, request);
+        seen[expected.data === null ? 'undone' : 'done'] += 1;
+        // Who lacks a scope for any of its fields, or for the row of another that one shows, does not use up the key.
+        const mayRun = !keyed || !lacksAccess({ caller }, asked);
+        const made = mayRun
+          ? matchesExecuted(expected, answer)
+          : isRefusal(answer, 403, 'FORBIDDEN') && new Map<string, string>();
+        expect(made, `${answer.status} ${answer.text} and not ${JSON.stringify(expected)}`).toBeInstanceOf(
+          Map,
+        );
+        const after = withKnown(expected.state, made || new Map());
+        expect(agree(after, await tables())).not.toHaveProperty('differs');
+        const isStored = keyed && mayRun && mayBeStored(expected.errors);
+        expect((await storedFor(app, me.id)) - storedBefore).toBe(isStored ? 1 : 0);
+        if (!keyed) return;
+        const again = await send(app, request);
+        if (mayRun)
+          expect(again).toMatchObject({
+            status: answer.status,
+            text: answer.text,
+            replayed: isStored ? 'true' : null,
+          });
+        else expect(again).toMatchObject({ status: 403, codes: ['FORBIDDEN'], replayed: null });
+        expect(agree(after, await tables())).not.toHaveProperty('differs');
+      }),
       { numRuns: 60 },
     );
     // How many of each there are is up to chance.

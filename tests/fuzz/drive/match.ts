@@ -1,4 +1,5 @@
-import { type ExpectedError, MADE, type NulledPlace } from '../case.ts';
+import type { ExpectedError, NulledPlace } from '../../model/execution.ts';
+import { MADE } from '../case.ts';
 import type { ToldError } from './reading.ts';
 
 const SHOWN_LENGTH = 400;

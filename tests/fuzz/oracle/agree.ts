@@ -1,4 +1,5 @@
-import { type ExpectedError, MADE, type NulledPlace, type Statuses, type Verdict } from '../case.ts';
+import type { ExpectedError, NulledPlace } from '../../model/execution.ts';
+import { MADE, type Statuses, type Verdict } from '../case.ts';
 
 interface ToldError {
   readonly path?: readonly (string | number)[];

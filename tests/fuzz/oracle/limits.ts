@@ -1,5 +1,6 @@
 import { type ASTNode, type FieldNode, Kind, type OperationDefinitionNode, visit } from 'graphql';
-import { type Asked, Measure, type Range, type Standing } from './measure.ts';
+import { type Asked, atRoot, type Standing } from '../../model/walk.ts';
+import { Measure, type Range } from './measure.ts';
 
 /** Contract section 5, the table. */
 export const MAX_TOKENS = 1_000;
@@ -48,22 +49,10 @@ function repeated(operation: OperationDefinitionNode): number {
   return most;
 }
 
-/** The root fields of an operation, fragments spread, with what is left out. */
-export function rootFields(asked: Asked): readonly FieldNode[] {
-  const type = asked.schema.getRootType(asked.operation.operation) ?? undefined;
-  const around = { type, depth: 1, left: false, told: false };
-  return [...new Measure(asked).side(asked.operation.selectionSet, around)].map(({ field }) => field);
-}
-
 /** What an operation comes to, figure by figure. */
 export function measure(asked: Asked): Measured {
   const { document, operation } = asked;
-  const around = {
-    type: asked.schema.getRootType(operation.operation) ?? undefined,
-    depth: 1,
-    left: false,
-    told: false,
-  };
+  const around = atRoot(asked);
   const walk = new Measure(asked);
   const fields = [...walk.all(operation.selectionSet, around)];
   const asFar = new Measure(asked);

@@ -8,11 +8,13 @@ import {
   validate,
   valueFromASTUntyped,
 } from 'graphql';
-import type { Case, ExpectedAnswer, ExpectedRefusal, Verdict } from '../case.ts';
+import { executed, SCHEMA, type ToExecute } from '../../model/execution.ts';
+import { lacksAccess } from '../../model/permissions.ts';
+import { isMade, stateOf } from '../../model/state.ts';
+import { rootFields } from '../../model/walk.ts';
+import { type Case, type ExpectedAnswer, type ExpectedRefusal, MADE, type Verdict } from '../case.ts';
 import type { World } from '../world.ts';
-import { executed, SCHEMA, type ToExecute } from './execution.ts';
-import { MAX_TOKENS, type Measured, measure, passed, rootFields } from './limits.ts';
-import { lacksAccess } from './permissions.ts';
+import { MAX_TOKENS, type Measured, measure, passed } from './limits.ts';
 import { operationOf, ownNames, readText, wrongVariable } from './text.ts';
 
 const always = (code: string, status: number): ExpectedRefusal => ({
@@ -102,8 +104,28 @@ function askedBy(world: World, test: Case, document: DocumentNode, operation: Op
   const given = getVariableValues(SCHEMA, operation.variableDefinitions ?? [], inputs);
   const caller = world.callers[test.caller];
   const variables = given.variableValues?.coerced ?? { ...defaultsOf(operation), ...inputs };
-  const asked: ToExecute = { schema: SCHEMA, document, operation, variables, inputs, caller, world };
+  const { cursors, places, password } = world;
+  const asked: ToExecute = {
+    ...{ schema: SCHEMA, document, operation, variables, inputs },
+    ...{ caller, state: stateOf(world.snapshot), cursors, places, password },
+  };
   return { asked, given };
+}
+
+/** The data with `MADE` for what stands for it. */
+function withMade(value: unknown): unknown {
+  if (isMade(value)) return MADE;
+  if (Array.isArray(value)) return value.map(withMade);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.assign(
+    Object.create(null) as object,
+    Object.fromEntries(Object.entries(value).map(([name, member]) => [name, withMade(member)])),
+  );
+}
+
+function answerTo(asked: ToExecute): ExpectedAnswer {
+  const { data, errors } = executed(asked);
+  return { data: withMade(data), errors };
 }
 
 /** What an open stream must tell of a post that is made, when the world is as its snapshot after that. */
@@ -114,7 +136,7 @@ export function judgeEvent(world: World, test: Case, postId: string): Verdict {
   if (document === undefined || operation === undefined || event === undefined)
     throw new Error('an event of no post, or for no subscription');
   const { asked } = askedBy(world, test, document, operation);
-  const answer = executed({ ...asked, event });
+  const answer = answerTo({ ...asked, event });
   return { ...new Findings().verdict(operation.operation, costOf(measure(asked)), answer), opens: false };
 }
 
@@ -162,7 +184,7 @@ export function judge(world: World, test: Case): Verdict {
     return findings.verdict(kind, cost);
   }
   if (findings.refused) return findings.verdict(kind, cost);
-  const answer = executed(asked);
+  const answer = answerTo(asked);
   if (bytesOf(answer) > MAX_ANSWER_BYTES) findings.must(limit('COMPLEXITY_LIMIT'));
   const lacks = kind === 'mutation' && lacksAccess(asked, asked);
   return { ...withoutCredentials(findings, anonymous).verdict(kind, cost, answer), lacks };

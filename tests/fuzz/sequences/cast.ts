@@ -4,7 +4,9 @@ import { hashPassword } from '../../../src/auth/password.ts';
 import type { Role, Scope } from '../../../src/auth/scopes.ts';
 import { openSession } from '../../../src/auth/session/store.ts';
 import { statement } from '../../../src/platform/db/statement.ts';
-import { scopesOf } from './execute.ts';
+import { scopesOf } from '../../model/permissions.ts';
+import { isMade } from '../../model/state.ts';
+import type { KeyRow, SessionRow } from '../../model/tables.ts';
 import type { Credential, Person, State } from './state.ts';
 import type { World } from './world.ts';
 
@@ -24,8 +26,13 @@ async function makePerson({ database }: World, role: Role): Promise<Person> {
   const email = `person${made}-${process.pid}-${Date.now()}@example.com`;
   const { id } = await createAccount(database, { name: 'Person', email, role });
   await database.query(SET_HASH, [id, await hashed]);
-  return { id, email, role };
+  return { id, name: 'Person', email, createdAt: 0, role };
 }
+
+/** A session as far as sequences care. */
+export const sessionRow = (id: string, userId: string): SessionRow => ({
+  ...{ id, userId, userAgent: null, createdAt: 0, lastSeenAt: 0 },
+});
 
 /** Whom the credentials are for, which kind they are and what they may: the first ones are used most. */
 const CREDENTIALS: readonly [account: number, kind: Credential['kind'], scopes?: readonly Scope[]][] = [
@@ -50,15 +57,18 @@ export interface Watcher {
 /** New accounts with new credentials: sequences do not meet. */
 export async function makeCast(world: World): Promise<{ state: State; watcher: Watcher }> {
   const { database } = world;
-  const people: Person[] = [];
-  for (const role of ['member', 'member', 'admin'] as const) people.push(await makePerson(world, role));
+  const users: Person[] = [];
+  for (const role of ['member', 'member', 'admin'] as const) users.push(await makePerson(world, role));
   const credentials: Credential[] = [];
+  const keys: KeyRow[] = [];
+  const sessions: SessionRow[] = [];
   for (const [account, kind, scopes] of CREDENTIALS) {
-    const { id: userId, role } = people[account] as Person;
+    const { id: userId, role } = users[account] as Person;
     const held = scopes ?? scopesOf(role);
     if (kind === 'key') {
       const { id, key } = await createApiKey(database, { userId, name: 'k', scopes: held });
       credentials.push({ kind, id, account, scopes: held, secret: key });
+      keys.push({ id, userId, name: 'k', prefix: '', scopes: held, createdAt: 0, expiresAt: null });
     } else {
       const opened = await openSession(database, { userId, passwordHash: await hashed, userAgent: null });
       const rows = await database.query(SESSIONS_OF, [userId]);
@@ -66,6 +76,7 @@ export async function makeCast(world: World): Promise<{ state: State; watcher: W
       if (opened === undefined || row === undefined) throw new Error('no session was opened');
       const secret = `session_id=${opened.sessionId}`;
       credentials.push({ kind, id: row.id, account, scopes: held, secret });
+      sessions.push(sessionRow(row.id, userId));
     }
   }
   const { id: userId } = await makePerson(world, 'member');
@@ -77,16 +88,8 @@ export async function makeCast(world: World): Promise<{ state: State; watcher: W
     ...great,
   });
   const state: State = {
-    people,
-    posts: {},
-    postIds: [],
-    commentIds: [],
-    credentials,
-    stored: {},
-    announced: [],
-    buckets: {},
-    elapsedMs: 0,
-    unknowns: 0,
+    ...{ users, posts: [], comments: [], keys, sessions, announced: [], made: 0 },
+    ...{ commentIds: [], credentials, stored: {}, announcedIn: [], buckets: {}, elapsedMs: 0 },
   };
   return { state, watcher: { key } };
 }
@@ -99,7 +102,7 @@ export function sentAs({ kind, secret }: Credential): { readonly key?: string; r
 
 /** Those that can be used, the revoked ones among them. */
 export function usable({ credentials }: State): readonly Credential[] {
-  return credentials.filter(({ secret }) => secret !== undefined && !secret.startsWith('#'));
+  return credentials.filter(({ secret }) => secret !== undefined && !isMade(secret));
 }
 
 /** One of those, of an account where that is given. */

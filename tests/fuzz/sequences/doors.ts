@@ -1,8 +1,8 @@
+import { scopesOf } from '../../model/permissions.ts';
 import { cookieOf, login } from '../../support/credentials/session.ts';
-import { PASSWORD, SESSIONS_OF, usable } from './cast.ts';
-import { scopesOf } from './execute.ts';
+import { PASSWORD, SESSIONS_OF, sessionRow, usable } from './cast.ts';
 import { bucketsOf, takes } from './limits.ts';
-import type { Credential, State } from './state.ts';
+import { type Credential, type State, withContent } from './state.ts';
 import { Violation } from './violation.ts';
 import type { World } from './world.ts';
 
@@ -15,7 +15,7 @@ export async function logIn(
   redisLost: () => boolean,
 ): Promise<State[]> {
   const [state] = states;
-  const person = state?.people[account];
+  const person = state?.users[account];
   const service = instances[instance];
   if (state === undefined || person === undefined || service === undefined)
     throw new Error('nobody is there');
@@ -34,7 +34,12 @@ export async function logIn(
   if (made === undefined) throw new Violation('a login makes no session', [await response.text()]);
   const scopes = scopesOf(person.role);
   const fresh: Credential = { kind: 'session', id: made.id, account, scopes, secret: cookieOf(response) };
-  return after.map((one) => ({ ...one, credentials: [...one.credentials, fresh] }));
+  const row = sessionRow(made.id, person.id);
+  return after.map((one) => ({
+    ...one,
+    credentials: [...one.credentials, fresh],
+    sessions: [...one.sessions, row],
+  }));
 }
 
 /**
@@ -45,6 +50,7 @@ export async function logOut(
   states: readonly State[],
   instance: number,
   reference: number,
+  move: number,
   redisLost: () => boolean,
 ): Promise<readonly State[]> {
   const sessions = states
@@ -67,10 +73,8 @@ export async function logOut(
   if (after.length === 0 || ![204, 429].includes(response?.status ?? 0))
     throw new Violation(`a logout is answered with ${response?.status}`, []);
   if (response?.status !== 204) return after;
-  return after.map((one) => ({
-    ...one,
-    credentials: one.credentials.map((credential) =>
-      credential.id === session.id ? { endedMs: one.elapsedMs, ...credential } : credential,
-    ),
-  }));
+  return after.map((one) => {
+    const sessions = one.sessions.filter(({ id }) => id !== session.id);
+    return withContent(one, { ...one, sessions }, move);
+  });
 }

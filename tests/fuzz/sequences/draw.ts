@@ -1,73 +1,12 @@
 import fc from 'fast-check';
-import {
-  type Asked,
-  type Fault,
-  type Field,
-  type Instance,
-  type Move,
-  NOTHING,
-  type Sending,
-} from './moves.ts';
+import { type Field, field, mostly, reference, scopes } from '../../model/mutations.ts';
+import type { Asked, Fault, Instance, Move, Sending } from './moves.ts';
 
-const reference = fc.oneof({ weight: 3, arbitrary: fc.nat({ max: 2 }) }, fc.nat({ max: NOTHING }));
 const by = fc.oneof(
   { weight: 2, arbitrary: fc.constantFrom(0, 1, 5) },
   { weight: 3, arbitrary: fc.nat({ max: 19 }) },
 );
 const instance = fc.constantFrom<Instance>(0, 1);
-const mostly = <T>(usual: T, ...others: readonly T[]) =>
-  fc.oneof({ weight: 9, arbitrary: fc.constant(usual) }, fc.constantFrom(...others));
-const title = mostly('T', 'é😀', '', ' ', 'x'.repeat(201));
-const tags = mostly<readonly string[]>(['a'], [], ['b', 'a'], ['a', 'a'], ['']);
-const scopes = fc.constantFrom<readonly string[]>(
-  ['posts:read', 'posts:write', 'comments:write', 'users:read'],
-  ['posts:read'],
-  ['posts:write'],
-  ['posts:read', 'users:email'],
-);
-
-export const field: fc.Arbitrary<Field> = fc.oneof(
-  {
-    weight: 5,
-    arbitrary: fc.record({
-      kind: fc.constant('createPost' as const),
-      title,
-      tags,
-      show: fc.constantFrom('plain', 'author', 'comments'),
-    }),
-  },
-  {
-    weight: 3,
-    arbitrary: fc.record({
-      kind: fc.constant('updatePost' as const),
-      post: reference,
-      title,
-      tags: fc.option(tags, { nil: undefined }),
-    }),
-  },
-  { weight: 2, arbitrary: fc.record({ kind: fc.constant('deletePost' as const), post: reference }) },
-  {
-    weight: 4,
-    arbitrary: fc.record({
-      kind: fc.constant('createComment' as const),
-      post: reference,
-      body: mostly('B', '', 'y'.repeat(5_001)),
-      show: fc.constantFrom('plain', 'count', 'email'),
-    }),
-  },
-  { weight: 2, arbitrary: fc.record({ kind: fc.constant('deleteComment' as const), comment: reference }) },
-  {
-    weight: 2,
-    arbitrary: fc.record({
-      kind: fc.constant('createApiKey' as const),
-      scopes,
-      show: fc.constantFrom('secret', 'plain'),
-    }),
-  },
-  { weight: 1, arbitrary: fc.record({ kind: fc.constant('revokeApiKey' as const), key: reference }) },
-  { weight: 1, arbitrary: fc.record({ kind: fc.constant('revokeSession' as const), session: reference }) },
-);
-
 const fresh: fc.Arbitrary<Asked> = fc.record({
   fields: fc.oneof(
     { weight: 3, arbitrary: fc.array(field, { minLength: 1, maxLength: 1 }) },

@@ -1,31 +1,30 @@
-import type { Scope } from '../../../src/auth/scopes.ts';
+import { withKnown } from '../../model/agree.ts';
+import { bodyOf, isRefusal, matchesExecuted } from '../../model/answers.ts';
+import { type Executed, executed, mayBeStored } from '../../model/execution.ts';
+import { holds, lacksAccess, neededFor } from '../../model/permissions.ts';
+import type { Asked } from '../../model/walk.ts';
 import type { RawAnswer } from '../../support/keyed.ts';
-import { bodyOf, isOutage, isRefusal, isUnknown, matchesResult } from './answers.ts';
-import { execute } from './execute.ts';
-import { needsOf, type WrittenField } from './fields.ts';
+import { isOutage, isUnknown } from './answers.ts';
 import { bucketsOf, type Limits, mayHaveTaken, takes } from './limits.ts';
-import { type Credential, copyOf, type Result, type State, type Stored, withKnown } from './state.ts';
+import { type Credential, callerOf, type State, type Stored, withContent } from './state.ts';
 
 /** A mutation as it is sent. */
 export interface Mutation {
   readonly kind: 'mutation';
-  readonly fields: readonly WrittenField[];
+  /** The texts of its root fields. */
+  readonly fields: readonly string[];
   readonly withLast: boolean;
   /** Without a variable. */
   readonly plain: boolean;
   readonly idempotencyKey: string | undefined;
 }
 
-/** A query of one post, or of nothing at all. */
-export interface Query {
-  readonly kind: 'query';
-  readonly post: string | undefined;
-}
-
 export interface Sent {
   readonly instance: number;
   readonly credential: Credential;
-  readonly operation: Mutation | Query;
+  readonly operation: Mutation | { readonly kind: 'query' };
+  /** The operation itself. */
+  readonly asked: Asked;
 }
 
 export interface Circumstances {
@@ -60,126 +59,93 @@ function fingerprintOf({ fields, withLast, plain }: Mutation): string {
   return JSON.stringify([fields, withLast, plain]);
 }
 
-function neededFor(fields: readonly WrittenField[]): { scopes: Scope[]; session: boolean } {
-  const needs = fields.map(needsOf);
-  return {
-    scopes: [...new Set(needs.flatMap(({ own, selected }) => [...own, ...selected]))],
-    session: needs.some(({ session }) => session),
-  };
-}
-
 /** Contract section 6: who may have a stored answer. */
-function mayHave({ scopes, session, onlySession }: Stored, caller: Credential): boolean {
+function mayHave(state: State, { needs, onlySession }: Stored, caller: Credential): boolean {
   return (
-    scopes.every((scope) => caller.scopes.includes(scope)) &&
-    (!session || caller.kind === 'session') &&
+    needs.every((need) => holds(callerOf(state, caller), need)) &&
     (onlySession === undefined || onlySession === caller.id)
   );
 }
 
-/** Contract section 6: what says something about the credentials is not stored. An e-mail is refused for lack of a scope. */
-const isRetriable = (result: Result) =>
-  'problems' in result &&
-  result.problems.some(({ code, path }) => code === 'UNAUTHENTICATED' || path?.at(-1) === 'email');
+const execute = (state: State, { credential, asked }: Sent): Executed =>
+  executed({ ...asked, caller: callerOf(state, credential), state });
 
-/** Contract section 6: who may run a mutation with a key at all. */
-function mayRun(fields: readonly WrittenField[], caller: Credential): boolean {
-  const { scopes, session } = neededFor(fields);
-  return scopes.every((scope) => caller.scopes.includes(scope)) && (!session || caller.kind === 'session');
-}
-
-/** Executes a mutation on a copy and stores its answer. The answer is that of `result`; the state is before it is known. */
-function executed(state: State, { credential, operation }: Sent, move: number): State & { last?: Stored } {
-  if (operation.kind === 'query') return copyOf(state);
-  const { fields, withLast, idempotencyKey } = operation;
-  const { state: done, result, shows } = execute(copyOf(state), credential, fields, withLast, move);
-  const after: State & { last?: Stored } = done ?? copyOf(state);
-  const { scopes, session } = neededFor(fields);
+/** The state after a mutation with its answer, before anybody knows that, and what it stores under a key. */
+function after(state: State, sent: Sent, move: number): { readonly state: State; readonly stored: Stored } {
+  const { credential, operation, asked } = sent;
+  if (operation.kind === 'query') throw new Error('a query changes nothing');
+  const { state: content, data, errors, shown } = execute(state, sent);
   const stored: Stored = {
     fingerprint: fingerprintOf(operation),
-    result,
-    scopes: shows.includes('email') ? [...scopes, 'users:email'] : scopes,
-    session,
-    onlySession: shows.includes('secret') ? credential.id : undefined,
+    result: { data, errors },
+    needs: [...neededFor(asked), ...(shown.has('email') ? ['users:email'] : [])],
+    onlySession: shown.has('secret') ? credential.id : undefined,
   };
-  if (idempotencyKey !== undefined && !isRetriable(result))
-    after.stored[slotOf(credential, idempotencyKey)] = stored;
-  after.last = stored;
-  return after;
+  const left = withContent(state, content, move);
+  const slot = slotOf(sent);
+  return { state: slot !== undefined && mayBeStored(errors) ? withStored(left, slot, stored) : left, stored };
 }
 
-export const slotOf = ({ account }: Credential, idempotencyKey: string) => `${account} ${idempotencyKey}`;
+const withStored = (state: State, slot: string, stored: Stored): State => ({
+  ...state,
+  stored: { ...state.stored, [slot]: stored },
+});
 
-function* answeredQuery(state: State, { credential, operation }: Sent, answer: RawAnswer): Generator<State> {
-  if (operation.kind !== 'query') return;
-  if (operation.post === undefined) {
-    if (answer.status === 200 && answer.text === '{"data":{"__typename":"Query"}}') yield state;
-    return;
-  }
-  if (!credential.scopes.includes('posts:read')) {
-    // `post` may be null, so that there is data.
-    const { data, errors } = bodyOf(answer);
-    const codes = errors?.map(({ extensions }) => extensions.code);
-    if (answer.status === 200 && JSON.stringify([data, codes]) === '[{"post":null},["FORBIDDEN"]]')
-      yield state;
-    return;
-  }
-  const post = state.posts[operation.post];
-  const author = state.people[post?.author ?? 0];
-  const comments = (post?.comments ?? []).map((comment) => ({
-    id: comment.id,
-    body: comment.body,
-    author: { id: state.people[comment.author]?.id },
-  }));
-  const expected = post && {
-    title: post.title,
-    tags: post.tags,
-    commentCount: comments.length,
-    author: { id: author?.id },
-    comments: sorted(comments),
-  };
-  const { data } = bodyOf(answer) as { data?: { post: { comments: { id: string }[] } | null } };
-  const actual = data?.post && { ...data.post, comments: sorted(data.post.comments) };
-  if (answer.status === 200 && JSON.stringify(actual) === JSON.stringify(expected ?? null)) yield state;
+/** The state once what is stored there has been seen. */
+function withText(state: State, slot: string | undefined, text: string): State {
+  const stored = slot === undefined ? undefined : state.stored[slot];
+  return slot === undefined || stored === undefined ? state : withStored(state, slot, { ...stored, text });
 }
 
-/** Those of one transaction have one date: their order is told by their ids alone, which no model knows beforehand. */
-const sorted = <T extends { readonly id: string }>(items: readonly T[]) =>
-  [...items].sort((a, b) => (a.id < b.id ? -1 : 1));
+/** Where the answer of a mutation with a key is stored. */
+export function slotOf({
+  credential,
+  operation,
+}: Pick<Sent, 'credential' | 'operation'>): string | undefined {
+  if (operation.kind === 'query' || operation.idempotencyKey === undefined) return undefined;
+  return `${credential.account} ${operation.idempotencyKey}`;
+}
 
-/** States in which a mutation from somebody who was let in is answered so. */
-function* answeredMutation(state: State, sent: Sent, answer: RawAnswer, move: number): Generator<State> {
-  const { credential, operation } = sent;
-  if (operation.kind !== 'mutation') return;
-  const { idempotencyKey } = operation;
-  if (idempotencyKey !== undefined && !mayRun(operation.fields, credential)) {
+/** What is stored under the key of a mutation, if it has one. */
+export function storedFor(state: State, sent: Pick<Sent, 'credential' | 'operation'>): Stored | undefined {
+  const slot = slotOf(sent);
+  return slot === undefined ? undefined : state.stored[slot];
+}
+
+/** Comments of one transaction have one date: their order is told by their ids alone, which no model knows beforehand. */
+const inOrder = (value: unknown): unknown =>
+  JSON.parse(JSON.stringify(value), (name, member: unknown) =>
+    name === 'comments' ? (member as { id: string }[]).sort((a, b) => (a.id < b.id ? -1 : 1)) : member,
+  );
+
+/** States in which somebody who was let in is answered so. */
+function* answered(state: State, sent: Sent, answer: RawAnswer, move: number): Generator<State> {
+  const { credential, operation, asked } = sent;
+  if (operation.kind === 'query') {
+    const { data, errors } = execute(state, sent);
+    const read = { ...answer, text: JSON.stringify(inOrder(bodyOf(answer))) };
+    if (matchesExecuted({ data: inOrder(data), errors }, read) !== undefined) yield state;
+    return;
+  }
+  const slot = slotOf(sent);
+  if (slot !== undefined && lacksAccess({ caller: callerOf(state, credential) }, asked)) {
     if (isRefusal(answer, 403, 'FORBIDDEN')) yield state;
     return;
   }
-  const slot = idempotencyKey === undefined ? undefined : slotOf(credential, idempotencyKey);
-  const stored = slot === undefined ? undefined : state.stored[slot];
+  const stored = storedFor(state, sent);
   if (stored === undefined) {
-    const after = executed(state, sent, move);
-    if (after.last === undefined || answer.replayed !== null) return;
-    const known = matchesResult(after.last.result, answer);
-    if (known === undefined) return;
-    const { last: _, ...plain } = after;
-    const kept = slot === undefined ? undefined : plain.stored[slot];
-    if (kept !== undefined) kept.text = answer.text;
-    yield withKnown(plain, known);
-    return;
-  }
-  if (stored.fingerprint !== fingerprintOf(operation)) {
+    if (answer.replayed !== null) return;
+    const done = after(state, sent, move);
+    const known = matchesExecuted(done.stored.result, answer);
+    if (known !== undefined) yield withKnown(withText(done.state, slot, answer.text), known);
+  } else if (stored.fingerprint !== fingerprintOf(operation)) {
     if (isRefusal(answer, 422, 'IDEMPOTENCY_KEY_REUSED')) yield state;
-  } else if (!mayHave(stored, credential)) {
+  } else if (!mayHave(state, stored, credential)) {
     if (isRefusal(answer, 403, 'FORBIDDEN')) yield state;
   } else if (answer.replayed === 'true') {
-    const known = matchesResult(stored.result, answer);
+    const known = matchesExecuted(stored.result, answer);
     if (known === undefined || (stored.text !== undefined && stored.text !== answer.text)) return;
-    const after = copyOf(state);
-    const kept = slot === undefined ? undefined : after.stored[slot];
-    if (kept !== undefined) kept.text = answer.text;
-    yield withKnown(after, known);
+    yield withKnown(withText(state, slot, answer.text), known);
   }
 }
 
@@ -200,22 +166,16 @@ export function* explain(
         if (isRefusal(answer, 429, 'RATE_LIMITED')) yield taken.state;
       } else if (standing === 'ended') {
         if (isRefusal(answer, 401, 'UNAUTHENTICATED')) yield taken.state;
-      } else if (sent.operation.kind === 'query') yield* answeredQuery(taken.state, sent, answer);
-      else yield* answeredMutation(taken.state, sent, answer, move);
+      } else yield* answered(taken.state, sent, answer, move);
     }
     if (!storm || !isOutage(answer)) continue;
     const nothing = mayHaveTaken(state, limits, asked);
     yield nothing;
     // A stored answer is given out, not committed again.
-    if (standing !== 'valid' || storedFor(state, sent) !== undefined) continue;
-    const { last, ...done } = executed(nothing, sent, move);
+    if (standing !== 'valid' || sent.operation.kind === 'query' || storedFor(state, sent) !== undefined)
+      continue;
+    const done = after(nothing, sent, move);
     // The answer of a mutation that failed is stored by itself: 503 does not say whether that was done.
-    if (isUnknown(answer) || (last !== undefined && 'problems' in last.result)) yield done;
+    if (isUnknown(answer) || done.stored.result.errors.length > 0) yield done.state;
   }
-}
-
-/** What is stored under the key of a mutation, if it has one. */
-function storedFor(state: State, { credential, operation }: Sent): Stored | undefined {
-  if (operation.kind === 'query' || operation.idempotencyKey === undefined) return undefined;
-  return state.stored[slotOf(credential, operation.idempotencyKey)];
 }

@@ -1,41 +1,7 @@
+import type { Field, Reference } from '../../model/mutations.ts';
+
 /** Which of the two instances; the second is the one behind the proxies. */
 export type Instance = 0 | 1;
-
-/** A reference that names nothing. */
-export const NOTHING = 11;
-
-/** Numbers name what there is or was, 0 the newest. */
-export type Reference = number;
-
-/** A root field of a mutation before it is known what there is. */
-export type Field =
-  | {
-      readonly kind: 'createPost';
-      readonly title: string;
-      readonly tags: readonly string[];
-      readonly show: 'plain' | 'author' | 'comments';
-    }
-  | {
-      readonly kind: 'updatePost';
-      readonly post: Reference;
-      readonly title: string;
-      readonly tags: readonly string[] | undefined;
-    }
-  | { readonly kind: 'deletePost'; readonly post: Reference }
-  | {
-      readonly kind: 'createComment';
-      readonly post: Reference;
-      readonly body: string;
-      readonly show: 'plain' | 'count' | 'email';
-    }
-  | { readonly kind: 'deleteComment'; readonly comment: Reference }
-  | {
-      readonly kind: 'createApiKey';
-      readonly scopes: readonly string[];
-      readonly show: 'secret' | 'plain';
-    }
-  | { readonly kind: 'revokeApiKey'; readonly key: Reference }
-  | { readonly kind: 'revokeSession'; readonly session: Reference };
 
 /** A new mutation, with an Idempotency-Key of that number or none, or one from before under its key. */
 export type Asked =

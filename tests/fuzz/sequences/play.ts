@@ -1,13 +1,15 @@
+import { operationIn } from '../../model/execution.ts';
+import { named } from '../../model/mutations.ts';
 import { type RawAnswer, send } from '../../support/keyed.ts';
 import { makeCast, sentAs, usable, type Watcher, who } from './cast.ts';
 import { logIn, logOut } from './doors.ts';
 import { explainAll } from './explain-all.ts';
 import { refill } from './limits.ts';
-import type { Mutation, Sent } from './model.ts';
+import type { Mutation } from './model.ts';
 import type { Move, Sending } from './moves.ts';
 import { describe, type Keyed, type Posted, postedBy, written } from './posted.ts';
 import { agree, lastEvent, takeSnapshot } from './snapshot.ts';
-import { type Credential, distinct, named, type State } from './state.ts';
+import { type Credential, distinct, knownIn, type State } from './state.ts';
 import { during, settled } from './storm.ts';
 import { Streams } from './streams.ts';
 import { Violation } from './violation.ts';
@@ -77,9 +79,9 @@ export class Play {
       case 'send':
         return this.#send(move.sends, move.fault);
       case 'read': {
-        const post = named(this.#state.postIds, move.post);
-        const query = `{ post(id: "${post}") { title tags commentCount author { id } comments(limit: 100) { id body author { id } } } }`;
-        return this.#query(move.instance, who(this.#state, move.by), { kind: 'query', post }, query);
+        const post = JSON.stringify(named(knownIn(this.#state).posts, move.post));
+        const query = `{ post(id: ${post}) { title tags commentCount author { id } comments(limit: 100) { id body author { id } } } }`;
+        return this.#query(move.instance, who(this.#state, move.by), query);
       }
       case 'burst':
         for (let left = move.count; left > 0; left -= 1)
@@ -95,7 +97,14 @@ export class Play {
         this.#states = await logIn(this.#world, this.#states, move.instance, move.account, this.#redisLost);
         return;
       case 'log out':
-        this.#states = await logOut(this.#world, this.#states, move.instance, move.session, this.#redisLost);
+        this.#states = await logOut(
+          this.#world,
+          this.#states,
+          move.instance,
+          move.session,
+          this.#move,
+          this.#redisLost,
+        );
         return;
       case 'follow': {
         const credential = who(this.#state, move.by);
@@ -131,13 +140,13 @@ export class Play {
     });
   }
 
-  async #post({ instance, credential, operation, query, variables }: Posted): Promise<RawAnswer> {
+  async #post({ instance, credential, operation, query, asked }: Posted): Promise<RawAnswer> {
     const service = this.#world.instances[instance];
     if (service === undefined) throw new Error('no such instance');
     const idempotencyKey = operation.kind === 'mutation' ? operation.idempotencyKey : undefined;
     const answer = await send(service, {
       query,
-      variables,
+      variables: asked.inputs,
       ...sentAs(credential),
       ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
     });
@@ -161,7 +170,7 @@ export class Play {
   }
 
   #look(instance: number, credential: Credential): Promise<void> {
-    return this.#query(instance, credential, { kind: 'query', post: undefined }, '{ __typename }');
+    return this.#query(instance, credential, '{ __typename }');
   }
 
   /** A key that was just used is revoked at the other instance, and used again. */
@@ -172,7 +181,7 @@ export class Play {
     );
     if (kind !== 'key' || key === undefined || session === undefined) return;
     await this.#look(instance, key);
-    const fields = [{ kind: 'revokeApiKey', key: id } as const];
+    const fields = [`revokeApiKey(id: ${JSON.stringify(id)})`];
     const operation: Mutation = {
       kind: 'mutation',
       fields,
@@ -186,13 +195,9 @@ export class Play {
     await this.#look(instance, key);
   }
 
-  async #query(
-    instance: number,
-    credential: Credential,
-    operation: Sent['operation'],
-    query: string,
-  ): Promise<void> {
-    const posted: Posted = { instance, credential, operation, query, variables: {} };
+  async #query(instance: number, credential: Credential, query: string): Promise<void> {
+    const operation = { kind: 'query' as const };
+    const posted: Posted = { instance, credential, operation, query, asked: operationIn(query, {}) };
     const answer = await this.#post(posted);
     const states = this.#explained([posted], [answer], false);
     if (states.length === 0) throw this.#unexplained([posted], [answer]);

@@ -1,14 +1,14 @@
+import { operationIn } from '../../model/execution.ts';
+import { textOf } from '../../model/mutations.ts';
 import type { RawAnswer } from '../../support/keyed.ts';
 import { who } from './cast.ts';
-import { textOf, write } from './fields.ts';
-import { type Mutation, type Sent, slotOf } from './model.ts';
+import { type Mutation, type Sent, storedFor } from './model.ts';
 import type { Sending } from './moves.ts';
-import type { Credential, State } from './state.ts';
+import { type Credential, knownIn, type State } from './state.ts';
 
 /** A request as it goes out. */
 export interface Posted extends Sent {
   readonly query: string;
-  readonly variables: Readonly<Record<string, unknown>>;
 }
 
 /** A mutation that was sent under an Idempotency-Key. */
@@ -17,7 +17,7 @@ export type Keyed = Posted & { readonly operation: Mutation };
 /** What is to be sent, with the ids and the secrets that there are now. `keyed` is what was sent before. */
 export function written(state: State, keyed: readonly Keyed[], { instance, by, asked }: Sending): Posted {
   if ('fields' in asked || keyed.length === 0) {
-    const fields = 'fields' in asked ? asked.fields.map((field) => write(field, state)) : [];
+    const fields = 'fields' in asked ? asked.fields.map((field) => textOf(field, knownIn(state))) : [];
     const idempotencyKey = 'fields' in asked && asked.slot !== undefined ? `key ${asked.slot}` : undefined;
     const plain = 'fields' in asked && asked.plain;
     const operation: Mutation = {
@@ -45,25 +45,27 @@ export function postedBy(
   operation: Mutation,
   spaced: boolean,
 ): Posted {
-  const fields = operation.fields.map((field, index) => `f${index}: ${textOf(field)}`);
+  const fields = operation.fields.map((field, index) => `f${index}: ${field}`);
   const { withLast, plain } = operation;
   const last = plain ? 'last: __typename' : 'last: __typename @include(if: $last)';
   const selections = plain && !withLast ? fields : [...fields, last];
   const head = plain ? 'mutation' : 'mutation ($last: Boolean!)';
   const query = `${head} { ${selections.join(spaced ? ',\n# and\n' : ' ')}${spaced ? '\n# end\n' : ' '}}`;
-  return { instance, credential, operation, query, variables: plain ? {} : { last: withLast } };
+  const asked = operationIn(query, plain ? {} : { last: withLast });
+  return { instance, credential, operation, query, asked };
 }
 
 /** Requests and their answers, a few lines each. */
 export function describe(posted: readonly Posted[], answers: readonly RawAnswer[], before: State): string[] {
-  return posted.flatMap(({ instance, credential, operation, query, variables }, index) => {
+  return posted.flatMap((one, index) => {
+    const { instance, credential, operation, query, asked } = one;
     const key = operation.kind === 'mutation' ? operation.idempotencyKey : undefined;
     const answer = answers[index];
     const headers = `replayed ${answer?.replayed}, ${answer?.headers.get('x-ratelimit-remaining')} left`;
     const who = `${credential.kind} of account ${credential.account} (${credential.scopes.join(' ')})`;
-    const stored = key === undefined ? undefined : before.stored[slotOf(credential, key)];
+    const stored = storedFor(before, one);
     return [
-      `instance ${instance}, ${who}, ${key ?? 'no key'}: ${query} ${JSON.stringify(variables)}`,
+      `instance ${instance}, ${who}, ${key ?? 'no key'}: ${query} ${JSON.stringify(asked.inputs)}`,
       ...(stored === undefined ? [] : [`  stored before: ${JSON.stringify(stored)}`]),
       `  -> ${answer?.status} ${answer?.text} (${headers})`,
     ];

@@ -1,59 +1,36 @@
 import type { Role, Scope } from '../../../src/auth/scopes.ts';
-import { NOTHING } from './moves.ts';
+import type { Executed } from '../../model/execution.ts';
+import type { Known } from '../../model/mutations.ts';
+import type { Caller } from '../../model/permissions.ts';
+import type { State as Content } from '../../model/state.ts';
+import type { UserRow } from '../../model/tables.ts';
 
-export interface Person {
-  readonly id: string;
-  readonly email: string;
+export interface Person extends UserRow {
   readonly role: Role;
-}
-
-export interface Comment {
-  readonly id: string;
-  readonly author: number;
-  readonly body: string;
-}
-
-export interface Post {
-  readonly author: number;
-  title: string;
-  tags: readonly string[];
-  comments: Comment[];
 }
 
 /** A key or a session. One whose secret was never shown cannot be used. */
 export interface Credential {
   readonly kind: 'key' | 'session';
   readonly id: string;
+  /** The place of its owner among the users. */
   readonly account: number;
   readonly scopes: readonly Scope[];
   readonly secret: string | undefined;
   /** When it was revoked, in elapsed time. */
-  endedMs?: number;
+  readonly endedMs?: number;
 }
-
-/** Where execution failed: any of these is right, where the contract does not say which comes first. */
-export interface Problem {
-  readonly code: string;
-  readonly path: readonly (string | number)[];
-  readonly argument?: string;
-}
-
-/** What execution leads to. Strings that begin with # stand for what only the service can know, the same everywhere. */
-export type Result =
-  | { readonly data: Readonly<Record<string, unknown>> }
-  | { readonly problems: readonly Problem[] };
 
 /** An answer under an Idempotency-Key. */
 export interface Stored {
   readonly fingerprint: string;
-  readonly result: Result;
+  readonly result: Pick<Executed, 'data' | 'errors'>;
   /** What executing the whole document would ask of the caller. */
-  readonly scopes: readonly Scope[];
-  readonly session: boolean;
+  readonly needs: readonly string[];
   /** The only session that may see it. */
   readonly onlySession: string | undefined;
   /** As it came first; undefined where nobody has seen it yet. */
-  text?: string;
+  readonly text?: string;
 }
 
 /** In thousandths of a token. Between the two is what is in it: they differ where only a real clock could tell. */
@@ -63,35 +40,61 @@ export interface Bucket {
   readonly taken: number;
 }
 
-/** All that the contract lets one know. Plain JSON, so that what might be can be tried on copies. */
-export interface State {
-  readonly people: readonly Person[];
-  readonly posts: Record<string, Post>;
-  /** Every post and comment there ever was, the oldest first. */
-  readonly postIds: string[];
-  readonly commentIds: string[];
-  readonly credentials: Credential[];
+/** All that the contract lets one know. Plain JSON: what might be is tried on copies. */
+export interface State extends Content {
+  readonly users: readonly Person[];
+  /** Every comment there ever was, the oldest first. */
+  readonly commentIds: readonly string[];
+  /** Those that have ended, too. */
+  readonly credentials: readonly Credential[];
   /** By account and Idempotency-Key. */
-  readonly stored: Record<string, Stored>;
-  /** Posts that were announced, with the number of the move that made them. */
-  readonly announced: { readonly id: string; readonly move: number }[];
+  readonly stored: Readonly<Record<string, Stored>>;
+  /** The number of the move that made each of the posts that were announced. */
+  readonly announcedIn: readonly number[];
   readonly buckets: Readonly<Record<string, Bucket>>;
   readonly elapsedMs: number;
-  /** How many # there have been. */
-  unknowns: number;
 }
 
-/** An id that names nothing. */
-export const NOBODY = '00000000-0000-7000-8000-000000000000';
-
-/** What a reference names: 0 the newest. */
-export function named(ids: readonly string[], reference: number): string {
-  if (reference === NOTHING) return NOBODY;
-  return ids[ids.length - 1 - (reference % ids.length)] ?? NOBODY;
+/** The ids that a mutation can name. */
+export function knownIn({ announced, commentIds, credentials }: State): Known {
+  const ids = (kind: Credential['kind']) =>
+    credentials.filter((one) => one.kind === kind).map(({ id }) => id);
+  return { posts: announced, comments: commentIds, keys: ids('key'), sessions: ids('session') };
 }
 
-export function copyOf(state: State): State {
-  return JSON.parse(JSON.stringify(state)) as State;
+export function callerOf({ users }: State, { kind, id, account, scopes }: Credential): Caller {
+  const user = users[account];
+  if (user === undefined) throw new Error('an account that is not there');
+  const sessionId = kind === 'session' ? id : undefined;
+  return { userId: user.id, role: user.role, scopes: new Set(scopes), sessionId };
+}
+
+/** The state once its content is what a move has left behind. */
+export function withContent(state: State, content: Content, move: number): State {
+  const live = [...content.keys, ...content.sessions].map(({ id }) => id);
+  const before = state.credentials.map(({ id }) => id);
+  const made = content.keys
+    .filter(({ id }) => !before.includes(id))
+    .map(({ id, userId, scopes, secret }) => ({
+      kind: 'key' as const,
+      id,
+      account: state.users.findIndex((user) => user.id === userId),
+      scopes: scopes as readonly Scope[],
+      secret,
+    }));
+  const ended = (one: Credential) => one.endedMs === undefined && !live.includes(one.id);
+  const comments = content.comments.map(({ id }) => id).filter((id) => !state.commentIds.includes(id));
+  return {
+    ...state,
+    ...content,
+    users: state.users,
+    commentIds: [...state.commentIds, ...comments],
+    credentials: [
+      ...state.credentials.map((one) => (ended(one) ? { ...one, endedMs: state.elapsedMs } : one)),
+      ...made,
+    ],
+    announcedIn: content.announced.map((_, index) => state.announcedIn[index] ?? move),
+  };
 }
 
 /** The states without those that are the same as another, at most so many. */
@@ -99,18 +102,4 @@ export function distinct(states: readonly State[], most: number): readonly State
   if (states.length < 2) return states;
   const found = new Map(states.map((state) => [JSON.stringify(state), state]));
   return [...found.values()].slice(0, most);
-}
-
-/** The state with what has become known in the place of its # strings, in values and in names. */
-export function withKnown(state: State, known: ReadonlyMap<string, string>): State {
-  let text = JSON.stringify(state);
-  for (const [unknown, value] of known)
-    text = text.replaceAll(JSON.stringify(unknown), JSON.stringify(value));
-  return JSON.parse(text) as State;
-}
-
-/** A new # string. */
-export function unknown(state: State, what: 'id' | 'secret' = 'id'): string {
-  state.unknowns += 1;
-  return `#${what} ${state.unknowns}`;
 }

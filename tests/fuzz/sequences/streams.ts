@@ -1,5 +1,6 @@
+import { isRefusal } from '../../model/answers.ts';
+import { isMade } from '../../model/state.ts';
 import { send } from '../../support/keyed.ts';
-import { isRefusal } from './answers.ts';
 import { sentAs, type Watcher } from './cast.ts';
 import { Follower } from './follower.ts';
 import { bucketsOf, takes } from './limits.ts';
@@ -125,9 +126,10 @@ export class Streams {
   #compare(state: State, last: string): void {
     const [witness] = this.#witnesses;
     if (witness === undefined) throw new Error('nobody has watched');
-    const announced = new Map(state.announced.map(({ id, move }) => [id, move]));
+    const announced = new Map(state.announced.map((id, index) => [id, state.announcedIn[index] ?? 0]));
+    const there = new Set(state.posts.map(({ id }) => id));
     announced.set(last, Number.POSITIVE_INFINITY);
-    const kept = (ids: readonly string[]) => ids.filter((id) => id === last || state.posts[id] !== undefined);
+    const kept = (ids: readonly string[]) => ids.filter((id) => id === last || there.has(id));
     const expected = kept([...announced.keys()]);
     const order = kept(witness.ids);
     const fail = (what: string, { ids }: Follower): never => {
@@ -139,7 +141,7 @@ export class Streams {
       if (new Set(ids).size < ids.length) fail('a stream tells of a post twice', follower);
       const strange = ids.filter((id) => !announced.has(id));
       // The post of a mutation whose answer got lost may have gone before anybody learnt its id.
-      const nameless = state.announced.filter(({ id }) => id.startsWith('#')).length;
+      const nameless = state.announced.filter(isMade).length;
       if (strange.length > nameless) fail('a stream tells of a post that was not committed', follower);
       const mine = kept(ids);
       if (mine.join() !== order.slice(order.length - mine.length).join())

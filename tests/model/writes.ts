@@ -1,7 +1,7 @@
-import type { PostRow } from '../snapshot.ts';
-import { FORBIDDEN, mayChange, NOT_FOUND, needScope, needSession } from './permissions.ts';
+import { FORBIDDEN, mayChange, NOT_FOUND, SCOPES, scopesOf, UNAUTHENTICATED } from './permissions.ts';
 import type { Context, Resolvers } from './schema.ts';
-import { MADE_TEXT, named } from './state.ts';
+import { MADE_TEXT, makeRow, makeText, named } from './state.ts';
+import type { KeyRow, PostRow, SessionRow } from './tables.ts';
 import { badInput, type Fault, refuse, textFaults } from './wrong.ts';
 
 interface PostArguments {
@@ -11,8 +11,9 @@ interface PostArguments {
   readonly tags?: readonly string[] | null;
 }
 
-const SCOPES = ['posts:read', 'posts:write', 'comments:write', 'users:read', 'users:email'];
 const MAX_KEYS = 100;
+
+const idOf = ({ caller }: Context): string => caller?.userId ?? '';
 
 const postFaults = ({ title, body, tags }: PostArguments): Fault[] => [
   ...textFaults('title', title, { min: 1, max: 200, visible: true }),
@@ -21,18 +22,18 @@ const postFaults = ({ title, body, tags }: PostArguments): Fault[] => [
   ...((tags ?? []).length > 10 || new Set(tags ?? []).size < (tags ?? []).length ? [badInput('tags')] : []),
 ];
 
-function createPost(_: never, args: PostArguments, { state, ...context }: Context): PostRow {
-  needScope(context, 'posts:write');
+function createPost(_: never, args: PostArguments, context: Context): PostRow {
   refuse(postFaults(args));
   const { title, body, tags } = args;
-  const authorId = context.caller?.userId ?? '';
-  const post = { ...state.make(), title: title ?? '', body: body ?? '', tags: tags ?? [], authorId };
+  const { state } = context;
+  const authorId = idOf(context);
+  const post = { ...makeRow(state), title: title ?? '', body: body ?? '', tags: tags ?? [], authorId };
   state.posts = [...state.posts, post];
+  state.announced = [...state.announced, post.id];
   return post;
 }
 
 function updatePost(_: never, args: PostArguments, context: Context): PostRow | undefined {
-  needScope(context, 'posts:write');
   const { state } = context;
   const post = named(state.posts, args.id);
   const refused = post !== undefined && !mayChange(context, post.authorId) ? [FORBIDDEN] : [];
@@ -45,7 +46,6 @@ function updatePost(_: never, args: PostArguments, context: Context): PostRow | 
 }
 
 function deletePost(_: never, { id }: { id: string }, context: Context): boolean {
-  needScope(context, 'posts:write');
   const { state } = context;
   const post = named(state.posts, id);
   if (post === undefined) return false;
@@ -56,18 +56,16 @@ function deletePost(_: never, { id }: { id: string }, context: Context): boolean
 }
 
 function createComment(_: never, { postId, body }: { postId: string; body: string }, context: Context) {
-  needScope(context, 'comments:write');
   const { state } = context;
   const post = named(state.posts, postId);
   refuse([...textFaults('body', body, { min: 1, max: 5_000 }), ...(post === undefined ? [NOT_FOUND] : [])]);
-  const authorId = context.caller?.userId ?? '';
-  const comment = { ...state.make(), body, postId: post?.id ?? '', authorId };
+  const authorId = idOf(context);
+  const comment = { ...makeRow(state), body, postId: post?.id ?? '', authorId };
   state.comments = [...state.comments, comment];
   return comment;
 }
 
 function deleteComment(_: never, { id }: { id: string }, context: Context): boolean {
-  needScope(context, 'comments:write');
   const { state } = context;
   const comment = named(state.comments, id);
   if (comment === undefined) return false;
@@ -84,11 +82,12 @@ interface KeyArguments {
 }
 
 function createApiKey(_: never, { name, scopes, expiresAt = null }: KeyArguments, context: Context) {
-  const userId = needSession(context);
-  const { state } = context;
-  const strange = scopes.some((scope) => !SCOPES.includes(scope));
+  const { state, caller } = context;
+  const userId = idOf(context);
+  const strange = scopes.some((scope) => !SCOPES.some((one) => one === scope));
   const repeated = new Set(scopes).size < scopes.length;
-  const beyond = scopes.includes('users:email') && context.caller?.role !== 'admin';
+  const held = scopesOf(caller?.role ?? 'member');
+  const beyond = !strange && !scopes.every((scope) => held.some((one) => one === scope));
   const live = state.keys.filter(
     (row) => row.userId === userId && (row.expiresAt === null || row.expiresAt > Date.now()),
   );
@@ -100,20 +99,21 @@ function createApiKey(_: never, { name, scopes, expiresAt = null }: KeyArguments
     // The contract names no argument for one key too many.
     ...(live.length >= MAX_KEYS ? [{ code: 'BAD_USER_INPUT' }] : []),
   ]);
-  const apiKey = { ...state.make(), userId, name, scopes, prefix: MADE_TEXT, expiresAt };
-  state.keys.push(apiKey);
-  return { key: MADE_TEXT, apiKey };
+  // An earlier field of the operation may have ended the session that it came with.
+  if (state.sessions.every(({ id }) => id !== caller?.sessionId)) refuse([UNAUTHENTICATED]);
+  const secret = makeText(state, 'secret');
+  const apiKey = { ...makeRow(state), userId, name, scopes, prefix: MADE_TEXT, expiresAt, secret };
+  state.keys = [...state.keys, apiKey];
+  return { key: secret, apiKey };
 }
 
 /** Takes a row of the caller's out. Whether it was there. */
-function revoke(
-  rows: { id: string; createdAt: number; userId: string }[],
-  id: string,
-  userId: string,
-): boolean {
-  const row = named(rows, id);
-  if (row === undefined || row.userId !== userId) return false;
-  rows.splice(rows.indexOf(row), 1);
+function revoke(list: 'keys' | 'sessions', { id }: { readonly id: string }, context: Context): boolean {
+  const { state } = context;
+  const row = named<KeyRow | SessionRow>(state[list], id);
+  if (row === undefined || row.userId !== idOf(context)) return false;
+  if (list === 'keys') state.keys = state.keys.filter((one) => one !== row);
+  else state.sessions = state.sessions.filter((one) => one !== row);
   return true;
 }
 
@@ -123,13 +123,14 @@ interface PasswordArguments {
 }
 
 function changePassword(_: never, args: PasswordArguments, context: Context): boolean {
-  needSession(context);
-  const { state } = context;
+  const { state, caller } = context;
   refuse([
     ...textFaults('newPassword', args.newPassword, { min: 12, max: 200 }),
     ...(args.currentPassword === context.password ? [] : [badInput('currentPassword')]),
   ]);
-  state.sessions.splice(0, Infinity, ...state.sessions.filter(({ id }) => id === context.caller?.sessionId));
+  state.sessions = state.sessions.filter(
+    ({ id, userId }) => userId !== idOf(context) || id === caller?.sessionId,
+  );
   return true;
 }
 
@@ -141,10 +142,8 @@ export const WRITES: Resolvers = {
   'Mutation.createComment': createComment,
   'Mutation.deleteComment': deleteComment,
   'Mutation.createApiKey': createApiKey,
-  'Mutation.revokeApiKey': (_, { id }: { id: string }, context) =>
-    revoke(context.state.keys, id, needSession(context)),
-  'Mutation.revokeSession': (_, { id }: { id: string }, context) =>
-    revoke(context.state.sessions, id, needSession(context)),
-  'Mutation.revokeGrant': (_, __, context) => needSession(context) === '',
+  'Mutation.revokeApiKey': (_, args, context) => revoke('keys', args, context),
+  'Mutation.revokeSession': (_, args, context) => revoke('sessions', args, context),
+  'Mutation.revokeGrant': () => false,
   'Mutation.changePassword': changePassword,
 };

@@ -13,7 +13,7 @@ import {
   type TypeNode,
   visit,
 } from 'graphql';
-import type { Caller } from '../world.ts';
+import { type Caller, checkNeed } from './permissions.ts';
 import type { Place, State } from './state.ts';
 
 /** What resolvers are given. */
@@ -25,6 +25,8 @@ export interface Context {
   readonly places: ReadonlyMap<string, Place>;
   /** The password of the caller's account, where a session asks. */
   readonly password: string;
+  /** What has been shown that not everybody may see (contract section 6). */
+  readonly shown: Set<'secret' | 'email'>;
 }
 
 export type Resolver = GraphQLFieldResolver<never, Context, never>;
@@ -63,21 +65,21 @@ const nullable = (type: TypeNode): TypeNode => {
   return type.kind === Kind.LIST_TYPE ? { ...type, type: nullable(type.type) } : type;
 };
 
-/** The property of the same name. A row without it is one that the oracle was not taught. */
+/** The property of the same name. A row without it is one that the model was not taught. */
 const ofRow =
   (coordinate: string): GraphQLFieldResolver<unknown, Context> =>
   (row, _args, _context, { fieldName }) => {
     const value = (row as Readonly<Record<string, unknown>>)[fieldName];
     if (value !== undefined) return value;
     throw new Error(
-      `the oracle knows no ${coordinate}: add the property to tests/fuzz/snapshot.ts, or a resolver to oracle/reads.ts or oracle/writes.ts`,
+      `the model knows no ${coordinate}: add the property to tests/model/tables.ts, or a resolver to reads.ts or writes.ts beside it`,
     );
   };
 
-const SDL = readFileSync(join(import.meta.dirname, '../../../schema.graphql'), 'utf8');
+const SDL = readFileSync(join(import.meta.dirname, '../../schema.graphql'), 'utf8');
 
 /** The published schema with the resolvers; `lenient`, with every output type nullable, so that no error hides another. */
-export function buildOracleSchema(resolvers: Resolvers, lenient: boolean): GraphQLSchema {
+export function buildModelSchema(resolvers: Resolvers, lenient: boolean): GraphQLSchema {
   const strict = parse(SDL);
   const document = lenient
     ? visit(strict, { FieldDefinition: (node) => ({ ...node, type: nullable(node.type) }) })
@@ -89,7 +91,11 @@ export function buildOracleSchema(resolvers: Resolvers, lenient: boolean): Graph
     const owner = schema.getType(type);
     const found = isObjectType(owner) ? owner.getFields()[field] : undefined;
     if (found === undefined) throw new Error(`the schema has no ${coordinate}`);
-    found.resolve = resolve as GraphQLFieldResolver<unknown, Context>;
+    const answer = resolve as GraphQLFieldResolver<unknown, Context>;
+    found.resolve = (row, args, context, info) => {
+      checkNeed(context, coordinate);
+      return answer(row, args, context, info);
+    };
   }
   for (const owner of new Set(Object.keys(resolvers).map((coordinate) => coordinate.split('.')[0] ?? ''))) {
     const type = schema.getType(owner);

@@ -1,8 +1,8 @@
-import type { CommentRow, KeyRow, PostRow, SessionRow, UserRow } from '../snapshot.ts';
 import { connection, MAX_IDS, type PageArguments, sizeFaults, slice } from './pages.ts';
-import { FORBIDDEN, needEmail, needScope, needSession } from './permissions.ts';
+import { FORBIDDEN, holds, needEmail, needSelf } from './permissions.ts';
 import type { Context, Resolvers } from './schema.ts';
-import { byAge, MADE_TEXT, named, type Place, type State, shownId, shownInstant } from './state.ts';
+import { byAge, MADE_TEXT, named, type Place, type State, shownInstant } from './state.ts';
+import type { CommentRow, KeyRow, PostRow, SessionRow, UserRow } from './tables.ts';
 import { badInput, refuse, textFaults, Wrong } from './wrong.ts';
 
 type Args<T = unknown> = PageArguments & T;
@@ -24,7 +24,6 @@ const TAG = { min: 1, max: 50 };
 type PostsArguments = Args<{ createdAfter?: number | null; tag?: string | null }>;
 
 function posts(_: never, args: PostsArguments, context: Context): readonly PostRow[] {
-  needScope(context, 'posts:read');
   const both = args.createdAfter != null && args.offset != null;
   const conflict = both ? [badInput('offset'), badInput('createdAfter')] : [];
   refuse([...sizeFaults(args), ...textFaults('tag', args.tag, TAG), ...conflict]);
@@ -38,7 +37,6 @@ function posts(_: never, args: PostsArguments, context: Context): readonly PostR
 }
 
 function postsConnection(_: never, args: PostsArguments, context: Context) {
-  needScope(context, 'posts:read');
   const rows = newestFirst(tagged(context.state.posts, args.tag));
   return connection(rows, args, context, {
     descending: true,
@@ -54,7 +52,6 @@ const commentsOn = ({ state }: Context, { id }: PostRow) =>
 
 /** Fields that every type has. */
 const PLACE = {
-  id: ({ id }: { id: string }) => shownId(id),
   createdAt: ({ createdAt }: { createdAt: number }) => shownInstant(createdAt),
 };
 
@@ -69,9 +66,7 @@ function nodeOf(id: string, { state, caller }: Context): object | null {
   ] as const) {
     const row = named<Place>(rows, id);
     if (row === undefined) continue;
-    return caller?.scopes.has(FOUND_WITH[type]) === true
-      ? { ...row, __typename: type }
-      : new Wrong([FORBIDDEN]);
+    return holds(caller, FOUND_WITH[type]) ? { ...row, __typename: type } : new Wrong([FORBIDDEN]);
   }
   return null;
 }
@@ -86,33 +81,27 @@ const Query = {
     return ids.map((id) => nodeOf(id, context));
   },
   post(_: never, { id }: { id: string }, context: Context) {
-    needScope(context, 'posts:read');
     return named(context.state.posts, id);
   },
   posts,
   postsConnection,
   user(_: never, { id }: { id: string }, context: Context) {
-    needScope(context, 'users:read');
     return named(context.state.users, id);
   },
   users(_: never, args: Args, context: Context) {
-    needScope(context, 'users:read');
     refuse(sizeFaults(args));
     return slice(context.state.users, args);
   },
   usersConnection(_: never, args: Args, context: Context) {
-    needScope(context, 'users:read');
     return connection(context.state.users, args, context, {});
   },
   viewer(_: never, __: unknown, context: Context) {
-    needScope(context, 'users:read');
     return userOf(context.state, context.caller?.userId ?? '');
   },
 };
 
 const Subscription = {
-  postCreated(event: PostRow, _: unknown, context: Context) {
-    needScope(context, 'posts:read');
+  postCreated(event: PostRow) {
     return event;
   },
 };
@@ -120,30 +109,28 @@ const Subscription = {
 const User = {
   ...PLACE,
   email(user: UserRow, _: unknown, context: Context) {
-    needEmail(context, user.id);
+    if (needEmail(context, user.id)) context.shown.add('email');
     return user.email;
   },
   posts(user: UserRow, args: Args, context: Context) {
-    needScope(context, 'posts:read');
     refuse(sizeFaults(args));
     return slice(byAuthor(context, user), args);
   },
   postsConnection(user: UserRow, args: Args, context: Context) {
-    needScope(context, 'posts:read');
     return connection(byAuthor(context, user), args, context, { descending: true });
   },
   apiKeys(user: UserRow, _: unknown, context: Context) {
-    needSession(context, user.id);
+    needSelf(context, user.id);
     const own = context.state.keys.filter(({ userId }) => userId === user.id);
     return newestFirst(own).slice(0, 100);
   },
   sessions(user: UserRow, _: unknown, context: Context) {
-    needSession(context, user.id);
+    needSelf(context, user.id);
     const own = context.state.sessions.filter(({ userId }) => userId === user.id);
     return own.sort((a, b) => b.lastSeenAt - a.lastSeenAt).slice(0, 100);
   },
   oauthGrants(user: UserRow, _: unknown, context: Context) {
-    needSession(context, user.id);
+    needSelf(context, user.id);
     return [];
   },
 };
@@ -153,12 +140,10 @@ const Post = {
   author: ({ authorId }: PostRow, _: unknown, { state }: Context) => userOf(state, authorId),
   commentCount: (post: PostRow, _: unknown, context: Context) => commentsOn(context, post).length,
   comments(post: PostRow, args: Args, context: Context) {
-    needScope(context, 'posts:read');
     refuse(sizeFaults(args));
     return slice(commentsOn(context, post), args);
   },
   commentsConnection(post: PostRow, args: Args, context: Context) {
-    needScope(context, 'posts:read');
     return connection(commentsOn(context, post), args, context, {});
   },
 };
@@ -167,7 +152,6 @@ const Comment = {
   ...PLACE,
   author: ({ authorId }: CommentRow, _: unknown, { state }: Context) => userOf(state, authorId),
   post({ postId }: CommentRow, _: unknown, context: Context) {
-    needScope(context, 'posts:read');
     return context.state.posts.find(({ id }) => id === postId);
   },
 };
@@ -177,6 +161,14 @@ const ApiKey = {
   ...PLACE,
   expiresAt: ({ expiresAt }: KeyRow) => (expiresAt === null ? null : shownInstant(expiresAt)),
   lastUsedAt: () => MADE_TEXT,
+};
+
+const CreatedApiKey = {
+  apiKey: ({ apiKey }: { apiKey: KeyRow }) => apiKey,
+  key(made: { key: string }, _: unknown, context: Context) {
+    context.shown.add('secret');
+    return made.key;
+  },
 };
 
 const Session = {
@@ -189,7 +181,7 @@ const Session = {
 /** What the contract says that reading gives, field by field. */
 export const READS = Object.assign(
   {},
-  ...Object.entries({ Query, Subscription, User, Post, Comment, ApiKey, Session }).map(([type, fields]) =>
-    onType(type, fields),
+  ...Object.entries({ Query, Subscription, User, Post, Comment, ApiKey, CreatedApiKey, Session }).map(
+    ([type, fields]) => onType(type, fields),
   ),
 ) as Resolvers;

@@ -1,0 +1,105 @@
+import { isMade, type State } from './state.ts';
+import type { CommentRow, PostRow, Snapshot } from './tables.ts';
+
+/** The state with what has become known in the place of what was made up, in values and in names. */
+export function withKnown<S extends State>(state: S, known: ReadonlyMap<string, string>): S {
+  if (known.size === 0) return state;
+  let text = JSON.stringify(state);
+  for (const [made, value] of known) text = text.replaceAll(JSON.stringify(made), JSON.stringify(value));
+  return JSON.parse(text) as S;
+}
+
+/** All of a post but its id and its date. */
+const contentOf = ({ id, authorId, title, body, tags }: PostRow, comments: readonly CommentRow[]) =>
+  JSON.stringify([
+    authorId,
+    title,
+    body,
+    tags,
+    comments
+      .filter(({ postId }) => postId === id)
+      .map((comment) => JSON.stringify([comment.authorId, comment.body]))
+      .sort(),
+  ]);
+
+/** Names what nobody was told the id of, by what it holds. */
+function recognise<S extends State>(state: S, found: Snapshot): S {
+  const known = new Map<string, string>();
+  const taken = new Set([...state.posts, ...state.comments, ...state.keys].map(({ id }) => id));
+  function find<Row extends { readonly id: string }>(
+    id: string,
+    rows: readonly Row[],
+    same: (row: Row) => boolean,
+  ) {
+    const row = rows.find((one) => !taken.has(one.id) && same(one));
+    if (row === undefined) return;
+    known.set(id, row.id);
+    taken.add(row.id);
+  }
+  for (const post of state.posts.filter(({ id }) => isMade(id))) {
+    const content = contentOf(post, state.comments);
+    find(post.id, found.posts, (row) => contentOf(row, found.comments) === content);
+  }
+  for (const { id, postId, authorId, body } of state.comments.filter((one) => isMade(one.id)))
+    find(
+      id,
+      found.comments,
+      (row) => row.postId === (known.get(postId) ?? postId) && row.authorId === authorId && row.body === body,
+    );
+  for (const { id, userId, name, scopes } of state.keys.filter((one) => isMade(one.id)))
+    find(
+      id,
+      found.keys,
+      (row) =>
+        row.userId === userId && row.name === name && JSON.stringify(row.scopes) === JSON.stringify(scopes),
+    );
+  return withKnown(state, known);
+}
+
+/** What the tables must hold. */
+function snapshotOf(state: State): Snapshot {
+  const { announced, ...rows } = state;
+  return {
+    ...rows,
+    counts: state.posts.map(({ id }) => ({
+      postId: id,
+      count: state.comments.filter(({ postId }) => postId === id).length,
+    })),
+    events: announced.map((postId) => ({ postId })),
+  };
+}
+
+/** A line for each row. An event of a post that went at once has an id that nobody knows. */
+function linesOf(snapshot: Snapshot, announced: ReadonlySet<string>): string[] {
+  const { posts, comments, counts, keys, sessions, events } = snapshot;
+  return [
+    ...posts.map(({ id, authorId, title, body, tags }) =>
+      JSON.stringify(['post', id, authorId, title, body, tags]),
+    ),
+    ...comments.map(({ id, postId, authorId, body }) =>
+      JSON.stringify(['comment', id, postId, authorId, body]),
+    ),
+    ...counts.map(({ postId, count }) => `${count} comments on ${postId}`),
+    ...keys.map(({ id, userId, name, scopes }) => JSON.stringify(['key', id, userId, name, scopes])),
+    ...sessions.map(({ id, userId }) => `session ${id} of ${userId}`),
+    ...events.map(({ postId }) =>
+      announced.has(postId) ? `event ${postId}` : 'event of a post that nobody saw',
+    ),
+  ].sort();
+}
+
+/** The state with all ids, where the tables hold just what it says; otherwise where the two differ. */
+export function agree<S extends State>(
+  state: S,
+  found: Snapshot,
+): { readonly state: S } | { readonly differs: string } {
+  const full = recognise(state, found);
+  const announced = new Set(full.announced.filter((id) => !isMade(id)));
+  const [expected, actual] = [linesOf(snapshotOf(full), announced), linesOf(found, announced)];
+  if (JSON.stringify(expected) === JSON.stringify(actual)) return { state: full };
+  const missing = expected.filter((line) => !actual.includes(line));
+  const extra = actual.filter((line) => !expected.includes(line));
+  return {
+    differs: `missing: ${missing.join(' | ') || 'nothing'}; not expected: ${extra.join(' | ') || 'nothing'} (${expected.length} rows and ${actual.length})`,
+  };
+}

@@ -1,0 +1,160 @@
+import fc from 'fast-check';
+
+/** A reference that names nothing. */
+export const NOTHING = 11;
+
+/** Numbers name what there is or was, 0 the newest. */
+export type Reference = number;
+
+/** A root field of a mutation before it is known what there is. */
+export type Field =
+  | {
+      readonly kind: 'createPost';
+      readonly title: string;
+      readonly tags: readonly string[];
+      readonly show: 'plain' | 'author' | 'comments' | 'page' | 'long page';
+    }
+  | {
+      readonly kind: 'updatePost';
+      readonly post: Reference;
+      readonly title: string;
+      readonly tags: readonly string[] | undefined;
+    }
+  | { readonly kind: 'deletePost'; readonly post: Reference }
+  | {
+      readonly kind: 'createComment';
+      readonly post: Reference;
+      readonly body: string;
+      readonly show: 'plain' | 'count' | 'email';
+    }
+  | { readonly kind: 'deleteComment'; readonly comment: Reference }
+  | {
+      readonly kind: 'createApiKey';
+      readonly scopes: readonly string[];
+      readonly show: 'secret' | 'plain';
+    }
+  | { readonly kind: 'revokeApiKey'; readonly key: Reference }
+  | { readonly kind: 'revokeSession'; readonly session: Reference };
+
+/** An id that names nothing. */
+const NOBODY = '00000000-0000-7000-8000-000000000000';
+
+/** What there is or was, the oldest first. */
+export interface Known {
+  readonly posts: readonly string[];
+  readonly comments: readonly string[];
+  readonly keys: readonly string[];
+  readonly sessions: readonly string[];
+}
+
+/** The one of the ids that is meant. */
+export function named(ids: readonly string[], reference: Reference): string {
+  if (reference === NOTHING) return NOBODY;
+  return ids[ids.length - 1 - (reference % ids.length)] ?? NOBODY;
+}
+
+const POST = '{ id title tags commentCount }';
+const SHOWN = {
+  createPost: {
+    plain: POST,
+    author: '{ id author { id email } }',
+    comments: '{ id comments { id } }',
+    page: '{ id author { posts(limit: 0) { id } } }',
+    'long page': '{ id author { posts(limit: 101) { id } } }',
+  },
+  createComment: {
+    plain: '{ id body author { id } }',
+    count: '{ id post { id commentCount } }',
+    email: '{ id post { author { email } } }',
+  },
+  createApiKey: { secret: '{ key apiKey { id name } }', plain: '{ apiKey { id } }' },
+} as const;
+
+/** A root field as it stands in a document, with the ids that its references name. */
+export function textOf(field: Field, known: Known): string {
+  const json = JSON.stringify;
+  switch (field.kind) {
+    case 'createPost':
+      return `createPost(title: ${json(field.title)}, body: "b", tags: ${json(field.tags)}) ${SHOWN.createPost[field.show]}`;
+    case 'updatePost': {
+      const tags = field.tags === undefined ? '' : `, tags: ${json(field.tags)}`;
+      return `updatePost(id: ${json(named(known.posts, field.post))}, title: ${json(field.title)}${tags}) ${POST}`;
+    }
+    case 'deletePost':
+      return `deletePost(id: ${json(named(known.posts, field.post))})`;
+    case 'createComment':
+      return `createComment(postId: ${json(named(known.posts, field.post))}, body: ${json(field.body)}) ${SHOWN.createComment[field.show]}`;
+    case 'deleteComment':
+      return `deleteComment(id: ${json(named(known.comments, field.comment))})`;
+    case 'createApiKey':
+      return `createApiKey(name: "made", scopes: ${json(field.scopes)}) ${SHOWN.createApiKey[field.show]}`;
+    case 'revokeApiKey':
+      return `revokeApiKey(id: ${json(named(known.keys, field.key))})`;
+    case 'revokeSession':
+      return `revokeSession(id: ${json(named(known.sessions, field.session))})`;
+  }
+}
+
+export const reference = fc.oneof({ weight: 3, arbitrary: fc.nat({ max: 2 }) }, fc.nat({ max: NOTHING }));
+/** One value nine times out of ten. */
+export const mostly = <T>(usual: T, ...others: readonly T[]) =>
+  fc.oneof({ weight: 9, arbitrary: fc.constant(usual) }, fc.constantFrom(...others));
+const title = mostly('T', 'é😀', '', ' ', 'x'.repeat(201));
+const tags = mostly<readonly string[]>(['a'], [], ['b', 'a'], ['a', 'a'], ['']);
+export const scopes = fc.constantFrom<readonly string[]>(
+  ['posts:read', 'posts:write', 'comments:write', 'users:read'],
+  ['posts:read'],
+  ['posts:write'],
+  ['posts:read', 'users:email'],
+);
+
+/** What changes posts and comments. */
+export const contentField: fc.Arbitrary<Field> = fc.oneof(
+  {
+    weight: 5,
+    arbitrary: fc.record({
+      kind: fc.constant('createPost' as const),
+      title,
+      tags,
+      show: fc.oneof(
+        { weight: 9, arbitrary: fc.constantFrom('plain', 'author', 'comments') },
+        fc.constantFrom('page', 'long page'),
+      ),
+    }),
+  },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      kind: fc.constant('updatePost' as const),
+      post: reference,
+      title,
+      tags: fc.option(tags, { nil: undefined }),
+    }),
+  },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant('deletePost' as const), post: reference }) },
+  {
+    weight: 4,
+    arbitrary: fc.record({
+      kind: fc.constant('createComment' as const),
+      post: reference,
+      body: mostly('B', '', 'y'.repeat(5_001)),
+      show: fc.constantFrom('plain', 'count', 'email'),
+    }),
+  },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant('deleteComment' as const), comment: reference }) },
+);
+
+/** Any of those that are known here. */
+export const field: fc.Arbitrary<Field> = fc.oneof(
+  { weight: 16, arbitrary: contentField },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      kind: fc.constant('createApiKey' as const),
+      scopes,
+      show: fc.constantFrom('secret', 'plain'),
+    }),
+  },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('revokeApiKey' as const), key: reference }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('revokeSession' as const), session: reference }) },
+);

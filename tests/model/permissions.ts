@@ -1,0 +1,100 @@
+import type { Role, Scope } from '../../src/auth/scopes.ts';
+import { type Asked, atRoot, Walk } from './walk.ts';
+import { type Fault, Wrong } from './wrong.ts';
+
+/** Who a caller is, as far as the contract cares. */
+export interface Caller {
+  readonly userId: string;
+  readonly role: Role;
+  readonly scopes: ReadonlySet<string>;
+  /** The id of the session that asks; undefined for a key. */
+  readonly sessionId: string | undefined;
+}
+
+interface Who {
+  readonly caller: Caller | undefined;
+}
+
+export const FORBIDDEN: Fault = { code: 'FORBIDDEN' };
+export const NOT_FOUND: Fault = { code: 'NOT_FOUND' };
+export const UNAUTHENTICATED: Fault = { code: 'UNAUTHENTICATED' };
+
+export const SCOPES: readonly Scope[] = [
+  'posts:read',
+  'posts:write',
+  'comments:write',
+  'users:read',
+  'users:email',
+];
+
+/** Contract section 3: `users:email` is for admins only. */
+export const scopesOf = (role: Role): readonly Scope[] =>
+  SCOPES.filter((scope) => scope !== 'users:email' || role === 'admin');
+
+/** Contract section 3, the table of permissions: what fields need whatever their rows. */
+const NEEDS: Readonly<Record<string, Scope | 'session'>> = {
+  'Query.post': 'posts:read',
+  'Query.posts': 'posts:read',
+  'Query.postsConnection': 'posts:read',
+  'Query.user': 'users:read',
+  'Query.users': 'users:read',
+  'Query.usersConnection': 'users:read',
+  'Query.viewer': 'users:read',
+  'Subscription.postCreated': 'posts:read',
+  'Mutation.createPost': 'posts:write',
+  'Mutation.updatePost': 'posts:write',
+  'Mutation.deletePost': 'posts:write',
+  'Mutation.createComment': 'comments:write',
+  'Mutation.deleteComment': 'comments:write',
+  'Mutation.createApiKey': 'session',
+  'Mutation.revokeApiKey': 'session',
+  'Mutation.revokeSession': 'session',
+  'Mutation.revokeGrant': 'session',
+  'Mutation.changePassword': 'session',
+  'User.posts': 'posts:read',
+  'User.postsConnection': 'posts:read',
+  'User.apiKeys': 'session',
+  'User.sessions': 'session',
+  'User.oauthGrants': 'session',
+  'Post.comments': 'posts:read',
+  'Post.commentsConnection': 'posts:read',
+  'Comment.post': 'posts:read',
+};
+
+export const holds = (caller: Caller | undefined, need: string): boolean =>
+  need === 'session' ? caller?.sessionId !== undefined : caller?.scopes.has(need) === true;
+
+/** Throws unless the caller has what the field of that coordinate needs. */
+export function checkNeed({ caller }: Who, coordinate: string): void {
+  const need = NEEDS[coordinate];
+  if (need !== undefined && !holds(caller, need)) throw new Wrong([FORBIDDEN]);
+}
+
+/** Contract section 6: what the fields of an operation need, whether or not execution comes to them. */
+export function neededFor(asked: Asked): ReadonlySet<string> {
+  const standings = [...new Walk(asked).all(asked.operation.selectionSet, atRoot(asked))];
+  const needs = standings.map(({ field, type, left }) =>
+    left ? undefined : NEEDS[`${type?.name}.${field.name.value}`],
+  );
+  return new Set(needs.filter((need) => need !== undefined));
+}
+
+/** Contract section 6: whether the caller lacks what any field of an operation needs, so that a key does not serve. */
+export const lacksAccess = ({ caller }: Who, asked: Asked): boolean =>
+  [...neededFor(asked)].some((need) => !holds(caller, need));
+
+/** What is one's own business. */
+export function needSelf({ caller }: Who, owner: string): void {
+  if (owner !== caller?.userId) throw new Wrong([FORBIDDEN]);
+}
+
+/** Whether the caller is one of the accounts, or an admin. */
+export const mayChange = ({ caller }: Who, ...owners: readonly string[]): boolean =>
+  caller !== undefined && (owners.includes(caller.userId) || caller.role === 'admin');
+
+/** One's own e-mail, or any with the scope, which only admins can hold. Whether it is another's. */
+export function needEmail({ caller }: Who, owner: string): boolean {
+  if (caller?.userId === owner) return false;
+  if (caller?.role !== 'admin' || !caller.scopes.has('users:email')) throw new Wrong([FORBIDDEN]);
+  return true;
+}

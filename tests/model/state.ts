@@ -1,0 +1,71 @@
+import type { CommentRow, KeyRow, PostRow, SessionRow, Snapshot, UserRow } from './tables.ts';
+
+/** Begins what stands for a text that only the service can know. No text of the service has NUL in it. */
+export const MADE_TEXT = '\0made';
+
+/** Rows made by operations are the newest, in the order in which they are made. */
+const FIRST_MADE = 8e15;
+
+/** All that the contract's answers are made from, in plain JSON. Rows and lists are replaced, never changed. */
+export interface State {
+  readonly users: readonly UserRow[];
+  posts: readonly PostRow[];
+  comments: readonly CommentRow[];
+  /** Those that are not revoked. */
+  keys: readonly KeyRow[];
+  sessions: readonly SessionRow[];
+  /** The posts that were announced, the oldest first. Events outlive their posts. */
+  announced: readonly string[];
+  /** How many texts have been made up. */
+  made: number;
+}
+
+/** What the tables hold, the oldest first. */
+export function stateOf({ users, posts, comments, keys, sessions, events }: Snapshot): State {
+  return {
+    users: [...users].sort(byAge),
+    posts: [...posts].sort(byAge),
+    comments: [...comments].sort(byAge),
+    keys: [...keys].sort(byAge),
+    sessions,
+    announced: events.map(({ postId }) => postId),
+    made: 0,
+  };
+}
+
+/** A text that only the service can know, unlike all others. */
+export function makeText(state: State, what: 'id' | 'secret'): string {
+  state.made += 1;
+  return `${MADE_TEXT} ${what} ${state.made}`;
+}
+
+/** The identity of a new row. */
+export function makeRow(state: State): Place {
+  const id = makeText(state, 'id');
+  return { id, createdAt: FIRST_MADE + state.made };
+}
+
+export interface Place {
+  readonly id: string;
+  readonly createdAt: number;
+}
+
+/** The order by `createdAt`, then `id`. */
+export function byAge(a: Place, b: Place): number {
+  if (a.createdAt !== b.createdAt) return a.createdAt - b.createdAt;
+  if (a.id === b.id) return 0;
+  return a.id < b.id ? -1 : 1;
+}
+
+export const isMade = (value: unknown): value is string =>
+  typeof value === 'string' && value.startsWith(MADE_TEXT);
+
+export const shownInstant = (instant: number): string =>
+  instant >= FIRST_MADE ? MADE_TEXT : new Date(instant).toISOString();
+
+const UUID = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i;
+
+/** The row that an id of a client names. */
+export function named<Row extends Place>(rows: readonly Row[], id: string): Row | undefined {
+  return UUID.test(id) ? rows.find((row) => row.id === id.toLowerCase()) : undefined;
+}

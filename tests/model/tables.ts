@@ -1,0 +1,118 @@
+/** The rows that the contract's answers are made from. Instants are milliseconds since 1970. */
+export interface UserRow {
+  readonly id: string;
+  readonly name: string;
+  readonly email: string;
+  readonly createdAt: number;
+}
+
+export interface PostRow {
+  readonly id: string;
+  readonly title: string;
+  readonly body: string;
+  readonly authorId: string;
+  readonly createdAt: number;
+  readonly tags: readonly string[];
+}
+
+export interface CommentRow {
+  readonly id: string;
+  readonly body: string;
+  readonly postId: string;
+  readonly authorId: string;
+  readonly createdAt: number;
+}
+
+/** A key that is not revoked. */
+export interface KeyRow {
+  readonly id: string;
+  readonly userId: string;
+  readonly name: string;
+  readonly prefix: string;
+  readonly scopes: readonly string[];
+  readonly createdAt: number;
+  readonly expiresAt: number | null;
+  /** Of one that an operation has made. */
+  readonly secret?: string;
+}
+
+export interface SessionRow {
+  readonly id: string;
+  readonly userId: string;
+  readonly userAgent: string | null;
+  readonly createdAt: number;
+  readonly lastSeenAt: number;
+}
+
+/** What the tables hold at one moment. */
+export interface Snapshot {
+  readonly users: readonly UserRow[];
+  readonly posts: readonly PostRow[];
+  readonly comments: readonly CommentRow[];
+  readonly keys: readonly KeyRow[];
+  readonly sessions: readonly SessionRow[];
+  /** How many comments each post is said to have. */
+  readonly counts: readonly { readonly postId: string; readonly count: number }[];
+  /** The events, the oldest first. */
+  readonly events: readonly { readonly postId: string }[];
+}
+
+/** Runs one SQL text and returns its rows. */
+export type RunSql = <Row>(
+  text: string,
+  values: readonly (string | readonly string[] | null)[],
+) => Promise<readonly Row[]>;
+
+/** Whose rows are read, and the event after which those begin that are. */
+export interface Whose {
+  readonly people: readonly string[];
+  readonly afterEvent: bigint;
+}
+
+const ms = (column: string) => `(extract(epoch from ${column}) * 1000)::float8`;
+
+/** Reads the tables by SQL of its own: all rows, or those of some people. */
+export async function readSnapshot(run: RunSql, whose?: Whose): Promise<Snapshot> {
+  const people = whose === undefined ? null : [...whose.people];
+  const of = (column: string) => `($1::uuid[] IS NULL OR ${column} = ANY($1::uuid[]))`;
+  const theirPost = `(SELECT p.author_id FROM public.posts p WHERE p.id = post_id)`;
+  const users = await run<UserRow>(
+    `SELECT id::text, name, email, ${ms('created_at')} AS "createdAt" FROM public.users WHERE ${of('id')}`,
+    [people],
+  );
+  const rows = await run<PostRow & { readonly count: number }>(
+    `SELECT id::text, title, body, author_id::text AS "authorId", ${ms('created_at')} AS "createdAt",
+      ARRAY(SELECT t.name FROM public.tags t WHERE t.post_id = posts.id ORDER BY t.position) AS tags,
+      comment_count AS count FROM public.posts WHERE ${of('author_id')}`,
+    [people],
+  );
+  const comments = await run<CommentRow>(
+    `SELECT id::text, body, post_id::text AS "postId", author_id::text AS "authorId",
+      ${ms('created_at')} AS "createdAt" FROM public.comments WHERE ${of(theirPost)}`,
+    [people],
+  );
+  const keys = await run<KeyRow>(
+    `SELECT id::text, user_id::text AS "userId", name, prefix, scopes, ${ms('created_at')} AS "createdAt",
+      ${ms('expires_at')} AS "expiresAt" FROM public.api_keys WHERE revoked_at IS NULL AND ${of('user_id')}`,
+    [people],
+  );
+  const sessions = await run<SessionRow>(
+    `SELECT id::text, user_id::text AS "userId", user_agent AS "userAgent", ${ms('created_at')} AS "createdAt",
+      ${ms('last_seen_at')} AS "lastSeenAt" FROM public.sessions WHERE ${of('user_id')}`,
+    [people],
+  );
+  const events = await run<{ postId: string }>(
+    'SELECT post_id::text AS "postId" FROM public.events WHERE id > $1::bigint ORDER BY id',
+    [String(whose?.afterEvent ?? 0)],
+  );
+  const posts = rows.map(({ count: _, ...post }) => post);
+  return {
+    users,
+    posts,
+    comments,
+    keys,
+    sessions,
+    counts: rows.map(({ id, count }) => ({ postId: id, count })),
+    events,
+  };
+}
