@@ -46,7 +46,7 @@ export interface TypenameMember {
   readonly type: string;
 }
 
-interface ColumnMember {
+export interface ColumnMember {
   readonly name: string;
   readonly kind: 'column';
   readonly property: string;

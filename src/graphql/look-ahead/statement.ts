@@ -15,7 +15,7 @@ import {
   valuesOf,
 } from './json-text.ts';
 import { nodesPieces } from './nodes-sql.ts';
-import type { ConnectionPlan, EdgePlan, JsonForm, ObjectPlan, RootMember } from './plan.ts';
+import type { ColumnMember, ConnectionPlan, EdgePlan, JsonForm, ObjectPlan, RootMember } from './plan.ts';
 
 /** The column with the number of a row in its page, from 1. */
 const ROW_NUMBER = '$n';
@@ -85,6 +85,26 @@ export function eventsSql(roots: readonly RootMember[], sql: PlanSql): string {
 
 const NULL: readonly Piece[] = [{ text: 'null' }];
 
+const columnKey = ({ property, type }: ColumnMember) => `${property} ${type}`;
+
+/** One member of each column that a selection has under several names. */
+function repeatedColumns({ members = [] }: ObjectPlan): ColumnMember[] {
+  const met = new Set<string>();
+  const repeated = new Map<string, ColumnMember>();
+  for (const member of members) {
+    if (member.kind !== 'column') continue;
+    const key = columnKey(member);
+    if (met.has(key)) repeated.set(key, member);
+    met.add(key);
+  }
+  return [...repeated.values()];
+}
+
+/** The columns whose JSON is written already, by their keys, and where it is. */
+type Written = ReadonlyMap<string, string>;
+
+const NOTHING_WRITTEN: Written = new Map();
+
 /**
  * The SQL that reads root fields and everything in their plans as one JSON text, compact and on one line. A
  * subquery finds, orders and limits the rows; their JSON is built outside it, so none is built for rows that
@@ -114,17 +134,36 @@ export function buildSql(roots: readonly RootMember[], sql: PlanSql, form: JsonF
     return members;
   }
 
-  function wholeMembers({ members = [] }: ObjectPlan, alias: string): NamedJson[] {
-    return valuesOf(members, (member) =>
-      member.kind === 'column'
+  function wholeMembers({ members = [] }: ObjectPlan, alias: string, written: Written): NamedJson[] {
+    return valuesOf(members, (member) => {
+      if (member.kind === 'edge') return edgePieces(member.plan, alias) ?? NULL;
+      const place = written.get(columnKey(member));
+      return place === undefined
         ? columnJson(member.type, `${alias}."${member.property}"`)
-        : (edgePieces(member.plan, alias) ?? NULL),
+        : [{ sql: place }];
+    });
+  }
+
+  /**
+   * A column under several names is written once: escaping a text can take longer than everything else. `OFFSET 0`
+   * keeps PostgreSQL from writing it at each name.
+   */
+  function wholeRow(plan: ObjectPlan, alias: string): string {
+    const repeated = repeatedColumns(plan);
+    if (repeated.length === 0) return concatenation(objectPieces(wholeMembers(plan, alias, NOTHING_WRITTEN)));
+    const inner = nextAlias();
+    const texts = repeated.map(
+      ({ type, property }, index) =>
+        `${concatenation(columnJson(type, `${alias}."${property}"`))} AS c${index}`,
     );
+    const written = new Map(repeated.map((member, index) => [columnKey(member), `${inner}.c${index}`]));
+    const json = concatenation(objectPieces(wholeMembers(plan, alias, written)));
+    return `(SELECT ${json} FROM (SELECT ${texts.join(', ')} OFFSET 0) AS ${inner})`;
   }
 
   /** The JSON of the row under `alias`. */
   const rowJson = (plan: ObjectPlan, alias: string): string =>
-    concatenation(objectPieces(form === 'whole' ? wholeMembers(plan, alias) : aheadMembers(plan, alias)));
+    form === 'whole' ? wholeRow(plan, alias) : concatenation(objectPieces(aheadMembers(plan, alias)));
 
   /** The JSON of the row with an id; NULL if there is none. */
   function rowWithId(object: ObjectPlan, id: string): string {

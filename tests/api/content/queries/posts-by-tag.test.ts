@@ -1,10 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import type { Database } from '../../../../src/platform/db/database.ts';
-import { type Parameter, statement } from '../../../../src/platform/db/statement.ts';
 import { useApp } from '../../../support/app.ts';
 import { createPost, past, seedPosts } from '../../../support/content.ts';
+import { planOf, statementsOf } from '../../../support/database/watched-statements.ts';
 import { dataOf, expectBadInput } from '../../../support/refusal.ts';
-import { secondInstance } from '../../../support/second-instance.ts';
 
 describe('Query.posts(tag:)', () => {
   const app = useApp();
@@ -58,30 +56,10 @@ describe('Query.posts(tag:)', () => {
 
   it('passes over what `offset` skips without reading the posts', async () => {
     const { key } = await app.account();
-    const read: { text: string; values: readonly Parameter[] }[] = [];
-    const watched: Database = {
-      ...app.database,
-      cancellable(cancellation) {
-        const inner = app.database.cancellable(cancellation);
-        return {
-          query(sql, values) {
-            read.push({ text: sql.text, values });
-            return inner.query(sql, values);
-          },
-        };
-      },
-    };
-    const instance = secondInstance(app, { database: watched });
-    const response = await instance.fetch('/graphql', {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', authorization: `Bearer ${key}` },
-      body: JSON.stringify({ query: '{ posts(tag: "skipped", limit: 5, offset: 10) { title } }' }),
-    });
-    expect(await response.json()).toMatchObject({ data: { posts: expect.any(Array) } });
-    const [list] = read.filter(({ text }) => text.includes('OFFSET'));
-    const explain = statement<{ 'QUERY PLAN': unknown }>('explain', `EXPLAIN (FORMAT JSON) ${list?.text}`);
-    const [row] = await app.database.query(explain, list?.values ?? []);
-    const plan = JSON.stringify(row?.['QUERY PLAN']);
+    const read = await statementsOf(app, key, '{ posts(tag: "skipped", limit: 5, offset: 10) { title } }');
+    const list = read.find(({ text }) => text.includes('OFFSET'));
+    if (list === undefined) throw new Error('nothing was skipped');
+    const plan = await planOf(app, list, 'COSTS');
     // Once, for the rows that are shown.
     expect(plan.match(/"Relation Name":"posts"/g)).toHaveLength(1);
   });

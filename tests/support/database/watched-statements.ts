@@ -1,0 +1,48 @@
+import type { Database } from '../../../src/platform/db/database.ts';
+import { type Parameter, statement } from '../../../src/platform/db/statement.ts';
+import type { TestApp } from '../app.ts';
+import { secondInstance } from '../second-instance.ts';
+
+export interface WatchedStatement {
+  readonly text: string;
+  readonly values: readonly Parameter[];
+}
+
+/** What an instance asks the database for a query, which must have data. */
+export async function statementsOf(app: TestApp, key: string, query: string): Promise<WatchedStatement[]> {
+  const asked: WatchedStatement[] = [];
+  const watched: Database = {
+    ...app.database,
+    cancellable(cancellation) {
+      const inner = app.database.cancellable(cancellation);
+      return {
+        query(sql, values) {
+          asked.push({ text: sql.text, values });
+          return inner.query(sql, values);
+        },
+      };
+    },
+  };
+  const response = await secondInstance(app, { database: watched }).fetch('/graphql', {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', authorization: `Bearer ${key}` },
+    body: JSON.stringify({ query }),
+  });
+  const { data, errors } = (await response.json()) as { data?: object; errors?: object };
+  if (errors !== undefined || data === undefined) throw new Error(`refused: ${JSON.stringify(errors)}`);
+  return asked;
+}
+
+/** PostgreSQL's plan of a statement, as JSON, with what `options` add to EXPLAIN. */
+export async function planOf(
+  app: TestApp,
+  { text, values }: WatchedStatement,
+  options: string,
+): Promise<string> {
+  const explain = statement<{ 'QUERY PLAN': unknown }>(
+    'explain',
+    `EXPLAIN (FORMAT JSON, ${options}) ${text}`,
+  );
+  const [row] = await app.database.query(explain, values);
+  return JSON.stringify(row?.['QUERY PLAN']);
+}
