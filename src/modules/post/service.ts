@@ -5,7 +5,7 @@ import { checkText } from '../../graphql/input.ts';
 import { type Inserted, insertStatement } from '../../graphql/insert-statement.ts';
 import type { Insert } from '../../graphql/one-statement.ts';
 import { selectList } from '../../graphql/read/entity.ts';
-import { type Statement, statement } from '../../platform/db/statement.ts';
+import { statement } from '../../platform/db/statement.ts';
 import type { UnitOfWork } from '../../platform/db/unit-of-work.ts';
 import { newId } from '../../platform/uuid.ts';
 import type { Rules } from '../rules.ts';
@@ -24,12 +24,16 @@ const INSERT_TAGGED_POST = insertStatement('post_insert_tagged', INSERT, {
   event: APPEND_EVENT.posts,
 });
 
-/** The tags of a post are dated like the post: the lists by tag are in the order of its date. */
-const REPLACE_TAGS = statement<never>(
-  'post_replace_tags',
-  `WITH old AS (DELETE FROM tags WHERE post_id = $1 AND name <> ALL($2::text[]))
+/**
+ * Changes what is not null. The tags of a post are dated like the post: the lists by tag are in the order of its date.
+ */
+const CHANGE_POST = statement<never>(
+  'post_change',
+  `WITH changed AS (UPDATE posts SET title = coalesce($2, title), body = coalesce($3, body)
+     WHERE id = $1 AND ($2::text IS NOT NULL OR $3::text IS NOT NULL)),
+   old AS (DELETE FROM tags WHERE post_id = $1 AND name <> ALL($4::text[]))
    INSERT INTO tags (post_id, name, position, created_at)
-     SELECT posts.id, given.name, given.position, posts.created_at FROM posts, unnest($2::text[]) WITH ORDINALITY AS given(name, position)
+     SELECT posts.id, given.name, given.position, posts.created_at FROM posts, unnest($4::text[]) WITH ORDINALITY AS given(name, position)
      WHERE posts.id = $1
    ON CONFLICT (post_id, name) DO UPDATE SET position = excluded.position, created_at = excluded.created_at`,
 );
@@ -39,10 +43,21 @@ const REPLACE_TAGS = statement<never>(
  * no stronger than the one that the write takes anyway: references to a post being changed can still be
  * added.
  */
-const lockPost = (strength: string): Statement<PostRow> =>
-  statement('post_lock', `SELECT ${selectList(postEntity)} FROM posts t WHERE t.id = $1 ${strength}`);
-const LOCK_TO_CHANGE = lockPost('FOR NO KEY UPDATE');
-const LOCK_TO_DELETE = lockPost('FOR UPDATE');
+const LOCK_TO_CHANGE = statement<PostRow>(
+  'post_lock',
+  `SELECT ${selectList(postEntity)} FROM posts t WHERE t.id = $1 FOR NO KEY UPDATE`,
+);
+
+/**
+ * Locks the post, and deletes it if it is the author's; of any author's where that is null. No row if there is no
+ * post.
+ */
+const DELETE_POST = statement<{ deleted: boolean }>(
+  'post_delete',
+  `WITH post AS (SELECT id, author_id FROM posts WHERE id = $1 FOR UPDATE),
+   gone AS (DELETE FROM posts USING post WHERE posts.id = post.id AND (post.author_id = $2 OR $2::uuid IS NULL) RETURNING posts.id)
+   SELECT gone.id IS NOT NULL AS deleted FROM post LEFT JOIN gone ON true`,
+);
 
 /** Only its author and admins may change or delete a post (contract section 3). */
 function mayChangePost(principal: Principal, post: { readonly authorId: string }): boolean {
@@ -111,24 +126,19 @@ export async function updatePost(
   const post = id === undefined ? undefined : (await work.query(LOCK_TO_CHANGE, [id]))[0];
   if (post === undefined) throw notFound('post');
   if (!mayChangePost(principal, post)) throw forbidden('Only the author and admins may change a post.');
-  if (tags !== undefined) await work.query(REPLACE_TAGS, [post.id, tags]);
-  if (title === undefined && body === undefined) return post;
-  const changed = { ...(title === undefined ? {} : { title }), ...(body === undefined ? {} : { body }) };
-  await work.withPrisma((prisma) =>
-    prisma.post.update({ where: { id: post.id }, data: changed, select: { id: true } }),
-  );
-  return { ...post, ...changed };
+  if (title === undefined && body === undefined && tags === undefined) return post;
+  await work.query(CHANGE_POST, [post.id, title ?? null, body ?? null, tags ?? null]);
+  return { ...post, title: title ?? post.title, body: body ?? post.body };
 }
 
 /** Deletes a post and its comments. False if the post does not exist. Throws FORBIDDEN, DatabaseError. */
 export async function deletePost(
   work: UnitOfWork,
-  principal: Principal,
+  { userId, role }: Principal,
   id: string | undefined,
 ): Promise<boolean> {
-  const post = id === undefined ? undefined : (await work.query(LOCK_TO_DELETE, [id]))[0];
-  if (post === undefined) return false;
-  if (!mayChangePost(principal, post)) throw forbidden('Only the author and admins may delete a post.');
-  await work.withPrisma((prisma) => prisma.post.delete({ where: { id: post.id }, select: { id: true } }));
-  return true;
+  if (id === undefined) return false;
+  const [found] = await work.query(DELETE_POST, [id, role === 'admin' ? null : userId]);
+  if (found?.deleted === false) throw forbidden('Only the author and admins may delete a post.');
+  return found !== undefined;
 }

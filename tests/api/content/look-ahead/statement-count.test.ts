@@ -126,6 +126,15 @@ describe('The number of SQL statements of a request', () => {
     expect(await completedBy(() => update(POSTS))).toEqual(forOne);
   });
 
+  it('is two for a post that changes, and one for a post that goes', async () => {
+    const [id] = await seedPosts(app, [{ authorId: reader.id, tags: ['before'] }]);
+    const run = (mutation: string) => async () =>
+      dataOf(await app.gql(`mutation { ${mutation} }`, { key: reader.key }));
+    const change = run(`updatePost(id: "${id}", title: "new", body: "new", tags: ["after"]) { id }`);
+    expect(await completedBy(change)).toEqual(['BEGIN', 'SELECT', 'INSERT', 'COMMIT']);
+    expect(await completedBy(run(`deletePost(id: "${id}")`))).toEqual(['BEGIN', 'SELECT', 'COMMIT']);
+  });
+
   it('is zero where nothing of the database is asked for', async () => {
     const schema = async () => dataOf(await app.gql('{ __typename }', { key: reader.key }));
     await schema();
