@@ -1,7 +1,7 @@
-import type { Database } from '../../../src/platform/db/database.ts';
 import { type Parameter, statement } from '../../../src/platform/db/statement.ts';
 import type { TestApp } from '../app.ts';
 import { secondInstance } from '../second-instance.ts';
+import { watchedDatabase } from './watched.ts';
 
 export interface WatchedStatement {
   readonly text: string;
@@ -11,19 +11,8 @@ export interface WatchedStatement {
 /** What an instance asks the database for a query, which must have data. */
 export async function statementsOf(app: TestApp, key: string, query: string): Promise<WatchedStatement[]> {
   const asked: WatchedStatement[] = [];
-  const watched: Database = {
-    ...app.database,
-    cancellable(cancellation) {
-      const inner = app.database.cancellable(cancellation);
-      return {
-        query(sql, values) {
-          asked.push({ text: sql.text, values });
-          return inner.query(sql, values);
-        },
-      };
-    },
-  };
-  const response = await secondInstance(app, { database: watched }).fetch('/graphql', {
+  const database = watchedDatabase(app.database, ({ text }, values) => void asked.push({ text, values }));
+  const response = await secondInstance(app, { database }).fetch('/graphql', {
     method: 'POST',
     headers: { 'content-type': 'application/json', authorization: `Bearer ${key}` },
     body: JSON.stringify({ query }),

@@ -1,5 +1,5 @@
 import type { Database } from '../../../src/platform/db/database.ts';
-import type { Queryable, Statement } from '../../../src/platform/db/statement.ts';
+import type { Parameter, Queryable, Statement } from '../../../src/platform/db/statement.ts';
 
 /**
  * The same database with somebody who looks at every statement of the pool before it is sent, whoever it is for. What
@@ -7,12 +7,12 @@ import type { Queryable, Statement } from '../../../src/platform/db/statement.ts
  */
 export function watchedDatabase(
   database: Database,
-  look: (statement: Statement<unknown>) => Promise<void> | void,
+  look: (statement: Statement<unknown>, values: readonly Parameter[]) => Promise<void> | void,
   seen: (rows: readonly unknown[]) => void = () => undefined,
 ): Database {
   const watched = (inner: Queryable): Queryable => ({
     async query(statement, values) {
-      await look(statement);
+      await look(statement, values);
       const rows = await inner.query(statement, values);
       seen(rows);
       return rows;
@@ -21,7 +21,7 @@ export function watchedDatabase(
   return {
     ...database,
     async query(statement, values) {
-      await look(statement);
+      await look(statement, values);
       return database.query(statement, values);
     },
     cancellable: (cancellation, options) => watched(database.cancellable(cancellation, options)),
