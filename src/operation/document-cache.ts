@@ -37,11 +37,11 @@ export interface DocumentCacheOptions {
 function parseDocument(query: string, limits: OperationLimits): DocumentNode {
   const lexer = new MeteredLexer(query, limits);
   return withoutStacks(() => {
+    lexer.readAll();
     try {
       return parse(lexer.source, { lexer, allowEmptySelectionSets: false });
     } catch (error) {
       if (!(error instanceof GraphQLError)) throw error;
-      lexer.checkRest();
       Object.assign(error.extensions, { code: 'GRAPHQL_PARSE_FAILED' });
       throw error;
     }

@@ -12,7 +12,6 @@ import {
   isRequiredArgument,
   Kind,
   type OperationDefinitionNode,
-  type SelectionNode,
   type SelectionSetNode,
   type ValueNode,
 } from 'graphql';
@@ -41,13 +40,21 @@ export interface Cost extends OperationCost {
 }
 
 /** The cost of a selection, and how many fields it has itself, fragments expanded. */
-interface Sum extends OperationCost {
-  readonly fields: number;
+interface Sum {
+  complexity: number;
+  depth: number;
+  fields: number;
 }
 
-const NOTHING: Sum = { complexity: 0, depth: 0, fields: 0 };
+const NOTHING: Readonly<Sum> = { complexity: 0, depth: 0, fields: 0 };
 /** A meta field costs the same whatever it selects. */
-const META: Sum = { complexity: 1, depth: 1, fields: 1 };
+const META: Readonly<Sum> = { complexity: 1, depth: 1, fields: 1 };
+
+function add(to: Sum, { complexity, depth, fields }: Readonly<Sum>): void {
+  to.complexity += complexity;
+  to.depth = Math.max(to.depth, depth);
+  to.fields += fields;
+}
 
 /**
  * How many items a value has as a list: one that is none stands for a list of it (GraphQL section 3.11). Items
@@ -83,7 +90,7 @@ class CostWalk {
   readonly #schema: GraphQLSchema;
   readonly #fragments: Fragments;
   readonly #variables: Variables;
-  readonly #known = new Map<string, Sum>();
+  readonly #known = new Map<string, Readonly<Sum>>();
 
   constructor(schema: GraphQLSchema, fragments: Fragments, variables: Variables) {
     this.#schema = schema;
@@ -91,65 +98,66 @@ class CostWalk {
     this.#variables = variables;
   }
 
-  selection(parent: GraphQLNamedType, { selections }: SelectionSetNode): Sum {
-    let [complexity, depth, fields] = [0, 0, 0];
-    for (const node of selections) {
-      if (!isIncluded(node.directives, this.#variables)) continue;
-      const sum = this.#one(parent, node);
-      complexity += sum.complexity;
-      depth = Math.max(depth, sum.depth);
-      fields += sum.fields;
-    }
-    return { complexity, depth, fields };
-  }
-
-  #one(parent: GraphQLNamedType, node: SelectionNode): Sum {
-    if (node.kind === Kind.FIELD) return this.#field(parent, node);
-    if (node.kind === Kind.FRAGMENT_SPREAD) return this.#fragment(node.name.value);
-    return this.#on(node.typeCondition?.name.value ?? parent.name, node.selectionSet);
-  }
-
-  #fragment(name: string): Sum {
-    const fragment = this.#fragments[name];
-    if (fragment === undefined) return NOTHING;
-    let sum = this.#known.get(name);
-    if (sum === undefined) {
-      // For a fragment within itself.
-      this.#known.set(name, NOTHING);
-      sum = this.#on(fragment.typeCondition.name.value, fragment.selectionSet);
-      this.#known.set(name, sum);
-    }
+  selection(parent: GraphQLNamedType, set: SelectionSetNode): Sum {
+    const sum: Sum = { ...NOTHING };
+    this.#addAll(sum, parent, set);
     return sum;
   }
 
-  #on(typeName: string, set: SelectionSetNode): Sum {
-    const type = this.#schema.getType(typeName);
-    return isCompositeType(type) ? this.selection(type, set) : NOTHING;
+  #addAll(sum: Sum, parent: GraphQLNamedType, { selections }: SelectionSetNode): void {
+    for (const node of selections) {
+      if (node.directives !== undefined && !isIncluded(node.directives, this.#variables)) continue;
+      if (node.kind === Kind.FIELD) this.#addField(sum, parent, node);
+      else if (node.kind === Kind.FRAGMENT_SPREAD) add(sum, this.#fragment(node.name.value));
+      else this.#addOn(sum, node.typeCondition?.name.value ?? parent.name, node.selectionSet);
+    }
   }
 
-  #field(parent: GraphQLNamedType, node: FieldNode): Sum {
+  #fragment(name: string): Readonly<Sum> {
+    const fragment = this.#fragments[name];
+    if (fragment === undefined) return NOTHING;
+    const known = this.#known.get(name);
+    if (known !== undefined) return known;
+    // For a fragment within itself.
+    this.#known.set(name, NOTHING);
+    const sum: Sum = { ...NOTHING };
+    this.#addOn(sum, fragment.typeCondition.name.value, fragment.selectionSet);
+    this.#known.set(name, sum);
+    return sum;
+  }
+
+  #addOn(sum: Sum, typeName: string, set: SelectionSetNode): void {
+    const type = this.#schema.getType(typeName);
+    if (isCompositeType(type)) this.#addAll(sum, type, set);
+  }
+
+  #addField(sum: Sum, parent: GraphQLNamedType, node: FieldNode): void {
     const name = node.name.value;
-    if (name.startsWith('__')) return META;
+    if (name.startsWith('__')) {
+      add(sum, META);
+      return;
+    }
     const field = isObjectType(parent) || isInterfaceType(parent) ? parent.getFields()[name] : undefined;
-    if (field === undefined) return NOTHING;
+    if (field === undefined) return;
     let declared = field.extensions.complexity as DeclaredCost;
     if (typeof declared === 'function') {
       const sizes = this.#sizes(field, node);
-      if (sizes === undefined) return NOTHING;
+      if (sizes === undefined) return;
       declared = declared(sizes);
     }
     this.fields.add(field);
     const own = typeof declared === 'number' ? { field: declared } : declared;
-    const complexity = own?.field ?? 1;
+    sum.complexity += own?.field ?? 1;
+    sum.fields += 1;
     const type = node.selectionSet && getNamedType(field.type);
-    if (node.selectionSet === undefined || !isCompositeType(type)) return { complexity, depth: 1, fields: 1 };
+    if (node.selectionSet === undefined || !isCompositeType(type)) {
+      sum.depth = Math.max(sum.depth, 1);
+      return;
+    }
     const below = this.selection(type, node.selectionSet);
     const items = own?.multiplier ?? (isListType(getNullableType(field.type)) ? DEFAULT_LIMIT : 1);
-    return {
-      complexity: complexity + below.complexity * Math.max(items, 0),
-      depth: 1 + below.depth,
-      fields: 1,
-    };
+    sum.complexity += below.complexity * Math.max(items, 0);
+    sum.depth = Math.max(sum.depth, 1 + below.depth);
   }
 
   /** The arguments that a cost depends on; undefined if a required list is missing, which validation rejects. */

@@ -23,6 +23,16 @@ function check(what: string, value: number, maximum: number): void {
   if (value > maximum) throw exceeded('COMPLEXITY_LIMIT', what, value, maximum);
 }
 
+/** Throws DEPTH_LIMIT. */
+export function checkDepth(depth: number, { maxDepth }: OperationLimits): void {
+  if (depth > maxDepth) throw exceeded('DEPTH_LIMIT', 'Depth', depth, maxDepth);
+}
+
+/** Throws COMPLEXITY_LIMIT. */
+export function checkPairs(pairs: number, { maxFieldPairs }: OperationLimits): void {
+  check('Repeated-field pair count', pairs, maxFieldPairs);
+}
+
 /**
  * Checks an operation and the document that it is in, before validation: that takes several times as long. Throws
  * GRAPHQL_VALIDATION_FAILED, DEPTH_LIMIT, COMPLEXITY_LIMIT.
@@ -35,7 +45,7 @@ export function checkLimits(survey: Survey, cost: Cost, limits: OperationLimits)
       extensions: { code: 'GRAPHQL_VALIDATION_FAILED' },
     });
   check('Root field count', cost.rootFields, limits.maxRootFields);
-  if (cost.depth > limits.maxDepth) throw exceeded('DEPTH_LIMIT', 'Depth', cost.depth, limits.maxDepth);
+  checkDepth(cost.depth, limits);
   if (survey.introspectionTooDeep)
     throw exceeded(
       'DEPTH_LIMIT',
@@ -45,6 +55,6 @@ export function checkLimits(survey: Survey, cost: Cost, limits: OperationLimits)
     );
   const { fields, pairs } = survey.merged();
   check('Field count with fragments expanded', fields, maxFields(limits));
-  check('Repeated-field pair count', pairs, limits.maxFieldPairs);
+  checkPairs(pairs, limits);
   check('Complexity', cost.complexity, limits.maxComplexity);
 }

@@ -11,7 +11,8 @@ export interface Overlaps {
   readonly pairs: number;
 }
 
-const pairsOf = (count: number) => (count * (count - 1)) / 2;
+/** The pairs among so many. */
+export const pairsOf = (count: number) => (count * (count - 1)) / 2;
 
 /**
  * Counts the comparisons of validation's rule on overlapping fields (GraphQL section 5.3.2). They grow with

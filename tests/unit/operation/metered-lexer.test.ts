@@ -1,12 +1,15 @@
 import fc from 'fast-check';
-import { type DocumentNode, GraphQLError, Kind, parse, print, visit } from 'graphql';
+import { buildSchema, type DocumentNode, GraphQLError, Kind, parse, print, visit } from 'graphql';
 import { describe, expect, it } from 'vitest';
 import { ApiError } from '../../../src/graphql/errors.ts';
+import { costOf } from '../../../src/operation/document/cost-walk.ts';
 import { MeteredLexer } from '../../../src/operation/document/metered-lexer.ts';
+import { surveyDocument } from '../../../src/operation/document/survey.ts';
 
 const NONE = Number.POSITIVE_INFINITY;
+const schema = buildSchema('type Query { a: Query, b(x: Int): Query, c: Int }');
 const UNLIMITED = {
-  maxDepth: 10,
+  maxDepth: 100,
   maxComplexity: NONE,
   maxAliases: NONE,
   maxTokens: NONE,
@@ -17,6 +20,7 @@ const UNLIMITED = {
 
 function read(text: string, limits: Partial<typeof UNLIMITED> = {}): DocumentNode {
   const lexer = new MeteredLexer(text, { ...UNLIMITED, ...limits });
+  lexer.readAll();
   return parse(lexer.source, { lexer });
 }
 
@@ -130,7 +134,7 @@ describe('MeteredLexer', () => {
     const many = (count: number) => Array.from({ length: count }, (_, i) => `a${i}: b @c`).join(' ');
     expect(refusal(`{ ${many(9)} }`, { maxAliases: 2 })).toMatchObject({ value: 9, maximum: 2 });
     expect(refusal(`{ ${many(9)} }`, { maxDirectives: 2 })).toMatchObject({ value: 9, maximum: 2 });
-    const deep = { code: 'DEPTH_LIMIT', value: 5_002, maximum: 60 };
+    const deep = { code: 'DEPTH_LIMIT', value: 5_002, maximum: 420 };
     expect(refusal(`{ a(b: ${'['.repeat(5_000)}`, {})).toEqual(deep);
     expect(refusal(`{ a(b: ${'['.repeat(5_000)}${']'.repeat(5_000)}) }`, {})).toEqual(deep);
   });
@@ -157,26 +161,102 @@ describe('MeteredLexer', () => {
   });
 });
 
-class CountingLexer extends MeteredLexer {
-  reads = 0;
-  override lookahead() {
-    this.reads += 1;
-    return super.lookahead();
-  }
-}
+describe('a text that does not parse', () => {
+  const errorOf = (run: () => unknown): unknown => {
+    try {
+      run();
+    } catch (error) {
+      return error instanceof GraphQLError ? error.toJSON() : error;
+    }
+    return undefined;
+  };
 
-describe('the rest of a text that does not parse', () => {
-  function readsOfRest(text: string): number {
-    const lexer = new CountingLexer(text, UNLIMITED);
-    expect(() => parse(lexer.source, { lexer })).toThrow(GraphQLError);
-    const { reads } = lexer;
-    lexer.checkRest();
-    return lexer.reads - reads;
-  }
+  it.each([
+    '{ a } } b c',
+    '{ a(b: """\n\n',
+    '"about" """\n\n',
+    '{ a(: 1) } ?',
+    '{ a # ?\n ? } {',
+    '{ a(b: 01) }',
+    '?',
+    '',
+  ])('has the error that it has without limits: %j', (text) => {
+    const error = errorOf(() => read(text));
+    expect(error).toEqual(errorOf(() => parse(text)));
+    expect(error).toHaveProperty('message');
+  });
 
-  it('is read after a token in the wrong place, and not after what is no token', () => {
-    expect(readsOfRest('{ a } } b c')).toBeGreaterThan(1);
-    expect(readsOfRest('{ a(b: """\n\n')).toBe(0);
-    expect(readsOfRest('"about" """\n\n')).toBe(0);
+  it('is refused for what it has too much of, whatever stands behind or is no token', () => {
+    const aliases = 'a: b '.repeat(4);
+    for (const text of [`{ } ${aliases}`, `{ ${aliases} ? c: d`, `{ ${aliases} """`])
+      expect(refusal(text, { maxAliases: 2 })).toEqual({ code: 'COMPLEXITY_LIMIT', value: 4, maximum: 2 });
+    expect(refusal(`{ ? ${aliases}`, { maxAliases: 2 })).toBe('no document');
+  });
+
+  it('is refused for a long name in what is only counted, also behind a comment', () => {
+    for (const between of ['', '# a comment\n', '1 "a" ... """b"""'])
+      expect(refusal(`{ a: b c: d ${between} ${'n'.repeat(101)} }`, { maxAliases: 1 })).toMatchObject({
+        value: 101,
+      });
+  });
+
+  it('is read once, also what is no token', () => {
+    for (const text of ['{ a(b: """\n\n', '{ a } # b\n ?', '"about" """\n\n']) {
+      const lexer = new MeteredLexer(text, UNLIMITED);
+      lexer.readAll();
+      Object.defineProperty(lexer.source, 'body', { get: () => expect.fail('the text is read again') });
+      expect(() => parse(lexer.source, { lexer })).toThrow(GraphQLError);
+    }
+  });
+});
+
+describe('a document', () => {
+  const document = (text: string) => surveyDocument(schema, parse(text), 2_000);
+  const isTree = (text: string) => document(text).circle === undefined;
+  const named = fc.constantFrom('a: a', 'a: b', 'a', 'b', 'c', 'x: c', '__typename');
+  const trees: fc.Arbitrary<string> = fc.letrec<{ set: string; one: string }>((tie) => ({
+    set: fc.array(tie('one'), { minLength: 1, maxLength: 4 }).map((items) => `{ # {\n ${items.join(' ')} }`),
+    one: fc.oneof(
+      { depthSize: 'medium' },
+      fc.constantFrom('...F', '...G', 'c', 'x: c', '__schema { types { fields { name } } }'),
+      fc
+        .tuple(fc.constantFrom('a', 'b(x: 1)', 'x: a', '...', '... on Query'), tie('set'))
+        .map((parts) => parts.join(' ')),
+      named,
+    ),
+  })).set;
+  const texts = fc
+    .tuple(trees, trees, trees)
+    .map(([set, f, g]) => `query Q ${set} fragment F on Query ${f} fragment G on Query ${g}`)
+    .filter(isTree);
+
+  it('has at most the pairs and the depth before it is parsed that it has after', () => {
+    fc.assert(
+      fc.property(texts, (text) => {
+        const { pairs } = document(text).merged();
+        const operation = parse(text).definitions[0];
+        if (operation?.kind !== Kind.OPERATION_DEFINITION) throw new Error('no operation');
+        const { depth } = costOf(schema, document(text).fragments, operation, {});
+        expect(refusal(text, { maxFieldPairs: pairs })).toBeUndefined();
+        expect(refusal(text, { maxDepth: depth })).toBeUndefined();
+        const deep = { code: 'DEPTH_LIMIT', value: depth, maximum: depth - 1 };
+        expect(refusal(text, { maxDepth: depth - 1 })).toEqual(deep);
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it.each([
+    ['{ a a a b }', 3],
+    ['{ a { b } a { b } }', 1],
+    ['{ x: a x: b a }', 1],
+    ['{ a ... { a } ... on T @d(a: {a: 1}) { a } ...F ...G ...G ...H }', 3 + 3],
+    ['query a($a: [Int!] = [1] @a) @a { a(a: a, b: "a") @a @a a } fragment a on a { a }', 1],
+    ['{ on ... on on { on } }', 1],
+    ['{ a ...F } fragment F on Query { a a }', 1],
+  ])('shows the pairs of one selection: %s', (text, value) => {
+    const limit = { code: 'COMPLEXITY_LIMIT', value, maximum: value - 1 };
+    expect(refusal(text, { maxFieldPairs: value - 1 })).toEqual(limit);
+    expect(refusal(text, { maxFieldPairs: value })).not.toEqual(limit);
   });
 });
