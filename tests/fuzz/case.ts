@@ -1,4 +1,5 @@
 import type { Executed } from '../model/execution.ts';
+import type { State } from '../model/state.ts';
 
 /** Who asks: each has other rights, and none but `nobody` and `stranger` is without an account. */
 export const CALLERS = [
@@ -61,4 +62,6 @@ export interface Verdict {
   readonly opens?: boolean;
   /** Whether its caller lacks what a field of a mutation needs: with an Idempotency-Key it is refused before it begins. */
   readonly lacks?: boolean;
+  /** What a mutation leaves behind where it is executed. */
+  readonly leaves?: State;
 }

@@ -1,3 +1,4 @@
+import { agree } from '../../model/agree.ts';
 import type { Case, Verdict } from '../case.ts';
 import { HOSTILE_TAGS, HOSTILE_TEXTS } from '../hostile-content.ts';
 import { judge, judgeEvent } from '../oracle/oracle.ts';
@@ -135,6 +136,23 @@ const stateOf = ({ snapshot }: World): string =>
     ),
   );
 
+/** What the tables hold that they should not: all of a mutation that has data, and nothing of any other. */
+function leftDifference(
+  { leaves }: Verdict,
+  world: World,
+  before: string,
+  reply: Reply,
+): Difference | undefined {
+  const kind = 'all or nothing';
+  if ((read(reply).data ?? null) !== null && leaves !== undefined) {
+    const agreed = agree(leaves, world.snapshot);
+    if ('state' in agreed) return undefined;
+    return { kind, expected: 'what the model leaves behind', got: agreed.differs };
+  }
+  if (stateOf(world) === before) return undefined;
+  return { kind, expected: 'nothing is changed', got: shown(reply.text) };
+}
+
 const NO_VERDICT: Verdict = { answer: undefined, refusals: [], cost: undefined, kind: undefined };
 
 /** What the oracle says of a case, before it is sent. It may be the one that fails. */
@@ -159,10 +177,9 @@ export async function tryWay(stage: Stage, test: Case, way: Way, known?: Verdict
     if (verdict.kind !== 'mutation') return { verdict, ...tried };
     const before = stateOf(world);
     await world.refresh();
-    const changes = verdict.answer !== undefined && verdict.answer.data !== null;
-    if ((changes && way.method === 'POST') || stateOf(world) === before) return { verdict, ...tried };
-    const changed = { kind: 'all or nothing', expected: 'nothing is changed', got: shown(tried.reply?.text) };
-    return { verdict, ...tried, differences: [...tried.differences, changed] };
+    if (tried.reply === undefined || tried.differences.length > 0) return { verdict, ...tried };
+    const differs = leftDifference(verdict, world, before, tried.reply);
+    return { verdict, ...tried, differences: differs === undefined ? [] : [differs] };
   } catch (error) {
     const hang = { kind: 'no answer', expected: 'an answer', got: String(error) };
     return { verdict, reply: undefined, differences: [hang] };

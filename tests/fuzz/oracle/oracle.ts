@@ -8,7 +8,7 @@ import {
   validate,
   valueFromASTUntyped,
 } from 'graphql';
-import { executed, SCHEMA, type ToExecute } from '../../model/execution.ts';
+import { type Executed, executed, SCHEMA, type ToExecute } from '../../model/execution.ts';
 import { lacksAccess } from '../../model/permissions.ts';
 import { isMade, stateOf } from '../../model/state.ts';
 import { rootFields } from '../../model/walk.ts';
@@ -123,10 +123,7 @@ function withMade(value: unknown): unknown {
   );
 }
 
-function answerTo(asked: ToExecute): ExpectedAnswer {
-  const { data, errors } = executed(asked);
-  return { data: withMade(data), errors };
-}
+const answerOf = ({ data, errors }: Executed): ExpectedAnswer => ({ data: withMade(data), errors });
 
 /** What an open stream must tell of a post that is made, when the world is as its snapshot after that. */
 export function judgeEvent(world: World, test: Case, postId: string): Verdict {
@@ -136,7 +133,7 @@ export function judgeEvent(world: World, test: Case, postId: string): Verdict {
   if (document === undefined || operation === undefined || event === undefined)
     throw new Error('an event of no post, or for no subscription');
   const { asked } = askedBy(world, test, document, operation);
-  const answer = answerTo({ ...asked, event });
+  const answer = answerOf(executed({ ...asked, event }));
   return { ...new Findings().verdict(operation.operation, costOf(measure(asked)), answer), opens: false };
 }
 
@@ -184,10 +181,15 @@ export function judge(world: World, test: Case): Verdict {
     return findings.verdict(kind, cost);
   }
   if (findings.refused) return findings.verdict(kind, cost);
-  const answer = answerTo(asked);
+  const done = executed(asked);
+  const answer = answerOf(done);
   if (bytesOf(answer) > MAX_ANSWER_BYTES) findings.must(limit('COMPLEXITY_LIMIT'));
   const lacks = kind === 'mutation' && lacksAccess(asked, asked);
-  return { ...withoutCredentials(findings, anonymous).verdict(kind, cost, answer), lacks };
+  return {
+    ...withoutCredentials(findings, anonymous).verdict(kind, cost, answer),
+    lacks,
+    leaves: done.state,
+  };
 }
 
 /**
