@@ -1,4 +1,4 @@
-import { isMade, type State } from './state.ts';
+import { byAge, isMade, type Place, type State } from './state.ts';
 import type { CommentRow, PostRow, Snapshot } from './tables.ts';
 
 /** The state with what has become known in the place of what was made up, in values and in names. */
@@ -18,20 +18,16 @@ const contentOf = ({ id, authorId, title, body, tags }: PostRow, comments: reado
     tags,
     comments
       .filter(({ postId }) => postId === id)
-      .map((comment) => JSON.stringify([comment.authorId, comment.body]))
-      .sort(),
+      .sort(byAge)
+      .map((comment) => [comment.authorId, comment.body]),
   ]);
 
 /** Names what nobody was told the id of, by what it holds. */
 function recognise<S extends State>(state: S, found: Snapshot): S {
   const known = new Map<string, string>();
   const taken = new Set([...state.posts, ...state.comments, ...state.keys].map(({ id }) => id));
-  function find<Row extends { readonly id: string }>(
-    id: string,
-    rows: readonly Row[],
-    same: (row: Row) => boolean,
-  ) {
-    const row = rows.find((one) => !taken.has(one.id) && same(one));
+  function find<Row extends Place>(id: string, rows: readonly Row[], same: (row: Row) => boolean) {
+    const row = [...rows].sort(byAge).find((one) => !taken.has(one.id) && same(one));
     if (row === undefined) return;
     known.set(id, row.id);
     taken.add(row.id);

@@ -96,11 +96,14 @@ export function textOf(field: Field, known: Known): string {
 }
 
 export const reference = fc.oneof({ weight: 3, arbitrary: fc.nat({ max: 2 }) }, fc.nat({ max: NOTHING }));
-/** One value nine times out of ten. */
+/** One value six times out of seven. */
 export const mostly = <T>(usual: T, ...others: readonly T[]) =>
-  fc.oneof({ weight: 9, arbitrary: fc.constant(usual) }, fc.constantFrom(...others));
+  fc.oneof({ weight: 6, arbitrary: fc.constant(usual) }, fc.constantFrom(...others));
 const title = mostly('T', 'é😀', '', ' ', 'x'.repeat(201));
-const tags = mostly<readonly string[]>(['a'], [], ['b', 'a'], ['a', 'a'], ['']);
+const tags = fc.oneof(
+  { weight: 6, arbitrary: fc.constantFrom<readonly string[]>(['a'], ['b', 'a'], ['a', 'b']) },
+  fc.constantFrom<readonly string[]>([], ['a', 'a'], ['']),
+);
 export const scopes = fc.constantFrom<readonly string[]>(
   ['posts:read', 'posts:write', 'comments:write', 'users:read'],
   ['posts:read'],
