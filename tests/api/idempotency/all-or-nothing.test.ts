@@ -142,7 +142,7 @@ describe('A mutation', () => {
         else expect(again).toMatchObject({ status: 403, codes: ['FORBIDDEN'], replayed: null });
         await expectState(after, reader);
       }),
-      { numRuns: 60 },
+      { numRuns: 120 },
     );
     // How many of each there are is up to chance.
     expect(Math.min(seen.done, seen.undone)).toBeGreaterThan(0);

@@ -43,6 +43,22 @@ const minted: fc.Arbitrary<Sending[]> = fc
     }));
   });
 
+/** A session that ends itself, and then asks for an API key: unless others have come, the newest is the last of the cast. */
+const parting: fc.Arbitrary<Sending[]> = fc
+  .record({
+    instance,
+    scopes,
+    session: fc.constantFrom({ by: 10, session: 0 }, { by: 9, session: 1 }, { by: 6, session: 2 }),
+    show: fc.constantFrom<'secret' | 'plain'>('secret', 'plain'),
+  })
+  .map(({ instance: at, scopes: granted, session: { by: who, session }, show }) => {
+    const fields: Field[] = [
+      { kind: 'revokeSession', session },
+      { kind: 'createApiKey', scopes: granted, show },
+    ];
+    return [{ instance: at, by: who, asked: { fields, slot: undefined, plain: true } }];
+  });
+
 /** One mutation from two or three places at once. */
 const twins = fc
   .tuple(fresh, fc.array(fc.record({ instance, by }), { minLength: 2, maxLength: 3 }))
@@ -66,6 +82,7 @@ const sends: fc.Arbitrary<Sending[]> = fc.oneof(
   { weight: 2, arbitrary: twins },
   { weight: 1, arbitrary: crossed },
   { weight: 1, arbitrary: minted },
+  { weight: 1, arbitrary: parting },
 );
 
 /** What may go wrong: nothing where there are no proxies. */
