@@ -23,11 +23,6 @@ function check(what: string, value: number, maximum: number): void {
   if (value > maximum) throw exceeded('COMPLEXITY_LIMIT', what, value, maximum);
 }
 
-/** Throws DEPTH_LIMIT. */
-export function checkDepth(depth: number, { maxDepth }: OperationLimits): void {
-  if (depth > maxDepth) throw exceeded('DEPTH_LIMIT', 'Depth', depth, maxDepth);
-}
-
 /** Throws COMPLEXITY_LIMIT. */
 export function checkPairs(pairs: number, { maxFieldPairs }: OperationLimits): void {
   check('Repeated-field pair count', pairs, maxFieldPairs);
@@ -45,7 +40,7 @@ export function checkLimits(survey: Survey, cost: Cost, limits: OperationLimits)
       extensions: { code: 'GRAPHQL_VALIDATION_FAILED' },
     });
   check('Root field count', cost.rootFields, limits.maxRootFields);
-  checkDepth(cost.depth, limits);
+  if (cost.depth > limits.maxDepth) throw exceeded('DEPTH_LIMIT', 'Depth', cost.depth, limits.maxDepth);
   if (survey.introspectionTooDeep)
     throw exceeded(
       'DEPTH_LIMIT',

@@ -1,8 +1,8 @@
 import { GraphQLError, Lexer, Source, Token, TokenKind } from 'graphql';
 import { exceeded } from '../../graphql/errors.ts';
-import { checkDepth, checkPairs, type OperationLimits } from './limits.ts';
+import { checkPairs, type OperationLimits } from './limits.ts';
 import { pairsOf } from './overlaps.ts';
-import { outlineOf } from './token-outline.ts';
+import { pairsInTokens } from './token-pairs.ts';
 
 /** Contract section 5. Responses and errors repeat names, up to once per row. */
 const MAX_NAME_LENGTH = 100;
@@ -39,7 +39,6 @@ export class MeteredLexer extends Lexer {
   readonly #maxNesting: number;
   #tokens = 0;
   #names = 0;
-  #braces = 0;
   #aliases = 0;
   #directives = 0;
   #brackets = 0;
@@ -70,7 +69,8 @@ export class MeteredLexer extends Lexer {
           if (this.#isTooMuch()) this.#refuse(token.end);
         }
       }
-      this.#checkOutline(start);
+      // Only a text with names enough can have as many pairs.
+      if (pairsOf(this.#names) > this.#limits.maxFieldPairs) checkPairs(pairsInTokens(start), this.#limits);
     } catch (error) {
       if (!(error instanceof GraphQLError)) throw error;
       // The parser may find a token in the wrong place before it comes here.
@@ -78,16 +78,6 @@ export class MeteredLexer extends Lexer {
       this.#noToken = error;
     }
     this.token = start;
-  }
-
-  /** Only a text with names or braces enough can be above these limits. */
-  #checkOutline(start: Token): void {
-    const { maxDepth, maxFieldPairs } = this.#limits;
-    if (pairsOf(this.#names) <= maxFieldPairs && this.#braces <= maxDepth) return;
-    const { pairs, depth } = outlineOf(start);
-    checkPairs(pairs, this.#limits);
-    // What is skipped is no depth: with directives, only the cost knows it.
-    if (this.#directives === 0) checkDepth(depth, this.#limits);
   }
 
   /** What is no token is not read twice: that takes long for an endless block string. */
@@ -118,9 +108,6 @@ export class MeteredLexer extends Lexer {
         this.#open();
         break;
       case TokenKind.BRACE_L:
-        if (this.#parentheses === 0) this.#braces += 1;
-        this.#open();
-        break;
       case TokenKind.BRACKET_L:
         this.#open();
         break;
