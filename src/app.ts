@@ -12,6 +12,7 @@ import { createAnnouncements } from './events/announcements.ts';
 import { createPostFeed } from './events/feed.ts';
 import { watchLog } from './events/log-watch.ts';
 import { oldEvents } from './events/old-events.ts';
+import { FEATURES } from './features.ts';
 import type { Entrance } from './http/pipeline/entrance.ts';
 import { createRateLimiter } from './http/rate-limit/limiter.ts';
 import { redisBuckets } from './http/rate-limit/redis-store.ts';
@@ -21,7 +22,6 @@ import { createReadiness } from './http/routes/readiness.ts';
 import { createHttp } from './http-entrance.ts';
 import type { Job } from './jobs/job.ts';
 import { startRounds } from './jobs/rounds.ts';
-import { createOAuth, oauthJobs } from './oauth/oauth.ts';
 import { oldResponses } from './operation/idempotency/store.ts';
 import { createCredentialWatch } from './operation/subscription/credential-watch.ts';
 import { createFanOut } from './operation/subscription/fan-out.ts';
@@ -86,6 +86,8 @@ export interface App extends Entrance {
   onCutOff(): void;
 }
 
+const createFeatures = await Promise.all(FEATURES.map(({ server }) => server()));
+
 /** All clean-up there is, in the order in which it is done. */
 export function cleanUpJobs(config: Config): Job[] {
   return [
@@ -95,7 +97,7 @@ export function cleanUpJobs(config: Config): Job[] {
     oldApiKeys,
     expiredStreamTokens,
     expiredTokens,
-    ...oauthJobs(config),
+    ...FEATURES.flatMap(({ jobs }) => jobs(config)),
   ];
 }
 
@@ -126,8 +128,12 @@ export function createApp({
   const rateLimiter = createRateLimiter({ store: buckets, clock, failures: config.failureLimit, metrics });
   let origin = config.publicUrl ?? ownOrigin(config);
   const services = { database, clock, log };
-  const oauth = createOAuth({ ...services, config, issuer: () => origin });
-  const credentials = createCredentials(services, config.jwt, [oauth.recognizer]);
+  const features = createFeatures.map((create) => create({ ...services, config, origin: () => origin }));
+  const credentials = createCredentials(
+    services,
+    config.jwt,
+    features.flatMap(({ recognizers }) => recognizers),
+  );
   const passwords = createPasswords(new Line(PASSWORD_HASHES), rateLimiter.logins);
   const securityLog = createSecurityLog(log);
   const slowOperations = createSlowOperations({ thresholdMs: config.slowOperationMs, log });
@@ -214,6 +220,13 @@ export function createApp({
     shareEvents,
     onCommit: announcements.announce,
   });
+  const routeServices = {
+    sessions: credentials.sessions,
+    endSession,
+    login,
+    limiter: rateLimiter,
+    securityLog,
+  };
   const http = createHttp({
     config,
     database,
@@ -233,16 +246,7 @@ export function createApp({
     readiness,
     pipeline,
     pending,
-    featureRoutes: [
-      ...routes,
-      ...oauth.routes({
-        sessions: credentials.sessions,
-        endSession,
-        login,
-        limiter: rateLimiter,
-        securityLog,
-      }),
-    ],
+    featureRoutes: [...routes, ...features.flatMap((feature) => feature.routes(routeServices))],
   });
 
   return {

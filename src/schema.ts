@@ -1,4 +1,5 @@
 import { GraphQLFloat, GraphQLSchema } from 'graphql';
+import { FEATURES } from './features.ts';
 import type { Builder } from './graphql/builder.ts';
 import { createKernel } from './graphql/kernel.ts';
 import { nodeTypes } from './graphql/node/node-type.ts';
@@ -17,7 +18,8 @@ import { definePost } from './modules/post/type.ts';
 import { RULES, type Rules } from './modules/rules.ts';
 import { defineUserQueries } from './modules/user/queries.ts';
 import { defineUser } from './modules/user/type.ts';
-import { defineGrantFields } from './oauth/grant-fields.ts';
+
+const featureFields = await Promise.all(FEATURES.map(({ fields }) => fields()));
 
 /** Defines all types under these rules, in the order in which the fields of Query, Mutation and User get them. */
 export function defineTypes(rules: Rules = RULES) {
@@ -41,7 +43,7 @@ export function defineTypes(rules: Rules = RULES) {
   defineCommentEdges(kernel, post, comment);
   defineCommentMutations(kernel, comment, rules.comment);
 
-  defineGrantFields(kernel, user, rules.account);
+  for (const define of featureFields) define(kernel, user, rules);
   return { kernel, post };
 }
 

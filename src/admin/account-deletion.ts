@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { accountToDelete, endAllCredentials, endMostCredentials } from '../auth/account/endings.ts';
+import { accountToDelete, type Endings, endAllCredentials, endMost } from '../auth/account/endings.ts';
 import type { Database } from '../platform/db/database.ts';
 import { DatabaseError, violatedForeignKey } from '../platform/db/errors.ts';
 import { inBatches } from '../platform/db/in-batches.ts';
@@ -73,14 +73,14 @@ const DROP_ACCOUNT = statement<never>('account_drop', 'DELETE FROM users WHERE i
  * Ends everything that the account could be used with, for good: at once, since nothing of a disabled account works.
  * Safe to repeat.
  */
-async function begin(database: Database, email: string): Promise<string> {
+async function begin(database: Database, endings: Endings, email: string): Promise<string> {
   const id = await inTransaction(database, async (work) => {
     const found = await accountToDelete(work, email);
     await work.query(BEGIN, [found.id]);
     return found.id;
   });
-  await endMostCredentials(database, id);
-  await inTransaction(database, (work) => endAllCredentials(work, id));
+  await endMost(database, id, endings);
+  await inTransaction(database, (work) => endAllCredentials(work, id, endings));
   await inBatches(BATCH, async () => (await database.query(DROP_KEYS, [id, BATCH])).length);
   return id;
 }
@@ -140,8 +140,8 @@ async function dropWithPosts(database: Database, id: string) {
  * Deletes an account (contract section 8). Its credentials end first. Run again, this finishes what a killed process
  * has left. Throws AccountError, AdminError, DatabaseError.
  */
-export async function deleteAccount(database: Database, email: string, posts: Posts) {
-  const id = await begin(database, email);
+export async function deleteAccount(database: Database, endings: Endings, email: string, posts: Posts) {
+  const id = await begin(database, endings, email);
   if (posts === 'delete') return dropWithPosts(database, id);
   await delay(LATE_REQUESTS_MS);
   await dropAnswers(database, id);

@@ -1,7 +1,9 @@
 import { Command } from 'commander';
 import packageJson from '../../package.json' with { type: 'json' };
-import { oauthClientCommands } from '../oauth/commands/clients.ts';
-import { signingKeyCommands } from '../oauth/commands/signing-keys.ts';
+import { keysEnd } from '../auth/api-key/store.ts';
+import { sessionsEnd } from '../auth/session/store.ts';
+import { streamTokensEnd } from '../auth/stream-token/store.ts';
+import { FEATURES } from '../features.ts';
 import { apiKeyCommands } from './api-keys.ts';
 import type { AdminCommand, RunCommand } from './command.ts';
 import { sessionCommands, tokenCommands } from './credentials.ts';
@@ -9,14 +11,16 @@ import { streamTokenCommands } from './stream-tokens.ts';
 import { eventLogCommands, migrateCommand } from './upkeep.ts';
 import { userCommands } from './users.ts';
 
+/** What ends with an account. Sessions go first: one that has ended can give no grant (`oauth_grant_allow`). */
+const ENDINGS = [sessionsEnd, streamTokensEnd, ...FEATURES.flatMap(({ endings }) => endings), keysEnd];
+
 const COMMANDS: readonly AdminCommand[] = [
-  userCommands,
+  userCommands(ENDINGS),
   apiKeyCommands,
-  oauthClientCommands,
   sessionCommands,
   tokenCommands,
   streamTokenCommands,
-  signingKeyCommands,
+  ...(await Promise.all(FEATURES.map(({ commands }) => commands()))).flat(),
   eventLogCommands,
   migrateCommand,
 ];

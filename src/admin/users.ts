@@ -2,10 +2,10 @@ import { type Command, Option } from 'commander';
 import {
   accountToChange,
   disableAccount,
+  type Endings,
   enableAccount,
   endAllCredentials,
-  endMostCredentials,
-  endMostOfPassword,
+  endMost,
   setPassword,
   setRole,
   sumOf,
@@ -50,24 +50,24 @@ function enable(database: Database, email: string) {
 }
 
 /** There is no moment at which the account is enabled and has what it had before. */
-async function enableWithNothing(database: Database, email: string) {
+async function enableWithNothing(database: Database, endings: Endings, email: string) {
   const { id: found } = await findAccount(database, email);
-  const most = await endMostCredentials(database, found);
+  const most = await endMost(database, found, endings);
   return inTransaction(database, async (work) => {
     const id = await accountToChange(work, email);
-    const ended = sumOf(await endAllCredentials(work, id), most);
+    const ended = sumOf(await endAllCredentials(work, id, endings), most);
     await enableAccount(work, id);
     return { id, enabled: true, ended };
   });
 }
 
-async function changePassword(database: Database, email: string, password: string) {
+async function changePassword(database: Database, signedIn: Endings, email: string, password: string) {
   const hash = await hashPassword(password);
   const { id: found } = await findAccount(database, email);
-  const most = await endMostOfPassword(database, found);
+  const most = await endMost(database, found, signedIn);
   return inTransaction(database, async (work) => {
     const id = await accountToChange(work, email);
-    return { id, ended: sumOf(await setPassword(work, id, hash), most) };
+    return { id, ended: sumOf(await setPassword(work, id, hash, signedIn), most) };
   });
 }
 
@@ -79,11 +79,14 @@ function changeRole(database: Database, email: string, role: Role) {
   });
 }
 
-/** `user create`, `user list`, and what changes an account. */
-export const userCommands: AdminCommand = {
+const inWords = (endings: Endings) => new Intl.ListFormat('en-GB').format(endings.map(({ words }) => words));
+
+/** `user create`, `user list`, and what changes an account, with which `endings` end. */
+export const userCommands = (endings: Endings): AdminCommand => ({
   name: 'user',
   description: 'manages accounts',
   define(user, run) {
+    const signedIn = endings.filter(({ ofPassword }) => ofPassword);
     user
       .command('create')
       .description('creates an account; asks for its password unless an option gives it')
@@ -112,16 +115,18 @@ export const userCommands: AdminCommand = {
       .description('enables a disabled account: its credentials work again')
       .option('--revoke', 'ends everything that was issued to it before, in the same transaction')
       .action((email: string, { revoke = false }: { revoke?: boolean }) =>
-        run(({ database }) => (revoke ? enableWithNothing(database, email) : enable(database, email))),
+        run(({ database }) =>
+          revoke ? enableWithNothing(database, endings, email) : enable(database, email),
+        ),
       );
 
     user
       .command('set-password <email>')
-      .description('sets a password; ends sessions, stream tokens and OAuth grants, but no API keys')
+      .description(`sets a password; ends ${inWords(signedIn)}, but no API keys`)
       .addOption(passwordStdinOption())
       .action(async (email: string, options: PasswordOptions, command: Command) => {
         const password = await readPassword(options, command);
-        await run(({ database }) => changePassword(database, email, password));
+        await run(({ database }) => changePassword(database, signedIn, email, password));
       });
 
     user
@@ -142,7 +147,7 @@ export const userCommands: AdminCommand = {
           .makeOptionMandatory(),
       )
       .action((email: string, { posts }: { posts: Posts }) =>
-        run(({ database }) => deleteAccount(database, email, posts)),
+        run(({ database }) => deleteAccount(database, endings, email, posts)),
       );
   },
-};
+});

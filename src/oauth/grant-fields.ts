@@ -1,10 +1,8 @@
+import type { DefineFields } from '../feature.ts';
 import { type Context, principalOf, unitOfWorkOf } from '../graphql/context.ts';
 import { parseId } from '../graphql/input.ts';
-import type { Kernel } from '../graphql/kernel.ts';
 import { ofAccounts, own } from '../modules/account/edges.ts';
 import { ownAccount } from '../modules/account/locks.ts';
-import type { Rules } from '../modules/rules.ts';
-import type { UserTypes } from '../modules/user/type.ts';
 import { statement } from '../platform/db/statement.ts';
 import { revokeOAuthGrant } from './records/grants.ts';
 
@@ -27,11 +25,7 @@ const GRANTS = statement<OAuthGrantRow>(
    WHERE g.user_id = ANY($1::uuid[]) ORDER BY g.created_at DESC, g.id DESC LIMIT $2`,
 );
 
-export function defineGrantFields(
-  { builder }: Kernel,
-  { User }: UserTypes,
-  { maxListed }: Rules['account'],
-): void {
+export const defineGrantFields: DefineFields = ({ builder }, { User }, { account: { maxListed } }) => {
   const OAuthGrant = builder.objectRef<OAuthGrantRow>('OAuthGrant').implement({
     description: 'An account’s permission for an OAuth client. Visible only to its owner.',
     fields: (t) => ({
@@ -73,4 +67,4 @@ export function defineGrantFields(
       },
     }),
   }));
-}
+};

@@ -2,6 +2,7 @@ import { type Queryable, statement } from '../../platform/db/statement.ts';
 import type { UnitOfWork } from '../../platform/db/unit-of-work.ts';
 import { OperatorError } from '../../platform/operator-error.ts';
 import { newId } from '../../platform/uuid.ts';
+import { type AccountEnding, endStatement } from '../account/ending.ts';
 import { LOCK_ACCOUNT } from '../account/store.ts';
 import type { Scope } from '../scopes.ts';
 import { hashSecret, secretFormat } from '../secret-format.ts';
@@ -128,3 +129,21 @@ const REVOKE = statement<{ one: number }>(
 export async function revokeApiKey(db: Queryable, id: string, userId?: string): Promise<boolean> {
   return (await db.query(REVOKE, [id, userId ?? null])).length > 0;
 }
+
+/** Kept for their owner to see, as those that are revoked. */
+export const keysEnd: AccountEnding = {
+  kind: 'apiKeys',
+  words: 'API keys',
+  ofPassword: false,
+  all: endStatement(
+    'account_end_keys',
+    'UPDATE api_keys SET revoked_at = now() WHERE user_id = $1 AND revoked_at IS NULL',
+  ),
+  surplus: [
+    endStatement(
+      'account_surplus_keys',
+      `UPDATE api_keys SET revoked_at = now() WHERE id IN (
+         SELECT id FROM api_keys WHERE user_id = $1 AND revoked_at IS NULL OFFSET $2 LIMIT $2)`,
+    ),
+  ],
+};

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { type Queryable, statement } from '../../platform/db/statement.ts';
 import type { UnitOfWork } from '../../platform/db/unit-of-work.ts';
 import { newId } from '../../platform/uuid.ts';
+import { type AccountEnding, endRows } from '../account/ending.ts';
 import type { AccountTurns } from '../account/turns.ts';
 import { hashSecret } from '../secret-format.ts';
 
@@ -112,3 +113,10 @@ export const sessionEnder =
 export async function revokeSessionsOf(db: Queryable, userId: string, exceptId?: string): Promise<number> {
   return (await db.query(END_OTHERS, [userId, exceptId ?? null])).length;
 }
+
+export const sessionsEnd: AccountEnding = {
+  kind: 'sessions',
+  words: 'sessions',
+  ofPassword: true,
+  ...endRows('sessions'),
+};

@@ -1,5 +1,6 @@
 import { type Queryable, type Statement, statement } from '../../platform/db/statement.ts';
 import { newId } from '../../platform/uuid.ts';
+import { type AccountEnding, endRows } from '../account/ending.ts';
 import type { AccountTurns } from '../account/turns.ts';
 import type { FixedOperation, Recognizer } from '../authenticate.ts';
 import { FRESH } from '../last-use.ts';
@@ -117,3 +118,10 @@ const END = statement<{ one: number }>(
 export async function revokeStreamToken(db: Queryable, id: string): Promise<boolean> {
   return (await db.query(END, [id])).length > 0;
 }
+
+export const streamTokensEnd: AccountEnding = {
+  kind: 'streamTokens',
+  words: 'stream tokens',
+  ofPassword: true,
+  ...endRows('stream_tokens'),
+};

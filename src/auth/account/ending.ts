@@ -1,0 +1,38 @@
+import { type Statement, statement } from '../../platform/db/statement.ts';
+
+/** Ends something of an account, $1, and counts what it has ended. */
+export type EndStatement = Statement<{ ended: number }>;
+
+/** How a kind of thing that was issued to an account ends with it. Whoever issues it declares it, beside its table. */
+export interface AccountEnding {
+  /** What the admin command counts it under. */
+  readonly kind: string;
+  /** Its plural, in a sentence. */
+  readonly words: string;
+  /** Whether a password stands behind it: it ends with the password, too. */
+  readonly ofPassword: boolean;
+  /** Ends all of it. */
+  readonly all: EndStatement;
+  /**
+   * What one transaction could not end in its time: in this order, each ends at most $2 rows of what is more than $2. The
+   * last counts.
+   */
+  readonly surplus: readonly EndStatement[];
+}
+
+/** `sql` is a DELETE or an UPDATE. */
+export const endStatement = (label: string, sql: string): EndStatement =>
+  statement(label, `WITH gone AS (${sql} RETURNING 1) SELECT count(*)::int AS "ended" FROM gone`);
+
+/** Deletes a part of the rows of a table `of` the account. */
+export const endSurplus = (table: string, of: string, key = 'id', from = table): EndStatement =>
+  endStatement(
+    `account_surplus_${table}`,
+    `DELETE FROM ${table} WHERE (${key}) IN (SELECT ${key} FROM ${from} WHERE ${of} OFFSET $2 LIMIT $2)`,
+  );
+
+/** Deletes the rows of a table that has a column `user_id` and nothing below it. */
+export const endRows = (table: string): Pick<AccountEnding, 'all' | 'surplus'> => ({
+  all: endStatement(`account_end_${table}`, `DELETE FROM ${table} WHERE user_id = $1`),
+  surplus: [endSurplus(table, 'user_id = $1')],
+});

@@ -1,0 +1,60 @@
+import type { AdminCommand } from './admin/command.ts';
+import type { AccountEnding } from './auth/account/ending.ts';
+import type { Recognizer } from './auth/authenticate.ts';
+import type { SecurityLog } from './auth/security-log.ts';
+import type { Login } from './auth/session/login.ts';
+import type { EndSession } from './auth/session/store.ts';
+import type { SecretServices } from './auth/stored-secret.ts';
+import type { Kernel } from './graphql/kernel.ts';
+import type { RateLimiter } from './http/rate-limit/limiter.ts';
+import type { Job } from './jobs/job.ts';
+import type { Rules } from './modules/rules.ts';
+import type { UserTypes } from './modules/user/type.ts';
+import type { Config } from './platform/config.ts';
+import type { Database } from './platform/db/database.ts';
+import type { Route } from './request/request-state.ts';
+
+/**
+ * A part of the service that the core does not know (decision 33). The server, the schema and the command line are
+ * started apart: each imports its part of a feature by a call, and loads nothing of the others.
+ */
+export interface Feature {
+  /** What it has issued to an account, in the order in which it ends. */
+  readonly endings: readonly AccountEnding[];
+  /** Its clean-up, in the order in which it is done. */
+  jobs(config: Config): readonly Job[];
+  /** For a server: its credentials and its paths. */
+  server(): Promise<CreateFeature>;
+  /** For the schema: its types, and its fields on the types of the modules. */
+  fields(): Promise<DefineFields>;
+  /** For the command line. */
+  commands(): Promise<readonly AdminCommand[]>;
+}
+
+/** What the credentials of a feature are made of. */
+export interface FeatureServices extends SecretServices {
+  readonly config: Config;
+  readonly database: Database;
+  /** The public origin of the service, which is known once it listens. */
+  readonly origin: () => string;
+}
+
+/** What its routes may use, which is made when all credentials are known. */
+export interface RouteServices {
+  /** Recognizes the service's own sessions. */
+  readonly sessions: Recognizer;
+  readonly endSession: EndSession;
+  readonly login: Login;
+  readonly limiter: RateLimiter;
+  readonly securityLog: SecurityLog;
+}
+
+/** What a feature brings to one server. */
+export interface FeatureServer {
+  readonly recognizers: readonly Recognizer[];
+  routes(services: RouteServices): readonly Route[];
+}
+
+export type CreateFeature = (services: FeatureServices) => FeatureServer;
+
+export type DefineFields = (kernel: Kernel, user: UserTypes, rules: Rules) => void;

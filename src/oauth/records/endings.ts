@@ -1,0 +1,44 @@
+import { type AccountEnding, endStatement, endSurplus } from '../../auth/account/ending.ts';
+
+/**
+ * Authorizations depend on grants, and grants on clients; there may be any number under each. What has none left below it
+ * goes at once, so that no batch has to look past what the earlier ones have left empty.
+ */
+const authorizations = (of: string) =>
+  endSurplus('oauth_records', of, 'model, hash', 'oauth_records r JOIN oauth_grants g ON g.id = r.grant_id');
+const grants = (of: string) =>
+  endSurplus(
+    'oauth_grants',
+    `${of} AND NOT EXISTS (SELECT FROM oauth_records r WHERE r.grant_id = g.id)`,
+    'id',
+    'oauth_grants g',
+  );
+const ITS_OWN = 'g.user_id = $1';
+const OF_ITS_CLIENTS = 'g.client_id IN (SELECT c.id FROM oauth_clients c WHERE c.owner_id = $1)';
+
+/** The grants of an account end with their tokens, which depend on them. */
+export const grantsEnd: AccountEnding = {
+  kind: 'oauthGrants',
+  words: 'OAuth grants',
+  ofPassword: true,
+  all: endStatement('account_end_grants', 'DELETE FROM oauth_grants WHERE user_id = $1'),
+  surplus: [authorizations(ITS_OWN), grants(ITS_OWN)],
+};
+
+/** The clients that an account owns. */
+export const clientsEnd: AccountEnding = {
+  kind: 'oauthClients',
+  words: 'OAuth clients',
+  ofPassword: false,
+  all: endStatement('account_end_clients', 'DELETE FROM oauth_clients WHERE owner_id = $1'),
+  surplus: [
+    authorizations(OF_ITS_CLIENTS),
+    grants(OF_ITS_CLIENTS),
+    endSurplus(
+      'oauth_clients',
+      'owner_id = $1 AND NOT EXISTS (SELECT FROM oauth_grants g WHERE g.client_id = c.id)',
+      'id',
+      'oauth_clients c',
+    ),
+  ],
+};
