@@ -43,7 +43,12 @@ export const PRIVATE: RouteProperties = {
 };
 
 /** For what answers with credentials, or ends them. */
-export const SECRET: RouteProperties = { ...PRIVATE, compressible: false };
+export const SECRET: RouteProperties = {
+  ...PRIVATE,
+  needsTls: true,
+  compressible: false,
+  logged: 'route',
+};
 
 /** For a path at which there is nothing. */
 export const NOTHING: Route = {
@@ -52,7 +57,9 @@ export const NOTHING: Route = {
   methods: METHODS,
   takesToken: false,
   credentials: 'optional',
+  needsTls: false,
   originCheck: 'none',
+  logged: 'asked',
   answer: async () => undefined,
 };
 
@@ -73,13 +80,19 @@ export function coreRoutes(answers: CoreAnswers, page: Route | undefined): Route
       page,
       answer: answers.graphql,
     },
-    { ...SECRET, path: PATHS.streamToken, credentials: 'required', answer: answers.streamToken },
+    // Where no credentials come along, there is nothing to protect.
+    {
+      ...SECRET,
+      path: PATHS.streamToken,
+      credentials: 'required',
+      needsTls: false,
+      answer: answers.streamToken,
+    },
     {
       ...SECRET,
       path: PATHS.login,
       methods: ['GET', 'HEAD', 'POST'],
       credentials: 'session',
-      needsTls: true,
       originCheck: 'always',
       answer: answers.login,
     },
@@ -88,6 +101,7 @@ export function coreRoutes(answers: CoreAnswers, page: Route | undefined): Route
       path: PATHS.logout,
       readsBody: false,
       credentials: 'optional',
+      needsTls: false,
       answer: answers.logout,
     },
     { ...OPEN, path: PATHS.live, answer: answers.live },

@@ -18,14 +18,14 @@ import { addressOf, badAddress, fieldsOf, namesHost } from './request-head.ts';
 
 export interface NodeServerOptions {
   readonly handle: (request: globalThis.Request, arrival: Arrival) => Promise<Response>;
-  readonly fastPath?: FastPath;
+  readonly fastPath: FastPath;
   /** Counts the memory that responses hold until they are read. */
   readonly pending: PendingResponses;
   readonly maxBodyBytes: number;
   /** Limit for the bodies of all unanswered requests together. */
   readonly maxBufferedBodyBytes: number;
   /** Time limit for receiving the headers and body of a request. */
-  readonly timeoutMs?: number;
+  readonly timeoutMs: number;
   /**
    * A client that reads nothing of its response for this long is cut off, as is a lagging event stream
    * reader.
@@ -35,10 +35,9 @@ export interface NodeServerOptions {
   readonly closing?: () => boolean;
   readonly log: Logger;
   /** Called for each event stream whose reader was too slow. */
-  readonly onCutOff?: () => void;
+  readonly onCutOff: () => void;
 }
 
-const REQUEST_TIMEOUT_MS = 10_000;
 const TIMEOUT_CHECK_INTERVAL_MS = 500;
 const MAX_HEADER_BYTES = 16_384;
 const KEEP_ALIVE_TIMEOUT_MS = 65_000;
@@ -66,11 +65,11 @@ export function createNodeServer({
   pending,
   maxBodyBytes,
   maxBufferedBodyBytes,
-  timeoutMs = REQUEST_TIMEOUT_MS,
+  timeoutMs,
   drainLimitMs = DRAIN_LIMIT_MS,
   closing = () => false,
   log,
-  onCutOff = () => undefined,
+  onCutOff,
 }: NodeServerOptions): Server {
   const budget = new BodyBudget(maxBufferedBodyBytes);
 
@@ -82,7 +81,7 @@ export function createNodeServer({
     const { method = 'GET', url } = incoming;
     const headers = fieldsOf(incoming);
     const named = namesHost(incoming);
-    const fast = named && headers.host !== undefined && fastPath?.takes(method, url) === true;
+    const fast = named && headers.host !== undefined && fastPath.takes(method, url);
     const address = named && !fast ? addressOf(incoming) : undefined;
     const malformed = fast || address !== undefined ? undefined : badAddress();
     const hasBody = malformed === undefined && method !== 'GET' && method !== 'HEAD';
@@ -100,7 +99,7 @@ export function createNodeServer({
       const broken = refusal !== undefined || malformed !== undefined;
       const close = () => broken || closing();
       const sending = { head: method === 'HEAD', close, streams, reservation };
-      if (fastPath !== undefined && fast) {
+      if (fast) {
         const plain = { method, target: url ?? '/', fields: headers, body: bytes ?? NO_BODY };
         const accepts = negotiate(headers.accept ?? null);
         // A stream ends when its client disconnects.

@@ -7,6 +7,7 @@ import { createNodeServer } from '../../../src/http/server/node-server.ts';
 import { createLogger } from '../../../src/platform/log.ts';
 import { nodeServerOptions } from '../../../src/serve.ts';
 import { useApp } from '../../support/app.ts';
+import { NO_FAST_PATH } from '../../support/socket.ts';
 
 const LONG_MS = 60_000;
 const app = useApp();
@@ -21,8 +22,9 @@ interface Listening {
 /** The service on a socket, as `npm start` has it. */
 async function listen(handle = nodeServerOptions(app.app, app.config, silent()).handle): Promise<Listening> {
   let closing = false;
-  const { fastPath, ...options } = nodeServerOptions(app.app, app.config, silent());
-  const server = createNodeServer({ ...options, handle, closing: () => closing });
+  const options = nodeServerOptions(app.app, app.config, silent());
+  const fastPath = NO_FAST_PATH;
+  const server = createNodeServer({ ...options, fastPath, handle, closing: () => closing });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   onTestFinished(() => server.closeAllConnections());
