@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { freePort } from '../../scripts/cluster/processes.ts';
 import { createEmptyDatabase } from '../support/database/empty-database.ts';
+import { graphqlPost } from '../support/graphql.ts';
 import { ROOT, until } from '../support/processes/process.ts';
 import { productionSettings } from '../support/processes/server.ts';
 import { lastOf } from './support/dockerfile.ts';
@@ -114,11 +115,10 @@ async function use({ origin, run }: Started): Promise<void> {
     'posts:read posts:write',
   );
   const { key } = JSON.parse(created.stdout) as { key: string };
-  const response = await fetch(`${origin}/graphql`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json', authorization: `Bearer ${key}` },
-    body: JSON.stringify({ query: 'mutation { createPost(title: "From an image", body: "b") { title } }' }),
-  });
+  const response = await fetch(
+    `${origin}/graphql`,
+    graphqlPost('mutation { createPost(title: "From an image", body: "b") { title } }', { key }),
+  );
   expect(await response.json()).toEqual({ data: { createPost: { title: 'From an image' } } });
 }
 

@@ -1,5 +1,6 @@
 import { SignJWT } from 'jose';
 import { describe, expect, it } from 'vitest';
+import { graphqlPost } from '../support/graphql.ts';
 import { temporaryFolder, until } from '../support/processes/process.ts';
 import { admin, demoKey, startServer } from '../support/processes/server.ts';
 
@@ -56,14 +57,10 @@ describe('stream-token', () => {
     const dataDir = await temporaryFolder();
     const server = await startServer(dataDir, { CREDENTIAL_RECHECK_MS: '100' });
     const query = 'subscription Titles { postCreated { title } }';
-    const issued = await fetch(`${server.origin}/graphql/stream-token`, {
-      method: 'POST',
-      headers: {
-        'content-type': 'application/json',
-        authorization: `Bearer ${await demoKey(dataDir)}`,
-      },
-      body: JSON.stringify({ query, operationName: 'Titles' }),
-    });
+    const issued = await fetch(
+      `${server.origin}/graphql/stream-token`,
+      graphqlPost(query, { key: await demoKey(dataDir), operationName: 'Titles' }),
+    );
     const { token, expiresAt } = (await issued.json()) as { token: string; expiresAt: string };
     const open = () =>
       fetch(`${server.origin}/graphql?stream_token=${token}`, { headers: { accept: 'text/event-stream' } });
@@ -120,11 +117,10 @@ describe('api-key create', () => {
         { length: count },
         (_, i) => `k${i}: createApiKey(name: "k", scopes: ["posts:read"]) { key }`,
       );
-      const response = await fetch(`${server.origin}/graphql`, {
-        method: 'POST',
-        headers: { 'content-type': 'application/json', cookie },
-        body: JSON.stringify({ query: `mutation { ${fields.join(' ')} }` }),
-      });
+      const response = await fetch(
+        `${server.origin}/graphql`,
+        graphqlPost(`mutation { ${fields.join(' ')} }`, { headers: { cookie } }),
+      );
       expect(await response.json()).not.toHaveProperty('errors');
     }
     const refused = await admin(create, dataDir);

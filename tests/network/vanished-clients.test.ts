@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { graphqlPost } from '../support/graphql.ts';
 import { type Namespace, namespace } from '../support/processes/namespace.ts';
 import { temporaryFolder, until } from '../support/processes/process.ts';
 import { demoKey, startServer } from '../support/processes/server.ts';
@@ -14,11 +15,10 @@ async function start(settings: Readonly<Record<string, string>> = {}) {
   const local = `http://127.0.0.1:${port}`;
   const key = await demoKey(folder);
   const post = async (title: string) => {
-    const response = await fetch(`${local}/graphql`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', authorization: `Bearer ${key}` },
-      body: JSON.stringify({ query: `mutation { createPost(title: "${title}", body: "b") { id } }` }),
-    });
+    const response = await fetch(
+      `${local}/graphql`,
+      graphqlPost(`mutation { createPost(title: "${title}", body: "b") { id } }`, { key }),
+    );
     expect(response.status).toBe(200);
   };
   const openStreams = async () => {

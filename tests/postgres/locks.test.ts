@@ -1,10 +1,11 @@
 import fc from 'fast-check';
 import type pg from 'pg';
 import { afterAll, describe, expect, it } from 'vitest';
-import { type Account, type Answer, useApp } from '../support/app.ts';
+import { type Account, useApp } from '../support/app.ts';
 import { createComment, createPost } from '../support/content.ts';
 import { gqlAs, visitor } from '../support/credentials/session.ts';
 import { besidePool } from '../support/database/postgres.ts';
+import type { Answer } from '../support/graphql.ts';
 import { readMetric } from '../support/metrics.ts';
 import { dataOf } from '../support/refusal.ts';
 

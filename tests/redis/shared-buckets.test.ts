@@ -5,6 +5,7 @@ import { loadConfig } from '../../src/platform/config.ts';
 import { createLogger } from '../../src/platform/log.ts';
 import { ORIGIN, type TestApp, useApp } from '../support/app.ts';
 import { stallingProxy } from '../support/database/stalling-proxy.ts';
+import { graphqlPost } from '../support/graphql.ts';
 import { readMetric } from '../support/metrics.ts';
 
 const REDIS_URL = process.env.REDIS_URL ?? '';
@@ -33,11 +34,7 @@ function instance(settings: Record<string, string>) {
   onTestFinished(() => started.close());
   const fetch: TestApp['fetch'] = (path, init) => started.fetch(new Request(new URL(path, ORIGIN), init));
   const ask = async (key: string) => {
-    const response = await fetch('/graphql', {
-      method: 'POST',
-      body: JSON.stringify({ query: QUERY }),
-      headers: { 'content-type': 'application/json', authorization: `Bearer ${key}` },
-    });
+    const response = await fetch('/graphql', graphqlPost(QUERY, { key }));
     const remaining = Number(response.headers.get('x-ratelimit-remaining'));
     await response.text();
     return { status: response.status, remaining };

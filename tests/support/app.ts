@@ -13,32 +13,9 @@ import { createLogger } from '../../src/platform/log.ts';
 import { createTestDatabase, type TestDatabase } from './database/database.ts';
 import type { WorldSettings } from './database/drawn-world.ts';
 import { openPrisma } from './database/prisma.ts';
-import type { Parsed } from './parsed.ts';
+import { type Answer, answerOf, type GraphqlOptions, graphqlPost } from './graphql.ts';
 
 export const ORIGIN = 'http://127.0.0.1:4000';
-
-export interface GraphqlError {
-  readonly message: string;
-  readonly locations?: readonly { readonly line: number; readonly column: number }[];
-  readonly path?: readonly (string | number)[];
-  readonly extensions: { readonly code: string; readonly argument?: string; readonly [key: string]: unknown };
-}
-
-/** An answered GraphQL request. `data` is left untyped for the test to compare whole. */
-export interface Answer {
-  readonly status: number;
-  readonly headers: Headers;
-  readonly data: Parsed;
-  readonly errors: readonly GraphqlError[] | undefined;
-  readonly extensions: Record<string, unknown> | undefined;
-}
-
-export interface GraphqlOptions {
-  readonly key?: string | undefined;
-  readonly variables?: Record<string, unknown>;
-  readonly operationName?: string;
-  readonly headers?: Record<string, string>;
-}
 
 export interface Account {
   readonly id: string;
@@ -113,19 +90,7 @@ export async function startApp(
     prisma: own.prisma,
     logged,
     fetch,
-    async gql(query, { key, variables, operationName, headers = {} } = {}) {
-      const response = await fetch('/graphql', {
-        method: 'POST',
-        headers: {
-          'content-type': 'application/json',
-          ...(key === undefined ? {} : { authorization: `Bearer ${key}` }),
-          ...headers,
-        },
-        body: JSON.stringify({ query, variables, operationName }),
-      });
-      const { data, errors, extensions } = (await response.json()) as Answer;
-      return { status: response.status, headers: response.headers, data, errors, extensions };
-    },
+    gql: async (query, options) => answerOf(await fetch('/graphql', graphqlPost(query, options))),
     async account({ role = 'member', scopes = scopesOfRole(role), name = 'Someone' } = {}) {
       accounts += 1;
       const email = `user${accounts}@example.com`;

@@ -1,4 +1,5 @@
 import type { TestApp } from './app.ts';
+import { graphqlPost } from './graphql.ts';
 
 export interface KeyedRequest {
   readonly query: string;
@@ -28,18 +29,20 @@ export async function send(
   { query, variables, operationName, idempotencyKey, key, cookie, accept, headers = {} }: KeyedRequest,
 ): Promise<RawAnswer> {
   const given = { 'idempotency-key': idempotencyKey, cookie, accept };
-  const response = await fetch('/graphql', {
-    method: 'POST',
-    headers: {
-      'content-type': 'application/json',
-      ...(key === undefined ? {} : { authorization: `Bearer ${key}` }),
-      ...Object.fromEntries(
-        Object.entries(given).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
-      ),
-      ...headers,
-    },
-    body: JSON.stringify({ query, variables, operationName }),
-  });
+  const response = await fetch(
+    '/graphql',
+    graphqlPost(query, {
+      key,
+      variables,
+      operationName,
+      headers: {
+        ...Object.fromEntries(
+          Object.entries(given).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
+        ),
+        ...headers,
+      },
+    }),
+  );
   const text = await response.text();
   return {
     status: response.status,

@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import type { Answer } from './app.ts';
+import type { Answer } from './graphql.ts';
 
 export interface Refusal {
   readonly code: string;

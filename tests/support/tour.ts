@@ -1,6 +1,7 @@
 import { encodeCursor } from '../../src/graphql/pagination/cursor.ts';
 import { ORIGIN, type TestApp } from './app.ts';
 import { freshCookie, visitor } from './credentials/session.ts';
+import { graphqlPost } from './graphql.ts';
 import { subscribe } from './streams/subscriber.ts';
 
 const HOUR_MS = 3_600_000;
@@ -54,15 +55,14 @@ export async function tour(app: TestApp): Promise<readonly string[]> {
     variables: object = {},
     headers: Record<string, string> = {},
   ) {
-    const response = await app.fetch('/graphql', {
-      method: 'POST',
-      headers: {
-        'content-type': 'application/json',
-        ...(headers.cookie === undefined ? { authorization: `Bearer ${key}` } : {}),
-        ...headers,
-      },
-      body: JSON.stringify({ query, variables }),
-    });
+    const response = await app.fetch(
+      '/graphql',
+      graphqlPost(query, {
+        key: headers.cookie === undefined ? key : undefined,
+        variables,
+        headers,
+      }),
+    );
     const text = await response.text();
     transcript.add(what, `${response.status} ${response.headers.get('idempotency-replayed')} ${text}`);
     return JSON.parse(text).data;

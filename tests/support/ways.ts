@@ -1,4 +1,5 @@
-import type { GraphqlError, TestApp } from './app.ts';
+import { ORIGIN, type TestApp } from './app.ts';
+import { type GraphqlError, graphqlPost } from './graphql.ts';
 import type { Parsed } from './parsed.ts';
 import { readEventStream } from './streams/event-stream.ts';
 
@@ -35,8 +36,8 @@ function told(status: number, text: string): Told {
   return { status, text, data, errors, codes, extensions };
 }
 
-const body = ({ query, variables, operationName }: Asked) =>
-  JSON.stringify({ query, variables, operationName });
+const posted = (asked: Asked, headers: Readonly<Record<string, string>> = {}) =>
+  graphqlPost(asked.query, { ...asked, headers: { ...headers, ...asked.headers } });
 
 function address({ query, variables, operationName }: Asked): string {
   const parameters = new URLSearchParams({ query });
@@ -59,7 +60,6 @@ async function streamed(response: Response): Promise<Told> {
   return told(response.status, next.data ?? '');
 }
 
-const POST_HEADERS = { 'content-type': 'application/json' };
 const STREAM = { accept: 'text/event-stream' };
 
 /** POST from a program and from a page, GET, and Server-Sent Events over both. */
@@ -68,8 +68,7 @@ export const WAYS: readonly Way[] = [
     name: 'POST',
     takesMutations: true,
     async ask({ fetch }, asked) {
-      const headers = { ...POST_HEADERS, ...fields(asked) };
-      const response = await fetch('/graphql', { method: 'POST', headers, body: body(asked) });
+      const response = await fetch('/graphql', posted(asked));
       return told(response.status, await response.text());
     },
   },
@@ -77,8 +76,7 @@ export const WAYS: readonly Way[] = [
     name: 'POST from a browser page',
     takesMutations: true,
     async ask({ fetch }, asked) {
-      const headers = { ...POST_HEADERS, origin: 'http://127.0.0.1:4000', ...fields(asked) };
-      const response = await fetch('/graphql', { method: 'POST', headers, body: body(asked) });
+      const response = await fetch('/graphql', posted(asked, { origin: ORIGIN }));
       return told(response.status, await response.text());
     },
   },
@@ -95,8 +93,7 @@ export const WAYS: readonly Way[] = [
     name: 'SSE over POST',
     takesMutations: true,
     async ask({ fetch }, asked) {
-      const headers = { ...POST_HEADERS, ...STREAM, ...fields(asked) };
-      return streamed(await fetch('/graphql', { method: 'POST', headers, body: body(asked) }));
+      return streamed(await fetch('/graphql', posted(asked, STREAM)));
     },
   },
   {

@@ -2,9 +2,10 @@ import { describe, expect, it } from 'vitest';
 import { disableAccount } from '../../../src/auth/account/endings.ts';
 import { createApiKey, revokeApiKey } from '../../../src/auth/api-key/store.ts';
 import { SCOPES } from '../../../src/auth/scopes.ts';
-import { type Answer, useApp } from '../../support/app.ts';
+import { useApp } from '../../support/app.ts';
 import { createPost } from '../../support/content.ts';
 import { age } from '../../support/database/aged.ts';
+import type { Answer } from '../../support/graphql.ts';
 import { dataOf, expectForbidden, expectRefused } from '../../support/refusal.ts';
 import { clockOf } from '../../support/time/stepped-clock.ts';
 

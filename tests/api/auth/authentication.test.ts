@@ -2,6 +2,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { API_KEY, createApiKey, revokeApiKey } from '../../../src/auth/api-key/store.ts';
 import { useApp } from '../../support/app.ts';
 import { age } from '../../support/database/aged.ts';
+import { graphqlPost } from '../../support/graphql.ts';
 import { clockOf } from '../../support/time/stepped-clock.ts';
 import { UNTHROTTLED } from '../../support/unthrottled.ts';
 
@@ -33,11 +34,10 @@ describe('API keys', () => {
   });
 
   const ask = (headers: Record<string, string>, parameter?: string) =>
-    app.fetch(`/graphql${parameter === undefined ? '' : `?api_key=${encodeURIComponent(parameter)}`}`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', ...headers },
-      body: JSON.stringify({ query: QUERY }),
-    });
+    app.fetch(
+      `/graphql${parameter === undefined ? '' : `?api_key=${encodeURIComponent(parameter)}`}`,
+      graphqlPost(QUERY, { headers }),
+    );
   const bearer = (key: string) => ({ authorization: `Bearer ${key}` });
   async function expectViewer(response: Response, id = account.id) {
     expect(await response.json()).toEqual({ data: { viewer: { id } } });
@@ -196,21 +196,18 @@ describe('a request without good credentials', () => {
   });
 
   it('is refused as 401 in the media type that it accepts', async () => {
-    const response = await app.fetch('/graphql', {
-      method: 'POST',
-      headers: { ...json, accept: 'application/graphql-response+json' },
-      body: JSON.stringify({ query: QUERY }),
-    });
+    const headers = { accept: 'application/graphql-response+json' };
+    const response = await app.fetch('/graphql', graphqlPost(QUERY, { headers }));
     expect(response.headers.get('content-type')).toBe('application/graphql-response+json; charset=utf-8');
     await expectUnauthenticated(response);
   });
 
   it('does not open an event stream', async () => {
-    const response = await app.fetch('/graphql', {
-      method: 'POST',
-      headers: { ...json, accept: 'text/event-stream' },
-      body: JSON.stringify({ query: 'subscription { postCreated { id } }' }),
-    });
+    const headers = { accept: 'text/event-stream' };
+    const response = await app.fetch(
+      '/graphql',
+      graphqlPost('subscription { postCreated { id } }', { headers }),
+    );
     expect(response.headers.get('content-type')).toMatch(/^application\/json/);
     await expectUnauthenticated(response);
   });

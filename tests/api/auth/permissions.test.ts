@@ -1,7 +1,8 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { SCOPES, type Scope } from '../../../src/auth/scopes.ts';
-import { type Account, type Answer, useApp } from '../../support/app.ts';
+import { type Account, useApp } from '../../support/app.ts';
 import { createComment, createPost } from '../../support/content.ts';
+import type { Answer } from '../../support/graphql.ts';
 import { dataOf, expectForbidden, expectRefused } from '../../support/refusal.ts';
 
 interface Ids {

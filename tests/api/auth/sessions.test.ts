@@ -6,6 +6,7 @@ import { newId } from '../../../src/platform/uuid.ts';
 import { ORIGIN, useApp } from '../../support/app.ts';
 import { freshCookie, gqlAs, visitor } from '../../support/credentials/session.ts';
 import { age } from '../../support/database/aged.ts';
+import { graphqlPost } from '../../support/graphql.ts';
 import { dataOf } from '../../support/refusal.ts';
 import { clockOf } from '../../support/time/stepped-clock.ts';
 
@@ -150,11 +151,7 @@ describe('a request with a session that does more than read', () => {
     ['http://[::1]:4000', 200],
   ])('at the address %s, from a page of the same', async (origin, status) => {
     const { cookie } = await visitor(app);
-    const answer = await app.fetch(`${origin}/graphql`, {
-      method: 'POST',
-      headers: { cookie, origin, 'content-type': 'application/json' },
-      body: JSON.stringify({ query: CREATE }),
-    });
+    const answer = await app.fetch(`${origin}/graphql`, graphqlPost(CREATE, { headers: { cookie, origin } }));
     expect(answer.status).toBe(status);
   });
 

@@ -2,6 +2,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { useApp } from '../../support/app.ts';
 import { visitor } from '../../support/credentials/session.ts';
 import { readEncoded } from '../../support/encoded.ts';
+import { graphqlPost } from '../../support/graphql.ts';
 import { readEventStream } from '../../support/streams/event-stream.ts';
 import { issueToken } from '../../support/streams/stream-token.ts';
 
@@ -78,11 +79,10 @@ describe.each([
       (_, at) => `p${at}: createPost(title: "t", body: $body) { id title body }`,
     );
     const mutate = (variables: object, more: Record<string, string> = {}) =>
-      ask('/graphql', {
-        method: 'POST',
-        headers: { 'content-type': 'application/json', authorization: `Bearer ${key}`, ...more },
-        body: JSON.stringify({ query: `mutation ($body: String!) { ${many.join(' ')} }`, variables }),
-      });
+      ask(
+        '/graphql',
+        graphqlPost(`mutation ($body: String!) { ${many.join(' ')} }`, { key, variables, headers: more }),
+      );
     const done = await mutate({ body: 'x'.repeat(500) });
     expect(done).toMatchObject({ status: 200, encoding: undefined });
     expect(done.size).toBeGreaterThan(5_000);
@@ -128,11 +128,7 @@ describe.each([
     const refused = await ask(address({ stream_token: 'x'.repeat(2_000) }));
     expect([refused.status, refused.encoding]).toEqual([401, undefined]);
     const long = `subscription { ${'a'.repeat(90)}: ${Array.from({ length: 40 }, (_, at) => `nothing${at}`).join(' ')} }`;
-    const wrong = await ask('/graphql/stream-token', {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', authorization: `Bearer ${key}` },
-      body: JSON.stringify({ query: long }),
-    });
+    const wrong = await ask('/graphql/stream-token', graphqlPost(long, { key }));
     expect(wrong.status).toBe(400);
     expect(wrong.size).toBeGreaterThan(1_024);
     expect(wrong.encoding).toBeUndefined();

@@ -2,6 +2,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import type { Database } from '../../../src/platform/db/database.ts';
 import { useApp } from '../../support/app.ts';
 import { createPost } from '../../support/content.ts';
+import { graphqlPost } from '../../support/graphql.ts';
 import { readMetric } from '../../support/metrics.ts';
 import { secondInstance } from '../../support/second-instance.ts';
 import { subscribe } from '../../support/streams/subscriber.ts';
@@ -62,11 +63,7 @@ describe('events that many subscribers get at once', () => {
       .poll(() => readMetric(instance, 'event_executions_waiting'), HELD_BACK)
       .toBe(STREAMS - places);
     expect(await readMetric(instance, 'event_executions_running')).toBe(places);
-    const query = await instance.fetch('/graphql', {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', authorization: `Bearer ${key}` },
-      body: JSON.stringify({ query: '{ posts { title } }' }),
-    });
+    const query = await instance.fetch('/graphql', graphqlPost('{ posts { title } }', { key }));
     expect(await query.json()).toMatchObject({ data: { posts: [{ title: 'for all' }] } });
     open();
     for (const { receive } of streams)

@@ -4,6 +4,7 @@ import type { Database } from '../../../src/platform/db/database.ts';
 import { DatabaseError } from '../../../src/platform/db/errors.ts';
 import { useApp } from '../../support/app.ts';
 import { createPost, past, seedPosts } from '../../support/content.ts';
+import { graphqlPost } from '../../support/graphql.ts';
 import { readMetric } from '../../support/metrics.ts';
 import { secondInstance } from '../../support/second-instance.ts';
 import { readEventStream } from '../../support/streams/event-stream.ts';
@@ -228,15 +229,10 @@ describe('subscribers whose cursors are the same but for their milliseconds', ()
       'subscription ($after: String) { postCreated { title author { postsConnection(first: 1, after: $after) { nodes { title } } } } }';
     const streams = await Promise.all(
       cursors.map(async (after) => {
-        const response = await app.fetch('/graphql', {
-          method: 'POST',
-          headers: {
-            accept: 'text/event-stream',
-            'content-type': 'application/json',
-            authorization: `Bearer ${own}`,
-          },
-          body: JSON.stringify({ query, variables: { after } }),
-        });
+        const response = await app.fetch(
+          '/graphql',
+          graphqlPost(query, { key: own, variables: { after }, headers: { accept: 'text/event-stream' } }),
+        );
         return readEventStream(response);
       }),
     );

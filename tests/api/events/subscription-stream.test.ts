@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { useApp } from '../../support/app.ts';
+import { graphqlPost } from '../../support/graphql.ts';
 import { useSocket } from '../../support/socket.ts';
 import { type EventStream, readEventStream } from '../../support/streams/event-stream.ts';
 import { UNTHROTTLED } from '../../support/unthrottled.ts';
@@ -15,15 +16,10 @@ describe('Subscription.postCreated over Server-Sent Events', () => {
   });
 
   const overPost = (query: string, credential = key, variables?: object) =>
-    socket.fetch('/graphql', {
-      method: 'POST',
-      headers: {
-        authorization: `Bearer ${credential}`,
-        'content-type': 'application/json',
-        accept: 'text/event-stream',
-      },
-      body: JSON.stringify({ query, variables }),
-    });
+    socket.fetch(
+      '/graphql',
+      graphqlPost(query, { key: credential, variables, headers: { accept: 'text/event-stream' } }),
+    );
   /** As a native EventSource asks: the key in the address, no header of one's own. */
   const overGet = (query: string, credential = key) =>
     socket.fetch(`/graphql?${new URLSearchParams({ query, api_key: credential })}`, {

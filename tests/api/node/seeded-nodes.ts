@@ -1,5 +1,6 @@
 import { type Account, ORIGIN, type TestApp } from '../../support/app.ts';
 import { past, seedComments, seedPosts } from '../../support/content.ts';
+import { graphqlPost } from '../../support/graphql.ts';
 
 export interface SeededNodes {
   readonly authors: readonly Account[];
@@ -38,8 +39,4 @@ export async function seedNodes(app: TestApp, count: number): Promise<SeededNode
 
 /** A request to ask a service that is not the test's own. */
 export const graphqlRequest = (key: string, query: string, variables: object): Request =>
-  new Request(`${ORIGIN}/graphql`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json', authorization: `Bearer ${key}` },
-    body: JSON.stringify({ query, variables }),
-  });
+  new Request(`${ORIGIN}/graphql`, graphqlPost(query, { key, variables }));

@@ -6,6 +6,7 @@ import { useApp } from '../../support/app.ts';
 import { createPost } from '../../support/content.ts';
 import { askToken, oauthClient } from '../../support/credentials/oauth.ts';
 import { freshCookie, type Visitor, visitor } from '../../support/credentials/session.ts';
+import { graphqlPost } from '../../support/graphql.ts';
 import {
   issueToken,
   openByToken,
@@ -110,11 +111,7 @@ describe('no stream token is issued', () => {
   });
 
   it('by a stream token', async () => {
-    const response = await app.fetch(`/graphql/stream-token?stream_token=${token}`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ query: TITLES }),
-    });
+    const response = await app.fetch(`/graphql/stream-token?stream_token=${token}`, graphqlPost(TITLES));
     expect(response.status).toBe(401);
     expect((await requestToken(app, bearer(token))).status).toBe(401);
   });

@@ -4,6 +4,7 @@ import { createApiKey } from '../../../src/auth/api-key/store.ts';
 import { useApp } from '../../support/app.ts';
 import { createPost } from '../../support/content.ts';
 import { visitor } from '../../support/credentials/session.ts';
+import { graphqlPost } from '../../support/graphql.ts';
 import { readMetric } from '../../support/metrics.ts';
 import { secondInstance } from '../../support/second-instance.ts';
 import { readEventStream } from '../../support/streams/event-stream.ts';
@@ -137,11 +138,10 @@ describe('GET /graphql?stream_token=…', () => {
     const opened = await Promise.all(Array.from({ length: 10 }, () => openByToken(app, token)));
     const refused = await requestByToken(app, token);
     expect(refused.status).toBe(429);
-    const byKey = await app.fetch('/graphql', {
-      method: 'POST',
-      headers: { ...bearer(key), 'content-type': 'application/json', accept: 'text/event-stream' },
-      body: JSON.stringify({ query: TITLES }),
-    });
+    const byKey = await app.fetch(
+      '/graphql',
+      graphqlPost(TITLES, { headers: { ...bearer(key), accept: 'text/event-stream' } }),
+    );
     expect(byKey.status).toBe(429);
     for (const { stream } of opened) await stream.close();
   });

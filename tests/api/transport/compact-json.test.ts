@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { type Account, useApp } from '../../support/app.ts';
 import { seedComments, seedPosts } from '../../support/content.ts';
+import { graphqlPost } from '../../support/graphql.ts';
 import { useSocket } from '../../support/socket.ts';
 import { WAYS, WRITING_WAYS } from '../../support/ways.ts';
 
@@ -59,11 +60,7 @@ describe('The response is JSON as JSON.stringify writes it, on one line', () => 
       expect(text).toBe(JSON.stringify(JSON.parse(text)));
       if (way.name.startsWith('POST')) return;
       // From a socket it is the same.
-      const response = await socket.fetch('/graphql', {
-        method: 'POST',
-        headers: { 'content-type': 'application/json', authorization: `Bearer ${account.key}` },
-        body: JSON.stringify({ query }),
-      });
+      const response = await socket.fetch('/graphql', graphqlPost(query, { key: account.key }));
       expect(await response.text()).toBe(text);
     });
   });

@@ -3,7 +3,7 @@ import { request as httpsRequest } from 'node:https';
 import { connect } from 'node:net';
 import { connect as tlsConnect } from 'node:tls';
 import { inject } from 'vitest';
-import type { GraphqlError } from '../../support/app.ts';
+import type { GraphqlError } from '../../support/graphql.ts';
 import type { Parsed } from '../../support/parsed.ts';
 
 export const deployment = inject('deployment');

@@ -1,3 +1,4 @@
+import { graphqlPost } from '../../support/graphql.ts';
 import type { Selection } from './selections.ts';
 
 /** Where a stream token opens its subscription. */
@@ -6,11 +7,7 @@ export async function issuePath(
   key: string,
   { query, variables }: Pick<Selection, 'query' | 'variables'>,
 ): Promise<string> {
-  const response = await fetch(`${origin}/graphql/stream-token`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json', authorization: `Bearer ${key}` },
-    body: JSON.stringify({ query, variables }),
-  });
+  const response = await fetch(`${origin}/graphql/stream-token`, graphqlPost(query, { key, variables }));
   if (response.status !== 200) throw new Error(`a stream token was refused with ${response.status}`);
   const { token } = (await response.json()) as { token: string };
   return `/graphql?stream_token=${token}`;

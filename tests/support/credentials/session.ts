@@ -1,5 +1,6 @@
 import { hashPassword } from '../../../src/auth/password.ts';
-import type { Account, Answer, TestApp } from '../app.ts';
+import type { Account, TestApp } from '../app.ts';
+import type { Answer } from '../graphql.ts';
 
 export const PASSWORD = 'correct horse battery staple';
 const hashed = hashPassword(PASSWORD);

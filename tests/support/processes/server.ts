@@ -1,14 +1,14 @@
 import { randomBytes } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Answer } from '../app.ts';
+import { type Answer, answerOf, type GraphqlOptions, graphqlPost } from '../graphql.ts';
 import type { Parsed } from '../parsed.ts';
 import { type Exit, type Process, ROOT, runScript, type Settings } from './process.ts';
 
 /** The service in a process of its own, and how to call it. */
 export interface ServerProcess extends Process {
   readonly origin: string;
-  gql(query: string, options?: { key?: string; variables?: Record<string, unknown> }): Promise<Answer>;
+  gql(query: string, options?: GraphqlOptions): Promise<Answer>;
 }
 
 /** Settings with which production starts. Its standard output is JSON, with the origin in the line "listening". */
@@ -37,18 +37,8 @@ export async function startServer(dataDir: string, settings: Settings = {}): Pro
   const origin = ((await launched.printed(said))[1] ?? '').replace('//localhost:', '//127.0.0.1:');
   return Object.assign(Object.create(launched) as Process, {
     origin,
-    async gql(query: string, { key, variables }: { key?: string; variables?: object } = {}) {
-      const response = await fetch(`${origin}/graphql`, {
-        method: 'POST',
-        headers: {
-          'content-type': 'application/json',
-          ...(key === undefined ? {} : { authorization: `Bearer ${key}` }),
-        },
-        body: JSON.stringify({ query, variables }),
-      });
-      const { data, errors, extensions } = (await response.json()) as Answer;
-      return { status: response.status, headers: response.headers, data, errors, extensions };
-    },
+    gql: async (query: string, options?: GraphqlOptions) =>
+      answerOf(await fetch(`${origin}/graphql`, graphqlPost(query, options))),
   });
 }
 

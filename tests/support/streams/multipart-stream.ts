@@ -1,5 +1,6 @@
 import { expect, onTestFinished } from 'vitest';
-import type { GraphqlError, TestApp } from '../app.ts';
+import type { TestApp } from '../app.ts';
+import type { GraphqlError } from '../graphql.ts';
 import type { Parsed } from '../parsed.ts';
 import { MultipartParser, type Part } from './multipart-parser.ts';
 import { type Received, requestStream, type SubscribeOptions } from './subscriber.ts';

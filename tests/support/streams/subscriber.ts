@@ -1,5 +1,6 @@
 import { expect } from 'vitest';
-import type { GraphqlError, TestApp } from '../app.ts';
+import type { TestApp } from '../app.ts';
+import type { GraphqlError } from '../graphql.ts';
 import { type Block, type EventStream, readEventStream } from './event-stream.ts';
 
 export type Method = 'GET' | 'POST';

@@ -5,6 +5,7 @@ import { newId } from '../../../../src/platform/uuid.ts';
 import { defineTypes, schemaOf } from '../../../../src/schema.ts';
 import { ORIGIN, useApp } from '../../../support/app.ts';
 import { seedPosts } from '../../../support/content.ts';
+import { graphqlPost } from '../../../support/graphql.ts';
 import { defineMarks, MARKS_TABLE } from '../../../support/schema/marks.ts';
 
 const { kernel, post } = defineTypes();
@@ -50,11 +51,7 @@ describe('A type with several dates that was added with one declaration of its c
     const { config, database } = app;
     const log = createLogger({ level: 'error', pretty: false });
     const loading = createApp({ config, database, log, schema, lookAhead: false });
-    const init = {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', authorization: `Bearer ${key}` },
-      body: JSON.stringify({ query, variables: { id } }),
-    };
+    const init = graphqlPost(query, { key, variables: { id } });
     try {
       const answers = [
         await app.fetch('/graphql', init),

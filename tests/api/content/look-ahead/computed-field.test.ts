@@ -6,6 +6,7 @@ import { createLogger } from '../../../../src/platform/log.ts';
 import { defineTypes, schemaOf } from '../../../../src/schema.ts';
 import { ORIGIN, useApp } from '../../../support/app.ts';
 import { blocksOf } from '../../../support/docs/markdown.ts';
+import { graphqlPost } from '../../../support/graphql.ts';
 import { linesOf } from '../../../support/log-lines.ts';
 import { leftToResolvers } from '../../../support/schema/left-to-resolvers.ts';
 import { definePreview } from '../../../support/schema/preview.ts';
@@ -59,11 +60,7 @@ describe('A computed field with an argument that was added with one declaration 
     const log = createLogger({ level: 'error', pretty: false });
     const measuring = createApp({ config: { ...config, maxResponseBytes: 9_000 }, database, log, schema });
     const loading = createApp({ config, database, log, schema, lookAhead: false });
-    const init = {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', authorization: `Bearer ${key}` },
-      body: JSON.stringify({ query, variables: { id, ...variables } }),
-    };
+    const init = graphqlPost(query, { key, variables: { id, ...variables } });
     try {
       const shipped = await app.fetch('/graphql', init);
       const others = [measuring, loading].map((other) => other.fetch(new Request(`${ORIGIN}/graphql`, init)));

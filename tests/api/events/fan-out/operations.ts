@@ -1,5 +1,5 @@
 import type { Scope } from '../../../../src/auth/scopes.ts';
-import type { GraphqlError } from '../../../support/app.ts';
+import type { GraphqlError } from '../../../support/graphql.ts';
 import type { Parsed } from '../../../support/parsed.ts';
 
 /** A post as the test knows it: what has been acknowledged, and what has been asked for. */

@@ -1,4 +1,5 @@
 import type { TestApp } from '../../../support/app.ts';
+import { graphqlPost } from '../../../support/graphql.ts';
 import { openEventStream } from '../../../support/streams/event-stream.ts';
 import { ACCEPT_MULTIPART, openMultipart } from '../../../support/streams/multipart-stream.ts';
 import type { Got, Operation } from './operations.ts';
@@ -74,16 +75,17 @@ export class StreamReader {
     lastEventId: string | undefined,
     transport: Transport,
   ): Promise<StreamReader> {
-    const response = await fetch('/graphql', {
-      method: 'POST',
-      headers: {
-        accept: transport === 'sse' ? 'text/event-stream' : ACCEPT_MULTIPART,
-        'content-type': 'application/json',
-        authorization: `Bearer ${key}`,
-        ...(lastEventId === undefined ? {} : { 'last-event-id': lastEventId }),
-      },
-      body: JSON.stringify({ query, variables }),
-    });
+    const response = await fetch(
+      '/graphql',
+      graphqlPost(query, {
+        key,
+        variables,
+        headers: {
+          accept: transport === 'sse' ? 'text/event-stream' : ACCEPT_MULTIPART,
+          ...(lastEventId === undefined ? {} : { 'last-event-id': lastEventId }),
+        },
+      }),
+    );
     if (response.status !== 200) throw new Error(`not opened: ${response.status} ${await response.text()}`);
     const reader = new StreamReader(
       transport === 'sse' ? await sseSource(response) : multipartSource(response),

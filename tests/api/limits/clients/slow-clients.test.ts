@@ -3,6 +3,7 @@ import { connect, type Socket as NetSocket } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { useApp } from '../../../support/app.ts';
 import { seedPosts } from '../../../support/content.ts';
+import { graphqlPost } from '../../../support/graphql.ts';
 import { dataOf } from '../../../support/refusal.ts';
 import { type Socket, useSocket } from '../../../support/socket.ts';
 
@@ -64,13 +65,7 @@ describe('a client that takes its time', () => {
     const slow = trickle(start, byte);
     const { key } = await app.account();
     const others = await Promise.all(
-      Array.from({ length: 20 }, () =>
-        socket.fetch('/graphql', {
-          method: 'POST',
-          body: JSON.stringify({ query: '{ viewer { id } }' }),
-          headers: { 'content-type': 'application/json', authorization: `Bearer ${key}` },
-        }),
-      ),
+      Array.from({ length: 20 }, () => socket.fetch('/graphql', graphqlPost('{ viewer { id } }', { key }))),
     );
     for (const { status } of others) expect(status).toBe(200);
     const { statusLine, head, body } = await slow;
@@ -132,11 +127,7 @@ describe('a thousand idle connections', () => {
   it('do not stop others', async () => {
     const idle = await Promise.all(Array.from({ length: 1_000 }, () => dial(patient)));
     const { key } = await app.account();
-    const response = await patient.fetch('/graphql', {
-      method: 'POST',
-      body: JSON.stringify({ query: '{ viewer { id } }' }),
-      headers: { 'content-type': 'application/json', authorization: `Bearer ${key}` },
-    });
+    const response = await patient.fetch('/graphql', graphqlPost('{ viewer { id } }', { key }));
     expect(response.status).toBe(200);
     expect((await patient.fetch('/health/live')).status).toBe(200);
     expect(idle.filter(({ connection }) => connection.destroyed)).toEqual([]);

@@ -4,6 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { type Account, useApp } from '../../../support/app.ts';
 import { seedPosts } from '../../../support/content.ts';
+import { graphqlPost } from '../../../support/graphql.ts';
 import { readMetric } from '../../../support/metrics.ts';
 import { repeated } from '../../../support/schema/repeated.ts';
 import { useSocket } from '../../../support/socket.ts';
@@ -36,21 +37,13 @@ async function author(): Promise<Account> {
   return account;
 }
 
-function post(key: string, query: string, headers: Record<string, string> = {}) {
-  return {
-    method: 'POST',
-    body: JSON.stringify({ query }),
-    headers: { 'content-type': 'application/json', authorization: `Bearer ${key}`, ...headers },
-  };
-}
-
 /** Asks on a connection of its own, whose answer nobody reads until the caller does. */
 async function ask(origin: string, key: string, query: string): Promise<NetSocket> {
   const connection = connect({ port: Number(new URL(origin).port), host: '127.0.0.1' });
   onTestFinished(() => void connection.destroy());
   connection.on('error', () => undefined);
   await once(connection, 'connect');
-  const { body, headers } = post(key, query);
+  const { body, headers } = graphqlPost(query, { key });
   const head = ['POST /graphql HTTP/1.1', 'host: localhost', `content-length: ${body.length}`];
   for (const [name, value] of Object.entries(headers)) head.push(`${name}: ${value}`);
   connection.pause();
@@ -75,7 +68,7 @@ describe('an account whose answers nobody reads', () => {
     const waiting = await ask(socket.origin, hoarder.key, LARGE);
     await expect.poll(pending, { timeout: 30_000 }).toBeGreaterThan(LARGE_BYTES);
 
-    const refused = await socket.fetch('/graphql', post(hoarder.key, LARGE));
+    const refused = await socket.fetch('/graphql', graphqlPost(LARGE, { key: hoarder.key }));
     expect(refused.status).toBe(429);
     expect(refused.headers.get('retry-after')).toMatch(/^[1-9]\d*$/);
     expect(await refused.json()).toEqual({
@@ -84,22 +77,22 @@ describe('an account whose answers nobody reads', () => {
 
     // A mutation whose answer has no room is undone, and its key is as if it had never been used.
     const headers = { 'idempotency-key': 'no room' };
-    const mutation = await socket.fetch('/graphql', post(hoarder.key, MUTATION, headers));
+    const mutation = await socket.fetch('/graphql', graphqlPost(MUTATION, { key: hoarder.key, headers }));
     expect([mutation.status, mutation.headers.get('retry-after')]).toEqual([429, '1']);
     const titles = await app.gql('{ viewer { posts(limit: 100) { title } } }', { key: hoarder.key });
     expect(titles.data.viewer.posts).toHaveLength(POSTS);
 
-    expect((await socket.fetch('/graphql', post(hoarder.key, SMALL))).status).toBe(200);
-    const served = await socket.fetch('/graphql', post(other.key, LARGE));
+    expect((await socket.fetch('/graphql', graphqlPost(SMALL, { key: hoarder.key }))).status).toBe(200);
+    const served = await socket.fetch('/graphql', graphqlPost(LARGE, { key: other.key }));
     expect(served.status).toBe(200);
     expect((await served.arrayBuffer()).byteLength).toBeGreaterThan(LARGE_BYTES);
 
     waiting.destroy();
     await expect.poll(pending, { timeout: 10_000 }).toBe(0);
-    const again = await socket.fetch('/graphql', post(hoarder.key, LARGE));
+    const again = await socket.fetch('/graphql', graphqlPost(LARGE, { key: hoarder.key }));
     expect(again.status).toBe(200);
     await again.arrayBuffer();
-    const retried = await socket.fetch('/graphql', post(hoarder.key, MUTATION, headers));
+    const retried = await socket.fetch('/graphql', graphqlPost(MUTATION, { key: hoarder.key, headers }));
     expect([retried.status, retried.headers.get('idempotency-replayed')]).toEqual([200, null]);
     await retried.arrayBuffer();
   }, 120_000);

@@ -4,6 +4,7 @@ import { createApp } from '../../../../src/app.ts';
 import { createLogger } from '../../../../src/platform/log.ts';
 import { ORIGIN, useApp } from '../../../support/app.ts';
 import { seedPosts } from '../../../support/content.ts';
+import { graphqlPost } from '../../../support/graphql.ts';
 import { send } from '../../../support/keyed.ts';
 import { repeated } from '../../../support/schema/repeated.ts';
 import { subscribe } from '../../../support/streams/subscriber.ts';
@@ -94,12 +95,7 @@ describe('a connection with its cursors', () => {
     );
     const query =
       '{ postsConnection(first: 4) { edges { cursor node { body } } pageInfo { startCursor endCursor hasNextPage } } }';
-    const ask = () =>
-      app.fetch('/graphql', {
-        method: 'POST',
-        headers: { 'content-type': 'application/json', authorization: `Bearer ${key}` },
-        body: JSON.stringify({ query }),
-      });
+    const ask = () => app.fetch('/graphql', graphqlPost(query, { key }));
     const lengthen = (characters: number) =>
       app.gql('mutation ($id: ID!, $body: String!) { updatePost(id: $id, body: $body) { id } }', {
         key,

@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { type Account, type Answer, useApp } from '../../../support/app.ts';
+import { type Account, useApp } from '../../../support/app.ts';
 import { seedComments, seedPosts } from '../../../support/content.ts';
+import type { Answer } from '../../../support/graphql.ts';
 import { repeated } from '../../../support/schema/repeated.ts';
 
 const MAXIMUM = 8_388_608;

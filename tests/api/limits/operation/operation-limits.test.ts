@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { type Account, type Answer, useApp } from '../../../support/app.ts';
+import { type Account, useApp } from '../../../support/app.ts';
+import type { Answer } from '../../../support/graphql.ts';
 import { dataOf, expectRefused } from '../../../support/refusal.ts';
 
 const app = useApp();

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { createApiKey } from '../../../../src/auth/api-key/store.ts';
 import { systemClock } from '../../../../src/platform/clock.ts';
 import { type TestApp, useApp } from '../../../support/app.ts';
+import { graphqlPost } from '../../../support/graphql.ts';
 import { useSocket } from '../../../support/socket.ts';
 import { steppedClock } from '../../../support/time/stepped-clock.ts';
 
@@ -112,14 +113,7 @@ describe('addresses of a socket that takes IPv4 and IPv6', () => {
 
   it('are the same client over either way in, and others are not', async () => {
     const ask = (peerAddress: string) =>
-      app.app.fetch(
-        new Request('http://localhost/graphql', {
-          method: 'POST',
-          body: JSON.stringify({ query: QUERY }),
-          headers: { 'content-type': 'application/json' },
-        }),
-        { peerAddress },
-      );
+      app.app.fetch(new Request('http://localhost/graphql', graphqlPost(QUERY)), { peerAddress });
     expect(remainingOf(await ask('::ffff:198.51.100.1'))).toBe(4);
     expect(remainingOf(await ask('::ffff:198.51.100.2'))).toBe(4);
     expect(remainingOf(await ask('198.51.100.1'))).toBe(3);

@@ -1,0 +1,44 @@
+import type { Parsed } from './parsed.ts';
+
+export interface GraphqlError {
+  readonly message: string;
+  readonly locations?: readonly { readonly line: number; readonly column: number }[];
+  readonly path?: readonly (string | number)[];
+  readonly extensions: { readonly code: string; readonly argument?: string; readonly [key: string]: unknown };
+}
+
+/** An answered GraphQL request. `data` is left untyped for the test to compare whole. */
+export interface Answer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly data: Parsed;
+  readonly errors: readonly GraphqlError[] | undefined;
+  readonly extensions: Record<string, unknown> | undefined;
+}
+
+export interface GraphqlOptions {
+  readonly key?: string | undefined;
+  readonly variables?: unknown;
+  readonly operationName?: string | undefined;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** A GraphQL request as JSON in a POST, for any `fetch`. */
+export const graphqlPost = (
+  query: string,
+  { key, variables, operationName, headers = {} }: GraphqlOptions = {},
+) => ({
+  method: 'POST',
+  headers: {
+    'content-type': 'application/json',
+    ...(key === undefined ? {} : { authorization: `Bearer ${key}` }),
+    ...headers,
+  },
+  body: JSON.stringify({ query, variables, operationName }),
+});
+
+/** Reads the answer to a GraphQL request. */
+export async function answerOf(response: Response): Promise<Answer> {
+  const { data, errors, extensions } = (await response.json()) as Answer;
+  return { status: response.status, headers: response.headers, data, errors, extensions };
+}
