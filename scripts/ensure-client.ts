@@ -4,21 +4,18 @@
  * time, so that none imports a half-written client.
  */
 import { spawnSync } from 'node:child_process';
-import { existsSync, statSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
 import { fileURLToPath } from 'node:url';
+import { oneAtATime, writtenMs } from './one-at-a-time.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 /** Includes the installed packages, because another version of Prisma generates another client. */
-const SOURCES = ['prisma/schema.prisma', 'node_modules/.package-lock.json'];
+const SOURCES = ['prisma/schema.prisma', 'node_modules/.package-lock.json'].map((file) => join(root, file));
 const PRODUCTS = ['client.ts', 'models.ts', 'internal/class.ts', 'internal/prismaNamespace.ts'].map((file) =>
-  join('src/generated/prisma', file),
+  join(root, 'src/generated/prisma', file),
 );
 const LOCK_WAIT_MS = 120_000;
-
-/** The file's modification time; 0 if it does not exist. */
-const writtenMs = (path: string) => (existsSync(join(root, path)) ? statSync(join(root, path)).mtimeMs : 0);
 
 function isCurrent(): boolean {
   const newestSource = Math.max(1, ...SOURCES.map(writtenMs));
@@ -45,15 +42,8 @@ function generate(): number {
   return status ?? 1;
 }
 
-/** Uses an operating system lock, which is released when the process ends. */
-function withLock<T>(work: () => T): T {
-  const lock = new DatabaseSync(join(root, 'node_modules/.prisma-client.lock'), { timeout: LOCK_WAIT_MS });
-  try {
-    lock.exec('BEGIN EXCLUSIVE');
-    return work();
-  } finally {
-    lock.close();
-  }
-}
+const LOCK_FILE = join(root, 'node_modules/.prisma-client.lock');
 
-process.exitCode = isCurrent() ? 0 : withLock(() => (isCurrent() ? 0 : generate()));
+process.exitCode = isCurrent()
+  ? 0
+  : oneAtATime(LOCK_FILE, LOCK_WAIT_MS, () => (isCurrent() ? 0 : generate()));

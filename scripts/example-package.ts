@@ -3,10 +3,10 @@
  * and the compilers print goes to standard error.
  */
 import { spawnSync } from 'node:child_process';
-import { existsSync, globSync, statSync } from 'node:fs';
+import { existsSync, globSync } from 'node:fs';
 import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
 import { fileURLToPath } from 'node:url';
+import { oneAtATime, writtenMs } from './one-at-a-time.ts';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const LOCK_WAIT_MS = 300_000;
@@ -18,9 +18,6 @@ const LOCK_FILE = join(EXAMPLE, 'package-lock.json');
 /** npm writes it at the end of an installation. */
 const INSTALLED = join(EXAMPLE, 'node_modules/.package-lock.json');
 const BUILT = join(EXAMPLE, 'dist/index.html');
-
-/** In milliseconds; 0 if the file does not exist. */
-const writtenMs = (path: string) => (existsSync(path) ? statSync(path).mtimeMs : 0);
 
 /** A tool of the package that failed. Its own output says why. */
 export class ExampleError extends Error {}
@@ -51,20 +48,9 @@ function isBuilt(): boolean {
   return Math.max(...[...own, ...shared].map(writtenMs)) < writtenMs(BUILT);
 }
 
-/** Uses a lock of the operating system, which is released when the process ends. */
-function withLock(work: () => void): void {
-  const lock = new DatabaseSync(join(ROOT, 'node_modules/.example.lock'), { timeout: LOCK_WAIT_MS });
-  try {
-    lock.exec('BEGIN EXCLUSIVE');
-    work();
-  } finally {
-    lock.close();
-  }
-}
-
 /** Throws ExampleError. */
 export function buildExample(): void {
-  withLock(() => {
+  oneAtATime(join(ROOT, 'node_modules/.example.lock'), LOCK_WAIT_MS, () => {
     if (!isInstalled()) runNpm('ci');
     if (!isBuilt()) runNpm('run', '--silent', 'build');
   });

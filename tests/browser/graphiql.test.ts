@@ -1,12 +1,7 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import type { BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { loadConfig } from '../../src/platform/config.ts';
-import { createLogger } from '../../src/platform/log.ts';
-import { type Service, startService } from '../../src/serve.ts';
-import { openProfiles, type Profiles } from '../support/processes/browser.ts';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { graphqlPost } from '../support/graphql.ts';
+import { useDevelopmentService } from '../support/processes/development-service.ts';
 
 const PHONE = { viewport: { width: 390, height: 844 }, isMobile: true, hasTouch: true };
 const STORED_TABS = 'content-graph:graphiql:tabState';
@@ -18,24 +13,11 @@ const RESULTS: readonly (readonly [string, RegExp])[] = [
 ];
 
 describe('GraphiQL on a first start in development', () => {
-  let folder = '';
-  let service: Service;
-  let profiles: Profiles;
+  const started = useDevelopmentService();
   const failures: string[] = [];
-  beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'content-graph-graphiql-'));
-    const config = loadConfig({ NODE_ENV: 'development', PORT: '0', DATA_DIR: folder });
-    service = await startService(config, createLogger({ level: 'error', pretty: false }));
-    profiles = await openProfiles(service.origin);
-  });
-  afterAll(async () => {
-    await profiles?.close();
-    await service?.stop();
-    await rm(folder, { recursive: true, force: true });
-  });
 
   async function newProfile(options?: BrowserContextOptions): Promise<BrowserContext> {
-    const profile = await profiles.open(options);
+    const profile = await started.profiles.open(options);
     onTestFinished(() => profile.close());
     return profile;
   }
@@ -46,7 +28,7 @@ describe('GraphiQL on a first start in development', () => {
     page.on('console', (message) => {
       if (message.type() === 'error') failures.push(message.text());
     });
-    await page.goto(service.origin + path);
+    await page.goto(started.service.origin + path);
     return page;
   }
   const newcomer = async (options?: BrowserContextOptions) => visit(await newProfile(options));
@@ -83,17 +65,13 @@ describe('GraphiQL on a first start in development', () => {
     await expect.poll(stored).toBe(text);
   }
   async function createPost(title: string): Promise<void> {
-    const response = await fetch(`${service.origin}/graphql`, {
-      method: 'POST',
-      headers: {
-        'content-type': 'application/json',
-        authorization: `Bearer ${service.demo?.apiKey ?? ''}`,
-      },
-      body: JSON.stringify({
-        query: 'mutation ($title: String!) { createPost(title: $title, body: "b") { id } }',
+    const response = await fetch(
+      `${started.service.origin}/graphql`,
+      graphqlPost('mutation ($title: String!) { createPost(title: $title, body: "b") { id } }', {
+        key: started.service.demo?.apiKey,
         variables: { title },
       }),
-    });
+    );
     expect(response.status).toBe(200);
   }
 
@@ -275,7 +253,7 @@ describe('GraphiQL on a first start in development', () => {
     expect(await lightness()).toBeLessThan(100);
     expect(await page.title()).toBe('GraphiQL – Content Graph API');
     await page.getByRole('link', { name: 'Content Graph API' }).click();
-    await page.waitForURL(`${service.origin}/`);
+    await page.waitForURL(`${started.service.origin}/`);
   });
 
   it('knows the schema: the documentation lists types and what they mean', async () => {
@@ -288,7 +266,7 @@ describe('GraphiQL on a first start in development', () => {
   });
 
   it('asks no other host for anything, and reports no error', () => {
-    expect(profiles.strayRequests).toEqual([]);
+    expect(started.profiles.strayRequests).toEqual([]);
     expect(failures).toEqual([]);
   });
 });

@@ -1,16 +1,11 @@
 import { execFile } from 'node:child_process';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { AxeResults } from 'axe-core';
 import type { Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { loadConfig } from '../../src/platform/config.ts';
-import { createLogger } from '../../src/platform/log.ts';
-import { type Service, startService } from '../../src/serve.ts';
-import { openProfiles, type Profiles } from '../support/processes/browser.ts';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { useDevelopmentService } from '../support/processes/development-service.ts';
 
 const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
 const PATHS = ['/', '/docs/', '/docs/readme', '/docs/contract'];
@@ -24,24 +19,11 @@ async function violations(page: Page): Promise<string[]> {
 }
 
 describe('the pages of development', () => {
-  let folder = '';
-  let service: Service;
-  let profiles: Profiles;
+  const started = useDevelopmentService();
   const failures: string[] = [];
-  beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'content-graph-pages-'));
-    const config = loadConfig({ NODE_ENV: 'development', PORT: '0', DATA_DIR: folder });
-    service = await startService(config, createLogger({ level: 'error', pretty: false }));
-    profiles = await openProfiles(service.origin);
-  });
-  afterAll(async () => {
-    await profiles?.close();
-    await service?.stop();
-    await rm(folder, { recursive: true, force: true });
-  });
 
   async function open(width: number, colorScheme: 'light' | 'dark'): Promise<Page> {
-    const profile = await profiles.open({ viewport: { width, height: 844 }, colorScheme });
+    const profile = await started.profiles.open({ viewport: { width, height: 844 }, colorScheme });
     onTestFinished(() => profile.close());
     const page = await profile.newPage();
     page.on('console', (message) => failures.push(message.text()));
@@ -54,7 +36,7 @@ describe('the pages of development', () => {
   ] as const)('are accessible and fit at a width of %i pixels, %s', async (width, scheme) => {
     const page = await open(width, scheme);
     for (const path of PATHS) {
-      await page.goto(service.origin + path);
+      await page.goto(started.service.origin + path);
       expect(await violations(page), path).toEqual([]);
       expect(await page.evaluate('document.documentElement.scrollWidth'), path).toBe(width);
     }
@@ -62,21 +44,21 @@ describe('the pages of development', () => {
 
   it('lead from the start page through the docs to a section', async () => {
     const page = await open(1280, 'light');
-    await page.goto(service.origin);
+    await page.goto(started.service.origin);
     await page.getByRole('main').getByRole('link', { name: 'Docs' }).click();
     await page.getByRole('main').getByRole('link', { name: 'Contributing' }).click();
     await page.getByRole('main').getByRole('link', { name: 'docs/architecture.md' }).nth(1).click();
-    await page.waitForURL(`${service.origin}/docs/architecture#allowed-imports`);
+    await page.waitForURL(`${started.service.origin}/docs/architecture#allowed-imports`);
     expect(
       await page.locator('#allowed-imports').evaluate((it) => it.getBoundingClientRect().top),
     ).toBeLessThan(844);
     await page.getByRole('link', { name: 'Content Graph API' }).first().click();
-    await page.waitForURL(`${service.origin}/`);
+    await page.waitForURL(`${started.service.origin}/`);
   });
 
   it('show a first call that works when pasted', async () => {
     const page = await open(1280, 'light');
-    await page.goto(service.origin);
+    await page.goto(started.service.origin);
     await page.locator('pre').click();
     const selected = await page.evaluate<string>('getSelection().toString()');
     const { stdout } = await promisify(execFile)('bash', ['-c', selected]);
@@ -84,7 +66,7 @@ describe('the pages of development', () => {
   });
 
   it('ask no other host for anything, and report no error', () => {
-    expect(profiles.strayRequests).toEqual([]);
+    expect(started.profiles.strayRequests).toEqual([]);
     expect(failures).toEqual([]);
   });
 });

@@ -2,6 +2,7 @@ import { getIntrospectionQuery, type IntrospectionOptions } from 'graphql';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { type Account, useApp } from '../../support/app.ts';
 import { dataOf, expectRefused } from '../../support/refusal.ts';
+import { repeated } from '../../support/schema/repeated.ts';
 
 const app = useApp();
 let account: Account;
@@ -9,52 +10,50 @@ beforeAll(async () => {
   account = await app.account();
 });
 
-const repeat = (count: number, part: (index: number) => string) =>
-  Array.from({ length: count }, (_, index) => part(index)).join(' ');
 const POST = (selection: string) => `{ posts(limit: 1) { ${selection} } }`;
 const recursive = (levels: number, list: string) =>
   `{ __schema { types { ${`${list} { type { `.repeat(levels)} name ${'} }'.repeat(levels)} } } }`;
-const doubling = repeat(
+const doubling = repeated(
   25,
   (i) =>
     `fragment F${i + 1} on Post { a: author { posts(limit: 1) { ...F${i} } } b: author { posts(limit: 1) { ...F${i} } } }`,
 );
 /** Without a level of depth: each takes in the one before in two places. */
-const flat = repeat(25, (i) => `fragment F${i + 1} on Post { ... on Post { ...F${i} } ... { ...F${i} } }`);
+const flat = repeated(25, (i) => `fragment F${i + 1} on Post { ... on Post { ...F${i} } ... { ...F${i} } }`);
 
 describe('a hostile document is refused', () => {
   it.each([
-    ['alias overload', `{ ${repeat(300, (i) => `a${i}: __typename`)} }`, 'COMPLEXITY_LIMIT'],
-    ['alias overload, nested', POST(repeat(200, (i) => `a${i}: id`)), 'COMPLEXITY_LIMIT'],
-    ['field duplication', POST(repeat(900, () => 'id')), 'COMPLEXITY_LIMIT'],
-    ['field duplication at the root', `{ ${repeat(900, () => '__typename')} }`, 'COMPLEXITY_LIMIT'],
-    ['field duplication of objects', POST(repeat(200, () => 'author { id }')), 'COMPLEXITY_LIMIT'],
-    ['field duplication in inline fragments', POST(repeat(200, () => '... { id }')), 'COMPLEXITY_LIMIT'],
+    ['alias overload', `{ ${repeated(300, (i) => `a${i}: __typename`)} }`, 'COMPLEXITY_LIMIT'],
+    ['alias overload, nested', POST(repeated(200, (i) => `a${i}: id`)), 'COMPLEXITY_LIMIT'],
+    ['field duplication', POST(repeated(900, () => 'id')), 'COMPLEXITY_LIMIT'],
+    ['field duplication at the root', `{ ${repeated(900, () => '__typename')} }`, 'COMPLEXITY_LIMIT'],
+    ['field duplication of objects', POST(repeated(200, () => 'author { id }')), 'COMPLEXITY_LIMIT'],
+    ['field duplication in inline fragments', POST(repeated(200, () => '... { id }')), 'COMPLEXITY_LIMIT'],
     [
       'field duplication through fragments',
-      `${POST(repeat(100, (i) => `...F${i}`))} ${repeat(100, (i) => `fragment F${i} on Post { id }`)}`,
+      `${POST(repeated(100, (i) => `...F${i}`))} ${repeated(100, (i) => `fragment F${i} on Post { id }`)}`,
       'COMPLEXITY_LIMIT',
     ],
     [
       'duplicates in what is skipped',
-      POST(`id ... @skip(if: true) { ${repeat(900, () => 'id')} }`),
+      POST(`id ... @skip(if: true) { ${repeated(900, () => 'id')} }`),
       'COMPLEXITY_LIMIT',
     ],
-    ['duplicates of what there is not', POST(repeat(900, () => 'nowhere')), 'COMPLEXITY_LIMIT'],
+    ['duplicates of what there is not', POST(repeated(900, () => 'nowhere')), 'COMPLEXITY_LIMIT'],
     [
       'duplicates in a fragment that nobody spreads',
-      `{ __typename } fragment F on Post { ${repeat(900, () => 'id')} }`,
+      `{ __typename } fragment F on Post { ${repeated(900, () => 'id')} }`,
       'COMPLEXITY_LIMIT',
     ],
-    ['directive overload', POST(`id ${repeat(480, () => '@a')}`), 'COMPLEXITY_LIMIT'],
+    ['directive overload', POST(`id ${repeated(480, () => '@a')}`), 'COMPLEXITY_LIMIT'],
     [
       'directive overload of known ones',
-      POST(`id ${repeat(140, () => '@include(if: true)')}`),
+      POST(`id ${repeated(140, () => '@include(if: true)')}`),
       'COMPLEXITY_LIMIT',
     ],
     [
       'directive overload on the operation',
-      `query ${repeat(480, () => '@a')} { __typename }`,
+      `query ${repeated(480, () => '@a')} { __typename }`,
       'COMPLEXITY_LIMIT',
     ],
     [
@@ -111,7 +110,7 @@ describe('a hostile document is refused', () => {
   });
 
   it('duplicates in an operation beside the one that is named', async () => {
-    const query = `query A { __typename } query B ${POST(repeat(900, () => 'id'))}`;
+    const query = `query A { __typename } query B ${POST(repeated(900, () => 'id'))}`;
     const answer = await app.gql(query, { key: account.key, operationName: 'A' });
     expectRefused(answer, { code: 'COMPLEXITY_LIMIT', status: 400 });
   });

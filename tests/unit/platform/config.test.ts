@@ -1,8 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { ConfigError, loadConfig } from '../../../src/platform/config.ts';
+import { loadConfig } from '../../../src/platform/config.ts';
 import { isLoopbackHost } from '../../../src/platform/loopback.ts';
 import { SETTING_NAMES } from '../../../src/platform/setting-table.ts';
+import { problemsOf } from './problems-of.ts';
 
 const SECRET = 'k3JxQm8vZr1TnPd5Wy7LbC0hGfS2aUeI';
 const PRODUCTION = {
@@ -12,15 +13,6 @@ const PRODUCTION = {
   PUBLIC_URL: 'https://api.example.com',
 } as const;
 
-function problemsOf(environment: NodeJS.ProcessEnv): readonly string[] {
-  try {
-    loadConfig(environment);
-    return [];
-  } catch (error) {
-    if (error instanceof ConfigError) return error.problems;
-    throw error;
-  }
-}
 const namesOf = (environment: NodeJS.ProcessEnv) =>
   problemsOf(environment).map((problem) => problem.split(' ')[0]);
 

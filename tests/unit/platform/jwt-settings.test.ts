@@ -1,16 +1,7 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { ConfigError, loadConfig } from '../../../src/platform/config.ts';
-
-function problemsOf(environment: NodeJS.ProcessEnv): readonly string[] {
-  try {
-    loadConfig(environment);
-    return [];
-  } catch (error) {
-    if (error instanceof ConfigError) return error.problems;
-    throw error;
-  }
-}
+import { loadConfig } from '../../../src/platform/config.ts';
+import { problemsOf } from './problems-of.ts';
 
 const pem = (key: { export(options: { type: 'spki'; format: 'pem' }): string | Buffer }) =>
   key.export({ type: 'spki', format: 'pem' }).toString();

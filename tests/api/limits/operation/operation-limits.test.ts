@@ -2,6 +2,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { type Account, useApp } from '../../../support/app.ts';
 import type { Answer } from '../../../support/graphql.ts';
 import { dataOf, expectRefused } from '../../../support/refusal.ts';
+import { repeated } from '../../../support/schema/repeated.ts';
 
 const app = useApp();
 let account: Account;
@@ -9,8 +10,6 @@ beforeAll(async () => {
   account = await app.account();
 });
 
-const repeat = (count: number, part: (index: number) => string) =>
-  Array.from({ length: count }, (_, index) => part(index)).join(' ');
 const nested = (levels: number, field = 'id') =>
   `{ viewer { ${'posts(limit: 1) { author { '.repeat(levels)}${field}${' } }'.repeat(levels)} } }`;
 const ask = (query: string, headers: Record<string, string> = {}) =>
@@ -64,33 +63,34 @@ describe('the complexity', () => {
 
 describe('aliases, tokens, directives and root fields', () => {
   it('30 aliases are taken and 31 are not', async () => {
-    dataOf(await ask(`{ ${repeat(30, (i) => `a${i}: __typename`)} }`));
-    expectLimit(await ask(`{ ${repeat(31, (i) => `a${i}: __typename`)} }`), 'COMPLEXITY_LIMIT', 31, 30);
+    dataOf(await ask(`{ ${repeated(30, (i) => `a${i}: __typename`)} }`));
+    expectLimit(await ask(`{ ${repeated(31, (i) => `a${i}: __typename`)} }`), 'COMPLEXITY_LIMIT', 31, 30);
   });
 
   it('1,000 tokens are taken and 1,001 are not', async () => {
-    const withTokens = (count: number) => `{ post(id: [${repeat(count - 12, String)}]) { id } } # a comment`;
+    const withTokens = (count: number) =>
+      `{ post(id: [${repeated(count - 12, String)}]) { id } } # a comment`;
     expectRefused(await ask(withTokens(1_000)), { code: 'GRAPHQL_VALIDATION_FAILED' });
     expectLimit(await ask(withTokens(1_001)), 'GRAPHQL_PARSE_FAILED', 1_001, 1_000);
   });
 
   it('1,000 pairs of fields under one name are taken and 1,001 are not', async () => {
     // 45 of a name make 990 pairs, 5 make 10, 2 make one.
-    const pairs = `${repeat(45, () => 'id')} ${repeat(5, () => 'name')}`;
+    const pairs = `${repeated(45, () => 'id')} ${repeated(5, () => 'name')}`;
     expect((await ask(`{ viewer { ${pairs} email } }`)).status).toBe(200);
     expectLimit(await ask(`{ viewer { ${pairs} email email } }`), 'COMPLEXITY_LIMIT', 1_001, 1_000);
   });
 
   it('50 directives and 50 root fields are taken', async () => {
-    dataOf(await ask(`{ ${repeat(25, () => '__typename @include(if: true) @skip(if: false)')} }`));
+    dataOf(await ask(`{ ${repeated(25, () => '__typename @include(if: true) @skip(if: false)')} }`));
     expectLimit(
-      await ask(`{ __typename ${repeat(51, () => '@skip(if: false)')} }`),
+      await ask(`{ __typename ${repeated(51, () => '@skip(if: false)')} }`),
       'COMPLEXITY_LIMIT',
       51,
       50,
     );
     const rootFields = (count: number) =>
-      `{ ${repeat(30, (i) => `a${i}: __typename`)} ${repeat(count - 30, () => '__typename')} }`;
+      `{ ${repeated(30, (i) => `a${i}: __typename`)} ${repeated(count - 30, () => '__typename')} }`;
     dataOf(await ask(rootFields(50)));
     expectLimit(await ask(rootFields(51)), 'COMPLEXITY_LIMIT', 51, 50);
   });
@@ -127,7 +127,7 @@ describe('limits', () => {
     const dear =
       'subscription { postCreated { author { posts(limit: 100) { comments(limit: 100) { id } } } } }';
     expectRefused(await subscribe(dear), { code: 'COMPLEXITY_LIMIT', status: 400 });
-    const aliased = `subscription { postCreated { ${repeat(31, (i) => `a${i}: id`)} } }`;
+    const aliased = `subscription { postCreated { ${repeated(31, (i) => `a${i}: id`)} } }`;
     expectLimit(await subscribe(aliased), 'COMPLEXITY_LIMIT', 31, 30);
   });
 
@@ -141,7 +141,7 @@ describe('limits', () => {
 
   it('tell a caller without credentials nothing', async () => {
     expectRefused(await app.gql(TOO_DEEP), { code: 'UNAUTHENTICATED', status: 401 });
-    expectRefused(await app.gql(`{ ${repeat(400, (i) => `a${i}: posts { id }`)} }`), {
+    expectRefused(await app.gql(`{ ${repeated(400, (i) => `a${i}: posts { id }`)} }`), {
       code: 'UNAUTHENTICATED',
       status: 401,
     });
@@ -177,7 +177,7 @@ describe('limits that the settings change', () => {
       maximum: 10,
     });
     expect(await refusal('{ a: __typename }')).toEqual({ code: 'COMPLEXITY_LIMIT', value: 1, maximum: 0 });
-    expect(await refusal(`{ ${repeat(49, () => '__typename')} }`)).toEqual({
+    expect(await refusal(`{ ${repeated(49, () => '__typename')} }`)).toEqual({
       code: 'GRAPHQL_PARSE_FAILED',
       value: 51,
       maximum: 50,
