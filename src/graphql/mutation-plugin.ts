@@ -3,6 +3,7 @@ import { clearAllDataLoaders } from '@pothos/plugin-dataloader';
 import type { GraphQLFieldResolver } from 'graphql';
 import type { UnitOfWork } from '../platform/db/unit-of-work.ts';
 import { type Context, unitOfWorkOf } from './context.ts';
+import { withOptions } from './field-options.ts';
 import type { OneStatement } from './one-statement.ts';
 import type { Prepare } from './preparation.ts';
 import { type RowLocks, takeRowLocks } from './row-locks.ts';
@@ -41,8 +42,7 @@ const begun = new WeakSet<UnitOfWork>();
 class MutationPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
   override onOutputFieldConfig(config: PothosOutputFieldConfig<Types>): PothosOutputFieldConfig<Types> {
     const { oneStatement, locks, prepare } = config.pothosOptions as Options;
-    if (oneStatement === undefined && locks === undefined) return config;
-    return { ...config, extensions: { ...config.extensions, oneStatement, locks, prepare } };
+    return withOptions(config, { oneStatement, locks, prepare });
   }
 
   override wrapResolve(

@@ -6,7 +6,6 @@ import {
   type GraphQLSchema,
   getArgumentValues,
   getNullableType,
-  getVariableValues,
   isLeafType,
   isNonNullType,
   isObjectType,
@@ -16,8 +15,8 @@ import {
 import type { Parameter } from '../platform/db/statement.ts';
 import type { Context } from './context.ts';
 import { type Inserted, type InsertStatement, OPEN_INSTANT } from './insert-statement.ts';
+import { variablesOf } from './look-ahead/conditions.ts';
 import { maxJsonBytes } from './max-json-bytes.ts';
-import type { OperationPlans } from './operation-plans.ts';
 import { permissionsOf, requirePermissions } from './scope-plugin.ts';
 
 /** A statement that inserts a row, and the row, which is known beforehand except for what the database sets. */
@@ -45,6 +44,8 @@ interface OneStatementPlan {
   readonly node: FieldNode;
   readonly insert: OneStatement;
   readonly members: readonly PayloadMember[];
+  /** The maximum size of the response. Its actual size is known only after the commit. */
+  readonly maxBytes: number;
 }
 
 declare module './operation-plans.ts' {
@@ -53,7 +54,7 @@ declare module './operation-plans.ts' {
   }
 }
 
-/** Bytes for quotes, colon, comma and brackets. */
+/** Bytes for comma and brackets, and for those around the `data`. */
 const PUNCTUATION = 10;
 
 /** The property that the database sets. Its place in a response is open until then. */
@@ -90,6 +91,10 @@ function planMembers(type: unknown, node: FieldNode): PayloadMember[] | undefine
   return [...members.values()];
 }
 
+/**
+ * The plan of a mutation that is a single statement: one field that writes with one statement and selects only columns
+ * of its row. Such a statement needs no explicit transaction: PostgreSQL commits it atomically.
+ */
 function planOperation(
   schema: GraphQLSchema,
   operation: OperationDefinitionNode,
@@ -101,44 +106,14 @@ function planOperation(
   // An error in a non-null field leaves no data at all.
   if (field === undefined || insert === undefined || !isNonNullType(field.type)) return undefined;
   const members = planMembers(field.type.ofType, node);
-  return members && { prefix: prefixOf(node), field, node, insert, members };
+  if (members === undefined) return undefined;
+  const prefix = prefixOf(node);
+  let maxBytes = prefix.length + PUNCTUATION;
+  for (const member of members) maxBytes += member.prefix.length + member.maxBytes + PUNCTUATION;
+  return { prefix, field, node, insert, members, maxBytes };
 }
 
-function planOf(
-  plans: OperationPlans,
-  schema: GraphQLSchema,
-  operation: OperationDefinitionNode,
-): OneStatementPlan | undefined {
-  plans.oneStatement ??= planOperation(schema, operation) ?? 'declined';
-  return plans.oneStatement === 'declined' ? undefined : plans.oneStatement;
-}
-
-/**
- * Whether a mutation is a single statement: one field that writes with one statement and selects only columns
- * of its row. Such a statement needs no explicit transaction: PostgreSQL commits it atomically.
- */
-export function isOneStatement(
-  plans: OperationPlans,
-  schema: GraphQLSchema,
-  operation: OperationDefinitionNode,
-): boolean {
-  return planOf(plans, schema, operation) !== undefined;
-}
-
-/** The maximum size of the `data` of such a mutation. Its actual size is known only after the commit. */
-export function oneStatementSize(
-  plans: OperationPlans,
-  schema: GraphQLSchema,
-  operation: OperationDefinitionNode,
-): number {
-  const plan = planOf(plans, schema, operation);
-  if (plan === undefined) return 0;
-  return plan.members
-    .map(({ prefix, maxBytes }) => prefix.length + maxBytes + PUNCTUATION)
-    .reduce((sum, bytes) => sum + bytes, plan.prefix.length + PUNCTUATION);
-}
-
-/** Such a mutation with its values, ready to run. */
+/** A mutation that is a single statement, with its values. */
 export interface ReadyInsert extends Insert {
   /** The `data` of the response, with OPEN_INSTANT for what the database sets. */
   readonly data: string;
@@ -156,26 +131,22 @@ function dataOf({ prefix, members }: OneStatementPlan, row: object): string {
 }
 
 /**
- * Prepares such a mutation. Undefined if its arguments are invalid: an execution reports the error. Throws what
- * the field's resolver throws before it writes.
+ * Prepares a mutation that is a single statement. Undefined if it is none, its response may be too large, or a variable is
+ * invalid, which an execution reports. Throws what the execution would be refused with before it writes.
  */
 export function readyInsert(
-  { schema, variableValues }: ExecutionArgs,
+  args: ExecutionArgs,
   operation: OperationDefinitionNode,
-  context: Pick<Context, 'plans' | 'caller'>,
+  context: Pick<Context, 'plans' | 'caller' | 'maxResponseBytes'>,
 ): ReadyInsert | undefined {
-  const plan = planOf(context.plans, schema, operation);
-  if (plan === undefined) return undefined;
-  const { field, node, insert } = plan;
-  const given = getVariableValues(schema, operation.variableDefinitions ?? [], variableValues ?? {});
-  if (given.variableValues === undefined) return undefined;
-  let args: Record<string, unknown>;
-  try {
-    args = getArgumentValues(field, node, given.variableValues);
-  } catch {
-    return undefined;
-  }
-  requirePermissions(context.caller, permissionsOf(field));
-  const ready = insert(args, context);
+  const { plans, caller, maxResponseBytes } = context;
+  plans.oneStatement ??= planOperation(args.schema, operation) ?? 'declined';
+  const plan = plans.oneStatement;
+  if (plan === 'declined' || plan.maxBytes > maxResponseBytes) return undefined;
+  const variables = variablesOf(args, operation);
+  if (variables === undefined) return undefined;
+  const given = getArgumentValues(plan.field, plan.node, variables);
+  requirePermissions(caller, permissionsOf(plan.field));
+  const ready = plan.insert(given, context);
   return { ...ready, data: dataOf(plan, ready.row) };
 }

@@ -1,15 +1,10 @@
-import {
-  type ExecutionArgs,
-  getArgumentValues,
-  getVariableValues,
-  type OperationDefinitionNode,
-} from 'graphql';
+import { type ExecutionArgs, getArgumentValues, type OperationDefinitionNode } from 'graphql';
 import type { Passwords } from '../auth/password-check.ts';
 import type { Caller } from '../auth/principal.ts';
 import type { Queryable } from '../platform/db/statement.ts';
 import { ApiError } from './errors.ts';
 import { collectFields } from './look-ahead/collect.ts';
-import { NO_VARIABLES } from './look-ahead/conditions.ts';
+import { NO_VARIABLES, variablesOf } from './look-ahead/conditions.ts';
 import type { Fragments } from './operation-plans.ts';
 
 /** What a preparation may use: nothing of it is there while the mutation runs. */
@@ -47,20 +42,16 @@ export function preparedOf(
 
 /** Prepares the root fields of a mutation that need it. Throws BAD_USER_INPUT if one of them is there twice. */
 export async function prepareFields(
-  { schema, variableValues }: ExecutionArgs,
+  args: ExecutionArgs,
   operation: OperationDefinitionNode,
   fragments: Fragments,
   context: PreparationContext,
 ): Promise<Preparations> {
-  const type = schema.getMutationType();
+  const type = args.schema.getMutationType();
   const fields = type?.getFields() ?? {};
   if (type == null || !Object.values(fields).some(({ extensions }) => extensions.prepare !== undefined))
     return NOTHING;
-  const { variableValues: values = NO_VARIABLES } = getVariableValues(
-    schema,
-    operation.variableDefinitions ?? [],
-    variableValues ?? {},
-  );
+  const values = variablesOf(args, operation) ?? NO_VARIABLES;
   const wanted = new Map<string, () => Promise<unknown>>();
   for (const [node] of collectFields({ fragments, variableValues: values }, type, [
     operation.selectionSet,

@@ -3,6 +3,7 @@ import type { GraphQLField, GraphQLFieldResolver } from 'graphql';
 import { type Caller, isAuthenticated } from '../auth/principal.ts';
 import type { Scope } from '../auth/scopes.ts';
 import { ApiError, unauthenticated } from './errors.ts';
+import { withOptions } from './field-options.ts';
 
 declare global {
   export namespace PothosSchemaTypes {
@@ -92,15 +93,9 @@ export function hasPermissions(caller: Caller, { scope, session }: Permissions):
 class ScopePlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
   override onOutputFieldConfig(config: PothosOutputFieldConfig<Types>): PothosOutputFieldConfig<Types> {
     const { scope, session, scopeForOthers, secret } = config.pothosOptions as Permissions;
-    const given = Object.entries({ scope, session, scopeForOthers, secret }).filter(
-      ([, value]) => value !== undefined,
-    );
     const needed = scope === undefined ? [] : [`Needs the scope \`${scope}\`.`];
-    return {
-      ...config,
-      description: [...(config.description == null ? [] : [config.description]), ...needed].join(' '),
-      extensions: { ...config.extensions, ...Object.fromEntries(given) },
-    };
+    const description = [...(config.description == null ? [] : [config.description]), ...needed].join(' ');
+    return withOptions({ ...config, description }, { scope, session, scopeForOthers, secret });
   }
 
   override wrapResolve(

@@ -72,9 +72,9 @@ export function createExecutor(options: ExecutorOptions): Executor {
     const { contextValue: context } = args;
     const { node } = context.operation;
     try {
-      const data = await answerWhole(args, node, context);
-      if (data === undefined) return undefined;
-      return bounds.checked(rendered(`{"data":${data}}`), context.state, reservation);
+      const response = await answerWhole(args, node, context);
+      if (response === undefined) return undefined;
+      return bounds.checked(rendered(response), context.state, reservation);
     } catch (error) {
       // A refusal belongs to no field.
       const refusal = reservation.refusal ?? (error instanceof ApiError ? error : undefined);

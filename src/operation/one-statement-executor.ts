@@ -1,6 +1,7 @@
 import { databaseKindOf } from '../graphql/database-kind.ts';
 import { type KeyLockSql, withInstant } from '../graphql/insert-statement.ts';
-import { isOneStatement, type ReadyInsert, readyInsert } from '../graphql/one-statement.ts';
+import { responseWith } from '../graphql/look-ahead/whole-plan.ts';
+import { type ReadyInsert, readyInsert } from '../graphql/one-statement.ts';
 import type { Cancellation } from '../platform/db/cancellation.ts';
 import { isAborted } from '../platform/db/retries.ts';
 import type { Parameter } from '../platform/db/statement.ts';
@@ -34,15 +35,13 @@ const MOST_KEYED_CHARACTERS = 65_536;
  * one is left to an execution in a transaction.
  */
 export function createOneStatementExecutor(options: MutationOptions): OneStatementExecutor {
-  const { database, log, line, bounds, onCommit } = options;
+  const { database, log, line, onCommit } = options;
 
   function ready(args: OperationArgs): ReadyInsert | undefined {
-    const { contextValue: context, schema } = args;
-    const { plans, operation, state } = context;
-    if (state.cost !== undefined || !isOneStatement(plans, schema, operation.node)) return undefined;
-    if (!bounds.fitsOneStatement(args)) return undefined;
+    const { contextValue: context } = args;
+    if (context.state.cost !== undefined) return undefined;
     try {
-      return readyInsert(args, operation.node, context);
+      return readyInsert(args, context.operation.node, context);
     } catch {
       // An execution refuses it for the same reason.
       return undefined;
@@ -56,7 +55,7 @@ export function createOneStatementExecutor(options: MutationOptions): OneStateme
     keyLock: KeyLock | undefined,
   ): Promise<Single | undefined> {
     const work = database.unitOfWork({ oneStatement: true }, cancellation);
-    const response = `{"data":${data}}`;
+    const response = responseWith(data);
     try {
       const [inserted] = await (keyLock === undefined
         ? work.query(statement.plain, values)

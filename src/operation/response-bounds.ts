@@ -1,7 +1,6 @@
 import type { ExecutionResult } from 'graphql';
 import { answerTooLarge } from '../graphql/errors.ts';
 import { publicError } from '../graphql/mask-error.ts';
-import { oneStatementSize } from '../graphql/one-statement.ts';
 import type { PendingResponses, Reservation } from '../request/pending-responses.ts';
 import type { RequestState } from '../request/request-state.ts';
 import { introspectionSize } from './document/introspection-size.ts';
@@ -48,8 +47,6 @@ export interface ResponseBounds {
    * uninterruptible run.
    */
   checkIntrospection(args: OperationArgs): void;
-  /** Whether the response of a single-statement mutation is certain to be small enough. */
-  fitsOneStatement(args: OperationArgs): boolean;
   /**
    * Returns the outcome and counts its response while that is pending. Throws COMPLEXITY_LIMIT if the
    * response or the data read for it is too large, and RATE_LIMITED or SERVICE_UNAVAILABLE if other responses
@@ -72,8 +69,6 @@ export function createResponseBounds({
       const mostBytes = Math.min(maxResponseBytes, MAX_INTROSPECTION_BYTES);
       if (bytes > mostBytes) throw answerTooLarge(bytes, mostBytes);
     },
-    fitsOneStatement: ({ schema, contextValue: { plans, operation } }) =>
-      oneStatementSize(plans, schema, operation.node) <= maxResponseBytes,
     checked(outcome, { cost }, reservation) {
       if (reservation.refusal !== undefined) throw reservation.refusal;
       // A field that is too large fails the whole response, not only the field.

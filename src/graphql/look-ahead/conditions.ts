@@ -1,8 +1,24 @@
-import { type DirectiveNode, Kind, type VariableValues } from 'graphql';
+import {
+  type DirectiveNode,
+  type ExecutionArgs,
+  getVariableValues,
+  Kind,
+  type OperationDefinitionNode,
+  type VariableValues,
+} from 'graphql';
 
 type Variables = Readonly<Record<string, unknown>>;
 
 export const NO_VARIABLES: VariableValues = { sources: {}, coerced: {} };
+
+/** The values of an operation's variables, coerced; undefined if one is invalid, an error that an execution reports. */
+export function variablesOf(
+  { schema, variableValues }: ExecutionArgs,
+  { variableDefinitions = [] }: OperationDefinitionNode,
+): VariableValues | undefined {
+  if (variableDefinitions.length === 0) return NO_VARIABLES;
+  return getVariableValues(schema, variableDefinitions, variableValues ?? {}).variableValues;
+}
 
 /**
  * Whether @skip and @include keep a selection (GraphQL section 3.13). A condition without a Boolean value keeps it:

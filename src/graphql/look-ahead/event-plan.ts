@@ -4,33 +4,14 @@ import { type Context, declined } from '../context.ts';
 import type { Entity } from '../read/entity.ts';
 import type { Identified } from '../read/read.ts';
 import { queryWritten } from '../read/written-statement.ts';
-import { type Given, resolveArguments } from './arguments.ts';
+import type { Given } from './arguments.ts';
 import { collectFields } from './collect.ts';
 import { NO_VARIABLES } from './conditions.ts';
 import { withCursors } from './cursor-json.ts';
 import { edgeOf } from './plan-edge.ts';
-import { mostBytes } from './size.ts';
 import { eventsSql } from './statement.ts';
-import { cachedStatement, type JsonStatement, nextPlanId } from './statement-cache.ts';
-import {
-  cachedPlan,
-  coercedVariables,
-  holdsScopes,
-  type PlanCache,
-  planCache,
-  planRoots,
-  type RootPlans,
-} from './whole-plan.ts';
-
-interface NumberedPlans extends RootPlans {
-  readonly id: number;
-}
-
-declare module '../operation-plans.ts' {
-  interface OperationPlans {
-    events?: PlanCache<NumberedPlans>;
-  }
-}
+import { cachedStatement, type JsonStatement } from './statement-cache.ts';
+import { planWhole, responseWith } from './whole-plan.ts';
 
 /** One statement that writes the responses of a subscription for any number of events. */
 export interface EventPlan {
@@ -58,44 +39,30 @@ export function eventEntity(
   return edge.entity;
 }
 
-/** The bytes of a response around its `data`. */
-const ENVELOPE_BYTES = '{"data":}'.length;
-
 /**
  * The plan of a subscription. It depends on the caller only in that the caller holds the scopes of all fields.
- * Undefined if a field needs a resolver, the caller lacks a scope, an argument is invalid or a response may be
- * too large: each event is then executed, with its usual errors.
+ * Undefined if it cannot be planned so, or a response may be too large: each event is then executed, with its usual errors.
  */
 export function planEvents(
   args: ExecutionArgs,
   operation: OperationDefinitionNode,
   context: Context,
 ): EventPlan | undefined {
-  const { plans, maxResponseBytes } = context;
-  plans.events ??= planCache();
-  const variables = coercedVariables(args, operation);
-  if (variables === undefined) return declined(context, 'a variable is invalid');
-  const plan = cachedPlan(plans.events, variables, context, (decline) => {
-    const root = args.schema.getSubscriptionType();
-    const planned = planRoots(root, { args, operation, variables, plans, decline });
-    return planned && { id: nextPlanId(), ...planned };
-  });
-  if (plan === undefined || !holdsScopes(context, plan)) return undefined;
-  const { id, members, roots } = plan;
-  const [root] = roots;
+  const planned = planWhole(args, operation, context);
+  if (planned === undefined) return undefined;
+  const { plan, given } = planned;
+  const [root] = plan.roots;
   if (root?.edge.kind !== 'event') return undefined;
-  const given = resolveArguments(roots, variables, context);
-  if (given.invalid !== undefined) return declined(context, given.invalid);
-  const maxBytes = mostBytes(members, given, 'whole') + ENVELOPE_BYTES;
-  if (maxBytes > maxResponseBytes) return declined(context, 'a response may be too large');
+  const { list, shape, maxBytes } = given;
+  if (maxBytes > context.maxResponseBytes) return declined(context, 'a response may be too large');
   const written = cachedStatement(
-    id,
+    plan.id,
     given,
-    given.shape,
+    shape,
     () => `events_${root.field.name}`,
-    (sql) => eventsSql(members, sql),
+    (sql) => eventsSql(plan.members, sql),
   );
-  return { written, given: { list: given.list }, maxBytes };
+  return { written, given: { list }, maxBytes };
 }
 
 /**
@@ -108,5 +75,5 @@ export async function readEvents(
   rowIds: readonly string[],
 ): Promise<(string | undefined)[]> {
   const rows = await queryWritten(db, written, { ...given, eventIds: rowIds });
-  return rows.map(({ data }) => (data === null ? undefined : `{"data":${withCursors(data)}}`));
+  return rows.map(({ data }) => (data === null ? undefined : responseWith(withCursors(data))));
 }

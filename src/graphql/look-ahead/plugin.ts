@@ -1,6 +1,7 @@
 import SchemaBuilder, { BasePlugin, type PothosOutputFieldConfig, type SchemaTypes } from '@pothos/core';
 import type { GraphQLFieldResolver } from 'graphql';
 import type { Context } from '../context.ts';
+import { withOptions } from '../field-options.ts';
 import { aheadKey, type Edge } from './edge.ts';
 import '../max-json-bytes.ts';
 import { isTooWide } from '../operation-plans.ts';
@@ -38,11 +39,7 @@ class LookAheadPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
       maxCharacters?: number;
     };
     for (const column of columns ?? []) noteReader(column, config.name);
-    const given = Object.entries({ edge, columns, permittedColumn, maxCharacters }).filter(
-      ([, value]) => value !== undefined,
-    );
-    if (given.length === 0) return config;
-    return { ...config, extensions: { ...config.extensions, ...Object.fromEntries(given) } };
+    return withOptions(config, { edge, columns, permittedColumn, maxCharacters });
   }
 
   override wrapResolve(

@@ -1,61 +1,55 @@
-import {
-  type ExecutionArgs,
-  type GraphQLObjectType,
-  getVariableValues,
-  type OperationDefinitionNode,
-  type VariableValues,
-} from 'graphql';
+import type { ExecutionArgs, OperationDefinitionNode, VariableValues } from 'graphql';
 import type { Scope } from '../../auth/scopes.ts';
 import { RecentlyUsed } from '../../platform/recently-used.ts';
 import { type Context, declined } from '../context.ts';
-import { isTooWide, type OperationPlans } from '../operation-plans.ts';
+import { isTooWide } from '../operation-plans.ts';
 import { permissionsOf } from '../scope-plugin.ts';
+import { type PlanArguments, resolveArguments } from './arguments.ts';
 import { collectFields } from './collect.ts';
-import { choiceOf, NO_VARIABLES } from './conditions.ts';
+import { choiceOf, variablesOf } from './conditions.ts';
+import { isToMany } from './edge.ts';
 import type { Decline, EdgePlan, ObjectPlan, RootMember } from './plan.ts';
 import { pageFacts } from './plan-connection.ts';
 import { planEdge } from './plan-edge.ts';
+import { mostBytes } from './size.ts';
+import { nextPlanId } from './statement-cache.ts';
 
-/**
- * The plans of an operation, by the values of its @skip and @include variables. A string is the reason why there is
- * none.
- */
-export type PlanCache<Plan extends object> = RecentlyUsed<string, Plan | string>;
+/** The plan of an operation whose responses the database can write. */
+export interface WholePlan {
+  readonly id: number;
+  /** The root fields, in order. */
+  readonly members: readonly RootMember[];
+  /** Those of the members that are not `__typename`. */
+  readonly roots: readonly EdgePlan[];
+  /** The scopes that the fields need. If the caller lacks one, resolvers refuse the fields one by one. */
+  readonly scopes: readonly Scope[];
+  /**
+   * Whether all requests have the same arguments: no variables, no root row that may depend on the caller.
+   */
+  readonly alike: boolean;
+  /** The arguments, if all requests have the same. */
+  known: WholeArguments | undefined;
+}
+
+export interface WholeArguments extends PlanArguments {
+  /** The maximum size of the response. */
+  readonly maxBytes: number;
+}
+
+declare module '../operation-plans.ts' {
+  interface OperationPlans {
+    /** By the values of its @skip and @include variables. A string is the reason why there is none. */
+    whole?: RecentlyUsed<string, WholePlan | string>;
+  }
+}
 
 const MAX_PLANS = 16;
 
-export const planCache = <Plan extends object>(): PlanCache<Plan> => new RecentlyUsed(MAX_PLANS);
+/** The response with this `data`. */
+export const responseWith = (data: string): string => `{"data":${data}}`;
 
-/** The plan for the variables, made if it is not cached. Undefined if `plan` declines and gives a reason. */
-export function cachedPlan<Plan extends object>(
-  plans: PlanCache<Plan>,
-  variables: VariableValues,
-  context: Context,
-  plan: (decline: Decline) => Plan | undefined,
-): Plan | undefined {
-  const key = choiceOf(context.plans.conditions, variables);
-  if (key === undefined) return declined(context, 'a condition is not a Boolean');
-  let found = plans.get(key);
-  if (found === undefined) {
-    let reason: string | undefined;
-    const decline = (given: string) => {
-      reason ??= given;
-      return undefined;
-    };
-    found = plan(decline) ?? reason ?? 'nothing is selected';
-    plans.set(key, found);
-  }
-  return typeof found === 'string' ? declined(context, found) : found;
-}
-
-/** The variables of an operation, coerced; undefined if one is invalid, an error that an execution reports. */
-export function coercedVariables(
-  { schema, variableValues }: ExecutionArgs,
-  { variableDefinitions = [] }: OperationDefinitionNode,
-): VariableValues | undefined {
-  if (variableDefinitions.length === 0) return NO_VARIABLES;
-  return getVariableValues(schema, variableDefinitions, variableValues ?? {}).variableValues;
-}
+/** The bytes of a response around its `data`. */
+export const ENVELOPE_BYTES = responseWith('').length;
 
 /** Adds the scopes that the fields of a plan need. False if the database cannot write all of its response. */
 function addScopes(scopes: Set<Scope>, { edge, field, object, types }: EdgePlan): boolean {
@@ -90,41 +84,22 @@ function countOtherSubqueries(plans: Iterable<EdgePlan>): number {
   return count;
 }
 
-/** The root fields of an operation, in order. */
-export interface RootPlans {
-  readonly members: readonly RootMember[];
-  /** Those of the members that are not `__typename`. */
-  readonly roots: readonly EdgePlan[];
-  /** The scopes that the fields need. If the caller lacks one, resolvers refuse the fields one by one. */
-  readonly scopes: readonly Scope[];
-}
-
-interface PlannedOperation {
-  readonly args: ExecutionArgs;
-  readonly operation: OperationDefinitionNode;
-  readonly variables: VariableValues;
-  readonly plans: OperationPlans;
-  readonly decline: Decline;
-}
-
 const TOO_WIDE = 'the operation is too wide for one statement';
 
-/** Plans the root fields of an operation; undefined if the database cannot write its whole response. */
-export function planRoots(
-  root: GraphQLObjectType | null | undefined,
-  { args, operation, variables, plans, decline }: PlannedOperation,
-): RootPlans | undefined {
+/** Plans an operation; undefined if the database cannot write its whole response. */
+function planOperation(
+  { schema }: ExecutionArgs,
+  { operation, selectionSet, variableDefinitions = [] }: OperationDefinitionNode,
+  variableValues: VariableValues,
+  { plans }: Context,
+  decline: Decline,
+): WholePlan | undefined {
+  const root = schema.getRootType(operation);
   if (root == null || isTooWide(plans)) return decline(TOO_WIDE);
-  const info = {
-    schema: args.schema,
-    fragments: plans.fragments,
-    variableValues: variables,
-    form: 'whole' as const,
-    decline,
-  };
+  const info = { schema, fragments: plans.fragments, variableValues, form: 'whole' as const, decline };
   const members: RootMember[] = [];
   const scopes = new Set<Scope>();
-  for (const [name, fieldNodes] of collectFields(info, root, [operation.selectionSet])) {
+  for (const [name, fieldNodes] of collectFields(info, root, [selectionSet])) {
     const fieldName = fieldNodes[0]?.name.value ?? '';
     if (fieldName === '__typename') {
       members.push({ name, kind: 'typename', type: root.name });
@@ -138,12 +113,54 @@ export function planRoots(
   }
   const roots = members.flatMap((member) => (member.kind === 'edge' ? [member.plan] : []));
   if (isTooWide(plans, countOtherSubqueries(roots))) return decline(TOO_WIDE);
-  return members.length === 0 ? undefined : { members, roots, scopes: [...scopes] };
+  if (members.length === 0) return undefined;
+  const alike = variableDefinitions.length === 0 && roots.every(({ edge }) => isToMany(edge));
+  return { id: nextPlanId(), members, roots, scopes: [...scopes], alike, known: undefined };
 }
 
-/** Whether the caller holds the scopes of a plan. If one is missing, resolvers refuse the fields one by one. */
-export function holdsScopes(context: Context, { scopes }: Pick<RootPlans, 'scopes'>): boolean {
-  const missing = scopes.find((scope) => !context.caller.scopes.has(scope));
-  if (missing !== undefined) declined(context, `the caller lacks the scope ${missing}`);
-  return missing === undefined;
+/** The plan for the variables, made if it is not cached. */
+function cachedPlan(
+  args: ExecutionArgs,
+  operation: OperationDefinitionNode,
+  variables: VariableValues,
+  context: Context,
+): WholePlan | undefined {
+  const { plans } = context;
+  const key = choiceOf(plans.conditions, variables);
+  if (key === undefined) return declined(context, 'a condition is not a Boolean');
+  plans.whole ??= new RecentlyUsed(MAX_PLANS);
+  let found = plans.whole.get(key);
+  if (found === undefined) {
+    let reason: string | undefined;
+    const decline = (given: string) => {
+      reason ??= given;
+      return undefined;
+    };
+    found = planOperation(args, operation, variables, context, decline) ?? reason ?? 'nothing is selected';
+    plans.whole.set(key, found);
+  }
+  return typeof found === 'string' ? declined(context, found) : found;
+}
+
+/**
+ * The plan of an operation, and the arguments of this request. Undefined if a field needs a resolver, the caller lacks a
+ * scope or an argument is invalid or names no row: an execution then answers, with its usual errors.
+ */
+export function planWhole(
+  args: ExecutionArgs,
+  operation: OperationDefinitionNode,
+  context: Context,
+): { readonly plan: WholePlan; readonly given: WholeArguments } | undefined {
+  const variables = variablesOf(args, operation);
+  if (variables === undefined) return declined(context, 'a variable is invalid');
+  const plan = cachedPlan(args, operation, variables, context);
+  if (plan === undefined) return undefined;
+  const missing = plan.scopes.find((scope) => !context.caller.scopes.has(scope));
+  if (missing !== undefined) return declined(context, `the caller lacks the scope ${missing}`);
+  if (plan.known !== undefined) return { plan, given: plan.known };
+  const resolved = resolveArguments(plan.roots, variables, context);
+  if (resolved.invalid !== undefined) return declined(context, resolved.invalid);
+  const given = { ...resolved, maxBytes: mostBytes(plan.members, resolved, 'whole') + ENVELOPE_BYTES };
+  if (plan.alike) plan.known = given;
+  return { plan, given };
 }

@@ -19,7 +19,7 @@ export function definePostMutations({ builder }: Kernel, { Post }: PostTypes, ru
     createPost: t.field({
       type: Post,
       scope: 'posts:write',
-      oneStatement: (args, caller) => insertPost(principalOf(caller), newPost(args), rules),
+      oneStatement: (args, context) => insertPost(principalOf(context), newPost(args), rules),
       description: 'Creates a post by the caller and publishes it to `postCreated`.',
       args: {
         title: t.arg.string({

@@ -33,6 +33,7 @@ import {
   findResponse,
   keyLock,
   lockKey,
+  lockName,
   type StoredResponse,
   storeResponse,
   storeResponseAlone,
@@ -215,7 +216,7 @@ export function createIdempotentExecutor(
 
   async function runKeyed(keyed: KeyedMutation): Promise<Single> {
     const { owner } = keyed;
-    const name = `${owner.userId}/${owner.key}`;
+    const name = lockName(owner);
     const deadlineMs = performance.now() + WAIT_LIMIT_MS;
     for (let first = running.get(name); first !== undefined; first = running.get(name)) {
       if (!(await settledBy(first, deadlineMs))) throw outcomes.inProgress();

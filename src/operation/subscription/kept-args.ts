@@ -23,13 +23,10 @@ export function keepArgs(documents: Pick<DocumentCache, 'parse'>, events: Events
   // What `again` does not name must not be part of what it does: closures keep whole objects.
   return ({ document: _document, contextValue, variableValues, ...args }: OperationArgs): KeptArgs => {
     const { operation, plans: _plans, request: arrived, events: _events, ...context } = contextValue;
-    const { name, node } = operation;
+    const { name } = operation;
     const { text } = operation.document;
     const lastId = lastEventId(arrived);
-    const declared = new Set(node.variableDefinitions?.map(({ variable }) => variable.name.value));
-    const variables = Object.fromEntries(
-      Object.entries(variableValues ?? {}).filter(([variable]) => declared.has(variable)),
-    );
+    const variables = { ...variableValues };
     return {
       bytes: bytesInMemory(text) + bytesInMemory(variables) + bytesInMemory(lastId),
       again() {
