@@ -13,10 +13,12 @@ import { createIdempotentExecutor } from './operation/idempotency/idempotent-exe
 import { createReplayCheck } from './operation/idempotency/replay-check.ts';
 import { contextOf } from './operation/operation-context.ts';
 import { createOperationLimiter } from './operation/operation-cost.ts';
+import { registerOperationMetrics } from './operation/operation-metrics.ts';
 import { createResponseBounds } from './operation/response-bounds.ts';
 import type { CredentialWatch } from './operation/subscription/credential-watch.ts';
 import { createEventTexts } from './operation/subscription/event-texts.ts';
 import type { FanOut } from './operation/subscription/fan-out.ts';
+import { registerFanOutMetrics } from './operation/subscription/fan-out-metrics.ts';
 import { createHalfOpenWatch } from './operation/subscription/half-open-connections.ts';
 import { keepArgs } from './operation/subscription/kept-args.ts';
 import { createStreamLimit } from './operation/subscription/stream-limit.ts';
@@ -25,7 +27,6 @@ import { createSubscriber, openEvents } from './operation/subscription/subscribe
 import type { Config } from './platform/config.ts';
 import type { Database } from './platform/db/database.ts';
 import { halfLine } from './platform/db/half-line.ts';
-import { eventLoop } from './platform/event-loop.ts';
 import { Line } from './platform/line.ts';
 import type { Logger } from './platform/log.ts';
 import type { Metrics } from './platform/metrics.ts';
@@ -72,55 +73,8 @@ export function createOperationPipeline(options: OperationPipelineOptions): Pipe
     accountFactor: config.accountLimitFactor,
     halfOpen,
   });
-  metrics.gauge('graphql_operations_running', 'Operations that are running.', () => line.inside);
-  metrics.gauge(
-    'graphql_transactions_running',
-    'Mutation transactions that are running.',
-    () => writeLine.inside,
-  );
-  metrics.gauge(
-    'graphql_transactions_waiting',
-    'Mutations that are waiting for a transaction slot.',
-    () => writeLine.waiting,
-  );
-  metrics.gauge('graphql_operations_waiting', 'Operations that are waiting for a slot.', () => line.waiting);
-  metrics.gauge(
-    'event_executions_running',
-    'Reads and executions of events that are running.',
-    () => eventLine.inside,
-  );
-  metrics.gauge(
-    'event_executions_waiting',
-    'Reads and executions of events that are waiting for a slot.',
-    () => eventLine.waiting,
-  );
-  metrics.gauge(
-    'event_loop_waiting',
-    'Requests and results that are waiting for their turn on the event loop.',
-    () => eventLoop.line.waiting,
-  );
-  metrics.gauge('event_streams_open', 'Open event streams.', () => streams.total);
-  metrics.gauge(
-    'event_group_bytes',
-    'Memory of the groups of event streams, by the estimate that MAX_EVENT_GROUP_BYTES limits.',
-    () => fanOut.groupBytes,
-  );
-  metrics.gauge('event_groups', 'Groups of event streams that get the same.', () => fanOut.groups);
-  metrics.gauge(
-    'event_cohorts',
-    'Sets of event streams of a group that are at the same place of the event log.',
-    () => fanOut.cohorts,
-  );
-  metrics.gauge(
-    'event_streams_lagging',
-    'Event streams that get no more events until their readers have caught up.',
-    () => fanOut.lagging,
-  );
-  metrics.gauge(
-    'event_streams_catching_up',
-    'Event streams that are waiting to read events from before they were opened.',
-    () => fanOut.catchingUp,
-  );
+  registerOperationMetrics(metrics, { line, writeLine, eventLine });
+  registerFanOutMetrics(metrics, fanOut, streams);
   const paths = metrics.tally(
     'graphql_paths_total',
     'How often each path was taken: requests on the fast path, whole responses, single-statement mutations, root fields read ahead, root fields left to loaders.',
