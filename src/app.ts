@@ -20,8 +20,8 @@ import { memoryBuckets } from './http/rate-limit/store.ts';
 import { createSlowOperations } from './http/response/slow-operations.ts';
 import { createReadiness } from './http/routes/readiness.ts';
 import { createHttp } from './http-entrance.ts';
+import { startCleanUp } from './jobs/clean-up.ts';
 import type { Job } from './jobs/job.ts';
-import { startRounds } from './jobs/rounds.ts';
 import { oldResponses } from './operation/idempotency/store.ts';
 import { createCredentialWatch } from './operation/subscription/credential-watch.ts';
 import { createFanOut } from './operation/subscription/fan-out.ts';
@@ -199,7 +199,7 @@ export function createApp({
     'Whether the connection for wake-ups between instances is open (1), or not needed (embedded database, 1).',
     () => (listener.connected ? 1 : 0),
   );
-  const rounds = startRounds({ jobs: cleanUpJobs(config), database, metrics, log });
+  const cleanUp = startCleanUp({ jobs: cleanUpJobs(config), database, metrics, log });
   const anonymous = anonymousCaller(config);
   const pipeline = createOperationPipeline({
     config,
@@ -263,7 +263,7 @@ export function createApp({
     async close() {
       readiness.leave();
       fanOut.interrupt();
-      await rounds.stop();
+      await cleanUp.stop();
       announcements.close();
       logWatch.close();
       await listener.close();

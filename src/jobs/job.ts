@@ -25,7 +25,7 @@ export interface Deletable {
 /** Small, so that locks and transactions stay short: long ones would delay events. */
 const BATCH = 500;
 
-/** A job that deletes all rows that meet a condition. Rows that somebody else is using wait for the next round. */
+/** A job that deletes all rows that meet a condition. Rows that somebody else is using wait for the next time. */
 export function deletion(name: string, ...parts: readonly Deletable[]): Job {
   const batches = parts.map(({ table, key = 'id', condition, values = [] }) => ({
     values: [BATCH, ...values],

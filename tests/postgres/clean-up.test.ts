@@ -53,13 +53,13 @@ describe('clean-up on several instances', () => {
     const other = counting();
     const one = cleanUp(app, [long.job]);
     const two = cleanUp(app, [other.job]);
-    const round = one.round();
+    const round = one.runAll();
     await long.running;
-    await two.round();
+    await two.runAll();
     expect(other.times()).toBe(0);
     long.finish();
     await round;
-    await two.round();
+    await two.runAll();
     expect(other.times()).toBe(1);
   });
 
@@ -68,14 +68,14 @@ describe('clean-up on several instances', () => {
     const other = counting();
     const one = cleanUp(app, [long.job]);
     const two = cleanUp(app, [other.job]);
-    const round = one.round();
+    const round = one.runAll();
     await long.running;
     expect((await app.database.query(END_HOLDER, [])).map(({ ended }) => ended)).toEqual([true]);
     // The server frees the lock when the backend has gone.
     await expect
       .poll(
         async () => {
-          await two.round();
+          await two.runAll();
           return other.times();
         },
         { timeout: 20_000 },
@@ -83,7 +83,7 @@ describe('clean-up on several instances', () => {
       .toBeGreaterThan(0);
     long.finish();
     await round;
-    await one.round();
+    await one.runAll();
     expect(long.times()).toBe(2);
   });
 });

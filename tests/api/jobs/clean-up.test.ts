@@ -76,8 +76,8 @@ describe('clean-up', () => {
     const { id } = await app.account();
     await rowsOfEveryKind(id);
     await eventsReadable(app);
-    const { round, metrics } = cleanUp(app);
-    await round();
+    const { runAll, metrics } = cleanUp(app);
+    await runAll();
     const { prisma } = app;
     const left = {
       sessions: await prisma.session.count({ where: { userId: id } }),
@@ -140,15 +140,15 @@ describe('clean-up', () => {
         },
       },
     ];
-    const { round, metrics, logged } = cleanUp(app, jobs);
-    for (let count = 0; count < 9; count += 1) await round();
+    const { runAll, metrics, logged } = cleanUp(app, jobs);
+    for (let count = 0; count < 9; count += 1) await runAll();
     expect(done).toHaveLength(9);
     expect(linesOf(logged, 'a background job failed').map(({ failures }) => failures)).toEqual([1, 2, 4, 8]);
     const text = await metrics.registry.metrics();
     expect(text).toContain('job_failures_total{task="broken"} 9\n');
     fails = false;
-    await round();
-    await round();
+    await runAll();
+    await runAll();
     expect(linesOf(logged, 'a background job works again')).toHaveLength(1);
   });
 
@@ -164,13 +164,13 @@ describe('clean-up', () => {
       },
     };
     const jobs: Job[] = [{ name: 'some', run: async () => 0 }];
-    const { round, metrics, logged } = cleanUp({ config: app.config, database }, jobs);
-    for (let count = 0; count < 5; count += 1) await round();
+    const { runAll, metrics, logged } = cleanUp({ config: app.config, database }, jobs);
+    for (let count = 0; count < 5; count += 1) await runAll();
     const told = linesOf(logged, 'the clean-up could not start');
     expect(told.map(({ level, failures }) => [level, failures])).toEqual([1, 2, 4].map((n) => [WARN, n]));
     expect(await metrics.registry.metrics()).toContain('job_failures_total{task="some"} 5\n');
     refused = false;
-    await round();
+    await runAll();
     expect(linesOf(logged, 'the clean-up can start again')).toHaveLength(1);
   });
 

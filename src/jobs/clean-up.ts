@@ -3,19 +3,19 @@ import type { Database } from '../platform/db/database.ts';
 import { isOutage } from '../platform/db/errors.ts';
 import type { Logger } from '../platform/log.ts';
 import type { Metrics } from '../platform/metrics.ts';
+import { takeCleanUpLock } from './clean-up-lock.ts';
 import type { Job } from './job.ts';
 import { createJobMetrics } from './job-metrics.ts';
-import { takeTurn } from './turn.ts';
 
 /** Does the clean-up, every minute on one of the instances. */
-export interface Rounds {
+export interface CleanUp {
   /** Does all jobs now, unless another instance is doing them. Never rejects. */
-  round(): Promise<void>;
+  runAll(): Promise<void>;
   /** Ends between two statements. */
   stop(): Promise<void>;
 }
 
-export interface RoundsOptions {
+export interface CleanUpOptions {
   readonly jobs: readonly Job[];
   readonly database: Database;
   readonly metrics: Metrics;
@@ -28,13 +28,13 @@ const JITTER = 0.2;
 /** More than a statement may take. */
 const STOP_LIMIT_MS = 6_000;
 
-/** Under this name, which no job has, failures to get the turn are counted. */
-const TURN = '';
+/** Under this name, which no job has, failures to get the lock are counted. */
+const LOCK = '';
 
 const isPowerOfTwo = (count: number) => (count & (count - 1)) === 0;
 
-/** Starts with a pause. A failed job keeps none of the others from running, and runs again in the next round. */
-export function startRounds({ jobs, database, log, ...options }: RoundsOptions): Rounds {
+/** Starts with a pause. A failed job keeps none of the others from running, and runs again the next time. */
+export function startCleanUp({ jobs, database, log, ...options }: CleanUpOptions): CleanUp {
   const metrics = createJobMetrics(
     options.metrics,
     jobs.map(({ name }) => name),
@@ -61,12 +61,12 @@ export function startRounds({ jobs, database, log, ...options }: RoundsOptions):
     if (!isOutage(error)) tell(job, { err: error, job }, 'a background job failed');
   }
 
-  /** Without the turn, none of the jobs was done. */
-  async function noteTurn(error: unknown): Promise<void> {
+  /** Without the lock, none of the jobs was done. */
+  async function noteNoLock(error: unknown): Promise<void> {
     for (const { name } of jobs) metrics.failed(name);
-    // The turn needs a connection past a pooler, so the database may be there all the same.
+    // The lock needs a connection past a pooler, so the database may be there all the same.
     if (isOutage(error) && !(await database.watch.check(error))) return;
-    tell(TURN, { err: error }, 'the clean-up could not start');
+    tell(LOCK, { err: error }, 'the clean-up could not start');
   }
 
   async function run({ name, run: work }: Job): Promise<void> {
@@ -83,19 +83,19 @@ export function startRounds({ jobs, database, log, ...options }: RoundsOptions):
 
   async function all(): Promise<void> {
     if (stopping.signal.aborted) return;
-    let turn: Awaited<ReturnType<typeof takeTurn>>;
+    let lock: Awaited<ReturnType<typeof takeCleanUpLock>>;
     try {
-      turn = await takeTurn(database);
+      lock = await takeCleanUpLock(database);
     } catch (error) {
-      return noteTurn(error);
+      return noteNoLock(error);
     }
-    if (failures.delete(TURN)) log.info('the clean-up can start again');
-    if (turn === undefined) return;
+    if (failures.delete(LOCK)) log.info('the clean-up can start again');
+    if (lock === undefined) return;
     for (const job of jobs) if (!stopping.signal.aborted) await run(job);
-    await turn.end();
+    await lock.end();
   }
 
-  function round(): Promise<void> {
+  function runAll(): Promise<void> {
     running = running.then(all);
     return running;
   }
@@ -103,12 +103,12 @@ export function startRounds({ jobs, database, log, ...options }: RoundsOptions):
   function schedule(): void {
     if (stopping.signal.aborted) return;
     const pauseMs = INTERVAL_MS * (1 - JITTER / 2 + JITTER * Math.random());
-    timer = setTimeout(() => void round().then(schedule), pauseMs).unref();
+    timer = setTimeout(() => void runAll().then(schedule), pauseMs).unref();
   }
 
   schedule();
   return {
-    round,
+    runAll,
     async stop() {
       stopping.abort();
       clearTimeout(timer);

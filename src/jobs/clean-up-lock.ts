@@ -2,8 +2,8 @@ import { atMost } from '../platform/at-most.ts';
 import type { Database } from '../platform/db/database.ts';
 import { toDatabaseError } from '../platform/db/errors.ts';
 
-/** The right to do the clean-up, which one instance has at a time. */
-export interface Turn {
+/** The right to do the clean-up: one instance has it at a time. */
+export interface CleanUpLock {
   end(): Promise<void>;
 }
 
@@ -12,15 +12,15 @@ const LOCK = 2_026_112_300;
 const END_LIMIT_MS = 1_000;
 
 /**
- * Takes the turn; undefined if another instance has it. It is a session's advisory lock on a connection of its own,
+ * Takes the lock; undefined if another instance has it. It is a session's advisory lock on a connection of its own,
  * past a pooler: the server ends it when the connection ends, however the instance dies. The embedded database has
- * one instance, whose turn it always is. Throws DatabaseError.
+ * one instance, which always has it. Throws DatabaseError.
  */
-export async function takeTurn(database: Database): Promise<Turn | undefined> {
+export async function takeCleanUpLock(database: Database): Promise<CleanUpLock | undefined> {
   if (database.kind === 'embedded') return { end: async () => undefined };
   let client: Awaited<ReturnType<Database['dedicatedClient']>> | undefined;
   const end = async () => {
-    // A server that does not answer must not hold up the next round. A connection that is already lost has ended.
+    // A server that does not answer must not hold up the next time. A connection that is already lost has ended.
     await atMost(END_LIMIT_MS, client?.end().catch(() => undefined) ?? Promise.resolve());
   };
   try {
