@@ -1,7 +1,7 @@
 import { emailKey } from '../../src/auth/account/store.ts';
 import { createApiKey } from '../../src/auth/api-key/store.ts';
 import { scopesOfRole } from '../../src/auth/scopes.ts';
-import { DEMO_POSTS, DEMO_USERS, type DemoName } from '../../src/development/demo-data.ts';
+import { DEMO_POSTS, DEMO_USERS, type DemoName } from '../../src/development/demo-content.ts';
 import { type Queryable, statement } from '../../src/platform/db/statement.ts';
 
 /** The ids of the example data end in zeros and a number. */

@@ -1,5 +1,5 @@
 import { lookup } from 'node:dns/promises';
-import { DEMO_USERS } from './demo-data.ts';
+import { DEMO_USERS } from './demo-content.ts';
 import type { DemoCredentials } from './demo-seed.ts';
 
 /** Addresses that stand for all of a machine's own, loopback included. */

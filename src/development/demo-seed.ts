@@ -10,7 +10,7 @@ import { demoFile } from '../platform/db/demo-mark.ts';
 import { type Queryable, statement } from '../platform/db/statement.ts';
 import { OperatorError } from '../platform/operator-error.ts';
 import { newId } from '../platform/uuid.ts';
-import { DEMO_POSTS, DEMO_USERS, type DemoName } from './demo-data.ts';
+import { DEMO_POSTS, DEMO_USERS, type DemoName } from './demo-content.ts';
 
 /** Printed on a development start, and kept in `demo.json` in the data folder. */
 export interface DemoCredentials {

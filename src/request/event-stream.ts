@@ -1,17 +1,3 @@
-/**
- * The id of the last event that the client has seen. The header wins: EventSource keeps a stale id in its
- * URL.
- */
-export function lastEventId({
-  url,
-  headers,
-}: {
-  readonly url: string;
-  readonly headers: { get(name: string): string | null };
-}): string | undefined {
-  return headers.get('last-event-id') || new URL(url).searchParams.get('lastEventId') || undefined;
-}
-
 /** Part of an event stream, built once for all its readers. */
 export interface Frame {
   readonly bytes: Buffer;

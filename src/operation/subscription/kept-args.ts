@@ -1,6 +1,6 @@
 import { bytesInMemory } from '../../platform/owned-bytes.ts';
-import { lastEventId } from '../../request/event-stream.ts';
 import { PlainRequest } from '../../request/http-message.ts';
+import { lastEventId } from '../../request/last-event-id.ts';
 import type { DocumentCache } from '../document-cache.ts';
 import type { EventsAfter, OperationArgs } from '../operation-context.ts';
 

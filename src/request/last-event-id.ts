@@ -1,0 +1,13 @@
+/**
+ * The id of the last event that the client has seen. The header wins: EventSource keeps a stale id in its
+ * URL.
+ */
+export function lastEventId({
+  url,
+  headers,
+}: {
+  readonly url: string;
+  readonly headers: { get(name: string): string | null };
+}): string | undefined {
+  return headers.get('last-event-id') || new URL(url).searchParams.get('lastEventId') || undefined;
+}
