@@ -68,7 +68,8 @@ describe('Hostile ids of nodes', () => {
   it('name nothing whatever they are', async () => {
     const hostile = fc.oneof(
       fc.string({ unit: 'binary' }),
-      fc.constantFrom(...HOSTILE),
+      // 20 of the longest fit in the largest body.
+      fc.constantFrom(...HOSTILE.map((id) => id.slice(0, 10_000))),
       fc.uuid({ version: 4 }),
     );
     await fc.assert(
