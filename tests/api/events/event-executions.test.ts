@@ -90,6 +90,10 @@ describe('events that many subscribers get at once', () => {
     await createPost(app, key, { title: 'for nobody' });
     await expect.poll(() => readMetric(instance, 'event_executions_waiting'), HELD_BACK).toBeGreaterThan(0);
     await expect.poll(() => reads.running, HELD_BACK).toBeGreaterThan(0);
+    // All that have begun are at their read: then no more begin.
+    await expect
+      .poll(async () => (await readMetric(instance, 'event_executions_running')) - reads.running, HELD_BACK)
+      .toBe(0);
     const running = reads.running;
     for (const { close } of streams) void close().catch(() => undefined);
     await expect.poll(() => readMetric(instance, 'event_streams_open')).toBe(0);
