@@ -17,12 +17,14 @@ export function watchAccount({ onChange, update }: AccountOptions) {
   let user: User | null | undefined;
   /** Counts changes and questions: an answer that is older than the last of them is out of date. */
   let latest = 0;
+  let isSigningOut = false;
 
   function change(next: User | null, cause: 'start' | 'here' | 'elsewhere' | 'ended'): void {
     if (user !== undefined && next?.id === user?.id) return;
     latest += 1;
     user = next;
-    onChange(next, cause);
+    // The stream and other requests may be refused before the logout is answered.
+    onChange(next, next === null && isSigningOut ? 'here' : cause);
     update();
   }
 
@@ -63,8 +65,13 @@ export function watchAccount({ onChange, update }: AccountOptions) {
     onEnded: () => change(null, 'ended'),
     /** Throws RequestFailed. */
     async signOut(): Promise<void> {
-      await logOut();
-      change(null, 'here');
+      isSigningOut = true;
+      try {
+        await logOut();
+        change(null, 'here');
+      } finally {
+        isSigningOut = false;
+      }
       channel.postMessage('changed');
     },
   };
