@@ -93,7 +93,7 @@ export function createOperationPipeline(options: OperationPipelineOptions): Pipe
     bounds: createResponseBounds({ pending, maxResponseBytes, limits }),
     onCommit,
   });
-  const executeKeyed = createIdempotentExecutor({
+  const execute = createIdempotentExecutor({
     executor,
     database,
     log,
@@ -121,11 +121,7 @@ export function createOperationPipeline(options: OperationPipelineOptions): Pipe
       maxResponseBytes,
       eventsAfter,
     }),
-    execute(args) {
-      const { operation, request } = args.contextValue;
-      const isKeyed = operation.kind === 'mutation' && request.headers.has('idempotency-key');
-      return isKeyed ? executeKeyed(args) : executor.run(args);
-    },
+    execute,
     subscribe: createSubscriber({
       fanOut,
       textsOf: createEventTexts({ executor, limits, shared: shareEvents, log }),

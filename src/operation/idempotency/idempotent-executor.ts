@@ -1,7 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { isAuthenticated } from '../../auth/principal.ts';
 import { readsOf } from '../../auth/reads-of.ts';
-import type { Scope } from '../../auth/scopes.ts';
 import { maskError } from '../../graphql/mask-error.ts';
 import type { Database } from '../../platform/db/database.ts';
 import { DatabaseError } from '../../platform/db/errors.ts';
@@ -10,34 +9,15 @@ import type { Metrics } from '../../platform/metrics.ts';
 import { holderOf } from '../../request/caller.ts';
 import type { Executor } from '../executor.ts';
 import type { OperationArgs } from '../operation-context.ts';
-import type { RequestedOperation } from '../operation-cost.ts';
-import {
-  type CostCeilings,
-  errorsOf,
-  isRetriable,
-  type Rendered,
-  refused,
-  type Single,
-  textOf,
-} from '../outcome.ts';
+import { type CostCeilings, type Rendered, refused, type Single } from '../outcome.ts';
 import { checkedLength } from '../response-bounds.ts';
-import { statusOf } from '../response-status.ts';
+import { type Attempt, createAttempts, type KeyedMutation } from './attempts.ts';
 import { fingerprint } from './fingerprint.ts';
 import { parseIdempotencyKey } from './key.ts';
-import { createKeyHolds } from './key-hold.ts';
 import { keyOutcomes } from './key-outcomes.ts';
 import type { ReplayCheck } from './replay-check.ts';
 import type { KeyOwner } from './seal.ts';
-import {
-  type Disclosure,
-  findResponse,
-  keyLock,
-  lockKey,
-  lockName,
-  type StoredResponse,
-  storeResponse,
-  storeResponseAlone,
-} from './store.ts';
+import { findResponse, lockName, type StoredResponse } from './store.ts';
 import { createStoredBytes } from './stored-bytes.ts';
 
 export interface IdempotencyOptions {
@@ -54,8 +34,6 @@ export interface IdempotencyOptions {
   readonly metrics: Metrics;
 }
 
-const NOTHING_NOTED: ReadonlySet<Scope> = new Set();
-const NOTHING_SHOWN: Disclosure = { sessionId: null, scopes: [] };
 /** How long a duplicate waits for the first request (contract section 6). */
 const WAIT_LIMIT_MS = 5_000;
 /**
@@ -63,21 +41,6 @@ const WAIT_LIMIT_MS = 5_000;
  * between.
  */
 const POLL_MS = 50;
-
-/** A mutation with a key, and what identifies it. */
-interface KeyedMutation {
-  readonly args: OperationArgs;
-  readonly owner: KeyOwner;
-  readonly print: Buffer;
-  readonly asked: RequestedOperation;
-}
-
-interface Attempt {
-  /** Undefined if the mutation did not run. */
-  readonly outcome: Single | undefined;
-  /** What is now committed under the key, as far as known. */
-  readonly stored: StoredResponse | undefined;
-}
 
 /** Waits for work until a deadline (`performance.now()`). False if it has not ended by then. Rejects as the work does. */
 async function settledBy(work: Promise<unknown>, deadlineMs: number): Promise<boolean> {
@@ -91,20 +54,19 @@ async function settledBy(work: Promise<unknown>, deadlineMs: number): Promise<bo
 }
 
 /**
- * Mutations with an Idempotency-Key. The key, the writes and the response commit together, so that a retry
- * after any crash finds all of them or none. Without data nothing was written, and the response is stored on
- * its own; until then the mutation counts as not run and may run again. Duplicates within a process wait for
- * the first without a connection. Across processes an advisory lock decides, taken before any write.
+ * Runs operations, and mutations with an Idempotency-Key once for each key. The key, the writes and the response
+ * commit together, so that a retry after any crash finds all of them or none. Without data nothing was written, and the
+ * response is stored on its own; until then the mutation counts as not run and may run again. Duplicates within a
+ * process wait for the first without a connection. Across processes an advisory lock decides, taken before any write.
  */
 export function createIdempotentExecutor(
   options: IdempotencyOptions,
 ): (args: OperationArgs) => Promise<Single> {
-  const { executor, database, log, retentionMs, maxBytes } = options;
-  const { limits, maxResponseBytes, replayCheck, metrics } = options;
+  const { executor, database, log, retentionMs, maxBytes, maxResponseBytes, replayCheck, metrics } = options;
   const outcomes = keyOutcomes(metrics);
   const kept = { retentionMs, maxResponseBytes };
-  const holdOf = createKeyHolds(database, log);
   const storedBytes = createStoredBytes({ retentionMs, maxBytes });
+  const { attempt, attemptAlone } = createAttempts({ ...options, storedBytes });
   /** The mutations running in this process, by key. Each resolves to what it stored. */
   const running = new Map<string, Promise<StoredResponse | undefined>>();
 
@@ -122,67 +84,6 @@ export function createIdempotentExecutor(
     outcomes.add(waited ? 'waited' : 'replayed');
     state.responseHeaders['idempotency-replayed'] = 'true';
     return { kind: 'rendered', status: stored.status, body: stored.body, errors: [] };
-  }
-
-  /**
-   * One attempt: the mutation with its response, the response stored before, or neither if the key is locked.
-   */
-  async function attempt({ args, owner, print, asked }: KeyedMutation): Promise<Attempt> {
-    const { contextValue: context } = args;
-    let found: StoredResponse | undefined;
-    let made: { readonly response: StoredResponse; readonly outcome: Rendered } | undefined;
-    const hold = holdOf(owner);
-    const notedScopes = new Set<Scope>();
-    const make = (executed: Single, disclosure: Disclosure) => {
-      const status = statusOf(executed, 'application/json');
-      const body = textOf(executed, { cost: context.state.cost, limits });
-      const outcome: Rendered = { kind: 'rendered', status, body, errors: errorsOf(executed) };
-      return { response: { ...disclosure, fingerprint: print, status, body }, outcome };
-    };
-    const run = executor.runMutation(
-      { ...args, contextValue: { ...context, notedScopes } },
-      {
-        async before(work) {
-          const key = await lockKey(work, owner, kept, hold.held);
-          found = key.found;
-          if (!key.locked || found !== undefined) return false;
-          hold.arm();
-          return true;
-        },
-        async after(work, executed) {
-          made = make(executed, replayCheck.disclosureOf(asked, context.caller, notedScopes));
-          storedBytes.take(owner.userId, made.response.body);
-          await storeResponse(work, owner, made.response, retentionMs);
-          return made.outcome;
-        },
-        async undone(executed) {
-          // Another attempt may get another response: with this one the mutation counts as not run.
-          if (executed.kind === 'refused' || isRetriable(executed)) return executed;
-          made = make(executed, NOTHING_SHOWN);
-          storedBytes.take(owner.userId, made.response.body);
-          // The lock ended with the transaction. Another request may have taken the key since.
-          const db = database.owned(holderOf(context.state));
-          return (await storeResponseAlone(db, owner, made.response, retentionMs, hold.held))
-            ? made.outcome
-            : undefined;
-        },
-      },
-    );
-    const outcome = await run.finally(hold.end);
-    // Any other outcome is a failure, possibly of the commit: nothing is stored.
-    return { outcome, stored: outcome !== undefined && outcome === made?.outcome ? made.response : found };
-  }
-
-  /**
-   * The mutation as one statement that also stores its response, or neither: if it needs more than a statement,
-   * is going to be refused, or the key is locked or has a response. It shows its own row only, so it notes no
-   * scopes.
-   */
-  async function attemptAlone({ args, owner, print, asked }: KeyedMutation): Promise<Attempt> {
-    const disclosure = replayCheck.disclosureOf(asked, args.contextValue.caller, NOTHING_NOTED);
-    const response = (body: string) => ({ ...disclosure, fingerprint: print, status: 200, body });
-    const outcome = await executor.runOneStatement(args, keyLock(owner, response));
-    return { outcome, stored: outcome?.kind === 'rendered' ? response(outcome.body) : undefined };
   }
 
   /** The stored response. Its bytes count for the account before they are read. Throws like findResponse, RATE_LIMITED too. */
@@ -266,10 +167,10 @@ export function createIdempotentExecutor(
     }
   }
 
-  return async (args) => {
-    const { caller, request, requestId, operation } = args.contextValue;
+  async function runOnce(args: OperationArgs, givenKey: string): Promise<Single> {
+    const { caller, requestId, operation } = args.contextValue;
     try {
-      const key = parseIdempotencyKey(request.headers.get('idempotency-key') ?? '');
+      const key = parseIdempotencyKey(givenKey);
       // Keys belong to accounts, and without an account a mutation can do nothing.
       if (!isAuthenticated(caller)) return await executor.run(args);
       const asked = { operation, variables: args.variableValues ?? {} };
@@ -290,5 +191,11 @@ export function createIdempotentExecutor(
     } catch (error) {
       return refused(error, { requestId, log });
     }
+  }
+
+  return (args) => {
+    const { operation, request } = args.contextValue;
+    const givenKey = operation.kind === 'mutation' ? request.headers.get('idempotency-key') : null;
+    return givenKey === null ? executor.run(args) : runOnce(args, givenKey);
   };
 }
