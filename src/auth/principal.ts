@@ -1,4 +1,4 @@
-import type { Role, Scope } from './scopes.ts';
+import { ANONYMOUS_SCOPES, type Role, type Scope } from './scopes.ts';
 
 /** The account behind a request and what its credentials allow. Nothing past authentication sees more. */
 export interface Principal {
@@ -31,7 +31,7 @@ export interface Anonymous {
 
 /** The caller of every request without credentials. */
 export function anonymousCaller({ anonymousRead }: { readonly anonymousRead: boolean }): Anonymous {
-  return { kind: 'anonymous', scopes: new Set<Scope>(anonymousRead ? ['posts:read'] : []) };
+  return { kind: 'anonymous', scopes: new Set(anonymousRead ? ANONYMOUS_SCOPES : []) };
 }
 
 export type Caller = Principal | Anonymous;

