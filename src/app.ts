@@ -22,6 +22,7 @@ import { createReadiness } from './http/routes/readiness.ts';
 import { createHttp } from './http-entrance.ts';
 import { startCleanUp } from './jobs/clean-up.ts';
 import type { Job } from './jobs/job.ts';
+import { rulesOf } from './modules/rules.ts';
 import { oldResponses } from './operation/idempotency/store.ts';
 import { createCredentialWatch } from './operation/subscription/credential-watch.ts';
 import { createFanOut } from './operation/subscription/fan-out.ts';
@@ -111,7 +112,7 @@ export function createApp({
   routes = [],
   lookAhead = true,
   shareEvents = true,
-  schema = buildSchema(),
+  schema = buildSchema(rulesOf(config)),
 }: AppOptions): App {
   const metrics = createMetrics();
   registerBuildInfo(metrics, packageJson.version);

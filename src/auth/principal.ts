@@ -1,3 +1,4 @@
+import type { Config } from '../platform/config.ts';
 import { ANONYMOUS_SCOPES, type Role, type Scope } from './scopes.ts';
 
 /** The account behind a request and what its credentials allow. Nothing past authentication sees more. */
@@ -30,7 +31,7 @@ export interface Anonymous {
 }
 
 /** The caller of every request without credentials. */
-export function anonymousCaller({ anonymousRead }: { readonly anonymousRead: boolean }): Anonymous {
+export function anonymousCaller({ anonymousRead }: Pick<Config, 'anonymousRead'>): Anonymous {
   return { kind: 'anonymous', scopes: new Set(anonymousRead ? ANONYMOUS_SCOPES : []) };
 }
 

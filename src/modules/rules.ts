@@ -1,4 +1,5 @@
 import type { TextRule } from '../graphql/input.ts';
+import { type Config, loadConfig } from '../platform/config.ts';
 
 /** The numbers of the product. What is checked, what descriptions say and how large an answer may be is made of them. */
 export interface Rules {
@@ -16,8 +17,8 @@ export interface Rules {
   readonly comment: { readonly body: TextRule };
 }
 
-/** The rules of contract section 1. */
-export const RULES: Rules = {
+/** The rules of contract section 1. Those that operators may choose are taken from the settings: none of them so far. */
+export const rulesOf = (_settings: Pick<Config, never>): Rules => ({
   account: { keyName: { min: 1, max: 100, visible: true }, maxListed: 100 },
   post: {
     title: { min: 1, max: 200, visible: true },
@@ -26,4 +27,7 @@ export const RULES: Rules = {
     maxTags: 10,
   },
   comment: { body: { min: 1, max: 5_000 } },
-};
+});
+
+/** The rules under the default settings: those of the published schema. */
+export const RULES: Rules = rulesOf(loadConfig({}));

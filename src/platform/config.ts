@@ -74,6 +74,15 @@ function databaseOf(v: Variables, dataDir: string) {
   } as const;
 }
 
+function bucket(burst: number, perSecond: number) {
+  return {
+    /** Capacity in tokens. */
+    burst,
+    /** Tokens added per second: the sustained rate. */
+    perSecond,
+  } as const;
+}
+
 /** The settings as the code uses them. Names of durations end in their unit. */
 function toConfig(v: Variables) {
   const production = v.NODE_ENV === 'production';
@@ -110,11 +119,11 @@ function toConfig(v: Variables) {
     },
     metricsToken: v.METRICS_TOKEN,
     redisUrl: v.REDIS_URL,
-    rateLimit: { burst: v.RATE_LIMIT_BURST, perSecond: v.RATE_LIMIT_PER_SECOND },
+    rateLimit: bucket(v.RATE_LIMIT_BURST, v.RATE_LIMIT_PER_SECOND),
     /** The combined limit of an account's credentials, as a multiple of one client's limit. */
     accountLimitFactor: v.ACCOUNT_LIMIT_FACTOR,
     /** Applies per address and per account. Failed logins and failed credentials are counted separately. */
-    failureLimit: { burst: v.FAILURE_BURST, perSecond: 1 / v.FAILURE_REFILL_SECONDS },
+    failureLimit: bucket(v.FAILURE_BURST, 1 / v.FAILURE_REFILL_SECONDS),
     operationLimits: {
       maxDepth: v.MAX_DEPTH,
       maxComplexity: v.MAX_COMPLEXITY,

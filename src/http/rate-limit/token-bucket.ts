@@ -1,10 +1,7 @@
+import type { Config } from '../../platform/config.ts';
+
 /** A token bucket that refills continuously (contract section 5). */
-export interface BucketPolicy {
-  /** Capacity in tokens: the burst. */
-  readonly burst: number;
-  /** Tokens added per second: the sustained rate. */
-  readonly perSecond: number;
-}
+export type BucketPolicy = Config['rateLimit'];
 
 /**
  * A bucket at one moment, as the number of missing tokens. A full bucket has none missing, whatever its
