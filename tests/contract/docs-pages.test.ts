@@ -2,6 +2,8 @@ import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { ERROR_STATUS } from '../../src/graphql/errors.ts';
+import type { TextRule } from '../../src/graphql/input.ts';
+import { RULES } from '../../src/modules/rules.ts';
 import { SETTING_NAMES } from '../../src/platform/setting-table.ts';
 import { blocksOf } from '../support/docs/markdown.ts';
 
@@ -50,17 +52,48 @@ describe('docs/limits.md', () => {
     .filter(({ name }) => IS_LIMIT.test(name));
 
   it('knows the settings that are limits', () => {
-    expect(defaults.map(({ name }) => name)).toEqual(SETTING_NAMES.filter((name) => IS_LIMIT.test(name)));
+    expect(
+      defaults.map(({ name }) => name),
+      'each limit in src/platform/setting-table.ts needs a line NAME=default in .env.example, in the same order',
+    ).toEqual(SETTING_NAMES.filter((name) => IS_LIMIT.test(name)));
   });
 
   it.each(defaults)('has $name with its default, $value', ({ name, value }) => {
     const row = rowsOf(limits).find((line) => line.split(' | ')[2]?.includes(`\`${name}\``)) ?? '';
-    expect(row.split(' | ')[1]?.replace(/ \(.*/, '')).toBe(value);
+    expect(
+      row.split(' | ')[1]?.replace(/ \(.*/, ''),
+      `a table of docs/limits.md must have the row: | what is limited | ${value} | \`${name}\` | what comes above it |`,
+    ).toBe(value);
   });
 
   it('names no setting that does not exist', () => {
     const named = [...limits.matchAll(/`([A-Z]+_[A-Z_]+)`/g)].map(([, name = '']) => name);
-    expect(named.filter((name) => !(name in ERROR_STATUS || SETTING_NAMES.includes(name)))).toEqual([]);
+    const unknown = named.filter((name) => !(name in ERROR_STATUS || SETTING_NAMES.includes(name)));
+    expect(unknown, `docs/limits.md names ${unknown}, which is no setting and no error code`).toEqual([]);
+  });
+});
+
+describe('docs/contract.md', () => {
+  const { account, post, comment } = RULES;
+  const lengthOf = ({ min, max }: TextRule) => `${min} to ${max.toLocaleString('en')}`;
+  /** The beginnings of rows of the table in section 1, and what they say. */
+  const STATED = [
+    ['`title` of a post', lengthOf(post.title)],
+    ['`body` of a post', lengthOf(post.body)],
+    ['`body` of a comment', lengthOf(comment.body)],
+    ['a tag', lengthOf(post.tag)],
+    ['a tag', `at most ${post.maxTags} tags`],
+    ['`name` of `createApiKey`', lengthOf(account.keyName)],
+  ] as const;
+
+  it.each(STATED)('says of %s: %s', (what, stated) => {
+    const row = read('docs/contract.md')
+      .split('\n')
+      .find((line) => line.startsWith(`  | ${what} |`));
+    expect(
+      row,
+      `src/modules/rules.ts has another number than the row "${what}" in section 1 of docs/contract.md. CONTRIBUTING.md, "Changing a number of the product", says what follows from a change`,
+    ).toMatch(new RegExp(`[| ]${stated}\\b`));
   });
 });
 

@@ -9,7 +9,8 @@ describe('docs/operations.md', () => {
   const page = read('docs/operations.md');
 
   it('names every setting', () => {
-    expect(SETTING_NAMES.filter((name) => !page.includes(`\`${name}`))).toEqual([]);
+    const missing = SETTING_NAMES.filter((name) => !page.includes(`\`${name}`));
+    expect(missing, `add ${missing} to a row of the table "Settings" in docs/operations.md`).toEqual([]);
   });
 
   it('has a section for each alert, which the alert links to', () => {

@@ -177,5 +177,9 @@ it('Every rule of the product is tried here', () => {
   const rules = Object.entries(RULES).flatMap(([part, own]) =>
     Object.keys(own).map((name) => `${part}.${name}`),
   );
-  expect(['account.maxListed', ...Object.keys(LIMITS)]).toEqual(expect.arrayContaining(rules));
+  const untried = rules.filter((rule) => rule !== 'account.maxListed' && !(rule in LIMITS));
+  expect(
+    untried,
+    `add ${untried} to LIMITS in tests/api/content/input/product-rules.test.ts: where it is stated, and operations that it bounds`,
+  ).toEqual([]);
 });
