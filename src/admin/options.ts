@@ -26,7 +26,7 @@ export function parseNames<T extends string>(
   return [...new Set(names.filter(isKnown))];
 }
 
-/** Scopes, separated by spaces as in OAuth (RFC 6749 section 3.3) or by commas. */
+/** Scopes, separated by spaces (RFC 6749 section 3.3) or by commas. */
 export const parseScopes = (text: string): readonly Scope[] => parseNames(text, SCOPES, ['Scopes', 'scope']);
 
 const ISO_8601 = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2}))?$/;

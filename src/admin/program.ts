@@ -11,7 +11,7 @@ import { streamTokenCommands } from './stream-tokens.ts';
 import { eventLogCommands, migrateCommand } from './upkeep.ts';
 import { userCommands } from './users.ts';
 
-/** What ends with an account. Sessions go first: one that has ended can give no grant (`oauth_grant_allow`). */
+/** What ends with an account. Sessions go first: nothing is issued through one that has ended. */
 const ENDINGS = [sessionsEnd, streamTokensEnd, ...FEATURES.flatMap(({ endings }) => endings), keysEnd];
 
 const COMMANDS: readonly AdminCommand[] = [

@@ -40,7 +40,8 @@ export type Resolution = { readonly outcome: 'not-mine' } | Recognized | Invalid
 
 /** Recognizes one kind of credential. A feature that issues credentials joins by one of these. */
 export interface Recognizer {
-  readonly kind: Principal['kind'];
+  /** Its name in logs and in the rows of stream tokens: no other recognizer has it. */
+  readonly kind: string;
   /** Throws DatabaseError, and KeysUnavailableError if the keys to check a token with are unavailable. */
   resolve(presented: Presented): Promise<Resolution>;
   /**

@@ -3,7 +3,8 @@ import { ANONYMOUS_SCOPES, type Role, type Scope } from './scopes.ts';
 
 /** The account behind a request and what its credentials allow. Nothing past authentication sees more. */
 export interface Principal {
-  readonly kind: 'api-key' | 'session' | 'jwt' | 'oauth';
+  /** The kind of the credentials, named by their recognizer. */
+  readonly kind: string;
   readonly userId: string;
   readonly role: Role;
   readonly scopes: ReadonlySet<Scope>;
@@ -37,8 +38,17 @@ export function anonymousCaller({ anonymousRead }: Pick<Config, 'anonymousRead'>
 
 export type Caller = Principal | Anonymous;
 
-export function isAuthenticated(caller: Caller): caller is Principal {
-  return caller.kind !== 'anonymous';
+export function isAuthenticated(caller: Caller | undefined): caller is Principal {
+  return caller !== undefined && caller.kind !== 'anonymous';
+}
+
+export const SESSION = 'session';
+
+/** Whether the credentials are a session of the service's own, which may do what no others may. */
+export function isSession(
+  caller: Caller | undefined,
+): caller is Principal & { readonly kind: typeof SESSION } {
+  return caller?.kind === SESSION;
 }
 
 /** Whether a token has ended by its own claim. The database decides when stored credentials end. */

@@ -1,6 +1,5 @@
 import { createLineLimit, type LineLimit } from '../platform/line-limit.ts';
 import type { Logger } from '../platform/log.ts';
-import type { Principal } from './principal.ts';
 
 /** Where an attempt to authenticate comes from. */
 export interface AttemptOrigin {
@@ -10,11 +9,12 @@ export interface AttemptOrigin {
 
 /** A credential that was refused. None of what was presented: passwords land in e-mail fields. */
 export interface FailedCredential {
-  readonly kind: Principal['kind'] | 'stream-token' | 'client-secret' | 'metrics-token' | 'unknown';
+  /** That of its recognizer, or a name for what has none. */
+  readonly kind: string;
   readonly reason: string;
   /** The account that it belongs to or belonged to, if there is one. */
   readonly accountId?: string | undefined;
-  /** The OAuth client that it belongs to, if there is one. */
+  /** The application that it belongs to, if there is one. */
   readonly client?: string | undefined;
 }
 
@@ -39,10 +39,10 @@ const LINES_PER_MINUTE = 100;
 
 export function createSecurityLog(log: Logger): SecurityLog {
   const logins = createLineLimit({ log, maximum: LINES_PER_MINUTE, what: 'failed login' });
-  const credentials = new Map<FailedCredential['kind'], LineLimit>();
+  const credentials = new Map<string, LineLimit>();
 
   /** Each kind has its own limit: one that can be failed more easily must not hide the others. */
-  function credentialsOf(kind: FailedCredential['kind']): LineLimit {
+  function credentialsOf(kind: string): LineLimit {
     let limit = credentials.get(kind);
     if (limit === undefined) {
       limit = createLineLimit({ log, maximum: LINES_PER_MINUTE, what: `failed ${kind}` });

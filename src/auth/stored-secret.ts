@@ -24,7 +24,7 @@ export interface SecretServices {
 
 /** A kind of secret of which the database has a hash. In its SQL, `s` is the secret's row. */
 export interface SecretKind extends Pick<LastUseOptions, 'what' | 'table' | 'usedAt' | 'prolongedTo'> {
-  readonly kind: Invalid['kind'];
+  readonly kind: string;
   /** What else its look-ups read, such as `JOIN users u ON u.id = s.user_id`. */
   readonly joins?: string;
   /** SQL: whether it has ended. */

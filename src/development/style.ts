@@ -1,4 +1,4 @@
-/** The look of the pages, on the colours of the OAuth pages. */
+/** The look of the pages for development, on the colours of all pages. */
 export const STYLE = `
 * { box-sizing: border-box; }
 html { scroll-padding-top: 1rem; }

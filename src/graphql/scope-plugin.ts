@@ -1,6 +1,6 @@
 import SchemaBuilder, { BasePlugin, type PothosOutputFieldConfig, type SchemaTypes } from '@pothos/core';
 import type { GraphQLField, GraphQLFieldResolver } from 'graphql';
-import { type Caller, isAuthenticated } from '../auth/principal.ts';
+import { type Caller, isAuthenticated, isSession } from '../auth/principal.ts';
 import type { Scope } from '../auth/scopes.ts';
 import { ApiError, unauthenticated } from './errors.ts';
 import { withOptions } from './field-options.ts';
@@ -68,7 +68,7 @@ export function requireScope(caller: Caller, scope: Scope): void {
  * Throws FORBIDDEN unless the credentials are a session (contract section 3), UNAUTHENTICATED without any.
  */
 function requireSession(caller: Caller): void {
-  if (caller.kind === 'session') return;
+  if (isSession(caller)) return;
   if (!isAuthenticated(caller))
     throw unauthenticated('Credentials are required.', { 'www-authenticate': 'Bearer' });
   throw new ApiError('FORBIDDEN', 'This requires a session: log in at /login.', { retriable: true });
@@ -82,7 +82,7 @@ export function requirePermissions(caller: Caller, { scope, session }: Permissio
 
 /** Whether `requirePermissions` lets a caller pass. */
 export function hasPermissions(caller: Caller, { scope, session }: Permissions): boolean {
-  return (scope === undefined || caller.scopes.has(scope)) && (session !== true || caller.kind === 'session');
+  return (scope === undefined || caller.scopes.has(scope)) && (session !== true || isSession(caller));
 }
 
 /**

@@ -1,5 +1,6 @@
 import type { GraphQLError } from 'graphql';
 import type { GraphQLParams } from 'graphql-yoga';
+import { isSession } from '../auth/principal.ts';
 import { ApiError } from '../graphql/errors.ts';
 import { canExecute, credentialsMissing } from '../request/caller.ts';
 import type { HttpRequest } from '../request/http-message.ts';
@@ -80,8 +81,7 @@ export function createAdmission({
       state.operationKind = kind;
       if (name !== undefined) state.operationName = name;
       if (!open && !(documents.introspection && onlyLooksAtSchema(operation))) throw credentialsMissing();
-      const crossSite =
-        kind === 'mutation' && state.caller?.kind === 'session' ? checkOrigin(request) : undefined;
+      const crossSite = kind === 'mutation' && isSession(state.caller) ? checkOrigin(request) : undefined;
       if (crossSite !== undefined) throw crossSite;
       transport(kind, request.method, state);
       const variables = params.variables ?? {};

@@ -5,7 +5,7 @@ import type { RequestState } from './request-state.ts';
 
 /** The client behind the credentials; undefined without any. */
 export function clientIdOf({ caller }: RequestState): string | undefined {
-  return caller !== undefined && isAuthenticated(caller) ? caller.clientId : undefined;
+  return isAuthenticated(caller) ? caller.clientId : undefined;
 }
 
 /** The client that a request counts for: the address, without credentials. Never a value the client chooses. */
@@ -15,7 +15,7 @@ export function clientOf(state: RequestState): string {
 
 /** The account that a request also counts for; undefined without credentials. */
 export function accountOf({ caller }: RequestState): string | undefined {
-  return caller !== undefined && isAuthenticated(caller) ? caller.userId : undefined;
+  return isAuthenticated(caller) ? caller.userId : undefined;
 }
 
 /**
@@ -27,7 +27,7 @@ export function holderOf(state: RequestState): string {
 
 /** Whether the caller can do more than introspect the schema. */
 export function canExecute(caller: Caller | undefined): boolean {
-  return caller !== undefined && (caller.kind !== 'anonymous' || caller.scopes.size > 0);
+  return isAuthenticated(caller) || (caller?.scopes.size ?? 0) > 0;
 }
 
 /** Whether the credentials were checked and are bad. */

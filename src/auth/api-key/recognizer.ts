@@ -5,6 +5,8 @@ import { effectiveScopes, type Role } from '../scopes.ts';
 import { type SecretRow, type SecretServices, storedSecrets } from '../stored-secret.ts';
 import { API_KEY } from './store.ts';
 
+const KIND = 'api-key';
+
 interface KeyRow extends SecretRow {
   readonly role: Role;
   readonly scopes: string[];
@@ -32,7 +34,7 @@ export function apiKeyRecognizer(services: SecretServices): Recognizer {
   const { clock } = services;
   const known = createCredentialCache<KnownKey | undefined>(clock);
   const keys = storedSecrets<KeyRow>(services, {
-    kind: 'api-key',
+    kind: KIND,
     what: 'an API key',
     table: 'api_keys',
     usedAt: 'last_used_at',
@@ -52,11 +54,11 @@ export function apiKeyRecognizer(services: SecretServices): Recognizer {
   }
 
   return {
-    kind: 'api-key',
+    kind: KIND,
     async resolve({ place, value }) {
       if (!PLACES.has(place) || !API_KEY.looksLike(value)) return { outcome: 'not-mine' };
       if (!API_KEY.isWellFormed(value))
-        return { outcome: 'invalid', kind: 'api-key', reason: 'The API key is malformed.' };
+        return { outcome: 'invalid', kind: KIND, reason: 'The API key is malformed.' };
       const found = await known(value, () => ask(value));
       if (found === undefined || found.row.ended || found.endsMs <= clock.elapsedMs())
         return keys.refused(found?.row);
@@ -74,7 +76,7 @@ export function apiKeyRecognizer(services: SecretServices): Recognizer {
 
 function principalOf(row: KeyRow): Principal {
   return {
-    kind: 'api-key',
+    kind: KIND,
     userId: row.userId,
     role: row.role,
     scopes: effectiveScopes(row.scopes, row.role),

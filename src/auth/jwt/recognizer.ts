@@ -11,6 +11,8 @@ import { isRevocable } from './blocklist.ts';
 import { keySources } from './keys.ts';
 import { looksLikeJwt, type VerifyOptions, verifyJwt } from './verify.ts';
 
+const KIND = 'jwt';
+
 interface SubjectRow {
   /** Null if there is no such account. */
   readonly role: Role | null;
@@ -32,7 +34,7 @@ const FIND_SUBJECTS = statement<SubjectRow>(
 
 const invalid = (reason: string, accountId?: string): Invalid => ({
   outcome: 'invalid',
-  kind: 'jwt',
+  kind: KIND,
   reason,
   accountId,
 });
@@ -77,7 +79,7 @@ export function jwtRecognizer({ database, clock, ...verification }: JwtRecognize
   }
 
   return {
-    kind: 'jwt',
+    kind: KIND,
     async resolve({ place, value }) {
       if (place !== 'authorization' || !looksLikeJwt(value)) return { outcome: 'not-mine' };
       const verified = await verifyJwt(value, verification, clock.now());
@@ -100,7 +102,7 @@ export function jwtRecognizer({ database, clock, ...verification }: JwtRecognize
       return {
         outcome: 'valid',
         principal: {
-          kind: 'jwt',
+          kind: KIND,
           userId,
           role: effective,
           scopes: grantedScopes(scope, effective),

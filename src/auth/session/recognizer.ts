@@ -1,5 +1,5 @@
 import type { Recognizer } from '../authenticate.ts';
-import { type Principal, userClientId } from '../principal.ts';
+import { type Principal, SESSION, userClientId } from '../principal.ts';
 import { type Role, scopesOfRole } from '../scopes.ts';
 import { type SecretRow, type SecretServices, storedSecrets } from '../stored-secret.ts';
 import { IDLE_END, isWellFormedSessionId } from './store.ts';
@@ -15,7 +15,7 @@ interface SessionRow extends SecretRow {
  */
 export function sessionRecognizer(services: SecretServices): Recognizer {
   const sessions = storedSecrets<SessionRow>(services, {
-    kind: 'session',
+    kind: SESSION,
     what: 'a session',
     table: 'sessions',
     usedAt: 'last_seen_at',
@@ -27,7 +27,7 @@ export function sessionRecognizer(services: SecretServices): Recognizer {
   });
 
   return {
-    kind: 'session',
+    kind: SESSION,
     async resolve({ place, value }) {
       if (place !== 'cookie') return { outcome: 'not-mine' };
       const row = isWellFormedSessionId(value) ? await sessions.find(value) : undefined;
@@ -44,7 +44,7 @@ export function sessionRecognizer(services: SecretServices): Recognizer {
 
 function principalOf(row: SessionRow): Principal {
   return {
-    kind: 'session',
+    kind: SESSION,
     userId: row.userId,
     role: row.role,
     scopes: new Set(scopesOfRole(row.role)),

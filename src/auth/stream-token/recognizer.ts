@@ -5,7 +5,7 @@ import { type SecretRow, type SecretServices, storedSecrets } from '../stored-se
 import { IDLE_END, STREAM_TOKEN } from './store.ts';
 
 interface TokenRow extends SecretRow {
-  readonly kind: Principal['kind'];
+  readonly kind: string;
   readonly credentialId: string | null;
   readonly clientId: string;
   readonly role: Role;

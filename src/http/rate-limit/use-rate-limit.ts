@@ -46,7 +46,7 @@ export function useRateLimit({
     // Any web page can make a browser send bad keys: they must not use up the tokens for logins from the
     // address.
     if (credentialsFailed(state)) return [{ name: `failed ${name}`, policy }];
-    if (caller === undefined || !isAuthenticated(caller)) return [{ name, policy }];
+    if (!isAuthenticated(caller)) return [{ name, policy }];
     const { userId, rateLimit: own } = caller;
     return own === undefined
       ? [

@@ -1,3 +1,4 @@
+import { isSession } from '../../auth/principal.ts';
 import { readsOf } from '../../auth/reads-of.ts';
 import { setSessionCookie } from '../../auth/session/cookie.ts';
 import type { Login } from '../../auth/session/login.ts';
@@ -43,8 +44,7 @@ export function loginAnswer(options: LoginRouteOptions): Answer {
 
   /** Who is logged in. A session that has ended is nobody's: pages may ask without causing an error. */
   async function whoAmI({ caller }: RequestState): Promise<HttpResponse> {
-    const owner =
-      caller?.kind === 'session' ? await ownerOf(readsOf(database, caller.userId), caller) : undefined;
+    const owner = isSession(caller) ? await ownerOf(readsOf(database, caller.userId), caller) : undefined;
     return jsonResponse(owner ?? { user: null });
   }
 

@@ -1,3 +1,4 @@
+import { isAuthenticated, isSession } from '../../auth/principal.ts';
 import { CLEAR_SESSION_COOKIE } from '../../auth/session/cookie.ts';
 import type { EndSession } from '../../auth/session/store.ts';
 import { forbidden } from '../../graphql/errors.ts';
@@ -14,9 +15,8 @@ export function logoutAnswer(endSession: EndSession): Answer {
     const { authenticationError, caller, credentialPlace } = state;
     const hasEnded = credentialPlace === 'cookie' && credentialsFailed(state);
     if (authenticationError !== undefined && !hasEnded) throw authenticationError;
-    if (caller?.kind === 'session') await endSession(caller.credentialId ?? '', caller.userId);
-    else if (caller !== undefined && caller.kind !== 'anonymous')
-      throw forbidden('Only sessions can be logged out.');
+    if (isSession(caller)) await endSession(caller.credentialId ?? '', caller.userId);
+    else if (isAuthenticated(caller)) throw forbidden('Only sessions can be logged out.');
     return new PlainResponse('', { status: 204, headers: { 'set-cookie': CLEAR_SESSION_COOKIE } });
   };
 }

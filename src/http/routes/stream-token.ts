@@ -68,7 +68,7 @@ export function streamTokenAnswer({ pipeline, issue, metrics }: StreamTokenRoute
 
   return async (request, state, url) => {
     const { caller } = state;
-    if (caller === undefined || !isAuthenticated(caller)) throw credentialsMissing();
+    if (!isAuthenticated(caller)) throw credentialsMissing();
     const params = await pipeline.read(request, url, state);
     const refusal = await pipeline.checkSubscription(params, request, state);
     if (refusal !== undefined) return refusalResponse(refusal, state);

@@ -3,7 +3,7 @@ import type { Negotiated } from '../../request/media-type.ts';
 import type { Answer, Route, RouteProperties } from '../../request/request-state.ts';
 import { errorResponse } from '../response/error-response.ts';
 
-/** The paths of the service. Those of OAuth and of the pages for development are where their routes are. */
+/** The paths of the service. Those of features and of the pages for development are where their routes are. */
 export const PATHS = {
   graphql: '/graphql',
   streamToken: '/graphql/stream-token',

@@ -1,6 +1,6 @@
 import { PASSWORD } from '../../auth/account/store.ts';
 import { accountFailures } from '../../auth/password-check.ts';
-import type { Principal } from '../../auth/principal.ts';
+import { isSession, type Principal } from '../../auth/principal.ts';
 import { revokeSessionsOf } from '../../auth/session/store.ts';
 import { badInput, unauthenticated } from '../../graphql/errors.ts';
 import { checkText } from '../../graphql/input.ts';
@@ -38,7 +38,7 @@ export async function preparePassword(
   currentPassword: string,
   newPassword: string,
 ): Promise<PasswordChange | undefined> {
-  if (caller.kind !== 'session') return undefined;
+  if (!isSession(caller)) return undefined;
   const { userId } = caller;
   checkText('newPassword', newPassword, PASSWORD);
   const [account] = await db.query(FIND_HASH, [userId]);

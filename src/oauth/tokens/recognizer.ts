@@ -8,6 +8,8 @@ import type { Queryable } from '../../platform/db/statement.ts';
 import type { Logger } from '../../platform/log.ts';
 import type { OwnTokens, Reference, Standing } from './access-token.ts';
 
+const KIND = 'oauth';
+
 export interface OAuthRecognizerOptions {
   readonly ownTokens: OwnTokens;
   readonly database: Queryable;
@@ -31,7 +33,7 @@ function referenceOf(name: string): Reference {
 
 const ended = (accountId?: string): Invalid => ({
   outcome: 'invalid',
-  kind: 'oauth',
+  kind: KIND,
   reason: 'The access token has been revoked, or its client or account is gone.',
   accountId,
 });
@@ -43,12 +45,12 @@ export function oauthRecognizer({ ownTokens, database, clock, log }: OAuthRecogn
   const noteUse = createLastUse({ database, clock, log, ...grants });
 
   return {
-    kind: 'oauth',
+    kind: KIND,
     async resolve({ place, value }) {
       if (place !== 'authorization') return { outcome: 'not-mine' };
       const checked = await ownTokens.check(value);
       if (checked.outcome === 'not-mine') return checked;
-      if (checked.outcome === 'invalid') return { ...checked, kind: 'oauth' };
+      if (checked.outcome === 'invalid') return { ...checked, kind: KIND };
       const { token } = checked;
       const name = nameOf(token);
       const standing = await known(name, () => ownTokens.standing(token));
@@ -58,7 +60,7 @@ export function oauthRecognizer({ ownTokens, database, clock, log }: OAuthRecogn
         outcome: 'valid',
         ...(grantId === null ? {} : { used: () => noteUse(grantId, fresh) }),
         principal: {
-          kind: 'oauth',
+          kind: KIND,
           userId: accountId,
           role,
           scopes: effectiveScopes(token.scopes, role),

@@ -1,4 +1,4 @@
-import type { Caller } from '../../auth/principal.ts';
+import { type Caller, isSession } from '../../auth/principal.ts';
 import { forbidden } from '../../graphql/errors.ts';
 import {
   hasPermissions,
@@ -36,7 +36,7 @@ export function createReplayCheck(requestedFields: RequestedFields): ReplayCheck
       const scopes = [...notedScopes];
       if (!asksForSecret(asked)) return { sessionId: null, scopes };
       // A secret requested without a session is never replayed.
-      const sessionId = caller.kind === 'session' ? (caller.credentialId ?? null) : null;
+      const sessionId = isSession(caller) ? (caller.credentialId ?? null) : null;
       return { sessionId, scopes: sessionId === null ? null : scopes };
     },
     requireAccess(asked, caller) {
@@ -54,7 +54,7 @@ export function createReplayCheck(requestedFields: RequestedFields): ReplayCheck
       const isSomebodyElses =
         scopes === null
           ? asksForSecret(asked)
-          : sessionId !== null && (caller.kind !== 'session' || caller.credentialId !== sessionId);
+          : sessionId !== null && (!isSession(caller) || caller.credentialId !== sessionId);
       if (isSomebodyElses)
         throw forbidden(
           'The response contains a secret that is shown only once, to the session that requested it.',

@@ -1,5 +1,5 @@
 import { GraphQLError } from 'graphql';
-import { isAuthenticated } from '../../auth/principal.ts';
+import { isAuthenticated, isSession } from '../../auth/principal.ts';
 import { ApiError, type ErrorCode } from '../../graphql/errors.ts';
 import { type EventPlan, eventEntity, planEvents, readEvents } from '../../graphql/look-ahead/event-plan.ts';
 import { publicError } from '../../graphql/mask-error.ts';
@@ -81,7 +81,7 @@ function executionKey({ contextValue, variableValues }: OperationArgs): string {
   const scopes = [...caller.scopes].sort();
   const account = isAuthenticated(caller) ? [caller.userId, caller.role] : [];
   // A session sees which of the account's sessions it is.
-  const session = caller.kind === 'session' ? caller.credentialId : undefined;
+  const session = isSession(caller) ? caller.credentialId : undefined;
   const { text } = operation.document;
   return JSON.stringify([
     caller.kind,

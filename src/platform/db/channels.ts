@@ -1,4 +1,4 @@
 /** Wakes readers of the event log. Without a payload. */
 export const EVENTS_CHANNEL = 'content_graph_events';
-/** Credentials have ended; the payload is the id of an account, an OAuth client or a token. Triggers send it. */
+/** Credentials have ended; the payload is the id of an account, an application or a token. Triggers send it. */
 export const CREDENTIALS_CHANNEL = 'content_graph_credentials';
