@@ -25,13 +25,17 @@ export function openWorkspace({ user, update, onSignedOut }: WorkspaceOptions) {
   let screen: Screen | undefined;
   let isOpen = true;
 
+  /** A request of this user may be refused when another one has signed in. */
+  const onEnded = () => {
+    if (isOpen) onSignedOut();
+  };
   const status = (): TemplateResult => liveStatus(feedState, () => feed.retry());
 
   const feed: Feed = openFeed({
     userId: user.id,
     onPost: (post) => posts?.onPost(post),
     onGap: () => posts?.onGap(),
-    onSignedOut,
+    onSignedOut: onEnded,
     onState(next) {
       const spoken = spokenChange(feedState.live.status, next);
       if (spoken !== undefined) announce(spoken);
@@ -45,7 +49,7 @@ export function openWorkspace({ user, update, onSignedOut }: WorkspaceOptions) {
     const go = (hash: string) => {
       if (isOpen && isCurrent()) location.hash = hash;
     };
-    return { user, drafts, update, onSignedOut, go };
+    return { user, drafts, update, onSignedOut: onEnded, go };
   }
 
   function show(create: (context: Context) => Screen): void {

@@ -24,8 +24,12 @@ export async function whoAmI(): Promise<User | null> {
   return user;
 }
 
+/** The last logout. Its answer takes the cookie away, also one that a login has brought meanwhile. */
+let leaving: Promise<unknown> = Promise.resolve();
+
 /** Throws RequestFailed: `invalid` for a wrong e-mail or password. */
 export async function logIn(email: string, password: string): Promise<User> {
+  await leaving;
   const init = {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
@@ -45,5 +49,7 @@ export async function logIn(email: string, password: string): Promise<User> {
 
 /** Throws RequestFailed. */
 export async function logOut(): Promise<void> {
-  await send('/logout', { method: 'POST' });
+  const sent = send('/logout', { method: 'POST' });
+  leaving = sent.catch(() => undefined);
+  await sent;
 }
