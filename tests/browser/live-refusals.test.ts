@@ -25,7 +25,9 @@ describe('a stream of examples/live.ts', { timeout: 300_000 }, () => {
       for (const tab of tabs) {
         await expect.poll(statesOf(tab, 'reconnecting'), WAIT).not.toEqual([]);
         const [state] = await statesOf(tab, 'reconnecting')();
-        expect(state).toMatchObject({ attempt: 1, reason, httpStatus: status });
+        expect(state).toMatchObject({ reason, httpStatus: status });
+        // The second tab may open when the first has tried again.
+        if (tab === tabs[0]) expect(state).toMatchObject({ attempt: 1 });
         // Five seconds, and up to one more so that clients do not come all at once.
         expect(state).toMatchObject({ waitMs: expect.toSatisfy((ms: number) => ms >= 5_000 && ms <= 6_000) });
       }

@@ -99,7 +99,7 @@ describe('the pages of an authorization', () => {
     await page.keyboard.press('Enter');
 
     await page.getByRole('heading', { name: 'Reading List' }).first().waitFor();
-    expect(await page.getByRole('listitem').count()).toBe(SCOPES.split(' ').length);
+    await expect.poll(() => page.getByRole('listitem').count()).toBe(SCOPES.split(' ').length);
     await expect.poll(() => page.getByRole('main').innerText()).toContain(USER.email);
     await picture(page, 'consent');
     await page.getByRole('button', { name: 'Allow' }).press('Enter');
@@ -176,6 +176,8 @@ describe('the pages of an authorization', () => {
     await page.getByRole('button', { name: 'Cancel' }).click();
     await expect.poll(() => application.returns.length).toBe(1);
     expect(application.returns[0]?.searchParams.get('error')).toBe('access_denied');
+    // A page on its way would come in between.
+    await page.waitForURL(({ origin }) => origin === application.origin);
     await page.goto(begun.authorizationUrl.href);
     await signIn(page);
     await page.getByRole('link', { name: 'Use another account' }).click();

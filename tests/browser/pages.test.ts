@@ -49,9 +49,9 @@ describe('the pages of development', () => {
     await page.getByRole('main').getByRole('link', { name: 'Contributing' }).click();
     await page.getByRole('main').getByRole('link', { name: 'docs/architecture.md' }).nth(1).click();
     await page.waitForURL(`${started.service.origin}/docs/architecture#allowed-imports`);
-    expect(
-      await page.locator('#allowed-imports').evaluate((it) => it.getBoundingClientRect().top),
-    ).toBeLessThan(844);
+    await expect
+      .poll(() => page.locator('#allowed-imports').evaluate((it) => it.getBoundingClientRect().top))
+      .toBeLessThan(844);
     await page.getByRole('link', { name: 'Content Graph API' }).first().click();
     await page.waitForURL(`${started.service.origin}/`);
   });

@@ -42,12 +42,16 @@ const ARGUMENTS = [
   '--no-first-run',
 ];
 
+/** Twice Playwright's own: a busy machine is slow, not wrong. */
+const PATIENCE_MS = 60_000;
+
 /** Refuses, and lists, what is asked of other origins. `data:` and `blob:` never leave the browser and pass. */
 async function confine(
   context: BrowserContext,
   reached: ReadonlySet<string>,
   stray: string[],
 ): Promise<void> {
+  context.setDefaultTimeout(PATIENCE_MS);
   await context.route('**/*', (route) => {
     const url = new URL(route.request().url());
     if (reached.has(url.origin) || url.protocol === 'data:' || url.protocol === 'blob:')
