@@ -1,5 +1,4 @@
-import { setTimeout as delay } from 'node:timers/promises';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { ApiError } from '../../../src/graphql/errors.ts';
 import { createMetrics } from '../../../src/platform/metrics.ts';
 import { PendingResponses, type Reservation } from '../../../src/request/pending-responses.ts';
@@ -24,6 +23,12 @@ function begun(pending: PendingResponses, account: string): Reservation {
   const reservation = pending.reservation();
   reservation.begin(account);
   return reservation;
+}
+
+/** Time that goes on only where the test says so. */
+function stopTime(): void {
+  vi.useFakeTimers({ toFake: ['performance', 'setInterval', 'clearInterval'] });
+  onTestFinished(() => void vi.useRealTimers());
 }
 
 /** An answer that waits for a reader. */
@@ -85,12 +90,13 @@ describe('answers that are being built or wait', () => {
     expect(codeOf(() => begun(pending, '9').reserve(65 * KIB))).toBe('SERVICE_UNAVAILABLE');
   });
 
-  it('past the whole: the slowest reader is cut off, and no more of them than needed', async () => {
+  it('past the whole: the slowest reader is cut off, and no more of them than needed', () => {
+    stopTime();
     const pending = create();
     const [still, slow, fast] = ['still', 'slow', 'fast'].map((name) => waiting(pending, name, SHARE));
     for (const account of '12345') begun(pending, account).reserve(SHARE);
     if (still === undefined || slow === undefined || fast === undefined) throw new Error('no reader');
-    await delay(300);
+    vi.advanceTimersByTime(300);
     slow.left -= 1;
     fast.left -= SHARE / 2;
     expect(codeOf(() => begun(pending, 'new').reserve(SHARE))).toBeUndefined();
@@ -100,14 +106,19 @@ describe('answers that are being built or wait', () => {
     expect(codeOf(() => begun(pending, 'newest').reserve(SHARE))).toBe('SERVICE_UNAVAILABLE');
   });
 
-  it('are cut off where their reader takes less than 256 KiB in its time, and not where it takes that', async () => {
+  it('are cut off where their reader takes less than 256 KiB in its time, and not where it takes that', () => {
+    stopTime();
     const pending = create();
     const stalled = waiting(pending, 'a', 600 * KIB, 300);
     const slow = waiting(pending, 'b', 600 * KIB, 300);
     const steady = waiting(pending, 'c', 900 * KIB, 300);
     slow.left -= 255 * KIB;
     steady.left -= 256 * KIB;
-    await expect.poll(() => [stalled.cut, slow.cut]).toEqual([true, true]);
-    expect(steady.cut).toBe(false);
+    vi.advanceTimersByTime(250);
+    expect([stalled.cut, slow.cut, steady.cut]).toEqual([false, false, false]);
+    vi.advanceTimersByTime(250);
+    expect([stalled.cut, slow.cut, steady.cut]).toEqual([true, true, false]);
+    vi.advanceTimersByTime(500);
+    expect(steady.cut).toBe(true);
   });
 });
