@@ -5,7 +5,6 @@ import { DatabaseError, violatedForeignKey } from '../platform/db/errors.ts';
 import { inBatches } from '../platform/db/in-batches.ts';
 import { type Statement, statement } from '../platform/db/statement.ts';
 import { AdminError } from './output.ts';
-import { inTransaction } from './transaction.ts';
 
 /** What becomes of the posts and comments of a deleted account. */
 export type Posts = 'keep' | 'delete';
@@ -74,13 +73,13 @@ const DROP_ACCOUNT = statement<never>('account_drop', 'DELETE FROM users WHERE i
  * Safe to repeat.
  */
 async function begin(database: Database, endings: Endings, email: string): Promise<string> {
-  const id = await inTransaction(database, async (work) => {
+  const id = await database.unitOfWork().run(async (work) => {
     const found = await accountToDelete(work, email);
     await work.query(BEGIN, [found.id]);
     return found.id;
   });
   await endMost(database, id, endings);
-  await inTransaction(database, (work) => endAllCredentials(work, id, endings));
+  await database.unitOfWork().run((work) => endAllCredentials(work, id, endings));
   await inBatches(BATCH, async () => (await database.query(DROP_KEYS, [id, BATCH])).length);
   return id;
 }
@@ -94,7 +93,7 @@ async function drop(
 ): Promise<number> {
   let dropped = 0;
   await inBatches(BATCH, () =>
-    inTransaction(database, async (work) => {
+    database.unitOfWork().run(async (work) => {
       const rows = await work.query(targets, [id, BATCH]);
       await work.query(lock, [[...new Set(rows.map(({ postId }) => postId))]]);
       dropped += (await work.query(remove, [rows.map((row) => row.id)])).length;

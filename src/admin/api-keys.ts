@@ -7,7 +7,6 @@ import { isUuid } from '../platform/uuid.ts';
 import type { AdminCommand } from './command.ts';
 import { burstOption, parseCredentialName, parseExpiry, parseScopes, perSecondOption } from './options.ts';
 import { AdminError } from './output.ts';
-import { inTransaction } from './transaction.ts';
 
 interface CreateOptions {
   readonly user: string;
@@ -30,7 +29,7 @@ async function create(database: Database, options: CreateOptions) {
       `The account "${user}" has the role ${role}, which does not allow ${beyond.join(', ')}.`,
     );
   const wanted = { userId: id, name, scopes, expiresAt: expires, burst, perSecond };
-  const { id: keyId, key } = await inTransaction(database, (work) => createApiKeyWithinLimit(work, wanted));
+  const { id: keyId, key } = await database.unitOfWork().run((work) => createApiKeyWithinLimit(work, wanted));
   return { id: keyId, key };
 }
 

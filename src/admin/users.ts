@@ -19,7 +19,6 @@ import { deleteAccount, type Posts } from './account-deletion.ts';
 import type { AdminCommand } from './command.ts';
 import { parseRole } from './options.ts';
 import { type PasswordOptions, passwordStdinOption, readPassword } from './password-input.ts';
-import { inTransaction } from './transaction.ts';
 
 interface CreateOptions extends PasswordOptions {
   readonly name: string;
@@ -34,7 +33,7 @@ const LIST = statement<Readonly<Record<string, unknown>>>(
 );
 
 function disable(database: Database, email: string) {
-  return inTransaction(database, async (work) => {
+  return database.unitOfWork().run(async (work) => {
     const id = await accountToChange(work, email);
     await disableAccount(work, id);
     return { id, disabled: true };
@@ -42,7 +41,7 @@ function disable(database: Database, email: string) {
 }
 
 function enable(database: Database, email: string) {
-  return inTransaction(database, async (work) => {
+  return database.unitOfWork().run(async (work) => {
     const id = await accountToChange(work, email);
     await enableAccount(work, id);
     return { id, enabled: true };
@@ -53,7 +52,7 @@ function enable(database: Database, email: string) {
 async function enableWithNothing(database: Database, endings: Endings, email: string) {
   const { id: found } = await findAccount(database, email);
   const most = await endMost(database, found, endings);
-  return inTransaction(database, async (work) => {
+  return database.unitOfWork().run(async (work) => {
     const id = await accountToChange(work, email);
     const ended = sumOf(await endAllCredentials(work, id, endings), most);
     await enableAccount(work, id);
@@ -65,14 +64,14 @@ async function changePassword(database: Database, signedIn: Endings, email: stri
   const hash = await hashPassword(password);
   const { id: found } = await findAccount(database, email);
   const most = await endMost(database, found, signedIn);
-  return inTransaction(database, async (work) => {
+  return database.unitOfWork().run(async (work) => {
     const id = await accountToChange(work, email);
     return { id, ended: sumOf(await setPassword(work, id, hash, signedIn), most) };
   });
 }
 
 function changeRole(database: Database, email: string, role: Role) {
-  return inTransaction(database, async (work) => {
+  return database.unitOfWork().run(async (work) => {
     const id = await accountToChange(work, email);
     await setRole(work, id, role);
     return { id, role };

@@ -137,14 +137,7 @@ export async function prepareDemo(
     await database.query(MARK, []);
     return known;
   }
-  const work = database.unitOfWork();
-  try {
-    const credentials = await seed(work, nowMs);
-    await work.commit();
-    if (credentials !== undefined) writeCredentials(dataDir, credentials);
-    return credentials;
-  } catch (error) {
-    await work.rollback();
-    throw error;
-  }
+  const credentials = await database.unitOfWork().run((work) => seed(work, nowMs));
+  if (credentials !== undefined) writeCredentials(dataDir, credentials);
+  return credentials;
 }

@@ -43,17 +43,7 @@ export function accountTurns(
     transaction: (owner, write, lockWaitMs = database.lockWaitMs) =>
       inTurns(
         owner,
-        async () => {
-          const work = database.unitOfWork({}, new Cancellation(undefined, owner));
-          try {
-            const written = await write(work);
-            await work.commit();
-            return written;
-          } catch (error) {
-            await work.rollback();
-            throw error;
-          }
-        },
+        () => database.unitOfWork({}, new Cancellation(undefined, owner)).run(write),
         lockWaitMs,
       ),
   };

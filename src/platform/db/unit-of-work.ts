@@ -145,6 +145,18 @@ export class UnitOfWork implements Queryable {
     await this.#end('ROLLBACK').catch(() => undefined);
   }
 
+  /** Makes a change and commits it: all of it or, if it throws, nothing. */
+  async run<T>(change: (work: UnitOfWork) => Promise<T>): Promise<T> {
+    try {
+      const result = await change(this);
+      await this.commit();
+      return result;
+    } catch (error) {
+      await this.rollback();
+      throw error;
+    }
+  }
+
   async #end(sql: 'COMMIT' | 'ROLLBACK'): Promise<void> {
     if (this.#ended) return;
     this.#ended = true;
