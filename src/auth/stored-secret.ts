@@ -37,22 +37,11 @@ export interface SecretKind extends Pick<LastUseOptions, 'what' | 'table' | 'use
   readonly refusal: string;
 }
 
-/** The secrets of a kind. Both look-ups reject with DatabaseError. */
-export interface StoredSecrets<ById extends SecretRow, BySecret extends ById> {
-  /** The row of a secret, ended or not. */
-  find(secret: string): Promise<BySecret | undefined>;
-  /** The row with an id; undefined if there is none, or if it has ended. */
-  holding(id: string | undefined): Promise<ById | undefined>;
-  noteUse(row: SecretRow): void;
-  /** The verdict on a secret that is unknown or has ended. */
-  refused(row?: SecretRow): Invalid;
-}
-
-/** Looks secrets of a kind up. Each look-up asks the database. */
+/** Looks secrets of a kind up. Each look-up asks the database, and rejects with DatabaseError. */
 export function storedSecrets<ById extends SecretRow, BySecret extends ById = ById>(
   { database, clock, log }: SecretServices,
   { kind, refusal, joins = '', ended, columns, columnsOfSecret = [], ...rows }: SecretKind,
-): StoredSecrets<ById, BySecret> {
+) {
   const { table, usedAt } = rows;
   function select<Row>(by: 'hash' | 'id', type: string, more: readonly string[]): Statement<Row> {
     const all = [
@@ -75,12 +64,20 @@ export function storedSecrets<ById extends SecretRow, BySecret extends ById = By
   const noteUse = createLastUse({ database, clock, log, ...rows });
 
   return {
-    find: (secret) => findByHash(hashSecret(secret)),
-    async holding(id) {
+    /** The row of a secret, ended or not. */
+    find: (secret: string) => findByHash(hashSecret(secret)),
+    /** The row with an id; undefined if there is none, or if it has ended. */
+    async holding(id: string | undefined): Promise<ById | undefined> {
       const row = id === undefined ? undefined : await findById(id);
       return row?.ended === false ? row : undefined;
     },
-    noteUse: ({ id, fresh }) => noteUse(id, fresh),
-    refused: (row) => ({ outcome: 'invalid', kind, reason: refusal, accountId: row?.userId }),
+    noteUse: ({ id, fresh }: SecretRow) => noteUse(id, fresh),
+    /** The verdict on a secret that is unknown or has ended. */
+    refused: (row?: SecretRow): Invalid => ({
+      outcome: 'invalid',
+      kind,
+      reason: refusal,
+      accountId: row?.userId,
+    }),
   };
 }

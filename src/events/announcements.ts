@@ -3,13 +3,6 @@ import type { Listener } from '../platform/db/listener.ts';
 import type { Logger } from '../platform/log.ts';
 import type { PostFeed } from './feed.ts';
 
-/** Wake-ups of readers. They carry no data: readers poll the log in case one is lost. */
-export interface Announcements {
-  /** Tells readers, here and in the other instances, about a commit. Calls in quick succession are merged. */
-  announce(): void;
-  close(): void;
-}
-
 /** The minimum interval between wake-ups. One covers all earlier commits. */
 const MIN_INTERVAL_MS = 10;
 
@@ -20,10 +13,10 @@ export interface AnnouncementsOptions {
 }
 
 /**
- * Runs NOTIFY on the connection that listens, after the commit: inside the transaction, PostgreSQL would serialise all
+ * Wake-ups of readers. They carry no data: readers poll the log in case one is lost. Runs NOTIFY on the connection that listens, after the commit: inside the transaction, PostgreSQL would serialise all
  * commits that notify. The embedded database has only one writing process and needs none.
  */
-export function createAnnouncements({ feed, listener, log }: AnnouncementsOptions): Announcements {
+export function createAnnouncements({ feed, listener, log }: AnnouncementsOptions) {
   let pause: NodeJS.Timeout | undefined;
   let sending = false;
   let again = false;
@@ -51,7 +44,8 @@ export function createAnnouncements({ feed, listener, log }: AnnouncementsOption
   }
 
   return {
-    announce() {
+    /** Tells readers, here and in the other instances, about a commit. Calls in quick succession are merged. */
+    announce(): void {
       feed.wake();
       notify();
     },

@@ -5,16 +5,6 @@ import { createOutageLog } from '../platform/outage-log.ts';
 import { HELD, HORIZON } from './log.ts';
 import { IS_OPEN, openLog } from './log-state.ts';
 
-/**
- * Watches the log while nobody reads it, too: for a transaction that keeps events from being read, in whatever database of
- * the server it is, and for a restored dump, whose events must be adopted before it is dumped again.
- */
-export interface LogWatch {
-  /** The age of the oldest event that cannot be read yet, in seconds; 0 if there is none. As of the last look. */
-  readonly heldSeconds: number;
-  close(): void;
-}
-
 /** An operator is told within 10 s: after what a mutation may take (`STATEMENT_TIMEOUT_MS`), and a look. */
 const INTERVAL_MS = 2_000;
 const TOLD_AFTER_SECONDS = 5;
@@ -69,8 +59,11 @@ export interface LogWatchOptions {
   readonly log: Logger;
 }
 
-/** Looks on the connection that listens: it is past a pooler, and waits for nobody. */
-export function watchLog({ database, listener, log }: LogWatchOptions): LogWatch {
+/**
+ * Watches the log while nobody reads it, too: for a transaction that keeps events from being read, in whatever database of
+ * the server it is, and for a restored dump, whose events must be adopted before it is dumped again. Looks on the connection that listens: it is past a pooler, and waits for nobody.
+ */
+export function watchLog({ database, listener, log }: LogWatchOptions) {
   const waiting = createOutageLog(
     log,
     'events wait for a transaction that is still open',
@@ -102,7 +95,8 @@ export function watchLog({ database, listener, log }: LogWatchOptions): LogWatch
       });
   }, INTERVAL_MS).unref();
   return {
-    get heldSeconds() {
+    /** The age of the oldest event that cannot be read yet, in seconds; 0 if there is none. As of the last look. */
+    get heldSeconds(): number {
       return seconds;
     },
     close: () => clearInterval(timer),

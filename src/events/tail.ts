@@ -5,26 +5,6 @@ import type { EventName } from './event-id.ts';
 import { type KnownEvent, readAfter, readNow } from './log.ts';
 import { isAfter, type LogEvent, type LogPosition, type MarkedPosition } from './position.ts';
 
-/** The newest events of the log, read once for the whole process while somebody follows. */
-export interface LogTail {
-  /** Signals a possible commit, so that readers need not wait for the next poll. */
-  wake(): void;
-  /**
-   * Keeps reading, and calls `onGrowth` when there may be more events. Returns a function that stops it;
-   * further calls do nothing.
-   */
-  follow(onGrowth: () => void): () => void;
-  /**
-   * Up to `limit` events after a position, from the window. Undefined if the window may lack some of them.
-   */
-  recent(history: string, position: LogPosition, limit: number): readonly LogEvent[] | undefined;
-  /** An event of the window; undefined if the log must be asked. */
-  find(name: EventName): KnownEvent | undefined;
-  /** Whether the window holds events of that history. */
-  follows(history: string): boolean;
-  close(): Promise<void>;
-}
-
 /** Wake-ups can get lost, for example if a process dies after its commit, so the log is also polled. */
 const POLL_INTERVAL_MS = 1_000;
 /** Nothing announces the end of a transaction that holds events back: poll with exponential backoff. */
@@ -73,7 +53,8 @@ export interface LogTailOptions {
   readonly log: Logger;
 }
 
-export function createLogTail({ database, log }: LogTailOptions): LogTail {
+/** The newest events of the log, read once for the whole process while somebody follows. */
+export function createLogTail({ database, log }: LogTailOptions) {
   let window: Window | undefined;
   const followers = new Set<() => void>();
   let closed = false;
@@ -118,6 +99,7 @@ export function createLogTail({ database, log }: LogTailOptions): LogTail {
     }
   }
 
+  /** Signals a possible commit, so that readers need not wait for the next poll. */
   function wake(): void {
     if (closed || followers.size === 0) return;
     if (draining !== undefined) {
@@ -139,7 +121,11 @@ export function createLogTail({ database, log }: LogTailOptions): LogTail {
 
   return {
     wake,
-    follow(onGrowth) {
+    /**
+     * Keeps reading, and calls `onGrowth` when there may be more events. Returns a function that stops it;
+     * further calls do nothing.
+     */
+    follow(onGrowth: () => void): () => void {
       // The same function may be registered twice.
       const follower = () => onGrowth();
       followers.add(follower);
@@ -149,17 +135,20 @@ export function createLogTail({ database, log }: LogTailOptions): LogTail {
         window = undefined;
       };
     },
-    recent(history, position, limit) {
+    /** Up to `limit` events after a position, from the window. Undefined if the window may lack some of them. */
+    recent(history: string, position: LogPosition, limit: number): readonly LogEvent[] | undefined {
       if (window === undefined || window.history !== history) return undefined;
       return isAfter(window.start, position) ? undefined : eventsAfter(window, position, limit);
     },
-    find({ id, mark }) {
+    /** An event of the window; undefined if the log must be asked. */
+    find({ id, mark }: EventName): KnownEvent | undefined {
       const position = window?.positions.get(id);
       if (window === undefined || position?.mark !== mark) return undefined;
       return { history: window.history, ...position };
     },
-    follows: (history) => window?.history === history,
-    async close() {
+    /** Whether the window holds events of that history. */
+    follows: (history: string): boolean => window?.history === history,
+    async close(): Promise<void> {
       closed = true;
       clearTimeout(timer);
       await draining;

@@ -2,21 +2,16 @@ import { atMost } from '../platform/at-most.ts';
 import type { Database } from '../platform/db/database.ts';
 import { toDatabaseError } from '../platform/db/errors.ts';
 
-/** The right to do the clean-up: one instance has it at a time. */
-export interface CleanUpLock {
-  end(): Promise<void>;
-}
-
 /** Any number that no other advisory lock of the database has. */
 const LOCK = 2_026_112_300;
 const END_LIMIT_MS = 1_000;
 
 /**
- * Takes the lock; undefined if another instance has it. It is a session's advisory lock on a connection of its own,
+ * Takes the right to do the clean-up, which one instance has at a time; undefined if another instance has it. It is a session's advisory lock on a connection of its own,
  * past a pooler: the server ends it when the connection ends, however the instance dies. The embedded database has
  * one instance, which always has it. Throws DatabaseError.
  */
-export async function takeCleanUpLock(database: Database): Promise<CleanUpLock | undefined> {
+export async function takeCleanUpLock(database: Database): Promise<{ end(): Promise<void> } | undefined> {
   if (database.kind === 'embedded') return { end: async () => undefined };
   let client: Awaited<ReturnType<Database['dedicatedClient']>> | undefined;
   const end = async () => {

@@ -7,14 +7,6 @@ import { takeCleanUpLock } from './clean-up-lock.ts';
 import type { Job } from './job.ts';
 import { createJobMetrics } from './job-metrics.ts';
 
-/** Does the clean-up, every minute on one of the instances. */
-export interface CleanUp {
-  /** Does all jobs now, unless another instance is doing them. Never rejects. */
-  runAll(): Promise<void>;
-  /** Ends between two statements. */
-  stop(): Promise<void>;
-}
-
 export interface CleanUpOptions {
   readonly jobs: readonly Job[];
   readonly database: Database;
@@ -33,8 +25,8 @@ const LOCK = '';
 
 const isPowerOfTwo = (count: number) => (count & (count - 1)) === 0;
 
-/** Starts with a pause. A failed job keeps none of the others from running, and runs again the next time. */
-export function startCleanUp({ jobs, database, log, ...options }: CleanUpOptions): CleanUp {
+/** Does the clean-up, every minute on one of the instances. Starts with a pause. A failed job keeps none of the others from running, and runs again the next time. */
+export function startCleanUp({ jobs, database, log, ...options }: CleanUpOptions) {
   const metrics = createJobMetrics(
     options.metrics,
     jobs.map(({ name }) => name),
@@ -95,6 +87,7 @@ export function startCleanUp({ jobs, database, log, ...options }: CleanUpOptions
     await lock.end();
   }
 
+  /** Does all jobs now, unless another instance is doing them. Never rejects. */
   function runAll(): Promise<void> {
     running = running.then(all);
     return running;
@@ -109,7 +102,8 @@ export function startCleanUp({ jobs, database, log, ...options }: CleanUpOptions
   schedule();
   return {
     runAll,
-    async stop() {
+    /** Ends between two statements. */
+    async stop(): Promise<void> {
       stopping.abort();
       clearTimeout(timer);
       await atMost(STOP_LIMIT_MS, running);

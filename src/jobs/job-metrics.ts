@@ -1,15 +1,12 @@
 import type { Metrics } from '../platform/metrics.ts';
 
-/** Metrics of the clean-up. An instance counts what it does itself: add up or take the greatest over all instances. */
-export interface JobMetrics {
-  succeeded(job: string, rows: number, seconds: number): void;
-  failed(job: string): void;
-}
-
 const DURATION_BUCKETS_SECONDS = [0.01, 0.1, 1, 10, 60];
 
-/** `names`: all jobs, so that each has its counters from the start. */
-export function createJobMetrics(metrics: Metrics, names: readonly string[]): JobMetrics {
+/**
+ * Metrics of the clean-up. An instance counts what it does itself: add up or take the greatest over all instances.
+ * `names`: all jobs, so that each has its counters from the start.
+ */
+export function createJobMetrics(metrics: Metrics, names: readonly string[]) {
   const label = ['task'] as const;
   const lastSuccess = metrics.labelledGauge(
     'job_last_success_timestamp_seconds',
@@ -33,11 +30,11 @@ export function createJobMetrics(metrics: Metrics, names: readonly string[]): Jo
     failures.inc({ task: job }, 0);
   }
   return {
-    succeeded(job, rows, seconds) {
+    succeeded(job: string, rows: number, seconds: number): void {
       lastSuccess.set({ task: job }, Date.now() / 1000);
       duration.of(job).observe(seconds);
       if (rows > 0) removed.inc({ task: job }, rows);
     },
-    failed: (job) => failures.inc({ task: job }),
+    failed: (job: string) => failures.inc({ task: job }),
   };
 }

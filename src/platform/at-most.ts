@@ -1,10 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** Waits for `done`, but no longer than `limitMs`. Rejects if `done` rejects within that time. */
-export async function atMost(limitMs: number, done: Promise<unknown>): Promise<void> {
+/** Waits for `done`, but no longer than `limitMs`. Whether it came in time; rejects if it rejects within that time. */
+export async function atMost(limitMs: number, done: Promise<unknown>): Promise<boolean> {
   const limit = new AbortController();
   try {
-    await Promise.race([done, delay(limitMs, undefined, { signal: limit.signal }).catch(() => undefined)]);
+    const late = delay(Math.max(0, limitMs), false, { signal: limit.signal }).catch(() => false);
+    return await Promise.race([done.then(() => true), late]);
   } finally {
     // A pending timer would keep the process alive.
     limit.abort();

@@ -1,29 +1,23 @@
 import type { Logger } from './log.ts';
 
-/** Tells of a failure that goes on: at once, then ever more rarely, and once when it is over. */
-export interface OutageLog {
-  /** Whether it goes on. */
-  readonly lasting: boolean;
-  /** An attempt has failed. Logs `fields` with how long it has lasted, unless that was said a moment ago. */
-  failed(fields: Readonly<Record<string, unknown>>): void;
-  /** An attempt has succeeded. */
-  over(): void;
-}
-
 const FIRST_REMINDER_MS = 5_000;
 const LONGEST_REMINDER_MS = 60_000;
 
-/** `lost` and `back` are the messages of the lines; without `back`, the end is not told. */
-export function createOutageLog(log: Logger, lost: string, back?: string): OutageLog {
+/**
+ * Tells of a failure that goes on: at once, then ever more rarely, and once when it is over. `lost` and `back` are the messages of the lines; without `back`, the end is not told.
+ */
+export function createOutageLog(log: Logger, lost: string, back?: string) {
   let sinceMs: number | undefined;
   let nextMs = 0;
   let pauseMs = FIRST_REMINDER_MS;
   const seconds = (nowMs: number) => Math.round((nowMs - (sinceMs ?? nowMs)) / 1_000);
   return {
-    get lasting() {
+    /** Whether it goes on. */
+    get lasting(): boolean {
       return sinceMs !== undefined;
     },
-    failed(fields) {
+    /** An attempt has failed. Logs `fields` with how long it has lasted, unless that was said a moment ago. */
+    failed(fields: Readonly<Record<string, unknown>>): void {
       const nowMs = performance.now();
       if (sinceMs === undefined) {
         sinceMs = nowMs;
@@ -35,7 +29,8 @@ export function createOutageLog(log: Logger, lost: string, back?: string): Outag
       } else return;
       nextMs = nowMs + pauseMs;
     },
-    over() {
+    /** An attempt has succeeded. */
+    over(): void {
       if (sinceMs === undefined) return;
       if (back !== undefined) log.info({ afterSeconds: seconds(performance.now()) }, back);
       sinceMs = undefined;

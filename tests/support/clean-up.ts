@@ -1,6 +1,6 @@
 import { onTestFinished } from 'vitest';
 import { cleanUpJobs } from '../../src/app.ts';
-import { type CleanUp, startCleanUp } from '../../src/jobs/clean-up.ts';
+import { startCleanUp } from '../../src/jobs/clean-up.ts';
 import type { Job } from '../../src/jobs/job.ts';
 import type { Database } from '../../src/platform/db/database.ts';
 import { createLogger } from '../../src/platform/log.ts';
@@ -8,7 +8,7 @@ import { createMetrics, type Metrics } from '../../src/platform/metrics.ts';
 import type { TestApp } from './app.ts';
 
 /** The clean-up of an instance, for as long as a test runs. It is done when the test says so. */
-export interface TestCleanUp extends CleanUp {
+export interface TestCleanUp extends ReturnType<typeof startCleanUp> {
   readonly metrics: Metrics;
   readonly logged: string[];
 }

@@ -3,12 +3,6 @@ import type { Metrics } from '../../platform/metrics.ts';
 import { TimingsBy } from '../../platform/timings.ts';
 import type { RequestState } from '../../request/request-state.ts';
 
-/** Measures operations by their names. */
-export interface OperationTimes {
-  /** Called once an operation has been answered. */
-  note(state: RequestState, kind: string, seconds: number): void;
-}
-
 /** The metric has at most three series for each of these names, times its buckets. */
 const MAX_NAMES = 100;
 const MAX_NAME = 100;
@@ -19,7 +13,7 @@ const newTimings = () => new TimingsBy(BUCKETS_SECONDS);
  * Names come from clients, who can make up any number. The most frequent have series of their own, all others together one.
  * A document that is not valid has no name worth keeping.
  */
-export function createOperationTimes(metrics: Metrics): OperationTimes {
+export function createOperationTimes(metrics: Metrics) {
   const names = new FrequentNames({ most: MAX_NAMES, create: newTimings });
   const anonymous = newTimings();
   const other = newTimings();
@@ -47,6 +41,6 @@ export function createOperationTimes(metrics: Metrics): OperationTimes {
   }
 
   return {
-    note: (state, kind, seconds) => timingsOf(state).of(kind).observe(seconds),
+    note: (state: RequestState, kind: string, seconds: number) => timingsOf(state).of(kind).observe(seconds),
   };
 }

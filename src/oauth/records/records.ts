@@ -119,25 +119,6 @@ const END_FAMILY_OF = statement<never>(
      OR (model = 'Grant' AND hash = (SELECT family FROM oauth_records WHERE model = $1 AND hash = $2))`,
 );
 
-/** The records of one model. The ids of codes and tokens are the codes and tokens: their hash is stored. Every method throws DatabaseError. */
-export interface Records {
-  find(id: string): Promise<RecordPayload | undefined>;
-  upsert(id: string, payload: RecordPayload, expiresInSeconds: number): Promise<void>;
-  /**
-   * Stores a record that anybody can create. The newest 100 per origin are kept, and more only if they are
-   * created concurrently.
-   */
-  insertFrom(origin: string, id: string, payload: RecordPayload, expiresInSeconds: number): Promise<void>;
-  /** Updates a record. False if it is gone. */
-  update(id: string, payload: RecordPayload, expiresInSeconds: number): Promise<boolean>;
-  /** False if it was consumed before: everything issued from it is ended then. */
-  consume(id: string): Promise<boolean>;
-  /** False if it was already gone. */
-  destroy(id: string): Promise<boolean>;
-  /** Ends an authorization with everything that belongs to it. */
-  endFamily(grantId: string): Promise<void>;
-}
-
 /** The payload without its id, wherever it occurs. */
 function withoutId(payload: RecordPayload, id: string): string {
   const { jti, consumed, returnTo, ...rest } = payload;
@@ -161,13 +142,17 @@ function withId(model: string, { payload, consumedAt, secondsLeft }: Row, id: st
   };
 }
 
-export function createRecords(db: Queryable, model: string): Records {
+/**
+ * The records of one model. The ids of codes and tokens are the codes and tokens: their hash is stored. Every method
+ * throws DatabaseError.
+ */
+export function createRecords(db: Queryable, model: string) {
   return {
-    async find(id) {
+    async find(id: string): Promise<RecordPayload | undefined> {
       const [row] = await db.query(FIND, [model, hashSecret(id)]);
       return row && withId(model, row, id);
     },
-    async upsert(id, payload, expiresInSeconds) {
+    async upsert(id: string, payload: RecordPayload, expiresInSeconds: number): Promise<void> {
       const body = withoutId(payload, id);
       const { accountId = null, clientId = null, grantId } = payload;
       if (model === 'Grant') {
@@ -199,7 +184,16 @@ export function createRecords(db: Queryable, model: string): Records {
         MAX_OF_AN_AUTHORIZATION - 1,
       ]);
     },
-    async insertFrom(origin, id, payload, expiresInSeconds) {
+    /**
+     * Stores a record that anybody can create. The newest 100 per origin are kept, and more only if they are
+     * created concurrently.
+     */
+    async insertFrom(
+      origin: string,
+      id: string,
+      payload: RecordPayload,
+      expiresInSeconds: number,
+    ): Promise<void> {
       const body = withoutId(payload, id);
       const values = [
         model,
@@ -211,20 +205,24 @@ export function createRecords(db: Queryable, model: string): Records {
       ];
       await db.query(INSERT_FROM, values);
     },
-    async update(id, payload, expiresInSeconds) {
+    /** Updates a record. False if it is gone. */
+    async update(id: string, payload: RecordPayload, expiresInSeconds: number): Promise<boolean> {
       const values = [model, hashSecret(id), withoutId(payload, id), expiresInSeconds];
       return (await db.query(UPDATE, values)).length > 0;
     },
-    async consume(id) {
+    /** False if it was consumed before: everything issued from it is ended then. */
+    async consume(id: string): Promise<boolean> {
       const keptSeconds = model === 'AuthorizationCode' ? USED_CODE_SECONDS : 0;
       const mine = (await db.query(CONSUME, [model, hashSecret(id), keptSeconds])).length > 0;
       if (!mine) await db.query(END_FAMILY_OF, [model, hashSecret(id)]);
       return mine;
     },
-    async destroy(id) {
+    /** False if it was already gone. */
+    async destroy(id: string): Promise<boolean> {
       return (await db.query(DESTROY, [model, hashSecret(id)])).length > 0;
     },
-    async endFamily(grantId) {
+    /** Ends an authorization with everything that belongs to it. */
+    async endFamily(grantId: string): Promise<void> {
       await db.query(END_FAMILY, [hashSecret(grantId)]);
     },
   };

@@ -7,14 +7,6 @@ const ATTRIBUTES = 'Path=/; HttpOnly; Secure; SameSite=Lax';
 const RANDOM_BYTES = 32;
 const PAIR = new RegExp(`(?:^|;)\\s*${NAME}=([\\w-]{43})\\s*(?:;|$)`);
 
-/** A browser in which authorizations are begun. All its tabs share one identity. */
-export interface KnownBrowser {
-  /** Hash of its cookie. Only the hash is stored. */
-  readonly hash: string;
-  /** The cookie to set if it has none yet. It expires when the browser is closed. */
-  readonly setCookie: string | undefined;
-}
-
 const hashOf = (value: string): string => createHash('sha256').update(value).digest('base64url');
 
 /** The hash of the requesting browser; undefined if it has begun nothing here. */
@@ -23,10 +15,13 @@ export function browserOf({ headers }: HttpRequest): string | undefined {
   return value === undefined ? undefined : hashOf(value);
 }
 
-/** The same for a browser that begins an authorization now, with a new cookie if needed. */
-export function knownBrowser(request: HttpRequest): KnownBrowser {
+/**
+ * A browser that begins an authorization now, and the cookie to set if it has none yet. It expires when the browser is
+ * closed. All tabs share one identity, and only its hash is stored.
+ */
+export function knownBrowser(request: HttpRequest): { readonly hash: string; readonly setCookie?: string } {
   const hash = browserOf(request);
-  if (hash !== undefined) return { hash, setCookie: undefined };
+  if (hash !== undefined) return { hash };
   const value = randomBytes(RANDOM_BYTES).toString('base64url');
   return { hash: hashOf(value), setCookie: `${NAME}=${value}; ${ATTRIBUTES}` };
 }

@@ -27,13 +27,6 @@ export interface EndpointRequest {
   readonly state: RequestState;
 }
 
-/** The endpoints that clients call: RFC 6749 section 3.2, RFC 7009, RFC 7662. */
-export interface Endpoints {
-  token(arrived: EndpointRequest): Promise<HttpResponse>;
-  revoke(arrived: EndpointRequest): Promise<HttpResponse>;
-  introspect(arrived: EndpointRequest): Promise<HttpResponse>;
-}
-
 /** RFC 8707 section 2. */
 const WRONG_RESOURCE: OAuthRefusal = {
   status: 400,
@@ -63,13 +56,8 @@ function introspection(token: AccessToken): Record<string, unknown> {
   };
 }
 
-export function createEndpoints({
-  calls,
-  issuer,
-  ownTokens,
-  revokeToken,
-  failure,
-}: EndpointOptions): Endpoints {
+/** The endpoints that clients call: RFC 6749 section 3.2, RFC 7009, RFC 7662. */
+export function createEndpoints({ calls, issuer, ownTokens, revokeToken, failure }: EndpointOptions) {
   async function call({ provider, request, state }: EndpointRequest, form: URLSearchParams): Promise<Called> {
     const target = new URL(request.url).pathname;
     const called = await calls.call(provider, { request, state, form, target });
@@ -90,7 +78,7 @@ export function createEndpoints({
   }
 
   return {
-    async token(arrived) {
+    async token(arrived: EndpointRequest): Promise<HttpResponse> {
       const form = withoutOwnResource(await readForm(arrived.request), issuer());
       if (!form.has('resource')) return (await call(arrived, form)).response;
       // The library would check the resource only after it has used up the code or refresh token.
@@ -98,7 +86,7 @@ export function createEndpoints({
       return oauthErrorResponse(WRONG_RESOURCE);
     },
 
-    async revoke(arrived) {
+    async revoke(arrived: EndpointRequest): Promise<HttpResponse> {
       const { response, client, jwt } = await about(arrived);
       if (response.status !== 200 || client === undefined || jwt === undefined) return response;
       const checked = await ownTokens.check(jwt);
@@ -110,7 +98,7 @@ export function createEndpoints({
       return response;
     },
 
-    async introspect(arrived) {
+    async introspect(arrived: EndpointRequest): Promise<HttpResponse> {
       const { response, client, jwt } = await about(arrived);
       if (response.status !== 200 || client === undefined) return response;
       if (client.isPublic)

@@ -22,13 +22,13 @@ import { canBeImpersonated, scopesOf } from './client-metadata.ts';
 import { readForm } from './form.ts';
 import { oauthRefusal } from './oauth-error.ts';
 import { signInPath } from './paths.ts';
-import type { SignIns } from './sign-ins.ts';
+import type { createSignIns } from './sign-ins.ts';
 
 export interface InteractionOptions {
   readonly calls: LibraryCalls;
   readonly database: Queryable;
   readonly login: Login;
-  readonly signIns: SignIns;
+  readonly signIns: ReturnType<typeof createSignIns>;
   readonly log: Logger;
 }
 

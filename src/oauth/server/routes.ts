@@ -14,11 +14,11 @@ import type { KeyRing } from '../tokens/key-ring.ts';
 import { ADDRESS, BROWSER } from './authorization-parameters.ts';
 import { knownBrowser } from './browser-cookie.ts';
 import type { LibraryCalls } from './call.ts';
-import type { EndpointRequest, Endpoints } from './endpoints.ts';
+import type { createEndpoints, EndpointRequest } from './endpoints.ts';
 import { withoutOwnResource } from './form.ts';
 import type { createInteractions, PageRequest } from './interactions.ts';
 import { oauthErrors, oauthRefusal } from './oauth-error.ts';
-import type { Owners } from './owners.ts';
+import type { createOwners } from './owners.ts';
 import { OAUTH_PATHS, signInOf } from './paths.ts';
 import type { ProviderSource } from './provider-source.ts';
 
@@ -27,8 +27,8 @@ export interface RoutesOptions {
   readonly issuer: () => string;
   readonly keys: KeyRing;
   readonly calls: LibraryCalls;
-  readonly owners: Owners;
-  readonly endpoints: Endpoints;
+  readonly owners: ReturnType<typeof createOwners>;
+  readonly endpoints: ReturnType<typeof createEndpoints>;
   readonly interactions: ReturnType<typeof createInteractions>;
   readonly limiter: RateLimiter;
   readonly policy: BucketPolicy;

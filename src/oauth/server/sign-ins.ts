@@ -4,16 +4,6 @@ import type { Principal } from '../../auth/principal.ts';
 import { sessionCookies } from '../../auth/session/cookie.ts';
 import type { HttpRequest } from '../../request/http-message.ts';
 
-/** Who is signed in, for the pages of an authorization. */
-export interface SignIns {
-  /** Id of the session that was opened on the pages of this authorization. */
-  openedIn(interaction: Interaction): string | undefined;
-  /** The session of the request's cookie. */
-  sessionOf(request: HttpRequest): Promise<Principal | undefined>;
-  /** Records a new session in the authorization, and ends the one that its cookie replaces. */
-  replace(request: HttpRequest, interaction: Interaction, sessionId: string): Promise<void>;
-}
-
 export interface SignInOptions {
   readonly sessions: Recognizer;
   readonly endSession: (id: string, userId: string) => Promise<unknown>;
@@ -26,7 +16,8 @@ interface Remembered {
   readonly signedIn?: string;
 }
 
-export function createSignIns({ sessions, endSession, isOf }: SignInOptions): SignIns {
+/** Who is signed in, for the pages of an authorization. */
+export function createSignIns({ sessions, endSession, isOf }: SignInOptions) {
   async function principalOf(cookie: string | undefined): Promise<Principal | undefined> {
     if (cookie === undefined) return undefined;
     const resolution = await sessions.resolve({ place: 'cookie', value: cookie });
@@ -35,6 +26,7 @@ export function createSignIns({ sessions, endSession, isOf }: SignInOptions): Si
     return resolution.principal;
   }
 
+  /** The session of the request's cookie. */
   async function sessionOf(request: HttpRequest): Promise<Principal | undefined> {
     const [cookie, ...others] = sessionCookies(request.headers.get('cookie'));
     const principal = others.length > 0 ? undefined : await principalOf(cookie);
@@ -44,8 +36,10 @@ export function createSignIns({ sessions, endSession, isOf }: SignInOptions): Si
 
   return {
     sessionOf,
-    openedIn: ({ result }) => ((result ?? {}) as Remembered).signedIn,
-    async replace(request, interaction, sessionId) {
+    /** Id of the session that was opened on the pages of this authorization. */
+    openedIn: ({ result }: Interaction) => ((result ?? {}) as Remembered).signedIn,
+    /** Records a new session in the authorization, and ends the one that its cookie replaces. */
+    async replace(request: HttpRequest, interaction: Interaction, sessionId: string): Promise<void> {
       const [before, opened] = await Promise.all([sessionOf(request), principalOf(sessionId)]);
       if (opened === undefined) return;
       isOf(opened.userId);

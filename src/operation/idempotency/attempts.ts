@@ -18,7 +18,7 @@ import {
   storeResponse,
   storeResponseAlone,
 } from './store.ts';
-import type { StoredBytes } from './stored-bytes.ts';
+import type { createStoredBytes } from './stored-bytes.ts';
 
 const NOTHING_NOTED: ReadonlySet<Scope> = new Set();
 const NOTHING_SHOWN: Disclosure = { sessionId: null, scopes: [] };
@@ -46,7 +46,7 @@ export interface AttemptOptions {
   readonly limits: CostCeilings;
   readonly maxResponseBytes: number;
   readonly replayCheck: ReplayCheck;
-  readonly storedBytes: StoredBytes;
+  readonly storedBytes: ReturnType<typeof createStoredBytes>;
 }
 
 /** The two ways in which a mutation commits with its key: as a transaction, or as one statement. */

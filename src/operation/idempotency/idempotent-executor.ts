@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { isAuthenticated } from '../../auth/principal.ts';
 import { readsOf } from '../../auth/reads-of.ts';
 import { maskError } from '../../graphql/mask-error.ts';
+import { atMost } from '../../platform/at-most.ts';
 import type { Database } from '../../platform/db/database.ts';
 import { DatabaseError } from '../../platform/db/errors.ts';
 import type { Logger } from '../../platform/log.ts';
@@ -41,17 +42,6 @@ const WAIT_LIMIT_MS = 5_000;
  * between.
  */
 const POLL_MS = 50;
-
-/** Waits for work until a deadline (`performance.now()`). False if it has not ended by then. Rejects as the work does. */
-async function settledBy(work: Promise<unknown>, deadlineMs: number): Promise<boolean> {
-  const limit = new AbortController();
-  const late = delay(Math.max(0, deadlineMs - performance.now()), false, { signal: limit.signal }).catch(
-    () => false,
-  );
-  const done = await Promise.race([work.then(() => true), late]);
-  limit.abort();
-  return done;
-}
 
 /**
  * Runs operations, and mutations with an Idempotency-Key once for each key. The key, the writes and the response
@@ -120,7 +110,7 @@ export function createIdempotentExecutor(
     const name = lockName(owner);
     const deadlineMs = performance.now() + WAIT_LIMIT_MS;
     for (let first = running.get(name); first !== undefined; first = running.get(name)) {
-      if (!(await settledBy(first, deadlineMs))) throw outcomes.inProgress();
+      if (!(await atMost(deadlineMs - performance.now(), first))) throw outcomes.inProgress();
       const stored = await first;
       if (stored !== undefined) return replay(stored, keyed, true);
     }

@@ -17,15 +17,8 @@ const OUTCOMES = [
   'in_progress',
 ] as const;
 
-/** What became of mutations with a key, counted. */
-export interface KeyOutcomes {
-  add(outcome: (typeof OUTCOMES)[number]): void;
-  /** Counts and makes the refusals. */
-  reused(): ApiError;
-  inProgress(): ApiError;
-}
-
-export function keyOutcomes(metrics: Metrics): KeyOutcomes {
+/** Counts what became of mutations with a key, and makes the refusals. */
+export function keyOutcomes(metrics: Metrics) {
   const tally = metrics.tally(
     'idempotency_requests_total',
     `Mutations with an Idempotency-Key by outcome: ${OUTCOMES.join(', ')}.`,
@@ -33,15 +26,15 @@ export function keyOutcomes(metrics: Metrics): KeyOutcomes {
   );
   for (const outcome of OUTCOMES) tally.add(outcome, '', 0);
   return {
-    add: (outcome) => tally.add(outcome),
-    reused() {
+    add: (outcome: (typeof OUTCOMES)[number]) => tally.add(outcome),
+    reused(): ApiError {
       tally.add('reused');
       return new ApiError(
         'IDEMPOTENCY_KEY_REUSED',
         'This Idempotency-Key was used for another mutation or other variables.',
       );
     },
-    inProgress() {
+    inProgress(): ApiError {
       tally.add('in_progress');
       return new ApiError(
         'IDEMPOTENCY_IN_PROGRESS',

@@ -10,41 +10,33 @@ import type { SchemaField } from '../document/cost-walk.ts';
 import type { RequestedFields, RequestedOperation } from '../operation-cost.ts';
 import type { Disclosure } from './store.ts';
 
-/** Decides who may receive a stored response (contract section 6). */
-export interface ReplayCheck {
-  /** What to store with a response that has data. */
-  disclosureOf(asked: RequestedOperation, caller: Caller, notedScopes: ReadonlySet<string>): Disclosure;
-  /** Throws FORBIDDEN if the caller lacks what any field of the operation needs, whatever the rows. */
-  requireAccess(asked: RequestedOperation, caller: Caller): void;
-  /** Whether `requireAccess` lets the caller pass. */
-  hasAccess(asked: RequestedOperation, caller: Caller): boolean;
-  /** Throws FORBIDDEN if a caller who has access may not receive the stored response. */
-  require(asked: RequestedOperation, caller: Caller, disclosure: Disclosure): void;
-}
-
 const isSecret = (field: SchemaField) => permissionsOf(field).secret === true;
 
 /**
- * Reads from the schema what an execution would check of the caller, for every selected field, including
+ * Decides who may receive a stored response (contract section 6). Reads from the schema what an execution would check of the caller, for every selected field, including
  * those behind a field that failed the first time. Checks that depend on rows are not repeated: the account
  * is the same, and so are its own rows; the scopes that revealed rows of others are stored with the response.
  */
-export function createReplayCheck(requestedFields: RequestedFields): ReplayCheck {
+export function createReplayCheck(requestedFields: RequestedFields) {
   const asksForSecret = (asked: RequestedOperation) => requestedFields(asked).some(isSecret);
   return {
-    disclosureOf(asked, caller, notedScopes) {
+    /** What to store with a response that has data. */
+    disclosureOf(asked: RequestedOperation, caller: Caller, notedScopes: ReadonlySet<string>): Disclosure {
       const scopes = [...notedScopes];
       if (!asksForSecret(asked)) return { sessionId: null, scopes };
       // A secret requested without a session is never replayed.
       const sessionId = isSession(caller) ? (caller.credentialId ?? null) : null;
       return { sessionId, scopes: sessionId === null ? null : scopes };
     },
-    requireAccess(asked, caller) {
+    /** Throws FORBIDDEN if the caller lacks what any field of the operation needs, whatever the rows. */
+    requireAccess(asked: RequestedOperation, caller: Caller): void {
       for (const field of requestedFields(asked)) requirePermissions(caller, permissionsOf(field));
     },
-    hasAccess: (asked, caller) =>
+    /** Whether `requireAccess` lets the caller pass. */
+    hasAccess: (asked: RequestedOperation, caller: Caller): boolean =>
       requestedFields(asked).every((field) => hasPermissions(caller, permissionsOf(field))),
-    require(asked, caller, { sessionId, scopes }) {
+    /** Throws FORBIDDEN if a caller who has access may not receive the stored response. */
+    require(asked: RequestedOperation, caller: Caller, { sessionId, scopes }: Disclosure): void {
       for (const field of requestedFields(asked)) {
         const { scopeForOthers } = permissionsOf(field);
         if (scopeForOthers !== undefined && (scopes?.includes(scopeForOthers) ?? true))
@@ -62,3 +54,5 @@ export function createReplayCheck(requestedFields: RequestedFields): ReplayCheck
     },
   };
 }
+
+export type ReplayCheck = ReturnType<typeof createReplayCheck>;

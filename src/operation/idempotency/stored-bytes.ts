@@ -34,26 +34,12 @@ export interface StoredBytesOptions {
   readonly maxBytes: number;
 }
 
-/** What the accounts have stored under Idempotency-Keys (contract section 6). */
-export interface StoredBytes {
-  /** Whether an account may store nothing more. `db` has it as its owner. Throws DatabaseError. */
-  isFull(userId: string, db: Queryable): boolean | Promise<boolean>;
-  /**
-   * Counts a response that is about to be stored. Throws the refusal if others have used up the budget since it was
-   * looked at: so an account goes beyond it by one response at most, here.
-   */
-  take(userId: string, body: string): void;
-  /** Counts a response that is stored. */
-  stored(userId: string, body: string): void;
-  refusal(): ApiError;
-}
-
 /**
- * Measured by the database now and then, and added up in between: a total that each mutation updates would make the
+ * What the accounts have stored under Idempotency-Keys (contract section 6). Measured by the database now and then, and added up in between: a total that each mutation updates would make the
  * mutations of an account wait for each other, and a question about each would be a statement more. So an account may
  * go beyond its budget by an eighth for each instance.
  */
-export function createStoredBytes({ retentionMs, maxBytes }: StoredBytesOptions): StoredBytes {
+export function createStoredBytes({ retentionMs, maxBytes }: StoredBytesOptions) {
   const accounts = new LRUCache<string, Account>({ max: MAX_ACCOUNTS });
 
   async function measure(db: Queryable, userId: string, account: Account): Promise<Account> {
@@ -69,6 +55,7 @@ export function createStoredBytes({ retentionMs, maxBytes }: StoredBytesOptions)
 
   const isOver = ({ measuredBytes, sinceBytes }: Account) => measuredBytes + sinceBytes >= maxBytes;
 
+  /** Counts a response that is stored. */
   function stored(userId: string, body: string): void {
     const account = accounts.get(userId);
     if (account !== undefined) account.sinceBytes += Buffer.byteLength(body) + OVERHEAD_BYTES + ROW_BYTES;
@@ -82,7 +69,8 @@ export function createStoredBytes({ retentionMs, maxBytes }: StoredBytesOptions)
     );
 
   return {
-    isFull(userId, db) {
+    /** Whether an account may store nothing more. `db` has it as its owner. Throws DatabaseError. */
+    isFull(userId: string, db: Queryable): boolean | Promise<boolean> {
       const known = accounts.get(userId);
       if (known === undefined) {
         accounts.set(userId, { measuredBytes: 0, measuredAtMs: 0, sinceBytes: 0, measuring: undefined });
@@ -96,7 +84,11 @@ export function createStoredBytes({ retentionMs, maxBytes }: StoredBytesOptions)
       });
       return known.measuring.then(isOver);
     },
-    take(userId, body) {
+    /**
+     * Counts a response that is about to be stored. Throws the refusal if others have used up the budget since it was
+     * looked at: so an account goes beyond it by one response at most, here.
+     */
+    take(userId: string, body: string): void {
       const account = accounts.get(userId);
       if (account !== undefined && isOver(account)) throw refusal();
       stored(userId, body);
