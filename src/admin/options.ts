@@ -1,5 +1,6 @@
 import { InvalidArgumentError, Option } from 'commander';
 import { type Role, SCOPES, type Scope } from '../auth/scopes.ts';
+import { decimal, integer } from '../platform/settings.ts';
 
 const ROLES: readonly Role[] = ['member', 'admin'];
 const MAX_NAME_LENGTH = 100;
@@ -55,27 +56,22 @@ export function parseCredentialName(text: string): string {
 
 const MAX_LIMIT = 1_000_000;
 
-function parseBurst(text: string): number {
-  const value = Number(text);
-  if (!/^\d{1,7}$/.test(text) || value < 1 || value > MAX_LIMIT)
-    throw new InvalidArgumentError(`It must be a whole number from 1 to ${MAX_LIMIT}.`);
-  return value;
-}
-
-function parsePerSecond(text: string): number {
-  const value = Number(text);
-  if (!/^\d{1,7}(\.\d{1,6})?$/.test(text) || value < 0.001 || value > MAX_LIMIT)
-    throw new InvalidArgumentError(`It must be a number from 0.001 to ${MAX_LIMIT}.`);
-  return value;
-}
+/** Reads a number as the settings do. */
+const parseAs = (form: ReturnType<typeof integer>) => (text: string) => {
+  const { data, error } = form.safeParse(text);
+  if (data === undefined) throw new InvalidArgumentError(`It ${error?.issues[0]?.message}.`);
+  return data;
+};
 
 /** How many requests a credential may make at once. */
 export function burstOption(): Option {
-  return new Option('--burst <n>', 'requests at once; default: RATE_LIMIT_BURST').argParser(parseBurst);
+  return new Option('--burst <n>', 'requests at once; default: RATE_LIMIT_BURST').argParser(
+    parseAs(integer(1, MAX_LIMIT)),
+  );
 }
 
 /** The sustained request rate of a credential. */
 export function perSecondOption(): Option {
   const about = 'sustained requests per second; default: RATE_LIMIT_PER_SECOND';
-  return new Option('--per-second <n>', about).argParser(parsePerSecond);
+  return new Option('--per-second <n>', about).argParser(parseAs(decimal(0.001, MAX_LIMIT)));
 }

@@ -4,6 +4,7 @@ import { extname, join } from 'node:path';
 import { html } from '../http/pages/html.ts';
 import type { Answer } from '../request/request-state.ts';
 import { moved, siteResponse } from './layout.ts';
+import { unlessMissing } from './pages.ts';
 
 /** The address of the page. */
 export const EXAMPLE = '/example/';
@@ -37,12 +38,7 @@ const notBuilt = () =>
 
 /** The names of the files in a folder, below it and with slashes. A symbolic link is not a file. */
 async function filesIn(folder: string): Promise<ReadonlySet<string>> {
-  const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch(
-    (error: NodeJS.ErrnoException) => {
-      if (error.code === 'ENOENT') return [];
-      throw error;
-    },
-  );
+  const entries = (await unlessMissing(readdir(folder, { recursive: true, withFileTypes: true }))) ?? [];
   const files = entries.filter((entry) => entry.isFile());
   return new Set(
     files.map(({ parentPath, name }) =>

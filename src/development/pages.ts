@@ -41,7 +41,7 @@ export function addressOf(file: string): string {
 }
 
 /** An installation may have the code alone. */
-async function unlessMissing<T>(reading: Promise<T>): Promise<T | undefined> {
+export async function unlessMissing<T>(reading: Promise<T>): Promise<T | undefined> {
   try {
     return await reading;
   } catch (error) {

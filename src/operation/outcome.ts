@@ -6,6 +6,7 @@ import {
   type OperationDefinitionNode,
 } from 'graphql';
 import { type MaskOptions, maskError, publicError } from '../graphql/mask-error.ts';
+import type { Config } from '../platform/config.ts';
 import type { EventStream } from '../request/event-stream.ts';
 import type { OperationCost } from '../request/request-state.ts';
 
@@ -94,10 +95,7 @@ export function isRetriable(outcome: Single): boolean {
   return errorsOf(outcome).some((error) => publicError(error).retriable);
 }
 
-export interface CostCeilings {
-  readonly maxDepth: number;
-  readonly maxComplexity: number;
-}
+export type CostCeilings = Pick<Config['operationLimits'], 'maxDepth' | 'maxComplexity'>;
 
 /** The cost to report, if the request asked for it (contract section 5). */
 export interface ToldCost {

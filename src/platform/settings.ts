@@ -14,14 +14,16 @@ export const list = z.string().transform((value) =>
     .filter((item) => item !== ''),
 );
 
-export function integer(minimum: number, maximum: number) {
-  const message = `must be a whole number from ${minimum} to ${maximum}`;
+const number = (what: string, form: RegExp) => (minimum: number, maximum: number) => {
+  const message = `must be a ${what} from ${minimum} to ${maximum}`;
   return z
     .string()
-    .regex(/^\d{1,12}$/, { error: message })
+    .regex(form, { error: message })
     .transform(Number)
     .refine((value) => value >= minimum && value <= maximum, { error: message });
-}
+};
+export const integer = number('whole number', /^\d{1,12}$/);
+export const decimal = number('number', /^\d{1,12}(\.\d{1,6})?$/);
 
 export function isOrigin(value: string): boolean {
   return URL.canParse(value) && new URL(value).origin === value && /^https?:/.test(value);
@@ -38,15 +40,6 @@ export function isNetwork(value: string): boolean {
   const family = isIP(address);
   if (family === 0 || rest.length > 0) return false;
   return bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (family === 4 ? 32 : 128));
-}
-
-export function decimal(minimum: number, maximum: number) {
-  const message = `must be a number from ${minimum} to ${maximum}`;
-  return z
-    .string()
-    .regex(/^\d{1,12}(\.\d{1,6})?$/, { error: message })
-    .transform(Number)
-    .refine((value) => value >= minimum && value <= maximum, { error: message });
 }
 
 export const redisUrl = z

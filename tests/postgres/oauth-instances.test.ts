@@ -1,8 +1,6 @@
 import { decodeProtectedHeader } from 'jose';
 import { describe, expect, it } from 'vitest';
-import { rotateSigningKey, SIGNING_KEYS } from '../../src/oauth/tokens/signing-keys.ts';
-import { createSealer } from '../../src/platform/sealing.ts';
-import { secretKeyOf } from '../../src/platform/secret-key.ts';
+import { rotateSigningKey, sealerOf } from '../../src/oauth/tokens/signing-keys.ts';
 import { useApp } from '../support/app.ts';
 import {
   askToken,
@@ -84,7 +82,7 @@ describe('OAuth at two instances on one PostgreSQL', () => {
 
   it('knows a new key everywhere', async () => {
     const { client, one, two } = await setUp();
-    const sealer = createSealer(secretKeyOf(app.config), SIGNING_KEYS);
+    const sealer = sealerOf(app.config);
     const token = async (on: typeof two) =>
       (await askToken(on, client, { grant_type: 'client_credentials' })).body.access_token;
     const before = await token(one);
@@ -113,7 +111,7 @@ describe('two instances that begin at the same moment', () => {
     const client = await oauthClient(app, { owner, grants: ['client_credentials'] });
     const own = () => instanceOnOwnPool(app, app.config, { clock });
     const instances = [await own(), await own()];
-    const sealer = createSealer(secretKeyOf(app.config), SIGNING_KEYS);
+    const sealer = sealerOf(app.config);
     const kept: string[] = [];
     const statuses = new Set<number>();
     /** Tokens of all instances, as many at once, each used everywhere with some of the older ones. */

@@ -2,7 +2,7 @@ import { type Queryable, statement } from '../../platform/db/statement.ts';
 import type { UnitOfWork } from '../../platform/db/unit-of-work.ts';
 import type { Role } from '../scopes.ts';
 import type { AccountEnding } from './ending.ts';
-import { beingDeleted, emailKey, noAccount } from './store.ts';
+import { beingDeleted, emailKey, isBroken, noAccount } from './store.ts';
 
 /** How many credentials of each kind have ended. */
 export type Ended = Readonly<Record<string, number>>;
@@ -28,7 +28,7 @@ export async function accountToChange(work: UnitOfWork, email: string): Promise<
 /** The same for an account that may be deleted in part. */
 export async function accountToDelete(work: UnitOfWork, email: string): Promise<Found> {
   const key = emailKey(email);
-  const [found] = key.includes('\0') || !key.isWellFormed() ? [] : await work.query(FIND_TO_CHANGE, [key]);
+  const [found] = isBroken(key) ? [] : await work.query(FIND_TO_CHANGE, [key]);
   if (found === undefined) throw noAccount(email);
   return found;
 }

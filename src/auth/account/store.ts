@@ -27,7 +27,8 @@ export const emailKey = (email: string): string => email.toLowerCase();
 const length = (text: string) => [...text].length;
 const fits = (text: string, { min, max }: typeof PASSWORD) => length(text) >= min && length(text) <= max;
 
-const isBroken = (text: string) => text.includes('\0') || !text.isWellFormed();
+/** PostgreSQL cannot store such a text, so no account has it. */
+export const isBroken = (text: string): boolean => text.includes('\0') || !text.isWellFormed();
 
 /** Throws AccountError. */
 export function checkPassword(password: string): void {

@@ -1,10 +1,11 @@
 import { type Queryable, statement } from '../../platform/db/statement.ts';
+import { isBroken } from '../account/store.ts';
 
 /** Longest jti on the blocklist. A token whose jti cannot be looked up is refused. */
 const MAX_LENGTH = 255;
 
 export function isRevocable(jti: string): boolean {
-  return jti.length > 0 && jti.length <= MAX_LENGTH && !jti.includes('\0') && jti.isWellFormed();
+  return jti.length > 0 && jti.length <= MAX_LENGTH && !isBroken(jti);
 }
 
 export interface RevokedToken {

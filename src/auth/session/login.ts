@@ -1,6 +1,6 @@
 import type { Database } from '../../platform/db/database.ts';
 import { statement } from '../../platform/db/statement.ts';
-import { emailKey } from '../account/store.ts';
+import { emailKey, isBroken } from '../account/store.ts';
 import type { AccountTurns } from '../account/turns.ts';
 import { accountFailures, type Passwords } from '../password-check.ts';
 import { readsOf } from '../reads-of.ts';
@@ -40,9 +40,6 @@ const FIND_ACCOUNT = statement<AccountRow>(
    FROM users WHERE email_key = $1`,
 );
 
-/** PostgreSQL cannot store such a text, so no account has it. */
-const unstorable = (text: string) => text.includes('\0') || !text.isWellFormed();
-
 export interface LoginOptions {
   readonly database: Pick<Database, 'cancellable'>;
   readonly turns: AccountTurns;
@@ -66,7 +63,7 @@ export function createLogin({ database, turns, passwords, securityLog }: LoginOp
   async function signIn(attempt: LoginAttempt): Promise<LoggedIn | undefined> {
     const { email, password, countedFor, origin, userAgent } = attempt;
     const key = emailKey(email);
-    const [account] = unstorable(key) ? [] : await readsOf(database, countedFor).query(FIND_ACCOUNT, [key]);
+    const [account] = isBroken(key) ? [] : await readsOf(database, countedFor).query(FIND_ACCOUNT, [key]);
     const passwordHash = account?.passwordHash ?? null;
     const matches = await passwords.matches(countedFor, password, passwordHash);
     const failure = failureOf(account, matches);

@@ -1,23 +1,32 @@
+import type { FailureCounter } from '../../auth/password-check.ts';
 import { ApiError } from '../../graphql/errors.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Metrics } from '../../platform/metrics.ts';
-import { rateLimitHeaders, wholeSeconds } from './headers.ts';
 import type { Bucket, BucketStore } from './store.ts';
-import type { BucketPolicy } from './token-bucket.ts';
+import type { BucketPolicy, Taken } from './token-bucket.ts';
+
+/** Seconds for a header: never too early. */
+const wholeSeconds = (ms: number): number => Math.ceil(ms / 1000);
+
+/** The bucket's state as X-RateLimit headers and as those of draft-ietf-httpapi-ratelimit-headers-10. */
+function rateLimitHeaders(
+  { remaining, fullAfterMs, policy: { burst, perSecond } }: Taken,
+  nowMs: number,
+): Record<string, string> {
+  return {
+    'x-ratelimit-limit': String(burst),
+    'x-ratelimit-remaining': String(remaining),
+    'x-ratelimit-reset': String(wholeSeconds(nowMs + fullAfterMs)),
+    ratelimit: `"default";r=${remaining};t=${wholeSeconds(fullAfterMs)}`,
+    'ratelimit-policy': `"default";q=${burst};w=${Math.ceil(burst / perSecond)}`,
+  };
+}
 
 /** The refusal of a request when its bucket is empty. */
 function rateLimited(message: string, retryAfterMs: number): ApiError {
   return new ApiError('RATE_LIMITED', message, {
     headers: { 'retry-after': String(Math.max(1, wholeSeconds(retryAfterMs))) },
   });
-}
-
-/** Counts failed guesses by name, such as an address or an account. */
-export interface Failures {
-  /** Counts a failure. Throws RATE_LIMITED if there were too many. */
-  failure(name: string): Promise<void>;
-  /** Takes back a failure that was counted before it turned out not to be one. */
-  forgive(name: string): Promise<void>;
 }
 
 /** Limits the requests of clients, and failed guesses. */
@@ -31,12 +40,12 @@ export interface RateLimiter {
     account?: Bucket,
   ): Promise<{ headers: Record<string, string>; refusal: ApiError | undefined }>;
   /** Failed logins, against password guessing. */
-  readonly logins: Failures;
+  readonly logins: FailureCounter;
   /**
    * Failed keys, tokens and secrets. Any web page can make a browser send those, so they must not lock out
    * logins.
    */
-  readonly credentials: Failures;
+  readonly credentials: FailureCounter;
 }
 
 export interface RateLimiterOptions {
@@ -56,7 +65,7 @@ export function createRateLimiter({ store, clock, failures, metrics }: RateLimit
   for (const bucket of ['client', 'account', 'login', 'credential'])
     for (const outcome of ['allowed', 'refused']) checks.add(bucket, outcome, 0);
 
-  const failuresOf = (kind: string): Failures => {
+  const failuresOf = (kind: string): FailureCounter => {
     const bucketOf = (name: string): Bucket => ({ name: `failure:${kind}:${name}`, policy: failures });
     return {
       async failure(name) {

@@ -2,17 +2,13 @@ import type { AdminCommand } from '../../admin/command.ts';
 import { AdminError } from '../../admin/output.ts';
 import type { Config } from '../../platform/config.ts';
 import type { Database } from '../../platform/db/database.ts';
-import { createSealer } from '../../platform/sealing.ts';
-import { secretKeyOf } from '../../platform/secret-key.ts';
 import {
   dropSigningKey,
   listSigningKeys,
   rotateSigningKey,
-  SIGNING_KEYS,
+  sealerOf,
   signerOf,
 } from '../tokens/signing-keys.ts';
-
-const sealerOf = (config: Config) => createSealer(secretKeyOf(config), SIGNING_KEYS);
 
 async function list(database: Database, config: Config) {
   const keys = await listSigningKeys(database, sealerOf(config));

@@ -1,17 +1,13 @@
-import { type Role, type Scope, scopeWords } from '../../auth/scopes.ts';
+import { type Scope, scopeWords } from '../../auth/scopes.ts';
 import { html } from '../../http/pages/html.ts';
 import { layout } from '../../http/pages/layout.ts';
+import type { ActiveAccount } from '../records/accounts.ts';
 
 export interface ConsentPage {
   readonly clientName: string;
   /** Where the response is sent: the host or, for an app, its scheme. */
   readonly destination: string;
-  readonly account: {
-    readonly id: string;
-    readonly name: string;
-    readonly email: string;
-    readonly role: Role;
-  };
+  readonly account: ActiveAccount;
   readonly scopes: readonly Scope[];
   readonly allowPath: string;
   readonly cancelPath: string;

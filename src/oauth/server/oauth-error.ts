@@ -1,6 +1,7 @@
 import type { ErrorCode } from '../../graphql/errors.ts';
 import { type MaskOptions, publicRefusal } from '../../graphql/mask-error.ts';
-import { PlainResponse } from '../../request/http-message.ts';
+import { jsonResponse } from '../../http/response/error-response.ts';
+import type { PlainResponse } from '../../request/http-message.ts';
 import type { RequestState, Route } from '../../request/request-state.ts';
 
 /** Maps the service's codes to OAuth errors (RFC 6749 sections 4.1.2.1 and 5.2). */
@@ -30,10 +31,7 @@ export function oauthRefusal(error: unknown, state: RequestState, log: MaskOptio
 
 /** The JSON response of RFC 6749. */
 export function oauthErrorResponse({ status, headers, error, description }: OAuthRefusal): PlainResponse {
-  return new PlainResponse(JSON.stringify({ error, error_description: description }), {
-    status,
-    headers: { 'content-type': 'application/json; charset=utf-8', ...headers },
-  });
+  return jsonResponse({ error, error_description: description }, status, headers);
 }
 
 /** The form of refusals of endpoints that programs call. */

@@ -2,7 +2,7 @@ import { revokeToken } from '../../auth/jwt/blocklist.ts';
 import type { CreateFeature, FeatureServices, RouteServices } from '../../feature.ts';
 import { addressKey, attemptOrigin } from '../../request/client-address.ts';
 import type { Route } from '../../request/request-state.ts';
-import { type Authority, createAuthority } from '../tokens/authority.ts';
+import { createAuthority } from '../tokens/authority.ts';
 import { oauthRecognizer } from '../tokens/recognizer.ts';
 import { createLibraryCalls } from './call.ts';
 import { createEndpoints } from './endpoints.ts';
@@ -24,7 +24,7 @@ export const createServer: CreateFeature = (services) => {
 
 function routesOf(
   { config, origin: issuer, log, database: pool }: FeatureServices,
-  { keys, ownTokens }: Authority,
+  { keys, ownTokens }: ReturnType<typeof createAuthority>,
   { sessions, endSession, login, limiter, securityLog }: RouteServices,
 ): Route[] {
   const owners = createOwners(pool);

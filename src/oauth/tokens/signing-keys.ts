@@ -1,11 +1,15 @@
 import { createPrivateKey, generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { calculateJwkThumbprint, type JWK } from 'jose';
 import type { Job } from '../../jobs/job.ts';
+import type { Config } from '../../platform/config.ts';
 import { type Queryable, statement } from '../../platform/db/statement.ts';
-import type { Sealer } from '../../platform/sealing.ts';
+import { createSealer, type Sealer } from '../../platform/sealing.ts';
+import { secretKeyOf } from '../../platform/secret-key.ts';
 
-/** The purpose that the sealer encrypts the keys for. */
-export const SIGNING_KEYS = 'OAuth signing keys';
+/** What the keys are encrypted with. Reads or creates the service's secret. */
+export const sealerOf = (config: Pick<Config, 'secretKey' | 'dataDir'>): Sealer =>
+  createSealer(secretKeyOf(config), 'OAuth signing keys');
+
 /** Lifetime of an access token (contract section 3). */
 export const ACCESS_TOKEN_SECONDS = 900;
 /** A new key is published this long before it signs, so that nobody meets a token of an unknown key. */

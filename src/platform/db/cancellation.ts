@@ -10,7 +10,11 @@ export class Cancellation {
   #listeners: (() => void) | Set<() => void> | undefined;
   #cancelled = false;
   #closed = false;
-  #undecided = false;
+  /**
+   * Whether cancelled work may still take effect, so that only the statement's own outcome counts. True while
+   * a statement that commits by itself is running.
+   */
+  undecided = false;
   #received = 0;
   readonly #meter: ReceivedMeter | undefined;
   /** Who is charged for the work when turns are shared out: an account or, without one, an address. */
@@ -27,7 +31,7 @@ export class Cancellation {
    */
   receive(bytes: number): boolean {
     this.#received += bytes;
-    if (this.#meter === undefined || this.#closed || this.#undecided) return true;
+    if (this.#meter === undefined || this.#closed || this.undecided) return true;
     const verdict = this.#meter.receive(bytes);
     // The running statement is not cancelled: its data is already counted, and cancelling takes another
     // connection.
@@ -53,18 +57,6 @@ export class Cancellation {
     if (typeof listeners === 'function') listeners();
     else for (const listener of listeners ?? []) listener();
     return true;
-  }
-
-  /**
-   * Whether cancelled work may still take effect, so that only the statement's own outcome counts. True while
-   * a statement that commits by itself is running.
-   */
-  get undecided(): boolean {
-    return this.#undecided;
-  }
-
-  set undecided(undecided: boolean) {
-    this.#undecided = undecided;
   }
 
   /** Rules out cancellation from now on. Returns false if the work was cancelled before. */

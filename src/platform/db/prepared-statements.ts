@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache';
+import { SeenBefore } from '../seen-before.ts';
 import type { Statement } from './statement.ts';
 
 /** A column of a result, and the parser for its text. */
@@ -30,9 +31,6 @@ const LARGEST_PART = 1 / 8;
 const BYTES_A_STATEMENT = 8_192;
 const BYTES_A_CHARACTER = 170;
 
-/** Names per generation. Two generations are remembered. */
-const MAX_REMEMBERED = 1_000;
-
 /** The estimated memory of a prepared statement, in bytes. */
 function weightOf({ text }: Statement<unknown>): number {
   return BYTES_A_STATEMENT + BYTES_A_CHARACTER * text.length;
@@ -46,8 +44,7 @@ function weightOf({ text }: Statement<unknown>): number {
 export class PreparedBudget {
   /** Bytes for one connection. */
   readonly share: number;
-  #recent = new Set<string>();
-  #older = new Set<string>();
+  readonly #seen = new SeenBefore();
 
   constructor(connections: number) {
     this.share = Math.min(CONNECTION_BYTES, Math.floor(POOL_BYTES / connections));
@@ -56,20 +53,8 @@ export class PreparedBudget {
   /** The weight of a statement worth preparing: seen recently and not too large. Otherwise undefined. */
   weigh(statement: Statement<unknown>): number | undefined {
     const weight = weightOf(statement);
-    if (weight > this.share * LARGEST_PART || !this.#meet(statement.name)) return undefined;
+    if (weight > this.share * LARGEST_PART || !this.#seen.see(statement.name)) return undefined;
     return weight;
-  }
-
-  /** Remembers the name. Returns whether it was known. */
-  #meet(name: string): boolean {
-    if (this.#recent.has(name)) return true;
-    const known = this.#older.has(name);
-    this.#recent.add(name);
-    if (this.#recent.size >= MAX_REMEMBERED) {
-      this.#older = this.#recent;
-      this.#recent = new Set();
-    }
-    return known;
   }
 }
 

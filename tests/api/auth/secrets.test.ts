@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { listSigningKeys, SIGNING_KEYS } from '../../../src/oauth/tokens/signing-keys.ts';
+import { listSigningKeys, sealerOf } from '../../../src/oauth/tokens/signing-keys.ts';
 import { statement } from '../../../src/platform/db/statement.ts';
-import { createSealer } from '../../../src/platform/sealing.ts';
 import { useApp } from '../../support/app.ts';
 import {
   askToken,
@@ -112,7 +111,7 @@ async function runOAuthFlows(): Promise<Record<string, string>> {
   const uid = /action="\/oauth\/interaction\/([^/]+)\/login"/.exec(await response.text())?.[1] ?? '';
   await app.fetch(`/oauth/authorize/${uid}`);
   await app.fetch(`/oauth/interaction/${uid}`);
-  const [key] = await listSigningKeys(app.database, createSealer(app.config.secretKey ?? '', SIGNING_KEYS));
+  const [key] = await listSigningKeys(app.database, sealerOf(app.config));
   const wrong = 'wrong-and-telling-client-secret';
   await askToken(app, { ...client, secret: wrong }, { grant_type: 'client_credentials' });
   await exchangeCode(app, client, { ...got, code: 'wrong-and-telling-code' });

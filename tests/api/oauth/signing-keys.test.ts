@@ -6,10 +6,8 @@ import {
   listSigningKeys,
   oldSigningKeys,
   rotateSigningKey,
-  SIGNING_KEYS,
+  sealerOf,
 } from '../../../src/oauth/tokens/signing-keys.ts';
-import { createSealer } from '../../../src/platform/sealing.ts';
-import { secretKeyOf } from '../../../src/platform/secret-key.ts';
 import { type TestApp, useApp } from '../../support/app.ts';
 import {
   askToken,
@@ -38,8 +36,8 @@ function useKeys() {
       aheadMs += ms;
       await age(app, 'oauth_signing_keys', ms);
     },
-    sealer: () => createSealer(secretKeyOf(app.config), SIGNING_KEYS),
-    rotate: () => rotateSigningKey(app.database, createSealer(secretKeyOf(app.config), SIGNING_KEYS)),
+    sealer: () => sealerOf(app.config),
+    rotate: () => rotateSigningKey(app.database, sealerOf(app.config)),
     client: async () => oauthClient(app, { owner: await app.account(), grants: ['client_credentials'] }),
   };
 }

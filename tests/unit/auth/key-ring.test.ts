@@ -1,9 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { createKeyRing } from '../../../src/oauth/tokens/key-ring.ts';
-import { SIGNING_KEYS } from '../../../src/oauth/tokens/signing-keys.ts';
+import { sealerOf } from '../../../src/oauth/tokens/signing-keys.ts';
 import type { Parameter, Queryable, Statement } from '../../../src/platform/db/statement.ts';
 import { createLogger } from '../../../src/platform/log.ts';
-import { createSealer } from '../../../src/platform/sealing.ts';
 import { steppedClock } from '../../support/time/stepped-clock.ts';
 
 interface Row {
@@ -45,7 +44,7 @@ function keyTable() {
 
 const clock = steppedClock();
 const log = createLogger({ level: 'silent', pretty: false });
-const sealer = createSealer('a secret of more than thirty-two bytes', SIGNING_KEYS);
+const sealer = sealerOf({ secretKey: 'a secret of more than thirty-two bytes', dataDir: '' });
 const ringOn = ({ database }: ReturnType<typeof keyTable>) =>
   createKeyRing({ database, sealer: () => sealer, clock, log });
 
