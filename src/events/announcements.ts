@@ -13,8 +13,9 @@ export interface AnnouncementsOptions {
 }
 
 /**
- * Wake-ups of readers. They carry no data: readers poll the log in case one is lost. Runs NOTIFY on the connection that listens, after the commit: inside the transaction, PostgreSQL would serialise all
- * commits that notify. The embedded database has only one writing process and needs none.
+ * Wake-ups of readers. They carry no data: readers poll the log in case one is lost. Runs NOTIFY on the connection that
+ * listens, after the commit: inside the transaction, PostgreSQL would serialise all commits that notify. The embedded
+ * database has only one writing process and needs none.
  */
 export function createAnnouncements({ feed, listener, log }: AnnouncementsOptions) {
   let pause: NodeJS.Timeout | undefined;

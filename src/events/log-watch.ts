@@ -60,8 +60,9 @@ export interface LogWatchOptions {
 }
 
 /**
- * Watches the log while nobody reads it, too: for a transaction that keeps events from being read, in whatever database of
- * the server it is, and for a restored dump, whose events must be adopted before it is dumped again. Looks on the connection that listens: it is past a pooler, and waits for nobody.
+ * Watches the log while nobody reads it, too: for a transaction that keeps events from being read, in whatever database
+ * of the server it is, and for a restored dump, whose events must be adopted before it is dumped again. Looks on the
+ * connection that listens: it is past a pooler, and waits for nobody.
  */
 export function watchLog({ database, listener, log }: LogWatchOptions) {
   const waiting = createOutageLog(

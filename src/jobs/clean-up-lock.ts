@@ -7,9 +7,9 @@ const LOCK = 2_026_112_300;
 const END_LIMIT_MS = 1_000;
 
 /**
- * Takes the right to do the clean-up, which one instance has at a time; undefined if another instance has it. It is a session's advisory lock on a connection of its own,
- * past a pooler: the server ends it when the connection ends, however the instance dies. The embedded database has
- * one instance, which always has it. Throws DatabaseError.
+ * Takes the right to do the clean-up, which one instance has at a time; undefined if another instance has it. It is a
+ * session's advisory lock on a connection of its own, past a pooler: the server ends it when the connection ends,
+ * however the instance dies. The embedded database has one instance, which always has it. Throws DatabaseError.
  */
 export async function takeCleanUpLock(database: Database): Promise<{ end(): Promise<void> } | undefined> {
   if (database.kind === 'embedded') return { end: async () => undefined };

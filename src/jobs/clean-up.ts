@@ -25,7 +25,10 @@ const LOCK = '';
 
 const isPowerOfTwo = (count: number) => (count & (count - 1)) === 0;
 
-/** Does the clean-up, every minute on one of the instances. Starts with a pause. A failed job keeps none of the others from running, and runs again the next time. */
+/**
+ * Does the clean-up, every minute on one of the instances. Starts with a pause. A failed job keeps none of the others
+ * from running, and runs again the next time.
+ */
 export function startCleanUp({ jobs, database, log, ...options }: CleanUpOptions) {
   const metrics = createJobMetrics(
     options.metrics,

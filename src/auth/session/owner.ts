@@ -7,7 +7,10 @@ const FIND = statement<{ name: string; email: string; expiresAt: Date }>(
   `SELECT u.name, u.email, s.absolute_expires_at AS "expiresAt" FROM sessions s JOIN users u ON u.id = s.user_id WHERE s.id = $1`,
 );
 
-/** Who is logged in with a session, and when it ends at the latest; undefined if the session has ended. Throws DatabaseError. */
+/**
+ * Who is logged in with a session, and when it ends at the latest; undefined if the session has ended. Throws
+ * DatabaseError.
+ */
 export async function ownerOf(
   db: Queryable,
   { userId, credentialId }: Pick<Principal, 'userId' | 'credentialId'>,

@@ -10,8 +10,8 @@ const BUCKETS_SECONDS = [0.005, 0.025, 0.1, 0.5, 2.5, 10];
 const newTimings = () => new TimingsBy(BUCKETS_SECONDS);
 
 /**
- * Names come from clients, who can make up any number. The most frequent have series of their own, all others together one.
- * A document that is not valid has no name worth keeping.
+ * Names come from clients, who can make up any number. The most frequent have series of their own, all others together
+ * one. A document that is not valid has no name worth keeping.
  */
 export function createOperationTimes(metrics: Metrics) {
   const names = new FrequentNames({ most: MAX_NAMES, create: newTimings });

@@ -76,7 +76,10 @@ export function createIdempotentExecutor(
     return { kind: 'rendered', status: stored.status, body: stored.body, errors: [] };
   }
 
-  /** The stored response. Its bytes count for the account before they are read. Throws like findResponse, RATE_LIMITED too. */
+  /**
+   * The stored response. Its bytes count for the account before they are read. Throws like findResponse, RATE_LIMITED
+   * too.
+   */
   function find(args: OperationArgs, owner: KeyOwner): Promise<StoredResponse | undefined> {
     const { state } = args.contextValue;
     return findResponse(readsOf(database, holderOf(state)), owner, kept, (bytes) => {

@@ -13,9 +13,10 @@ import type { Disclosure } from './store.ts';
 const isSecret = (field: SchemaField) => permissionsOf(field).secret === true;
 
 /**
- * Decides who may receive a stored response (contract section 6). Reads from the schema what an execution would check of the caller, for every selected field, including
- * those behind a field that failed the first time. Checks that depend on rows are not repeated: the account
- * is the same, and so are its own rows; the scopes that revealed rows of others are stored with the response.
+ * Decides who may receive a stored response (contract section 6). Reads from the schema what an execution would check
+ * of the caller, for every selected field, including those behind a field that failed the first time. Checks that
+ * depend on rows are not repeated: the account is the same, and so are its own rows; the scopes that revealed rows of
+ * others are stored with the response.
  */
 export function createReplayCheck(requestedFields: RequestedFields) {
   const asksForSecret = (asked: RequestedOperation) => requestedFields(asked).some(isSecret);

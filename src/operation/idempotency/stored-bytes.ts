@@ -35,9 +35,10 @@ export interface StoredBytesOptions {
 }
 
 /**
- * What the accounts have stored under Idempotency-Keys (contract section 6). Measured by the database now and then, and added up in between: a total that each mutation updates would make the
- * mutations of an account wait for each other, and a question about each would be a statement more. So an account may
- * go beyond its budget by an eighth for each instance.
+ * What the accounts have stored under Idempotency-Keys (contract section 6). Measured by the database now and then, and
+ * added up in between: a total that each mutation updates would make the mutations of an account wait for each other,
+ * and a question about each would be a statement more. So an account may go beyond its budget by an eighth for each
+ * instance.
  */
 export function createStoredBytes({ retentionMs, maxBytes }: StoredBytesOptions) {
   const accounts = new LRUCache<string, Account>({ max: MAX_ACCOUNTS });
