@@ -1,8 +1,10 @@
 import { readFileSync } from 'node:fs';
 import {
+  buildClientSchema,
   buildSchema as buildFromText,
   findBreakingChanges,
   type GraphQLNamedType,
+  getIntrospectionQuery,
   isEnumType,
   isInputObjectType,
   isInterfaceType,
@@ -10,10 +12,13 @@ import {
   isObjectType,
   isSpecifiedDirective,
   isSpecifiedScalarType,
+  lexicographicSortSchema,
+  printSchema,
 } from 'graphql';
 import { describe, expect, it } from 'vitest';
 import { printedSchema, SCHEMA_FILE } from '../../scripts/print-schema.ts';
 import { buildSchema } from '../../src/schema.ts';
+import { useApp } from '../support/app.ts';
 
 const schema = buildSchema();
 
@@ -70,6 +75,18 @@ describe('schema.graphql', () => {
       published,
       'A number that clients are promised has changed. Those of the product are in src/modules/rules.ts, or are settings with their default in src/platform/setting-table.ts. Once it is right there, follow "Changing a number of the product" in CONTRIBUTING.md: schema.graphql, docs/api.md, the contract, the tests and the model have it too',
     ).toBe(printed);
+  });
+
+  const app = useApp();
+
+  it('is what the service has under the default settings', async () => {
+    const { data } = await app.gql(
+      getIntrospectionQuery({ specifiedByUrl: true, inputValueDeprecation: true }),
+    );
+    expect(
+      printSchema(lexicographicSortSchema(buildClientSchema(data))),
+      'src/app.ts builds its schema of other rules than RULES of src/modules/rules.ts: a number has two defaults. Take it from the settings in rulesOf, in place of the one that stands there',
+    ).toBe(printed.trimEnd());
   });
 });
 
