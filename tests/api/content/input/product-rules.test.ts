@@ -138,23 +138,33 @@ function send(operation: string, value: unknown) {
 
 describe.each(Object.entries(LIMITS))(
   'Another %s',
-  (_rule, { limit, stated, argument, ofLength, operations }) => {
+  (rule, { limit, stated, argument, ofLength, operations }) => {
+    const remedy = `must be the ${rule} that src/schema.ts hands on, instead of a number of its own`;
+
     it.each(operations)('holds in %s', async (operation) => {
-      dataOf(await send(operation, ofLength(limit)));
-      expectBadInput(await send(operation, ofLength(limit + 1)), argument, new RegExp(`${limit}`));
+      const atMost = await send(operation, ofLength(limit));
+      const above = await send(operation, ofLength(limit + 1));
+      const refusals = [atMost, above].map(({ errors = [] }) => errors.length);
+      expect(refusals, `what the operation checks ${remedy}`).toEqual([0, 1]);
+      dataOf(atMost);
+      expectBadInput(above, argument, new RegExp(`${limit}`));
     });
 
     it('is what descriptions state', () => {
       for (const coordinate of stated) {
         const { field, argument: element = field } = elementsOf(coordinate);
-        expect(element.description, coordinate).toMatch(new RegExp(`\\b${limit.toLocaleString('en')}\\b`));
+        expect(element.description, `what the description of ${coordinate} states ${remedy}`).toMatch(
+          new RegExp(`\\b${limit.toLocaleString('en')}\\b`),
+        );
       }
     });
 
     it('is what the size of an answer is bounded by', () => {
       const shown = stated.map(elementsOf).filter((element) => element.argument === undefined);
       for (const { field } of shown)
-        expect(maxJsonBytes(field)).toBeGreaterThan(JSON.stringify('\u0001'.repeat(limit)).length - 1);
+        expect(maxJsonBytes(field), `what bounds maxCharacters of ${field.name} ${remedy}`).toBeGreaterThan(
+          JSON.stringify('\u0001'.repeat(limit)).length - 1,
+        );
     });
   },
 );
