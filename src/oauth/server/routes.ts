@@ -43,13 +43,7 @@ const pageErrors: Route['errors'] = (error, state, log) => {
 };
 
 /** For what clients call. */
-const ENDPOINT: RouteProperties = {
-  ...SECRET,
-  credentials: 'own',
-  needsTls: true,
-  errors: oauthErrors,
-  logged: 'route',
-};
+const ENDPOINT: RouteProperties = { ...SECRET, credentials: 'own', errors: oauthErrors };
 /** For what clients learn about the service. */
 const FACTS: RouteProperties = { ...ENDPOINT, methods: ['GET', 'HEAD'], takesToken: false, needsTls: false };
 /** For pages: scripts of other sites get no access. They have limits of their own. */
