@@ -27,7 +27,7 @@ import { logoutAnswer } from './http/routes/logout.ts';
 import { metricsAnswer } from './http/routes/metrics.ts';
 import type { Readiness } from './http/routes/readiness.ts';
 import { streamTokenAnswer } from './http/routes/stream-token.ts';
-import { coreRoutes } from './http/routes/table.ts';
+import { coreRoutes, HOME } from './http/routes/table.ts';
 import type { Clock } from './platform/clock.ts';
 import type { Config } from './platform/config.ts';
 import type { Database } from './platform/db/database.ts';
@@ -90,8 +90,7 @@ function pluginsOf(options: HttpOptions, trust: ProxyTrust): HttpPlugin[] {
 /** The routes of the service. */
 function routesOf(options: HttpOptions, { isSecure }: ProxyTrust): Route[] {
   const { config, database, log, clock, metrics, demoKey, credentials, login, securityLog } = options;
-  const { pipeline } = options;
-  const development = config.environment === 'development';
+  const { pipeline, featureRoutes } = options;
   const answers = {
     graphql: pipeline.answer,
     streamToken: streamTokenAnswer({
@@ -102,7 +101,7 @@ function routesOf(options: HttpOptions, { isSecure }: ProxyTrust): Route[] {
     login: loginAnswer({
       login,
       database,
-      warns: development,
+      warns: config.environment === 'development',
       maxBodyBytes: config.maxBodyBytes,
       log,
     }),
@@ -111,13 +110,12 @@ function routesOf(options: HttpOptions, { isSecure }: ProxyTrust): Route[] {
     ready: readyAnswer(options.readiness),
     metrics: metricsAnswer({ metrics, token: config.metricsToken, isSecure, clock, securityLog }),
   };
-  const graphiql = config.graphiql
-    ? graphiqlRoutes({ home: development ? '/' : undefined, demoKey })
-    : undefined;
+  const home = featureRoutes.find(({ path }) => path === HOME)?.path;
+  const graphiql = config.graphiql ? graphiqlRoutes({ home, demoKey }) : undefined;
   return [
-    ...coreRoutes(answers, graphiql?.page),
+    ...Object.values(coreRoutes(answers, graphiql?.page)),
     ...(graphiql === undefined ? [] : [graphiql.assets]),
-    ...options.featureRoutes,
+    ...featureRoutes,
   ];
 }
 

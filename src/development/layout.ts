@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import { type Html, html, NOTHING } from '../http/pages/html.ts';
 import { COLOURS, ICON, MARK } from '../http/pages/layout.ts';
-import { PATHS } from '../http/routes/table.ts';
+import { HOME, PATHS } from '../http/routes/table.ts';
 import { PlainResponse } from '../request/http-message.ts';
-import { DOCS, HOME } from './pages.ts';
+import { DOCS } from './pages.ts';
 import { STYLE } from './style.ts';
 
 const CSS = COLOURS + STYLE;

@@ -1,8 +1,6 @@
 import { readdir, readFile } from 'node:fs/promises';
 
 const ROOT = new URL('../../', import.meta.url);
-/** The address of the start page. */
-export const HOME = '/';
 /** The address of the list of pages. */
 export const DOCS = '/docs/';
 

@@ -1,10 +1,10 @@
-import { OPEN, PATHS } from '../http/routes/table.ts';
+import { HOME, OPEN, PATHS } from '../http/routes/table.ts';
 import { isLocalVisit } from '../request/local-request.ts';
 import type { Route } from '../request/request-state.ts';
 import { answerDocs } from './docs.ts';
 import { EXAMPLE, exampleAnswer } from './example.ts';
 import { moved } from './layout.ts';
-import { DOCS, HOME } from './pages.ts';
+import { DOCS } from './pages.ts';
 import { startPage } from './start-page.ts';
 
 export interface DevelopmentOptions {

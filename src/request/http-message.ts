@@ -22,7 +22,7 @@ export interface HttpRequest {
 }
 
 /** The parts of a request URL that routes use. */
-export type RequestUrl = Pick<URL, 'href' | 'hostname' | 'pathname' | 'searchParams'>;
+export type RequestUrl = Pick<URL, 'href' | 'hostname' | 'pathname' | 'search' | 'searchParams'>;
 
 /** Header fields by lower-case name, as from Node's parser. */
 export type HeaderFields = Readonly<Record<string, string | readonly string[] | undefined>>;

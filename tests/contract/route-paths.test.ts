@@ -1,49 +1,98 @@
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { EXAMPLE } from '../../src/development/example.ts';
-import { DOCS } from '../../src/development/pages.ts';
-import { PATHS } from '../../src/http/routes/table.ts';
-import { OAUTH_PATHS } from '../../src/oauth/server/paths.ts';
+import { useApp } from '../support/app.ts';
 
-const SRC = join(import.meta.dirname, '../../src');
-/** Where paths are: the table, and one file of each feature that brings routes of its own. */
-const HOMES = new Set([
+const REMEDY =
+  'A path is answered by a route: add the path to PATHS and the route to coreRoutes, both in src/http/routes/table.ts (those of a feature: to its own routes). See "Adding a route" in CONTRIBUTING.md.';
+
+/** Where paths are written: with the routes that answer them. */
+const HOMES = [
   'http/routes/table.ts',
+  'http/graphiql/routes.ts',
   'oauth/server/paths.ts',
   'development/example.ts',
   'development/pages.ts',
+];
+
+/** All that look at the path of a request, and why. What differs by path is in `state.route`; `platform` knows no request. */
+const READERS = new Map([
+  ['request/http-message.ts', 'declares the URL of a request'],
+  ['http/server/request-head.ts', 'refuses paths that are not in normal form'],
+  ['http/pipeline/target.ts', 'parses the URL, and tells the targets that every parser reads the same way'],
+  ['http/routes/table.ts', 'finds the route'],
+  ['http/response/use-access-log.ts', 'logs the path'],
+  ['http/graphiql/routes.ts', 'finds a file below the path of its route'],
+  ['development/example.ts', 'finds a file below the path of its route'],
+  ['development/docs.ts', 'finds a file below the path of its route'],
+  ['development/markdown.ts', 'resolves links, not requests'],
+  ['development/routes.ts', 'takes the query along to the other spelling of its path'],
+  ['oauth/server/paths.ts', 'reads the parameter in the path of its routes'],
+  ['oauth/server/routes.ts', 'hands the path to the library of OAuth'],
+  ['oauth/server/endpoints.ts', 'hands the path to the library of OAuth'],
 ]);
+
+/** A text that begins like a path, and is no file of Linux. The end of a regular expression in quotes is none. */
+const PATH = /(?<![\w)\]])['"`](\/(?!proc\/)[\w.:$][^'"`]*)|\bpath: ['"`](\/)['"`]/g;
+/** The path of a request, or a test of its address. */
+const LOOK =
+  /\bpathname\b|\b(?:url|href)(?:\)? [!=]==|\.(?:\w+Of|at|endsWith|includes|match\w*|replace\w*|search|slice|split|startsWith|substring)\()|\b(?:exec|test)\((?:\w+\.)*(?:url|href)\)|switch \((?:\w+\.)*(?:url|href)\)/g;
 const COMMENT = /^\s*(?:\/?\*|\/\/)/;
-const LITERAL = /['"`](\/[\w.-]+)/g;
-/** A route that is written with its path, not a file of Linux. */
-const OWN_PATH = /\bpath: ['"`](\/(?!proc\/)[^'"`]*)/g;
 
-const firstSegment = (path: string) => /^\/[^/]+/.exec(path)?.[0];
-const known = new Set(
-  [...Object.values(PATHS), ...Object.values(OAUTH_PATHS), EXAMPLE, DOCS].map(firstSegment),
-);
+const SRC = join(import.meta.dirname, '../../src');
+const files = globSync('**/*.ts', { cwd: SRC })
+  .map((path) => path.replaceAll('\\', '/'))
+  .filter((path) => !/^generated\/|\/browser\//.test(path))
+  .map((path) => ({ path, lines: readFileSync(join(SRC, path), 'utf8').split('\n') }));
 
-it('a path of the service is written in the table of routes, and nowhere else', () => {
-  const elsewhere = globSync('**/*.ts', { cwd: SRC })
-    .map((path) => path.replaceAll('\\', '/'))
-    .filter((path) => !HOMES.has(path) && !/^generated\/|\/browser\//.test(path))
-    .flatMap((path) =>
-      readFileSync(join(SRC, path), 'utf8')
-        .split('\n')
-        .filter((line) => !COMMENT.test(line))
-        .flatMap((line) => [
-          ...[...line.matchAll(LITERAL)].map(([, literal = '']) => literal).filter((one) => known.has(one)),
-          ...[...line.matchAll(OWN_PATH)].map(([, literal = '']) => literal),
-        ])
-        .map((literal) => `${path}: "${literal}" belongs in src/http/routes/table.ts; import it from there`),
-    );
-  expect(elsewhere).toEqual([]);
+/** All that matches in a file, comments aside. */
+const matchesIn = ({ path, lines }: (typeof files)[number], pattern: RegExp) =>
+  lines.flatMap((line, index) =>
+    COMMENT.test(line)
+      ? []
+      : [...line.matchAll(pattern)].map(([whole, ...groups]) => ({
+          text: groups.find((group) => group !== undefined) ?? whole,
+          place: `src/${path}:${index + 1}: ${line.trim()}`,
+        })),
+  );
+const placesOf = (pattern: RegExp, isLookedAt: (path: string) => boolean) =>
+  files
+    .filter(({ path }) => isLookedAt(path))
+    .flatMap((file) => matchesIn(file, pattern).map(({ place }) => place));
+
+it('a path is written with the routes that answer it, and nowhere else', () => {
+  expect(
+    placesOf(PATH, (path) => !HOMES.includes(path)),
+    REMEDY,
+  ).toEqual([]);
+});
+
+it('nothing but the table compares paths', () => {
+  const known = 'A file that reads paths for another reason is listed with it in READERS of this test.';
+  expect(
+    placesOf(LOOK, (path) => !READERS.has(path) && !path.startsWith('platform/')),
+    `${REMEDY} ${known}`,
+  ).toEqual([]);
+  const reading = files.filter((file) => matchesIn(file, LOOK).length > 0).map(({ path }) => path);
+  expect([...READERS.keys()].filter((path) => !reading.includes(path))).toEqual([]);
 });
 
 it('no plugin knows a path: what differs by path is in the routes', () => {
-  const plugins = globSync('http/**/use-*.ts', { cwd: SRC });
+  const plugins = files.filter(({ lines }) => lines.some((line) => line.includes('HttpPlugin')));
   expect(plugins.length).toBeGreaterThan(5);
-  const knowing = plugins.filter((path) => readFileSync(join(SRC, path), 'utf8').includes('routes/table.ts'));
-  expect(knowing).toEqual([]);
+  const knowing = plugins.flatMap((file) => matchesIn(file, /\w*PATHS\b/g).map(({ place }) => place));
+  expect(knowing, REMEDY).toEqual([]);
+});
+
+const app = useApp({ settings: { NODE_ENV: 'development' } });
+
+it('each path that is written has a route', () => {
+  const answered = new Set(app.app.routes.map(({ path }) => path));
+  const written = files.filter(({ path }) => HOMES.includes(path)).flatMap((file) => matchesIn(file, PATH));
+  expect(written.length).toBeGreaterThan(20);
+  const unanswered = written.filter(({ text }) => !answered.has(text) && !answered.has(`${text}*`));
+  expect(
+    unanswered.map(({ place }) => place),
+    REMEDY,
+  ).toEqual([]);
 });

@@ -1,6 +1,7 @@
 import { FileResponse, PlainResponse } from '../../request/http-message.ts';
 import { isLocalVisit } from '../../request/local-request.ts';
 import type { Route } from '../../request/request-state.ts';
+import { addVary } from '../response/vary.ts';
 import { OPEN, PATHS } from '../routes/table.ts';
 import { type Asset, type Assets, loadAssets } from './assets.ts';
 import { graphiqlPage } from './page.ts';
@@ -11,6 +12,9 @@ export interface GraphiqlOptions {
   /** A key to prefill, on pages that only this machine can open. */
   readonly demoKey?: string | undefined;
 }
+
+/** The folder of the page's assets. */
+const ASSETS = '/graphiql/';
 
 /** The editor, Monaco, sets styles in script, which no hash can allow. */
 const POLICY = [
@@ -28,12 +32,10 @@ const POLICY = [
 
 /** An address has the hash of what it stands for, so the response never changes (RFC 8246). */
 function assetResponse({ type, bytes }: Asset): FileResponse {
-  const headers = {
-    'content-type': type,
-    'cache-control': 'public, max-age=31536000, immutable',
-    vary: 'Accept-Encoding',
-  };
-  return new FileResponse(bytes, { headers: Object.entries(headers) });
+  const headers = { 'content-type': type, 'cache-control': 'public, max-age=31536000, immutable' };
+  const response = new FileResponse(bytes, { headers: Object.entries(headers) });
+  addVary(response.headers, 'Accept-Encoding');
+  return response;
 }
 
 /** GraphiQL for browsers that open GraphQL's path, and the assets of its page. */
@@ -53,23 +55,21 @@ export function graphiqlRoutes({ home, demoKey }: GraphiqlOptions): Record<'page
       path: PATHS.graphql,
       storable: false,
       async answer(_request, state, { hostname }) {
-        const assets = `${PATHS.graphiql}${(await loaded()).hash}/`;
+        const assets = `${ASSETS}${(await loaded()).hash}/`;
         const key = isLocalVisit(state, hostname) ? demoKey : undefined;
-        return new PlainResponse(graphiqlPage({ endpoint: PATHS.graphql, assets, home, key }), {
-          headers: {
-            'content-type': 'text/html; charset=utf-8',
-            'content-security-policy': POLICY,
-            vary: 'Accept',
-          },
-        });
+        const headers = { 'content-type': 'text/html; charset=utf-8', 'content-security-policy': POLICY };
+        const page = graphiqlPage({ endpoint: PATHS.graphql, assets, home, key });
+        const response = new PlainResponse(page, { headers });
+        addVary(response.headers, 'Accept');
+        return response;
       },
     },
     assets: {
       ...OPEN,
-      path: `${PATHS.graphiql}*`,
+      path: `${ASSETS}*`,
       async answer(_request, _state, { pathname }) {
         const { hash, files } = await loaded();
-        const folder = `${PATHS.graphiql}${hash}/`;
+        const folder = `${ASSETS}${hash}/`;
         const asset = pathname.startsWith(folder) ? files.get(pathname.slice(folder.length)) : undefined;
         return asset && assetResponse(asset);
       },

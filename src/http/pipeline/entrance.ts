@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto';
 import { ApiError } from '../../graphql/errors.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Logger } from '../../platform/log.ts';
-import { remember } from '../../platform/remember.ts';
 import { credentialsMissing } from '../../request/caller.ts';
 import { departureOf } from '../../request/departure.ts';
 import {
@@ -22,7 +21,8 @@ import { type Arrival, RequestState, type Route } from '../../request/request-st
 import type { AskedRequest, HttpPlugin } from '../plugin.ts';
 import { badRequest } from '../request/json-body.ts';
 import type { Compression } from '../response/compression.ts';
-import { createTable, PATHS } from '../routes/table.ts';
+import { createTable } from '../routes/table.ts';
+import { takes, targetOf, urlOf } from './target.ts';
 import { createYogaServer } from './yoga.ts';
 
 export interface EntranceOptions {
@@ -46,8 +46,7 @@ export interface PlainArrival {
 
 /** Handles nearly all requests: those of the usual methods, for paths that every parser reads the same way. */
 export interface FastPath {
-  /** Whether the fast path handles the request. All others go through Yoga's HTTP handling. */
-  takes(method: string | undefined, target: string | undefined): boolean;
+  readonly takes: typeof takes;
   answer(plain: PlainArrival, arrival: Arrival): Promise<HttpResponse>;
 }
 
@@ -62,24 +61,6 @@ export interface Entrance {
   readonly fetch: (request: Request, arrival?: Arrival) => Promise<Response>;
   close(): Promise<void>;
 }
-
-/** A path of plain segments, with any query. Every parser reads such a target the same way. */
-const PLAIN_TARGET = /^(?:\/\.?[\w-]+(?:\.[\w-]+)*)+(?:\?[\x21\x24-\x7e]*)?$/;
-const PLAIN_METHODS = new Set<string | undefined>(['GET', 'POST', 'OPTIONS']);
-
-const takes: FastPath['takes'] = (method, target) =>
-  target !== undefined &&
-  PLAIN_METHODS.has(method) &&
-  (target === PATHS.graphql || PLAIN_TARGET.test(target));
-
-/** The GraphQL URL on a host. URL getters compute on each access, and nearly all requests ask for this URL. */
-const graphqlUrl = remember((host): RequestUrl => {
-  const { href, hostname, pathname, searchParams } = new URL(PATHS.graphql, `http://${host}`);
-  return { href, hostname, pathname, searchParams };
-});
-
-const urlOf = (target: string, host: string): RequestUrl =>
-  target === PATHS.graphql ? graphqlUrl(host) : new URL(target, graphqlUrl(host).href);
 
 const LIST = new Intl.ListFormat('en');
 /** The client ids that are accepted (contract section 2). */
@@ -120,7 +101,7 @@ export function createEntrance(options: EntranceOptions): Entrance {
 
   function arrive(
     { method, headers }: AskedRequest,
-    { pathname }: RequestUrl,
+    url: RequestUrl,
     arrival: Arrival,
     fast: boolean,
   ): RequestState {
@@ -128,7 +109,7 @@ export function createEntrance(options: EntranceOptions): Entrance {
     return new RequestState(arrival, {
       startedAtMs: clock.elapsedMs(),
       requestId: requestIdOf(headers),
-      route: routeOf(method, pathname, accepts),
+      route: routeOf(method, url, accepts),
       accepts,
       fast,
       reservation: arrival.reservation ?? pending.reservation(),
@@ -187,8 +168,9 @@ export function createEntrance(options: EntranceOptions): Entrance {
       const { method } = request;
       const reservation = given?.reservation ?? pending.reservation();
       const arrival = { departure: departureOf(request.signal), ...given, reservation };
-      const { protocol, host, pathname, search } = new URL(request.url);
-      const target = pathname + search;
+      const url = new URL(request.url);
+      const { protocol, host } = url;
+      const target = targetOf(url);
       try {
         // Sockets have no TLS.
         if (protocol === 'http:' && takes(method, target)) {

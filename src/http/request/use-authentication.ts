@@ -76,8 +76,8 @@ export function useAuthentication({
   }
 
   /** What a request presents anywhere. */
-  function presentedIn(request: HttpRequest, { searchParams }: RequestUrl, { credentials }: Route) {
-    if (!request.url.includes('?')) return presentedCredential(request.headers, NO_PARAMETERS);
+  function presentedIn(request: HttpRequest, { search, searchParams }: RequestUrl, { credentials }: Route) {
+    if (search === '') return presentedCredential(request.headers, NO_PARAMETERS);
     const apiKeys = searchParams.getAll('api_key');
     const streamTokens = searchParams.getAll('stream_token');
     const presented = presentedCredential(request.headers, { apiKeys, streamTokens });

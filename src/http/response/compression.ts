@@ -66,14 +66,14 @@ export interface Compression {
 
 /** Whether an answer made for this caller may be compressed (contract section 2). */
 function mayCompress(
-  { url: address, headers }: AskedRequest,
+  { headers }: AskedRequest,
   { route, operationKind, credentialPlace }: RequestState,
-  { searchParams }: RequestUrl,
+  { search, searchParams }: RequestUrl,
 ): boolean {
   if (operationKind === 'mutation' || operationKind === 'subscription') return false;
   if (credentialPlace !== undefined && credentialPlace !== 'authorization') return false;
   if (headers.has('cookie') || !route.compressible) return false;
-  return !address.includes('?') || !EXCLUDED_PARAMETERS.some((name) => searchParams.has(name));
+  return search === '' || !EXCLUDED_PARAMETERS.some((name) => searchParams.has(name));
 }
 
 function isCompressible(headers: OutgoingHeaders): boolean {

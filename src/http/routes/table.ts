@@ -1,9 +1,10 @@
 import { METHODS } from 'node:http';
+import type { RequestUrl } from '../../request/http-message.ts';
 import type { Negotiated } from '../../request/media-type.ts';
 import type { Answer, Route, RouteProperties } from '../../request/request-state.ts';
 import { errorResponse } from '../response/error-response.ts';
 
-/** The paths of the service. Those of features and of the pages for development are where their routes are. */
+/** The paths that every service has. Others are with their routes. */
 export const PATHS = {
   graphql: '/graphql',
   streamToken: '/graphql/stream-token',
@@ -12,8 +13,10 @@ export const PATHS = {
   live: '/health/live',
   ready: '/health/ready',
   metrics: '/metrics',
-  graphiql: '/graphiql/',
 } as const;
+
+/** Where browsers start. Development has a page there. */
+export const HOME = '/';
 
 /** For what is the same for everybody. */
 export const OPEN: RouteProperties = {
@@ -63,14 +66,15 @@ export const NOTHING: Route = {
   answer: async () => undefined,
 };
 
-export type CoreAnswers = Readonly<
-  Record<'graphql' | 'streamToken' | 'login' | 'logout' | 'live' | 'ready' | 'metrics', Answer>
->;
+type Paths = typeof PATHS;
+/** One for each path, under its name. */
+export type CoreAnswers = Readonly<Record<keyof Paths, Answer>>;
+export type CoreRoutes = { readonly [Name in keyof Paths]: Route & { readonly path: Paths[Name] } };
 
-/** The routes that every service has. `page` is what browsers get that open GraphQL's path. */
-export function coreRoutes(answers: CoreAnswers, page: Route | undefined): Route[] {
-  return [
-    {
+/** One route for each path, under its name. `page` is what browsers get that open GraphQL's path. */
+export function coreRoutes(answers: CoreAnswers, page: Route | undefined): CoreRoutes {
+  return {
+    graphql: {
       ...PRIVATE,
       path: PATHS.graphql,
       methods: ['GET', 'POST'],
@@ -81,14 +85,14 @@ export function coreRoutes(answers: CoreAnswers, page: Route | undefined): Route
       answer: answers.graphql,
     },
     // Where no credentials come along, there is nothing to protect.
-    {
+    streamToken: {
       ...SECRET,
       path: PATHS.streamToken,
       credentials: 'required',
       needsTls: false,
       answer: answers.streamToken,
     },
-    {
+    login: {
       ...SECRET,
       path: PATHS.login,
       methods: ['GET', 'HEAD', 'POST'],
@@ -96,7 +100,7 @@ export function coreRoutes(answers: CoreAnswers, page: Route | undefined): Route
       originCheck: 'always',
       answer: answers.login,
     },
-    {
+    logout: {
       ...SECRET,
       path: PATHS.logout,
       readsBody: false,
@@ -104,14 +108,14 @@ export function coreRoutes(answers: CoreAnswers, page: Route | undefined): Route
       needsTls: false,
       answer: answers.logout,
     },
-    { ...OPEN, path: PATHS.live, answer: answers.live },
-    { ...OPEN, path: PATHS.ready, answer: answers.ready },
-    { ...OPEN, path: PATHS.metrics, answer: answers.metrics },
-  ];
+    live: { ...OPEN, path: PATHS.live, answer: answers.live },
+    ready: { ...OPEN, path: PATHS.ready, answer: answers.ready },
+    metrics: { ...OPEN, path: PATHS.metrics, answer: answers.metrics },
+  };
 }
 
 /** The route of a request. Every request has one: for paths that are not in the table, it answers 404. */
-export type RouteOf = (method: string, pathname: string, accepts: Negotiated) => Route;
+export type RouteOf = (method: string, url: RequestUrl, accepts: Negotiated) => Route;
 
 /** Whether a path has parameters or stands for a folder. */
 const PATTERN = /:|\*$/;
@@ -128,7 +132,7 @@ export function createTable(routes: readonly Route[]): RouteOf {
     else byPath.set(route.path, route);
   const find = (pathname: string) =>
     byPath.get(pathname) ?? patterns.find(({ matcher }) => matcher.test(pathname))?.route ?? NOTHING;
-  return (method, pathname, accepts) => {
+  return (method, { pathname }, accepts) => {
     const route = find(pathname);
     return route.page !== undefined && method === 'GET' && accepts.html ? route.page : route;
   };
