@@ -193,19 +193,35 @@ describe('the contract', () => {
     const named = pathsIn(from, to);
     expect(named.length).toBeGreaterThan(2);
     const [chosen, others] = [routesThat(are), routesThat((route) => !are(route))];
-    expect(chosen.filter((path) => !named.some((folder) => isBelow(path, folder)))).toEqual([]);
-    expect(named.filter((folder) => !chosen.some((path) => isBelow(path, folder)))).toEqual([]);
-    expect(others.filter((path) => named.some((folder) => isBelow(path, folder)))).toEqual([]);
+    const toDo = (verb: string) => `docs/contract.md: ${verb} the list at "${from}"`;
+    expect(
+      chosen.filter((path) => !named.some((folder) => isBelow(path, folder))),
+      toDo('add to'),
+    ).toEqual([]);
+    expect(
+      named.filter((folder) => !chosen.some((path) => isBelow(path, folder))),
+      toDo('take from'),
+    ).toEqual([]);
+    expect(
+      others.filter((path) => named.some((folder) => isBelow(path, folder))),
+      toDo('take from'),
+    ).toEqual([]);
   });
 
   it('names each route that takes a token', () => {
     const named = pathsIn('A request to\n', 'takes one token');
-    expect(named.toSorted()).toEqual(routesThat(({ takesToken }) => takesToken).toSorted());
+    expect(
+      named.toSorted(),
+      'docs/contract.md, section 5, "A request to … takes one token": name all routes with takesToken',
+    ).toEqual(routesThat(({ takesToken }) => takesToken).toSorted());
   });
 
   it('names every route of production, but for the pages within a sign-in', () => {
     const paths = routesThat(({ path }) => !path.includes(':'));
     const isNamed = (path: string) => new RegExp(`[\`\\s]${path.replaceAll('.', '\\.')}[\`?]`).test(contract);
-    expect(paths.filter((path) => !isNamed(path))).toEqual([]);
+    expect(
+      paths.filter((path) => !isNamed(path)),
+      'docs/contract.md, section 2: describe each path',
+    ).toEqual([]);
   });
 });
