@@ -2,7 +2,7 @@ import { GraphQLFloat, GraphQLSchema } from 'graphql';
 import { FEATURES } from './features.ts';
 import type { Builder } from './graphql/builder.ts';
 import { createKernel } from './graphql/kernel.ts';
-import { nodeTypes } from './graphql/node/node-type.ts';
+import { checkFields } from './graphql/look-ahead/check-fields.ts';
 import { defineNodeQueries } from './graphql/node/queries.ts';
 import { defineAccountEdges } from './modules/account/edges.ts';
 import { defineAccountMutations } from './modules/account/mutations.ts';
@@ -48,7 +48,8 @@ export function defineTypes(rules: Rules = RULES) {
 }
 
 /**
- * The executable schema of a builder. Throws if a type implements Node and does not say how its nodes are read.
+ * The executable schema of a builder. Throws if a type implements Node and does not say how its nodes are read, or if a
+ * field is not declared as `checkFields` demands.
  */
 export function schemaOf(builder: Builder): GraphQLSchema {
   const { types, ...config } = builder.toSchema().toConfig();
@@ -57,7 +58,7 @@ export function schemaOf(builder: Builder): GraphQLSchema {
     ...config,
     types: types.filter(({ name }) => name !== GraphQLFloat.name),
   });
-  nodeTypes(schema);
+  checkFields(schema);
   return schema;
 }
 

@@ -1,4 +1,4 @@
-import { type GraphQLField, type GraphQLObjectType, GraphQLString, getNullableType } from 'graphql';
+import type { GraphQLField, GraphQLObjectType } from 'graphql';
 
 /** The most that a character takes in JSON: a control character is written as `\u0000`. */
 const MAX_BYTES_A_CHARACTER = 6;
@@ -8,18 +8,19 @@ const MAX_SHORT_BYTES = 64;
 declare global {
   export namespace PothosSchemaTypes {
     interface FieldOptions {
-      /** The maximum length of a text. It bounds the size of a response before anything is read. */
+      /** The maximum length of a text or a list. It bounds the size of a response before anything is read. */
       maxCharacters?: number;
     }
   }
 }
 
-/** The maximum size of a leaf field's value in JSON; infinite for a text without `maxCharacters`. */
-export function maxJsonBytes({ type, extensions }: GraphQLField<unknown, unknown>): number {
-  const { maxCharacters } = extensions as { maxCharacters?: number };
-  if (maxCharacters !== undefined) return MAX_BYTES_A_CHARACTER * maxCharacters + 2;
-  const leaf = getNullableType(type);
-  return leaf === GraphQLString ? Number.POSITIVE_INFINITY : MAX_SHORT_BYTES;
+export const maxCharactersOf = ({ extensions }: GraphQLField<unknown, unknown>): number | undefined =>
+  (extensions as { maxCharacters?: number }).maxCharacters;
+
+/** The maximum size of a leaf field's value in JSON. `checkFields` sees to it that those that may be long have a bound. */
+export function maxJsonBytes(field: GraphQLField<unknown, unknown>): number {
+  const maxCharacters = maxCharactersOf(field);
+  return maxCharacters === undefined ? MAX_SHORT_BYTES : MAX_BYTES_A_CHARACTER * maxCharacters + 2;
 }
 
 const known = new WeakMap<GraphQLObjectType, Map<string, number>>();

@@ -20,8 +20,8 @@ export interface EdgeArguments {
   readonly ids?: Parameter;
   /** The number of ids of several nodes. */
   readonly count?: number;
-  /** The parameters of the SQL of values. */
-  readonly values?: readonly Parameter[];
+  /** The parameters of a computed value, by the names of the arguments. */
+  readonly parameters?: Readonly<Record<string, Parameter>>;
 }
 
 /** What the values of a statement's parameters come from. It holds no plan, whose document may be large. */
@@ -62,10 +62,10 @@ export const fromPage =
   ({ page }) =>
     page && source(page);
 export const fromIds: EdgeSource = ({ ids }) => ids;
-export const fromValues =
-  (index: number): EdgeSource =>
-  ({ values }) =>
-    values?.[index];
+export const fromParameters =
+  (name: string): EdgeSource =>
+  ({ parameters }) =>
+    parameters?.[name];
 
 /** Requests of the same shape list the arguments of the same edges. */
 export function planSql({ edges, list }: PlanArguments, add: AddParameter<Given>): PlanSql {
@@ -96,11 +96,11 @@ function edgeArguments(
 ): EdgeArguments | undefined {
   const { edge, field, node } = plan;
   if (edge.kind === 'one' || edge.kind === 'event') return NONE;
-  if (edge.kind === 'values' && edge.parameters === undefined) return NONE;
+  if (edge.kind === 'value' && edge.parameters === undefined) return NONE;
   try {
     const given = getArgumentValues(field, node, variables);
     if (isToMany(edge)) return { page: edge.page(given) };
-    if (edge.kind === 'values') return { values: edge.parameters?.(given) ?? [] };
+    if (edge.kind === 'value') return { parameters: edge.parameters?.(given) ?? {} };
     return idsOf(plan, edge.kind === 'row' ? [edge.id(given, context)] : edge.ids(given));
   } catch {
     return undefined;
@@ -125,7 +125,6 @@ export function resolveArguments(
     }
     if (given !== NONE) edges.set(plan, given);
     shape += given.page === undefined ? ',' : `,${pageShape(rowsToRead(plan, given.page))}`;
-    if (given.values !== undefined) shape += given.values.length;
     for (const { edges: children } of objectsOf(plan)) for (const child of children.values()) visit(child);
   };
   for (const root of roots) visit(root);

@@ -1,3 +1,4 @@
+import { getNamedType } from 'graphql';
 import type { Position } from '../pagination/cursor.ts';
 import type { Slice } from '../pagination/slice.ts';
 import type { PlanArguments } from './arguments.ts';
@@ -23,12 +24,15 @@ function decodeNodes(
 
 /** Converts rows in place to what resolvers expect: columns are decoded, connections become slices. */
 export function decode(plan: EdgePlan, value: unknown, given: PlanArguments['edges']): unknown {
-  const { edge, object, types } = plan;
+  const { edge, field, object, types } = plan;
   if (types !== undefined) {
     decodeNodes(types, Array.isArray(value) ? value : [value], given);
     return value;
   }
-  if (object === undefined || value === null) return value;
+  if (value === null) return null;
+  if (edge.kind === 'value')
+    return getNamedType(field.type).name === 'DateTime' ? new Date(`${value}`) : value;
+  if (object === undefined) return value;
   if (!Array.isArray(value)) {
     decodeRow(object, value as JsonRow, given);
     return value;

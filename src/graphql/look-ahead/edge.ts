@@ -45,20 +45,29 @@ export interface ToManyEdge {
   readonly page: (args: Record<string, unknown>) => Page;
 }
 
-/** A field whose values are read by one SQL expression. */
-export interface ValuesEdge {
-  readonly kind: 'values';
-  /** The parameters of the SQL from the field's arguments. Throws BAD_USER_INPUT. */
-  readonly parameters?: (args: Record<string, unknown>) => readonly Parameter[];
+/** The SQL that stands for values, by their names. */
+type SqlOf<Named> = { readonly [Name in keyof Named & string]-?: string };
+
+/** A field whose value the database computes for a row. */
+export interface ValueEdge<Row = Record<string, unknown>, Args = Record<string, unknown>> {
+  readonly kind: 'value';
+  /** A parameter for each argument of the field; required if it has any. Throws BAD_USER_INPUT. */
+  readonly parameters?: (args: Args) => { readonly [Name in keyof Args]-?: Parameter };
   /**
-   * The SQL of the values for the row under `alias`: compact JSON as text, never null. It names the columns of the field
-   * option `columns`, and every parameter, such as `$1`.
+   * The SQL expression of the value, of the row's properties in `columns` and its id, and of every parameter.
+   * `checkFields` calls it when the schema is built.
    */
-  readonly sql: (alias: string, ...parameters: string[]) => string;
+  readonly sql: (row: SqlOf<Row>, args: SqlOf<Args>) => string;
 }
 
 /** How a field reads what it returns. Declared with the field, used by loaders and look-ahead. */
-export type Edge = ToOneEdge | RowEdge | NodesEdge | EventEdge | ToManyEdge | ValuesEdge;
+export type Edge<Row = Record<string, unknown>, Args = Record<string, unknown>> =
+  | ToOneEdge
+  | RowEdge
+  | NodesEdge
+  | EventEdge
+  | ToManyEdge
+  | ValueEdge<Row, Args>;
 
 export function isToMany(edge: Edge): edge is ToManyEdge {
   return edge.kind === 'many' || edge.kind === 'connection';

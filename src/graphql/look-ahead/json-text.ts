@@ -1,4 +1,4 @@
-import { type GraphQLOutputType, getNullableType, isListType, isNonNullType } from 'graphql';
+import { GraphQLID, type GraphQLOutputType, getNullableType, isListType, isNonNullType } from 'graphql';
 import type { TypenameMember } from './plan.ts';
 
 /** A piece of JSON text in SQL: literal text, or an expression of type text that is never null. */
@@ -57,12 +57,18 @@ function presentJson(typeName: string, value: string): Piece[] {
   return [{ sql: `to_json(${value})::text` }];
 }
 
+const orNull = (type: GraphQLOutputType, pieces: Piece[]): Piece[] =>
+  isNonNullType(type) ? pieces : [{ sql: `coalesce(${concatenation(pieces)}, 'null')` }];
+
 /** The same for a column that may be null. */
 export function columnJson(type: GraphQLOutputType, value: string): Piece[] {
   const present = getNullableType(type);
-  const pieces = isListType(present) ? presentJson('', value) : presentJson(String(present), value);
-  return isNonNullType(type) ? pieces : [{ sql: `coalesce(${concatenation(pieces)}, 'null')` }];
+  return orNull(type, isListType(present) ? presentJson('', value) : presentJson(String(present), value));
 }
+
+/** The same for a computed value: an id may be any text then. */
+export const computedJson = (type: GraphQLOutputType, value: string): Piece[] =>
+  getNullableType(type) === GraphQLID ? orNull(type, presentJson('', value)) : columnJson(type, value);
 
 /** The members of an object, of which all but `__typename` get their values from `value`. */
 export function valuesOf<Known extends { readonly name: string; readonly kind: string }>(

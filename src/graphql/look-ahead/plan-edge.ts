@@ -49,7 +49,7 @@ export function notesOf(field: GraphQLField<unknown, unknown>): FieldNotes {
 }
 
 function entityOf(edge: Edge): Entity<object> | undefined {
-  if (edge.kind === 'values' || edge.kind === 'by-id') return undefined;
+  if (edge.kind === 'value' || edge.kind === 'by-id') return undefined;
   return isToMany(edge) ? edge.list.entity : edge.entity;
 }
 
@@ -145,6 +145,12 @@ function planConnection(
   return plan;
 }
 
+/** The properties of its row that a computed field reads. */
+export const rowProperties = (field: GraphQLField<unknown, unknown>): readonly string[] => [
+  'id',
+  ...(notesOf(field).columns ?? []),
+];
+
 function needColumn({ entity, columns, codecs }: ObjectPlan, property: string): void {
   columns.add(property);
   const codec = codecOf(columnsOf(entity)[property]);
@@ -206,9 +212,9 @@ function planObject(
     return { name, kind: 'edge', plan: planned };
   }
 
-  /** Whether another name has the same values: a statement would read them per name, a loader only once. */
+  /** Whether another name has the same value: a statement would read it per name, a loader only once. */
   function isRepeated({ edge, node }: EdgePlan): boolean {
-    return edge.kind === 'values' && [...plan.edges.values()].some((other) => isSameField(other.node, node));
+    return edge.kind === 'value' && [...plan.edges.values()].some((other) => isSameField(other.node, node));
   }
 
   for (const [name, fieldNodes] of collectFields(info, type, sets)) {

@@ -1,4 +1,12 @@
-import SchemaBuilder, { BasePlugin, type PothosOutputFieldConfig, type SchemaTypes } from '@pothos/core';
+import SchemaBuilder, {
+  BasePlugin,
+  type FieldNullability,
+  type InputFieldMap,
+  type InputShapeFromFields,
+  type PothosOutputFieldConfig,
+  type SchemaTypes,
+  type TypeParam,
+} from '@pothos/core';
 import type { GraphQLFieldResolver } from 'graphql';
 import type { Context } from '../context.ts';
 import { withOptions } from '../field-options.ts';
@@ -14,11 +22,19 @@ declare global {
     interface Plugins<Types extends SchemaTypes> {
       lookAhead: LookAheadPlugin<Types>;
     }
-    interface FieldOptions {
+    interface FieldOptions<
+      Types extends SchemaTypes = SchemaTypes,
+      ParentShape = unknown,
+      Type extends TypeParam<Types> = TypeParam<Types>,
+      Nullable extends FieldNullability<Type> = FieldNullability<Type>,
+      Args extends InputFieldMap = InputFieldMap,
+      ResolveShape = unknown,
+      ResolveReturnShape = unknown,
+    > {
       /** How the field reads what it returns, so that look-ahead can read it together with its parent. */
-      edge?: Edge;
-      /** The columns that the resolver of a computed field reads. */
-      columns?: readonly string[];
+      edge?: Edge<ParentShape, InputShapeFromFields<Args>>;
+      /** The properties of the row that a computed field reads, in its resolver and in its SQL, besides `id`. */
+      columns?: readonly (keyof ParentShape & string)[];
       /** The column that the field shows to callers that its scopes let pass. */
       permittedColumn?: string;
     }
@@ -46,9 +62,12 @@ class LookAheadPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
     resolve: Resolver<Types['Context']>,
     config: PothosOutputFieldConfig<Types>,
   ): Resolver<Types['Context']> {
-    const hasEdge = (config.pothosOptions as { edge?: Edge }).edge !== undefined;
+    const { edge, columns } = config.pothosOptions as { edge?: Edge; columns?: readonly string[] };
+    const hasEdge = edge !== undefined;
     if (ROOTS.has(config.kind)) return inRoundsWhereWide(hasEdge ? readingAhead(resolve) : resolve);
-    return hasEdge ? readAlready(resolve) : resolve;
+    const own =
+      columns === undefined ? resolve : withOnly(columns, `${config.parentType}.${config.name}`, resolve);
+    return hasEdge ? readAlready(own) : own;
   }
 }
 
@@ -77,6 +96,27 @@ function readAlready<C extends object>(resolve: Resolver<C>): Resolver<C> {
     const value = (parent as Record<string, unknown>)[aheadKey(info.path.key)];
     return value === undefined ? resolve(parent, args, context, info) : value;
   };
+}
+
+/**
+ * The resolver gets no property that `columns` leaves out: look-ahead does not read it, so that the resolver would work
+ * for some operations only.
+ */
+function withOnly<C extends object>(
+  columns: readonly string[],
+  field: string,
+  resolve: Resolver<C>,
+): Resolver<C> {
+  const declared = new Set<string | symbol>(['id', ...columns]);
+  const handler: ProxyHandler<object> = {
+    get(row, name) {
+      if (declared.has(name)) return Reflect.get(row, name);
+      throw new Error(
+        `the resolver of ${field} reads "${String(name)}", which its "columns" do not declare: add it to them`,
+      );
+    },
+  };
+  return (parent, args, context, info) => resolve(new Proxy(parent as object, handler), args, context, info);
 }
 
 SchemaBuilder.registerPlugin('lookAhead', LookAheadPlugin);

@@ -5,7 +5,7 @@ import { idRows, isNodeList, ROW_ID } from './nodes-sql.ts';
 import type { ConnectionPlan, EdgePlan, JsonForm, ObjectPlan, RootMember } from './plan.ts';
 import { nodeObjects } from './plan-connection.ts';
 import { notesOf } from './plan-edge.ts';
-import { buildSql, isListPlan, listRows, rowById, rowsSql, selectFor, valuesSql } from './statement.ts';
+import { buildSql, isListPlan, listRows, rowById, rowsSql, selectFor, valueSql } from './statement.ts';
 
 /** The quotes around a name, its colon and its comma. */
 const NAME_BYTES = 4;
@@ -162,11 +162,11 @@ function leastBytesSql(roots: readonly RootMember[], sql: PlanSql, form: JsonFor
     const { edge, object, types } = plan;
     if (types !== undefined && isLong(plan)) return nodesSql(plan, types);
     if (!isLong(plan)) return undefined;
-    if (edge.kind === 'values') {
+    if (edge.kind === 'value') {
       // What is read from another table is not measured: that would read it twice.
       const { columns } = notesOf(plan.field);
-      const values = columns && valuesSql(plan, edge, parent ?? '', sql);
-      return values && `octet_length(${values})::bigint`;
+      const value = columns && valueSql(plan, edge, parent ?? '', sql);
+      return value && `coalesce(octet_length(${value}::text), 0)::bigint`;
     }
     if (object === undefined) return undefined;
     if (edge.kind === 'row' || edge.kind === 'one') {

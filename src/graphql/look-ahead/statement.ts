@@ -1,13 +1,14 @@
-import { isNonNullType } from 'graphql';
+import { GraphQLID, GraphQLString, getNullableType, isNonNullType } from 'graphql';
 import type { Page } from '../pagination/arguments.ts';
 import { type Entity, selectList } from '../read/entity.ts';
 import { pageClauses } from '../read/page-statement.ts';
-import { fromIds, fromPage, fromValues, type Given, type PlanSql, rowsToRead } from './arguments.ts';
+import { fromIds, fromPage, fromParameters, type Given, type PlanSql, rowsToRead } from './arguments.ts';
 import { connectionPieces } from './connection-sql.ts';
-import { aheadKey, isToMany, type ToManyEdge, type ValuesEdge } from './edge.ts';
+import { aheadKey, isToMany, type ToManyEdge, type ValueEdge } from './edge.ts';
 import {
   anyJson,
   columnJson,
+  computedJson,
   concatenation,
   type NamedJson,
   objectPieces,
@@ -16,6 +17,7 @@ import {
 } from './json-text.ts';
 import { nodesPieces } from './nodes-sql.ts';
 import type { ColumnMember, ConnectionPlan, EdgePlan, JsonForm, ObjectPlan, RootMember } from './plan.ts';
+import { rowProperties } from './plan-edge.ts';
 
 /** The column with the number of a row in its page, from 1. */
 const ROW_NUMBER = '$n';
@@ -65,11 +67,15 @@ export function selectFor({ entity, columns, edges }: ObjectPlan): string {
 export const rowById = ({ source }: Entity<object>, id: string) =>
   `FROM ${source.from} WHERE ${source.id} = ${id}`;
 
-/** The SQL of values for the row under `alias`; undefined if their arguments are invalid. */
-export function valuesSql(plan: EdgePlan, edge: ValuesEdge, alias: string, sql: PlanSql): string | undefined {
-  const values = edge.parameters === undefined ? [] : sql.edges.get(plan)?.values;
-  const parameters = values?.map((_, index) => sql.ofEdge(plan, fromValues(index)));
-  return parameters && edge.sql(alias, ...parameters);
+/** The SQL of a computed value of the row under `alias`; undefined if its arguments are invalid. */
+export function valueSql(plan: EdgePlan, edge: ValueEdge, alias: string, sql: PlanSql): string | undefined {
+  const { field } = plan;
+  if (field.args.length > 0 && !sql.edges.has(plan)) return undefined;
+  const row = rowProperties(field).map((name) => [name, `${alias}."${name}"`]);
+  const parameters = field.args.map(({ name }) => [name, sql.ofEdge(plan, fromParameters(name))]);
+  const value = `(${edge.sql(Object.fromEntries(row), Object.fromEntries(parameters))})`;
+  const type = getNullableType(field.type);
+  return type === GraphQLString || type === GraphQLID ? `${value}::text` : value;
 }
 
 /** The id of the row that an event is about, in `eventsSql`. */
@@ -185,9 +191,10 @@ export function buildSql(roots: readonly RootMember[], sql: PlanSql, form: JsonF
   /** The value of an edge; undefined if it is left to a resolver. */
   function edgePieces(plan: EdgePlan, parent: string | undefined): readonly Piece[] | undefined {
     const { edge, object } = plan;
-    if (edge.kind === 'values') {
-      const values = valuesSql(plan, edge, parent ?? '', sql);
-      return values === undefined ? undefined : [{ sql: values }];
+    if (edge.kind === 'value') {
+      const value = valueSql(plan, edge, parent ?? '', sql);
+      if (value === undefined) return undefined;
+      return form === 'whole' ? computedJson(plan.field.type, value) : anyJson(value);
     }
     if (edge.kind === 'by-id') {
       const ids = sql.ofEdge(plan, fromIds);

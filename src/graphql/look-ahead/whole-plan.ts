@@ -56,7 +56,7 @@ function addScopes(scopes: Set<Scope>, { edge, field, object, types }: EdgePlan)
   const { scope, session } = permissionsOf(field);
   if (session === true) return false;
   if (scope !== undefined) scopes.add(scope);
-  if (edge.kind === 'values') return true;
+  if (edge.kind === 'value') return true;
   if (object !== undefined) return addScopesOfRow(scopes, object);
   return types === undefined || types.every((type) => addScopesOfRow(scopes, type));
 }

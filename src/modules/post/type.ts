@@ -52,10 +52,6 @@ const TAGS_OF_POSTS = statement<TagsRow>(
   'SELECT post_id AS "postId", array_agg(name ORDER BY position) AS names FROM tags WHERE post_id = ANY($1::uuid[]) GROUP BY post_id',
 );
 
-/** The same for one row, as JSON array text. */
-const tagsSql = (alias: string): string =>
-  `(SELECT '[' || coalesce(string_agg(to_json(g.name)::text, ',' ORDER BY g.position), '') || ']' FROM tags g WHERE g.post_id = ${alias}."id")`;
-
 /** The tags of each post, in the order given. */
 async function readTags({ db }: Context, postIds: readonly string[]): Promise<string[][]> {
   const rows = await db.query(TAGS_OF_POSTS, [postIds]);
@@ -101,7 +97,10 @@ export function definePost(
         type: 'String',
         // One more per tag for quotes and comma.
         maxCharacters: maxTags * (tag.max + 1),
-        edge: { kind: 'values', sql: tagsSql },
+        edge: {
+          kind: 'value',
+          sql: ({ id }) => `ARRAY(SELECT g.name FROM tags g WHERE g.post_id = ${id} ORDER BY g.position)`,
+        },
         description: `The tags of the post, at most ${maxTags}, in the order given.`,
         resolve: (post) => post.id,
         load: (ids: string[], context) =>

@@ -18,7 +18,9 @@ function argumentsOf({ name, args }: GraphQLField<unknown, unknown>): string {
   const given = args.filter(isRequiredArgument).map((argument) => {
     const value = REQUIRED[argument.name];
     if (value === undefined)
-      throw new Error(`${name} requires "${argument.name}": add a value to REQUIRED in left-to-resolvers.ts`);
+      throw new Error(
+        `${name} requires "${argument.name}": add a value to REQUIRED in tests/support/schema/left-to-resolvers.ts`,
+      );
     return `${argument.name}: ${value}`;
   });
   return given.length === 0 ? '' : `(${given.join(', ')})`;

@@ -3,11 +3,12 @@ import type { Kernel } from '../../../src/graphql/kernel.ts';
 import type { PostTypes } from '../../../src/modules/post/type.ts';
 
 /** The field of `docs/computed-fields.md`, which the product does not have. */
-const PREVIEW = { min: 1, max: 1_000 };
+const PREVIEW = { min: 1, max: 1_000, standard: 100 };
 
-/** Throws BAD_USER_INPUT. */
-function checkLength(length: number): number {
-  if (length >= PREVIEW.min && length <= PREVIEW.max) return length;
+/** The length for an argument that may be absent or null. Throws BAD_USER_INPUT. */
+function previewLength(length: number | null | undefined): number {
+  const characters = length ?? PREVIEW.standard;
+  if (characters >= PREVIEW.min && characters <= PREVIEW.max) return characters;
   throw badInput('length', `must be ${PREVIEW.min} to ${PREVIEW.max}.`);
 }
 
@@ -17,20 +18,18 @@ export function definePreview({ builder }: Kernel, { Post }: PostTypes): void {
     preview: t.string({
       args: {
         length: t.arg.int({
-          required: true,
-          defaultValue: 100,
-          description: `The number of characters, ${PREVIEW.min} to ${PREVIEW.max}.`,
+          description: `The number of characters, ${PREVIEW.min} to ${PREVIEW.max}; ${PREVIEW.standard} if absent or null.`,
         }),
       },
       columns: ['body'],
       maxCharacters: PREVIEW.max,
       edge: {
-        kind: 'values',
-        parameters: ({ length }) => [checkLength(Number(length))],
-        sql: (row, length) => `to_json(left(${row}."body", ${length}))::text`,
+        kind: 'value',
+        parameters: ({ length }) => ({ length: previewLength(length) }),
+        sql: ({ body }, { length }) => `left(${body}, ${length})`,
       },
       description: 'The beginning of the body.',
-      resolve: ({ body }, { length }) => [...body].slice(0, checkLength(length)).join(''),
+      resolve: ({ body }, { length }) => [...body].slice(0, previewLength(length)).join(''),
     }),
     /** The naive version: right, but each query that selects it is left to the loaders. */
     shout: t.string({

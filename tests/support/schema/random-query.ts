@@ -40,7 +40,7 @@ function argumentText(draw: Draw, name: string, data: KnownData, strange: boolea
   if (name === 'id')
     return strange ? '"no-uuid"' : JSON.stringify(pick(draw, [...data.userIds, ...data.postIds]));
   throw new Error(
-    `"${name}" is an argument without values: teach argumentText in random-query.ts what to draw`,
+    `"${name}" is an argument without values: teach argumentText in tests/support/schema/random-query.ts what to draw`,
   );
 }
 

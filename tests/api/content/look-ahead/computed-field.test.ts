@@ -13,21 +13,77 @@ import { definePreview } from '../../../support/schema/preview.ts';
 
 const { kernel, post } = defineTypes();
 definePreview(kernel, post);
-/** The number of parameters depends on the argument. */
 kernel.builder.objectFields(post.Post, (t) => ({
+  careless: t.string({
+    columns: ['title'],
+    maxCharacters: 100,
+    description: 'Its resolver reads another column than it declares.',
+    resolve: ({ body }) => body,
+  }),
+  /** The argument is a list. */
   beginnings: t.string({
     args: { lengths: t.arg.intList({ required: true, defaultValue: [1] }) },
     columns: ['body'],
     maxCharacters: 400,
     edge: {
-      kind: 'values',
-      parameters: ({ lengths }) => (Array.isArray(lengths) ? lengths.map(Number) : []),
-      sql: (row, ...lengths) =>
-        `to_json(concat_ws('|', ${lengths.map((length) => `left(${row}."body", ${length})`).join(', ')}))::text`,
+      kind: 'value',
+      parameters: ({ lengths }) => ({ lengths }),
+      sql: ({ body }, { lengths }) =>
+        `SELECT string_agg(left(${body}, l.length), '|' ORDER BY l.n) FROM unnest(${lengths}::int[]) WITH ORDINALITY AS l(length, n)`,
     },
     description: 'Several beginnings of the body.',
     resolve: ({ body }, { lengths }) =>
       lengths.map((length) => [...body].slice(0, length).join('')).join('|'),
+  }),
+}));
+/** Values of each kind that the database writes in its own way, and null. */
+kernel.builder.objectFields(post.Post, (t) => ({
+  /** The database cannot tell the type of a text by itself. */
+  word: t.string({
+    args: { word: t.arg.string({ required: true, defaultValue: '"w' }) },
+    maxCharacters: 100,
+    edge: {
+      kind: 'value',
+      parameters: ({ word }) => ({ word }),
+      sql: ({ id }, { word }) => `CASE WHEN ${id} IS NOT NULL THEN ${word} END`,
+    },
+    description: 'The argument.',
+    resolve: (_post, { word }) => word,
+  }),
+  handle: t.id({
+    columns: ['title'],
+    edge: { kind: 'value', sql: ({ title }) => `${title} || '"\\'` },
+    description: 'An id that is no UUID.',
+    resolve: ({ title }) => `${title}"\\`,
+  }),
+  weight: t.float({
+    columns: ['commentCount'],
+    edge: { kind: 'value', sql: ({ commentCount }) => `${commentCount} + 0.5::float8` },
+    description: 'A number.',
+    resolve: ({ commentCount }) => commentCount + 0.5,
+  }),
+  dayBefore: t.field({
+    type: 'DateTime',
+    columns: ['createdAt'],
+    edge: { kind: 'value', sql: ({ createdAt }) => `${createdAt} - interval '24 hours'` },
+    description: 'An instant.',
+    resolve: ({ createdAt }) => new Date(createdAt.getTime() - 86_400_000),
+  }),
+  closedAt: t.field({
+    type: 'DateTime',
+    nullable: true,
+    columns: ['createdAt'],
+    edge: { kind: 'value', sql: ({ createdAt }) => `nullif(${createdAt}, ${createdAt})` },
+    description: 'Null.',
+    resolve: () => null,
+  }),
+  subtitle: t.string({
+    nullable: true,
+    columns: ['title'],
+    maxCharacters: 200,
+    edge: { kind: 'value', sql: ({ title }) => `nullif(${title}, 't')` },
+    description: 'The title, or null.',
+    resolve: ({ title }) => (title === 't' ? null : title),
   }),
 }));
 const schema = schemaOf(kernel.builder);
@@ -77,7 +133,7 @@ describe('A computed field with an argument that was added with one declaration 
     }
   }
 
-  it('has a statement for each number of its parameters', async () => {
+  it('takes a list for its argument', async () => {
     const query = 'query ($id: ID!, $lengths: [Int!]!) { post(id: $id) { beginnings(lengths: $lengths) } }';
     // A text is kept from its second use on.
     for (const lengths of [[3], [3], [3], [3, 5], [4, 2]]) {
@@ -88,7 +144,8 @@ describe('A computed field with an argument that was added with one declaration 
   });
 
   it.each([
-    ['by its default', 'preview', { preview: previewOf(100) }],
+    ['without an argument', 'preview', { preview: previewOf(100) }],
+    ['by null', 'preview(length: null)', { preview: previewOf(100) }],
     ['by a number', 'preview(length: 14)', { preview: previewOf(14) }],
     [
       'by a variable, under two names, beside a list',
@@ -102,6 +159,21 @@ describe('A computed field with an argument that was added with one declaration 
       data: { post, user: null, postsConnection: { nodes: [{ preview: previewOf(6) }] } },
     });
     expect(paths).toEqual(['fast_path', 'whole_answer']);
+  });
+
+  it.each(['', ' shout'])('is of any kind, and may be null, beside "%s"', async (other) => {
+    const query = `query ($id: ID!) { post(id: $id) { createdAt word handle weight dayBefore closedAt subtitle${other} } }`;
+    const { answer, paths } = await ask(query);
+    const { createdAt, ...post } = answer.data.post;
+    expect(post).toMatchObject({
+      word: '"w',
+      handle: 't"\\',
+      weight: 0.5,
+      dayBefore: new Date(Date.parse(createdAt) - 86_400_000).toISOString(),
+      closedAt: null,
+      subtitle: null,
+    });
+    expect(paths).toEqual(['fast_path', other === '' ? 'whole_answer' : 'look_ahead']);
   });
 
   it('refuses an argument as its resolver does', async () => {
@@ -123,6 +195,15 @@ describe('A computed field with an argument that was added with one declaration 
     expect(rounds.declined).toBe('the operation is too wide for one statement');
   });
 
+  it('keeps from its resolver what it does not declare', async () => {
+    const query = 'query ($id: ID!) { post(id: $id) { body careless } }';
+    const { errors } = await app.gql(query, { key, variables: { id } });
+    expect(errors).toMatchObject([{ extensions: { code: 'INTERNAL_SERVER_ERROR' } }]);
+    expect(app.logged.join('')).toContain(
+      'the resolver of Post.careless reads \\"body\\", which its \\"columns\\" do not declare',
+    );
+  });
+
   it('is found to be left to the resolvers if it declares no SQL', async () => {
     expect(await leftToResolvers(app, key, schema)).toMatchObject({
       'Post.shout': 'Post.shout has no column and no edge',
@@ -131,7 +212,10 @@ describe('A computed field with an argument that was added with one declaration 
 
   it('is declared as docs/computed-fields.md shows', () => {
     const words = (text: string) => text.replaceAll(/\s+/g, ' ').trim();
-    const source = words(readFileSync(join(ROOT, 'tests/support/schema/preview.ts'), 'utf8'));
+    const source = words(readFileSync(join(ROOT, 'tests/support/schema/preview.ts'), 'utf8')).replaceAll(
+      '../../../src/',
+      '../../',
+    );
     const shown = blocksOf(readFileSync(join(ROOT, 'docs/computed-fields.md'), 'utf8')).filter(
       ({ language }) => language === 'ts',
     );

@@ -1,0 +1,106 @@
+import {
+  type GraphQLField,
+  type GraphQLObjectType,
+  type GraphQLSchema,
+  GraphQLString,
+  getNamedType,
+  getNullableType,
+  isLeafType,
+  isListType,
+  isObjectType,
+} from 'graphql';
+import { maxCharactersOf } from '../max-json-bytes.ts';
+import { nodeTypes } from '../node/node-type.ts';
+import type { ValueEdge } from './edge.ts';
+import { edgeOf, rowProperties } from './plan-edge.ts';
+
+type Field = GraphQLField<unknown, unknown>;
+
+const PAGE = 'See docs/computed-fields.md.';
+const EXAMPLE = `sql: ({ body }, { length }) => \`left(\${body}, \${length})\``;
+
+const objectTypes = (schema: GraphQLSchema): readonly GraphQLObjectType[] =>
+  Object.values(schema.getTypeMap()).filter(isObjectType);
+
+/** The types whose rows the database reads: those of nodes, and those that an edge leads to. */
+function rowTypes(schema: GraphQLSchema): ReadonlySet<GraphQLObjectType> {
+  const found = new Set(nodeTypes(schema).map(({ type }) => type));
+  for (const field of objectTypes(schema).flatMap((type) => Object.values(type.getFields()))) {
+    const edge = edgeOf(field);
+    if (edge === undefined) continue;
+    const named = getNamedType(field.type);
+    const type =
+      edge.kind === 'connection' && isObjectType(named) ? getNamedType(named.getFields().nodes?.type) : named;
+    if (isObjectType(type)) found.add(type);
+  }
+  return found;
+}
+
+function checkSize(name: string, field: Field): void {
+  const type = getNullableType(field.type);
+  const isLong = isListType(type) ? isLeafType(getNamedType(type)) : type === GraphQLString;
+  if (isLong && maxCharactersOf(field) === undefined)
+    throw new Error(
+      `${name} has no "maxCharacters", without which nothing bounds the size of its texts in a response: set it to the most characters that one value of the field can have.`,
+    );
+}
+
+/** Stands for the SQL of these values, and notes which of them are read. */
+function noting(names: readonly string[], read: Set<string>, explain: (name: string) => string) {
+  const get = (_target: object, name: string | symbol) => {
+    if (typeof name === 'symbol') throw new Error(explain('all of it, as a text,'));
+    if (!names.includes(name)) throw new Error(explain(`"${name}"`));
+    read.add(name);
+    return `"${name}"`;
+  };
+  return new Proxy<Record<string, string>>({}, { get });
+}
+
+/** Throws if the SQL of a computed field reads what is not declared, or leaves out what is. */
+function checkSql(name: string, field: Field, { sql, parameters }: ValueEdge): void {
+  const args = field.args.map((argument) => argument.name);
+  if (args.length > 0 && parameters === undefined)
+    throw new Error(
+      `${name} takes ${args.join(', ')}, but its edge has no "parameters", which make the parameters of its SQL from the arguments. ${PAGE}`,
+    );
+  if (isListType(getNullableType(field.type)) && getNamedType(field.type).name === 'DateTime')
+    throw new Error(`${name} is a list of instants, which look-ahead cannot write: leave out its edge.`);
+  const read = new Set<string>();
+  const used = new Set<string>();
+  const declared = rowProperties(field);
+  sql(
+    noting(
+      declared,
+      read,
+      (what) =>
+        `The SQL of ${name} reads ${what} of its row, where "columns" declare ${declared.join(', ')}: add the column to them, and take it from the row, as in ${EXAMPLE}. ${PAGE}`,
+    ),
+    noting(
+      args,
+      used,
+      (what) =>
+        `The SQL of ${name} uses ${what} of its arguments, which are ${args.join(', ') || 'none'}: take each by its name, as in ${EXAMPLE}. ${PAGE}`,
+    ),
+  );
+  if (read.size === 0)
+    throw new Error(`The SQL of ${name} takes no column from its row, as in ${EXAMPLE}. ${PAGE}`);
+  const unused = args.filter((argument) => !used.has(argument));
+  if (unused.length > 0)
+    throw new Error(
+      `The SQL of ${name} does not use ${unused.join(', ')}: whatever the argument is, the database would give the same. Take it from the arguments, as in ${EXAMPLE}. ${PAGE}`,
+    );
+}
+
+/**
+ * Checks how the fields of the types are declared whose rows the database reads. Throws for the first mistake, and says
+ * what to do.
+ */
+export function checkFields(schema: GraphQLSchema): void {
+  for (const type of rowTypes(schema))
+    for (const field of Object.values(type.getFields())) {
+      const name = `${type.name}.${field.name}`;
+      checkSize(name, field);
+      const edge = edgeOf(field);
+      if (edge?.kind === 'value') checkSql(name, field, edge);
+    }
+}

@@ -1,0 +1,114 @@
+import type { FieldMap } from '@pothos/core';
+import { describe, expect, it } from 'vitest';
+import type { SchemaTypes } from '../../../src/graphql/builder.ts';
+import type { PostRow } from '../../../src/modules/post/type.ts';
+import { defineTypes, schemaOf } from '../../../src/schema.ts';
+
+type Types = PothosSchemaTypes.ExtendDefaultTypes<SchemaTypes>;
+type FieldBuilder = PothosSchemaTypes.ObjectFieldBuilder<Types, PostRow>;
+
+/** Why a schema with these fields of `Post` cannot be built. */
+function refusalOf(fields: (t: FieldBuilder) => FieldMap): string {
+  const { kernel, post } = defineTypes();
+  kernel.builder.objectFields(post.Post, fields);
+  try {
+    schemaOf(kernel.builder);
+    return 'nothing';
+  } catch (error) {
+    return (error as Error).message;
+  }
+}
+
+const description = 'A field that is declared wrong.';
+const maxCharacters = 100;
+
+describe('A schema is refused, with what to do, if', () => {
+  it('a text has no bound', () => {
+    const refusal = refusalOf((t) => ({ text: t.string({ description, resolve: () => '' }) }));
+    expect(refusal).toMatch(/^Post\.text has no "maxCharacters"/);
+  });
+
+  it('a list of values has no bound', () => {
+    const refusal = refusalOf((t) => ({ list: t.intList({ description, resolve: () => [] }) }));
+    expect(refusal).toMatch(/^Post\.list has no "maxCharacters"/);
+  });
+
+  it('SQL reads a column that is not declared', () => {
+    const refusal = refusalOf((t) => ({
+      text: t.string({
+        description,
+        maxCharacters,
+        columns: ['title'],
+        edge: { kind: 'value', sql: ({ body }) => `left(${body}, 9)` },
+        resolve: ({ title }) => title,
+      }),
+    }));
+    expect(refusal).toMatch(/^The SQL of Post\.text reads "body" .*"columns" declare id, title: add/);
+  });
+
+  it('SQL names its row, or no column of it', () => {
+    const ofSql = (sql: (row: object) => string) =>
+      refusalOf((t) => ({
+        text: t.string({
+          description,
+          maxCharacters,
+          columns: ['body'],
+          edge: { kind: 'value', sql },
+          resolve: ({ body }) => body,
+        }),
+      }));
+    expect(ofSql((row) => `${row}."body"`)).toMatch(/^The SQL of Post\.text reads all of it, as a text/);
+    expect(ofSql(() => 'body')).toMatch(/^The SQL of Post\.text takes no column from its row/);
+  });
+
+  it('an argument is not given to the SQL, or not used by it', () => {
+    const refusal = refusalOf((t) => ({
+      text: t.string({
+        description,
+        maxCharacters,
+        args: { length: t.arg.int({ description }) },
+        columns: ['body'],
+        edge: { kind: 'value', sql: ({ body }) => `left(${body}, 9)` },
+        resolve: ({ body }) => body,
+      }),
+    }));
+    expect(refusal).toMatch(/^Post\.text takes length, but its edge has no "parameters"/);
+    const unused = refusalOf((t) => ({
+      text: t.string({
+        description,
+        maxCharacters,
+        args: { length: t.arg.int({ description }), from: t.arg.int({ description }) },
+        columns: ['body'],
+        edge: {
+          kind: 'value',
+          parameters: ({ length, from }) => ({ length: length ?? 9, from: from ?? 0 }),
+          sql: ({ body }, { from }) => `substr(${body}, ${from})`,
+        },
+        resolve: ({ body }) => body,
+      }),
+    }));
+    expect(unused).toMatch(/^The SQL of Post\.text does not use length:/);
+  });
+
+  it('a list of instants has SQL', () => {
+    const refusal = refusalOf((t) => ({
+      instants: t.field({
+        type: ['DateTime'],
+        description,
+        maxCharacters,
+        edge: { kind: 'value', sql: ({ id }) => `ARRAY(SELECT now() WHERE ${id} IS NOT NULL)` },
+        resolve: () => [],
+      }),
+    }));
+    expect(refusal).toMatch(/^Post\.instants is a list of instants/);
+  });
+});
+
+describe('A schema is not refused', () => {
+  it('for a field that says that nothing bounds it', () => {
+    const refusal = refusalOf((t) => ({
+      text: t.string({ description, maxCharacters: Number.POSITIVE_INFINITY, resolve: () => '' }),
+    }));
+    expect(refusal).toBe('nothing');
+  });
+});
