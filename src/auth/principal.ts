@@ -38,8 +38,12 @@ export function anonymousCaller({ anonymousRead }: Pick<Config, 'anonymousRead'>
 
 export type Caller = Principal | Anonymous;
 
+export function isAnonymous(caller: Caller | undefined): caller is Anonymous {
+  return caller?.kind === 'anonymous';
+}
+
 export function isAuthenticated(caller: Caller | undefined): caller is Principal {
-  return caller !== undefined && caller.kind !== 'anonymous';
+  return caller !== undefined && !isAnonymous(caller);
 }
 
 export const SESSION = 'session';

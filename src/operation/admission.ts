@@ -1,6 +1,6 @@
 import type { GraphQLError } from 'graphql';
 import type { GraphQLParams } from 'graphql-yoga';
-import { isSession } from '../auth/principal.ts';
+import { isAnonymous, isSession } from '../auth/principal.ts';
 import { ApiError } from '../graphql/errors.ts';
 import { canExecute, credentialsMissing } from '../request/caller.ts';
 import type { HttpRequest } from '../request/http-message.ts';
@@ -88,8 +88,7 @@ export function createAdmission({
       const cost = limiter.costOf(operation, variables);
       if (request.headers.get('x-query-cost') === '1') state.cost = cost;
       limiter.check(operation, cost);
-      if (state.caller?.kind === 'anonymous' && needsAccount({ operation, variables }))
-        throw credentialsMissing();
+      if (isAnonymous(state.caller) && needsAccount({ operation, variables })) throw credentialsMissing();
       return operation;
     },
     validate(operation, { variables }, request, state) {

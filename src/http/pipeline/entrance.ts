@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { isAnonymous } from '../../auth/principal.ts';
 import { ApiError } from '../../graphql/errors.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Logger } from '../../platform/log.ts';
@@ -76,7 +77,7 @@ function requestIdOf(headers: RequestFields): string {
 function checkRoute(request: HttpRequest, state: RequestState, checkOrigin: OriginCheck): void {
   const { method } = request;
   const { route, caller, refusal, credentialPlace } = state;
-  if (route.credentials === 'required' && caller?.kind === 'anonymous') throw credentialsMissing();
+  if (route.credentials === 'required' && isAnonymous(caller)) throw credentialsMissing();
   if (!route.methods.includes(method))
     throw badRequest(`This path accepts ${LIST.format(route.methods)} only.`, 405, {
       allow: route.methods.join(', '),
