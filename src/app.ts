@@ -208,7 +208,6 @@ export function createApp({
     log,
     metrics,
     schema,
-    anonymous,
     lookAhead,
     passwords,
     feed,

@@ -1,12 +1,10 @@
 import type { GraphQLSchema } from 'graphql';
 import type { Passwords } from './auth/password-check.ts';
-import type { Anonymous } from './auth/principal.ts';
 import type { PostFeed } from './events/feed.ts';
 import { createPipeline, type Pipeline } from './http/pipeline/pipeline.ts';
 import { createResponder } from './http/response/responder.ts';
 import { STREAM_FORMATS } from './http/response/stream-formats.ts';
 import { createAdmission } from './operation/admission.ts';
-import { createAnonymousAccessCheck } from './operation/anonymous-access.ts';
 import { createDocumentCache } from './operation/document-cache.ts';
 import { createExecutor } from './operation/executor.ts';
 import { createIdempotentExecutor } from './operation/idempotency/idempotent-executor.ts';
@@ -39,7 +37,6 @@ export interface OperationPipelineOptions {
   readonly log: Logger;
   readonly metrics: Metrics;
   readonly schema: GraphQLSchema;
-  readonly anonymous: Anonymous;
   readonly lookAhead: boolean;
   readonly passwords: Passwords;
   readonly feed: PostFeed;
@@ -57,7 +54,7 @@ export interface OperationPipelineOptions {
 
 /** Creates the pipeline that runs operations within the configured limits. */
 export function createOperationPipeline(options: OperationPipelineOptions): Pipeline {
-  const { config, database, log, metrics, schema, anonymous, lookAhead, passwords, feed } = options;
+  const { config, database, log, metrics, schema, lookAhead, passwords, feed } = options;
   const { eventLine, streamMetrics, pending, checkOrigin, fanOut, shareEvents, onCommit } = options;
   const { maxResponseBytes } = config;
   const limits = config.operationLimits;
@@ -111,7 +108,6 @@ export function createOperationPipeline(options: OperationPipelineOptions): Pipe
     check: createAdmission({
       documents,
       limiter,
-      needsAccount: createAnonymousAccessCheck(requestedFields, anonymous),
       checkOrigin,
     }),
     contextOf: contextOf({

@@ -2,15 +2,15 @@ import type { GraphQLError } from 'graphql';
 import type { GraphQLParams } from 'graphql-yoga';
 import { isAnonymous, isSession } from '../auth/principal.ts';
 import { ApiError } from '../graphql/errors.ts';
+import { needsMoreThan } from '../graphql/scope-plugin.ts';
 import { canExecute, credentialsMissing } from '../request/caller.ts';
 import type { HttpRequest } from '../request/http-message.ts';
 import { MULTIPART } from '../request/media-type.ts';
 import type { OriginCheck } from '../request/origin-check.ts';
 import type { RequestState } from '../request/request-state.ts';
-import type { AnonymousAccessCheck } from './anonymous-access.ts';
 import type { DocumentCache } from './document-cache.ts';
 import { onlyLooksAtSchema } from './introspection.ts';
-import type { OperationLimiter } from './operation-cost.ts';
+import type { createOperationLimiter } from './operation-cost.ts';
 import type { PreparedOperation } from './prepared-operation.ts';
 
 /** Checks that a kind of operation may be requested in this way. Throws BAD_REQUEST. */
@@ -38,9 +38,8 @@ function checkTransport(
 
 export interface AdmissionOptions {
   readonly documents: DocumentCache;
-  readonly limiter: OperationLimiter;
+  readonly limiter: ReturnType<typeof createOperationLimiter>;
   readonly checkOrigin: OriginCheck;
-  readonly needsAccount: AnonymousAccessCheck;
 }
 
 /** Decides about an operation before any of it runs. */
@@ -62,12 +61,7 @@ export interface Admission {
 }
 
 /** Finds the operation of a request and decides whether it may run. */
-export function createAdmission({
-  documents,
-  limiter,
-  checkOrigin,
-  needsAccount,
-}: AdmissionOptions): Admission {
+export function createAdmission({ documents, limiter, checkOrigin }: AdmissionOptions): Admission {
   return {
     admit(params, request, state, transport = checkTransport) {
       const open = canExecute(state.caller);
@@ -88,7 +82,10 @@ export function createAdmission({
       const cost = limiter.costOf(operation, variables);
       if (request.headers.get('x-query-cost') === '1') state.cost = cost;
       limiter.check(operation, cost);
-      if (isAnonymous(state.caller) && needsAccount({ operation, variables })) throw credentialsMissing();
+      // Without credentials, some fields may be read (contract section 3). Whoever asks for others gets none.
+      const { caller } = state;
+      if (isAnonymous(caller) && cost.fields.some((field) => needsMoreThan(caller.scopes, field)))
+        throw credentialsMissing();
       return operation;
     },
     validate(operation, { variables }, request, state) {

@@ -29,18 +29,11 @@ export interface RequestedOperation {
 /** The fields that an operation selects, at any depth. What @skip and @include remove does not count. */
 export type RequestedFields = (asked: RequestedOperation) => readonly SchemaField[];
 
-export interface OperationLimiter {
-  costOf(operation: PreparedOperation, variables: Variables): Cost;
-  /** Throws DEPTH_LIMIT, COMPLEXITY_LIMIT, and GRAPHQL_VALIDATION_FAILED for a fragment within itself. */
-  check(operation: PreparedOperation, cost: Cost): void;
-  readonly requestedFields: RequestedFields;
-}
-
 /**
  * Measures every operation of any type, even an invalid one, once before validation and execution. The cost is kept
  * with the operation for each combination of the variables that it depends on.
  */
-export function createOperationLimiter(schema: GraphQLSchema, limits: OperationLimits): OperationLimiter {
+export function createOperationLimiter(schema: GraphQLSchema, limits: OperationLimits) {
   function measured(operation: PreparedOperation, variables: Variables): Cost {
     const { fragments, costVariables } = operation.document.survey;
     const key = costVariables.length === 0 ? '' : costVariables.map((name) => sizing(variables, name)).join();
@@ -55,7 +48,8 @@ export function createOperationLimiter(schema: GraphQLSchema, limits: OperationL
 
   return {
     costOf: measured,
-    check: ({ document }, cost) => checkLimits(document.survey, cost, limits),
-    requestedFields: ({ operation, variables }) => measured(operation, variables).fields,
+    /** Throws DEPTH_LIMIT, COMPLEXITY_LIMIT, and GRAPHQL_VALIDATION_FAILED for a fragment within itself. */
+    check: ({ document }: PreparedOperation, cost: Cost): void => checkLimits(document.survey, cost, limits),
+    requestedFields: ({ operation, variables }: RequestedOperation) => measured(operation, variables).fields,
   };
 }
