@@ -6,8 +6,7 @@ import { FolderInUseError } from '../platform/db/embedded/lock.ts';
 import { startEmbeddedServer } from '../platform/db/embedded/server.ts';
 import { DatabaseError } from '../platform/db/errors.ts';
 import { migrate, pendingMigrations } from '../platform/db/migrate.ts';
-import { embeddedConnection } from '../platform/db/server.ts';
-import { DEFAULT_SCHEMA, settingsSql } from '../platform/db/session-settings.ts';
+import { type DatabaseServer, embeddedServer } from '../platform/db/server.ts';
 import type { Logger } from '../platform/log.ts';
 import { AdminError } from './output.ts';
 
@@ -34,29 +33,22 @@ const RETRY_MS = 100;
 /** Commands are short. Without a limit, a server stopped in the middle of one would block it for ever. */
 const QUERY_TIMEOUT_MS = 30_000;
 
-/** The embedded server as a DatabaseServer for this process's pool. */
-function embeddedServer(
+/** The database of an embedded server for this process, which prepares nothing by name: the server's process may, too. */
+const connectEmbedded = (
   address: EmbeddedAddress,
-  { ready, close }: { ready(): Promise<void>; close(): Promise<void> },
-) {
-  const connection = { ...embeddedConnection(address), query_timeout: QUERY_TIMEOUT_MS };
-  const nothing = () => undefined;
-  return {
-    connection,
-    direct: connection,
-    poolSize: 1,
-    // All connections share one backend, so our prepared statements would collide with the server's.
-    named: false,
-    schema: DEFAULT_SCHEMA,
-    greeting: settingsSql({ schema: DEFAULT_SCHEMA }),
-    directGreeting: settingsSql({ schema: DEFAULT_SCHEMA }),
-    lockWaitMs: QUERY_TIMEOUT_MS,
-    overrun: nothing,
-    cancel: async () => undefined,
-    ready,
-    close,
-  };
-}
+  { ready, close }: Pick<DatabaseServer, 'ready' | 'close'>,
+  log: Logger,
+): Database =>
+  connectDatabase(
+    'embedded',
+    {
+      ...embeddedServer(address, { query_timeout: QUERY_TIMEOUT_MS }),
+      lockWaitMs: QUERY_TIMEOUT_MS,
+      ready,
+      close,
+    },
+    log,
+  );
 
 async function openOwnDatabase({ config, log }: OpenOptions): Promise<Database> {
   if (config.database.kind === 'postgres')
@@ -65,7 +57,7 @@ async function openOwnDatabase({ config, log }: OpenOptions): Promise<Database> 
     shared: false,
     strict: config.environment === 'production',
   });
-  return connectDatabase('embedded', embeddedServer(server.address, server), log);
+  return connectEmbedded(server.address, server, log);
 }
 
 /** Opens the database exclusively. Throws FolderInUseError if a server holds it. */
@@ -102,7 +94,7 @@ async function openBeside({ config, log }: OpenOptions): Promise<Opened | NotYet
   if (address === undefined || !isServed(address))
     return { reason: 'It does not accept connections yet.', serves: false };
   const elsewhere = { ready: async () => undefined, close: async () => undefined };
-  const database = connectDatabase('embedded', embeddedServer(address, elsewhere), log);
+  const database = connectEmbedded(address, elsewhere, log);
   try {
     const pending = await pendingMigrations(database);
     if (pending.length === 0) return { database, config, applied: [] };

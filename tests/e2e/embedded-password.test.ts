@@ -6,7 +6,7 @@ import pg from 'pg';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { freePort } from '../../scripts/cluster/processes.ts';
 import type { EmbeddedWorkerData } from '../../src/platform/db/embedded/worker.ts';
-import { embeddedConnection } from '../../src/platform/db/server.ts';
+import { embeddedServer } from '../../src/platform/db/server.ts';
 import { temporaryFolder } from '../support/processes/process.ts';
 
 const HOST = '127.0.0.1';
@@ -30,7 +30,7 @@ async function serveOnLoopback(password: string): Promise<number> {
 }
 
 async function ask(port: number, password: string): Promise<unknown> {
-  const client = new pg.Client(embeddedConnection({ host: HOST, port, password }));
+  const client = new pg.Client(embeddedServer({ host: HOST, port, password }).connection);
   client.on('error', () => undefined);
   try {
     await client.connect();

@@ -4,7 +4,7 @@ import pg from 'pg';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { lockFolder } from '../../src/platform/db/embedded/lock.ts';
 import { EmbeddedStartError, startEmbeddedServer } from '../../src/platform/db/embedded/server.ts';
-import { embeddedConnection } from '../../src/platform/db/server.ts';
+import { embeddedServer } from '../../src/platform/db/server.ts';
 import { createLogger } from '../../src/platform/log.ts';
 import { temporaryFolder, until } from '../support/processes/process.ts';
 import { launchServer, productionSettings, startServer } from '../support/processes/server.ts';
@@ -64,7 +64,7 @@ describe('an embedded database that ends and cannot start again', () => {
         () => false,
       ),
     );
-    const client = new pg.Client(embeddedConnection(server.address));
+    const client = new pg.Client(embeddedServer(server.address).connection);
     await client.connect();
     expect((await client.query('SELECT 1 AS one')).rows).toEqual([{ one: 1 }]);
     await client.end();

@@ -21,9 +21,9 @@ export interface StatementControl {
   /** Called with the time at which a statement was begun when it has ended, and with its error if it failed. */
   readonly onEnd?: ((sinceMs: number, error: unknown) => void) | undefined;
   /** Ends a statement past its time limit. Resolves once it can no longer hit a later statement. */
-  overrun(client: pg.ClientBase): Promise<void> | undefined;
+  overrun?(client: pg.ClientBase): Promise<void> | undefined;
   /** Cancels a statement that nobody waits for. Resolves once it can no longer hit a later statement. */
-  cancel(client: pg.ClientBase): Promise<void>;
+  cancel?(client: pg.ClientBase): Promise<void>;
 }
 
 /** The work that a connection is currently lent to. */
@@ -129,7 +129,7 @@ export function limitStatements(client: pg.ClientBase, control: StatementControl
     let cancelling: Promise<void> | undefined;
     const end = () => {
       ended = true;
-      cancelling = control.overrun(client);
+      cancelling = control.overrun?.(client);
     };
     const timer =
       control.statementLimitMs === undefined ? undefined : setTimeout(end, control.statementLimitMs);
@@ -139,7 +139,7 @@ export function limitStatements(client: pg.ClientBase, control: StatementControl
     let heardAfterwards: (() => void) | undefined;
     const release = cancellation?.onCancel(() => {
       ended = true;
-      cancelling = control.cancel(client);
+      cancelling = control.cancel?.(client);
       heardAfterwards = control.cancelSilence?.set(giveUp);
     });
     return (error, result) => {

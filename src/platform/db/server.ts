@@ -53,7 +53,9 @@ const APPLICATION_NAME = 'content-graph-api';
 const IDLE_IN_TRANSACTION_MS = 30_000;
 /** No statement of a request waits longer for a lock. It begins again without holding anything (decision 14). */
 const LOCK_LIMIT_MS = 300;
-/** In seconds, and how often: the server lets go of what a client held that has vanished. By itself it takes two hours. */
+/**
+ * In seconds, and how often: the server lets go of what a client held that has vanished. By itself it takes two hours.
+ */
 const GONE = { tcp_keepalives_idle: 10, tcp_keepalives_interval: 5, tcp_keepalives_count: 2 };
 /** How long the server's answer may take beyond the statement's own limit. */
 const ANSWER_MS = 2_000;
@@ -64,9 +66,22 @@ const FOLDER_PATIENCE_MS = 10_000;
 const DURABILITY =
   'the embedded database survives a crash of the process and, on a disk that honours flushes, a loss of power; it does not survive the loss of the disk, so back up DATA_DIR';
 
-/** How `pg` reaches an embedded server. */
-export function embeddedConnection({ host, port, password = '' }: EmbeddedAddress): ClientConfig {
-  return { host, port, user: 'postgres', password, database: 'postgres', ssl: false };
+/** How `pg` reaches an embedded server. All connections share one backend, and with it what they prepare by name. */
+export function embeddedServer({ host, port, password = '' }: EmbeddedAddress, further: ClientConfig = {}) {
+  const connection: ClientConfig = {
+    ...{ host, port, user: 'postgres', password, database: 'postgres', ssl: false },
+    ...further,
+  };
+  const greeting = settingsSql({ schema: DEFAULT_SCHEMA });
+  return {
+    connection,
+    direct: connection,
+    poolSize: 1,
+    named: false,
+    schema: DEFAULT_SCHEMA,
+    greeting,
+    directGreeting: greeting,
+  };
 }
 
 function postgresServer(
@@ -126,29 +141,24 @@ export async function openServer(options: ServerOptions): Promise<DatabaseServer
     strict: config.environment === 'production',
   });
   log.info({ dataDir: config.database.dataDir }, DURABILITY);
-  const connection = embeddedConnection(server.address);
+  const reached = embeddedServer(server.address);
   return {
-    connection,
-    direct: connection,
-    poolSize: 1,
+    ...reached,
     named: namedStatements,
-    schema: DEFAULT_SCHEMA,
-    // All connections share one backend, so statements of earlier connections may still hold the names.
-    greeting: `${namedStatements ? 'DEALLOCATE ALL; ' : ''}${settingsSql({ schema: DEFAULT_SCHEMA })}`,
-    directGreeting: settingsSql({ schema: DEFAULT_SCHEMA }),
+    // Statements of earlier connections may still hold the names.
+    greeting: namedStatements ? `DEALLOCATE ALL; ${reached.greeting}` : reached.greeting,
     statementLimitMs,
     lockWaitMs: statementLimitMs,
     // It answers as soon as it has committed, so a statement without an answer has not.
     lostIsUndone: true,
-    // PGlite can neither time out nor cancel a statement. Ending its worker drops what is not committed.
+    // PGlite can neither time out nor cancel a statement. Ending its worker drops what is not committed. One that nobody
+    // waits for ends within its time limit anyway: ending the worker would abort everyone's work.
     overrun() {
       server
         .restart('a statement exceeded its time limit')
         .catch((error: unknown) => log.debug({ err: error }, 'the embedded database did not restart'));
       return undefined;
     },
-    // The statement ends within its time limit anyway, and ending the worker would abort everyone's work.
-    cancel: async () => undefined,
     notified: server.notified,
     ready: server.ready,
     close: server.close,
