@@ -10,14 +10,8 @@ export interface PasswordOptions {
   readonly passwordStdin?: boolean;
 }
 
-/** Where a password comes from. */
-export interface PasswordSource {
-  readonly input: NodeJS.ReadableStream & { readonly isTTY?: boolean };
-  /** Standard output is for the result. */
-  readonly output: NodeJS.WritableStream;
-}
-
-const PROCESS: PasswordSource = { input: process.stdin, output: process.stderr };
+/** Standard output is for the result. */
+const { stdin: input, stderr: output } = process;
 /** A password has at most 200 characters of up to 4 bytes. */
 const MAX_BYTES = 4_096;
 
@@ -26,7 +20,7 @@ export function passwordStdinOption(): Option {
 }
 
 /** Asks twice for a password that is not shown. Throws AdminError. */
-async function ask({ input, output }: PasswordSource): Promise<string> {
+async function ask(): Promise<string> {
   // Readline puts the terminal into raw mode, and what it would show goes nowhere.
   const hidden = new Writable({ write: (_chunk, _encoding, done) => done() });
   const lines = createInterface({ input, output: hidden, terminal: true, historySize: 0 });
@@ -49,7 +43,7 @@ async function ask({ input, output }: PasswordSource): Promise<string> {
 }
 
 /** The one line of standard input. Throws AdminError. */
-async function readLine({ input }: PasswordSource): Promise<string> {
+async function readLine(): Promise<string> {
   const chunks: Buffer[] = [];
   let bytes = 0;
   for await (const chunk of input) {
@@ -75,14 +69,13 @@ async function readLine({ input }: PasswordSource): Promise<string> {
 export async function readPassword(
   { password, passwordStdin = false }: PasswordOptions,
   command: Command,
-  source: PasswordSource = PROCESS,
 ): Promise<string> {
-  const given = password ?? (passwordStdin ? await readLine(source) : undefined);
-  if (given === undefined && source.input.isTTY !== true) {
+  const given = password ?? (passwordStdin ? await readLine() : undefined);
+  if (given === undefined && input.isTTY !== true) {
     const option = command.options.some(({ long }) => long === '--password') ? '--password or ' : '';
     command.error(`error: there is no terminal to ask for the password: use ${option}--password-stdin`);
   }
-  const read = given ?? (await ask(source));
+  const read = given ?? (await ask());
   checkPassword(read);
   return read;
 }

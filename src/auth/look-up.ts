@@ -12,22 +12,17 @@ const MAX_REMEMBERED = 10_000;
 /** All look-ups of secrets that nobody has shown before share one owner's turns on the database (decision 16). */
 const STRANGERS = 'unknown credentials';
 
-/** Reads rows by key, many in one statement. */
-function reader<Row>(db: Queryable, statement: Statement<Row>, keyOf: (row: Row) => string) {
+/** Looks credentials up by key, many in one statement. Undefined if there is none. Rejects with DatabaseError. */
+export function lookUp<Row>(db: Queryable, statement: Statement<Row>, keyOf: (row: Row) => string) {
   return gathered(async (keys: readonly string[]) => {
     const found = new Map((await db.query(statement, [keys])).map((row) => [keyOf(row), row]));
     return keys.map((key) => found.get(key));
   });
 }
 
-/** Looks credentials up by id. Undefined if there is none. Rejects with DatabaseError. */
-export function lookUpById<Row extends { readonly id: string }>(db: Queryable, statement: Statement<Row>) {
-  return reader(db, statement, ({ id }) => id);
-}
-
 /**
- * Looks credentials up by the hash of their secret, each account's in its own turns once its secret has been found before.
- * Undefined if there is none. Rejects with DatabaseError.
+ * Looks credentials up by the hash of their secret, each account's in its own turns once its secret has been found
+ * before. Undefined if there is none. Rejects with DatabaseError.
  */
 export function lookUpByHash<Row extends { readonly hash: Uint8Array; readonly userId: string }>(
   database: LookUpDatabase,
@@ -40,7 +35,7 @@ export function lookUpByHash<Row extends { readonly hash: Uint8Array; readonly u
   async function readFor(owner: string, key: string): Promise<Row | undefined> {
     let known = readers.get(owner);
     if (known === undefined) {
-      const read = reader(readsOf(database, owner), statement, ({ hash }: Row) => byteaText(hash));
+      const read = lookUp(readsOf(database, owner), statement, ({ hash }: Row) => byteaText(hash));
       known = { underWay: 0, read };
       readers.set(owner, known);
     }

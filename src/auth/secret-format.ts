@@ -5,18 +5,6 @@ const RANDOM_LENGTH = 30;
 const CHECKSUM_LENGTH = 6;
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 
-/**
- * The form of a secret: a prefix, 30 random characters of 62 (178 bits) and a checksum of six. The prefix lets
- * scanners recognise a leaked secret; the checksum exposes a mistyped or invented one without a query.
- */
-export interface SecretFormat {
-  generate(): string;
-  /** Whether the text begins like such a secret. */
-  looksLike(text: string): boolean;
-  /** Whether the text has the form and checksum of one. It may still not exist. */
-  isWellFormed(text: string): boolean;
-}
-
 function checksum(text: string): string {
   let rest = crc32(text);
   let digits = '';
@@ -28,13 +16,15 @@ function checksum(text: string): string {
 }
 
 /**
- * The format with a prefix, which has no characters that are special in a regular expression. `earlier` is a prefix
- * that secrets had before, and may still have.
+ * The form of a secret: a prefix, 30 random characters of 62 (178 bits) and a checksum of six. The prefix lets scanners
+ * recognise a leaked secret; the checksum exposes a mistyped or invented one without a query. The prefix has no
+ * characters that are special in a regular expression. `earlier` is a prefix that secrets had before, and may still
+ * have.
  */
-export function secretFormat(prefix: string, earlier = prefix): SecretFormat {
+export function secretFormat(prefix: string, earlier = prefix) {
   const pattern = new RegExp(`^(?:${prefix}|${earlier})[0-9A-Za-z]{${RANDOM_LENGTH + CHECKSUM_LENGTH}}$`);
   return {
-    generate() {
+    generate(): string {
       let random = '';
       while (random.length < RANDOM_LENGTH) {
         // 248 is the largest multiple of 62 below 256: larger bytes would favour the first characters.
@@ -43,8 +33,10 @@ export function secretFormat(prefix: string, earlier = prefix): SecretFormat {
       }
       return prefix + random + checksum(random);
     },
-    looksLike: (text) => text.startsWith(prefix),
-    isWellFormed: (text) =>
+    /** Whether the text begins like such a secret. */
+    looksLike: (text: string) => text.startsWith(prefix),
+    /** Whether the text has the form and checksum of one. It may still not exist. */
+    isWellFormed: (text: string) =>
       pattern.test(text) &&
       checksum(text.slice(-RANDOM_LENGTH - CHECKSUM_LENGTH, -CHECKSUM_LENGTH)) ===
         text.slice(-CHECKSUM_LENGTH),

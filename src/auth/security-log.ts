@@ -1,4 +1,4 @@
-import { createLineLimit, type LineLimit } from '../platform/line-limit.ts';
+import { createLineLimit } from '../platform/line-limit.ts';
 import type { Logger } from '../platform/log.ts';
 
 /** Where an attempt to authenticate comes from. */
@@ -39,10 +39,10 @@ const LINES_PER_MINUTE = 100;
 
 export function createSecurityLog(log: Logger): SecurityLog {
   const logins = createLineLimit({ log, maximum: LINES_PER_MINUTE, what: 'failed login' });
-  const credentials = new Map<string, LineLimit>();
+  const credentials = new Map<string, ReturnType<typeof createLineLimit>>();
 
   /** Each kind has its own limit: one that can be failed more easily must not hide the others. */
-  function credentialsOf(kind: string): LineLimit {
+  function credentialsOf(kind: string) {
     let limit = credentials.get(kind);
     if (limit === undefined) {
       limit = createLineLimit({ log, maximum: LINES_PER_MINUTE, what: `failed ${kind}` });

@@ -3,7 +3,7 @@ import { type Statement, statement } from '../platform/db/statement.ts';
 import type { Logger } from '../platform/log.ts';
 import type { Invalid } from './authenticate.ts';
 import { createLastUse, FRESH, type LastUseOptions } from './last-use.ts';
-import { type LookUpDatabase, lookUpByHash, lookUpById } from './look-up.ts';
+import { type LookUpDatabase, lookUp, lookUpByHash } from './look-up.ts';
 import { hashSecret } from './secret-format.ts';
 
 /** What the row of every secret says. */
@@ -60,7 +60,7 @@ export function storedSecrets<ById extends SecretRow, BySecret extends ById = By
     database,
     select<BySecret & { hash: Uint8Array }>('hash', 'bytea', ['s.hash', ...columnsOfSecret]),
   );
-  const findById = lookUpById(database, select<ById>('id', 'uuid', []));
+  const findById = lookUp(database, select<ById>('id', 'uuid', []), ({ id }) => id);
   const noteUse = createLastUse({ database, clock, log, ...rows });
 
   return {

@@ -13,7 +13,7 @@ import type { RequestState } from '../request/request-state.ts';
 import { LockWaiters } from './lock-waiters.ts';
 import type { OperationArgs, OperationContext } from './operation-context.ts';
 import { executed, failuresOf, hasNoData, refused, type Single } from './outcome.ts';
-import type { ResponseBounds } from './response-bounds.ts';
+import type { createResponseBounds } from './response-bounds.ts';
 
 export interface MutationOptions {
   readonly database: Database;
@@ -29,7 +29,7 @@ export interface MutationOptions {
   readonly lockWaitMs: number;
   readonly maxQueued: number;
   readonly passwords: Passwords;
-  readonly bounds: ResponseBounds;
+  readonly bounds: ReturnType<typeof createResponseBounds>;
   /** Called after every commit. */
   readonly onCommit: () => void;
 }

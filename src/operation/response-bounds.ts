@@ -39,37 +39,27 @@ export function checkedSize(outcome: Single, told: ToldCost, maximum: number): n
 }
 
 /** Bounds the size of responses, before and after they are built (contract section 5). */
-export interface ResponseBounds {
-  /** A reservation for a response other than a request's own, such as an event's. */
-  reservation(): Reservation;
-  /**
-   * Throws COMPLEXITY_LIMIT if the introspection response is too large: graphql-js builds it in one
-   * uninterruptible run.
-   */
-  checkIntrospection(args: OperationArgs): void;
-  /**
-   * Returns the outcome and counts its response while that is pending. Throws COMPLEXITY_LIMIT if the
-   * response or the data read for it is too large, and RATE_LIMITED or SERVICE_UNAVAILABLE if other responses
-   * hold too much.
-   */
-  checked<O extends Single>(outcome: O, state: RequestState, reservation: Reservation): O;
-}
-
-export function createResponseBounds({
-  pending,
-  maxResponseBytes,
-  limits,
-}: ResponseBoundsOptions): ResponseBounds {
+export function createResponseBounds({ pending, maxResponseBytes, limits }: ResponseBoundsOptions) {
   return {
+    /** A reservation for a response other than a request's own, such as an event's. */
     reservation: () => pending.reservation(),
-    checkIntrospection(args) {
+    /**
+     * Throws COMPLEXITY_LIMIT if the introspection response is too large: graphql-js builds it in one
+     * uninterruptible run.
+     */
+    checkIntrospection(args: OperationArgs): void {
       const { operation } = args.contextValue;
       if (!operation.mayIntrospect) return;
       const bytes = introspectionSize(args, operation.node, operation.plans.fragments);
       const mostBytes = Math.min(maxResponseBytes, MAX_INTROSPECTION_BYTES);
       if (bytes > mostBytes) throw answerTooLarge(bytes, mostBytes);
     },
-    checked(outcome, { cost }, reservation) {
+    /**
+     * Returns the outcome and counts its response while that is pending. Throws COMPLEXITY_LIMIT if the
+     * response or the data read for it is too large, and RATE_LIMITED or SERVICE_UNAVAILABLE if other responses
+     * hold too much.
+     */
+    checked<O extends Single>(outcome: O, { cost }: RequestState, reservation: Reservation): O {
       if (reservation.refusal !== undefined) throw reservation.refusal;
       // A field that is too large fails the whole response, not only the field.
       const refused = errorsOf(outcome).find((error) => publicError(error).code === 'COMPLEXITY_LIMIT');

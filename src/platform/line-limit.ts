@@ -1,13 +1,5 @@
 import type { Logger } from './log.ts';
 
-/** Lines that callers can cause at will, such as those about failed logins. */
-export interface LineLimit {
-  /** `fields` may be a function, which is called only if the line is written. */
-  warn(fields: Record<string, unknown> | (() => Record<string, unknown>), message: string): void;
-  /** Logs how many lines are left out so far, and stops. */
-  close(): void;
-}
-
 export interface LineLimitOptions {
   readonly log: Logger;
   /** Lines in a minute. */
@@ -22,7 +14,7 @@ const MINUTE_MS = 60_000;
  * Logs at most `maximum` lines a minute, so that nobody can fill the disk or hide other lines. At the end of the
  * minute one line has the number of those left out.
  */
-export function createLineLimit({ log, maximum, what }: LineLimitOptions): LineLimit {
+export function createLineLimit({ log, maximum, what }: LineLimitOptions) {
   let written = 0;
   let omitted = 0;
   let timer: NodeJS.Timeout | undefined;
@@ -36,7 +28,8 @@ export function createLineLimit({ log, maximum, what }: LineLimitOptions): LineL
   }
 
   return {
-    warn(fields, message) {
+    /** `fields` may be a function, which is called only if the line is written. */
+    warn(fields: Record<string, unknown> | (() => Record<string, unknown>), message: string): void {
       timer ??= setTimeout(endMinute, MINUTE_MS).unref();
       if (written < maximum) {
         written += 1;
@@ -44,6 +37,7 @@ export function createLineLimit({ log, maximum, what }: LineLimitOptions): LineL
         log.warn(read, message);
       } else omitted += 1;
     },
+    /** Logs how many lines are left out so far, and stops. */
     close: endMinute,
   };
 }

@@ -12,7 +12,7 @@ export interface Metrics {
   tally(name: string, help: string, labelNames: readonly [string, string?]): Tally;
   /** The same for a tally that is kept elsewhere. */
   readTally(name: string, help: string, labelNames: readonly [string, string?], tally: Tally): void;
-  gauge(name: string, help: string, collect?: () => number): Gauge;
+  gauge(name: string, help: string, collect: () => number): Gauge;
   /** A gauge with labels, which is set when its value changes. */
   labelledGauge<L extends string>(name: string, help: string, labelNames: readonly L[]): Gauge<L>;
   /** A gauge for each value of a label. */
@@ -112,13 +112,9 @@ export function createMetrics(): Metrics {
         name,
         help,
         registers: [registry],
-        ...(collect === undefined
-          ? {}
-          : {
-              collect(this: Gauge) {
-                this.set(collect());
-              },
-            }),
+        collect() {
+          this.set(collect());
+        },
       }),
     labelledGauge: (name, help, labelNames) => new Gauge({ registers: [registry], name, help, labelNames }),
     gauges(name, help, label, collect) {

@@ -2,14 +2,6 @@ import type { Logger } from '../../platform/log.ts';
 import { connectionKey, unansweredConnections } from '../../platform/unanswered-connections.ts';
 import type { Connection } from '../../request/request-state.ts';
 
-/** Ends connections of event streams whose clients have vanished silently. */
-export interface HalfOpenWatch {
-  /** Watches a connection. Returns a function that stops watching. */
-  watch(connection: Connection): () => void;
-  /** Ends those of the connections on which sending has recently failed, and returns them. Never throws. */
-  endSilent(connections: readonly Connection[]): Promise<readonly Connection[]>;
-}
-
 export interface HalfOpenWatchOptions {
   readonly log: Logger;
   /** Called for each ended connection. */
@@ -33,15 +25,15 @@ function keyOf({ localPort, remoteAddress, remotePort }: Connection): string | u
 }
 
 /**
- * TCP drops a silent peer only after a quarter of an hour (tcp_retries2), and Node cannot set
- * TCP_USER_TIMEOUT. The kernel does report how often sending has failed
+ * Ends connections of event streams whose clients have vanished silently. TCP drops a silent peer only after a quarter
+ * of an hour (tcp_retries2), and Node cannot set TCP_USER_TIMEOUT. The kernel does report how often sending has failed
  * (docs/decisions/0011-half-open-streams.md).
  */
 export function createHalfOpenWatch({
   log,
   onEnd,
   unanswered = unansweredConnections,
-}: HalfOpenWatchOptions): HalfOpenWatch {
+}: HalfOpenWatchOptions) {
   /** Each connection, and how many looks in a row have found it unanswered. */
   const watched = new Map<Connection, { readonly key: string; looks: number }>();
   let timer: NodeJS.Timeout | undefined;
@@ -84,14 +76,16 @@ export function createHalfOpenWatch({
   }
 
   return {
-    watch(connection) {
+    /** Watches a connection. Returns a function that stops watching. */
+    watch(connection: Connection): () => void {
       const key = keyOf(connection);
       if (key === undefined) return () => undefined;
       watched.set(connection, { key, looks: 0 });
       if (timer === undefined) schedule();
       return () => void watched.delete(connection);
     },
-    async endSilent(connections) {
+    /** Ends those of the connections on which sending has recently failed, and returns them. Never throws. */
+    async endSilent(connections: readonly Connection[]): Promise<readonly Connection[]> {
       const nowMs = performance.now();
       if (shared === undefined || nowMs - shared.atMs > SHARED_MS)
         shared = { table: unanswered(), atMs: nowMs };

@@ -1,6 +1,6 @@
 import { ApiError } from '../../graphql/errors.ts';
 import type { Connection } from '../../request/request-state.ts';
-import type { HalfOpenWatch } from './half-open-connections.ts';
+import type { createHalfOpenWatch } from './half-open-connections.ts';
 
 /** Who owns a stream, and its connection if there is one. */
 export interface StreamOwner {
@@ -27,7 +27,7 @@ export interface StreamLimitOptions {
    * Limit of all credentials of an account together, as a multiple of a client's limit (contract section 5).
    */
   readonly accountFactor: number;
-  readonly halfOpen: HalfOpenWatch;
+  readonly halfOpen: ReturnType<typeof createHalfOpenWatch>;
 }
 
 interface OpenStream {
