@@ -79,9 +79,6 @@ export function nodeServerOptions(app: App, config: Config, log: Logger): NodeSe
   };
 }
 
-/** The service cannot listen at HOST and PORT. */
-export class ListenError extends OperatorError {}
-
 /** What to do about an error of listening, by Node's error code. */
 const LISTEN_ADVICE: Readonly<Record<string, string>> = {
   EADDRINUSE: 'another process listens there, so stop it or set PORT to another port',
@@ -93,7 +90,7 @@ const LISTEN_ADVICE: Readonly<Record<string, string>> = {
 
 function listenError({ host, port }: Config, error: NodeJS.ErrnoException): Error {
   const advice = LISTEN_ADVICE[error.code ?? ''] ?? `correct HOST or PORT: ${error.message}`;
-  return new ListenError(
+  return new OperatorError(
     `The service cannot listen on HOST=${host}, PORT=${port}: ${advice} (${error.code}).`,
   );
 }

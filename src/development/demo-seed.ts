@@ -20,15 +20,12 @@ export interface DemoCredentials {
 
 const MINUTE_MS = 60_000;
 
-/** The file with the demo credentials is damaged. */
-export class DemoFileError extends OperatorError {}
-
 function readCredentials(dataDir: string): DemoCredentials | undefined {
   if (!existsSync(demoFile(dataDir))) return undefined;
   try {
     return JSON.parse(readFileSync(demoFile(dataDir), 'utf8')) as DemoCredentials;
   } catch (error) {
-    throw new DemoFileError(
+    throw new OperatorError(
       `The file "${demoFile(dataDir)}" with the demo credentials cannot be read: remove it, and the next start writes a new one.`,
       { cause: error },
     );

@@ -3,10 +3,7 @@ import type { EventPlace } from './event-place.ts';
 import { MARK_DIGITS, type MarkedPosition } from './position.ts';
 
 /** An event as an id names it. */
-export interface EventName {
-  readonly id: number;
-  readonly mark: string;
-}
+export type EventName = Pick<MarkedPosition, 'id' | 'mark'>;
 
 /** What an event id says. Where the events are in the log, only the log knows. */
 export interface DecodedId {

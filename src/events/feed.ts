@@ -1,13 +1,11 @@
-import type { Database } from '../platform/db/database.ts';
 import { gathered } from '../platform/db/gathered.ts';
 import type { Line } from '../platform/line.ts';
-import type { Logger } from '../platform/log.ts';
 import { type DecodedId, decodeEventId, type EventName, encodeEventId } from './event-id.ts';
 import type { CommittedBefore, EventPlace } from './event-place.ts';
 import { findEvents, type KnownEvent, readAfter, readNow } from './log.ts';
 import { isAfter, type LogEvent, type LogPosition } from './position.ts';
 import { sharedByNext } from './shared-by-next.ts';
-import { createLogTail } from './tail.ts';
+import { createLogTail, type LogTailOptions } from './tail.ts';
 
 /** Where a reader starts. */
 export interface FeedStart {
@@ -47,9 +45,7 @@ export class HistoryLostError extends Error {
   }
 }
 
-export interface PostFeedOptions {
-  readonly database: Database;
-  readonly log: Logger;
+export interface PostFeedOptions extends LogTailOptions {
   /** Reads of the log that do not come from memory take a place here. */
   readonly line: Line;
 }

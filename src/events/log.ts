@@ -143,9 +143,7 @@ export async function readNow(database: Database, log: Logger): Promise<EventPla
 }
 
 /** An event that the log knows, and can be read on from. */
-export interface KnownEvent extends MarkedPosition {
-  readonly history: string;
-}
+export type KnownEvent = Omit<EventPlace, 'before'>;
 
 interface KnownRow extends StateRow {
   readonly n: number;

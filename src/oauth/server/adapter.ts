@@ -12,16 +12,6 @@ export interface AdapterOptions {
   readonly database: Queryable;
 }
 
-/** Clients have their own table, and only the administrator creates them. */
-function clientAdapter({ database }: AdapterOptions): Pick<Adapter, 'find'> {
-  return {
-    async find(id) {
-      const row = isUuid(id) ? await findOAuthClient(database, id) : undefined;
-      return row && clientMetadata(row);
-    },
-  };
-}
-
 /**
  * The library's sessions are not stored: at each request, the service's own session says who is signed in.
  */
@@ -36,12 +26,19 @@ const forgotten: Adapter = {
 };
 
 /** The storage of the library. All methods throw DatabaseError. */
-export function createAdapterFactory(options: AdapterOptions): (model: string) => Adapter {
-  const { library, database } = options;
+export function createAdapterFactory({ library, database }: AdapterOptions): (model: string) => Adapter {
   const ended = () => new library.errors.SessionNotFound('the sign-in has ended');
   return (model) => {
     if (model === 'Session') return forgotten;
-    if (model === 'Client') return { ...forgotten, ...clientAdapter(options) };
+    // Clients have their own table, and only the administrator creates them.
+    if (model === 'Client')
+      return {
+        ...forgotten,
+        async find(id) {
+          const row = isUuid(id) ? await findOAuthClient(database, id) : undefined;
+          return row && clientMetadata(row);
+        },
+      };
     const records = createRecords(database, model);
     return {
       ...forgotten,

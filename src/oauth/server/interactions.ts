@@ -1,4 +1,4 @@
-import type { Client, Interaction, InteractionResults, default as Provider } from 'oidc-provider';
+import type { Client, Interaction, InteractionResults } from 'oidc-provider';
 import { type Scope, scopesOfRole } from '../../auth/scopes.ts';
 import { setSessionCookie } from '../../auth/session/cookie.ts';
 import type { Login } from '../../auth/session/login.ts';
@@ -8,8 +8,7 @@ import { badRequest } from '../../http/request/json-body.ts';
 import type { Queryable } from '../../platform/db/statement.ts';
 import type { Logger } from '../../platform/log.ts';
 import { addressKey, attemptOrigin } from '../../request/client-address.ts';
-import type { HttpRequest, HttpResponse } from '../../request/http-message.ts';
-import type { RequestState } from '../../request/request-state.ts';
+import type { HttpResponse } from '../../request/http-message.ts';
 import { consentPage } from '../pages/consent-page.ts';
 import { loginPage } from '../pages/login-page.ts';
 import { pausePage } from '../pages/pause-page.ts';
@@ -19,6 +18,7 @@ import { BROWSER, RESOURCE } from './authorization-parameters.ts';
 import { browserOf } from './browser-cookie.ts';
 import type { LibraryCalls } from './call.ts';
 import { canBeImpersonated, scopesOf } from './client-metadata.ts';
+import type { EndpointRequest } from './endpoints.ts';
 import { readForm } from './form.ts';
 import { oauthRefusal } from './oauth-error.ts';
 import { signInPath } from './paths.ts';
@@ -32,10 +32,7 @@ export interface InteractionOptions {
   readonly log: Logger;
 }
 
-export interface PageRequest {
-  readonly provider: Provider;
-  readonly request: HttpRequest;
-  readonly state: RequestState;
+export interface PageRequest extends EndpointRequest {
   /** Id of the sign-in in progress. */
   readonly uid: string;
 }

@@ -1,14 +1,11 @@
 import type { default as Provider } from 'oidc-provider';
-import type { Queryable } from '../../platform/db/statement.ts';
 import type { KeyRing } from '../tokens/key-ring.ts';
 import { type Library, loadLibrary } from './library.ts';
 import { createProvider, type ProviderOptions } from './provider.ts';
 
-export interface ProviderSourceOptions {
+export interface ProviderSourceOptions extends Pick<ProviderOptions, 'database' | 'renderError'> {
   readonly issuer: () => string;
   readonly keys: KeyRing;
-  readonly database: Queryable;
-  readonly renderError: ProviderOptions['renderError'];
   /** Called for each provider that is created. */
   readonly onCreated: (provider: Provider) => void;
 }

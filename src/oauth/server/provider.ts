@@ -1,13 +1,12 @@
 import type { Configuration, JWK, KoaContextWithOIDC, default as Provider } from 'oidc-provider';
 import { SCOPES } from '../../auth/scopes.ts';
 import { hashSecret, matchesSecret } from '../../auth/secret-format.ts';
-import type { Queryable } from '../../platform/db/statement.ts';
 import { findActiveAccount } from '../records/accounts.ts';
 import { GRANTS } from '../records/clients.ts';
 import { REFRESH_TOKEN_SECONDS } from '../records/records.ts';
 import { audienceOf, FAMILY_CLAIM } from '../tokens/access-token.ts';
 import { ACCESS_TOKEN_SECONDS, type SigningKey } from '../tokens/signing-keys.ts';
-import { createAdapterFactory } from './adapter.ts';
+import { type AdapterOptions, createAdapterFactory } from './adapter.ts';
 import { ADDRESS, BROWSER, checkSizes, RESOURCE, RESUME_COOKIE } from './authorization-parameters.ts';
 import { OWNER_ROLE, scopesOf } from './client-metadata.ts';
 import type { Library } from './library.ts';
@@ -28,11 +27,9 @@ const TTL = {
 /** Methods of RFC 6749 section 2.3. Public clients have none. */
 const CLIENT_AUTHENTICATION = ['client_secret_basic', 'client_secret_post', 'none'] as const;
 
-export interface ProviderOptions {
-  readonly library: Library;
+export interface ProviderOptions extends AdapterOptions {
   readonly issuer: string;
   readonly signer: SigningKey;
-  readonly database: Queryable;
   readonly renderError: NonNullable<Configuration['renderError']>;
 }
 

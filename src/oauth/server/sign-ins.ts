@@ -1,7 +1,6 @@
 import type { Interaction } from 'oidc-provider';
-import type { Recognizer } from '../../auth/authenticate.ts';
+import { presentedCookie, type Recognizer } from '../../auth/authenticate.ts';
 import type { Principal } from '../../auth/principal.ts';
-import { sessionCookies } from '../../auth/session/cookie.ts';
 import type { HttpRequest } from '../../request/http-message.ts';
 
 export interface SignInOptions {
@@ -18,9 +17,8 @@ interface Remembered {
 
 /** Who is signed in, for the pages of an authorization. */
 export function createSignIns({ sessions, endSession, isOf }: SignInOptions) {
-  async function principalOf(cookie: string | undefined): Promise<Principal | undefined> {
-    if (cookie === undefined) return undefined;
-    const resolution = await sessions.resolve({ place: 'cookie', value: cookie });
+  async function principalOf(value: string): Promise<Principal | undefined> {
+    const resolution = await sessions.resolve({ place: 'cookie', value });
     if (resolution.outcome !== 'valid') return undefined;
     resolution.used?.();
     return resolution.principal;
@@ -28,8 +26,8 @@ export function createSignIns({ sessions, endSession, isOf }: SignInOptions) {
 
   /** The session of the request's cookie. */
   async function sessionOf(request: HttpRequest): Promise<Principal | undefined> {
-    const [cookie, ...others] = sessionCookies(request.headers.get('cookie'));
-    const principal = others.length > 0 ? undefined : await principalOf(cookie);
+    const presented = presentedCookie(request.headers);
+    const principal = presented && 'value' in presented ? await principalOf(presented.value) : undefined;
     if (principal !== undefined) isOf(principal.userId);
     return principal;
   }

@@ -3,18 +3,13 @@ import { createCredentialCache } from '../../auth/credential-cache.ts';
 import { createLastUse } from '../../auth/last-use.ts';
 import { hasExpired, rateLimitOf } from '../../auth/principal.ts';
 import { effectiveScopes } from '../../auth/scopes.ts';
-import type { Clock } from '../../platform/clock.ts';
-import type { Queryable } from '../../platform/db/statement.ts';
-import type { Logger } from '../../platform/log.ts';
 import type { OwnTokens, Reference, Standing } from './access-token.ts';
+import type { KeyRingOptions } from './key-ring.ts';
 
 const KIND = 'oauth';
 
-export interface OAuthRecognizerOptions {
+export interface OAuthRecognizerOptions extends Omit<KeyRingOptions, 'sealer'> {
   readonly ownTokens: OwnTokens;
-  readonly database: Queryable;
-  readonly clock: Clock;
-  readonly log: Logger;
 }
 
 /** Identifies a principal for later look-ups: token, client, user, authorization. None of it is secret. */

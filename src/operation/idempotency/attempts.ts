@@ -42,6 +42,7 @@ export interface AttemptOptions {
   readonly executor: Executor;
   readonly database: Database;
   readonly log: Logger;
+  /** How long a response is kept. */
   readonly retentionMs: number;
   readonly limits: CostCeilings;
   readonly maxResponseBytes: number;

@@ -3,35 +3,23 @@ import { isAuthenticated } from '../../auth/principal.ts';
 import { readsOf } from '../../auth/reads-of.ts';
 import { maskError } from '../../graphql/mask-error.ts';
 import { atMost } from '../../platform/at-most.ts';
-import type { Database } from '../../platform/db/database.ts';
 import { DatabaseError } from '../../platform/db/errors.ts';
-import type { Logger } from '../../platform/log.ts';
 import type { Metrics } from '../../platform/metrics.ts';
 import { holderOf } from '../../request/caller.ts';
-import type { Executor } from '../executor.ts';
 import type { OperationArgs } from '../operation-context.ts';
-import { type CostCeilings, type Rendered, refused, type Single } from '../outcome.ts';
+import { type Rendered, refused, type Single } from '../outcome.ts';
 import { checkedLength } from '../response-bounds.ts';
-import { type Attempt, createAttempts, type KeyedMutation } from './attempts.ts';
+import { type Attempt, type AttemptOptions, createAttempts, type KeyedMutation } from './attempts.ts';
 import { fingerprint } from './fingerprint.ts';
 import { parseIdempotencyKey } from './key.ts';
 import { keyOutcomes } from './key-outcomes.ts';
-import type { ReplayCheck } from './replay-check.ts';
 import type { KeyOwner } from './seal.ts';
 import { findResponse, lockName, type StoredResponse } from './store.ts';
 import { createStoredBytes } from './stored-bytes.ts';
 
-export interface IdempotencyOptions {
-  readonly executor: Executor;
-  readonly database: Database;
-  readonly log: Logger;
-  /** How long a response is kept. */
-  readonly retentionMs: number;
+export interface IdempotencyOptions extends Omit<AttemptOptions, 'storedBytes'> {
   /** What an account may have stored. */
   readonly maxBytes: number;
-  readonly limits: CostCeilings;
-  readonly maxResponseBytes: number;
-  readonly replayCheck: ReplayCheck;
   readonly metrics: Metrics;
 }
 

@@ -1,13 +1,10 @@
-import type { FeedStart, PostFeed } from '../../events/feed.ts';
+import type { FeedStart } from '../../events/feed.ts';
 import { ApiError, type ErrorCode } from '../../graphql/errors.ts';
-import type { Logger } from '../../platform/log.ts';
 import { OwnedBytes } from '../../platform/owned-bytes.ts';
-import type { RecentUse } from '../../platform/recent-use.ts';
 import type { StreamFormat } from '../../request/event-stream.ts';
 import type { EventTexts } from './event-texts.ts';
-import { Group } from './group.ts';
+import { Group, type GroupOptions } from './group.ts';
 import { SliceQueue } from './slices.ts';
-import type { StreamMetrics } from './stream-metrics.ts';
 import { SubscriberStream } from './subscriber-stream.ts';
 
 /** What a new stream delivers, and where it starts. */
@@ -36,16 +33,11 @@ export interface FanOut {
   interrupt(): void;
 }
 
-export interface FanOutOptions {
-  readonly feed: PostFeed;
-  readonly metrics: StreamMetrics;
-  /** Recent use of event reads. */
-  readonly use: RecentUse;
+export interface FanOutOptions extends Omit<GroupOptions, 'texts' | 'slices'> {
   /** The most groups. Each reads every event for itself. */
   readonly maxGroups: number;
   /** What all groups and streams may take, by the estimate of their texts. One account may have an eighth. */
   readonly maxGroupBytes: number;
-  readonly log: Logger;
 }
 
 /** The contract promises a heartbeat at least every 15 seconds. */

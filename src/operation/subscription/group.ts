@@ -1,14 +1,14 @@
 import { encodeEventId } from '../../events/event-id.ts';
 import type { EventPlace } from '../../events/event-place.ts';
-import { HistoryLostError, type PostFeed } from '../../events/feed.ts';
+import { HistoryLostError } from '../../events/feed.ts';
 import { isOutage } from '../../platform/db/errors.ts';
 import type { Logger } from '../../platform/log.ts';
 import type { RecentUse } from '../../platform/recent-use.ts';
 import { UNCOUNTED_BYTES } from '../../request/pending-responses.ts';
 import type { EventReaders } from '../executor.ts';
-import { type Batch, BatchReader } from './batch-reader.ts';
+import { type Batch, BatchReader, type BatchReaderOptions } from './batch-reader.ts';
 import { Cohort as CohortOf } from './cohort.ts';
-import { codeOf, type EventTexts } from './event-texts.ts';
+import { codeOf } from './event-texts.ts';
 import type { Frames } from './frames.ts';
 import { GroupOwners } from './group-owners.ts';
 import type { SliceQueue } from './slices.ts';
@@ -29,9 +29,7 @@ const MAX_PAUSE_MS = 5_000;
 
 type Cohort = CohortOf<SubscriberStream>;
 
-export interface GroupOptions {
-  readonly texts: EventTexts;
-  readonly feed: PostFeed;
+export interface GroupOptions extends BatchReaderOptions {
   readonly slices: SliceQueue;
   readonly metrics: StreamMetrics;
   /** Recent use of event reads. */

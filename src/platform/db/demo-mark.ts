@@ -8,19 +8,12 @@ export const demoFile = (dataDir: string) => join(dataDir, 'demo.json');
 
 const MARKED = statement<{ one: number }>('demo_marked', 'SELECT 1 AS one FROM demo_seed LIMIT 1');
 
-/** The database holds demo accounts from development. */
-export class SeededError extends OperatorError {
-  constructor(dataDir: string) {
-    super(
-      `The embedded database in "${dataDir}" was seeded by development: it holds demo accounts whose credentials were printed and written to a file. Production refuses it: set DATA_DIR to another folder.`,
-    );
-  }
-}
-
 /**
- * Throws SeededError if development has seeded the folder, or a database that was later copied or renamed.
+ * Throws OperatorError if development has seeded the folder, or a database that was later copied or renamed.
  */
 export async function refuseSeeded(db: Queryable, dataDir: string): Promise<void> {
   if (existsSync(demoFile(dataDir)) || (await db.query(MARKED, [])).length > 0)
-    throw new SeededError(dataDir);
+    throw new OperatorError(
+      `The embedded database in "${dataDir}" was seeded by development: it holds demo accounts whose credentials were printed and written to a file. Production refuses it: set DATA_DIR to another folder.`,
+    );
 }

@@ -5,22 +5,16 @@ import { OperatorError } from '../../operator-error.ts';
 /** The major version of PostgreSQL that the pinned PGlite contains. Only it can read its data folders. */
 export const EMBEDDED_MAJOR = '18';
 
-/** Another major version of PostgreSQL has written the folder. */
-export class OtherMajorError extends OperatorError {
-  constructor(dataDir: string, found: string) {
-    super(
-      `The embedded database in "${dataDir}" was written by PostgreSQL ${found}, but this version of the service contains PostgreSQL ${EMBEDDED_MAJOR}. Nothing was changed: start the version before on the folder, dump it (pg_dump -h "${dataDir}" -U postgres), and restore the dump into a new folder.`,
-    );
-  }
-}
-
-/** Throws OtherMajorError. Changes nothing. */
+/** Throws OperatorError if another major version of PostgreSQL has written the folder. Changes nothing. */
 export function refuseOtherMajor(dataDir: string): void {
   const file = join(dataDir, 'postgres', 'PG_VERSION');
   if (!existsSync(file)) return;
   const found = readFileSync(file, 'utf8').trim();
   // An empty or broken file is a damaged folder, which the start reports.
-  if (/^\d+$/.test(found) && found !== EMBEDDED_MAJOR) throw new OtherMajorError(dataDir, found);
+  if (/^\d+$/.test(found) && found !== EMBEDDED_MAJOR)
+    throw new OperatorError(
+      `The embedded database in "${dataDir}" was written by PostgreSQL ${found}, but this version of the service contains PostgreSQL ${EMBEDDED_MAJOR}. Nothing was changed: start the version before on the folder, dump it (pg_dump -h "${dataDir}" -U postgres), and restore the dump into a new folder.`,
+    );
 }
 
 /** Whether the folder lacks what every data folder has. A new one gets its name only once it is complete. */

@@ -105,7 +105,7 @@ function clearAddress(dataDir: string): void {
 
 /**
  * Starts the embedded server on `dataDir`, which it locks and, if needed, creates. A worker that dies later
- * is restarted. Throws UnsafeFolderError, UnusableFolderError, OtherMajorError, FolderInUseError, EmbeddedStartError.
+ * is restarted. Throws UnsafeFolderError, UnusableFolderError, OperatorError, FolderInUseError, EmbeddedStartError.
  */
 export async function startEmbeddedServer(
   dataDir: string,
