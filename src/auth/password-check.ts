@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { Line } from '../platform/line.ts';
 import { emailKey } from './account/store.ts';
 import { hashPassword, unmatchableHash, verifyPassword } from './password.ts';
@@ -28,7 +28,7 @@ export interface Passwords {
 
 /** The name for failed sign-ins to an account, known or not. It does not reveal the e-mail. */
 export function accountFailures(email: string): string {
-  return `account:${createHash('sha256').update(emailKey(email)).digest('base64url')}`;
+  return `account:${hash('sha256', emailKey(email), 'base64url')}`;
 }
 
 export function createPasswords(line: Line, failures: FailureCounter): Passwords {

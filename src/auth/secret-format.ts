@@ -1,4 +1,4 @@
-import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
+import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 
 const RANDOM_LENGTH = 30;
@@ -45,7 +45,7 @@ export function secretFormat(prefix: string, earlier = prefix) {
 
 /** What is stored of a secret. Plain SHA-256 is enough: 178 random bits and more cannot be guessed. */
 export function hashSecret(secret: string): Uint8Array<ArrayBuffer> {
-  return new Uint8Array(createHash('sha256').update(secret).digest());
+  return new Uint8Array(hash('sha256', secret, 'buffer'));
 }
 
 /** Whether the hash is that of the secret, in constant time. */

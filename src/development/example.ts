@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { extname, join } from 'node:path';
 import { html } from '../http/pages/html.ts';
@@ -51,7 +51,7 @@ async function filesIn(folder: string): Promise<ReadonlySet<string>> {
 
 async function fileResponse(folder: string, name: string, ifNoneMatch: string | null): Promise<Response> {
   const content = await readFile(join(folder, name));
-  const etag = `"${createHash('sha256').update(content).digest('base64url')}"`;
+  const etag = `"${hash('sha256', content, 'base64url')}"`;
   const headers = {
     etag,
     'content-type': TYPES[extname(name)] ?? 'application/octet-stream',

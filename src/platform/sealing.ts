@@ -1,4 +1,4 @@
-import { createHash, hkdfSync } from 'node:crypto';
+import { hash, hkdfSync } from 'node:crypto';
 import { decrypt, encrypt } from './aes-gcm.ts';
 
 const KEY_BYTES = 32;
@@ -21,10 +21,7 @@ export interface Sealer {
 export function createSealer(secret: string, purpose: string): Sealer {
   const key = deriveKey(secret, purpose);
   return {
-    name: createHash('sha256')
-      .update(deriveKey(secret, `${purpose}: name`))
-      .digest('base64url')
-      .slice(0, 16),
+    name: hash('sha256', deriveKey(secret, `${purpose}: name`), 'base64url').slice(0, 16),
     seal: (plain, context) => encrypt(key, plain, context),
     open: (sealed, context) => decrypt(key, sealed, context),
   };

@@ -51,7 +51,7 @@ export function memoryBuckets(clock: Pick<Clock, 'elapsedMs'>, max = MAX_BUCKETS
       const ownState = stateOf(own.name, nowMs);
       const sharedState = shared && stateOf(shared.name, nowMs);
       const first = levelAt(ownState, nowMs, own.policy);
-      const second = shared && levelAt(sharedState, nowMs, shared.policy);
+      const second = sharedState && levelAt(sharedState, nowMs, shared.policy);
       const allowed = holdsToken(first) && (second === undefined || holdsToken(second));
       if (!allowed) return describe(false, first, second);
       first.missing += 1;

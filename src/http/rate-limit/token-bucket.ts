@@ -36,8 +36,7 @@ export interface Taken {
  * The bucket at `nowMs`, refilled continuously. A timestamp in the future means that the clock was set back:
  * the bucket then refills from now on.
  */
-export function levelAt(state: BucketState | undefined, nowMs: number, policy: BucketPolicy): Level {
-  if (state === undefined) return { policy, missing: 0 };
+export function levelAt(state: BucketState, nowMs: number, policy: BucketPolicy): Level {
   const elapsedMs = Math.max(0, nowMs - state.atMs);
   return { policy, missing: Math.max(0, state.missing - (elapsedMs * policy.perSecond) / 1000) };
 }

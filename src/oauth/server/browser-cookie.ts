@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { hash, randomBytes } from 'node:crypto';
 import type { HttpRequest } from '../../request/http-message.ts';
 
 /** No other host can set a cookie of this name, not even a sibling domain (RFC 6265bis section 4.1.3.2). */
@@ -7,7 +7,7 @@ const ATTRIBUTES = 'Path=/; HttpOnly; Secure; SameSite=Lax';
 const RANDOM_BYTES = 32;
 const PAIR = new RegExp(`(?:^|;)\\s*${NAME}=([\\w-]{43})\\s*(?:;|$)`);
 
-const hashOf = (value: string): string => createHash('sha256').update(value).digest('base64url');
+const hashOf = (value: string): string => hash('sha256', value, 'base64url');
 
 /** The hash of the requesting browser; undefined if it has begun nothing here. */
 export function browserOf({ headers }: HttpRequest): string | undefined {

@@ -1,4 +1,4 @@
-import { createHash, randomUUID } from 'node:crypto';
+import { hash, randomUUID } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -47,7 +47,7 @@ function readMigrations(): Migration[] {
     .filter((entry) => entry.isDirectory())
     .map(({ name }) => {
       const sql = readFileSync(join(MIGRATIONS_FOLDER, name, 'migration.sql'), 'utf8');
-      return { name, sql, checksum: createHash('sha256').update(sql).digest('hex') };
+      return { name, sql, checksum: hash('sha256', sql, 'hex') };
     })
     .sort((a, b) => (a.name < b.name ? -1 : 1));
 }
