@@ -1,8 +1,8 @@
-import { type ExecutionResult, Kind, type SelectionSetNode, stripIgnoredCharacters } from 'graphql';
+import { type ExecutionResult, Kind, type SelectionSetNode } from 'graphql';
 import { LRUCache } from 'lru-cache';
 import type { OperationArgs } from './operation-context.ts';
 import { rendered, type Single } from './outcome.ts';
-import type { PreparedDocument, PreparedOperation } from './prepared-operation.ts';
+import type { PreparedOperation } from './prepared-operation.ts';
 
 const META_FIELDS = new Set(['__typename', '__schema', '__type']);
 
@@ -32,24 +32,12 @@ const MAX_CACHED = 32;
  */
 export function createIntrospectionCache() {
   const known = new LRUCache<string, string>({ max: MAX_CACHED });
-  /** Reads the text of a document once more, which takes 0.1 ms. */
-  const stripped = new WeakMap<PreparedDocument, string>();
-
-  function textOf(document: PreparedDocument): string {
-    let text = stripped.get(document);
-    if (text === undefined) {
-      text = stripIgnoredCharacters(document.text);
-      stripped.set(document, text);
-    }
-    return text;
-  }
 
   /** Undefined if the response depends on more than the text. */
   function keyOf({ contextValue: { operation } }: OperationArgs): string | undefined {
-    if (!operation.mayIntrospect) return undefined;
     const hasVariables = (operation.node.variableDefinitions ?? []).length > 0;
     if (hasVariables || !onlyLooksAtSchema(operation)) return undefined;
-    return `${operation.name ?? ''} ${textOf(operation.document)}`;
+    return `${operation.name ?? ''} ${operation.document.normalised}`;
   }
 
   return {

@@ -5,6 +5,7 @@ import {
   Kind,
   type OperationDefinitionNode,
   type OperationTypeNode,
+  print,
 } from 'graphql';
 import type { OperationPlans } from '../graphql/operation-plans.ts';
 import type { RecentlyUsed } from '../platform/recently-used.ts';
@@ -18,14 +19,19 @@ export class PreparedDocument {
   readonly survey: Survey;
   /** Whether it has passed validation. */
   valid = false;
-  /** The text without insignificant white space, commas and comments. */
-  normalised: string | undefined = undefined;
+  #normalised: string | undefined;
   readonly #operations = new Map<OperationDefinitionNode, PreparedOperation>();
 
   constructor(node: DocumentNode, text: string, survey: Survey) {
     this.node = node;
     this.text = text;
     this.survey = survey;
+  }
+
+  /** The text without insignificant white space, commas and comments. */
+  get normalised(): string {
+    this.#normalised ??= print(this.node);
+    return this.#normalised;
   }
 
   /** The operation with this name, or the only one. Throws GRAPHQL_VALIDATION_FAILED if there is none. */

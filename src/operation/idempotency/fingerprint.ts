@@ -1,14 +1,7 @@
 import { createHmac } from 'node:crypto';
-import { type GraphQLError, type GraphQLSchema, print } from 'graphql';
+import type { GraphQLError, GraphQLSchema } from 'graphql';
 import type { RequestedOperation } from '../operation-cost.ts';
-import type { PreparedOperation } from '../prepared-operation.ts';
 import { coercedVariables, variableErrors } from '../variables.ts';
-
-/** The document without insignificant white space, commas and comments. */
-function normalised({ document }: PreparedOperation): string {
-  document.normalised ??= print(document.node);
-  return document.normalised;
-}
 
 /**
  * Identifies a mutation by document, operation and variables (contract section 6): those that it declares, coerced. What is
@@ -25,6 +18,6 @@ export function fingerprint(
   if (errors.length > 0) return { errors };
   const coerced = Object.entries(coercedVariables(schema, operation.node, variables));
   const sorted = Object.fromEntries(coerced.sort(([a], [b]) => (a < b ? -1 : 1)));
-  const text = JSON.stringify([normalised(operation), operation.name ?? null, sorted]);
+  const text = JSON.stringify([operation.document.normalised, operation.name ?? null, sorted]);
   return { print: createHmac('sha256', key).update(text).digest() };
 }
