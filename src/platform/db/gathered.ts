@@ -2,9 +2,8 @@
 const MAX_RUNNING = 4;
 const MAX_KEYS = 500;
 
-interface Asked<Key, Value> {
+interface Asked<Key, Value> extends PromiseWithResolvers<Value> {
   readonly key: Key;
-  readonly waiters: { readonly resolve: (value: Value) => void; readonly reject: (error: unknown) => void }[];
 }
 
 /**
@@ -23,10 +22,9 @@ export function gathered<Key, Value>(
     running += 1;
     try {
       const values = await read(asked.map(({ key }) => key));
-      for (const [index, { waiters }] of asked.entries())
-        for (const { resolve } of waiters) resolve(values[index] as Value);
+      for (const [index, { resolve }] of asked.entries()) resolve(values[index] as Value);
     } catch (error) {
-      for (const { waiters } of asked) for (const { reject } of waiters) reject(error);
+      for (const { reject } of asked) reject(error);
     }
     running -= 1;
     if (waiting.size > 0 && running < MAX_RUNNING) void run(takeWaiting());
@@ -38,13 +36,13 @@ export function gathered<Key, Value>(
     return taken.map(([, asked]) => asked);
   }
 
-  return (key) =>
-    new Promise((resolve, reject) => {
-      const waiter = { resolve, reject };
-      if (running < MAX_RUNNING) return void run([{ key, waiters: [waiter] }]);
-      const identity = identityOf(key);
-      const asked = waiting.get(identity);
-      if (asked === undefined) waiting.set(identity, { key, waiters: [waiter] });
-      else asked.waiters.push(waiter);
-    });
+  return (key) => {
+    const identity = identityOf(key);
+    const known = waiting.get(identity);
+    if (known !== undefined) return known.promise;
+    const asked = { key, ...Promise.withResolvers<Value>() };
+    if (running < MAX_RUNNING) void run([asked]);
+    else waiting.set(identity, asked);
+    return asked.promise;
+  };
 }
