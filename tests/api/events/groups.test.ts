@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it, vi } from 'vitest';
 import { encodeCursor } from '../../../src/graphql/pagination/cursor.ts';
 import type { Database } from '../../../src/platform/db/database.ts';
 import { DatabaseError } from '../../../src/platform/db/errors.ts';
@@ -197,7 +197,9 @@ describe('a database that fails', () => {
       },
     };
     const config = { ...app.config, operationTimeoutMs: 200 };
-    const { receive } = await subscribe(secondInstance(app, { config, database }), { key, query: AUTHORS });
+    const instance = secondInstance(app, { config, database });
+    // It may take a slow machine more than that time to open one.
+    const { receive } = await vi.waitFor(() => subscribe(instance, { key, query: AUTHORS }), 10_000);
     await createPost(app, key, { title: 'at last' });
     expect(await receive()).toMatchObject({ title: 'at last', errors: undefined });
     expect(seen.cancelled).toBe(1);
