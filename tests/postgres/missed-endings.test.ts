@@ -15,9 +15,12 @@ it('an ending of which nobody told is noticed once the connection that listens i
   // Without triggers, as if the notification had been lost with the connection.
   await client.query('SET session_replication_role = replica');
   await client.query('UPDATE api_keys SET revoked_at = now() WHERE user_id = $1', [id]);
-  const { rowCount } = await client.query(
-    `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND query LIKE 'LISTEN%'`,
-  );
-  expect(rowCount).toBe(1);
+  const endListener = async () => {
+    const { rowCount } = await client.query(
+      `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND query LIKE 'LISTEN%'`,
+    );
+    return rowCount;
+  };
+  await expect.poll(endListener).toBe(1);
   await expectEnded(stream);
 });
