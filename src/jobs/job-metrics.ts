@@ -8,10 +8,13 @@ const DURATION_BUCKETS_SECONDS = [0.01, 0.1, 1, 10, 60];
  */
 export function createJobMetrics(metrics: Metrics, names: readonly string[]) {
   const label = ['task'] as const;
-  const lastSuccess = metrics.labelledGauge(
+  // A task that never succeeds must be overdue some day.
+  const lastSuccess = new Map(names.map((job) => [job, Date.now() / 1000]));
+  metrics.gauges(
     'job_last_success_timestamp_seconds',
     'When this instance last completed the clean-up task, in Unix time; until it has, when it started.',
-    label,
+    'task',
+    () => lastSuccess,
   );
   const duration = metrics.timingsBy(
     'job_duration_seconds',
@@ -21,17 +24,14 @@ export function createJobMetrics(metrics: Metrics, names: readonly string[]) {
   );
   const removed = metrics.counter('job_rows_removed_total', 'Rows that clean-up tasks removed.', label);
   const failures = metrics.counter('job_failures_total', 'Clean-up tasks that failed.', label);
-  const startedSeconds = Date.now() / 1000;
   for (const job of names) {
-    // A task that never succeeds must be overdue some day.
-    lastSuccess.set({ task: job }, startedSeconds);
     duration.of(job);
     removed.inc({ task: job }, 0);
     failures.inc({ task: job }, 0);
   }
   return {
     succeeded(job: string, rows: number, seconds: number): void {
-      lastSuccess.set({ task: job }, Date.now() / 1000);
+      lastSuccess.set(job, Date.now() / 1000);
       duration.of(job).observe(seconds);
       if (rows > 0) removed.inc({ task: job }, rows);
     },

@@ -42,28 +42,16 @@ export interface AdmissionOptions {
   readonly checkOrigin: OriginCheck;
 }
 
-/** Decides about an operation before any of it runs. */
-export interface Admission {
-  /** Returns the operation of a request, which may run if it is valid. Throws the refusal. */
-  admit(
-    params: GraphQLParams,
-    request: HttpRequest,
-    state: RequestState,
-    transport?: TransportCheck,
-  ): PreparedOperation;
-  /** Returns the errors of an admitted operation or of its variables. */
-  validate(
-    operation: PreparedOperation,
-    params: GraphQLParams,
-    request: HttpRequest,
-    state: RequestState,
-  ): readonly GraphQLError[];
-}
-
-/** Finds the operation of a request and decides whether it may run. */
-export function createAdmission({ documents, limiter, checkOrigin }: AdmissionOptions): Admission {
+/** Finds the operation of a request and decides about it before any of it runs. */
+export function createAdmission({ documents, limiter, checkOrigin }: AdmissionOptions) {
   return {
-    admit(params, request, state, transport = checkTransport) {
+    /** Returns the operation of a request, which may run if it is valid. Throws the refusal. */
+    admit(
+      params: GraphQLParams,
+      request: HttpRequest,
+      state: RequestState,
+      transport: TransportCheck = checkTransport,
+    ): PreparedOperation {
       const open = canExecute(state.caller);
       let operation: PreparedOperation;
       try {
@@ -88,7 +76,13 @@ export function createAdmission({ documents, limiter, checkOrigin }: AdmissionOp
         throw credentialsMissing();
       return operation;
     },
-    validate(operation, { variables }, request, state) {
+    /** Returns the errors of an admitted operation or of its variables. */
+    validate(
+      operation: PreparedOperation,
+      { variables }: GraphQLParams,
+      request: HttpRequest,
+      state: RequestState,
+    ): readonly GraphQLError[] {
       const errors = documents.validate(operation.document);
       if (errors.length > 0) return errors;
       state.deprecated = documents.deprecatedIn(operation);

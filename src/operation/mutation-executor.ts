@@ -47,20 +47,13 @@ export interface MutationSteps {
   undone(outcome: Single): Promise<Single | undefined>;
 }
 
-/** Runs a mutation unless it is cancelled. Undefined if its steps ended it. */
-export type MutationExecutor = (
-  args: OperationArgs,
-  cancellation: Cancellation,
-  steps?: MutationSteps,
-) => Promise<Single | undefined>;
-
 /** What an error means: whatever fails after the commit leaves the client without the outcome, and undoes nothing. */
 export function afterCommit(work: UnitOfWork, error: unknown): unknown {
   return work.committed ? new DatabaseError('unknown', error) : error;
 }
 
 /** Runs mutations, each in one transaction that commits before the response. */
-export function createMutationExecutor(options: MutationOptions): MutationExecutor {
+export function createMutationExecutor(options: MutationOptions) {
   const { database, log, line, writeLine, lockWaitMs, passwords, bounds, onCommit } = options;
   const masking = ({ requestId }: OperationContext) => ({ requestId, log });
   const waiters = new LockWaiters(options.maxQueued);
@@ -115,7 +108,12 @@ export function createMutationExecutor(options: MutationOptions): MutationExecut
     }
   }
 
-  return async (given, cancellation, steps) => {
+  /** Runs a mutation unless it is cancelled. Undefined if its steps ended it. */
+  return async (
+    given: OperationArgs,
+    cancellation: Cancellation,
+    steps?: MutationSteps,
+  ): Promise<Single | undefined> => {
     const { operation, caller, state } = given.contextValue;
     const retries = new Retries(lockWaitMs);
     const preparing = { caller, db: database.cancellable(cancellation), passwords };

@@ -16,17 +16,6 @@ export interface KeyLock {
   valuesFor(response: string): readonly Parameter[];
 }
 
-/**
- * Runs a mutation as one statement, which commits by itself. Undefined if it was not done, and nothing was changed: it
- * needs more than a statement, is going to be refused, the database aborted it in favour of another transaction, or its
- * key is locked or has a response.
- */
-export type OneStatementExecutor = (
-  args: OperationArgs,
-  cancellation: Cancellation,
-  keyLock?: KeyLock,
-) => Promise<Single | undefined>;
-
 /** A retry sends its response again, only to find that it is stored. Longer ones are looked for first. */
 const MOST_KEYED_CHARACTERS = 65_536;
 
@@ -34,7 +23,7 @@ const MOST_KEYED_CHARACTERS = 65_536;
  * The response is known before the statement is sent, except for what the database sets. Whatever could make it another
  * one is left to an execution in a transaction.
  */
-export function createOneStatementExecutor(options: MutationOptions): OneStatementExecutor {
+export function createOneStatementExecutor(options: MutationOptions) {
   const { database, log, line, onCommit } = options;
 
   function ready(args: OperationArgs): ReadyInsert | undefined {
@@ -80,7 +69,16 @@ export function createOneStatementExecutor(options: MutationOptions): OneStateme
     }
   }
 
-  return async (args, cancellation, keyLock) => {
+  /**
+   * Runs a mutation as one statement, which commits by itself. Undefined if it was not done, and nothing was changed: it
+   * needs more than a statement, is going to be refused, the database aborted it in favour of another transaction, or its
+   * key is locked or has a response.
+   */
+  return async (
+    args: OperationArgs,
+    cancellation: Cancellation,
+    keyLock?: KeyLock,
+  ): Promise<Single | undefined> => {
     const insert = ready(args);
     if (insert === undefined) return undefined;
     if (keyLock !== undefined && insert.data.length > MOST_KEYED_CHARACTERS) return undefined;

@@ -13,8 +13,6 @@ export interface Metrics {
   /** The same for a tally that is kept elsewhere. */
   readTally(name: string, help: string, labelNames: readonly [string, string?], tally: Tally): void;
   gauge(name: string, help: string, collect: () => number): Gauge;
-  /** A gauge with labels, which is set when its value changes. */
-  labelledGauge<L extends string>(name: string, help: string, labelNames: readonly L[]): Gauge<L>;
   /** A gauge for each value of a label. */
   gauges(name: string, help: string, label: string, collect: () => Iterable<readonly [string, number]>): void;
   /** A histogram of seconds. */
@@ -116,7 +114,6 @@ export function createMetrics(): Metrics {
           this.set(collect());
         },
       }),
-    labelledGauge: (name, help, labelNames) => new Gauge({ registers: [registry], name, help, labelNames }),
     gauges(name, help, label, collect) {
       new Gauge({
         registers: [registry],

@@ -2,7 +2,7 @@ import type { GraphQLSchema } from 'graphql';
 import type { GraphQLParams } from 'graphql-yoga';
 import type { Trace } from '../../graphql/context.ts';
 import { maskError } from '../../graphql/mask-error.ts';
-import type { Admission, TransportCheck } from '../../operation/admission.ts';
+import type { createAdmission, TransportCheck } from '../../operation/admission.ts';
 import type { ContextOf, OperationArgs } from '../../operation/operation-context.ts';
 import { type Outcome, type Refused, refused, type Single } from '../../operation/outcome.ts';
 import type { Subscriber } from '../../operation/subscription/subscriber.ts';
@@ -16,7 +16,7 @@ import { readGraphqlParams } from './graphql-params.ts';
 
 export interface PipelineOptions {
   readonly schema: GraphQLSchema;
-  readonly check: Admission;
+  readonly check: ReturnType<typeof createAdmission>;
   readonly contextOf: ContextOf;
   /** Executes queries and mutations. Those with an Idempotency-Key run only once. */
   readonly execute: (args: OperationArgs) => Promise<Single>;

@@ -10,7 +10,7 @@ import type { RequestState } from '../../request/request-state.ts';
 import { RESUME_COOKIE } from './authorization-parameters.ts';
 import { nameClientErrors } from './client-errors.ts';
 import { isPublic } from './client-metadata.ts';
-import { createExchange, type Exchange } from './exchange.ts';
+import { createExchange } from './exchange.ts';
 import { FORM_TYPE } from './form.ts';
 import { oauthErrorResponse, oauthRefusal } from './oauth-error.ts';
 
@@ -83,7 +83,7 @@ export function createLibraryCalls(issuer: () => string, log: Logger): LibraryCa
     void restAfterCall(owner);
   }
 
-  function exchange({ request, state, form, target, resumes }: Call): Exchange {
+  function exchange({ request, state, form, target, resumes }: Call) {
     const headers: Record<string, string> = Object.fromEntries(
       PASSED_ON.flatMap((name) => {
         const value = request.headers.get(name);

@@ -11,22 +11,15 @@ export interface ExchangeOptions {
   readonly origin: string;
 }
 
-/** A request as Node's HTTP server would deliver it, with its response. */
-export interface Exchange {
-  readonly incoming: IncomingMessage;
-  readonly outgoing: ServerResponse;
-  /** Resolves when the response has ended. */
-  readonly response: Promise<Response>;
-}
-
 type Ending = (chunk?: string | Uint8Array<ArrayBuffer> | null) => ServerResponse;
 
 const WITHOUT_BODY = new Set([204, 304]);
 
 /**
- * Adapts between our plugins and the library, which expects Node's HTTP objects. No socket is behind these.
+ * A request as Node's HTTP server would deliver it, with its response once that has ended. Adapts between our plugins
+ * and the library, which expects Node's HTTP objects. No socket is behind these.
  */
-export function createExchange({ method, target, headers, body = '', origin }: ExchangeOptions): Exchange {
+export function createExchange({ method, target, headers, body = '', origin }: ExchangeOptions) {
   const { host, protocol } = new URL(origin);
   const socket = Object.assign(new Socket(), { encrypted: protocol === 'https:' });
   const incoming = new IncomingMessage(socket);
