@@ -73,7 +73,7 @@ function checkSql(name: string, field: Field, { sql, parameters }: ValueEdge): v
       declared,
       read,
       (what) =>
-        `The SQL of ${name} reads ${what} of its row, where "columns" declare ${declared.join(', ')}: add the column to them, and take it from the row, as in ${EXAMPLE}. ${PAGE}`,
+        `The SQL of ${name} reads ${what} of its row, of which the field declares ${declared.join(', ')}: add the column to "columns", and take it by its name, as in ${EXAMPLE}. ${PAGE}`,
     ),
     noting(
       args,
@@ -83,7 +83,9 @@ function checkSql(name: string, field: Field, { sql, parameters }: ValueEdge): v
     ),
   );
   if (read.size === 0)
-    throw new Error(`The SQL of ${name} takes no column from its row, as in ${EXAMPLE}. ${PAGE}`);
+    throw new Error(
+      `The SQL of ${name} takes no column from its row: take each by its name, as in ${EXAMPLE}. ${PAGE}`,
+    );
   const unused = args.filter((argument) => !used.has(argument));
   if (unused.length > 0)
     throw new Error(

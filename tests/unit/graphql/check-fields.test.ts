@@ -43,7 +43,9 @@ describe('A schema is refused, with what to do, if', () => {
         resolve: ({ title }) => title,
       }),
     }));
-    expect(refusal).toMatch(/^The SQL of Post\.text reads "body" .*"columns" declare id, title: add/);
+    expect(refusal).toMatch(
+      /^The SQL of Post\.text reads "body" .* declares id, title: add the column to "columns"/,
+    );
   });
 
   it('SQL names its row, or no column of it', () => {
