@@ -122,7 +122,7 @@ describe('look-ahead', () => {
     for (let i = 0; i < 8; i += 1) {
       const author = writers[i % 2];
       const created = await app.gql(
-        'mutation ($tags: [String!]) { createPost(title: "Über \\"quotes\\"\\n", body: "b", tags: $tags) { id createdAt } }',
+        'mutation ($tags: [String!]) { createPost(title: "Über \\"quotes\\"\\n", body: "🐧 and more", tags: $tags) { id createdAt } }',
         { key: author?.key, variables: { tags: i % 3 === 0 ? [] : ['x', 'y "z"'].slice(0, 1 + (i % 2)) } },
       );
       posts.push(created.data.createPost);
