@@ -118,9 +118,14 @@ describe('the example page when something fails', { timeout: 300_000 }, () => {
     // A stream that opens later would be refused, and tell first.
     await waitUntilLive(page);
     await fillPost(page, 'Ada writes this');
-    await context.clearCookies();
+    // Before that, a query that is still on its way would be refused and tell.
+    await page.route('**/graphql', async (route) => {
+      if (keyOf(route) !== undefined) await context.clearCookies();
+      return route.continue();
+    });
     await publish(page);
     await page.getByRole('main').getByText('Your session has ended. Sign in to go on').waitFor();
+    await page.unroute('**/graphql');
     // Somebody else signs in: the text is not theirs.
     await signIn(page, 'Grace', password);
     await page.getByRole('heading', { name: 'New post' }).waitFor();
