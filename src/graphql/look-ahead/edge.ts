@@ -54,8 +54,8 @@ export interface ValueEdge<Row = Record<string, unknown>, Args = Record<string, 
   /** A parameter for each argument of the field; required if it has any. Throws BAD_USER_INPUT. */
   readonly parameters?: (args: Args) => { readonly [Name in keyof Args]-?: Parameter };
   /**
-   * The SQL expression of the value, of the row's properties in `columns` and its id, and of every parameter.
-   * `checkFields` calls it when the schema is built.
+   * The SQL expression of the value, of the row's properties in `columns` and its id, and of every parameter. Never NULL
+   * where the field is not nullable: the row would be missing. `checkFields` calls it when the schema is built.
    */
   readonly sql: (row: SqlOf<Row>, args: SqlOf<Args>) => string;
 }
