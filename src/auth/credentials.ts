@@ -28,6 +28,8 @@ export function createCredentials(
 ): Credentials {
   const sessions = sessionRecognizer(services);
   const recognizers = [apiKeyRecognizer(services), sessions, ...others, ...jwtRecognizers(services, jwt)];
+  const kinds = new Set(['anonymous', ...recognizers.map(({ kind }) => kind)]);
+  if (kinds.size <= recognizers.length) throw new Error('two recognizers have one kind, or one is anonymous');
   const behind = async (principal: Principal) =>
     recognizers.find(({ kind }) => kind === principal.kind)?.renew(principal);
   const streamTokens = createStreamTokens({ ...services, renew: behind });

@@ -1,4 +1,12 @@
-import type { GraphQLField, GraphQLObjectType } from 'graphql';
+import {
+  type GraphQLField,
+  type GraphQLObjectType,
+  GraphQLString,
+  getNamedType,
+  getNullableType,
+  isLeafType,
+  isListType,
+} from 'graphql';
 
 /** The most that a character takes in JSON: a control character is written as `\u0000`. */
 const MAX_BYTES_A_CHARACTER = 6;
@@ -17,10 +25,17 @@ declare global {
 export const maxCharactersOf = ({ extensions }: GraphQLField<unknown, unknown>): number | undefined =>
   (extensions as { maxCharacters?: number }).maxCharacters;
 
-/** The maximum size of a leaf field's value in JSON. `checkFields` sees to it that those that may be long have a bound. */
+/** Whether a field may have a long value: a text or a list of scalars. */
+export function mayBeLong(field: GraphQLField<unknown, unknown>): boolean {
+  const type = getNullableType(field.type);
+  return isListType(type) ? isLeafType(getNamedType(type)) : type === GraphQLString;
+}
+
+/** The maximum size of a leaf field's value in JSON; infinite for what may be long and has no `maxCharacters`. */
 export function maxJsonBytes(field: GraphQLField<unknown, unknown>): number {
   const maxCharacters = maxCharactersOf(field);
-  return maxCharacters === undefined ? MAX_SHORT_BYTES : MAX_BYTES_A_CHARACTER * maxCharacters + 2;
+  if (maxCharacters !== undefined) return MAX_BYTES_A_CHARACTER * maxCharacters + 2;
+  return mayBeLong(field) ? Number.POSITIVE_INFINITY : MAX_SHORT_BYTES;
 }
 
 const known = new WeakMap<GraphQLObjectType, Map<string, number>>();

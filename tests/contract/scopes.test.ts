@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { isObjectType } from 'graphql';
 import { describe, expect, it } from 'vitest';
-import { SCOPES, scopeWords } from '../../src/auth/scopes.ts';
+import { ANONYMOUS_SCOPES, SCOPES, scopesOfRole, scopeWords } from '../../src/auth/scopes.ts';
 import { nodeTypes } from '../../src/graphql/node/node-type.ts';
 import { permissionsOf } from '../../src/graphql/scope-plugin.ts';
 import { buildSchema } from '../../src/schema.ts';
@@ -34,6 +34,13 @@ describe('The scopes of src/modules/scopes.ts', () => {
     const remedy = 'src/modules/scopes.ts: write a sentence with a capital letter and without a full stop';
     for (const role of ['member', 'admin'] as const)
       expect(scopeWords(scope, role), remedy).toMatch(/^\p{Lu}\p{Ll}+ .*[^.\s]$/u);
+  });
+
+  it('let callers without credentials read only, and what every member may', () => {
+    const more = ANONYMOUS_SCOPES.filter(
+      (scope) => !scope.endsWith(':read') || !scopesOfRole('member').includes(scope),
+    );
+    expect(more, 'take `anonymousRead` from it in src/modules/scopes.ts').toEqual([]);
   });
 
   it('are those that section 3 of docs/contract.md lists', () => {

@@ -2,14 +2,12 @@ import {
   type GraphQLField,
   type GraphQLObjectType,
   type GraphQLSchema,
-  GraphQLString,
   getNamedType,
   getNullableType,
-  isLeafType,
   isListType,
   isObjectType,
 } from 'graphql';
-import { maxCharactersOf } from '../max-json-bytes.ts';
+import { maxCharactersOf, mayBeLong } from '../max-json-bytes.ts';
 import { nodeTypes } from '../node/node-type.ts';
 import type { ValueEdge } from './edge.ts';
 import { edgeOf, rowProperties } from './plan-edge.ts';
@@ -37,9 +35,7 @@ function rowTypes(schema: GraphQLSchema): ReadonlySet<GraphQLObjectType> {
 }
 
 function checkSize(name: string, field: Field): void {
-  const type = getNullableType(field.type);
-  const isLong = isListType(type) ? isLeafType(getNamedType(type)) : type === GraphQLString;
-  if (isLong && maxCharactersOf(field) === undefined)
+  if (mayBeLong(field) && maxCharactersOf(field) === undefined)
     throw new Error(
       `${name} has no "maxCharacters", without which nothing bounds the size of its texts in a response: set it to the most characters that one value of the field can have.`,
     );
