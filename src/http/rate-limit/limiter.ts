@@ -1,33 +1,10 @@
 import type { FailureCounter } from '../../auth/password-check.ts';
-import { ApiError } from '../../graphql/errors.ts';
+import type { ApiError } from '../../graphql/errors.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Metrics } from '../../platform/metrics.ts';
+import { rateLimited, rateLimitHeaders } from './headers.ts';
 import type { Bucket, BucketStore } from './store.ts';
-import type { BucketPolicy, Taken } from './token-bucket.ts';
-
-/** Seconds for a header: never too early. */
-const wholeSeconds = (ms: number): number => Math.ceil(ms / 1000);
-
-/** The bucket's state as X-RateLimit headers and as those of draft-ietf-httpapi-ratelimit-headers-10. */
-function rateLimitHeaders(
-  { remaining, fullAfterMs, policy: { burst, perSecond } }: Taken,
-  nowMs: number,
-): Record<string, string> {
-  return {
-    'x-ratelimit-limit': String(burst),
-    'x-ratelimit-remaining': String(remaining),
-    'x-ratelimit-reset': String(wholeSeconds(nowMs + fullAfterMs)),
-    ratelimit: `"default";r=${remaining};t=${wholeSeconds(fullAfterMs)}`,
-    'ratelimit-policy': `"default";q=${burst};w=${Math.ceil(burst / perSecond)}`,
-  };
-}
-
-/** The refusal of a request when its bucket is empty. */
-function rateLimited(message: string, retryAfterMs: number): ApiError {
-  return new ApiError('RATE_LIMITED', message, {
-    headers: { 'retry-after': String(Math.max(1, wholeSeconds(retryAfterMs))) },
-  });
-}
+import type { BucketPolicy } from './token-bucket.ts';
 
 /** Limits the requests of clients, and failed guesses. */
 export interface RateLimiter {
