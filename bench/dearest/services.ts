@@ -23,7 +23,7 @@ export const PREPARED = { keys: 1, furnish };
 const SETTINGS = { INTROSPECTION: 'true' };
 const ARGUMENTS = ['--count'];
 /** Rows that were written and taken away again slow down whoever comes after. */
-const RESTORES_A_SWEEP = 30;
+const RESTORES_A_SWEEP = 10;
 
 function restorer(admin: pg.Client): () => Promise<void> {
   let times = 0;
