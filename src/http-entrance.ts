@@ -13,6 +13,7 @@ import type { RateLimiter } from './http/rate-limit/limiter.ts';
 import { useRateLimit } from './http/rate-limit/use-rate-limit.ts';
 import { createProxyTrust, type ProxyTrust } from './http/request/proxy-trust.ts';
 import { useAuthentication } from './http/request/use-authentication.ts';
+import { useSites } from './http/request/use-sites.ts';
 import { useTurns } from './http/request/use-turns.ts';
 import { createCompression } from './http/response/compression.ts';
 import type { SlowOperations } from './http/response/slow-operations.ts';
@@ -70,6 +71,7 @@ function pluginsOf(options: HttpOptions, trust: ProxyTrust): HttpPlugin[] {
     useAccessLog({ clock, log, metrics, slowOperations }),
     ...(config.environment === 'development' ? [useOriginReport(origins, log)] : []),
     useDeprecationReport(metrics),
+    useSites(origins.check),
     useAuthentication({
       resolvers: options.credentials.resolvers,
       anonymous: options.anonymous,
@@ -80,7 +82,7 @@ function pluginsOf(options: HttpOptions, trust: ProxyTrust): HttpPlugin[] {
       limiter: options.rateLimiter,
       policy: config.rateLimit,
       accountFactor: config.accountLimitFactor,
-      metrics,
+      checkOrigin: origins.check,
       securityLog,
     }),
     useTurns(),
@@ -90,7 +92,7 @@ function pluginsOf(options: HttpOptions, trust: ProxyTrust): HttpPlugin[] {
 /** The routes of the service. */
 function routesOf(options: HttpOptions, { isSecure }: ProxyTrust): Route[] {
   const { config, database, log, clock, metrics, demoKey, credentials, login, securityLog } = options;
-  const { pipeline, featureRoutes } = options;
+  const { pipeline, rateLimiter, featureRoutes } = options;
   const answers = {
     graphql: pipeline.answer,
     streamToken: streamTokenAnswer({
@@ -108,7 +110,14 @@ function routesOf(options: HttpOptions, { isSecure }: ProxyTrust): Route[] {
     logout: logoutAnswer(options.endSession),
     live: answerLive,
     ready: readyAnswer(options.readiness),
-    metrics: metricsAnswer({ metrics, token: config.metricsToken, isSecure, clock, securityLog }),
+    metrics: metricsAnswer({
+      metrics,
+      token: config.metricsToken,
+      isSecure,
+      clock,
+      failure: rateLimiter.metricsTokens.failure,
+      securityLog,
+    }),
   };
   const home = featureRoutes.find(({ path }) => path === HOME)?.path;
   const graphiql = config.graphiql ? graphiqlRoutes({ home, demoKey }) : undefined;

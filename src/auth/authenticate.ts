@@ -1,6 +1,7 @@
+import { cookiesNamed } from './cookies.ts';
 import type { Principal } from './principal.ts';
 import type { FailedCredential } from './security-log.ts';
-import { sessionCookies } from './session/cookie.ts';
+import { SESSION_COOKIE } from './session/cookie.ts';
 
 /** A credential and where it was found. Only the one in effect is looked at (contract section 3). */
 export interface Presented {
@@ -102,7 +103,7 @@ export function presentedCredential(
 
 /** The session cookie. */
 export function presentedCookie(headers: Pick<Headers, 'get'>): Presented | Malformed | undefined {
-  const [cookie, ...otherCookies] = sessionCookies(headers.get('cookie'));
+  const [cookie, ...otherCookies] = cookiesNamed(headers.get('cookie'), SESSION_COOKIE);
   if (cookie === undefined) return undefined;
   return otherCookies.length > 0 ? SEVERAL_COOKIES : { place: 'cookie', value: cookie };
 }

@@ -3,12 +3,15 @@ import type { Line } from '../platform/line.ts';
 import { emailKey } from './account/store.ts';
 import { hashPassword, unmatchableHash, verifyPassword } from './password.ts';
 
+/** The names under which a failure counts. */
+export type FailureNames = readonly [name: string, other?: string];
+
 /** Counts failures by name. */
 export interface FailureCounter {
-  /** Counts a failure. Throws if there were too many. */
-  failure(name: string): Promise<void>;
+  /** Counts a failure under each name, or under none. Throws if there were too many under one. */
+  failure(...names: FailureNames): Promise<void>;
   /** Takes back an attempt that did not fail. */
-  forgive(name: string): Promise<void>;
+  forgive(...names: FailureNames): Promise<void>;
 }
 
 /**
@@ -23,7 +26,7 @@ export interface Passwords {
    * Runs a password check as one attempt. It is counted against each name beforehand, so that concurrent
    * attempts cannot slip through, and taken back on success. Throws what the counter and the line throw.
    */
-  attempt<T>(names: readonly string[], check: () => Promise<T | undefined>): Promise<T | undefined>;
+  attempt<T>(names: FailureNames, check: () => Promise<T | undefined>): Promise<T | undefined>;
 }
 
 /** The name for failed sign-ins to an account, known or not. It does not reveal the e-mail. */
@@ -39,7 +42,7 @@ export function createPasswords(line: Line, failures: FailureCounter): Passwords
     matches: async (owner, password, hash) =>
       (await line.measured(owner, () => verifyPassword(password, hash ?? dummy))) && hash !== null,
     async attempt(names, check) {
-      for (const name of names) await failures.failure(name);
+      await failures.failure(...names);
       let failed = false;
       try {
         const result = await check();
@@ -47,7 +50,7 @@ export function createPasswords(line: Line, failures: FailureCounter): Passwords
         return result;
       } finally {
         // A check that throws tells an attacker nothing, so it is not a failure.
-        if (!failed) for (const name of names) await failures.forgive(name);
+        if (!failed) await failures.forgive(...names);
       }
     },
   };

@@ -46,10 +46,9 @@ function productionProblems(v: Variables): string[] {
     problems.push(
       'SECRET_KEY is required in production: at least 32 random bytes, for example from "openssl rand -base64 48".',
     );
-  else if (isWeak(v.SECRET_KEY))
-    problems.push('SECRET_KEY is weak: use random bytes, for example from "openssl rand -base64 48".');
-  if (v.JWT_SECRET !== undefined && isWeak(v.JWT_SECRET))
-    problems.push('JWT_SECRET is weak: use random bytes, for example from "openssl rand -base64 48".');
+  for (const name of ['SECRET_KEY', 'JWT_SECRET', 'METRICS_TOKEN'] as const)
+    if (v[name] !== undefined && isWeak(v[name]))
+      problems.push(`${name} is weak: use random bytes, for example from "openssl rand -base64 48".`);
   const jwks = v.JWT_JWKS_URL === undefined ? undefined : new URL(v.JWT_JWKS_URL);
   if (jwks?.protocol === 'http:' && !isLoopbackHost(jwks.hostname))
     problems.push('JWT_JWKS_URL must be https in production.');

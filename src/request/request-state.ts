@@ -52,7 +52,10 @@ export class RequestState {
   fixedOperation: FixedOperation | undefined = undefined;
   /** Records that the caller's credentials were used. */
   credentialUsed: (() => void) | undefined = undefined;
-  /** Why authentication or its look-up failed. The request is refused with this once it is counted. */
+  /**
+   * Why authentication or its look-up failed, or was not even begun. The request is refused with this once it is
+   * counted.
+   */
   authenticationError: unknown = undefined;
   /** The credential that was refused, for the log. */
   failedCredential: FailedCredential | undefined = undefined;
@@ -114,6 +117,9 @@ export type Answer = (
   url: RequestUrl,
 ) => Promise<HttpResponse | undefined>;
 
+/** What counts apart of the requests without credentials of an address (contract section 5). */
+export type AddressBucket = 'requests' | 'logins' | 'tokens' | 'pages';
+
 /**
  * All that the service knows of a path. Every property is required, so that a new route cannot forget one (decision
  * 31). The paths are in `src/http/routes/table.ts`.
@@ -125,8 +131,8 @@ export interface Route {
   readonly methods: readonly string[];
   /** Whether it reads the body, and refuses one that could not be received. */
   readonly readsBody: boolean;
-  /** Whether a request takes a token of its caller's bucket. */
-  readonly takesToken: boolean;
+  /** Which bucket of its address a request without credentials takes a token of; undefined if no request takes any. */
+  readonly bucket: AddressBucket | undefined;
   /**
    * - `read`: they tell who asks, and bad ones are refused.
    * - `with-stream-token`: as `read`, and a stream token counts, here alone.
@@ -154,6 +160,8 @@ export interface Route {
   readonly cors: boolean;
   /** Which requests that do more than read must come from a page of a known origin, or from no page. */
   readonly originCheck: 'none' | 'with-cookie' | 'always';
+  /** Whether it is a page that browsers open from any site, and never as a part of another page. */
+  readonly documentOnly: boolean;
   /** The form of its refusals. */
   readonly errors: (error: unknown, state: RequestState, log: Logger) => HttpResponse;
   /** Which path the access log shows: the one asked for, or that of the route if the one asked for is a secret. */

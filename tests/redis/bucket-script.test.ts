@@ -137,14 +137,21 @@ describe('the script of the bucket', () => {
         const ranges = own.map((policy) => new Range(policy));
         const watch = new Stopwatch();
         for (const { client, kind } of sequence) {
-          if (kind === 'give-back') continue;
-          const policy = own[client] ?? shared;
+          const group = `test:${id}`;
+          const both = [
+            { name: `client ${client}`, policy: own[client] ?? shared, group },
+            { name: 'account', policy: shared, group },
+          ] as const;
           const range = ranges[client] ?? sharedRange;
           const { result, leastMs, mostMs } = await watch.around(async () =>
-            buckets.take({ name: `client ${client}`, policy }, { name: `test:${id}`, policy: shared }),
+            kind === 'take' ? buckets.take(...both) : void (await buckets.giveBack(...both)),
           );
           if (await wasInterrupted()) return;
           for (const each of [...ranges, sharedRange]) each.pass(leastMs, mostMs);
+          if (result === undefined) {
+            for (const each of [range, sharedRange]) each.giveBack();
+            continue;
+          }
           const low = Math.min(range.low, sharedRange.low);
           const high = Math.min(range.high, sharedRange.high);
           if (low >= 1 + EPSILON) expect(result.allowed).toBe(true);
@@ -166,12 +173,12 @@ describe('the script of the bucket', () => {
   });
 
   it('keeps the buckets of an account on one server of a cluster', async () => {
-    const name = `test:${randomUUID()}`;
+    const group = `test:${randomUUID()}`;
     const policy = { burst: 10, perSecond: 0.001 };
-    await buckets.take({ name: 'client', policy }, { name, policy });
-    const keys = (await redis.keys('content-graph:bucket:*')).filter((key) => key.includes(name));
+    await buckets.take({ name: 'client', policy, group }, { name: 'account', policy, group });
+    const keys = (await redis.keys('content-graph:bucket:*')).filter((key) => key.includes(group));
     expect(keys).toHaveLength(2);
-    for (const key of keys) expect(/\{([^}]*)\}/.exec(key)?.[1]).toBe(name);
+    for (const key of keys) expect(/\{([^}]*)\}/.exec(key)?.[1]).toBe(group);
   });
 
   it.each([3_600_000, 1])('refills from now on a bucket that is stamped %i ms ahead', async (aheadMs) => {

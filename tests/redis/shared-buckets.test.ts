@@ -4,6 +4,7 @@ import { systemClock } from '../../src/platform/clock.ts';
 import { loadConfig } from '../../src/platform/config.ts';
 import { createLogger } from '../../src/platform/log.ts';
 import { ORIGIN, type TestApp, useApp } from '../support/app.ts';
+import { login, PASSWORD, type Person, person } from '../support/credentials/session.ts';
 import { stallingProxy } from '../support/database/stalling-proxy.ts';
 import { graphqlPost } from '../support/graphql.ts';
 import { readMetric } from '../support/metrics.ts';
@@ -115,6 +116,38 @@ describe('two instances on one Redis', () => {
       statuses.push(response.status);
     }
     expect(statuses).toEqual([401, 401, 401, 401, 429, 429]);
+  });
+});
+
+describe('failed logins of two instances', () => {
+  it('count for the address and the account together, or for neither', async () => {
+    const settings = {
+      REDIS_URL,
+      FAILURE_BURST: '3',
+      FAILURE_REFILL_SECONDS: '3600',
+      TRUST_PROXY: '127.0.0.1',
+    };
+    const instances = [instance(settings), instance(settings)] as const;
+    await Promise.all(instances.map(({ connected }) => connected()));
+    const word = () => Math.floor(Math.random() * 0x10000).toString(16);
+    const anyAddress = () => `2001:db8:${word()}:${word()}::1`;
+    const [alice, bob] = [await person(app), await person(app)];
+    const attempt = async (i: number, from: string, email: string, password: string) => {
+      const [chosen, headers] = [instances[i % 2 === 0 ? 0 : 1], { 'x-forwarded-for': from }];
+      return (await login(chosen, { email, password }, headers)).status;
+    };
+    const statuses = async (count: number, from: () => string, { email }: Person, password: string) => {
+      const found: number[] = [];
+      for (const i of times(count)) found.push(await attempt(i, from(), email, password));
+      return found;
+    };
+    const office = anyAddress();
+    expect(await statuses(5, anyAddress, alice, 'wrong')).toEqual([401, 401, 401, 429, 429]);
+    expect(await statuses(6, () => office, alice, PASSWORD)).toEqual([429, 429, 429, 429, 429, 429]);
+    // What did not fail is given back to both.
+    expect(await statuses(4, () => office, bob, PASSWORD)).toEqual([200, 200, 200, 200]);
+    expect(await statuses(4, () => office, bob, 'wrong')).toEqual([401, 401, 401, 429]);
+    for (const { said } of instances) expect(said(LOST)).toBe(0);
   });
 });
 

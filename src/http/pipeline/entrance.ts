@@ -83,8 +83,8 @@ function checkRoute(request: HttpRequest, state: RequestState, checkOrigin: Orig
       allow: route.methods.join(', '),
     });
   if (method === 'GET' || method === 'HEAD') return;
-  const checked =
-    route.originCheck === 'with-cookie' ? credentialPlace === 'cookie' : route.originCheck === 'always';
+  // What is always checked was, before its credentials were looked up.
+  const checked = route.originCheck === 'with-cookie' && credentialPlace === 'cookie';
   const crossSite = checked ? checkOrigin(request) : undefined;
   if (crossSite !== undefined) throw crossSite;
   if (route.readsBody && refusal !== undefined) throw refusal;

@@ -1,4 +1,4 @@
-import type { FailureCounter } from '../../auth/password-check.ts';
+import type { FailureCounter, FailureNames } from '../../auth/password-check.ts';
 import type { ApiError } from '../../graphql/errors.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Metrics } from '../../platform/metrics.ts';
@@ -23,6 +23,8 @@ export interface RateLimiter {
    * logins.
    */
   readonly credentials: FailureCounter;
+  /** Wrong metrics tokens. The right one is not asked of them. */
+  readonly metricsTokens: FailureCounter;
 }
 
 export interface RateLimiterOptions {
@@ -36,25 +38,27 @@ export interface RateLimiterOptions {
 export function createRateLimiter({ store, clock, failures, metrics }: RateLimiterOptions): RateLimiter {
   const checks = metrics.tally(
     'rate_limit_checks_total',
-    'Tokens asked of buckets, by bucket (client, account, failed logins, failed credentials) and outcome (allowed, refused).',
+    'Tokens asked of buckets, by bucket (client, account, failed logins, failed credentials, wrong metrics tokens) and outcome (allowed, refused).',
     ['bucket', 'outcome'],
   );
-  for (const bucket of ['client', 'account', 'login', 'credential'])
+  const refusals = metrics.counter('rate_limited_total', 'Requests refused with 429.', ['reason']);
+  for (const bucket of ['client', 'account', 'login', 'credential', 'metrics-token'])
     for (const outcome of ['allowed', 'refused']) checks.add(bucket, outcome, 0);
 
   const failuresOf = (kind: string): FailureCounter => {
-    const bucketOf = (name: string): Bucket => ({ name: `failure:${kind}:${name}`, policy: failures });
+    const group = `failure:${kind}`;
+    const bucketOf = (name: string): Bucket => ({ name: `${group}:${name}`, policy: failures, group });
+    const bucketsOf = ([name, other]: FailureNames) =>
+      [bucketOf(name), other === undefined ? undefined : bucketOf(other)] as const;
     return {
-      async failure(name) {
-        const { allowed, retryAfterMs } = await store.take(bucketOf(name));
-        checks.add(kind, allowed ? 'allowed' : 'refused');
-        if (!allowed)
-          throw rateLimited(
-            'Too many failed attempts. Wait for the time given in Retry-After.',
-            retryAfterMs,
-          );
+      async failure(...names) {
+        const { allowed, retryAfterMs } = await store.take(...bucketsOf(names));
+        checks.add(kind, allowed ? 'allowed' : 'refused', allowed ? names.length : 1);
+        if (allowed) return;
+        refusals.inc({ reason: 'failures' });
+        throw rateLimited('Too many failed attempts. Wait for the time given in Retry-After.', retryAfterMs);
       },
-      forgive: (name) => store.giveBack(bucketOf(name)),
+      forgive: (...names) => store.giveBack(...bucketsOf(names)),
     };
   };
   return {
@@ -66,6 +70,7 @@ export function createRateLimiter({ store, clock, failures, metrics }: RateLimit
         if (account !== undefined) checks.add('account', 'allowed');
         return { headers, refusal: undefined };
       }
+      refusals.inc({ reason: 'requests' });
       const shared = taken.policy === account?.policy;
       checks.add(shared ? 'account' : 'client', 'refused');
       const whose = shared ? ' across all credentials of this account' : '';
@@ -74,5 +79,6 @@ export function createRateLimiter({ store, clock, failures, metrics }: RateLimit
     },
     logins: failuresOf('login'),
     credentials: failuresOf('credential'),
+    metricsTokens: failuresOf('metrics-token'),
   };
 }

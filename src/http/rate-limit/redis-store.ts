@@ -53,15 +53,9 @@ declare module 'ioredis' {
   }
 }
 
-/**
- * The key names. In a cluster all keys of a script must be on one server. The part in braces decides which:
- * the name of the shared bucket.
- */
-function keysOf(own: Bucket, shared: Bucket | undefined): string[] {
-  return shared === undefined
-    ? [PREFIX + own.name]
-    : [`${PREFIX}{${shared.name}}:${own.name}`, `${PREFIX}{${shared.name}}`];
-}
+/** In a cluster all keys of a script must be on one server. The part in braces decides which. */
+const keyOf = ({ name, group }: Bucket): string =>
+  group === undefined ? PREFIX + name : `${PREFIX}{${group}}:${name}`;
 
 /** Rejects if there is no answer in time. An answer that arrived while this process was busy is in time. */
 function inTime<T>(answer: Promise<T>): Promise<T> {
@@ -127,9 +121,9 @@ export function redisBuckets({ url, clock, log, metrics }: RedisBucketsOptions):
   /** The result of the script; undefined if Redis does not answer. */
   async function run(tokens: number, own: Bucket, shared?: Bucket) {
     if (outage.lasting && (performance.now() < retryAtMs || redis.status !== 'ready')) return undefined;
-    const keys = keysOf(own, shared);
-    const policies = shared === undefined ? [own.policy] : [own.policy, shared.policy];
-    const limits = policies.flatMap(({ burst, perSecond }) => [burst, perSecond]);
+    const buckets = shared === undefined ? [own] : [own, shared];
+    const keys = buckets.map(keyOf);
+    const limits = buckets.flatMap(({ policy: { burst, perSecond } }) => [burst, perSecond]);
     try {
       const result = await inTime(redis.tokenBucket(keys.length, ...keys, tokens, ...limits));
       outage.over();
@@ -151,8 +145,8 @@ export function redisBuckets({ url, clock, log, metrics }: RedisBucketsOptions):
         shared && { policy: shared.policy, missing: Number(second) },
       );
     },
-    async giveBack(bucket) {
-      if ((await run(-1, bucket)) === undefined) await memory.giveBack(bucket);
+    async giveBack(own, shared) {
+      if ((await run(-1, own, shared)) === undefined) await memory.giveBack(own, shared);
     },
     async close() {
       redis.disconnect();

@@ -13,14 +13,16 @@ import {
 export interface Bucket {
   readonly name: string;
   readonly policy: BucketPolicy;
+  /** That of the buckets from which tokens are taken together: a cluster of stores must have them in one place. */
+  readonly group?: string;
 }
 
 /** Stores buckets by name. */
 export interface BucketStore {
   /** Takes a token from the bucket and from the shared one, or from neither if one is empty. */
   take(own: Bucket, shared?: Bucket): Promise<Taken> | Taken;
-  /** Returns a token to the bucket, for work that turned out not to count. */
-  giveBack(bucket: Bucket): Promise<void>;
+  /** Returns a token to each bucket, for work that turned out not to count. */
+  giveBack(own: Bucket, shared?: Bucket): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -62,10 +64,13 @@ export function memoryBuckets(clock: Pick<Clock, 'elapsedMs'>, max = MAX_BUCKETS
       }
       return describe(true, first, second);
     },
-    async giveBack({ name, policy }) {
+    async giveBack(...given) {
       const nowMs = clock.elapsedMs();
-      const state = stateOf(name, nowMs);
-      set(state, Math.max(0, levelAt(state, nowMs, policy).missing - 1), nowMs);
+      for (const bucket of given) {
+        if (bucket === undefined) continue;
+        const state = stateOf(bucket.name, nowMs);
+        set(state, Math.max(0, levelAt(state, nowMs, bucket.policy).missing - 1), nowMs);
+      }
     },
     close: async () => undefined,
   };

@@ -1,9 +1,10 @@
 import { isAuthenticated } from '../../auth/principal.ts';
 import type { SecurityLog } from '../../auth/security-log.ts';
-import type { Metrics } from '../../platform/metrics.ts';
-import { clientOf, credentialsFailed } from '../../request/caller.ts';
+import { credentialsFailed } from '../../request/caller.ts';
 import { addressKey, attemptOrigin } from '../../request/client-address.ts';
-import type { RequestState } from '../../request/request-state.ts';
+import type { HttpRequest } from '../../request/http-message.ts';
+import type { OriginCheck } from '../../request/origin-check.ts';
+import type { AddressBucket, RequestState } from '../../request/request-state.ts';
 import type { HttpPlugin } from '../plugin.ts';
 import type { RateLimiter } from './limiter.ts';
 import type { Bucket } from './store.ts';
@@ -14,7 +15,7 @@ export interface RateLimitOptions {
   readonly policy: BucketPolicy;
   /** All credentials of an account together get this multiple of one client's limits. */
   readonly accountFactor: number;
-  readonly metrics: Metrics;
+  readonly checkOrigin: OriginCheck;
   readonly securityLog: SecurityLog;
 }
 
@@ -27,11 +28,9 @@ export function useRateLimit({
   limiter,
   policy,
   accountFactor,
-  metrics,
+  checkOrigin,
   securityLog,
 }: RateLimitOptions): HttpPlugin {
-  const refusals = metrics.counter('rate_limited_total', 'Requests refused with 429.', ['reason']);
-
   /** The limits of an account for a request whose credentials have the limits `own` (contract section 5). */
   const accountPolicy = (own: Partial<BucketPolicy>): BucketPolicy => ({
     burst: accountFactor * Math.max(policy.burst, own.burst ?? 0),
@@ -39,59 +38,66 @@ export function useRateLimit({
   });
   const usualAccountPolicy = accountPolicy({});
 
+  /**
+   * Which bucket of its address a request without valid credentials counts in. Any web page can make the browsers of
+   * its visitors send such requests: they must not use up the tokens for the log-ins of the address, nor any others.
+   */
+  function addressBucket(request: HttpRequest, state: RequestState, kind: AddressBucket) {
+    if (credentialsFailed(state)) return 'failed';
+    // Applications on other sites send their users to the pages: that is what these are for.
+    const isPageVisit = state.route.documentOnly && request.method === 'GET';
+    return isPageVisit || checkOrigin(request) === undefined ? kind : 'cross-site';
+  }
+
   /** The bucket of the caller, and that of its account. */
-  function bucketsOf(state: RequestState): [client: Bucket, account?: Bucket] {
+  function bucketsOf(
+    request: HttpRequest,
+    state: RequestState,
+    kind: AddressBucket,
+  ): [client: Bucket, account?: Bucket] {
     const { caller } = state;
-    const name = clientOf(state);
-    // Any web page can make a browser send bad keys: they must not use up the tokens for logins from the
-    // address.
-    if (credentialsFailed(state)) return [{ name: `failed ${name}`, policy }];
-    if (!isAuthenticated(caller)) return [{ name, policy }];
-    const { userId, rateLimit: own } = caller;
+    if (!isAuthenticated(caller)) {
+      const name = `${addressBucket(request, state, kind)} of address:${addressKey(state.clientAddress)}`;
+      return [{ name, policy }];
+    }
+    const { clientId: name, userId: group, rateLimit: own } = caller;
     return own === undefined
       ? [
-          { name, policy },
-          { name: userId, policy: usualAccountPolicy },
+          { name, group, policy },
+          { name: group, group, policy: usualAccountPolicy },
         ]
       : [
-          { name, policy: { ...policy, ...own } },
-          { name: userId, policy: accountPolicy(own) },
+          { name, group, policy: { ...policy, ...own } },
+          { name: group, group, policy: accountPolicy(own) },
         ];
   }
 
   /** Takes a token for the caller. Throws RATE_LIMITED if none is left. */
-  async function takeToken(state: RequestState): Promise<void> {
-    const { headers, refusal } = await limiter.request(...bucketsOf(state));
-    Object.assign(state.responseHeaders, headers);
-    if (refusal === undefined) return;
-    refusals.inc({ reason: 'requests' });
-    throw refusal;
+  async function takeToken(request: HttpRequest, state: RequestState, kind: AddressBucket): Promise<void> {
+    const { headers, refusal } = await limiter.request(...bucketsOf(request, state, kind));
+    // Programs read these. Nobody reads those of a page.
+    if (!state.route.documentOnly) Object.assign(state.responseHeaders, headers);
+    if (refusal !== undefined) throw refusal;
   }
 
   /** Counts bad credentials, on whatever path. Throws RATE_LIMITED if there were too many. */
   async function countFailure(state: RequestState): Promise<void> {
     const { clientAddress, failedCredential } = state;
     if (!credentialsFailed(state)) return;
-    try {
-      await limiter.credentials.failure(`address:${addressKey(clientAddress)}`);
-      if (failedCredential !== undefined)
-        securityLog.failedCredential(attemptOrigin(state), failedCredential);
-    } catch (error) {
-      refusals.inc({ reason: 'failures' });
-      throw error;
-    }
+    await limiter.credentials.failure(`address:${addressKey(clientAddress)}`);
+    if (failedCredential !== undefined) securityLog.failedCredential(attemptOrigin(state), failedCredential);
   }
 
   return {
-    async onRequest(_request, state) {
-      const { takesToken, credentials } = state.route;
-      if (takesToken) await takeToken(state);
+    async onRequest(request, state) {
+      const { bucket, credentials } = state.route;
+      if (bucket !== undefined) await takeToken(request, state, bucket);
       // A page that asks who is logged in learns that nobody is. Session ids are too long to be guessed.
       const asksOnly = credentials === 'session' && credentialsFailed(state);
       if (state.authenticationError !== undefined && !asksOnly) {
         await countFailure(state);
         if (credentials !== 'optional') throw state.authenticationError;
-      } else if (takesToken) state.credentialUsed?.();
+      } else if (bucket !== undefined) state.credentialUsed?.();
     },
   };
 }

@@ -102,7 +102,7 @@ export function useAuthentication({
   return {
     async onRequest(request, state, url) {
       const { route } = state;
-      if (route.credentials === 'ignored') return;
+      if (route.credentials === 'ignored' || state.authenticationError !== undefined) return;
       const presented = presentedIn(request, url, route);
       if ((presented !== undefined || route.needsTls) && !isSecure(request, state)) {
         state.authenticationError = forbidden(PLAIN_HTTP);

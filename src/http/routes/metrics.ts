@@ -1,9 +1,10 @@
 import { timingSafeEqual } from 'node:crypto';
+import type { FailureCounter } from '../../auth/password-check.ts';
 import type { SecurityLog } from '../../auth/security-log.ts';
 import { type ApiError, forbidden, unauthenticated } from '../../graphql/errors.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Metrics } from '../../platform/metrics.ts';
-import { attemptOrigin } from '../../request/client-address.ts';
+import { addressKey, attemptOrigin } from '../../request/client-address.ts';
 import { type HttpRequest, PlainResponse } from '../../request/http-message.ts';
 import { isLocal } from '../../request/local-request.ts';
 import type { Answer, RequestState } from '../../request/request-state.ts';
@@ -15,6 +16,8 @@ export interface MetricsRouteOptions {
   /** Whether the token was protected in transit. */
   readonly isSecure: (request: HttpRequest, state: RequestState) => boolean;
   readonly clock: Clock;
+  /** Counts a wrong token. Rejects with RATE_LIMITED if there were too many. */
+  readonly failure: FailureCounter['failure'];
   readonly securityLog: SecurityLog;
 }
 
@@ -31,31 +34,34 @@ export function metricsAnswer({
   token,
   isSecure,
   clock,
+  failure,
   securityLog,
 }: MetricsRouteOptions): Answer {
   // Takes milliseconds each time: process metrics are read from the operating system.
   const text = sharedText(() => registry.metrics(), clock);
 
   /** Why the request gets no metrics; undefined if it does. */
-  function refusalOf(request: HttpRequest, state: RequestState): ApiError | undefined {
+  async function refusalOf(request: HttpRequest, state: RequestState): Promise<ApiError | undefined> {
     if (isLocal(state)) return undefined;
     if (token === undefined)
       return forbidden('METRICS_TOKEN is not set: metrics are available to this machine only.');
     if (request.headers.has('authorization') && !isSecure(request, state))
       return forbidden('The token is accepted over HTTPS only. Replace it: it may have been intercepted.');
     if (hasToken(request, token)) return undefined;
-    if (request.headers.has('authorization'))
+    if (request.headers.has('authorization')) {
+      await failure(`address:${addressKey(state.clientAddress)}`);
       securityLog.failedCredential(attemptOrigin(state), {
         kind: 'metrics-token',
         reason: 'The token is not METRICS_TOKEN.',
       });
+    }
     return unauthenticated('Metrics require METRICS_TOKEN as a bearer token, except from this machine.', {
       'www-authenticate': 'Bearer',
     });
   }
 
   return async (request, state) => {
-    const refusal = refusalOf(request, state);
+    const refusal = await refusalOf(request, state);
     if (refusal !== undefined) throw refusal;
     return new PlainResponse(await text(), { headers: { 'content-type': registry.contentType } });
   };

@@ -1,18 +1,19 @@
 import { hash, randomBytes } from 'node:crypto';
+import { cookiesNamed } from '../../auth/cookies.ts';
 import type { HttpRequest } from '../../request/http-message.ts';
 
 /** No other host can set a cookie of this name, not even a sibling domain (RFC 6265bis section 4.1.3.2). */
 const NAME = '__Host-oauth_browser';
 const ATTRIBUTES = 'Path=/; HttpOnly; Secure; SameSite=Lax';
 const RANDOM_BYTES = 32;
-const PAIR = new RegExp(`(?:^|;)\\s*${NAME}=([\\w-]{43})\\s*(?:;|$)`);
+const VALUE = /^[\w-]{43}$/;
 
 const hashOf = (value: string): string => hash('sha256', value, 'base64url');
 
-/** The hash of the requesting browser; undefined if it has begun nothing here. */
+/** The hash of the requesting browser; undefined if it has begun nothing here, or has several cookies to tell it by. */
 export function browserOf({ headers }: HttpRequest): string | undefined {
-  const [, value] = PAIR.exec(headers.get('cookie') ?? '') ?? [];
-  return value === undefined ? undefined : hashOf(value);
+  const [value, ...others] = cookiesNamed(headers.get('cookie'), NAME);
+  return value === undefined || others.length > 0 || !VALUE.test(value) ? undefined : hashOf(value);
 }
 
 /**

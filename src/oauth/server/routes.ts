@@ -1,14 +1,12 @@
 import type { default as Provider } from 'oidc-provider';
 import { hashSecret } from '../../auth/secret-format.ts';
 import { pageResponse } from '../../http/pages/page-response.ts';
-import type { RateLimiter } from '../../http/rate-limit/limiter.ts';
-import type { BucketPolicy } from '../../http/rate-limit/token-bucket.ts';
 import { jsonResponse } from '../../http/response/error-response.ts';
 import { NOTHING, SECRET } from '../../http/routes/table.ts';
 import { holderOf } from '../../request/caller.ts';
 import { addressKey } from '../../request/client-address.ts';
 import { type HttpResponse, PlainRequest } from '../../request/http-message.ts';
-import type { Answer, RequestState, Route, RouteProperties } from '../../request/request-state.ts';
+import type { Answer, Route, RouteProperties } from '../../request/request-state.ts';
 import { errorPage } from '../pages/error-page.ts';
 import type { KeyRing } from '../tokens/key-ring.ts';
 import { ADDRESS, BROWSER } from './authorization-parameters.ts';
@@ -30,8 +28,6 @@ export interface RoutesOptions {
   readonly owners: ReturnType<typeof createOwners>;
   readonly endpoints: ReturnType<typeof createEndpoints>;
   readonly interactions: ReturnType<typeof createInteractions>;
-  readonly limiter: RateLimiter;
-  readonly policy: BucketPolicy;
 }
 
 /** The form of refusals of pages for users: pages too. */
@@ -43,15 +39,16 @@ const pageErrors: Route['errors'] = (error, state, log) => {
 };
 
 /** For what clients call. */
-const ENDPOINT: RouteProperties = { ...SECRET, credentials: 'own', errors: oauthErrors };
+const ENDPOINT: RouteProperties = { ...SECRET, bucket: 'tokens', credentials: 'own', errors: oauthErrors };
 /** For what clients learn about the service. */
-const FACTS: RouteProperties = { ...ENDPOINT, methods: ['GET', 'HEAD'], takesToken: false, needsTls: false };
-/** For pages: scripts of other sites get no access. They have limits of their own. */
+const FACTS: RouteProperties = { ...ENDPOINT, methods: ['GET', 'HEAD'], bucket: undefined, needsTls: false };
+/** For pages: scripts of other sites get no access. Anyone can begin a sign-in, and each adds a row to the database. */
 const PAGE: RouteProperties = {
   ...ENDPOINT,
   methods: ['GET'],
-  takesToken: false,
+  bucket: 'pages',
   cors: false,
+  documentOnly: true,
   errors: pageErrors,
 };
 const FORM: RouteProperties = { ...PAGE, methods: ['POST'], originCheck: 'always' };
@@ -79,14 +76,7 @@ function metadataOf(document: Record<string, unknown>): Record<string, unknown> 
 
 /** The routes of OAuth 2.0 (contract section 3): those of the library, and those that it leaves to us. */
 export function oauthRoutes(options: RoutesOptions): Route[] {
-  const { issuer, keys, calls, owners, endpoints, interactions, limiter, policy } = options;
-
-  /** Limits pages per address: anyone can begin a sign-in, and each one adds a row to the database. */
-  async function limitPages({ clientAddress }: RequestState): Promise<void> {
-    const name = `pages of address:${addressKey(clientAddress)}`;
-    const { refusal } = await limiter.request({ name, policy });
-    if (refusal !== undefined) throw refusal;
-  }
+  const { issuer, keys, calls, owners, endpoints, interactions } = options;
 
   const endpoint =
     (answer: (arrived: EndpointRequest) => Promise<HttpResponse>): Answer =>
@@ -96,10 +86,9 @@ export function oauthRoutes(options: RoutesOptions): Route[] {
   const page =
     (answer: (arrived: PageRequest) => Promise<HttpResponse>): Answer =>
     (request, state, { pathname }) =>
-      owners.run(holderOf(state), async () => {
-        await limitPages(state);
-        return answer({ provider: await options.provider(), request, state, uid: signInOf(pathname) });
-      });
+      owners.run(holderOf(state), async () =>
+        answer({ provider: await options.provider(), request, state, uid: signInOf(pathname) }),
+      );
 
   async function authorize({ provider, request, state }: EndpointRequest): Promise<HttpResponse> {
     const { pathname, searchParams } = new URL(request.url);
@@ -158,7 +147,7 @@ export function oauthRoutes(options: RoutesOptions): Route[] {
       ...ENDPOINT,
       path: OAUTH_PATHS.others,
       methods: NOTHING.methods,
-      takesToken: false,
+      bucket: undefined,
       answer: NOTHING.answer,
     },
   ];

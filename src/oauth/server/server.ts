@@ -23,7 +23,7 @@ export const createServer: CreateFeature = (services) => {
 };
 
 function routesOf(
-  { config, origin: issuer, log, database: pool }: FeatureServices,
+  { origin: issuer, log, database: pool }: FeatureServices,
   { keys, ownTokens }: ReturnType<typeof createAuthority>,
   { sessions, endSession, login, limiter, securityLog }: RouteServices,
 ): Route[] {
@@ -53,6 +53,5 @@ function routesOf(
   });
   const signIns = createSignIns({ sessions, endSession, isOf: owners.isOf });
   const interactions = createInteractions({ calls, database, login, signIns, log });
-  const policy = config.rateLimit;
-  return oauthRoutes({ provider, issuer, keys, calls, owners, endpoints, interactions, limiter, policy });
+  return oauthRoutes({ provider, issuer, keys, calls, owners, endpoints, interactions });
 }

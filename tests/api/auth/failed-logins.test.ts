@@ -65,6 +65,30 @@ describe('failed logins', () => {
     expect(responses.filter(({ status }) => status === 429)).toHaveLength(7);
   });
 
+  it('of an account cost nothing elsewhere: who is locked out of it locks nobody else out of the address', async () => {
+    const [alice, bob] = [await person(app), await person(app)];
+    const from = anyAddress();
+    const attack = times(4, () => ({ email: alice.email, password: WRONG, from: anyAddress() }));
+    expect(await statusesOf(attack)).toEqual([401, 401, 401, 429]);
+    const tries = times(10, () => ({ email: alice.email, password: PASSWORD, from }));
+    expect(await statusesOf(tries)).toEqual(times(10, () => 429));
+    const guesses = times(4, () => ({ email: bob.email, password: WRONG, from }));
+    expect(await statusesOf([{ email: bob.email, password: PASSWORD, from }, ...guesses])).toEqual([
+      200, 401, 401, 401, 429,
+    ]);
+  });
+
+  it('of an address cost the accounts nothing that it asks for when it may not', async () => {
+    const { email } = await person(app);
+    const from = anyAddress();
+    await statusesOf(times(3, () => ({ email: 'someone.else@example.com', password: WRONG, from })));
+    expect(await statusesOf(times(10, () => ({ email, password: WRONG, from })))).toEqual(
+      times(10, () => 429),
+    );
+    const guesses = times(4, () => ({ email, password: WRONG, from: anyAddress() }));
+    expect(await statusesOf(guesses)).toEqual([401, 401, 401, 429]);
+  });
+
   it('do not count where the login succeeds', async () => {
     const { email } = await person(app);
     const from = anyAddress();

@@ -24,6 +24,8 @@ const production = useApp({
 
 /** A path that the route answers. */
 const pathOf = ({ path }: Route) => path.replace(':uid', 'unknown').replace('/*', '/nothing');
+/** Whether its answers tell of the bucket. */
+const isReported = ({ bucket, documentOnly }: Route) => bucket !== undefined && !documentOnly;
 const usualMethod = ({ methods }: Route) => (methods.includes('POST') ? 'POST' : 'GET');
 
 const contract = readFileSync(join(import.meta.dirname, '../../../docs/contract.md'), 'utf8');
@@ -113,13 +115,13 @@ describe('every route of the table', () => {
     expect(await each(routes, isRefused)).toEqual(wanted(routes, ({ needsTls }) => needsTls));
   });
 
-  it('takes a token, or none', async () => {
+  it('takes a token and tells of it, or does not', async () => {
     const { routes } = app.app;
     const takes = async (route: Route) => {
       const response = await app.fetch(pathOf(route), { method: usualMethod(route) });
       return response.headers.has('x-ratelimit-remaining');
     };
-    expect(await each(routes, takes)).toEqual(wanted(routes, ({ takesToken }) => takesToken));
+    expect(await each(routes, takes)).toEqual(wanted(routes, isReported));
   });
 
   it('refuses bad credentials if it reads any, and does not look at them if it ignores them', async () => {
@@ -147,23 +149,36 @@ describe('every route of the table', () => {
 
   it('takes no post from a page of another origin, if it is to check', async () => {
     const routes = app.app.routes.filter(
-      ({ methods, originCheck, takesToken }) =>
-        methods.includes('POST') && (originCheck !== 'none' || takesToken),
+      ({ methods, originCheck, bucket }) =>
+        methods.includes('POST') && (originCheck !== 'none' || bucket !== undefined),
     );
     const { key, cookie } = await visitor(app);
     const refusesWith = (credentials: Record<string, string>) => async (route: Route) => {
       const headers = { origin: 'https://elsewhere.example.com', ...credentials };
       return (await app.fetch(pathOf(route), { method: 'POST', headers })).status === 403;
     };
-    // Only sessions can be logged out, which is 403 as well.
-    const others = routes.filter(({ path }) => path !== '/logout');
-    const always = wanted(others, ({ originCheck }) => originCheck === 'always');
-    expect(await each(others, refusesWith({ authorization: `Bearer ${key}` }))).toEqual(always);
+    const always = wanted(routes, ({ originCheck }) => originCheck === 'always');
+    expect(await each(routes, refusesWith({}))).toEqual(always);
+    expect(await each(routes, refusesWith({ authorization: `Bearer ${key}` }))).toEqual(always);
     // What reads its own credentials takes no cookie.
     const ofCookie = wanted(routes, ({ originCheck, credentials }) =>
       credentials === 'own' ? originCheck === 'always' : originCheck !== 'none',
     );
     expect(await each(routes, refusesWith({ cookie }))).toEqual(ofCookie);
+  });
+
+  it('opens as a document only, if it is a page for users', async () => {
+    const { routes } = app.app;
+    const opensAs = (destination: string) => async (route: Route) => {
+      const headers = { 'sec-fetch-dest': destination, 'sec-fetch-site': 'cross-site' };
+      const response = await app.fetch(pathOf(route), { method: usualMethod(route), headers });
+      return !(await response.text()).includes('not in a frame');
+    };
+    for (const destination of ['image', 'iframe', 'empty'])
+      expect(await each(routes, opensAs(destination))).toEqual(
+        wanted(routes, ({ documentOnly }) => !documentOnly),
+      );
+    expect(await each(routes, opensAs('document'))).toEqual(wanted(routes, () => true));
   });
 
   it('is in the log and in the metrics by its path', async () => {
@@ -212,8 +227,8 @@ describe('the contract', () => {
     const named = pathsIn('A request to\n', 'takes one token');
     expect(
       named.toSorted(),
-      'docs/contract.md, section 5, "A request to … takes one token": name all routes with takesToken',
-    ).toEqual(routesThat(({ takesToken }) => takesToken).toSorted());
+      'docs/contract.md, section 5, "A request to … takes one token": name all routes with a bucket, but pages',
+    ).toEqual(routesThat(isReported).toSorted());
   });
 
   it('names every route of production, but for the pages within a sign-in', () => {

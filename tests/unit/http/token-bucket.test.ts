@@ -109,8 +109,8 @@ describe('a bucket of one client and one that several share', () => {
           clock.advance(afterMs);
           for (const each of [...models, sharedModel]) each.pass(afterMs);
           if (kind === 'give-back') {
-            model.giveBack();
-            await store.giveBack(bucket);
+            for (const each of [model, sharedModel]) each.giveBack();
+            await store.giveBack(bucket, common);
             continue;
           }
           const both = [model, sharedModel];

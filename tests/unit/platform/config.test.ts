@@ -137,6 +137,12 @@ describe('loadConfig', () => {
     ['no secret', { ...PRODUCTION, SECRET_KEY: '' }, 'SECRET_KEY'],
     ['a secret of one character', { ...PRODUCTION, SECRET_KEY: 'a'.repeat(64) }, 'SECRET_KEY'],
     ['a secret from a tutorial', { ...PRODUCTION, SECRET_KEY: `change-me-${SECRET}` }, 'SECRET_KEY'],
+    ['a weak token for metrics', { ...PRODUCTION, METRICS_TOKEN: 'passwordpassword' }, 'METRICS_TOKEN'],
+    [
+      'a token for metrics that repeats',
+      { ...PRODUCTION, METRICS_TOKEN: 'k3v9x2mqk3v9x2mq' },
+      'METRICS_TOKEN',
+    ],
     ['no public address', { ...PRODUCTION, PUBLIC_URL: '' }, 'PUBLIC_URL'],
     ['a public address without TLS', { ...PRODUCTION, PUBLIC_URL: 'http://api.example.com' }, 'PUBLIC_URL'],
   ])('refuses production with %s', (_what, environment, name) => {
