@@ -19,10 +19,10 @@ async function serverBlocks(upstreams: readonly number[], port: number): Promise
   let index = 0;
   return (await readFile(CONFIGURATION, 'utf8'))
     .replaceAll(/server api-\d:4000/g, () => `server 127.0.0.1:${upstreams[index++]}`)
-    .replace('listen 443', `listen 127.0.0.1:${port}`)
+    .replaceAll('listen 443', `listen 127.0.0.1:${port}`)
     .replace('api.example.com', 'localhost')
     .replaceAll('/etc/nginx/', '')
-    .replace(/access_log .*;/, 'access_log off;');
+    .replace(/access_log .*;/g, 'access_log off;');
 }
 
 /** Starts nginx with HTTP/2 and a certificate of its own in front of the instances on these ports. */

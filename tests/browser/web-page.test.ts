@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { freePort, freePorts } from '../../scripts/cluster/processes.ts';
-import { startNginx } from '../support/docs/nginx.ts';
-import { blockOf, createWebPage, type WebPage, withPorts } from '../support/docs/web-page.ts';
+import { blockOf, createWebPage, nginxOf, type WebPage, withPorts } from '../support/docs/web-page.ts';
+import { startNginx } from '../support/nginx.ts';
 import { openBrowser } from '../support/processes/browser.ts';
 import { createPosts } from '../support/processes/live-tabs.ts';
 import { runScript, temporaryFolder } from '../support/processes/process.ts';
@@ -172,7 +172,7 @@ describe('docs/web-page.md', { timeout: 300_000 }, () => {
     const folder = await temporaryFolder();
     const root = join(folder, 'dist');
     await cp(join(web.folder, 'dist'), root, { recursive: true });
-    await startNginx(blockOf('Production', 'nginx'), { folder, root, port, api });
+    await startNginx(nginxOf({ root, port, api }), { folder, port });
 
     const browser = await openBrowser(origin, { ignoreHTTPSErrors: true });
     onTestFinished(() => browser.close());

@@ -24,6 +24,23 @@ export function withPorts(text: string, api: number, web: number): string {
     .replaceAll('localhost:5173', `localhost:${web}`);
 }
 
+/** A main file of nginx for the block of the page: only ports, names and paths are replaced. */
+export function nginxOf(places: { readonly root: string; readonly port: number; readonly api: number }) {
+  const server = blockOf('Production', 'nginx')
+    .replace('listen 443', `listen 127.0.0.1:${places.port}`)
+    .replace('example.com;', 'localhost;')
+    .replace('/var/www/my-page/dist', places.root)
+    .replace('127.0.0.1:4000', `127.0.0.1:${places.api}`);
+  return `pid /run/nginx.pid;
+error_log /var/log/nginx/error.log;
+events {}
+http {
+  include /etc/nginx/mime.types;
+  ${server}
+}
+`;
+}
+
 /** The project of the page, as somebody has it who has followed the steps up to "Open it". */
 export interface WebPage {
   readonly folder: string;
