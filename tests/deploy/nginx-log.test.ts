@@ -63,7 +63,7 @@ function client({ certificate }: Nginx, port: number): Asking {
         { endStream: body === undefined },
       );
       stream.on('error', () => stream.destroy());
-      onTestFinished(() => stream.destroy());
+      onTestFinished(() => void stream.destroy());
       if (body !== undefined) stream.end(body);
       const [answer] = (await once(stream, 'response')) as [Record<string, number | undefined>];
       stream.close(constants.NGHTTP2_NO_ERROR);

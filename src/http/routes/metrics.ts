@@ -6,7 +6,7 @@ import type { Clock } from '../../platform/clock.ts';
 import type { Metrics } from '../../platform/metrics.ts';
 import { addressKey, attemptOrigin } from '../../request/client-address.ts';
 import { type HttpRequest, PlainResponse } from '../../request/http-message.ts';
-import { isLocal } from '../../request/local-request.ts';
+import { isLocalVisit } from '../../request/local-request.ts';
 import type { Answer, RequestState } from '../../request/request-state.ts';
 import { sharedText } from './shared-text.ts';
 
@@ -28,7 +28,7 @@ function hasToken(request: HttpRequest, token: string | undefined): boolean {
   return sent.length === expected.length && timingSafeEqual(sent, expected);
 }
 
-/** `/metrics` in the Prometheus text format, for this machine and for bearers of METRICS_TOKEN. */
+/** `/metrics` in the Prometheus text format, for this machine under a name of its own and for bearers of METRICS_TOKEN. */
 export function metricsAnswer({
   metrics: { registry },
   token,
@@ -41,10 +41,16 @@ export function metricsAnswer({
   const text = sharedText(() => registry.metrics(), clock);
 
   /** Why the request gets no metrics; undefined if it does. */
-  async function refusalOf(request: HttpRequest, state: RequestState): Promise<ApiError | undefined> {
-    if (isLocal(state)) return undefined;
+  async function refusalOf(
+    request: HttpRequest,
+    state: RequestState,
+    hostname: string,
+  ): Promise<ApiError | undefined> {
+    if (isLocalVisit(state, hostname)) return undefined;
     if (token === undefined)
-      return forbidden('METRICS_TOKEN is not set: metrics are available to this machine only.');
+      return forbidden(
+        'METRICS_TOKEN is not set: metrics are available to this machine only, at http://localhost or 127.0.0.1.',
+      );
     if (request.headers.has('authorization') && !isSecure(request, state))
       return forbidden('The token is accepted over HTTPS only. Replace it: it may have been intercepted.');
     if (hasToken(request, token)) return undefined;
@@ -60,8 +66,8 @@ export function metricsAnswer({
     });
   }
 
-  return async (request, state) => {
-    const refusal = await refusalOf(request, state);
+  return async (request, state, { hostname }) => {
+    const refusal = await refusalOf(request, state, hostname);
     if (refusal !== undefined) throw refusal;
     return new PlainResponse(await text(), { headers: { 'content-type': registry.contentType } });
   };

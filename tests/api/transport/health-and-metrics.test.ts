@@ -116,6 +116,16 @@ describe('/metrics', () => {
     expect((await from('127.0.0.1', { 'x-forwarded-for': '203.0.113.9' })).status).toBe(401);
   });
 
+  // A page of another site can point its name at this machine (DNS rebinding).
+  it('are refused on loopback under a name from elsewhere', async () => {
+    const named = (origin: string, headers: Record<string, string> = {}) =>
+      app.app.fetch(new Request(`${origin}/metrics`, { headers }), { peerAddress: '127.0.0.1' });
+    expect((await named('http://evil.example:4000')).status).toBe(401);
+    expect((await named('http://evil.example:4000', { authorization: `Bearer ${token}` })).status).toBe(200);
+    for (const origin of ['http://localhost:4000', 'http://127.0.0.1:4000', 'http://[::1]:4000'])
+      expect((await named(origin)).status).toBe(200);
+  });
+
   it('count responses by path and status, and unknown paths as one', async () => {
     await app.fetch('/nowhere/1');
     await app.fetch('/nowhere/2');
