@@ -210,6 +210,7 @@ export function createApp({
     schema,
     lookAhead,
     passwords,
+    securityLog,
     feed,
     eventLine,
     streamMetrics,

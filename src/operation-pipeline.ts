@@ -1,5 +1,6 @@
 import type { GraphQLSchema } from 'graphql';
 import type { Passwords } from './auth/password-check.ts';
+import type { SecurityLog } from './auth/security-log.ts';
 import type { PostFeed } from './events/feed.ts';
 import { createPipeline, type Pipeline } from './http/pipeline/pipeline.ts';
 import { createResponder } from './http/response/responder.ts';
@@ -39,6 +40,7 @@ export interface OperationPipelineOptions {
   readonly schema: GraphQLSchema;
   readonly lookAhead: boolean;
   readonly passwords: Passwords;
+  readonly securityLog: SecurityLog;
   readonly feed: PostFeed;
   /** For reading and executing events for streams. */
   readonly eventLine: Line;
@@ -54,7 +56,7 @@ export interface OperationPipelineOptions {
 
 /** Creates the pipeline that runs operations within the configured limits. */
 export function createOperationPipeline(options: OperationPipelineOptions): Pipeline {
-  const { config, database, log, metrics, schema, lookAhead, passwords, feed } = options;
+  const { config, database, log, metrics, schema, lookAhead, passwords, securityLog, feed } = options;
   const { eventLine, streamMetrics, pending, checkOrigin, fanOut, shareEvents, onCommit } = options;
   const { maxResponseBytes } = config;
   const limits = config.operationLimits;
@@ -80,6 +82,7 @@ export function createOperationPipeline(options: OperationPipelineOptions): Pipe
   const executor = createExecutor({
     database,
     log,
+    securityLog,
     line,
     eventLine,
     writeLine,

@@ -1,4 +1,5 @@
 import { GraphQLFloat, GraphQLSchema } from 'graphql';
+import { ENDINGS_OF_PASSWORD } from './endings.ts';
 import { FEATURES } from './features.ts';
 import type { Builder } from './graphql/builder.ts';
 import { createKernel } from './graphql/kernel.ts';
@@ -31,7 +32,7 @@ export function defineTypes(rules: Rules = RULES) {
 
   const account = defineAccountTypes(kernel);
   defineAccountEdges(kernel, user, account, rules.account);
-  defineAccountMutations(kernel, account, rules.account);
+  defineAccountMutations(kernel, account, rules.account, ENDINGS_OF_PASSWORD);
 
   const post = definePost(kernel, user, rules.post);
   definePostEdges(kernel, user, post);

@@ -1,8 +1,6 @@
 import { Command } from 'commander';
 import packageJson from '../../package.json' with { type: 'json' };
-import { keysEnd } from '../auth/api-key/store.ts';
-import { sessionsEnd } from '../auth/session/store.ts';
-import { streamTokensEnd } from '../auth/stream-token/store.ts';
+import { ENDINGS, ENDINGS_OF_PASSWORD } from '../endings.ts';
 import { FEATURES } from '../features.ts';
 import { apiKeyCommands } from './api-keys.ts';
 import type { AdminCommand, RunCommand } from './command.ts';
@@ -11,11 +9,8 @@ import { streamTokenCommands } from './stream-tokens.ts';
 import { eventLogCommands, migrateCommand } from './upkeep.ts';
 import { userCommands } from './users.ts';
 
-/** What ends with an account. Sessions go first: nothing is issued through one that has ended. */
-const ENDINGS = [sessionsEnd, streamTokensEnd, ...FEATURES.flatMap(({ endings }) => endings), keysEnd];
-
 const COMMANDS: readonly AdminCommand[] = [
-  userCommands(ENDINGS),
+  userCommands(ENDINGS, ENDINGS_OF_PASSWORD),
   apiKeyCommands,
   sessionCommands,
   tokenCommands,

@@ -80,12 +80,11 @@ function changeRole(database: Database, email: string, role: Role) {
 
 const inWords = (endings: Endings) => new Intl.ListFormat('en-GB').format(endings.map(({ words }) => words));
 
-/** `user create`, `user list`, and what changes an account, with which `endings` end. */
-export const userCommands = (endings: Endings): AdminCommand => ({
+/** `user create`, `user list`, and what changes an account, with which `endings` end, and `signedIn` with its password. */
+export const userCommands = (endings: Endings, signedIn: Endings): AdminCommand => ({
   name: 'user',
   description: 'manages accounts',
   define(user, run) {
-    const signedIn = endings.filter(({ ofPassword }) => ofPassword);
     user
       .command('create')
       .description('creates an account; asks for its password unless an option gives it')

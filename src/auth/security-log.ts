@@ -29,6 +29,7 @@ export type LoginFailure =
 /** What an investigation needs to know of logins and credentials (OWASP Logging Cheat Sheet, "authn"). */
 export interface SecurityLog {
   loggedIn(origin: AttemptOrigin, accountId: string): void;
+  passwordChanged(origin: AttemptOrigin, accountId: string): void;
   failedLogin(origin: AttemptOrigin, reason: LoginFailure, accountId: string | undefined): void;
   failedCredential(origin: AttemptOrigin, credential: FailedCredential): void;
   close(): void;
@@ -54,6 +55,8 @@ export function createSecurityLog(log: Logger): SecurityLog {
   return {
     loggedIn: ({ requestId, address }, accountId) =>
       log.info({ requestId, address, account: accountId }, 'login'),
+    passwordChanged: ({ requestId, address }, accountId) =>
+      log.info({ requestId, address, account: accountId }, 'password changed'),
     failedLogin: ({ requestId, address }, reason, accountId) =>
       logins.warn({ requestId, address, account: accountId, reason }, 'failed login'),
     failedCredential: ({ requestId, address }, { kind, reason, accountId, client }) =>

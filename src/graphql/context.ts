@@ -1,5 +1,6 @@
 import { type Caller, isAuthenticated, type Principal } from '../auth/principal.ts';
 import type { Scope } from '../auth/scopes.ts';
+import type { OpenedSession } from '../auth/session/store.ts';
 import type { Queryable } from '../platform/db/statement.ts';
 import type { UnitOfWork } from '../platform/db/unit-of-work.ts';
 import { unauthenticated } from './errors.ts';
@@ -39,6 +40,8 @@ export interface Context {
   readonly db: Queryable;
   /** The transaction of the running mutation; undefined in queries and subscriptions. */
   readonly unitOfWork: UnitOfWork | undefined;
+  /** Undefined in queries and subscriptions. */
+  readonly onPasswordChanged: ((opened: OpenedSession) => void) | undefined;
   /** Resolvers add the scopes that they check for rows of other accounts. Undefined if not recorded. */
   readonly notedScopes?: Set<Scope> | undefined;
   /** What the fields of a mutation prepared before its unit of work began. */
@@ -56,6 +59,15 @@ export function declined({ trace }: Pick<Context, 'trace'>, reason: string): und
 export function unitOfWorkOf({ unitOfWork }: Context): UnitOfWork {
   if (unitOfWork === undefined) throw new Error('there is no unit of work outside a mutation');
   return unitOfWork;
+}
+
+/**
+ * Has the running mutation, which has changed the caller's password and opened a session, go on in that session. The
+ * client gets its cookie if all of the mutation is committed.
+ */
+export function passwordChanged({ onPasswordChanged }: Context, opened: OpenedSession): void {
+  if (onPasswordChanged === undefined) throw new Error('no password is changed outside a mutation');
+  onPasswordChanged(opened);
 }
 
 /** The caller's principal. Throws UNAUTHENTICATED for anonymous callers. */

@@ -1,5 +1,10 @@
 import { execute } from 'graphql';
 import type { Passwords } from '../auth/password-check.ts';
+import type { Caller } from '../auth/principal.ts';
+import type { SecurityLog } from '../auth/security-log.ts';
+import { setSessionCookie } from '../auth/session/cookie.ts';
+import type { OpenedSession } from '../auth/session/store.ts';
+import { principalOf } from '../graphql/context.ts';
 import { databaseKindOf } from '../graphql/database-kind.ts';
 import { type Preparations, prepareFields } from '../graphql/preparation.ts';
 import type { Cancellation } from '../platform/db/cancellation.ts';
@@ -9,6 +14,7 @@ import { AGAIN, Retries } from '../platform/db/retries.ts';
 import type { UnitOfWork } from '../platform/db/unit-of-work.ts';
 import { type Line, TurnRefusedError } from '../platform/line.ts';
 import type { Logger } from '../platform/log.ts';
+import { attemptOrigin } from '../request/client-address.ts';
 import type { RequestState } from '../request/request-state.ts';
 import { LockWaiters } from './lock-waiters.ts';
 import type { OperationArgs, OperationContext } from './operation-context.ts';
@@ -18,6 +24,7 @@ import type { createResponseBounds } from './response-bounds.ts';
 export interface MutationOptions {
   readonly database: Database;
   readonly log: Logger;
+  readonly securityLog: SecurityLog;
   /** Every operation takes a place. */
   readonly line: Line;
   /**
@@ -54,7 +61,7 @@ export function afterCommit(work: UnitOfWork, error: unknown): unknown {
 
 /** Runs mutations, each in one transaction that commits before the response. */
 export function createMutationExecutor(options: MutationOptions) {
-  const { database, log, line, writeLine, lockWaitMs, passwords, bounds, onCommit } = options;
+  const { database, log, securityLog, line, writeLine, lockWaitMs, passwords, bounds, onCommit } = options;
   const masking = ({ requestId }: OperationContext) => ({ requestId, log });
   const waiters = new LockWaiters(options.maxQueued);
   /** What the fields of a request prepared: a mutation whose key is taken is tried again and again. */
@@ -68,7 +75,17 @@ export function createMutationExecutor(options: MutationOptions) {
     retries: Retries,
     steps?: MutationSteps,
   ): Promise<Single | undefined | typeof AGAIN> {
-    const context: OperationContext = { ...given.contextValue, db: work, unitOfWork: work };
+    let opened: OpenedSession | undefined;
+    const context: OperationContext & { caller: Caller } = {
+      ...given.contextValue,
+      db: work,
+      unitOfWork: work,
+      onPasswordChanged(session) {
+        opened = session;
+        const { id: credentialId, expiresAt } = session;
+        context.caller = { ...principalOf(context), credentialId, expiresAtMs: expiresAt.getTime() };
+      },
+    };
     const args: OperationArgs = { ...given, contextValue: context };
     const { state } = context;
     try {
@@ -97,6 +114,10 @@ export function createMutationExecutor(options: MutationOptions) {
       const answer = steps === undefined ? outcome : await steps.after(work, outcome);
       await work.commit();
       onCommit();
+      if (opened !== undefined) {
+        state.responseHeaders['set-cookie'] = setSessionCookie(opened.sessionId);
+        securityLog.passwordChanged(attemptOrigin(state), principalOf(context).userId);
+      }
       return answer;
     } catch (error) {
       await work.rollback();

@@ -63,6 +63,7 @@ export function contextOf(options: ContextOptions): ContextOf {
       onPath: trace === undefined ? onPath : onTracedPath(trace.paths),
       trace,
       unitOfWork: undefined,
+      onPasswordChanged: undefined,
       events: () => eventsAfter(lastEventId(request)),
     };
   };

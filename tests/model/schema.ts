@@ -18,7 +18,7 @@ import type { Place, State } from './state.ts';
 
 /** What resolvers are given. */
 export interface Context {
-  readonly caller: Caller | undefined;
+  caller: Caller | undefined;
   readonly state: State;
   /** The cursor of a row, by its id, and the row of a cursor. */
   readonly cursors: ReadonlyMap<string, string>;

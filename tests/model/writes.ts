@@ -2,7 +2,7 @@ import { FORBIDDEN, mayChange, NOT_FOUND, SCOPES, scopesOf, UNAUTHENTICATED } fr
 import type { Context, Resolvers } from './schema.ts';
 import { MADE_TEXT, makeRow, makeText, named } from './state.ts';
 import type { KeyRow, PostRow, SessionRow } from './tables.ts';
-import { badInput, type Fault, refuse, textFaults } from './wrong.ts';
+import { badInput, type Fault, refuse, textFaults, Wrong } from './wrong.ts';
 
 interface PostArguments {
   readonly id: string;
@@ -128,9 +128,15 @@ function changePassword(_: never, args: PasswordArguments, context: Context): bo
     ...textFaults('newPassword', args.newPassword, { min: 12, max: 200 }),
     ...(args.currentPassword === context.password ? [] : [badInput('currentPassword')]),
   ]);
-  state.sessions = state.sessions.filter(
-    ({ id, userId }) => userId !== idOf(context) || id === caller?.sessionId,
-  );
+  const own = state.sessions.find(({ id }) => id === caller?.sessionId);
+  // An earlier field of the operation may have ended the session that it came with.
+  if (caller === undefined || own === undefined) throw new Wrong([UNAUTHENTICATED]);
+  const row = makeRow(state);
+  const { userId, userAgent } = own;
+  const others = state.sessions.filter((session) => session.userId !== userId);
+  state.sessions = [...others, { ...row, userId, userAgent, lastSeenAt: row.createdAt }];
+  // The rest of the operation goes on in the new session.
+  context.caller = { ...caller, sessionId: row.id };
   return true;
 }
 

@@ -9,7 +9,7 @@ import {
   holder,
   type Instance,
 } from '../support/credentials/holdings.ts';
-import { login, PASSWORD } from '../support/credentials/session.ts';
+import { cookieOf, login, PASSWORD } from '../support/credentials/session.ts';
 import { JWT_SECRET, signToken } from '../support/credentials/tokens.ts';
 import { postgresOf } from '../support/database/postgres.ts';
 import { temporaryFolder } from '../support/processes/process.ts';
@@ -19,6 +19,12 @@ import { instanceOnOwnPool } from '../support/second-instance.ts';
 // Nothing but a notification can end a stream in time.
 const app = useApp({ settings: { JWT_SECRET, CREDENTIAL_RECHECK_MS: '30000' } });
 const NEW_PASSWORD = 'a quite different passphrase';
+const OF_PASSWORD: Credential[] = [
+  'session',
+  'stream token of the session',
+  'stream token of the key',
+  'OAuth grant',
+];
 
 /** Runs an admin command in a process of its own, on the database of the instances. */
 async function command(...args: string[]) {
@@ -102,16 +108,27 @@ it('user set-password ends what the password stood behind, and nothing else', as
     id: who.id,
     ended: { sessions: 2, streamTokens: 2, oauthGrants: 1 },
   });
-  const ended: Credential[] = [
-    'session',
-    'stream token of the session',
-    'stream token of the key',
-    'OAuth grant',
-  ];
-  await expectEndings(who, instances, ended, writer.key);
+  await expectEndings(who, instances, OF_PASSWORD, writer.key);
   expect(await who.refresh()).toBe(400);
   expect((await login(app, { email: who.email, password: PASSWORD })).status).toBe(401);
   expect((await login(app, { email: who.email, password: NEW_PASSWORD })).status).toBe(200);
+});
+
+it('changePassword ends the same, on every instance, and the new cookie counts on each', async () => {
+  const { instances, who, writer } = await setUp();
+  const answer = await app.gql(
+    `mutation { changePassword(currentPassword: "${PASSWORD}", newPassword: "${NEW_PASSWORD}") }`,
+    { headers: { cookie: who.cookie } },
+  );
+  expect(answer.errors).toBeUndefined();
+  for (const instance of instances) {
+    // A session is known nowhere but in the database.
+    expect(await who.status('session', instance)).toBe(401);
+    const headers = { cookie: cookieOf(answer) };
+    expect((await instance.fetch('/graphql?query={viewer{id}}', { headers })).status).toBe(200);
+  }
+  await expectEndings(who, instances, OF_PASSWORD, writer.key);
+  expect(await who.refresh()).toBe(400);
 });
 
 it('user set-role holds for all credentials, and breaks off the streams that have lost a scope', async () => {

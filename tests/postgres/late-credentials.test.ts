@@ -33,18 +33,22 @@ async function waits(client: pg.Client, pattern: string, event = 'Lock', forMs =
 
 const LOCKS_ACCOUNT = 'FROM users WHERE (email_key|id) = \\$1 FOR NO KEY UPDATE';
 
-/** Has a mutation of a session wait for its account while `user enable --revoke` ends the session. */
-async function overtaken(mutation: string, waiting: string) {
+/** Has a mutation of a session wait for its account while a command, by default one that ends the session, changes it. */
+async function overtaken(
+  mutation: string,
+  waiting: string,
+  changed: (email: string) => string[] = (email) => ['enable', email, '--revoke'],
+) {
   const who = await visitor(app);
   const [holder, watcher] = [await besidePool(app), await besidePool(app)];
   await holder.query('BEGIN');
   await holder.query('SELECT FROM users WHERE id = $1 FOR NO KEY UPDATE', [who.id]);
-  const revoking = command('user', 'enable', who.email, '--revoke');
+  const changing = command('user', ...changed(who.email));
   await waits(watcher, LOCKS_ACCOUNT);
   const answer = gqlAs(app, who.cookie, mutation);
   await waits(watcher, waiting);
   await holder.query('ROLLBACK');
-  await revoking;
+  await changing;
   return { who, answer: await answer };
 }
 
@@ -58,12 +62,22 @@ it('creates no API key for a session that is ended meanwhile', async () => {
   expect(await app.prisma.apiKey.count({ where: live })).toBe(0);
 });
 
+const CHANGE_PASSWORD = [
+  `mutation { changePassword(currentPassword: "${PASSWORD}", newPassword: "a quite different one") }`,
+  'UPDATE users SET password_hash',
+] as const;
+
 it('changes no password for a session that is ended meanwhile', async () => {
-  const { who, answer } = await overtaken(
-    `mutation { changePassword(currentPassword: "${PASSWORD}", newPassword: "a quite different one") }`,
-    'UPDATE users SET password_hash',
-  );
+  const { who, answer } = await overtaken(...CHANGE_PASSWORD);
   expect(answer.errors?.[0]?.extensions.code).toBe('UNAUTHENTICATED');
+  expect((await login(app, { email: who.email, password: PASSWORD })).status).toBe(200);
+});
+
+it('changes no password of an account that is disabled meanwhile, and opens no session', async () => {
+  const { who, answer } = await overtaken(...CHANGE_PASSWORD, (email) => ['disable', email]);
+  expect(answer.errors?.[0]?.extensions.code).toBe('UNAUTHENTICATED');
+  await command('user', 'enable', who.email);
+  expect((await gqlAs(app, who.cookie, '{ viewer { id } }')).status).toBe(200);
   expect((await login(app, { email: who.email, password: PASSWORD })).status).toBe(200);
 });
 

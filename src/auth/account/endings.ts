@@ -38,7 +38,8 @@ const BATCH = 500;
 /** What ends, in this order. */
 export type Endings = readonly AccountEnding[];
 
-async function end(work: Queryable, id: string, endings: Endings): Promise<Ended> {
+/** Ends all of it. Throws DatabaseError. */
+export async function end(work: UnitOfWork, id: string, endings: Endings): Promise<Ended> {
   const ended: Record<string, number> = {};
   for (const { kind, all } of endings) ended[kind] = (await work.query(all, [id]))[0]?.ended ?? 0;
   return ended;

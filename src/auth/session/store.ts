@@ -47,8 +47,9 @@ const END_OLDEST = statement<never>(
      (SELECT id FROM sessions WHERE user_id = $1 ORDER BY last_seen_at DESC, id DESC OFFSET $2)`,
 );
 
-/** The id for the cookie, stored nowhere, and when the session ends at the latest. */
+/** A session, the id for its cookie, stored nowhere, and when the session ends at the latest. */
 export interface OpenedSession {
+  readonly id: string;
   readonly sessionId: string;
   readonly expiresAt: Date;
 }
@@ -61,39 +62,47 @@ export async function openSession(
   db: Queryable,
   { userId, passwordHash, userAgent }: NewSession,
 ): Promise<OpenedSession | undefined> {
+  const id = newId();
   const sessionId = randomBytes(ID_BYTES).toString('base64url');
   const [opened] = await db.query(INSERT_SESSION, [
-    newId(),
+    id,
     userId,
     hashSecret(sessionId),
     userAgent === null ? null : userAgent.slice(0, MAX_USER_AGENT_LENGTH),
     passwordHash,
   ]);
   await db.query(END_OLDEST, [userId, MAX_SESSIONS]);
-  return opened && { sessionId, ...opened };
+  return opened && { id, sessionId, ...opened };
 }
 
-const HOLD = statement<{ one: number }>(
+export interface HeldSession {
+  readonly userAgent: string | null;
+}
+
+const HOLD = statement<HeldSession>(
   'session_hold',
-  'SELECT 1 AS one FROM sessions WHERE id = $1 FOR KEY SHARE',
+  'SELECT user_agent AS "userAgent" FROM sessions WHERE id = $1 FOR KEY SHARE',
 );
 
 /**
  * Keeps a session from being ended until the transaction is over: what is issued with it is there for whoever ends it
- * and all that came of it. False if it has ended. Takes its lock after that of the account (decision 14). Throws
+ * and all that came of it. Undefined if it has ended. Takes its lock after that of the account (decision 14). Throws
  * DatabaseError.
  */
-export async function holdSession(work: UnitOfWork, id: string | undefined): Promise<boolean> {
-  return id !== undefined && (await work.query(HOLD, [id])).length > 0;
+export async function holdSession(
+  work: UnitOfWork,
+  id: string | undefined,
+): Promise<HeldSession | undefined> {
+  return id === undefined ? undefined : (await work.query(HOLD, [id]))[0];
 }
 
 const END = statement<{ one: number }>(
   'session_end',
   'DELETE FROM sessions WHERE id = $1 AND user_id = $2 RETURNING 1 AS one',
 );
-const END_OTHERS = statement<{ one: number }>(
-  'session_end_others',
-  'DELETE FROM sessions WHERE user_id = $1 AND id IS DISTINCT FROM $2::uuid RETURNING 1 AS one',
+const END_ALL = statement<{ one: number }>(
+  'session_end_all',
+  'DELETE FROM sessions WHERE user_id = $1 RETURNING 1 AS one',
 );
 
 /** Ends a session of an account. False if the account has no such session. Throws DatabaseError. */
@@ -109,9 +118,9 @@ export const sessionEnder =
   (id, userId) =>
     revokeSession(turns.statements(userId), id, userId);
 
-/** Ends all sessions of an account except the given one. Returns how many. Throws DatabaseError. */
-export async function revokeSessionsOf(db: Queryable, userId: string, exceptId?: string): Promise<number> {
-  return (await db.query(END_OTHERS, [userId, exceptId ?? null])).length;
+/** Ends all sessions of an account. Returns how many. Throws DatabaseError. */
+export async function revokeSessionsOf(db: Queryable, userId: string): Promise<number> {
+  return (await db.query(END_ALL, [userId])).length;
 }
 
 export const sessionsEnd: AccountEnding = {

@@ -1,7 +1,8 @@
+import type { Endings } from '../../auth/account/endings.ts';
 import { PASSWORD } from '../../auth/account/store.ts';
 import { MAX_LIVE_KEYS, type StoredApiKey } from '../../auth/api-key/store.ts';
 import { SCOPES, type Scope, scopesOfRole } from '../../auth/scopes.ts';
-import { principalOf, unitOfWorkOf } from '../../graphql/context.ts';
+import { passwordChanged, principalOf, unitOfWorkOf } from '../../graphql/context.ts';
 import { lengthOf, parseId } from '../../graphql/input.ts';
 import type { Kernel } from '../../graphql/kernel.ts';
 import { preparedOf } from '../../graphql/preparation.ts';
@@ -19,6 +20,7 @@ export function defineAccountMutations(
   { builder }: Kernel,
   { ApiKey }: AccountTypes,
   rules: Rules['account'],
+  endingsOfPassword: Endings,
 ): void {
   const CreatedApiKey = builder
     .objectRef<{ readonly key: string; readonly apiKey: StoredApiKey }>('CreatedApiKey')
@@ -86,14 +88,15 @@ export function defineAccountMutations(
       prepare: ({ currentPassword, newPassword }, context) =>
         preparePassword(context, String(currentPassword), String(newPassword)),
       description:
-        'Changes the password of the viewer’s account and ends its other sessions. Always true: a wrong current password is BAD_USER_INPUT and counts as a failed login. An operation can select it only once. Needs a session; otherwise FORBIDDEN.',
+        'Changes the password of the viewer’s account and ends all that was signed in to with the old one: its sessions, stream tokens and OAuth grants, but no API keys. The session of this request goes on under a new id, in the cookie of the response; the old one is no longer accepted. Always true: a wrong current password is BAD_USER_INPUT and counts as a failed login. An operation can select it only once. Needs a session; otherwise FORBIDDEN.',
       args: {
         currentPassword: t.arg.string({ required: true, description: 'The current password.' }),
         newPassword: t.arg.string({ required: true, description: `${lengthOf(PASSWORD)}.` }),
       },
       resolve: async (_root, _args, context) => {
         const change = preparedOf(context, 'changePassword') as PasswordChange;
-        await changePassword(unitOfWorkOf(context), principalOf(context), change);
+        const work = unitOfWorkOf(context);
+        passwordChanged(context, await changePassword(work, principalOf(context), change, endingsOfPassword));
         return true;
       },
     }),

@@ -1,7 +1,8 @@
+import { type Endings, end } from '../../auth/account/endings.ts';
 import { PASSWORD } from '../../auth/account/store.ts';
 import { accountFailures } from '../../auth/password-check.ts';
 import { isSession, type Principal } from '../../auth/principal.ts';
-import { revokeSessionsOf } from '../../auth/session/store.ts';
+import { type OpenedSession, openSession } from '../../auth/session/store.ts';
 import { badInput, unauthenticated } from '../../graphql/errors.ts';
 import { checkText } from '../../graphql/input.ts';
 import type { PreparationContext } from '../../graphql/preparation.ts';
@@ -52,15 +53,23 @@ export async function preparePassword(
   return change;
 }
 
-/** Changes the password and ends the other sessions of the account. Throws BAD_USER_INPUT if it was changed meanwhile. */
+/**
+ * Changes the password, ends what was signed in to with the one before, the caller's session too, and opens a session in
+ * its place: whoever has copied its cookie is out. Throws BAD_USER_INPUT if the password was changed meanwhile,
+ * UNAUTHENTICATED if the session was ended or the account disabled.
+ */
 export async function changePassword(
   work: UnitOfWork,
   principal: Principal,
   { currentHash, newHash }: PasswordChange,
-): Promise<void> {
-  const { userId, credentialId } = principal;
+  signedIn: Endings,
+): Promise<OpenedSession> {
+  const { userId } = principal;
   const changed = await work.query(CHANGE_HASH, [userId, currentHash, newHash]);
   if (changed.length === 0) throw wrong();
-  await checkSession(work, principal);
-  await revokeSessionsOf(work, userId, credentialId);
+  const { userAgent } = await checkSession(work, principal);
+  await end(work, userId, signedIn);
+  const opened = await openSession(work, { userId, passwordHash: newHash, userAgent });
+  if (opened === undefined) throw unauthenticated('The account has been disabled.');
+  return opened;
 }

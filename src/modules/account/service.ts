@@ -7,7 +7,7 @@ import {
 } from '../../auth/api-key/store.ts';
 import type { Principal } from '../../auth/principal.ts';
 import { isScope, type Scope, scopesOfRole } from '../../auth/scopes.ts';
-import { holdSession, revokeSession } from '../../auth/session/store.ts';
+import { type HeldSession, holdSession, revokeSession } from '../../auth/session/store.ts';
 import { ApiError, badInput, forbidden, unauthenticated } from '../../graphql/errors.ts';
 import { checkText } from '../../graphql/input.ts';
 import type { UnitOfWork } from '../../platform/db/unit-of-work.ts';
@@ -35,9 +35,10 @@ function checkScopes(scopes: readonly string[], { role }: Principal): readonly S
 }
 
 /** Under the lock of the account. Throws UNAUTHENTICATED if the caller's session has ended since the request came. */
-export async function checkSession(work: UnitOfWork, { credentialId }: Principal): Promise<void> {
-  if (!(await holdSession(work, credentialId)))
-    throw unauthenticated('The session has ended.', { 'www-authenticate': 'Bearer' });
+export async function checkSession(work: UnitOfWork, { credentialId }: Principal): Promise<HeldSession> {
+  const held = await holdSession(work, credentialId);
+  if (held !== undefined) return held;
+  throw unauthenticated('The session has ended.', { 'www-authenticate': 'Bearer' });
 }
 
 /**

@@ -48,7 +48,11 @@ export function defineAccountTypes({ builder }: Kernel) {
         nullable: true,
         description: 'The User-Agent header of the login; null if there was none.',
       }),
-      createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When the login happened.' }),
+      createdAt: t.expose('createdAt', {
+        type: 'DateTime',
+        description:
+          'When the login happened, or the last change of the password in this browser, which begins a new session.',
+      }),
       lastSeenAt: t.expose('lastSeenAt', {
         type: 'DateTime',
         description: 'When the session was last used, to the minute.',
@@ -56,7 +60,7 @@ export function defineAccountTypes({ builder }: Kernel) {
       expiresAt: t.expose('expiresAt', {
         type: 'DateTime',
         description:
-          'When the session expires if it is not used again: seven days after its last use, and no later than thirty days after login.',
+          'When the session expires if it is not used again: seven days after its last use, and no later than thirty days after `createdAt`.',
       }),
       current: t.boolean({
         description: 'Whether this is the session of this request.',

@@ -14,6 +14,7 @@ import {
 import { basic, postForm } from '../../support/credentials/oauth.ts';
 import { freshCookie, gqlAs, PASSWORD } from '../../support/credentials/session.ts';
 import { JWT_SECRET } from '../../support/credentials/tokens.ts';
+import { dataOf } from '../../support/refusal.ts';
 import { secondInstance } from '../../support/second-instance.ts';
 import { readEventStream } from '../../support/streams/event-stream.ts';
 
@@ -23,6 +24,14 @@ const app = useApp({ settings: { JWT_SECRET, CREDENTIAL_RECHECK_MS: '30000' } })
 const prisma = () => app.prisma;
 const idOf = async (table: 'apiKeys' | 'oauthGrants', cookie: string) =>
   (await gqlAs(app, cookie, `{ viewer { ${table} { id } } }`)).data.viewer[table][0].id as string;
+
+const CHANGE = `mutation { changePassword(currentPassword: "${PASSWORD}", newPassword: "${PASSWORD}!") }`;
+const OF_PASSWORD = [
+  'session',
+  'stream token of the session',
+  'stream token of the key',
+  'OAuth grant',
+] as const;
 
 /** Who ends what, and which streams end with that. */
 const ENDINGS: [string, readonly Credential[], (who: Holder) => Promise<unknown>][] = [
@@ -38,15 +47,11 @@ const ENDINGS: [string, readonly Credential[], (who: Holder) => Promise<unknown>
     async ({ cookie }) =>
       gqlAs(app, cookie, `mutation { revokeGrant(id: "${await idOf('oauthGrants', cookie)}") }`),
   ],
+  ['changePassword', OF_PASSWORD, async ({ cookie }) => dataOf(await gqlAs(app, cookie, CHANGE))],
   [
     'changePassword in another session',
-    ['session', 'stream token of the session'],
-    async ({ email }) =>
-      gqlAs(
-        app,
-        await freshCookie(app, email),
-        `mutation { changePassword(currentPassword: "${PASSWORD}", newPassword: "${PASSWORD}!") }`,
-      ),
+    OF_PASSWORD,
+    async ({ email }) => dataOf(await gqlAs(app, await freshCookie(app, email), CHANGE)),
   ],
   [
     'logout',

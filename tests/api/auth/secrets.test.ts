@@ -55,7 +55,8 @@ async function runAllFlows(): Promise<Record<string, string>> {
     });
   await change(WRONG_PASSWORD, NEW_PASSWORD);
   await gqlAs(app, cookie, `mutation { changePassword(currentPassword: "${WRONG_PASSWORD}") }`);
-  dataOf(await change(PASSWORD, NEW_PASSWORD));
+  const changed = await change(PASSWORD, NEW_PASSWORD);
+  dataOf(changed);
   const again = cookieOf(await login(app, { email, password: NEW_PASSWORD }));
   await app.fetch('/logout', { method: 'POST', headers: { cookie: again } });
   // What fails inside the service is logged in full.
@@ -75,6 +76,7 @@ async function runAllFlows(): Promise<Record<string, string>> {
     'the signature of the JWT': good.split('.')[2] ?? '',
     'a forged JWT': forged,
     'the session id': cookie.slice('session_id='.length),
+    'the session id after the change': cookieOf(changed).slice('session_id='.length),
     'another session id': again.slice('session_id='.length),
     'an unknown session id': unknownSession,
     'the password': PASSWORD,

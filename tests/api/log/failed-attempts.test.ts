@@ -3,7 +3,7 @@ import { disableAccount } from '../../../src/auth/account/endings.ts';
 import { API_KEY } from '../../../src/auth/api-key/store.ts';
 import { startApp, useApp } from '../../support/app.ts';
 import { basic, oauthClient, postForm } from '../../support/credentials/oauth.ts';
-import { login, PASSWORD, person, visitor } from '../../support/credentials/session.ts';
+import { cookieOf, login, PASSWORD, person, visitor } from '../../support/credentials/session.ts';
 import { AUDIENCE, ISSUER, JWT_SECRET, signToken } from '../../support/credentials/tokens.ts';
 import { createTestDatabase } from '../../support/database/database.ts';
 import { INFO, linesOf, WARN } from '../../support/log-lines.ts';
@@ -72,6 +72,36 @@ describe('the log of logins', () => {
     expect(linesFor('login', response)).toEqual([
       expect.objectContaining({ level: INFO, address: ADDRESS, account: id }),
     ]);
+  });
+});
+
+describe('the log of changed passwords', () => {
+  const change = (cookie: string, more = '') =>
+    app.fetch('/graphql', {
+      method: 'POST',
+      headers: {
+        'content-type': 'application/json',
+        cookie,
+        'idempotency-key': `k${more.length}`,
+        ...from,
+      },
+      body: JSON.stringify({
+        query: `mutation { changePassword(currentPassword: "${PASSWORD}", newPassword: "${PASSWORD}!") ${more} }`,
+      }),
+    });
+
+  it('has those that are committed, and none that is undone or replayed', async () => {
+    const { id, cookie } = await visitor(app);
+    const undone = await change(cookie, 'createPost(title: "", body: "b") { id }');
+    expect(undone.status).toBe(200);
+    expect(linesFor('password changed', undone)).toEqual([]);
+    const changed = await change(cookie);
+    expect(linesFor('password changed', changed)).toEqual([
+      expect.objectContaining({ level: INFO, address: ADDRESS, account: id }),
+    ]);
+    const replayed = await change(cookieOf(changed));
+    expect(replayed.headers.get('idempotency-replayed')).toBe('true');
+    expect(linesFor('password changed', replayed)).toEqual([]);
   });
 });
 

@@ -29,7 +29,7 @@ export function login(
 }
 
 /** What a browser sends back of the cookies that a response has set. */
-export function cookieOf(response: Response): string {
+export function cookieOf(response: Pick<Response, 'headers'>): string {
   return response.headers
     .getSetCookie()
     .map((cookie) => cookie.split(';')[0])
