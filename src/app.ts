@@ -129,7 +129,9 @@ export function createApp({
   const rateLimiter = createRateLimiter({ store: buckets, clock, failures: config.failureLimit, metrics });
   let origin = config.publicUrl ?? ownOrigin(config);
   const services = { database, clock, log };
-  const features = createFeatures.map((create) => create({ ...services, config, origin: () => origin }));
+  const features = createFeatures.map((create) =>
+    create({ ...services, config, metrics, origin: () => origin }),
+  );
   const credentials = createCredentials(
     services,
     config.jwt,

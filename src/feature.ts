@@ -12,6 +12,7 @@ import type { Rules } from './modules/rules.ts';
 import type { UserTypes } from './modules/user/type.ts';
 import type { Config } from './platform/config.ts';
 import type { Database } from './platform/db/database.ts';
+import type { Metrics } from './platform/metrics.ts';
 import type { Route } from './request/request-state.ts';
 
 /**
@@ -35,6 +36,7 @@ export interface Feature {
 export interface FeatureServices extends SecretServices {
   readonly config: Config;
   readonly database: Database;
+  readonly metrics: Metrics;
   /** The public origin of the service, which is known once it listens. */
   readonly origin: () => string;
 }

@@ -1,4 +1,4 @@
-import { hash, hkdfSync } from 'node:crypto';
+import { createHmac, hash, hkdfSync } from 'node:crypto';
 import { decrypt, encrypt } from './aes-gcm.ts';
 
 const KEY_BYTES = 32;
@@ -25,4 +25,13 @@ export function createSealer(secret: string, purpose: string): Sealer {
     seal: (plain, context) => encrypt(key, plain, context),
     open: (sealed, context) => decrypt(key, sealed, context),
   };
+}
+
+/**
+ * A function that tells texts apart without revealing them: whoever lacks the secret cannot try the few that there are,
+ * such as addresses.
+ */
+export function createKeyedHash(secret: string, purpose: string): (text: string) => string {
+  const key = deriveKey(secret, purpose);
+  return (text) => createHmac('sha256', key).update(text).digest('base64url');
 }

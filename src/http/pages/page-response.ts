@@ -42,6 +42,8 @@ export function pageHeaders(redirectUri?: string): Record<string, string> {
     'content-type': 'text/html; charset=utf-8',
     'content-security-policy': policy(redirectUri),
     'x-frame-options': 'DENY',
+    // A page that has opened this one in a window has no handle of it (HTML section 7.1.3).
+    'cross-origin-opener-policy': 'same-origin',
     // Not "no-referrer": browsers would then withhold the Origin of form posts, which is checked.
     'referrer-policy': 'same-origin',
   };

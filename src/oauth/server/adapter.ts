@@ -10,6 +10,8 @@ import type { Library } from './library.ts';
 export interface AdapterOptions {
   readonly library: Library;
   readonly database: Queryable;
+  /** Called before something is used up. Throws if the request is out of time. */
+  readonly settle: () => void;
 }
 
 /**
@@ -26,7 +28,11 @@ const forgotten: Adapter = {
 };
 
 /** The storage of the library. All methods throw DatabaseError. */
-export function createAdapterFactory({ library, database }: AdapterOptions): (model: string) => Adapter {
+export function createAdapterFactory({
+  library,
+  database,
+  settle,
+}: AdapterOptions): (model: string) => Adapter {
   const ended = () => new library.errors.SessionNotFound('the sign-in has ended');
   return (model) => {
     if (model === 'Session') return forgotten;
@@ -52,10 +58,12 @@ export function createAdapterFactory({ library, database }: AdapterOptions): (mo
       },
       find: (id) => records.find(id) as Promise<AdapterPayload | undefined>,
       async consume(id) {
+        settle();
         // The library checks before it consumes, so two concurrent requests can both pass its check.
         if (!(await records.consume(id))) throw new library.errors.InvalidGrant('it was already used');
       },
       async destroy(id) {
+        settle();
         // A sign-in that finishes twice at once would yield two codes.
         if (!(await records.destroy(id)) && model === 'Interaction') throw ended();
       },

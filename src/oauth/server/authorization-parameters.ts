@@ -8,7 +8,7 @@ export const RESOURCE = 'urn:content-graph-api';
  * to it.
  */
 export const RESUME_COOKIE = 'resume';
-/** Our own parameters: hashes of the browser and of the address that began the authorization. */
+/** Our own parameters: hashes of the browser and, keyed, of the address that began the authorization. */
 export const BROWSER = 'browser';
 export const ADDRESS = 'address';
 /** Anyone can have an authorization stored. These limit each parameter, and all of them as JSON. */

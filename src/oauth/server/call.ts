@@ -1,10 +1,7 @@
 import type { EventEmitter } from 'node:events';
 import type { IncomingMessage } from 'node:http';
-import { setImmediate, setTimeout } from 'node:timers/promises';
 import type { KoaContextWithOIDC, default as Provider } from 'oidc-provider';
-import { Line } from '../../platform/line.ts';
 import type { Logger } from '../../platform/log.ts';
-import { holderOf } from '../../request/caller.ts';
 import type { HttpRequest } from '../../request/http-message.ts';
 import type { RequestState } from '../../request/request-state.ts';
 import { RESUME_COOKIE } from './authorization-parameters.ts';
@@ -43,9 +40,6 @@ interface Seen {
 /** The client's headers that are passed to the library. We set the others ourselves, including Host. */
 const PASSED_ON = ['authorization', 'user-agent'];
 
-/** Each of them waits for some milliseconds. */
-const MAX_WAITING = 1_024;
-
 /** Calls the library, and collects what its responses do not say. */
 export interface LibraryCalls {
   /** Subscribes to the events of a provider. Call it once for each. */
@@ -58,30 +52,16 @@ export interface LibraryCalls {
 /** Events for requests that the library refused, for the log. */
 const ERRORS = ['grant.error', 'revocation.error', 'introspection.error', 'authorization.error'] as const;
 
-export function createLibraryCalls(issuer: () => string, log: Logger): LibraryCalls {
+export interface LibraryCallsOptions {
+  readonly issuer: () => string;
+  /** Resolves when the call of a request may begin. Rejects with the refusal. */
+  readonly turn: (state: RequestState) => Promise<void>;
+  readonly log: Logger;
+}
+
+export function createLibraryCalls({ issuer, turn, log }: LibraryCallsOptions): LibraryCalls {
   const seen = new WeakMap<IncomingMessage, Seen>();
   const callbacks = new WeakMap<Provider, ReturnType<Provider['callback']>>();
-  // One at a time and for half of the time, which leaves the rest to other work.
-  const line = new Line({ places: 1, maxWaiting: MAX_WAITING });
-
-  /**
-   * A call takes milliseconds and hardly waits for anything. The next one waits for as long as this one took.
-   */
-  async function restAfterCall(owner: string): Promise<void> {
-    const beganMs = performance.now();
-    await setImmediate();
-    const tookMs = performance.now() - beganMs;
-    line.use.add(owner, tookMs);
-    await setTimeout(tookMs);
-    line.leave(owner);
-  }
-
-  /** Resolves when a call may begin. Rejects with TurnRefusedError. */
-  async function ownTurn(state: RequestState): Promise<void> {
-    const owner = holderOf(state);
-    if (!line.enter(owner)) await line.wait(owner);
-    void restAfterCall(owner);
-  }
 
   function exchange({ request, state, form, target, resumes }: Call) {
     const headers: Record<string, string> = Object.fromEntries(
@@ -137,17 +117,19 @@ export function createLibraryCalls(issuer: () => string, log: Logger): LibraryCa
       callbacks.set(provider, provider.callback());
     },
     async call(provider, call) {
-      await ownTurn(call.state);
+      await turn(call.state);
       const { incoming, outgoing, response } = exchange(call);
       await callbacks.get(provider)?.(incoming, outgoing);
       const answered = await response;
       const { client, failure } = seen.get(incoming) ?? { client: undefined, failure: undefined };
       const { headers } = answered;
       for (const name of [...headers.keys()]) if (name.startsWith('access-control-')) headers.delete(name);
-      if (!headers.get('content-type')?.startsWith('text/html')) headers.delete('content-security-policy');
+      const isPage = headers.get('content-type')?.startsWith('text/html') === true;
+      if (isPage) headers.set('cross-origin-opener-policy', 'same-origin');
+      else headers.delete('content-security-policy');
       headers.delete('set-cookie');
       // HTML error pages are already rendered by us.
-      if (failure !== undefined && !headers.get('content-type')?.startsWith('text/html'))
+      if (failure !== undefined && !isPage)
         return {
           response: oauthErrorResponse(oauthRefusal(failure, call.state, log)).toResponse(),
           client,

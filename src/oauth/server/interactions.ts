@@ -29,6 +29,8 @@ export interface InteractionOptions {
   readonly database: Queryable;
   readonly login: Login;
   readonly signIns: ReturnType<typeof createSignIns>;
+  /** Called before something is done that the answer must tell. Throws if the request is out of time. */
+  readonly settle: () => void;
   readonly log: Logger;
 }
 
@@ -71,7 +73,7 @@ const prompts = ({ params }: Interaction, name: string) => text(params.prompt).s
 
 /** The pages of an authorization. They ask who the user is and what they allow. */
 export function createInteractions(options: InteractionOptions) {
-  const { calls, database, login, signIns, log } = options;
+  const { calls, database, login, signIns, settle, log } = options;
 
   /** Throws BAD_REQUEST if the sign-in does not exist or belongs to another browser. */
   async function underWay(arrived: PageRequest): Promise<UnderWay> {
@@ -185,6 +187,8 @@ export function createInteractions(options: InteractionOptions) {
     const { request, state, interaction, uid } = context;
     const form = await readForm(request);
     const email = form.get('email') ?? '';
+    // The cookie of a session that has been opened must arrive.
+    settle();
     try {
       const loggedIn = await login({
         email,

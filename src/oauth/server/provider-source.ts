@@ -3,7 +3,7 @@ import type { KeyRing } from '../tokens/key-ring.ts';
 import { type Library, loadLibrary } from './library.ts';
 import { createProvider, type ProviderOptions } from './provider.ts';
 
-export interface ProviderSourceOptions extends Pick<ProviderOptions, 'database' | 'renderError'> {
+export interface ProviderSourceOptions extends Pick<ProviderOptions, 'database' | 'settle' | 'renderError'> {
   readonly issuer: () => string;
   readonly keys: KeyRing;
   /** Called for each provider that is created. */

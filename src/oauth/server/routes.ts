@@ -1,5 +1,4 @@
 import type { default as Provider } from 'oidc-provider';
-import { hashSecret } from '../../auth/secret-format.ts';
 import { pageResponse } from '../../http/pages/page-response.ts';
 import { jsonResponse } from '../../http/response/error-response.ts';
 import { NOTHING, SECRET } from '../../http/routes/table.ts';
@@ -16,18 +15,20 @@ import type { createEndpoints, EndpointRequest } from './endpoints.ts';
 import { withoutOwnResource } from './form.ts';
 import type { createInteractions, PageRequest } from './interactions.ts';
 import { oauthErrors, oauthRefusal } from './oauth-error.ts';
-import type { createOwners } from './owners.ts';
 import { OAUTH_PATHS, signInOf } from './paths.ts';
 import type { ProviderSource } from './provider-source.ts';
+import type { createWorks } from './work.ts';
 
 export interface RoutesOptions {
   readonly provider: ProviderSource;
   readonly issuer: () => string;
   readonly keys: KeyRing;
   readonly calls: LibraryCalls;
-  readonly owners: ReturnType<typeof createOwners>;
+  readonly works: ReturnType<typeof createWorks>;
   readonly endpoints: ReturnType<typeof createEndpoints>;
   readonly interactions: ReturnType<typeof createInteractions>;
+  /** Tells addresses apart in the database. */
+  readonly addressHash: (address: string) => string;
 }
 
 /** The form of refusals of pages for users: pages too. */
@@ -76,17 +77,19 @@ function metadataOf(document: Record<string, unknown>): Record<string, unknown> 
 
 /** The routes of OAuth 2.0 (contract section 3): those of the library, and those that it leaves to us. */
 export function oauthRoutes(options: RoutesOptions): Route[] {
-  const { issuer, keys, calls, owners, endpoints, interactions } = options;
+  const { issuer, keys, calls, works, endpoints, interactions } = options;
 
   const endpoint =
     (answer: (arrived: EndpointRequest) => Promise<HttpResponse>): Answer =>
     (request, state) =>
-      owners.run(holderOf(state), async () => answer({ provider: await options.provider(), request, state }));
+      works.run('program', holderOf(state), async () =>
+        answer({ provider: await options.provider(), request, state }),
+      );
 
   const page =
     (answer: (arrived: PageRequest) => Promise<HttpResponse>): Answer =>
     (request, state, { pathname }) =>
-      owners.run(holderOf(state), async () =>
+      works.run('user', holderOf(state), async () =>
         answer({ provider: await options.provider(), request, state, uid: signInOf(pathname) }),
       );
 
@@ -95,7 +98,7 @@ export function oauthRoutes(options: RoutesOptions): Route[] {
     const query = withoutOwnResource(searchParams, issuer());
     const browser = knownBrowser(request);
     query.set(BROWSER, browser.hash);
-    query.set(ADDRESS, Buffer.from(hashSecret(addressKey(state.clientAddress))).toString('base64url'));
+    query.set(ADDRESS, options.addressHash(addressKey(state.clientAddress)));
     const { response } = await calls.call(provider, { request, state, target: `${pathname}?${query}` });
     if (browser.setCookie !== undefined) response.headers.append('set-cookie', browser.setCookie);
     return response;

@@ -1,17 +1,20 @@
 import { revokeToken } from '../../auth/jwt/blocklist.ts';
 import type { CreateFeature, FeatureServices, RouteServices } from '../../feature.ts';
+import { createKeyedHash } from '../../platform/sealing.ts';
+import { secretKeyOf } from '../../platform/secret-key.ts';
 import { addressKey, attemptOrigin } from '../../request/client-address.ts';
-import type { Route } from '../../request/request-state.ts';
+import type { RequestState, Route } from '../../request/request-state.ts';
 import { createAuthority } from '../tokens/authority.ts';
 import { oauthRecognizer } from '../tokens/recognizer.ts';
 import { createLibraryCalls } from './call.ts';
 import { createEndpoints } from './endpoints.ts';
 import { createInteractions } from './interactions.ts';
 import { createErrorRenderer } from './library-errors.ts';
-import { createOwners } from './owners.ts';
 import { createProviderSource } from './provider-source.ts';
 import { oauthRoutes } from './routes.ts';
 import { createSignIns } from './sign-ins.ts';
+import { createTurns } from './turns.ts';
+import { createWorks } from './work.ts';
 
 /** What OAuth brings to a server. */
 export const createServer: CreateFeature = (services) => {
@@ -23,17 +26,24 @@ export const createServer: CreateFeature = (services) => {
 };
 
 function routesOf(
-  { origin: issuer, log, database: pool }: FeatureServices,
+  { config, origin: issuer, log, metrics, database: pool }: FeatureServices,
   { keys, ownTokens }: ReturnType<typeof createAuthority>,
   { sessions, endSession, login, limiter, securityLog }: RouteServices,
 ): Route[] {
-  const owners = createOwners(pool);
-  const { database } = owners;
-  const calls = createLibraryCalls(issuer, log);
+  const turns = createTurns(config.maxQueuedOperations, metrics);
+  const works = createWorks({
+    database: pool,
+    timeoutMs: config.operationTimeoutMs,
+    onResult: turns.measure,
+  });
+  const { database, settle } = works;
+  const turn = ({ departure }: RequestState) => turns.take(works.current(), departure);
+  const calls = createLibraryCalls({ issuer, turn, log });
   const provider = createProviderSource({
     issuer,
     keys,
     database,
+    settle,
     renderError: createErrorRenderer(calls, log),
     onCreated: calls.watch,
   });
@@ -51,7 +61,21 @@ function routesOf(
       });
     },
   });
-  const signIns = createSignIns({ sessions, endSession, isOf: owners.isOf });
-  const interactions = createInteractions({ calls, database, login, signIns, log });
-  return oauthRoutes({ provider, issuer, keys, calls, owners, endpoints, interactions });
+  const signIns = createSignIns({ sessions, endSession, isOf: works.isOf });
+  const interactions = createInteractions({ calls, database, login, signIns, settle, log });
+  let keyedHash: ReturnType<typeof createKeyedHash> | undefined;
+  const addressHash = (address: string) => {
+    keyedHash ??= createKeyedHash(secretKeyOf(config), 'addresses of OAuth sign-ins');
+    return keyedHash(address);
+  };
+  return oauthRoutes({
+    provider,
+    issuer,
+    keys,
+    calls,
+    works,
+    endpoints,
+    interactions,
+    addressHash,
+  });
 }

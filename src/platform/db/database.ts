@@ -34,8 +34,11 @@ export interface Database extends Queryable {
    * wait for their turn of the event loop unless the caller sees to that.
    */
   cancellable(cancellation: Cancellation, options?: { readonly takesTurns?: boolean }): Queryable;
-  /** The same pool for statements of an owner, who takes turns for connections. They may write. */
-  owned(owner: string | undefined): Queryable;
+  /**
+   * The same pool for statements of an owner, who takes turns for connections. They may write. They are cancelled with
+   * the work that they are for.
+   */
+  owned(owner: string | undefined, work?: Cancellation): Queryable;
   /** A transaction that begins with its first statement. */
   unitOfWork(options?: UnitOfWorkOptions, cancellation?: Cancellation): UnitOfWork;
   /**
@@ -266,8 +269,17 @@ export function connectDatabase(kind: Database['kind'], server: DatabaseServer, 
     cancellable: (cancellation, { takesTurns = true } = {}) => ({
       query: (statement, values) => query(statement, values, cancellation, { isRead: true, takesTurns }),
     }),
-    owned: (owner) => ({
-      query: (statement, values) => query(statement, values, new Cancellation(undefined, owner)),
+    owned: (owner, work) => ({
+      async query(statement, values) {
+        const cancellation = new Cancellation(undefined, owner);
+        if (work?.cancelled === true) cancellation.cancel();
+        const stay = work?.onCancel(() => cancellation.cancel());
+        try {
+          return await query(statement, values, cancellation);
+        } finally {
+          stay?.();
+        }
+      },
     }),
     unitOfWork: (options = {}, cancellation) =>
       new UnitOfWork(() => connect(cancellation), options, cancellation),

@@ -25,6 +25,6 @@ export function watchedDatabase(
       return database.query(statement, values);
     },
     cancellable: (cancellation, options) => watched(database.cancellable(cancellation, options)),
-    owned: (owner) => watched(database.owned(owner)),
+    owned: (owner, work) => watched(database.owned(owner, work)),
   };
 }

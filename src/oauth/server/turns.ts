@@ -1,0 +1,81 @@
+import { setTimeout } from 'node:timers/promises';
+import { ApiError } from '../../graphql/errors.ts';
+import { type Cancellable, Line, TurnRefusedError } from '../../platform/line.ts';
+import type { Metrics } from '../../platform/metrics.ts';
+import type { Departure } from '../../request/departure.ts';
+import type { Audience, Work } from './work.ts';
+
+/** Nobody reads it. */
+const gone = () => new ApiError('BAD_REQUEST', 'The client has gone.');
+
+/** Resolves when all is done that could be done at once, and the event loop goes on to other work. */
+const sliceEnds = () =>
+  new Promise<void>((resolve) => {
+    queueMicrotask(() => process.nextTick(resolve));
+  });
+
+/**
+ * The turns of calls of the library, which do much at a time on the event loop. Calls for users and calls for programs
+ * have a line each, so that programs never wait behind pages. The calls of a line begin one at a time, and the next one
+ * when as much time has passed as was taken last: OAuth has half of the event loop at most, and while both lines are in
+ * use each has a quarter.
+ */
+export function createTurns(maxWaiting: number, metrics: Metrics) {
+  // Whoever has used least goes next, however long others have waited: those have many more to come.
+  const options = { places: 1, maxWaiting, patienceMs: 0 };
+  const lines: Readonly<Record<Audience, Line>> = { user: new Line(options), program: new Line(options) };
+  metrics.gauges(
+    'oauth_calls_waiting',
+    'OAuth requests that are waiting for their turn, by who waits for the answer.',
+    'audience',
+    () => Object.entries(lines).map(([audience, { waiting }]) => [audience, waiting]),
+  );
+  /** What the calls of each line have taken that no rest has followed yet. */
+  const owedMs: Record<Audience, number> = { user: 0, program: 0 };
+
+  /** Measures what is done for a request now, until the event loop goes on to other work. */
+  async function measure({ audience, owner }: Work): Promise<void> {
+    const beganMs = performance.now();
+    await sliceEnds();
+    const tookMs = performance.now() - beganMs;
+    lines[audience].use.add(owner, tookMs);
+    owedMs[audience] += tookMs;
+  }
+
+  async function leaveAfter(work: Work, owner: string): Promise<void> {
+    const { audience } = work;
+    await measure(work);
+    const { inside, waiting } = lines[audience === 'user' ? 'program' : 'user'];
+    const restMs = owedMs[audience] * (inside + waiting > 0 ? 3 : 1);
+    owedMs[audience] = 0;
+    await setTimeout(restMs);
+    lines[audience].leave(owner);
+  }
+
+  return {
+    measure: (work: Work): void => void measure(work),
+    /**
+     * Resolves when the call of a request may begin. Rejects with TurnRefusedError. A request that is out of time or
+     * whose client has gone gives up its place.
+     */
+    async take(work: Work, departure: Departure | undefined): Promise<void> {
+      const { audience, owner, cancellation } = work;
+      const line = lines[audience];
+      const hasLeft = () => departure?.left === true;
+      if (hasLeft()) throw gone();
+      if (cancellation.cancelled) throw new TurnRefusedError('cancelled');
+      const wanted: Cancellable = {
+        onCancel(listener) {
+          departure?.onLeave(listener);
+          return cancellation.onCancel(listener);
+        },
+      };
+      try {
+        if (!line.enter(owner)) await line.wait(owner, wanted);
+      } catch (error) {
+        throw hasLeft() ? gone() : error;
+      }
+      void leaveAfter(work, owner);
+    },
+  };
+}

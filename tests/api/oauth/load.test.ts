@@ -1,0 +1,223 @@
+import { connect } from 'node:net';
+import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { useApp } from '../../support/app.ts';
+import {
+  askToken,
+  authorizeClient,
+  authorizeUrl,
+  basic,
+  exchangeCode,
+  type Fetching,
+  oauthClient,
+  PKCE,
+  postForm,
+  type TestClient,
+} from '../../support/credentials/oauth.ts';
+import { person } from '../../support/credentials/session.ts';
+import { watchedDatabase } from '../../support/database/watched.ts';
+import { readMetricBy } from '../../support/metrics.ts';
+import { secondInstance } from '../../support/second-instance.ts';
+import { useSocket } from '../../support/socket.ts';
+
+const { challenge } = PKCE();
+const GRANT = { grant_type: 'client_credentials' };
+
+/** A client that may use every grant. */
+const anyClient = async (app: Parameters<typeof oauthClient>[0]) =>
+  oauthClient(app, {
+    owner: await app.account(),
+    grants: ['authorization_code', 'client_credentials', 'refresh_token'],
+  });
+
+const fromAddress = (address: string) => ({ 'x-forwarded-for': address, 'x-forwarded-proto': 'https' });
+
+/** Begins an authorization from an address. */
+const begin = ({ fetch }: Fetching, client: TestClient, address: string, signal?: AbortSignal) =>
+  fetch(authorizeUrl(client, { challenge }), {
+    headers: fromAddress(address),
+    ...(signal === undefined ? {} : { signal }),
+  });
+
+/** How many wait for their turn: users and programs. */
+async function waiting({ fetch }: Fetching): Promise<{ user: number; program: number }> {
+  const by = await readMetricBy(
+    { fetch: ({ url }) => fetch(new URL(url).pathname) },
+    'oauth_calls_waiting',
+    'audience',
+  );
+  return { user: by.get('user') ?? Number.NaN, program: by.get('program') ?? Number.NaN };
+}
+
+/** Statements of an instance, which are held back by name from now on until they are let go. */
+function holding(app: Parameters<typeof oauthClient>[0]) {
+  const held = new Map<string, { readonly came: () => void; readonly gate: Promise<void> }>();
+  const seen = new Map<string, number>();
+  const database = watchedDatabase(app.database, async ({ name }) => {
+    const label = name.replace(/_[\w-]{22}$/, '');
+    seen.set(label, (seen.get(label) ?? 0) + 1);
+    const hold = held.get(label);
+    hold?.came();
+    await hold?.gate;
+  });
+  return {
+    ...secondInstance(app, { database }),
+    count: (label: string) => seen.get(label) ?? 0,
+    hold(label: string) {
+      const came = Promise.withResolvers<void>();
+      const gate = Promise.withResolvers<void>();
+      const letGo = () => {
+        held.delete(label);
+        gate.resolve();
+      };
+      onTestFinished(letGo);
+      held.set(label, { came: came.resolve, gate: gate.promise });
+      return { came: came.promise, letGo };
+    },
+  };
+}
+
+describe('OAuth calls that wait for their turn', () => {
+  const app = useApp({ settings: { TRUST_PROXY: '127.0.0.1', MAX_QUEUED_OPERATIONS: '1000' } });
+  const socket = useSocket(app);
+  let client: TestClient;
+  beforeAll(async () => {
+    client = await anyClient(app);
+  });
+
+  it('are not made once their clients have gone, and their places are free at once', async () => {
+    const instance = holding(app);
+    await begin(instance, client, '203.0.113.1');
+    const before = instance.count('oauth_record_insert_from');
+    const first = instance.hold('oauth_record_insert_from');
+    const leave = new AbortController();
+    const crowd = Array.from({ length: 200 }, (_, index) =>
+      begin(instance, client, `198.51.100.${index % 8}`, leave.signal),
+    );
+    await first.came;
+    leave.abort();
+    expect(await waiting(instance)).toEqual({ user: 0, program: 0 });
+    first.letGo();
+    await Promise.allSettled(crowd);
+    expect((await askToken(instance, client, GRANT)).status).toBe(200);
+    expect(await waiting(instance)).toEqual({ user: 0, program: 0 });
+    expect(instance.count('oauth_record_insert_from') - before).toBeLessThan(100);
+  });
+
+  it('are few for connections that are reset with many requests under way', async () => {
+    const { hostname, port } = new URL(socket.origin);
+    const done = async () => {
+      const by = await readMetricBy(app.app, 'http_requests_total', 'path');
+      return by.get('/oauth/authorize') ?? 0;
+    };
+    const before = await done();
+    const request = `GET ${authorizeUrl(client, { challenge })} HTTP/1.1\r\nHost: ${hostname}\r\n\r\n`;
+    const connections = Array.from({ length: 25 }, () => connect(Number(port), hostname));
+    for (const connection of connections) {
+      connection.on('error', () => undefined);
+      connection.write(request.repeat(90));
+    }
+    await expect.poll(done, { interval: 1 }).toBeGreaterThan(before);
+    for (const connection of connections) connection.resetAndDestroy();
+    await expect.poll(socket.connections).toBe(0);
+    expect((await askToken(app, client, GRANT)).status).toBe(200);
+    await expect.poll(() => waiting(app)).toEqual({ user: 0, program: 0 });
+    expect((await done()) - before).toBeLessThan(2_250 / 2);
+  });
+
+  it('are answered to programs while many users wait, whose authorizations are none of theirs', async () => {
+    const instance = holding(app);
+    const { body } = await askToken(instance, client, GRANT);
+    await begin(instance, client, '203.0.113.1');
+    const first = instance.hold('oauth_record_insert_from');
+    const crowd = Array.from({ length: 400 }, (_, index) =>
+      begin(instance, client, `198.51.100.${index % 20}`),
+    );
+    await first.came;
+    first.letGo();
+    const headers = { ...basic(client), ...fromAddress('203.0.113.1') };
+    const answers = await Promise.all([
+      postForm(instance, '/oauth/token', GRANT, headers),
+      postForm(instance, '/oauth/introspect', { token: body.access_token }, headers),
+      postForm(instance, '/oauth/revoke', { token: 'unknown' }, headers),
+    ]);
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200]);
+    expect((await waiting(instance)).user).toBeGreaterThan(0);
+    for (const { status } of await Promise.all(crowd)) expect(status).toBe(303);
+  });
+});
+
+describe('a full line of OAuth calls', () => {
+  const app = useApp({ settings: { TRUST_PROXY: '127.0.0.1', MAX_QUEUED_OPERATIONS: '4' } });
+  let client: TestClient;
+  beforeAll(async () => {
+    client = await anyClient(app);
+    await begin(app, client, '203.0.113.1');
+  });
+  const ask = (address: string) =>
+    postForm(app, '/oauth/token', GRANT, { ...basic(client), ...fromAddress(address) });
+
+  it.each([
+    ['users', (address: string) => begin(app, client, address), 303],
+    ['programs', ask, 200],
+  ])('of %s refuses who has most of it with 429, and lets others in', async (_whose, send, good) => {
+    const crowd = Array.from({ length: 40 }, () => send('198.51.100.1'));
+    const others = ['198.51.100.2', '198.51.100.3'].map((address) => send(address));
+    for (const { status } of await Promise.all(others)) expect(status).toBe(good);
+    const answers = await Promise.all(crowd);
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([good, 429]));
+    const refused = answers.find(({ status }) => status === 429);
+    expect(refused?.headers.get('retry-after')).toBe('1');
+  });
+
+  it('says 503 only where everybody in it has one entry', async () => {
+    const answers = await Promise.all(Array.from({ length: 40 }, (_, index) => ask(`198.51.100.${index}`)));
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200, 503]));
+    const refused = answers.find(({ status }) => status === 503);
+    expect(refused?.body.error).toBe('temporarily_unavailable');
+    expect(refused?.headers.get('retry-after')).toBe('1');
+  });
+});
+
+describe('an OAuth request past OPERATION_TIMEOUT_MS', () => {
+  const app = useApp({ settings: { OPERATION_TIMEOUT_MS: '3000' } });
+  let client: TestClient;
+  beforeAll(async () => {
+    client = await anyClient(app);
+    await askToken(app, client, GRANT);
+  });
+
+  it('is 504 in OAuth’s form, or on a page', async () => {
+    const instance = holding(app);
+    instance.hold('oauth_client');
+    const page = instance.fetch(authorizeUrl(client, { challenge }));
+    const answers = await Promise.all(
+      ['/oauth/token', '/oauth/introspect', '/oauth/revoke'].map((path) =>
+        postForm(instance, path, { ...GRANT, token: 'unknown' }, basic(client)),
+      ),
+    );
+    for (const { status, body } of answers)
+      expect([status, body.error]).toEqual([504, 'temporarily_unavailable']);
+    const { status, headers } = await page;
+    expect([status, headers.get('location')]).toEqual([504, null]);
+    expect(headers.get('content-type')).toContain('text/html');
+  });
+
+  it('has used no code up; one that has begun to use it goes on and gives its tokens', async () => {
+    const instance = holding(app);
+    const authorized = await authorizeClient(instance, client, await person(app));
+    const find = instance.hold('oauth_record');
+    const late = exchangeCode(instance, client, authorized);
+    expect((await late).status).toBe(504);
+    find.letGo();
+    expect(instance.count('oauth_record_consume')).toBe(0);
+    const use = instance.hold('oauth_record_consume');
+    const used = exchangeCode(instance, client, authorized);
+    await use.came;
+    const other = instance.hold('oauth_client');
+    expect((await askToken(instance, client, GRANT)).status).toBe(504);
+    other.letGo();
+    use.letGo();
+    const { status, body } = await used;
+    expect([status, typeof body.refresh_token]).toEqual([200, 'string']);
+  });
+});
