@@ -50,6 +50,7 @@ describe('each page', () => {
       expect(policy).toContain(`style-src 'sha256-${createHash('sha256').update(style).digest('base64')}'`);
       expect(policy).not.toMatch(/unsafe|\*|script-src/);
       expect(page.headers.get('x-frame-options')).toBe('DENY');
+      expect(page.headers.get('cross-origin-opener-policy')).toBe('same-origin');
       expect(page.headers.get('cache-control')).toBe('no-store');
       expect(page.headers.get('referrer-policy')).toBe('same-origin');
       expect(text).not.toMatch(/<script|javascript:|\son\w+=|\sstyle=/i);
@@ -159,6 +160,20 @@ describe('a client that wants its answer posted', () => {
     expect(policy).toContain(`script-src 'sha256-${hash}'`);
     expect(policy).toContain("default-src 'none'");
     expect(policy).toContain("frame-ancestors 'none'");
+    expect(response.headers.get('cross-origin-opener-policy')).toBe('same-origin');
+  });
+});
+
+describe('an authorization that is stored', () => {
+  it('tells its address to nobody who could try out all that there are', async () => {
+    await start();
+    const records = await app.prisma.oAuthRecord.findMany({ where: { model: 'Interaction' } });
+    const stored = JSON.stringify(records);
+    expect(records.length).toBeGreaterThan(0);
+    for (const address of ['127.0.0.1', 'address:127.0.0.1'])
+      for (const encoding of ['hex', 'base64', 'base64url'] as const)
+        expect(stored).not.toContain(createHash('sha256').update(address).digest(encoding));
+    expect(stored).not.toContain('127.0.0.1"');
   });
 });
 
