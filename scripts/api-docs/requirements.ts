@@ -45,10 +45,11 @@ export function costOf(field: Field): string | undefined {
 
 /** What a caller needs for a field, in words. Undefined if nothing beyond what the fields around it need. */
 export function scopeOf(field: Field): string | undefined {
-  const { scope, session, scopeForOthers } = permissionsOf(field);
+  const { scope, session, scopeForOwn, scopeForOthers } = permissionsOf(field);
   const needs = [
     ...(scope === undefined ? [] : [`\`${scope}\``]),
     ...(session === true ? ['a [session](authentication.md#session)'] : []),
+    ...(scopeForOwn === undefined ? [] : [`\`${scopeForOwn}\` for your own account`]),
     ...(scopeForOthers === undefined ? [] : [`\`${scopeForOthers}\` for other accounts`]),
   ];
   return needs.length === 0 ? undefined : needs.join(', ');

@@ -42,7 +42,7 @@ export interface Context {
   readonly unitOfWork: UnitOfWork | undefined;
   /** Undefined in queries and subscriptions. */
   readonly onPasswordChanged: ((opened: OpenedSession) => void) | undefined;
-  /** Resolvers add the scopes that they check for rows of other accounts. Undefined if not recorded. */
+  /** Resolvers add the scopes that they check for some rows only. Undefined if not recorded. */
   readonly notedScopes?: Set<Scope> | undefined;
   /** What the fields of a mutation prepared before its unit of work began. */
   readonly prepared?: Preparations;

@@ -15,7 +15,12 @@ declare global {
       scope?: Scope;
       /** Whether the field needs a session; all other credentials are refused. */
       session?: boolean;
-      /** The scope needed for rows of other accounts. The resolver checks it and adds it to `notedScopes`. */
+      /**
+       * The scope needed for rows of the caller's own account. The resolver checks it, adds it to `notedScopes`, and
+       * reads the value by the row's id: with the row, who may not see it would be told how much was read.
+       */
+      scopeForOwn?: Scope;
+      /** The same for rows of other accounts. */
       scopeForOthers?: Scope;
       /** Whether the field returns a secret that is shown only once. */
       secret?: boolean;
@@ -27,6 +32,7 @@ declare global {
 interface Permissions {
   readonly scope?: Scope;
   readonly session?: boolean;
+  readonly scopeForOwn?: Scope;
   readonly scopeForOthers?: Scope;
   readonly secret?: boolean;
 }
@@ -38,18 +44,25 @@ export function permissionsOf({
   return extensions as Permissions;
 }
 
-/**
- * Whether a field refuses a caller that has only these scopes and no account. Without an account, every row
- * belongs to somebody else.
- */
-export function needsMoreThan(
-  scopes: ReadonlySet<Scope>,
-  field: Pick<GraphQLField<unknown, unknown>, 'extensions'>,
-): boolean {
-  const { scope, session, scopeForOthers } = permissionsOf(field);
-  return (
-    session === true || [scope, scopeForOthers].some((asked) => asked !== undefined && !scopes.has(asked))
-  );
+type Field = Pick<GraphQLField<unknown, unknown>, 'extensions'>;
+
+const given = (scopes: readonly (Scope | undefined)[]) => scopes.filter((scope) => scope !== undefined);
+
+/** The scopes that a field needs for some rows only. */
+export function scopesByRow(field: Field): readonly Scope[] {
+  const { scopeForOwn, scopeForOthers } = permissionsOf(field);
+  return given([scopeForOwn, scopeForOthers]);
+}
+
+/** The scopes that a field needs for every row; `own`: for rows of the caller's own account. */
+export function scopesOf(field: Field, own = false): readonly Scope[] {
+  const { scope, scopeForOwn, scopeForOthers } = permissionsOf(field);
+  return given([scope, scopeForOwn, own ? undefined : scopeForOthers]);
+}
+
+/** Whether a field refuses a caller that has only these scopes and no account. */
+export function needsMoreThan(scopes: ReadonlySet<Scope>, field: Field): boolean {
+  return permissionsOf(field).session === true || scopesOf(field).some((scope) => !scopes.has(scope));
 }
 
 /** Throws FORBIDDEN if the caller's credentials lack the scope, UNAUTHENTICATED if there are none. */
@@ -92,10 +105,10 @@ export function hasPermissions(caller: Caller, { scope, session }: Permissions):
  */
 class ScopePlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
   override onOutputFieldConfig(config: PothosOutputFieldConfig<Types>): PothosOutputFieldConfig<Types> {
-    const { scope, session, scopeForOthers, secret } = config.pothosOptions as Permissions;
+    const { scope, session, scopeForOwn, scopeForOthers, secret } = config.pothosOptions as Permissions;
     const needed = scope === undefined ? [] : [`Needs the scope \`${scope}\`.`];
     const description = [...(config.description == null ? [] : [config.description]), ...needed].join(' ');
-    return withOptions({ ...config, description }, { scope, session, scopeForOthers, secret });
+    return withOptions({ ...config, description }, { scope, session, scopeForOwn, scopeForOthers, secret });
   }
 
   override wrapResolve(

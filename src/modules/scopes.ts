@@ -20,6 +20,6 @@ export const SCOPE_DEFINITIONS = {
     allows: 'Write comments in your name, and delete your comments and those on your posts',
     allowsAdmins: 'Write comments in your name, and delete anybody’s comments',
   },
-  'users:read': { allows: 'See your account and the list of users' },
-  'users:email': { allows: 'See the e-mail addresses of all users', adminOnly: true },
+  'users:read': { allows: 'See your account with your e-mail address, and the list of users' },
+  'users:email': { allows: 'See the e-mail addresses of all other users', adminOnly: true },
 } as const satisfies Record<string, ScopeDefinition>;

@@ -4,20 +4,20 @@ import { isObjectType } from 'graphql';
 import { describe, expect, it } from 'vitest';
 import { ANONYMOUS_SCOPES, SCOPES, scopesOfRole, scopeWords } from '../../src/auth/scopes.ts';
 import { nodeTypes } from '../../src/graphql/node/node-type.ts';
-import { permissionsOf } from '../../src/graphql/scope-plugin.ts';
+import { scopesOf } from '../../src/graphql/scope-plugin.ts';
 import { buildSchema } from '../../src/schema.ts';
 
 const schema = buildSchema();
 const CONTRACT = readFileSync(join(import.meta.dirname, '../../docs/contract.md'), 'utf8');
 
 /** The scopes that a type or a field asks for. */
-function askedFor(): ReadonlySet<string | undefined> {
+function askedFor(): ReadonlySet<string> {
   const fields = Object.values(schema.getTypeMap()).flatMap((type) =>
     isObjectType(type) ? Object.values(type.getFields()) : [],
   );
   return new Set([
     ...nodeTypes(schema).map(({ scope }) => scope),
-    ...fields.map(permissionsOf).flatMap(({ scope, scopeForOthers }) => [scope, scopeForOthers]),
+    ...fields.flatMap((field) => scopesOf(field)),
   ]);
 }
 

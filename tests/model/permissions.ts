@@ -92,9 +92,10 @@ export function needSelf({ caller }: Who, owner: string): void {
 export const mayChange = ({ caller }: Who, ...owners: readonly string[]): boolean =>
   caller !== undefined && (owners.includes(caller.userId) || caller.role === 'admin');
 
-/** One's own e-mail, or any with the scope, which only admins can hold. Whether it is another's. */
-export function needEmail({ caller }: Who, owner: string): boolean {
-  if (caller?.userId === owner) return false;
-  if (caller?.role !== 'admin' || !caller.scopes.has('users:email')) throw new Wrong([FORBIDDEN]);
-  return true;
+/** The scope that shows the e-mail of an account: `users:email` is for admins only. Throws unless the caller has it. */
+export function needEmail({ caller }: Who, owner: string): Scope {
+  const need = caller?.userId === owner ? 'users:read' : 'users:email';
+  if (caller === undefined || !scopesOf(caller.role).includes(need) || !caller.scopes.has(need))
+    throw new Wrong([FORBIDDEN]);
+  return need;
 }

@@ -109,7 +109,7 @@ const Subscription = {
 const User = {
   ...PLACE,
   email(user: UserRow, _: unknown, context: Context) {
-    if (needEmail(context, user.id)) context.shown.add('email');
+    context.shown.add(needEmail(context, user.id));
     return user.email;
   },
   posts(user: UserRow, args: Args, context: Context) {

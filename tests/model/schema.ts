@@ -13,6 +13,7 @@ import {
   type TypeNode,
   visit,
 } from 'graphql';
+import type { Scope } from '../../src/auth/scopes.ts';
 import { type Caller, checkNeed } from './permissions.ts';
 import type { Place, State } from './state.ts';
 
@@ -26,7 +27,7 @@ export interface Context {
   /** The password of the caller's account, where a session asks. */
   readonly password: string;
   /** What has been shown that not everybody may see (contract section 6). */
-  readonly shown: Set<'secret' | 'email'>;
+  readonly shown: Set<'secret' | Scope>;
 }
 
 export type Resolver = GraphQLFieldResolver<never, Context, never>;

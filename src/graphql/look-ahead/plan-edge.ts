@@ -13,7 +13,7 @@ import { nodeTypes } from '../node/node-type.ts';
 import { codecOf } from '../read/column.ts';
 import { columnsOf, type Entity } from '../read/entity.ts';
 import { haveSameArguments } from '../same-arguments.ts';
-import { permissionsOf } from '../scope-plugin.ts';
+import { permissionsOf, scopesOf } from '../scope-plugin.ts';
 import { collectFields } from './collect.ts';
 import { type Edge, isToMany } from './edge.ts';
 import type { Decline, EdgePlan, JsonForm, Member, ObjectPlan, Permissions } from './plan.ts';
@@ -26,11 +26,10 @@ interface Planning extends Pick<GraphQLResolveInfo, 'schema' | 'fragments' | 'va
   readonly decline?: Decline;
 }
 
-/** Whether the caller lacks the scope. */
-function isRefused({ permissions }: Planning, scope: Scope | undefined): boolean {
-  if (scope === undefined || permissions === undefined) return false;
-  permissions.needed.add(scope);
-  return permissions.lacked.has(scope);
+/** Whether the caller lacks one of the scopes. */
+function isRefused({ permissions }: Planning, scopes: readonly Scope[]): boolean {
+  for (const scope of scopes) permissions?.needed.add(scope);
+  return scopes.some((scope) => permissions?.lacked.has(scope));
 }
 
 export function edgeOf(field: GraphQLField<unknown, unknown>): Edge | undefined {
@@ -41,7 +40,6 @@ export function edgeOf(field: GraphQLField<unknown, unknown>): Edge | undefined 
 interface FieldNotes {
   readonly pothosExposedField?: string;
   readonly columns?: readonly string[];
-  readonly permittedColumn?: string;
 }
 
 export function notesOf(field: GraphQLField<unknown, unknown>): FieldNotes {
@@ -124,7 +122,7 @@ export function planEdge(
 function planNodes(info: Planning, fieldNodes: readonly FieldNode[]): ObjectPlan[] {
   const sets = selectionsOf(fieldNodes);
   return nodeTypes(info.schema).map(({ type, entity, scope }) => {
-    const plan = planObject(info, entity, type, isRefused(info, scope) ? [] : sets);
+    const plan = planObject(info, entity, type, isRefused(info, [scope]) ? [] : sets);
     plan.scopes.add(scope);
     return { ...plan, typename: type.name };
   });
@@ -195,14 +193,12 @@ function planObject(
     if (node.name.value === '__typename') return { name, kind: 'typename', type: type.name };
     const field = type.getFields()[node.name.value];
     if (field === undefined) return undefined;
+    for (const scope of scopesOf(field, own)) plan.scopes.add(scope);
     if (edgeOf(field) === undefined) {
-      const { permittedColumn, pothosExposedField: property = permittedColumn } = notesOf(field);
+      const { pothosExposedField: property } = notesOf(field);
       if (property === undefined || !known.includes(property))
         return decline(field, 'has no column and no edge');
-      const { scope, session, scopeForOthers } = permissionsOf(field);
-      if (session === true) return decline(field, 'needs a session');
-      if (scope !== undefined) plan.scopes.add(scope);
-      if (scopeForOthers !== undefined && !own) plan.scopes.add(scopeForOthers);
+      if (permissionsOf(field).session === true) return decline(field, 'needs a session');
       return { name, kind: 'column', property, type: field.type };
     }
     const planned = planEdge(info, field, fieldNodes);
@@ -222,7 +218,7 @@ function planObject(
     for (const node of fieldNodes) {
       const field = type.getFields()[node.name.value];
       if (field === undefined) continue;
-      if (isRefused(info, permissionsOf(field).scope)) refused = true;
+      if (isRefused(info, scopesOf(field, own))) refused = true;
       else for (const column of columnsFor(field, known)) needColumn(plan, column);
     }
     const member = refused ? undefined : planMember(name, fieldNodes);

@@ -35,8 +35,6 @@ declare global {
       edge?: Edge<ParentShape, InputShapeFromFields<Args>>;
       /** The properties of the row that a computed field reads, in its resolver and in its SQL, besides `id`. */
       columns?: readonly (keyof ParentShape & string)[];
-      /** The column that the field shows to callers that its scopes let pass. */
-      permittedColumn?: string;
     }
   }
 }
@@ -48,14 +46,13 @@ type Resolver<C extends object> = GraphQLFieldResolver<unknown, C, object>;
 /** The field option `edge`: a root field reads its whole selection, a field below returns what was read. */
 class LookAheadPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
   override onOutputFieldConfig(config: PothosOutputFieldConfig<Types>): PothosOutputFieldConfig<Types> {
-    const { edge, columns, permittedColumn, maxCharacters } = config.pothosOptions as {
+    const { edge, columns, maxCharacters } = config.pothosOptions as {
       edge?: Edge;
       columns?: readonly string[];
-      permittedColumn?: string;
       maxCharacters?: number;
     };
     for (const column of columns ?? []) noteReader(column, config.name);
-    return withOptions(config, { edge, columns, permittedColumn, maxCharacters });
+    return withOptions(config, { edge, columns, maxCharacters });
   }
 
   override wrapResolve(

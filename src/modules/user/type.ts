@@ -1,6 +1,6 @@
 import { ACCOUNT_NAME, MAX_EMAIL_LENGTH } from '../../auth/account/store.ts';
 import { type Context, principalOf } from '../../graphql/context.ts';
-import { ApiError } from '../../graphql/errors.ts';
+import { ApiError, notFound } from '../../graphql/errors.ts';
 import { lengthOf } from '../../graphql/input.ts';
 import type { Kernel } from '../../graphql/kernel.ts';
 import { nodeFrom } from '../../graphql/node/node-type.ts';
@@ -8,28 +8,47 @@ import { connectionOf } from '../../graphql/pagination/fields.ts';
 import { instant } from '../../graphql/read/column.ts';
 import type { Entity } from '../../graphql/read/entity.ts';
 import { loaderOf } from '../../graphql/read/loads.ts';
+import { inRound } from '../../graphql/read/rounds.ts';
+import { statement } from '../../platform/db/statement.ts';
 
-/** An account as the schema shows it. */
+/** An account as the schema shows it, but for its e-mail address: that is read only for who may see it. */
 export interface UserRow {
   readonly id: string;
   readonly name: string;
-  readonly email: string;
   readonly createdAt: Date;
 }
 
 export const userEntity: Entity<UserRow> = {
   name: 'users',
-  columns: { id: 'id', name: 'name', email: 'email', createdAt: instant('created_at') },
+  columns: { id: 'id', name: 'name', createdAt: instant('created_at') },
   source: { from: 'users t', createdAt: 't.created_at', id: 't.id' },
 };
 
-const EMAIL_SCOPE = 'users:email';
+const OWN_EMAIL = 'users:read';
+const EMAIL_OF_OTHERS = 'users:email';
 
-/** One's own e-mail address needs no scope; that of others needs `users:email` (contract section 3). */
-function mayReadEmail(context: Context, user: UserRow): boolean {
-  if (principalOf(context).userId === user.id) return true;
-  context.notedScopes?.add(EMAIL_SCOPE);
-  return context.caller.scopes.has(EMAIL_SCOPE);
+/** The id, if the caller may see the e-mail address of that account (contract section 3). Throws FORBIDDEN. */
+function withEmail({ id }: UserRow, context: Context): string {
+  const scope = principalOf(context).userId === id ? OWN_EMAIL : EMAIL_OF_OTHERS;
+  context.notedScopes?.add(scope);
+  if (context.caller.scopes.has(scope)) return id;
+  // The same for every account: it does not tell which one is the caller's.
+  throw new ApiError(
+    'FORBIDDEN',
+    `Your own e-mail address requires the scope "${OWN_EMAIL}", that of another account the scope "${EMAIL_OF_OTHERS}".`,
+    { retriable: true },
+  );
+}
+
+const EMAILS = statement<{ id: string; email: string }>(
+  'emails_of_users',
+  'SELECT id, email FROM users WHERE id = ANY($1::uuid[])',
+);
+
+async function readEmails({ db }: Context, ids: readonly string[]): Promise<(string | Error)[]> {
+  const rows = await db.query(EMAILS, [ids]);
+  const found = new Map(rows.map(({ id, email }) => [id, email]));
+  return ids.map((id) => found.get(id) ?? notFound('user'));
 }
 
 export function defineUser(kernel: Kernel) {
@@ -45,21 +64,15 @@ export function defineUser(kernel: Kernel) {
         maxCharacters: ACCOUNT_NAME.max,
         description: `The name shown beside the user’s posts and comments, ${lengthOf(ACCOUNT_NAME)}.`,
       }),
-      email: t.string({
+      email: t.loadable({
+        type: 'String',
         maxCharacters: MAX_EMAIL_LENGTH,
-        scopeForOthers: EMAIL_SCOPE,
-        columns: ['id', 'email'],
-        permittedColumn: 'email',
-        description:
-          'The e-mail address, unique ignoring case; empty for a deleted account. Visible on your own account and with the scope `users:email`; otherwise FORBIDDEN.',
-        resolve: (user, _args, context) => {
-          if (mayReadEmail(context, user)) return user.email;
-          throw new ApiError(
-            'FORBIDDEN',
-            `The e-mail address of another account requires the scope "${EMAIL_SCOPE}".`,
-            { retriable: true },
-          );
-        },
+        scopeForOwn: OWN_EMAIL,
+        scopeForOthers: EMAIL_OF_OTHERS,
+        edge: { kind: 'value', sql: ({ id }) => `(SELECT e.email FROM users e WHERE e.id = ${id})` },
+        description: `The e-mail address, unique ignoring case; empty for a deleted account. Your own needs the scope \`${OWN_EMAIL}\`, that of another account \`${EMAIL_OF_OTHERS}\`; otherwise FORBIDDEN.`,
+        resolve: (user, _args, context) => withEmail(user, context),
+        load: (ids: string[], context) => inRound(context, EMAILS, ids, (all) => readEmails(context, all)),
       }),
       createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When the account was created.' }),
     }),

@@ -5,6 +5,7 @@ import {
   permissionsOf,
   requirePermissions,
   requireScope,
+  scopesByRow,
 } from '../../graphql/scope-plugin.ts';
 import type { SchemaField } from '../document/cost-walk.ts';
 import type { RequestedFields, RequestedOperation } from '../operation-cost.ts';
@@ -15,8 +16,8 @@ const isSecret = (field: SchemaField) => permissionsOf(field).secret === true;
 /**
  * Decides who may receive a stored response (contract section 6). Reads from the schema what an execution would check
  * of the caller, for every selected field, including those behind a field that failed the first time. Checks that
- * depend on rows are not repeated: the account is the same, and so are its own rows; the scopes that revealed rows of
- * others are stored with the response.
+ * depend on rows are not repeated: the account is the same, and so are its own rows; the scopes that revealed something of
+ * some rows are stored with the response.
  */
 export function createReplayCheck(requestedFields: RequestedFields) {
   const asksForSecret = (asked: RequestedOperation) => requestedFields(asked).some(isSecret);
@@ -38,11 +39,8 @@ export function createReplayCheck(requestedFields: RequestedFields) {
       requestedFields(asked).every((field) => hasPermissions(caller, permissionsOf(field))),
     /** Throws FORBIDDEN if a caller who has access may not receive the stored response. */
     require(asked: RequestedOperation, caller: Caller, { sessionId, scopes }: Disclosure): void {
-      for (const field of requestedFields(asked)) {
-        const { scopeForOthers } = permissionsOf(field);
-        if (scopeForOthers !== undefined && (scopes?.includes(scopeForOthers) ?? true))
-          requireScope(caller, scopeForOthers);
-      }
+      for (const scope of requestedFields(asked).flatMap(scopesByRow))
+        if (scopes?.includes(scope) ?? true) requireScope(caller, scope);
       // A secret that was shown without a session is nobody's to see again.
       const isSomebodyElses =
         scopes === null

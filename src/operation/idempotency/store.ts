@@ -13,7 +13,7 @@ import { hashKey, type KeyOwner, seal, unseal } from './seal.ts';
 export interface Disclosure {
   /** The only session that may receive it, if it contains a secret that is shown once. */
   readonly sessionId: string | null;
-  /** The scopes that revealed rows of other accounts in it; null if it has a secret that was shown without a session. */
+  /** The scopes that revealed something of some rows in it; null if it has a secret that was shown without a session. */
   readonly scopes: readonly string[] | null;
 }
 

@@ -47,7 +47,8 @@ describe('What a mutation asks of the database', () => {
   it('is a transaction with a key where more than the row is asked for', async () => {
     const request = { query: CREATE_POST, variables: { title: 't' }, key: await known() };
     for (const idempotencyKey of ['a', 'b']) {
-      const first = { statements: [...BEFORE, 'SELECT', 'SELECT', ...AFTER], trips: 6 };
+      // The author is read, and then the author's e-mail address, which not everybody may see.
+      const first = { statements: [...BEFORE, 'SELECT', 'SELECT', 'SELECT', ...AFTER], trips: 7 };
       expect(await workOf({ ...request, idempotencyKey })).toEqual(first);
       expect(await workOf({ ...request, idempotencyKey })).toEqual(ONE);
     }

@@ -111,6 +111,7 @@ const CALLERS: Written[] = [
   { document: '{ viewer { email } user(id: "$user") { name email } }', caller: 'other-member' },
   { document: '{ viewer { id } posts(limit: 1) { id } }', caller: 'read-only-key' },
   { document: '{ user(id: "$user") { id } posts(limit: 1) { id } }', caller: 'read-only-key' },
+  { document: '{ posts(limit: 3) { author { name email } } }', caller: 'read-only-key' },
   { document: '{ posts(limit: 101) { id } }', caller: 'write-only-key' },
   { document: '{ post(id: "$post") { id } user(id: "$user") { id } }', caller: 'write-only-key' },
   { document: '{ viewer { posts { id } } }', caller: 'nobody' },

@@ -78,7 +78,7 @@ function after(state: State, sent: Sent, move: number): { readonly state: State;
   const stored: Stored = {
     fingerprint: fingerprintOf(operation),
     result: { data, errors },
-    needs: [...neededFor(asked), ...(shown.has('email') ? ['users:email'] : [])],
+    needs: [...neededFor(asked), ...[...shown].filter((need) => need !== 'secret')],
     onlySession: shown.has('secret') ? credential.id : undefined,
   };
   const left = withContent(state, content, move);

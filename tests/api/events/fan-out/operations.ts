@@ -37,7 +37,7 @@ export interface Operation {
 }
 
 const seesEmail = ({ authorId }: KnownPost, { accountId, scopes }: Reader) =>
-  accountId === authorId || scopes.includes('users:email');
+  scopes.includes(accountId === authorId ? 'users:read' : 'users:email');
 
 /** Those that the database answers, those that resolvers answer, and those that depend on who asks. */
 export const OPERATIONS: readonly Operation[] = [

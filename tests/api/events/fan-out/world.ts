@@ -51,6 +51,7 @@ const CREDENTIALS: readonly { readonly author: number; readonly scopes: readonly
   { author: 0, scopes: ['posts:read'] },
   { author: 1, scopes: ['posts:read'] },
   { author: 2, scopes: ['posts:read', 'users:email'] },
+  { author: 2, scopes: ['posts:read', 'users:read', 'users:email'] },
 ];
 
 /** A third of the subscribers is on multipart. */
