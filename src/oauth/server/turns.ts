@@ -39,7 +39,8 @@ export function createTurns(maxWaiting: number, metrics: Metrics) {
     await sliceEnds();
     const tookMs = performance.now() - beganMs;
     lines[audience].use.add(owner, tookMs);
-    owedMs[audience] += tookMs;
+    // What is done while nobody has a turn delays nobody later.
+    if (lines[audience].inside > 0) owedMs[audience] += tookMs;
   }
 
   async function leaveAfter(work: Work, owner: string): Promise<void> {
