@@ -55,7 +55,7 @@ try {
     for (const colorScheme of ['light', 'dark'] as const) {
       const profile = await profiles.open({ viewport: SIZE, colorScheme, reducedMotion: 'reduce' });
       const page = await profile.newPage();
-      await page.goto(service.origin + path);
+      await page.goto(`${service.origin}${path}?token=${service.pageToken}`);
       await prepare(page, service.demo?.password ?? '');
       await page.evaluate('document.fonts.ready');
       const file = join(IMAGES, colorScheme === 'light' ? `${name}.png` : `${name}-dark.png`);

@@ -40,6 +40,7 @@ import { Line } from './platform/line.ts';
 import type { Logger } from './platform/log.ts';
 import { registerLogMetrics } from './platform/log-output.ts';
 import { createMetrics, registerBuildInfo } from './platform/metrics.ts';
+import type { DemoKey } from './request/local-request.ts';
 import { createOrigins } from './request/origin-check.ts';
 import { PendingResponses } from './request/pending-responses.ts';
 import type { Route } from './request/request-state.ts';
@@ -61,8 +62,8 @@ export interface AppOptions {
   readonly database: Database;
   readonly log: Logger;
   readonly clock?: Clock;
-  /** The API key that GraphiQL fills in. */
-  readonly demoKey?: string | undefined;
+  /** What GraphiQL fills in. */
+  readonly demoKey?: DemoKey | undefined;
   /** The pages for development. */
   readonly routes?: readonly Route[];
   /** Whether root fields read their whole selection at once. Turn off to compare with loaders only. */

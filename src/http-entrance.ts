@@ -34,6 +34,7 @@ import type { Config } from './platform/config.ts';
 import type { Database } from './platform/db/database.ts';
 import type { Logger } from './platform/log.ts';
 import type { Metrics } from './platform/metrics.ts';
+import type { DemoKey } from './request/local-request.ts';
 import type { Origins } from './request/origin-check.ts';
 import type { PendingResponses } from './request/pending-responses.ts';
 import type { Route } from './request/request-state.ts';
@@ -44,7 +45,7 @@ export interface HttpOptions {
   readonly log: Logger;
   readonly clock: Clock;
   readonly metrics: Metrics;
-  readonly demoKey: string | undefined;
+  readonly demoKey: DemoKey | undefined;
   readonly anonymous: Anonymous;
   readonly credentials: Credentials;
   readonly turns: AccountTurns;

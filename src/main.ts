@@ -35,7 +35,7 @@ async function main(): Promise<void> {
   log.info({ origin: service.origin, database: config.database.kind }, 'listening');
   if (!development) return;
   const { banner } = await import('./development/banner.ts');
-  logOutput.write(await banner(service.origin, config.graphiql, service.demo), true);
+  logOutput.write(await banner(service.origin, config.graphiql, service.demo, service.pageToken), true);
 }
 
 try {

@@ -15,6 +15,7 @@ import { checkFileDescriptors, EMBEDDED_FILES } from './platform/file-descriptor
 import type { Logger } from './platform/log.ts';
 import { isLoopbackHost } from './platform/loopback.ts';
 import { OperatorError } from './platform/operator-error.ts';
+import type { DemoKey } from './request/local-request.ts';
 import type { Route } from './request/request-state.ts';
 
 /** A listening service. */
@@ -22,6 +23,8 @@ export interface Service {
   /** The origin at which this machine reaches it. */
   readonly origin: string;
   readonly demo: DemoCredentials | undefined;
+  /** In the addresses of the pages that show the demo key; undefined if none does. */
+  readonly pageToken: string | undefined;
   /**
    * Resolves to true once the database can be used: at once, unless it has to be waited for. Resolves to false
    * if the service is stopped before. Throws OperatorError.
@@ -58,7 +61,7 @@ async function prepare(
 /** In production, nothing of them is loaded. */
 async function developmentRoutes(
   { environment, graphiql }: Config,
-  demoKey: string | undefined,
+  demoKey: DemoKey | undefined,
 ): Promise<Route[]> {
   if (environment !== 'development') return [];
   const { developmentRoutes: routes } = await import('./development/routes.ts');
@@ -124,7 +127,7 @@ export async function startService(
       demo = await prepare(config, database, log);
     };
     const usable = await database.watch.first(use);
-    const demoKey = isLoopbackHost(config.host) ? demo?.apiKey : undefined;
+    const demoKey = isLoopbackHost(config.host) ? demo : undefined;
     const routes = await developmentRoutes(config, demoKey);
     const app = createApp({ ...options, config, database, log, demoKey, routes });
     let draining = false;
@@ -154,6 +157,7 @@ export async function startService(
     return {
       origin,
       demo,
+      pageToken: demoKey?.pageToken,
       ready,
       stop: () => {
         stopping ??= stop().catch((error: unknown) =>

@@ -1,4 +1,5 @@
 import { lookup } from 'node:dns/promises';
+import { withToken } from '../request/local-request.ts';
 import { DEMO_USERS } from './demo-content.ts';
 import type { DemoCredentials } from './demo-seed.ts';
 
@@ -23,10 +24,13 @@ export async function banner(
   listening: string,
   graphiql: boolean,
   demo: DemoCredentials | undefined,
+  pageToken: string | undefined,
 ): Promise<string> {
   const origin = await browserOrigin(listening);
+  const token = withToken(pageToken);
   const lines = ['', `  Content Graph API   ${origin}/graphql`, ''];
-  if (graphiql) lines.push(`  GraphiQL            ${origin}/graphql   (open it in a browser)`);
+  lines.push(`  Start page          ${origin}/${token}   (open it in a browser)`);
+  if (graphiql) lines.push(`  GraphiQL            ${origin}/graphql${token}`);
   lines.push(`  Example page        ${origin}/example/   (npm run example builds it)`);
   if (demo !== undefined) {
     const emails = DEMO_USERS.map(({ email }) => email).join(', ');

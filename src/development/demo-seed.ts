@@ -10,20 +10,24 @@ import { demoFile } from '../platform/db/demo-mark.ts';
 import { type Queryable, statement } from '../platform/db/statement.ts';
 import { OperatorError } from '../platform/operator-error.ts';
 import { newId } from '../platform/uuid.ts';
+import type { DemoKey } from '../request/local-request.ts';
 import { DEMO_POSTS, DEMO_USERS, type DemoName } from './demo-content.ts';
 
 /** Printed on a development start, and kept in `demo.json` in the data folder. */
-export interface DemoCredentials {
-  readonly apiKey: string;
+export interface DemoCredentials extends DemoKey {
   readonly password: string;
 }
 
 const MINUTE_MS = 60_000;
+const newToken = () => randomBytes(16).toString('base64url');
 
-function readCredentials(dataDir: string): DemoCredentials | undefined {
+/** A file from before there were tokens has none. */
+type Known = Omit<DemoCredentials, 'pageToken'> & Partial<DemoCredentials>;
+
+function readCredentials(dataDir: string): Known | undefined {
   if (!existsSync(demoFile(dataDir))) return undefined;
   try {
-    return JSON.parse(readFileSync(demoFile(dataDir), 'utf8')) as DemoCredentials;
+    return JSON.parse(readFileSync(demoFile(dataDir), 'utf8')) as Known;
   } catch (error) {
     throw new OperatorError(
       `The file "${demoFile(dataDir)}" with the demo credentials cannot be read: remove it, and the next start writes a new one.`,
@@ -102,7 +106,7 @@ const isUsable = async (db: Queryable, apiKey: string) =>
 async function issueCredentials(db: Queryable, password: string, adaId: string): Promise<DemoCredentials> {
   await db.query(MARK, []);
   const { key } = await createApiKey(db, { userId: adaId, name: 'Demo', scopes: scopesOfRole('member') });
-  return { apiKey: key, password };
+  return { apiKey: key, password, pageToken: newToken() };
 }
 
 async function seed(db: Queryable, nowMs: number): Promise<DemoCredentials | undefined> {
@@ -132,7 +136,11 @@ export async function prepareDemo(
   const known = readCredentials(dataDir);
   if (known !== undefined && (await isUsable(database, known.apiKey))) {
     await database.query(MARK, []);
-    return known;
+    const { pageToken } = known;
+    if (pageToken !== undefined) return { ...known, pageToken };
+    const completed = { ...known, pageToken: newToken() };
+    writeCredentials(dataDir, completed);
+    return completed;
   }
   const credentials = await database.unitOfWork().run((work) => seed(work, nowMs));
   if (credentials !== undefined) writeCredentials(dataDir, credentials);

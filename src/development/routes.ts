@@ -1,6 +1,7 @@
 import { HOME, OPEN, PATHS } from '../http/routes/table.ts';
-import { isLocalVisit } from '../request/local-request.ts';
-import type { Route } from '../request/request-state.ts';
+import { PlainResponse } from '../request/http-message.ts';
+import { type DemoKey, demoKeyFor, withToken } from '../request/local-request.ts';
+import type { Answer, Route } from '../request/request-state.ts';
 import { answerDocs } from './docs.ts';
 import { EXAMPLE, exampleAnswer } from './example.ts';
 import { moved } from './layout.ts';
@@ -9,9 +10,26 @@ import { startPage } from './start-page.ts';
 
 export interface DevelopmentOptions {
   readonly graphiql: boolean;
-  /** A key for the first call, on pages that only this machine can open. */
-  readonly demoKey?: string | undefined;
+  /** A key for the first call, for whoever has the printed address. */
+  readonly demoKey?: DemoKey | undefined;
 }
+
+/** Links to pages that show the key, or that lead to them. */
+const PAGE_LINK = /(?<=href=")(\/|\/graphql|\/example\/|\/docs\/[^"#.]*)(?=["#])/g;
+
+/** Answers with pages whose links have the token, if their own address has it. */
+const keepingToken =
+  (demoKey: DemoKey | undefined, answer: Answer): Answer =>
+  async (request, state, url) => {
+    const response = await answer(request, state, url);
+    const demo = demoKeyFor(demoKey, state, url);
+    if (typeof demo !== 'object' || !(response instanceof PlainResponse)) return response;
+    const text = response.text.replaceAll(PAGE_LINK, `$1${withToken(demo.pageToken)}`);
+    return new PlainResponse(text, {
+      status: response.status,
+      headers: Object.fromEntries(response.headers),
+    });
+  };
 
 /** Pages for development (contract section 2). In production they are 404. */
 export function developmentRoutes({ graphiql, demoKey }: DevelopmentOptions): Route[] {
@@ -21,10 +39,9 @@ export function developmentRoutes({ graphiql, demoKey }: DevelopmentOptions): Ro
       path: HOME,
       // It may show a key.
       storable: false,
-      async answer(_request, state, { href, hostname }) {
-        const key = isLocalVisit(state, hostname) ? demoKey : undefined;
-        return startPage({ origin: new URL(href).origin, graphiql, key });
-      },
+      answer: keepingToken(demoKey, async (_request, state, url) =>
+        startPage({ origin: new URL(url.href).origin, graphiql, demo: demoKeyFor(demoKey, state, url) }),
+      ),
     },
     {
       ...OPEN,
@@ -36,8 +53,8 @@ export function developmentRoutes({ graphiql, demoKey }: DevelopmentOptions): Ro
         return moved(PATHS.graphql + (search < 0 ? '' : url.slice(search)));
       },
     },
-    { ...OPEN, path: `${EXAMPLE}*`, answer: exampleAnswer() },
+    { ...OPEN, path: `${EXAMPLE}*`, answer: keepingToken(demoKey, exampleAnswer()) },
     // Read anew for each request, so that edits show at once.
-    { ...OPEN, path: `${DOCS}*`, storable: false, answer: answerDocs },
+    { ...OPEN, path: `${DOCS}*`, storable: false, answer: keepingToken(demoKey, answerDocs) },
   ];
 }

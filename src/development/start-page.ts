@@ -1,6 +1,7 @@
-import { html } from '../http/pages/html.ts';
+import { html, NOTHING } from '../http/pages/html.ts';
 import { PATHS } from '../http/routes/table.ts';
 import type { PlainResponse } from '../request/http-message.ts';
+import type { DemoKey } from '../request/local-request.ts';
 import { EXAMPLE } from './example.ts';
 import { siteResponse } from './layout.ts';
 import { DOCS } from './pages.ts';
@@ -9,7 +10,7 @@ export interface StartPage {
   readonly origin: string;
   readonly graphiql: boolean;
   /** The key in the first call. */
-  readonly key?: string | undefined;
+  readonly demo: DemoKey | 'hidden' | undefined;
 }
 
 interface Place {
@@ -18,8 +19,12 @@ interface Place {
   readonly about: string;
 }
 
+/** For who has come without the token. */
+const WHERE_THE_KEY_IS = html`<p class="notice">To have the demo key filled in here and in GraphiQL, open the address that the service prints in its terminal when it starts: it ends in <code>?token=…</code> The key itself is printed too, and is in <code>demo.json</code> in the data folder.</p>
+`;
+
 /** A page of links, and a first call to copy. */
-export function startPage({ origin, graphiql, key }: StartPage): PlainResponse {
+export function startPage({ origin, graphiql, demo }: StartPage): PlainResponse {
   const explorer = {
     path: PATHS.graphql,
     name: 'GraphiQL',
@@ -37,13 +42,14 @@ export function startPage({ origin, graphiql, key }: StartPage): PlainResponse {
     { path: PATHS.ready, name: 'Health', about: 'Whether the service is ready for requests.' },
     { path: PATHS.metrics, name: 'Metrics', about: 'For Prometheus.' },
   ];
-  const call = `curl -s ${origin}${PATHS.graphql} -H 'authorization: Bearer ${key ?? '<your API key>'}' -H 'content-type: application/json' -d '{"query":"{ posts(limit: 3) { title author { name } } }"}'`;
+  const key = typeof demo === 'object' ? demo.apiKey : '<your API key>';
+  const call = `curl -s ${origin}${PATHS.graphql} -H 'authorization: Bearer ${key}' -H 'content-type: application/json' -d '{"query":"{ posts(limit: 3) { title author { name } } }"}'`;
   return siteResponse({
     title: 'Start',
     wide: true,
     content: html`<h1>Content Graph API</h1>
 <p class="lead">Users, posts and comments over GraphQL. Queries, mutations and subscriptions are at <code>${PATHS.graphql}</code>.</p>
-<ul class="cards">
+${demo === 'hidden' ? WHERE_THE_KEY_IS : NOTHING}<ul class="cards">
 ${places.map(
   ({ path, name, about }) => html`<li><a href="${path}">${name}</a><p>${about}</p></li>
 `,

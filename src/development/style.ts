@@ -64,6 +64,7 @@ blockquote { margin: 0 0 1rem; padding-left: 1rem; border-left: 4px solid var(--
 .cards a { font-size: 1.125rem; font-weight: 600; }
 .cards a::after { content: ""; position: absolute; inset: 0; border-radius: .75rem; }
 .cards p { margin: .25rem 0 0; color: var(--soft); }
+.notice { max-width: 50rem; padding: .75rem 1rem; border-left: 4px solid var(--act); border-radius: .5rem; background: var(--tint); }
 .small { color: var(--soft); font-size: .9375rem; }
 pre.copy { white-space: pre-wrap; user-select: all; }
 pre.copy code { white-space: inherit; overflow-wrap: anywhere; }

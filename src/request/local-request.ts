@@ -1,8 +1,10 @@
+import { timingSafeEqual } from 'node:crypto';
 import { isLoopbackHost } from '../platform/loopback.ts';
+import type { RequestUrl } from './http-message.ts';
 import type { RequestState } from './request-state.ts';
 
 /** Whether the request comes directly from this machine, not through a proxy on it. */
-export function isLocal({ forwarded, peerAddress }: RequestState): boolean {
+function isLocal({ forwarded, peerAddress }: RequestState): boolean {
   return !forwarded && isLoopbackHost(peerAddress);
 }
 
@@ -12,4 +14,29 @@ export function isLocal({ forwarded, peerAddress }: RequestState): boolean {
  */
 export function isLocalVisit(state: RequestState, hostname: string): boolean {
   return isLocal(state) && isLoopbackHost(hostname);
+}
+
+/** The API key that pages for development show, and the token in the addresses that were printed for it. */
+export interface DemoKey {
+  readonly apiKey: string;
+  readonly pageToken: string;
+}
+
+/** The end of an address that shows the key. Not a cookie: all ports of a host share those. */
+export const withToken = (pageToken: string | undefined): string =>
+  pageToken === undefined ? '' : `?token=${pageToken}`;
+
+/**
+ * What a page may show of the key: without its token nothing, for everybody on this machine is local. `hidden` if the
+ * visitor may have been given the token.
+ */
+export function demoKeyFor(
+  demo: DemoKey | undefined,
+  state: RequestState,
+  { hostname, searchParams }: RequestUrl,
+): DemoKey | 'hidden' | undefined {
+  if (demo === undefined || !isLocalVisit(state, hostname)) return undefined;
+  const sent = Buffer.from(searchParams.get('token') ?? '');
+  const expected = Buffer.from(demo.pageToken);
+  return sent.length === expected.length && timingSafeEqual(sent, expected) ? demo : 'hidden';
 }

@@ -21,8 +21,9 @@ describe('GraphiQL on a first start in development', () => {
     onTestFinished(() => profile.close());
     return profile;
   }
+  const printed = () => `/graphql?token=${started.service.pageToken}`;
   /** Opens GraphiQL, and notes what goes wrong in it. */
-  async function visit(profile: BrowserContext, path = '/graphql'): Promise<Page> {
+  async function visit(profile: BrowserContext, path = printed()): Promise<Page> {
     const page = await profile.newPage();
     page.on('pageerror', (error) => failures.push(error.message));
     page.on('console', (message) => {
@@ -211,7 +212,7 @@ describe('GraphiQL on a first start in development', () => {
       query: 'query Linked($n: Int) { posts(limit: $n) { title } }',
       variables: '{"n":1}',
     });
-    const page = await visit(profile, `/graphql?${search}`);
+    const page = await visit(profile, `${printed()}&${search}`);
     await play(page);
     await expect.poll(() => result(page)).toMatch(/"posts": \[/);
     await write(page, 'query Linked { __typename }');
@@ -219,6 +220,16 @@ describe('GraphiQL on a first start in development', () => {
     await playButton(page).waitFor();
     expect(await titles(page)).toEqual(['Posts', 'NewPosts', 'CreatePost', 'PostsPage', 'Linked']);
     await expect.poll(() => operation(page)).toBe('query Linked { __typename }');
+    await play(page);
+    await expect.poll(() => result(page)).toMatch(/"__typename": "Query"/);
+  });
+
+  it('says under another address than the printed one where the demo key is', async () => {
+    const page = await visit(await newProfile(), '/graphql');
+    await expect.poll(() => textIn(page, '.graphiql-editor-tool')).toMatch(/"npm start" prints/);
+    const shown = await page.content();
+    expect(shown).not.toContain(started.service.demo?.apiKey);
+    expect(shown).not.toContain(started.service.pageToken);
   });
 
   it('fits on a phone: tabs, Play and the result are in view', async () => {
@@ -251,7 +262,7 @@ describe('GraphiQL on a first start in development', () => {
     await expect.poll(lightness).toBeLessThan(100);
     expect(await page.title()).toBe('GraphiQL – Content Graph API');
     await page.getByRole('link', { name: 'Content Graph API' }).click();
-    await page.waitForURL(`${started.service.origin}/`);
+    await page.waitForURL(`${started.service.origin}/?token=${started.service.pageToken}`);
   });
 
   it('knows the schema: the documentation lists types and what they mean', async () => {

@@ -21,6 +21,7 @@ async function violations(page: Page): Promise<string[]> {
 describe('the pages of development', () => {
   const started = useDevelopmentService();
   const failures: string[] = [];
+  const token = () => `?token=${started.service.pageToken}`;
 
   async function open(width: number, colorScheme: 'light' | 'dark'): Promise<Page> {
     const profile = await started.profiles.open({ viewport: { width, height: 844 }, colorScheme });
@@ -44,21 +45,21 @@ describe('the pages of development', () => {
 
   it('lead from the start page through the docs to a section', async () => {
     const page = await open(1280, 'light');
-    await page.goto(started.service.origin);
+    await page.goto(`${started.service.origin}/${token()}`);
     await page.getByRole('main').getByRole('link', { name: 'Docs' }).click();
     await page.getByRole('main').getByRole('link', { name: 'Contributing' }).click();
     await page.getByRole('main').getByRole('link', { name: 'docs/architecture.md' }).nth(1).click();
-    await page.waitForURL(`${started.service.origin}/docs/architecture#allowed-imports`);
+    await page.waitForURL(`${started.service.origin}/docs/architecture${token()}#allowed-imports`);
     await expect
       .poll(() => page.locator('#allowed-imports').evaluate((it) => it.getBoundingClientRect().top))
       .toBeLessThan(844);
     await page.getByRole('link', { name: 'Content Graph API' }).first().click();
-    await page.waitForURL(`${started.service.origin}/`);
+    await page.waitForURL(`${started.service.origin}/${token()}`);
   });
 
   it('show a first call that works when pasted', async () => {
     const page = await open(1280, 'light');
-    await page.goto(started.service.origin);
+    await page.goto(`${started.service.origin}/${token()}`);
     await page.locator('pre').click();
     const selected = await page.evaluate<string>('getSelection().toString()');
     const { stdout } = await promisify(execFile)('bash', ['-c', selected]);

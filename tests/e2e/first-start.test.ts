@@ -4,13 +4,26 @@ import { describe, expect, it } from 'vitest';
 import { runShell, temporaryFolder } from '../support/processes/process.ts';
 import { demoKey, startServer } from '../support/processes/server.ts';
 
+const pageAt = async (address: string) => (await fetch(address, { headers: { accept: 'text/html' } })).text();
+
 describe('first start in development', () => {
   it('prints the address of GraphiQL, the demo key and password, and a curl line that works when pasted', async () => {
     const dataDir = await temporaryFolder();
     const server = await startServer(dataDir);
     const key = await demoKey(dataDir);
     const { port } = new URL(server.origin);
-    expect(server.stdout).toMatch(new RegExp(`GraphiQL\\s+http://localhost:${port}/graphql`));
+    const address = (name: string, path: string) =>
+      new RegExp(`${name}\\s+(http://localhost:${port}${path}\\?token=[\\w-]{22})(?= |$)`, 'm').exec(
+        server.stdout,
+      )?.[1];
+    for (const printed of [address('Start page', '/'), address('GraphiQL', '/graphql')])
+      expect(await pageAt(printed ?? 'http://localhost:1')).toContain(key);
+    // What everybody on the machine can ask for.
+    for (const path of ['/', '/graphql']) {
+      const text = await pageAt(`${server.origin}${path}`);
+      expect(text).not.toContain(key);
+      expect(text).toContain('?token=…');
+    }
     expect(server.stdout).toMatch(new RegExp(`Demo API key\\s+${key}`));
     expect(server.stdout).toMatch(
       /Demo password\s+\S{12,}\s+\(ada@example\.com, linus@example\.com, grace@example\.com\)/,
@@ -61,6 +74,8 @@ describe('first start in development', () => {
     expect((await first.exited).code).toBe(0);
     const second = await startServer(dataDir);
     expect(second.stdout).toContain(key);
+    const tokenOf = ({ stdout }: { readonly stdout: string }) => /\?token=([\w-]+)/.exec(stdout)?.[1];
+    expect(tokenOf(second)).toBe(tokenOf(first));
     expect((await second.gql('{ posts(limit: 100) { id } }', { key })).data.posts).toHaveLength(6);
   });
 

@@ -1,3 +1,4 @@
+import type { DemoKey } from '../../request/local-request.ts';
 import { type Html, html } from '../pages/html.ts';
 import { ICON, MARK } from '../pages/layout.ts';
 import { EXAMPLES } from './examples.ts';
@@ -10,15 +11,22 @@ export interface PageOptions {
   /** The page that the title links to. */
   readonly home?: string | undefined;
   /** The key that is filled in. */
-  readonly key?: string | undefined;
+  readonly demo: DemoKey | 'hidden' | undefined;
 }
 
 const TITLE = 'Content Graph API';
 
 /** Commented out if there is no key: a placeholder would be sent, and refused, with the schema query too. */
-function headersFor(key: string | undefined): string {
-  const line = `"Authorization": "Bearer ${key ?? '<your API key>'}"`;
-  return `{\n  ${key === undefined ? '// ' : ''}${line}\n}`;
+function headersFor(demo: DemoKey | 'hidden' | undefined): string {
+  const lineFor = (key: string) => `"Authorization": "Bearer ${key}"`;
+  if (demo === undefined) return `{\n  // ${lineFor('<your API key>')}\n}`;
+  if (demo !== 'hidden') return `{\n  ${lineFor(demo.apiKey)}\n}`;
+  return `{
+  // To have the demo key filled in, open the
+  // address that "npm start" prints: it ends
+  // in ?token=… Or paste a key here:
+  // ${lineFor('<your API key>')}
+}`;
 }
 
 /** JSON that cannot end the script element around it (HTML section 4.12.1.3). */
@@ -26,14 +34,15 @@ function json(value: unknown): Html {
   return { html: JSON.stringify(value).replaceAll('<', '\\u003c') };
 }
 
-export function graphiqlPage({ endpoint, assets, home, key }: PageOptions): string {
+export function graphiqlPage({ endpoint, assets, home, demo }: PageOptions): string {
   const name = html`${MARK}<span>${TITLE}</span>`;
   const title =
     home === undefined ? name : html`<a href="${home}" aria-label="${TITLE}: start page">${name}</a>`;
   const settings: Settings = {
     endpoint,
     title: title.html,
-    headers: headersFor(key),
+    headers: headersFor(demo),
+    tool: demo === 'hidden' ? 'headers' : 'variables',
     examples: EXAMPLES,
   };
   return html`<!doctype html>

@@ -1,5 +1,5 @@
 import { FileResponse, PlainResponse } from '../../request/http-message.ts';
-import { isLocalVisit } from '../../request/local-request.ts';
+import { type DemoKey, demoKeyFor, withToken } from '../../request/local-request.ts';
 import type { Route } from '../../request/request-state.ts';
 import { addVary } from '../response/vary.ts';
 import { OPEN, PATHS } from '../routes/table.ts';
@@ -9,8 +9,8 @@ import { graphiqlPage } from './page.ts';
 export interface GraphiqlOptions {
   /** A page to link to. */
   readonly home?: string | undefined;
-  /** A key to prefill, on pages that only this machine can open. */
-  readonly demoKey?: string | undefined;
+  /** A key to prefill, for whoever has the printed address. */
+  readonly demoKey?: DemoKey | undefined;
 }
 
 /** The folder of the page's assets. */
@@ -54,11 +54,17 @@ export function graphiqlRoutes({ home, demoKey }: GraphiqlOptions): Record<'page
       ...OPEN,
       path: PATHS.graphql,
       storable: false,
-      async answer(_request, state, { hostname }) {
+      async answer(_request, state, url) {
         const assets = `${ASSETS}${(await loaded()).hash}/`;
-        const key = isLocalVisit(state, hostname) ? demoKey : undefined;
-        const headers = { 'content-type': 'text/html; charset=utf-8', 'content-security-policy': POLICY };
-        const page = graphiqlPage({ endpoint: PATHS.graphql, assets, home, key });
+        const demo = demoKeyFor(demoKey, state, url);
+        const headers = {
+          'content-type': 'text/html; charset=utf-8',
+          'content-security-policy': POLICY,
+          'referrer-policy': 'same-origin',
+        };
+        const homeLink =
+          home === undefined || typeof demo !== 'object' ? home : home + withToken(demo.pageToken);
+        const page = graphiqlPage({ endpoint: PATHS.graphql, assets, home: homeLink, demo });
         const response = new PlainResponse(page, { headers });
         addVary(response.headers, 'Accept');
         return response;

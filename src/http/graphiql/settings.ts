@@ -13,5 +13,7 @@ export interface Settings {
   readonly title: string;
   /** The text of the headers editor in every tab. */
   readonly headers: string;
+  /** The editor that is open beside the operation. */
+  readonly tool: 'variables' | 'headers';
   readonly examples: readonly Example[];
 }

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { createApp } from '../../../src/app.ts';
 import { developmentRoutes } from '../../../src/development/routes.ts';
 import { createLogger } from '../../../src/platform/log.ts';
@@ -131,29 +131,69 @@ describe('in development', () => {
   });
 });
 
-describe('the first call on the start page', () => {
+describe('the pages of development and the demo key', () => {
   const app = useApp({ settings: { NODE_ENV: 'development' } });
 
-  it('has the demo key for names of this machine alone', async () => {
-    const demoKey = 'cga_the-key-of-the-demo';
+  const pageToken = 'the-token-that-was-printed';
+  const apiKey = 'cga_the-key-of-the-demo';
+
+  /** The development service with that key. */
+  function withDemo() {
+    const demoKey = { apiKey, pageToken };
     const log = createLogger({ level: 'silent', pretty: false });
     const { config, database } = app;
     const routes = developmentRoutes({ ...config, demoKey });
     const demo = createApp({ config, database, log, demoKey, routes });
-    const page = async (origin: string) => (await demo.fetch(new Request(origin))).text();
-    for (const origin of ['http://127.0.0.1:4000', 'http://localhost:4000'])
-      expect(await page(origin)).toContain(
-        `curl -s ${origin}/graphql -H &#39;authorization: Bearer ${demoKey}`,
-      );
-    // Another site's name that leads to this machine (DNS rebinding).
-    expect(await page('http://evil.example:4000')).not.toContain(demoKey);
-    // Somebody elsewhere, through a proxy on this machine.
-    for (const path of ['/', '/graphql']) {
-      const headers = { accept: 'text/html', 'x-forwarded-for': '203.0.113.9' };
-      const shown = await demo.fetch(new Request(`http://localhost:4000${path}`, { headers }));
-      expect([shown.status, (await shown.text()).includes(demoKey)]).toEqual([200, false]);
+    onTestFinished(() => demo.close());
+    return async (address: string, headers: Record<string, string> = {}) => {
+      const request = new Request(address, { headers: { accept: 'text/html', ...headers } });
+      const response = await demo.fetch(request);
+      expect(response.status).toBe(200);
+      expect(response.headers.get('referrer-policy')).toBe('same-origin');
+      expect(response.headers.get('cache-control')).toBe('no-store');
+      return response.text();
+    };
+  }
+
+  it.each(['/', '/graphql'])('%s has it under the printed address', async (path) => {
+    const page = withDemo();
+    for (const origin of ['http://127.0.0.1:4000', 'http://localhost:4000', 'http://[::1]:4000'])
+      expect(await page(`${origin}${path}?token=${pageToken}`)).toContain(apiKey);
+  });
+
+  // Every user of the machine is local, and so is what forwards a port to it.
+  it.each(['/', '/graphql'])('%s does not have it without the token, and says where it is', async (path) => {
+    const page = withDemo();
+    for (const query of ['', '?token=', '?token=another', `?token=${pageToken}0`, `?Token=${pageToken}`]) {
+      const text = await page(`http://localhost:4000${path}${query}`);
+      expect(text).not.toContain(apiKey);
+      expect(text).not.toContain(pageToken);
+      expect(text).toContain('?token=…');
     }
-    await demo.close();
+  });
+
+  it.each(['/', '/graphql'])('%s does not have it elsewhere, whatever the token', async (path) => {
+    const page = withDemo();
+    // Another site's name that leads to this machine (DNS rebinding).
+    for (const origin of ['http://evil.example:4000', 'http://127.0.0.1.evil.example'])
+      expect(await page(`${origin}${path}?token=${pageToken}`)).not.toContain(apiKey);
+    // Somebody elsewhere, through a proxy on this machine.
+    const headers = { 'x-forwarded-for': '203.0.113.9' };
+    expect(await page(`http://localhost:4000${path}?token=${pageToken}`, headers)).not.toContain(apiKey);
+  });
+
+  it('keep the token in the links between them, and in no other', async () => {
+    const page = withDemo();
+    const linked = (text: string) =>
+      [...text.matchAll(/href=\\?"(\/[^"\\]*)/g)].map(([, address = '']) => address);
+    for (const path of ['/', '/docs/', '/docs/contract', '/graphql']) {
+      const links = linked(await page(`http://localhost:4000${path}?token=${pageToken}`));
+      const plain = linked(await page(`http://localhost:4000${path}`));
+      expect(plain.some((link) => link.includes('token='))).toBe(false);
+      expect(links.map((link) => link.replace(`?token=${pageToken}`, ''))).toEqual(plain);
+      const without = links.filter((link) => !link.includes('?token='));
+      expect(without.filter((link) => !/^\/(health|metrics|graphiql)|\.graphql/.test(link))).toEqual([]);
+    }
   });
 });
 

@@ -1,11 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { createApp } from '../../../src/app.ts';
-import { createLogger } from '../../../src/platform/log.ts';
-import { ORIGIN, useApp } from '../../support/app.ts';
+import { useApp } from '../../support/app.ts';
 import { readEncoded } from '../../support/encoded.ts';
 
 const BROWSER = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8';
-const DEMO_KEY = 'cga_the-key-of-the-demo';
 
 describe("GraphiQL's page", () => {
   const app = useApp();
@@ -78,21 +75,6 @@ describe("GraphiQL's page", () => {
       expect((await open(path)).status).toBe(404);
     },
   );
-
-  it('holds the demo key for names of this machine alone', async () => {
-    const log = createLogger({ level: 'silent', pretty: false });
-    const demo = createApp({ config: app.config, database: app.database, log, demoKey: DEMO_KEY });
-    const page = async (origin: string) => {
-      const response = await demo.fetch(new Request(`${origin}/graphql`, { headers: { accept: BROWSER } }));
-      return response.text();
-    };
-    for (const origin of [ORIGIN, 'http://localhost:4000', 'http://[::1]:4000'])
-      expect((await page(origin)).includes(DEMO_KEY)).toBe(true);
-    // Another site's name that leads to this machine (DNS rebinding).
-    for (const origin of ['http://evil.example:4000', 'http://127.0.0.1.evil.example'])
-      expect((await page(origin)).includes(DEMO_KEY)).toBe(false);
-    await demo.close();
-  });
 });
 
 describe('GRAPHIQL=false', () => {

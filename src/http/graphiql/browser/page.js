@@ -3,7 +3,7 @@ import { createFetcher } from './fetcher.js';
 import { storage, storeTabs, tabsToOpen } from './tabs.js';
 
 /** @type {import('../settings.ts').Settings} */
-const { endpoint, title, headers, examples } = JSON.parse(
+const { endpoint, title, headers, tool, examples } = JSON.parse(
   document.getElementById('settings')?.textContent ?? '',
 );
 
@@ -41,7 +41,7 @@ YogaGraphiQL.renderYogaGraphiQL(document.getElementById('root'), {
   initialHeaders: headers,
   defaultHeaders: headers,
   shouldPersistHeaders: false,
-  defaultEditorToolsVisibility: 'variables',
+  defaultEditorToolsVisibility: tool,
   // The default writes every edit into the address, and so into the history of the browser.
   onEditQuery: () => {},
   title,

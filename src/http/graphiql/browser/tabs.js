@@ -157,7 +157,8 @@ export function tabsToOpen(examples) {
       tabs = [...tabs, active];
     }
     // From here on the operation lives in its tab. The next reload must not open it once more, as it was.
-    history.replaceState(null, '', location.pathname);
+    const token = linked.get('token');
+    history.replaceState(null, '', token === null ? location.pathname : `?${new URLSearchParams({ token })}`);
   }
   return { tabs, activeTabIndex: Math.max(0, active === undefined ? 0 : tabs.indexOf(active)) };
 }
