@@ -77,7 +77,6 @@ function pluginsOf(options: HttpOptions, trust: ProxyTrust): HttpPlugin[] {
       resolvers: options.credentials.resolvers,
       anonymous: options.anonymous,
       isSecure: trust.isSecure,
-      log,
     }),
     useRateLimit({
       limiter: options.rateLimiter,

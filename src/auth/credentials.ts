@@ -1,6 +1,7 @@
 import type { Config } from '../platform/config.ts';
 import { apiKeyRecognizer } from './api-key/recognizer.ts';
 import type { Recognizer, Resolver } from './authenticate.ts';
+import { KeysUnavailableError } from './jwt/key-source.ts';
 import { jwtRecognizers } from './jwt/recognizer.ts';
 import type { Principal } from './principal.ts';
 import { sessionRecognizer } from './session/recognizer.ts';
@@ -14,8 +15,8 @@ export interface Credentials {
   readonly recognizers: readonly Recognizer[];
   readonly sessions: Recognizer;
   /**
-   * The principal of a long operation as it is now. Undefined if the credentials that it started with have ended.
-   * Throws DatabaseError.
+   * The principal of a long operation as it is now. Undefined if the credentials that it started with have ended, or
+   * if nobody vouches for them any more. Throws DatabaseError.
    */
   renew(principal: Principal): Promise<Principal | undefined>;
 }
@@ -40,7 +41,13 @@ export function createCredentials(
     async renew(principal) {
       const { streamTokenId } = principal;
       if (streamTokenId !== undefined && !(await streamTokens.holds(streamTokenId))) return undefined;
-      return behind(principal);
+      try {
+        return await behind(principal);
+      } catch (error) {
+        // What is known of the keys is too old for requests by now, so it is for streams.
+        if (error instanceof KeysUnavailableError) return undefined;
+        throw error;
+      }
     },
   };
 }

@@ -21,6 +21,8 @@ export interface Principal {
   readonly expiresAtMs: number | undefined;
   /** When a JWT says that it was issued, in milliseconds since the epoch. */
   readonly issuedAtMs?: number;
+  /** The key that a JWT of another issuer is signed with: it ends when the issuer withdraws the key. Not secret. */
+  readonly keyId?: string;
   /** The id of the stream token through which the credentials are used. */
   readonly streamTokenId?: string;
 }

@@ -1,4 +1,4 @@
-import { createPublicKey, type KeyObject } from 'node:crypto';
+import { createPublicKey, type JsonWebKeyInput, type KeyObject } from 'node:crypto';
 
 /** The supported signature algorithms (RFC 7518 section 3.1). */
 export type PublicKeyAlgorithm = 'RS256' | 'ES256';
@@ -14,8 +14,23 @@ function algorithmOf({ asymmetricKeyType, asymmetricKeyDetails }: KeyObject): Pu
   throw new Error(`the key is neither RSA with at least ${MIN_RSA_BITS} bits nor EC on P-256`);
 }
 
+export interface PublicKey {
+  readonly algorithm: PublicKeyAlgorithm;
+  readonly key: KeyObject;
+}
+
+/** The key of a JWK (RFC 7517 section 4); undefined for one that is malformed or not supported. */
+export function parseJwk(jwk: JsonWebKeyInput['key']): PublicKey | undefined {
+  try {
+    const key = createPublicKey({ key: jwk, format: 'jwk' });
+    return { algorithm: algorithmOf(key), key };
+  } catch {
+    return undefined;
+  }
+}
+
 /** The public keys in a PEM text. Line breaks may be written as `\n`. Throws for unsupported keys. */
-export function parsePublicKeys(pem: string): { algorithm: PublicKeyAlgorithm; key: KeyObject }[] {
+export function parsePublicKeys(pem: string): PublicKey[] {
   const blocks = [...pem.replaceAll('\\n', '\n').matchAll(PEM_BLOCK)];
   if (blocks.length === 0) throw new Error('no PEM block found');
   return blocks.map(([block, label = '']) => {

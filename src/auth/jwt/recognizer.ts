@@ -7,7 +7,9 @@ import type { Invalid, Recognizer } from '../authenticate.ts';
 import { createCredentialCache } from '../credential-cache.ts';
 import { hasExpired, userClientId } from '../principal.ts';
 import { effectiveScopes, type Role, type Scope, scopesOfRole } from '../scopes.ts';
+import type { SecretServices } from '../stored-secret.ts';
 import { isRevocable } from './blocklist.ts';
+import type { StandingKeys } from './key-source.ts';
 import { keySources } from './keys.ts';
 import { looksLikeJwt, type VerifyOptions, verifyJwt } from './verify.ts';
 
@@ -63,10 +65,12 @@ const isOptionalText = (claim: unknown): claim is string | undefined =>
 export interface JwtRecognizerOptions extends VerifyOptions {
   readonly database: Queryable;
   readonly clock: Clock;
+  readonly keys: readonly StandingKeys[];
 }
 
 /** Resolves JWTs that others issue for this service's accounts. The signature is checked before any query. */
 export function jwtRecognizer({ database, clock, ...verification }: JwtRecognizerOptions): Recognizer {
+  const { keys } = verification;
   const known = createCredentialCache<Subject | undefined>(clock);
 
   const find = gathered((asked: readonly { readonly userId: string; readonly jti: string | null }[]) =>
@@ -76,6 +80,13 @@ export function jwtRecognizer({ database, clock, ...verification }: JwtRecognize
   async function ask(userId: string, jti: string | undefined): Promise<Subject | undefined> {
     const { role, ...row } = await find({ userId, jti: jti ?? null });
     return role === null ? undefined : { role, ...row };
+  }
+
+  /** Whether the issuer still vouches for the key. Stream tokens of earlier releases do not name it. */
+  async function isStanding(keyId: string | undefined): Promise<boolean> {
+    if (keyId === undefined) return true;
+    for (const source of keys) if (await source.knows(keyId)) return true;
+    return false;
   }
 
   return {
@@ -108,6 +119,7 @@ export function jwtRecognizer({ database, clock, ...verification }: JwtRecognize
           scopes: grantedScopes(scope, effective),
           clientId: userClientId(userId),
           credentialId: jti,
+          keyId: verified.keyId,
           rateLimit: undefined,
           expiresAtMs: exp * 1000,
           ...(issuedAtMs === undefined ? {} : { issuedAtMs }),
@@ -116,7 +128,7 @@ export function jwtRecognizer({ database, clock, ...verification }: JwtRecognize
     },
     endedBehind: 'EXISTS (SELECT FROM revoked_tokens r WHERE r.jti = t.credential_id)',
     async renew(principal) {
-      if (hasExpired(principal, clock.now())) return undefined;
+      if (hasExpired(principal, clock.now()) || !(await isStanding(principal.keyId))) return undefined;
       const subject = await ask(principal.userId, principal.credentialId);
       if (subject === undefined || !isAccepted(subject, principal.issuedAtMs)) return undefined;
       const role = effectiveRole(principal.role, subject.role);
@@ -127,10 +139,10 @@ export function jwtRecognizer({ database, clock, ...verification }: JwtRecognize
 
 /** A recognizer for the keys that the settings name, if they name any. */
 export function jwtRecognizers(
-  { database, clock }: Pick<JwtRecognizerOptions, 'database' | 'clock'>,
+  { database, clock, log }: SecretServices,
   settings: Config['jwt'],
 ): Recognizer[] {
   const { issuer, audience } = settings;
-  const keys = keySources(settings);
+  const keys = keySources(settings, { clock, log });
   return keys.length === 0 ? [] : [jwtRecognizer({ database, clock, keys, issuer, audience })];
 }

@@ -1,5 +1,5 @@
 import { decodeProtectedHeader, errors, type JWTHeaderParameters, type JWTPayload, jwtVerify } from 'jose';
-import type { Algorithm, KeySource } from './keys.ts';
+import type { Algorithm, KeySource } from './key-source.ts';
 
 const ALGORITHMS: readonly Algorithm[] = ['HS256', 'RS256', 'ES256'];
 
@@ -23,7 +23,12 @@ export interface VerifyOptions {
 }
 
 export type Verification =
-  | { readonly valid: true; readonly payload: JWTPayload & { readonly exp: number; readonly sub: string } }
+  | {
+      readonly valid: true;
+      readonly payload: JWTPayload & { readonly exp: number; readonly sub: string };
+      /** The key that it is signed with. */
+      readonly keyId: string;
+    }
   | { readonly valid: false; readonly reason: string };
 
 const refused = (reason: string): Verification => ({ valid: false, reason });
@@ -50,10 +55,8 @@ export async function verifyJwt(
   const header = decodeProtectedHeader(token) as JWTHeaderParameters;
   const algorithm = ALGORITHMS.find((known) => known === header.alg);
   if (algorithm === undefined) return refused('The signing algorithm of the token is not accepted.');
-  const [protectedHeader = '', payload = '', signature = ''] = token.split('.');
-  const parts = { protected: protectedHeader, payload, signature };
   for (const source of keys) {
-    for await (const key of source.candidates(algorithm, header, parts)) {
+    for await (const { id: keyId, key } of source.candidates(algorithm, header)) {
       try {
         const verified = await jwtVerify(token, key, {
           algorithms: [algorithm],
@@ -64,7 +67,7 @@ export async function verifyJwt(
         });
         const { exp, sub } = verified.payload;
         if (typeof sub !== 'string' || exp === undefined) return refused('The token has no valid sub claim.');
-        return { valid: true, payload: { ...verified.payload, exp, sub } };
+        return { valid: true, payload: { ...verified.payload, exp, sub }, keyId };
       } catch (error) {
         if (error instanceof errors.JWSSignatureVerificationFailed) continue;
         if (error instanceof errors.JOSEError) return refused(reasonOf(error));

@@ -12,6 +12,7 @@ interface TokenRow extends SecretRow {
   readonly scopes: string[];
   readonly credentialExpiresAt: Date | null;
   readonly credentialIssuedAt: Date | null;
+  readonly credentialKeyId: string | null;
   readonly operation: string;
 }
 
@@ -28,6 +29,7 @@ export interface StreamTokens extends Resolver {
 
 function principalOf(row: TokenRow): Principal {
   const { kind, userId, role, scopes, clientId, credentialId, credentialExpiresAt, credentialIssuedAt } = row;
+  const { credentialKeyId } = row;
   return {
     kind,
     userId,
@@ -38,6 +40,7 @@ function principalOf(row: TokenRow): Principal {
     rateLimit: undefined,
     expiresAtMs: credentialExpiresAt?.getTime(),
     ...(credentialIssuedAt === null ? {} : { issuedAtMs: credentialIssuedAt.getTime() }),
+    ...(credentialKeyId === null ? {} : { keyId: credentialKeyId }),
   };
 }
 
@@ -52,7 +55,8 @@ export function createStreamTokens({ renew, ...services }: StreamTokensOptions):
     columns: [],
     columnsOfSecret: [
       's.credential_kind AS "kind", s.credential_id AS "credentialId", s.client_id AS "clientId", s.role, s.scopes',
-      's.credential_expires_at AS "credentialExpiresAt", s.credential_issued_at AS "credentialIssuedAt", s.operation',
+      's.credential_expires_at AS "credentialExpiresAt", s.credential_issued_at AS "credentialIssuedAt"',
+      's.credential_key_id AS "credentialKeyId", s.operation',
     ],
     refusal: 'The stream token is unknown, expired or revoked, or the credentials behind it have ended.',
   });

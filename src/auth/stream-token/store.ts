@@ -47,8 +47,8 @@ const dropEnded = (recognizers: readonly Recognizer[]) =>
 const INSERT = statement<{ expiresAt: Date }>(
   'stream_token_insert',
   `INSERT INTO stream_tokens (id, user_id, hash, credential_kind, credential_id, client_id, role, scopes, credential_expires_at,
-     operation, credential_issued_at, created_at, last_used_at, ends_at, expires_at)
-   SELECT $1, $2, $3, $4, $5, $6, $7::"Role", $8, $9, $10, $11, now(), now(), e.ends_at, LEAST(${IDLE_END}, e.ends_at)
+     operation, credential_issued_at, credential_key_id, created_at, last_used_at, ends_at, expires_at)
+   SELECT $1, $2, $3, $4, $5, $6, $7::"Role", $8, $9, $10, $11, $12, now(), now(), e.ends_at, LEAST(${IDLE_END}, e.ends_at)
    FROM (SELECT LEAST(${ABSOLUTE_END}, $9::timestamptz) AS ends_at) e
    WHERE (SELECT count(*) FROM stream_tokens t WHERE t.user_id = $2) < ${MAX_LIVE_TOKENS}
    RETURNING LEAST(${IDLE_HOUR}, ends_at) AS "expiresAt"`,
@@ -65,7 +65,7 @@ async function insert(
   principal: Principal,
   operation: FixedOperation,
 ) {
-  const { kind, userId, credentialId = null, clientId, role, scopes } = principal;
+  const { kind, userId, credentialId = null, keyId = null, clientId, role, scopes } = principal;
   await transaction.query(LOCK, [userId]);
   await transaction.query(drop, [userId]);
   const token = STREAM_TOKEN.generate();
@@ -81,6 +81,7 @@ async function insert(
     storable(principal.expiresAtMs),
     JSON.stringify(operation),
     storable(principal.issuedAtMs),
+    keyId,
   ]);
   if (row === undefined) throw new StreamTokenLimitError();
   return { token, expiresAt: row.expiresAt };

@@ -7,11 +7,10 @@ import {
   presentedCredential,
   type Resolver,
 } from '../../auth/authenticate.ts';
-import { KeysUnavailableError } from '../../auth/jwt/keys.ts';
+import { KeysUnavailableError } from '../../auth/jwt/key-source.ts';
 import type { Anonymous } from '../../auth/principal.ts';
 import { CLEAR_SESSION_COOKIE } from '../../auth/session/cookie.ts';
 import { ApiError, forbidden, unauthenticated } from '../../graphql/errors.ts';
-import type { Logger } from '../../platform/log.ts';
 import type { HttpRequest, RequestUrl } from '../../request/http-message.ts';
 import type { RequestState, Route } from '../../request/request-state.ts';
 import type { HttpPlugin } from '../plugin.ts';
@@ -22,7 +21,6 @@ export interface AuthenticationOptions {
   readonly anonymous: Anonymous;
   /** Whether the credentials were protected in transit. Otherwise they are refused. */
   readonly isSecure: (request: HttpRequest, state: RequestState) => boolean;
-  readonly log: Logger;
 }
 
 /** The WWW-Authenticate value for a failure. RFC 6750 section 3 allows no quotes or backslashes in it. */
@@ -51,12 +49,7 @@ function keysUnavailable(cause: unknown): ApiError {
  * are recorded: the rate limit, which runs next, counts the request and refuses it. A request without
  * credentials goes on, since the operation decides whether it needs any.
  */
-export function useAuthentication({
-  resolvers,
-  anonymous,
-  isSecure,
-  log,
-}: AuthenticationOptions): HttpPlugin {
+export function useAuthentication({ resolvers, anonymous, isSecure }: AuthenticationOptions): HttpPlugin {
   async function identify(presented: Presented | Malformed | undefined, state: RequestState) {
     if (presented !== undefined && 'place' in presented) state.credentialPlace = presented.place;
     const result = await authenticate(presented, resolvers);
@@ -111,9 +104,7 @@ export function useAuthentication({
       try {
         await identify(effective(presented, request, route), state);
       } catch (error) {
-        const cause = error instanceof KeysUnavailableError ? keysUnavailable(error) : error;
-        if (error instanceof KeysUnavailableError) log.warn({ err: error }, 'a token could not be verified');
-        state.authenticationError = cause;
+        state.authenticationError = error instanceof KeysUnavailableError ? keysUnavailable(error) : error;
       }
     },
   };

@@ -1,6 +1,6 @@
 import { createPublicKey, type KeyObject } from 'node:crypto';
 import type { JWK } from 'jose';
-import type { KeySource } from '../../auth/jwt/keys.ts';
+import type { KeySource } from '../../auth/jwt/key-source.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Queryable } from '../../platform/db/statement.ts';
 import type { Logger } from '../../platform/log.ts';
@@ -112,8 +112,9 @@ export function createKeyRing({ database, sealer, clock, log }: KeyRingOptions):
     publicKey,
     source: {
       async *candidates(algorithm, { kid }) {
-        const key = algorithm === 'ES256' && typeof kid === 'string' ? await publicKey(kid) : undefined;
-        if (key !== undefined) yield key;
+        if (algorithm !== 'ES256' || typeof kid !== 'string') return;
+        const key = await publicKey(kid);
+        if (key !== undefined) yield { id: kid, key };
       },
     },
   };

@@ -59,9 +59,10 @@ function idsOf({ userId, credentialId = '' }: Principal): string[] {
 
 /** The same credential, however many requests have authenticated with it. */
 function keyOf(principal: Principal): string {
-  const { kind, userId, clientId, credentialId, expiresAtMs, issuedAtMs, scopes, streamTokenId } = principal;
+  const { kind, userId, clientId, credentialId, keyId, expiresAtMs, issuedAtMs, scopes, streamTokenId } =
+    principal;
   const times = [expiresAtMs, issuedAtMs];
-  return JSON.stringify([kind, userId, clientId, credentialId, times, [...scopes], streamTokenId]);
+  return JSON.stringify([kind, userId, clientId, credentialId, keyId, times, [...scopes], streamTokenId]);
 }
 
 /** Whether the credentials still allow all that they did. */
