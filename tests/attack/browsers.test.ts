@@ -15,7 +15,7 @@ beforeAll(async () => {
 /** What a browser says of a request that another site has it send (Fetch Metadata; RFC 6454). */
 const ELSEWHERE: readonly (readonly [string, Record<string, string>])[] = [
   ['another origin', { origin: 'https://evil.example' }],
-  ['a sibling', { origin: 'https://evil.127.0.0.1', 'sec-fetch-site': 'same-site' }],
+  ['a sibling', { origin: 'https://evil.corp.test', 'sec-fetch-site': 'same-site' }],
   ['no origin that it tells', { origin: 'null' }],
   ['the origin without TLS', { origin: origin.replace('https', 'http') }],
   ['another site, without an origin', { 'sec-fetch-site': 'cross-site' }],

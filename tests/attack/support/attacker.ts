@@ -12,9 +12,10 @@ const { certificate } = deployment;
 /** Fetches by a connection of its own. Header names may come several times. */
 export function fetchFrom(origin: string, path: string, init: RequestInit = {}): Promise<Response> {
   const url = new URL(origin);
-  const headers = Object.fromEntries(new Headers(init.headers));
+  const headers = { host: url.host, ...Object.fromEntries(new Headers(init.headers)) };
   const options = {
-    host: url.hostname,
+    host: '127.0.0.1',
+    servername: url.hostname,
     port: url.port,
     path,
     method: init.method ?? 'GET',
@@ -74,12 +75,34 @@ export async function graphql(query: string, headers: Record<string, string>): P
   );
 }
 
+/** The status with which a stream is opened. It is closed at once. */
+export function statusOfStream(token: string): Promise<number> {
+  const { hostname, port } = new URL(deployment.origin);
+  return new Promise((resolve, reject) => {
+    const outgoing = httpsRequest({
+      host: '127.0.0.1',
+      servername: hostname,
+      port,
+      path: `/graphql?stream_token=${token}`,
+      headers: { host: `${hostname}:${port}`, accept: 'text/event-stream' },
+      agent: false,
+      ca: certificate,
+    });
+    outgoing.once('error', reject);
+    outgoing.once('response', ({ statusCode = 0 }) => {
+      outgoing.destroy();
+      resolve(statusCode);
+    });
+    outgoing.end();
+  });
+}
+
 /** Sends bytes as they are; all that comes back until the other end closes, which it does when no request is left. */
 export function send(to: 'nginx' | 'service', bytes: string): Promise<string> {
   const { port, hostname } = new URL(deployment.origin);
   const socket =
     to === 'nginx'
-      ? tlsConnect({ host: hostname, port: Number(port), ca: certificate })
+      ? tlsConnect({ host: '127.0.0.1', servername: hostname, port: Number(port), ca: certificate })
       : connect(deployment.port, '127.0.0.1');
   let answer = '';
   socket.setEncoding('utf8').on('data', (text: string) => {

@@ -1,11 +1,10 @@
 import { generateKeyPairSync, randomBytes } from 'node:crypto';
-import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { TestProject } from 'vitest/node';
-import { freePorts, run, type Service, start, until } from '../../../scripts/cluster/processes.ts';
-import { findNginx } from '../../../scripts/cluster/programs.ts';
+import { freePorts, run, start, until } from '../../../scripts/cluster/processes.ts';
 import { createAccount } from '../../../src/auth/account/store.ts';
 import { createApiKey } from '../../../src/auth/api-key/store.ts';
 import { scopesOfRole } from '../../../src/auth/scopes.ts';
@@ -17,11 +16,15 @@ import { REDIRECT_URI, type TestClient } from '../../support/credentials/oauth.t
 import { AUDIENCE, ISSUER, JWT_SECRET } from '../../support/credentials/tokens.ts';
 import { createEmptyDatabase } from '../../support/database/empty-database.ts';
 import { pgbouncer } from '../../support/database/pgbouncer.ts';
+import { makeCertificate, NAMES, startNginx } from './front.ts';
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 const LIMIT_MS = 120_000;
 export const METRICS_TOKEN = 'a-token-of-24-characters';
 export const PASSWORD = 'a password of the attack run';
+
+/** Those of .env.example. */
+const DEFAULT_LIMITS = { RATE_LIMIT_BURST: '100', RATE_LIMIT_PER_SECOND: '20', FAILURE_BURST: '10' };
 
 export interface Person {
   readonly id: string;
@@ -31,13 +34,23 @@ export interface Person {
 
 /** The service as it is in use, and those who have accounts there. */
 export interface Deployment {
-  /** nginx with TLS, and the certificate to trust. PUBLIC_URL. */
+  /** nginx with TLS, and the certificate to trust. PUBLIC_URL. Its name is for browsers: it resolves nowhere else. */
   readonly origin: string;
   readonly certificate: string;
+  /** Of the certificate. */
+  readonly key: string;
   /** nginx without TLS, which says so. */
   readonly plainOrigin: string;
   /** nginx with TLS before an instance that was not told of it by TRUST_PROXY. */
   readonly forgetfulOrigin: string;
+  /** nginx with TLS before an instance with the rate limits that it has by default. */
+  readonly crowdedOrigin: string;
+  /** Where the sites of others are, whoever starts them. */
+  readonly sitesPort: number;
+  /** A line for each request that nginx has answered. */
+  readonly accessLog: string;
+  /** The database itself. */
+  readonly databaseUrl: string;
   /** The instance itself. */
   readonly port: number;
   /** What JWT_PUBLIC_KEY has, and what signs for it. */
@@ -45,9 +58,13 @@ export interface Deployment {
   readonly ada: Person;
   readonly grace: Person;
   readonly admin: Person;
+  /** Two whose passwords do not stay what they are. */
+  readonly players: readonly Person[];
   /** For users. */
   readonly client: TestClient;
   readonly otherClient: TestClient;
+  /** For users: a web application of somebody else's. */
+  readonly reader: TestClient;
   /** For itself, as Ada. */
   readonly machine: TestClient;
 }
@@ -58,48 +75,8 @@ declare module 'vitest' {
   }
 }
 
-const proxied = (port: number) => `location / {
-      proxy_pass http://127.0.0.1:${port};
-      proxy_http_version 1.1;
-      proxy_set_header Connection "";
-      proxy_set_header Host $http_host;
-      proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for;
-      proxy_set_header X-Forwarded-Proto $scheme;
-    }`;
-
-interface Ports {
-  readonly app: number;
-  readonly forgetful: number;
-  readonly tls: number;
-  readonly plain: number;
-  readonly forgetfulTls: number;
-}
-
-function nginxConfiguration(home: string, ports: Ports): string {
-  const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'];
-  const certificate = `ssl_certificate ${home}/certificate.pem; ssl_certificate_key ${home}/key.pem;`;
-  return `
-daemon off;
-worker_processes 1;
-pid ${home}/nginx.pid;
-error_log ${home}/error.log;
-events {}
-http {
-  access_log off;
-  # A request that never ends is given up while a test can wait for it.
-  client_header_timeout 1s;
-  client_body_timeout 1s;
-  keepalive_timeout 1s;
-  ${temporary.map((name) => `${name}_temp_path ${home}/${name};`).join('\n  ')}
-  server { listen 127.0.0.1:${ports.tls} ssl; ${certificate} ${proxied(ports.app)} }
-  server { listen 127.0.0.1:${ports.plain}; ${proxied(ports.app)} }
-  server { listen 127.0.0.1:${ports.forgetfulTls} ssl; ${certificate} ${proxied(ports.forgetful)} }
-}
-`;
-}
-
 /** Accounts and clients, as the admin command makes them. */
-async function populate(settings: Record<string, string>) {
+async function populate(settings: Record<string, string>, applicationUri: string) {
   const config = loadConfig(settings);
   const log = createLogger({ level: 'silent', pretty: false });
   const database = await openDatabase({ config, log });
@@ -111,13 +88,13 @@ async function populate(settings: Record<string, string>) {
   };
   try {
     const [ada, grace, admin] = [await person('Ada'), await person('Grace'), await person('Root', 'admin')];
-    const client = async (name: string, alone: boolean): Promise<TestClient> => {
+    const client = async (name: string, redirectUri?: string): Promise<TestClient> => {
       const made = await createOAuthClient(database, {
         owner: { id: ada.id, role: 'member' },
         name,
-        grants: alone ? ['client_credentials'] : ['authorization_code', 'refresh_token'],
+        grants: redirectUri === undefined ? ['client_credentials'] : ['authorization_code', 'refresh_token'],
         scopes: scopesOfRole('member'),
-        redirectUris: alone ? [] : [REDIRECT_URI],
+        redirectUris: redirectUri === undefined ? [] : [redirectUri],
         public: false,
       });
       return { id: made.client_id, secret: made.client_secret ?? '' };
@@ -126,9 +103,11 @@ async function populate(settings: Record<string, string>) {
       ada,
       grace,
       admin,
-      client: await client('Reader', false),
-      otherClient: await client('Other', false),
-      machine: await client('Machine', true),
+      players: [await person('Alan'), await person('Barbara')],
+      client: await client('Reader', REDIRECT_URI),
+      otherClient: await client('Other', REDIRECT_URI),
+      reader: await client('Reading List', applicationUri),
+      machine: await client('Machine'),
     };
   } finally {
     await database.close();
@@ -140,8 +119,19 @@ async function deploy(folder: string, keep: (end: () => Promise<unknown>) => voi
   const database = await createEmptyDatabase('attack');
   keep(() => database.drop());
   const pooled = await pgbouncer(database.url, keep);
-  const [app = 0, forgetful = 0, tls = 0, plain = 0, forgetfulTls = 0] = await freePorts(5);
-  const origin = `https://127.0.0.1:${tls}`;
+  const [
+    app = 0,
+    forgetful = 0,
+    crowded = 0,
+    tls = 0,
+    plain = 0,
+    forgetfulTls = 0,
+    crowdedTls = 0,
+    sitesPort = 0,
+  ] = await freePorts(8);
+  const origin = `https://${NAMES.service}:${tls}`;
+  const crowdedOrigin = `https://${NAMES.crowded}:${crowdedTls}`;
+  const applicationOrigin = `https://${NAMES.application}:${sitesPort}`;
   const encoding = {
     publicKeyEncoding: { type: 'spki', format: 'pem' },
     privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
@@ -154,7 +144,7 @@ async function deploy(folder: string, keep: (end: () => Promise<unknown>) => voi
     DATA_DIR: join(folder, 'data'),
     SECRET_KEY: randomBytes(48).toString('base64'),
     PUBLIC_URL: origin,
-    CORS_ORIGINS: 'https://app.example.com',
+    CORS_ORIGINS: `https://app.example.com,${applicationOrigin}`,
     METRICS_TOKEN,
     JWT_SECRET,
     JWT_PUBLIC_KEY: rsa.publicKey,
@@ -175,7 +165,7 @@ async function deploy(folder: string, keep: (end: () => Promise<unknown>) => voi
     cwd: folder,
     env: settings,
   });
-  const people = await populate(settings);
+  const people = await populate(settings, `${applicationOrigin}/callback`);
 
   const serve = async (port: number, more: Record<string, string>) => {
     const env = { ...settings, ...more, PORT: String(port) };
@@ -184,30 +174,15 @@ async function deploy(folder: string, keep: (end: () => Promise<unknown>) => voi
     const ready = async () => (await fetch(`http://127.0.0.1:${port}/health/ready`)).ok;
     await until('the service', ready, { service, signal });
   };
-  await Promise.all([serve(app, { TRUST_PROXY: '127.0.0.1' }), serve(forgetful, {})]);
+  await Promise.all([
+    serve(app, { TRUST_PROXY: '127.0.0.1' }),
+    serve(forgetful, {}),
+    serve(crowded, { TRUST_PROXY: '127.0.0.1', PUBLIC_URL: crowdedOrigin, ...DEFAULT_LIMITS }),
+  ]);
 
-  const [key, certificate] = [join(folder, 'key.pem'), join(folder, 'certificate.pem')];
-  await run({
-    file: 'openssl',
-    args: [
-      ...['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-days', '1'],
-      ...[
-        '-keyout',
-        key,
-        '-out',
-        certificate,
-        '-subj',
-        '/CN=127.0.0.1',
-        '-addext',
-        'subjectAltName=IP:127.0.0.1',
-      ],
-    ],
-    cwd: folder,
-  });
-  const file = join(folder, 'nginx.conf');
-  await writeFile(file, nginxConfiguration(folder, { app, forgetful, tls, plain, forgetfulTls }));
-  const args = ['-e', join(folder, 'error.log'), '-p', folder, '-c', file];
-  const nginx: Service = start({ file: findNginx(), args, cwd: folder });
+  const { certificate, key } = await makeCertificate(folder);
+  const ports = { app, forgetful, crowded, tls, plain, forgetfulTls, crowdedTls };
+  const nginx = await startNginx(folder, ports);
   keep(() => nginx.stop());
   const plainOrigin = `http://127.0.0.1:${plain}`;
   await until('nginx', async () => (await fetch(`${plainOrigin}/health/live`)).ok, {
@@ -216,9 +191,14 @@ async function deploy(folder: string, keep: (end: () => Promise<unknown>) => voi
   });
   return {
     origin,
-    certificate: await readFile(certificate, 'utf8'),
+    certificate,
+    key,
     plainOrigin,
-    forgetfulOrigin: `https://127.0.0.1:${forgetfulTls}`,
+    forgetfulOrigin: `https://${NAMES.service}:${forgetfulTls}`,
+    crowdedOrigin,
+    sitesPort,
+    accessLog: join(folder, 'access.log'),
+    databaseUrl: database.url,
     port: app,
     rsa,
     ...people,
@@ -234,8 +214,6 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
     await rm(folder, { recursive: true, force: true, maxRetries: 5 });
   };
   try {
-    // nginx' own user must reach what is its in it.
-    await chmod(folder, 0o755);
     project.provide('deployment', await deploy(folder, (end) => void ends.push(end)));
   } catch (error) {
     await teardown();
