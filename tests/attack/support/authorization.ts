@@ -40,13 +40,15 @@ export async function textOf(page: Page): Promise<string> {
   return (await main?.evaluate(({ innerText }) => innerText)) ?? '';
 }
 
-/** Clicks the button of that name. */
+/** Clicks the button of that name. Browsers do not lay out a tab behind another: no place in it can be clicked. */
 export async function click(page: Page, button: string): Promise<void> {
+  await page.bringToFront();
   const found = await page.waitForSelector(`button::-p-text(${button})`);
   await found?.click();
 }
 
 export async function signInAt(page: Page, email: string, password: string): Promise<void> {
+  await page.bringToFront();
   await page.waitForSelector('input[name=password]');
   await page.type('input[name=email]', email);
   await page.type('input[name=password]', password);
