@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { describe, expect, it } from 'vitest';
 import { useApp } from '../../support/app.ts';
@@ -20,10 +21,12 @@ const MINUTE_MS = 60_000;
 const CHUNK = Buffer.alloc(65_536, ' ');
 let bytesTaken = 0;
 
-const endless = (response: ServerResponse): void => {
-  if (response.destroyed) return;
-  bytesTaken += CHUNK.byteLength;
-  response.write(CHUNK, () => endless(response));
+const endless = async (response: ServerResponse): Promise<void> => {
+  const ended = once(response, 'close');
+  while (!response.closed) {
+    bytesTaken += CHUNK.byteLength;
+    if (!response.write(CHUNK)) await Promise.race([once(response, 'drain'), ended]);
+  }
 };
 
 const FAILURES: Record<string, AnswerKeys> = {
@@ -37,7 +40,7 @@ const FAILURES: Record<string, AnswerKeys> = {
     const dripping = setInterval(() => response.write(' '), 100);
     response.once('close', () => clearInterval(dripping));
   },
-  'sends without end': endless,
+  'sends without end': (response) => void endless(response),
   'has far too many keys': (response) =>
     asKeySet(
       response,
