@@ -53,7 +53,13 @@ await withCleanup(async (cleanup) => {
     const durationMs = BESIDE_MS;
     const [keyed, flooded] = await Promise.all([
       openLoop({ ...query, durationMs, check: keyedStatuses.add }),
-      flood({ port, bytes, connections: FLOOD_CONNECTIONS, perSecond: FLOOD_PER_SECOND, durationMs }),
+      flood({
+        port,
+        requests: [bytes],
+        connections: FLOOD_CONNECTIONS,
+        perSecond: FLOOD_PER_SECOND,
+        durationMs,
+      }),
     ]);
     return { keyed, keyedStatuses, flooded };
   }

@@ -18,6 +18,7 @@ const COMMANDS: Readonly<Record<string, string>> = {
   prices: 'database time a point of complexity, over 200 random queries',
   dearest: 'a search for the dearest operations that the limits accept (dearest --out FILE)',
   anonymous: 'what floods of requests without credentials do to a client with a key',
+  addresses: 'what floods of twenty addresses do to the log-ins and tokens of others',
   fanout: 'new posts to thousands of subscribers, beside servers that only write (fanout --only PART)',
   groups: '10,000 different subscriptions of 250 accounts, in the memory of a container of 1 GiB',
   soak: 'memory over ten minutes of load with streams that open and close',

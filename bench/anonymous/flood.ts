@@ -5,8 +5,8 @@ import { Statuses } from './statuses.ts';
 
 export interface FloodOptions {
   readonly port: number;
-  /** The request, as bytes on the wire. */
-  readonly bytes: Uint8Array;
+  /** The requests, as bytes on the wire, which are sent in turn. */
+  readonly requests: readonly Uint8Array[];
   readonly connections: number;
   readonly perSecond: number;
   readonly durationMs: number;
@@ -23,7 +23,7 @@ export interface Flood {
 }
 
 /**
- * Sends one request at a fixed rate from a thread of its own: what a flood of large answers costs the generator must
+ * Sends requests at a fixed rate from a thread of its own: what a flood of large answers costs the generator must
  * not be told of the server, whose keyed client is measured beside it.
  */
 export async function flood(options: FloodOptions): Promise<Flood> {
@@ -34,8 +34,12 @@ export async function flood(options: FloodOptions): Promise<Flood> {
 }
 
 if (!isMainThread && parentPort !== null) {
-  const { bytes, ...options } = workerData as FloodOptions;
+  const { requests, ...options } = workerData as FloodOptions;
   const statuses = new Statuses();
-  const { perSecond } = await openLoop({ ...options, requests: [Buffer.from(bytes)], check: statuses.add });
+  const { perSecond } = await openLoop({
+    ...options,
+    requests: requests.map((bytes) => Buffer.from(bytes)),
+    check: statuses.add,
+  });
   parentPort.postMessage({ perSecond, counts: statuses.entries() } satisfies Told);
 }

@@ -10,6 +10,14 @@ interface Message {
   readonly body?: string;
 }
 
+const HOST = 'host: 127.0.0.1\r\n';
+
+/** A request as the proxy in front of the service passes it on from an address. */
+export const from = (address: string, bytes: Buffer): Buffer =>
+  Buffer.from(
+    bytes.toString().replace(HOST, `${HOST}x-forwarded-for: ${address}\r\nx-forwarded-proto: https\r\n`),
+  );
+
 function request(path: string, { method = 'GET', headers = {}, body = '' }: Message = {}): AnonymousRequest {
   const fields = {
     host: '127.0.0.1',
@@ -23,13 +31,21 @@ function request(path: string, { method = 'GET', headers = {}, body = '' }: Mess
   };
 }
 
+/** Of a client that does not exist. */
+const WRONG = {
+  grant_type: 'client_credentials',
+  token: 'x',
+  client_id: '0'.repeat(36),
+  client_secret: 'wrong',
+};
+
 const named = (name: string, { bytes }: AnonymousRequest): AnonymousRequest => ({ name, bytes });
 
-const form = (path: string) =>
+export const form = (path: string, fields: Readonly<Record<string, string>> = WRONG) =>
   request(path, {
     method: 'POST',
     headers: { 'content-type': 'application/x-www-form-urlencoded' },
-    body: `grant_type=client_credentials&token=x&client_id=${'0'.repeat(36)}&client_secret=wrong`,
+    body: new URLSearchParams(fields).toString(),
   });
 
 const json = (path: string, body: unknown) =>
@@ -54,6 +70,7 @@ export const ANONYMOUS: readonly AnonymousRequest[] = [
   form('/oauth/revoke'),
   json('/login', { email: 'nobody@example.org', password: 'a wrong passphrase' }),
   json('/graphql', { query: '{ posts { id } }' }),
+  json('/graphql/stream-token', { query: 'subscription { postCreated { id } }' }),
   named('POST /graphql, a bad key', request('/graphql?api_key=x', { method: 'POST' })),
   named(
     'preflight',

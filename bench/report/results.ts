@@ -15,6 +15,7 @@ const SECTIONS = [
   'Prices',
   'Dearest operations',
   'Anonymous floods',
+  'Floods of twenty addresses',
   'Opposite orders',
   'Fan-out',
   'Groups of subscribers',
