@@ -15,7 +15,6 @@ const NODE_ARGS = ['--expose-gc', `--max-old-space-size=${HEAP_MEGABYTES}`];
 /** As the image and the unit set it (docs/operations.md). */
 export const ALLOCATOR = { MALLOC_MMAP_THRESHOLD_: '1048576' };
 const SETTINGS = {
-  ...PRODUCT.settings,
   ...ALLOCATOR,
   // What an attacker may use where it is on.
   INTROSPECTION: 'true',

@@ -1,13 +1,14 @@
 import { findAccount } from '../auth/account/store.ts';
 import { isRevocable, revokeToken } from '../auth/jwt/blocklist.ts';
-import { revokeSessionsOf } from '../auth/session/store.ts';
+import { sessionsEnd } from '../auth/session/store.ts';
 import type { Queryable } from '../platform/db/statement.ts';
 import type { AdminCommand } from './command.ts';
 import { AdminError } from './output.ts';
 
 async function endSessions(db: Queryable, email: string) {
   const { id } = await findAccount(db, email);
-  return { id, revoked: await revokeSessionsOf(db, id) };
+  const [gone] = await db.query(sessionsEnd.all, [id]);
+  return { id, revoked: gone?.ended ?? 0 };
 }
 
 /** Idempotent: revoking a token again succeeds. */

@@ -100,10 +100,6 @@ const END = statement<{ one: number }>(
   'session_end',
   'DELETE FROM sessions WHERE id = $1 AND user_id = $2 RETURNING 1 AS one',
 );
-const END_ALL = statement<{ one: number }>(
-  'session_end_all',
-  'DELETE FROM sessions WHERE user_id = $1 RETURNING 1 AS one',
-);
 
 /** Ends a session of an account. False if the account has no such session. Throws DatabaseError. */
 export async function revokeSession(db: Queryable, id: string, userId: string): Promise<boolean> {
@@ -117,11 +113,6 @@ export const sessionEnder =
   (turns: Pick<AccountTurns, 'statements'>): EndSession =>
   (id, userId) =>
     revokeSession(turns.statements(userId), id, userId);
-
-/** Ends all sessions of an account. Returns how many. Throws DatabaseError. */
-export async function revokeSessionsOf(db: Queryable, userId: string): Promise<number> {
-  return (await db.query(END_ALL, [userId])).length;
-}
 
 export const sessionsEnd: AccountEnding = {
   kind: 'sessions',

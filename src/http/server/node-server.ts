@@ -97,7 +97,8 @@ export function createNodeServer({
       if (!socket.writable || peerAddress === undefined) return void outgoing.destroy();
       const streams = { drainLimitMs, onCutOff };
       const broken = refusal !== undefined || malformed !== undefined;
-      const close = () => broken || closing();
+      // Node reads nothing that follows a request to upgrade, so no answer may promise more (RFC 9110 section 7.8).
+      const close = () => broken || headers.upgrade !== undefined || closing();
       const sending = { head: method === 'HEAD', close, streams, reservation };
       if (fast) {
         const plain = { method, target: url ?? '/', fields: headers, body: bytes ?? NO_BODY };

@@ -56,10 +56,12 @@ export interface LibraryCallsOptions {
   readonly issuer: () => string;
   /** Resolves when the call of a request may begin. Rejects with the refusal. */
   readonly turn: (state: RequestState) => Promise<void>;
+  /** Told of each call that the library refuses. */
+  readonly onRefusal: () => void;
   readonly log: Logger;
 }
 
-export function createLibraryCalls({ issuer, turn, log }: LibraryCallsOptions): LibraryCalls {
+export function createLibraryCalls({ issuer, turn, onRefusal, log }: LibraryCallsOptions): LibraryCalls {
   const seen = new WeakMap<IncomingMessage, Seen>();
   const callbacks = new WeakMap<Provider, ReturnType<Provider['callback']>>();
 
@@ -121,6 +123,8 @@ export function createLibraryCalls({ issuer, turn, log }: LibraryCallsOptions): 
       const { incoming, outgoing, response } = exchange(call);
       await callbacks.get(provider)?.(incoming, outgoing);
       const answered = await response;
+      // An outage is no fault of whoever asked.
+      if (answered.status >= 400 && answered.status < 500) onRefusal();
       const { client, failure } = seen.get(incoming) ?? { client: undefined, failure: undefined };
       const { headers } = answered;
       for (const name of [...headers.keys()]) if (name.startsWith('access-control-')) headers.delete(name);

@@ -38,7 +38,8 @@ function routesOf(
   });
   const { database, settle } = works;
   const turn = ({ departure }: RequestState) => turns.take(works.current(), departure);
-  const calls = createLibraryCalls({ issuer, turn, log });
+  const onRefusal = () => turns.refused(works.current());
+  const calls = createLibraryCalls({ issuer, turn, onRefusal, log });
   const provider = createProviderSource({
     issuer,
     keys,

@@ -14,6 +14,9 @@ const sliceEnds = () =>
     queueMicrotask(() => process.nextTick(resolve));
   });
 
+/** What a refusal adds to the use of whoever asked: more than anybody with right secrets uses of a line. */
+const REFUSED_MS = 1_000;
+
 /**
  * The turns of calls of the library, which do much at a time on the event loop. Calls for users and calls for programs
  * have a line each, so that programs never wait behind pages. The calls of a line begin one at a time, and the next one
@@ -55,6 +58,8 @@ export function createTurns(maxWaiting: number, metrics: Metrics) {
 
   return {
     measure: (work: Work): void => void measure(work),
+    /** Whoever is refused lets others go first: who comes with wrong secrets has used nothing yet. */
+    refused: ({ audience, owner }: Work): void => lines[audience].use.add(owner, REFUSED_MS),
     /**
      * Resolves when the call of a request may begin. Rejects with TurnRefusedError. A request that is out of time or
      * whose client has gone gives up its place.

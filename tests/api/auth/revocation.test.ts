@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { disableAccount } from '../../../src/auth/account/endings.ts';
 import { API_KEY, revokeApiKey } from '../../../src/auth/api-key/store.ts';
 import { revokeToken } from '../../../src/auth/jwt/blocklist.ts';
-import { revokeSessionsOf } from '../../../src/auth/session/store.ts';
+import { sessionsEnd } from '../../../src/auth/session/store.ts';
 import { newId } from '../../../src/platform/uuid.ts';
 import { type TestApp, useApp } from '../../support/app.ts';
 import { createPost } from '../../support/content.ts';
@@ -40,7 +40,7 @@ const KINDS: Record<string, Kind> = {
   },
   'a session': {
     present: async ({ cookie }) => ({ cookie }),
-    revoke: ({ id }) => revokeSessionsOf(app.database, id),
+    revoke: ({ id }) => app.database.query(sessionsEnd.all, [id]),
   },
   'a JWT': {
     present: async (who) => ({
@@ -120,7 +120,7 @@ describe('an event stream', () => {
     const streams = await Promise.all(
       Array.from({ length: 10 }, async () => readEventStream(await subscribe(headers))),
     );
-    await revokeSessionsOf(app.database, limited.id);
+    await app.database.query(sessionsEnd.all, [limited.id]);
     for (const stream of streams) {
       expect((await stream.next()).errors).toHaveLength(1);
       expect((await stream.event())?.event).toBe('complete');

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { disableAccount } from '../../../src/auth/account/endings.ts';
-import { revokeSessionsOf } from '../../../src/auth/session/store.ts';
+import { sessionsEnd } from '../../../src/auth/session/store.ts';
 import { type TestApp, useApp } from '../../support/app.ts';
 import { cookieOf, login, PASSWORD, person, visitor } from '../../support/credentials/session.ts';
 import { UNTHROTTLED } from '../../support/unthrottled.ts';
@@ -30,7 +30,7 @@ describe('GET /login', () => {
       'with a session that has ended',
       async () => {
         const { id, cookie } = await visitor(app);
-        await revokeSessionsOf(app.database, id);
+        await app.database.query(sessionsEnd.all, [id]);
         return { cookie };
       },
     ],

@@ -155,6 +155,27 @@ describe('OAuth calls that wait for their turn', () => {
   });
 });
 
+describe('a client with the right secret', () => {
+  const app = useApp({ settings: { TRUST_PROXY: '127.0.0.1', OPERATION_TIMEOUT_MS: '60000' } });
+
+  it('does not wait for the guesses of addresses that have asked for nothing before', async () => {
+    const client = await anyClient(app);
+    const ask = (address: string, secret = client.secret) =>
+      postForm(app, '/oauth/token', GRANT, { ...basic({ ...client, secret }), ...fromAddress(address) });
+    for (let time = 0; time < 5; time += 1) await ask('203.0.113.1');
+    let guesses = 0;
+    const crowd = Array.from({ length: 80 }, async (_, index) => {
+      const { status } = await ask(`198.51.100.${index % 8}`, 'a guess');
+      guesses += 1;
+      return status;
+    });
+    expect((await ask('203.0.113.1')).status).toBe(200);
+    // One of each address, and those that began before the first was refused.
+    expect(guesses).toBeLessThan(32);
+    expect(new Set(await Promise.all(crowd))).toEqual(new Set([401]));
+  });
+});
+
 describe('a full line of OAuth calls', () => {
   const app = useApp({ settings: { TRUST_PROXY: '127.0.0.1', MAX_QUEUED_OPERATIONS: '4' } });
   let client: TestClient;

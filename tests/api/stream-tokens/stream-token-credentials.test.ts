@@ -3,7 +3,7 @@ import { disableAccount } from '../../../src/auth/account/endings.ts';
 import { revokeApiKey } from '../../../src/auth/api-key/store.ts';
 import { expiredStreamTokens } from '../../../src/auth/expired.ts';
 import { revokeToken } from '../../../src/auth/jwt/blocklist.ts';
-import { revokeSessionsOf } from '../../../src/auth/session/store.ts';
+import { sessionsEnd } from '../../../src/auth/session/store.ts';
 import { revokeStreamToken } from '../../../src/auth/stream-token/store.ts';
 import { useApp } from '../../support/app.ts';
 import { createPost } from '../../support/content.ts';
@@ -40,7 +40,7 @@ const KINDS: Record<string, Kind> = {
   },
   'a session': {
     present: async ({ cookie }) => ({ cookie }),
-    end: ({ id }) => revokeSessionsOf(app.database, id),
+    end: ({ id }) => app.database.query(sessionsEnd.all, [id]),
   },
   'a JWT': {
     present: async ({ id }) => bearer(await signToken(id, { claims: { jti: `jti of ${id}` } })),

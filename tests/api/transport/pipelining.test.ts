@@ -50,4 +50,16 @@ describe('Requests that a client sends at once on one connection', () => {
     expect([...text.matchAll(/"__typename":"Query"/g)]).toHaveLength(3);
     expect(turns.most).toBe(1);
   });
+
+  it.each(['websocket', 'h2c'])(
+    'are answered, and the connection closed, where one asks for %s',
+    async (protocol) => {
+      const upgrade = `GET /health/live HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: ${protocol}\r\n\r\n`;
+      const text = await socket.send(`${head(1)}${upgrade}${head(2)}`);
+      expect([...text.matchAll(/connection: (\S+)/gi)].map(([, value]) => value)).toEqual([
+        'keep-alive',
+        'close',
+      ]);
+    },
+  );
 });
