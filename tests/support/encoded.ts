@@ -1,4 +1,10 @@
-import { brotliDecompressSync, gunzipSync } from 'node:zlib';
+import { brotliDecompressSync, gunzipSync, zstdDecompressSync } from 'node:zlib';
+
+const DECODERS: Readonly<Record<string, (bytes: Buffer) => Buffer>> = {
+  br: brotliDecompressSync,
+  zstd: zstdDecompressSync,
+  gzip: gunzipSync,
+};
 
 /** A response in the coding in which it came. */
 export interface Encoded {
@@ -17,7 +23,7 @@ export async function readEncoded(response: Response): Promise<Encoded> {
   const { status, headers } = response;
   const encoding = headers.get('content-encoding') ?? undefined;
   const bytes = Buffer.from(await response.arrayBuffer());
-  const plain =
-    encoding === 'br' ? brotliDecompressSync(bytes) : encoding === 'gzip' ? gunzipSync(bytes) : bytes;
+  const plain = encoding === undefined ? bytes : DECODERS[encoding]?.(bytes);
+  if (plain === undefined) throw new Error(`${encoding} is no coding of the service`);
   return { status, headers, encoding, size: bytes.length, text: plain.toString() };
 }

@@ -1,9 +1,16 @@
 import { remember } from '../../platform/remember.ts';
 
-/** The content codings of responses, the preferred one first. */
-const ENCODINGS = ['br', 'gzip'] as const;
+export type Encoding = 'br' | 'zstd' | 'gzip';
 
-export type Encoding = (typeof ENCODINGS)[number];
+/** The content codings that a client likes best, by the size of the response. */
+export interface Preferred {
+  readonly small: Encoding;
+  readonly large: Encoding;
+}
+
+/** Ours, the preferred one first: br costs less up to about 16 KiB, and beyond zstd costs less and saves more. */
+const SMALL: readonly Encoding[] = ['br', 'zstd', 'gzip'];
+const LARGE: readonly Encoding[] = ['zstd', 'br', 'gzip'];
 
 /** Recipients treat it as gzip (RFC 9110 section 8.4.1.3). */
 const ALIASES: Readonly<Record<string, string>> = { 'x-gzip': 'gzip' };
@@ -16,10 +23,10 @@ function weightOf(parameters: readonly string[]): number {
 }
 
 /**
- * The coding that an Accept-Encoding header prefers (RFC 9110 section 12.5.3); undefined for none. By weight, then
- * by our own order. A coding that is not named has the weight of `*`.
+ * The codings that an Accept-Encoding header prefers (RFC 9110 section 12.5.3); undefined for none. By weight, then by our
+ * own order. A coding that is not named has the weight of `*`.
  */
-export const preferredEncoding = remember((acceptEncoding): Encoding | undefined => {
+export const preferredEncodings = remember((acceptEncoding): Preferred | undefined => {
   const weights = new Map<string, number>();
   for (const member of acceptEncoding.toLowerCase().split(',')) {
     const [name = '', ...parameters] = member.split(';').map((piece) => piece.trim());
@@ -28,7 +35,10 @@ export const preferredEncoding = remember((acceptEncoding): Encoding | undefined
   const weight = (name: string) => weights.get(name) ?? weights.get('*') ?? 0;
   // Identity is acceptable unless it is excluded, and wins only where it is named with a higher weight.
   const asIs = weights.get('identity') ?? 0;
-  return ENCODINGS.filter((name) => weight(name) > 0 && weight(name) >= asIs).sort(
-    (a, b) => weight(b) - weight(a),
-  )[0];
+  const first = (encodings: readonly Encoding[]) =>
+    encodings
+      .filter((name) => weight(name) > 0 && weight(name) >= asIs)
+      .sort((a, b) => weight(b) - weight(a))[0];
+  const [small, large] = [first(SMALL), first(LARGE)];
+  return small && large && { small, large };
 });

@@ -48,13 +48,16 @@ describe.each(ways)('an answer over 1 KB $name', ({ headers: origin }) => {
     ['br', 'br'],
     ['gzip', 'gzip'],
     ['x-gzip', 'gzip'],
-    ['gzip, deflate, br, zstd', 'br'],
+    ['zstd', 'zstd'],
+    ['gzip, deflate, br', 'br'],
+    ['gzip, deflate, br, zstd', 'zstd'],
     ['GZIP', 'gzip'],
-    ['*', 'br'],
+    ['*', 'zstd'],
     ['br;q=0.5, gzip', 'gzip'],
-    ['br;q=0, *', 'gzip'],
+    ['zstd;q=0, *', 'br'],
+    ['zstd;q=0, br;q=0, *', 'gzip'],
     ['identity;q=0.5, gzip;q=0.5', 'gzip'],
-    ['identity;q=0, *;q=0.1', 'br'],
+    ['identity;q=0, *;q=0.1', 'zstd'],
   ])('comes as asked: %s', async (accepted, encoding) => {
     const [plain, encoded] = [await ask(undefined), await ask(accepted)];
     expect(plain.encoding).toBeUndefined();
@@ -69,12 +72,25 @@ describe.each(ways)('an answer over 1 KB $name', ({ headers: origin }) => {
     'identity',
     'deflate',
     'br;q=0',
-    'gzip;q=0, br;q=0, *;q=1',
+    'gzip;q=0, br;q=0, zstd;q=0, *;q=1',
     'gzip;q=0.3, identity',
     'gzip;q=2',
     'brr',
   ])('comes as it is where that is what is asked for: "%s"', async (accepted) => {
     expect((await ask(accepted)).encoding).toBeUndefined();
+  });
+
+  it.each([
+    ['gzip, deflate, br, zstd', 'br'],
+    ['gzip, zstd', 'zstd'],
+    ['zstd, br;q=0.9', 'zstd'],
+    ['gzip', 'gzip'],
+  ])('of less than 16 KB comes in what costs least for it: %s', async (accepted, encoding) => {
+    const some = LIST.replace('100', '5');
+    const [plain, encoded] = [await ask(undefined, some), await ask(accepted, some)];
+    expect(plain.size).toBeLessThan(16_384);
+    expect(encoded).toMatchObject({ status: 200, encoding, text: plain.text });
+    expect(encoded.size).toBeLessThan(plain.size / 2);
   });
 
   it('has the same headers but for those of its coding', async () => {
@@ -172,7 +188,7 @@ describe('compression', () => {
 
   it('is decoded by fetch', async () => {
     const response = await socket.fetch(address(LIST), { headers: { authorization: `Bearer ${key}` } });
-    expect(response.headers.get('content-encoding')).toMatch(/^(br|gzip)$/);
+    expect(response.headers.get('content-encoding')).toMatch(/^(br|zstd|gzip)$/);
     expect(JSON.parse(await response.text()).data.posts).toHaveLength(30);
   });
 });
