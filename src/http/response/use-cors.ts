@@ -1,3 +1,4 @@
+import { remember } from '../../platform/remember.ts';
 import type { HttpPlugin } from '../plugin.ts';
 import { addVary } from './vary.ts';
 
@@ -13,7 +14,26 @@ const EXPOSED = [
   'Idempotency-Replayed',
   'X-Session-Warning',
 ].join(', ');
-const PREFLIGHT_MAX_AGE_SECONDS = 600;
+/**
+ * What clients send to the service. All of them are allowed whatever a preflight asks for, so that it stands for the
+ * next request too: browsers ask once for each set of fields that is not within those they know (Fetch, section 4.9).
+ */
+const ALLOWED = [
+  'authorization',
+  'content-type',
+  'idempotency-key',
+  'last-event-id',
+  'x-query-cost',
+  'x-request-id',
+];
+/** The most that Chromium keeps. */
+const PREFLIGHT_MAX_AGE_SECONDS = 7_200;
+
+/** The fields that a preflight asks for, with those that the service knows. */
+const allowedFields = remember((asked): string => {
+  const others = asked.split(',').map((name) => name.trim().toLowerCase());
+  return [...new Set([...ALLOWED, ...others.filter((name) => name !== '')])].join(', ');
+});
 
 /** CORS for the configured origins only. Any other origin gets no CORS headers at all. */
 export function useCors(origins: readonly string[]): HttpPlugin {
@@ -33,7 +53,7 @@ export function useCors(origins: readonly string[]): HttpPlugin {
       headers.set('access-control-max-age', String(PREFLIGHT_MAX_AGE_SECONDS));
       const fields = asked.get('access-control-request-headers');
       if (fields === null) return;
-      headers.set('access-control-allow-headers', fields);
+      headers.set('access-control-allow-headers', allowedFields(fields));
       addVary(headers, 'Access-Control-Request-Headers');
     },
   };

@@ -76,6 +76,22 @@ describe('CORS_ORIGINS', () => {
     );
   });
 
+  it('lets browsers keep the answer for two hours, for all that the service’s clients send', async () => {
+    const asking = { 'access-control-request-headers': 'content-type,x-of-a-proxy' };
+    const init = preflight(NAMED);
+    const { headers } = await app.fetch('/graphql', { ...init, headers: { ...init.headers, ...asking } });
+    expect(headers.get('access-control-max-age')).toBe('7200');
+    expect(headers.get('access-control-allow-headers')?.split(', ')).toEqual([
+      'authorization',
+      'content-type',
+      'idempotency-key',
+      'last-event-id',
+      'x-query-cost',
+      'x-request-id',
+      'x-of-a-proxy',
+    ]);
+  });
+
   it.each([
     ['by the fast path', '/graphql'],
     ['through Yoga', '/graphql?"'],
