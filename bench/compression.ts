@@ -1,6 +1,6 @@
 /**
- * What compressed answers cost and save: bytes of an answer and CPU time of the service for it, as it is, with gzip and
- * with br. Interleaved in rounds on one server.
+ * What compressed answers cost and save: bytes of an answer and CPU time of the service for it, as it is, with gzip,
+ * br and zstd. Interleaved in rounds on one server.
  */
 import { PRODUCT, type Running, startContestant } from './contestants.ts';
 import { openWorkspace, type Workspace } from './data/workspace.ts';
@@ -25,7 +25,7 @@ const QUERIES = {
   '20 posts with bodies': '{ posts(limit: 20) { id title body createdAt author { id name } } }',
   '100 posts with bodies': '{ posts(limit: 100) { id title body createdAt author { id name } } }',
 } as const;
-const CODINGS = ['as it is', 'gzip', 'br'] as const;
+const CODINGS = ['as it is', 'gzip', 'br', 'zstd'] as const;
 
 type Coding = (typeof CODINGS)[number];
 

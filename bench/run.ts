@@ -8,13 +8,14 @@ import { fileURLToPath } from 'node:url';
 
 const COMMANDS: Readonly<Record<string, string>> = {
   compare: 'side by side with the floor and the peers (the default: 25 minutes; --quick: 3)',
+  browsers: 'requests as Chromium sends them, beside the same without its headers',
   against: 'this checkout against another one, before and after a change (against FOLDER)',
   growth: 'lists of 1, 10, 100; nesting 1 to 4; 10,000 to 1,000,000 posts',
   latency: 'p99 against p50 at half the saturation rate, a minute each',
   abuse: '100 clients with the most expensive query, slow clients, idle connections',
   adversary: 'a search for what one account can do to another (adversary --minutes 10, --embedded, --kept)',
   probes: 'what hostile requests cost before they are refused',
-  compression: 'bytes and CPU of answers as they are, with gzip and with br',
+  compression: 'bytes and CPU of answers as they are, with gzip, br and zstd',
   prices: 'database time a point of complexity, over 200 random queries',
   dearest: 'a search for the dearest operations that the limits accept (dearest --out FILE)',
   anonymous: 'what floods of requests without credentials do to a client with a key',

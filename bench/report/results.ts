@@ -4,6 +4,7 @@ const FILE = new URL('../results.md', import.meta.url);
 const TITLE = '# Results';
 /** The sections in their order: each is written by the command of its own and leaves the others as they are. */
 const SECTIONS = [
+  'As browsers ask',
   'Side by side',
   'Growth',
   'Latency at half the saturation rate',

@@ -3,6 +3,8 @@ import { availableParallelism, cpus } from 'node:os';
 
 const PEERS = [
   'fastify',
+  '@fastify/compress',
+  '@fastify/cors',
   'mercurius',
   'graphql-jit',
   'postgraphile',

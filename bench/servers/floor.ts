@@ -6,6 +6,7 @@ import { hash } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import pg from 'pg';
 import { given, POOL_SIZE, serve } from './child.ts';
+import { compress, forBrowsers } from './floor/browser.ts';
 import { ANSWERS, type Answer, type Body, KEYED, STORED } from './floor/statements.ts';
 
 /** As the service has them: a bitmap of a few rows costs more than the index that has them in order. */
@@ -23,12 +24,16 @@ function receive(incoming: IncomingMessage, onBody: (body: Body) => void): void 
   });
 }
 
-function send(outgoing: ServerResponse, json: string): void {
+function send({ headers }: IncomingMessage, outgoing: ServerResponse, json: string): void {
+  const fields = forBrowsers(headers);
+  const compressed = compress(headers, json);
+  if (compressed !== undefined) fields['content-encoding'] = 'br';
   outgoing.writeHead(200, {
+    ...fields,
     'content-type': 'application/json; charset=utf-8',
-    'content-length': Buffer.byteLength(json),
+    'content-length': compressed?.length ?? Buffer.byteLength(json),
   });
-  outgoing.end(json);
+  outgoing.end(compressed ?? json);
 }
 
 async function ask({ name, text }: Answer, values: unknown[]): Promise<string | undefined> {
@@ -57,9 +62,10 @@ function find({ url = '', headers }: IncomingMessage, body: Body): Promise<strin
 const server = createServer((incoming, outgoing) => {
   receive(incoming, (body) => {
     const found = find(incoming, body);
-    if (found === undefined) return send(outgoing, '{"data":{"__typename":"Query"}}');
+    if (found === undefined) return send(incoming, outgoing, '{"data":{"__typename":"Query"}}');
     found.then(
-      (json) => send(outgoing, json ?? '{"errors":[{"message":"the key was used for another post"}]}'),
+      (json) =>
+        send(incoming, outgoing, json ?? '{"errors":[{"message":"the key was used for another post"}]}'),
       (error: unknown) => {
         process.stderr.write(`${String(error)}\n`);
         outgoing.writeHead(500).end();

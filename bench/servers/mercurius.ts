@@ -5,6 +5,7 @@
 import Fastify from 'fastify';
 import mercurius from 'mercurius';
 import { serve } from './child.ts';
+import { addBrowsers } from './mercurius/browsers.ts';
 import { pool } from './mercurius/database.ts';
 import { addDuties, MERCURIUS_LIMITS, SERVER_LIMITS } from './mercurius/duties.ts';
 import { loaders } from './mercurius/loaders.ts';
@@ -13,7 +14,10 @@ import { SCHEMA } from './mercurius/schema.ts';
 
 const duties = process.argv.includes('--duties');
 const app = Fastify({ logger: false, ...(duties ? SERVER_LIMITS : {}) });
-if (duties) addDuties(app);
+if (duties) {
+  await addBrowsers(app);
+  addDuties(app);
+}
 await app.register(mercurius, {
   schema: SCHEMA,
   jit: 1,

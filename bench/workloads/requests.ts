@@ -42,6 +42,12 @@ function textOf(workload: Workload, dialect: Exclude<Dialect, 'floor'>): string 
   return POSTGRAPHILE[workload];
 }
 
+/** The body of a request: what the floor's statement takes, or an operation with its variables. */
+export function bodyOf(workload: Workload, dialect: Dialect, id: string, authorId: string): object {
+  const values = valuesOf(workload, id, authorId, dialect);
+  return dialect === 'floor' ? (values ?? {}) : { query: textOf(workload, dialect), variables: values };
+}
+
 /**
  * The requests of a workload: one for each of some users where it asks for one, a new one each time where it must not
  * have been seen, else always the same.
@@ -50,13 +56,10 @@ export function requestsOf(workload: Workload, dialect: Dialect, data: Prepared)
   const isNew = workload === 'W8a' || workload === 'W8b';
   const key = workload === 'W7' ? { 'idempotency-key': `bench-${MARK}` } : {};
   const requestFor = (id: string) => {
-    const values = valuesOf(workload, id, data.authorId, dialect);
-    if (dialect === 'floor') {
-      const path = isNew ? `/${workload}?text=${MARK}` : `/${workload}`;
-      return postRequest(path, values ?? {}, key);
-    }
+    const body = bodyOf(workload, dialect, id, data.authorId);
+    if (dialect === 'floor')
+      return postRequest(isNew ? `/${workload}?text=${MARK}` : `/${workload}`, body, key);
     const credentials = dialect === 'graphql' ? { authorization: `Bearer ${data.keys[0]}` } : {};
-    const body = { query: textOf(workload, dialect), variables: values };
     return postRequest('/graphql', body, { ...credentials, ...key });
   };
   if (isNew || workload === 'W7') return numbered(requestFor(''));

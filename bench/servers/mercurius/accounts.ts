@@ -41,3 +41,21 @@ export const knownAccountOf = (key: string): Known | undefined => known.get(key)
 export async function accountOf(key: string): Promise<Account | undefined> {
   return (await known.fetch(key))?.account;
 }
+
+const FIND_SESSION = `SELECT s.id, s.user_id AS "userId" FROM sessions s JOIN users u ON u.id = s.user_id
+  WHERE s.hash = $1 AND s.expires_at > now() AND u.disabled_at IS NULL`;
+
+/** Asked for each time: a session that has ended is refused from the next request on, as by the service. */
+export async function accountOfSession(cookie: string): Promise<Account | undefined> {
+  const [found] = await rows<{ id: string; userId: string }>('session', FIND_SESSION, [
+    hash('sha256', cookie, 'buffer'),
+  ]);
+  return (
+    found && {
+      userId: found.userId,
+      clientId: `${found.userId}:user`,
+      burst: 1_000_000,
+      perSecond: 1_000_000,
+    }
+  );
+}

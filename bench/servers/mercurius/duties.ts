@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { pino } from 'pino';
 import { Counter, collectDefaultMetrics, Histogram, Registry } from 'prom-client';
-import { type Account, accountOf, knownAccountOf } from './accounts.ts';
+import { type Account, accountOf, accountOfSession, knownAccountOf } from './accounts.ts';
 import { checkComplexity } from './complexity.ts';
 import { takeToken } from './token-bucket.ts';
 
@@ -115,6 +115,8 @@ export function addDuties(app: FastifyInstance): void {
       if (!allowed) return refuse(reply, 429, 'RATE_LIMITED', 'Too many requests.');
       done();
     };
+    const session = /(?:^|; )session_id=([^;]+)/.exec(request.headers.cookie ?? '')?.[1];
+    if (session !== undefined) return void accountOfSession(session).then(admit, done);
     // Half a second long the answer is at hand.
     const known = knownAccountOf(key);
     if (known === undefined) accountOf(key).then(admit, done);
