@@ -14,6 +14,7 @@ import { watchLog } from './events/log-watch.ts';
 import { oldEvents } from './events/old-events.ts';
 import { FEATURES } from './features.ts';
 import type { Entrance } from './http/pipeline/entrance.ts';
+import { requireHttpHooks, type YogaPlugin } from './http/pipeline/yoga-plugin.ts';
 import { createRateLimiter } from './http/rate-limit/limiter.ts';
 import { redisBuckets } from './http/rate-limit/redis-store.ts';
 import { memoryBuckets } from './http/rate-limit/store.ts';
@@ -45,6 +46,7 @@ import { createOrigins } from './request/origin-check.ts';
 import { PendingResponses } from './request/pending-responses.ts';
 import type { Route } from './request/request-state.ts';
 import { buildSchema } from './schema.ts';
+import { YOGA_PLUGINS } from './yoga-plugins.ts';
 
 /** Contract section 5: one operation holds at most this many times the maximum response size in memory. */
 const MAX_HELD_ANSWERS = 4;
@@ -70,6 +72,8 @@ export interface AppOptions {
   readonly lookAhead?: boolean;
   /** Whether subscribers share what is the same for them. Turn off to compare. */
   readonly shareEvents?: boolean;
+  /** Those of Yoga's ecosystem. */
+  readonly yogaPlugins?: readonly YogaPlugin[];
   /** The schema to serve; another one can be tried out. */
   readonly schema?: GraphQLSchema;
 }
@@ -114,7 +118,9 @@ export function createApp({
   lookAhead = true,
   shareEvents = true,
   schema = buildSchema(rulesOf(config)),
+  yogaPlugins = YOGA_PLUGINS,
 }: AppOptions): App {
+  requireHttpHooks(yogaPlugins);
   const metrics = createMetrics();
   registerBuildInfo(metrics, packageJson.version);
   registerLogMetrics(metrics);
@@ -249,6 +255,7 @@ export function createApp({
     rateLimiter,
     readiness,
     pipeline,
+    yogaPlugins,
     pending,
     featureRoutes: [...routes, ...features.flatMap((feature) => feature.routes(routeServices))],
   });

@@ -8,6 +8,7 @@ import { streamTokenIssuer } from './auth/stream-token/store.ts';
 import { graphiqlRoutes } from './http/graphiql/routes.ts';
 import { createEntrance, type Entrance } from './http/pipeline/entrance.ts';
 import type { Pipeline } from './http/pipeline/pipeline.ts';
+import type { YogaPlugin } from './http/pipeline/yoga-plugin.ts';
 import type { HttpPlugin } from './http/plugin.ts';
 import type { RateLimiter } from './http/rate-limit/limiter.ts';
 import { useRateLimit } from './http/rate-limit/use-rate-limit.ts';
@@ -57,6 +58,7 @@ export interface HttpOptions {
   readonly rateLimiter: RateLimiter;
   readonly readiness: Readiness;
   readonly pipeline: Pipeline;
+  readonly yogaPlugins: readonly YogaPlugin[];
   readonly pending: PendingResponses;
   /** The routes of features. */
   readonly featureRoutes: readonly Route[];
@@ -137,6 +139,8 @@ export function createHttp(options: HttpOptions): Entrance {
     routes: routesOf(options, trust),
     checkOrigin: origins.check,
     compression: createCompression(),
+    pipeline: options.pipeline,
+    yogaPlugins: options.yogaPlugins,
     pending,
     clock,
     log,

@@ -6,6 +6,7 @@ import { createApiKey } from '../../src/auth/api-key/store.ts';
 import { type Role, type Scope, scopesOfRole } from '../../src/auth/scopes.ts';
 import { developmentRoutes } from '../../src/development/routes.ts';
 import type { PrismaClient } from '../../src/generated/prisma/client.ts';
+import type { YogaPlugin } from '../../src/http/pipeline/yoga-plugin.ts';
 import type { Clock } from '../../src/platform/clock.ts';
 import { type Config, loadConfig } from '../../src/platform/config.ts';
 import { type Database, openDatabase } from '../../src/platform/db/database.ts';
@@ -47,6 +48,7 @@ export interface TestAppOptions {
   readonly settings?: Readonly<Record<string, string>>;
   readonly clock?: Clock;
   readonly schema?: GraphQLSchema;
+  readonly yogaPlugins?: readonly YogaPlugin[];
 }
 
 /** Options of an app with its database. */
@@ -63,7 +65,7 @@ let accounts = 0;
 /** Starts the service on a database, which goes with it. */
 export async function startApp(
   testDatabase: TestDatabase,
-  { settings = {}, clock, schema }: TestAppOptions = {},
+  { settings = {}, clock, schema, yogaPlugins }: TestAppOptions = {},
 ): Promise<TestApp & { stop(): Promise<void> }> {
   const logged: string[] = [];
   const log = createLogger({
@@ -81,6 +83,7 @@ export async function startApp(
     routes: config.environment === 'development' ? developmentRoutes(config) : [],
     ...(clock === undefined ? {} : { clock }),
     ...(schema === undefined ? {} : { schema }),
+    ...(yogaPlugins === undefined ? {} : { yogaPlugins }),
   });
   const fetch = (path: string, init?: RequestInit) => app.fetch(new Request(new URL(path, ORIGIN), init));
   return {

@@ -23,14 +23,19 @@ import type { AskedRequest, HttpPlugin } from '../plugin.ts';
 import { badRequest } from '../request/json-body.ts';
 import type { Compression } from '../response/compression.ts';
 import { createTable } from '../routes/table.ts';
+import type { Pipeline } from './pipeline.ts';
 import { takes, targetOf, urlOf } from './target.ts';
 import { createYogaServer } from './yoga.ts';
+import type { YogaPlugin } from './yoga-plugin.ts';
 
 export interface EntranceOptions {
   readonly plugins: readonly HttpPlugin[];
   readonly routes: readonly Route[];
   readonly checkOrigin: OriginCheck;
   readonly compression: Compression;
+  readonly pipeline: Pipeline;
+  /** Those of Yoga's ecosystem. If there is any, all requests take the path through Yoga. */
+  readonly yogaPlugins: readonly YogaPlugin[];
   readonly pending: PendingResponses;
   readonly clock: Clock;
   readonly log: Logger;
@@ -95,7 +100,7 @@ function checkRoute(request: HttpRequest, state: RequestState, checkOrigin: Orig
  * thirds of what Yoga costs for a short query.
  */
 export function createEntrance(options: EntranceOptions): Entrance {
-  const { plugins, routes, checkOrigin, compression, pending, clock, log } = options;
+  const { plugins, routes, checkOrigin, compression, pipeline, yogaPlugins, pending, clock, log } = options;
   const routeOf = createTable(routes);
   const onRequest = plugins.flatMap((plugin) => plugin.onRequest ?? []);
   const onResponse = plugins.flatMap((plugin) => plugin.onResponse ?? []);
@@ -117,44 +122,59 @@ export function createEntrance(options: EntranceOptions): Entrance {
     });
   }
 
-  /** Never rejects. Hooks that return nothing are not awaited. */
-  async function answer(request: HttpRequest, state: RequestState, url: RequestUrl): Promise<HttpResponse> {
-    // A preflight is answered by its headers alone, and a refused origin gets none.
+  /**
+   * The steps before an answer. What they return is the answer already: a preflight is answered by its headers alone, and
+   * a refused origin gets none. Rejects with a refusal. Hooks that return nothing are not awaited.
+   */
+  async function admit(
+    request: HttpRequest,
+    state: RequestState,
+    url: RequestUrl,
+  ): Promise<HttpResponse | undefined> {
     if (request.method === 'OPTIONS') return new PlainResponse('', { status: 204 });
-    try {
-      if (state.malformed !== undefined) throw state.malformed;
-      for (const hook of onRequest) {
-        const waiting = hook(request, state, url);
-        if (waiting !== undefined) await waiting;
-      }
-      checkRoute(request, state, checkOrigin);
-      const response = await state.route.answer(request, state, url);
-      if (response !== undefined) return response;
-      throw new ApiError('NOT_FOUND', 'There is nothing at this path.', { status: 404 });
-    } catch (error) {
-      return state.route.errors(error, state, log);
+    if (state.malformed !== undefined) throw state.malformed;
+    for (const hook of onRequest) {
+      const waiting = hook(request, state, url);
+      if (waiting !== undefined) await waiting;
     }
+    checkRoute(request, state, checkOrigin);
+    return undefined;
   }
+
+  /** Rejects with a refusal. */
+  async function answer(request: HttpRequest, state: RequestState, url: RequestUrl): Promise<HttpResponse> {
+    const response = await state.route.answer(request, state, url);
+    if (response !== undefined) return response;
+    throw new ApiError('NOT_FOUND', 'There is nothing at this path.', { status: 404 });
+  }
+
+  const refuse = (error: unknown, state: RequestState) => state.route.errors(error, state, log);
 
   const depart: NonNullable<HttpPlugin['onResponse']> = (request, response, state, url) => {
     for (const hook of onResponse) hook(request, response, state, url);
   };
 
-  const yoga = createYogaServer({ answer, depart });
+  const yoga = createYogaServer({ admit, answer, refuse, depart, pipeline, plugins: yogaPlugins, log });
 
   async function throughYoga(request: Request, arrival: Arrival): Promise<Response> {
     const url = new URL(request.url);
     const state = arrive(request, url, arrival, false);
-    return compression.fetched(await yoga.handleRequest(request, { state, url }), request, state, url);
+    return compression.fetched(await yoga.handle(request, { state, url }), request, state, url);
   }
 
   const fastPath: FastPath = {
-    takes,
+    // Only Yoga runs the hooks of its plugins.
+    takes: (method, target) => yogaPlugins.length === 0 && takes(method, target),
     async answer({ method, target, fields, body }, arrival) {
       const url = urlOf(target, String(fields.host));
       const request = new PlainRequest(method, url.href, fields, body);
       const state = arrive(request, url, arrival, true);
-      const response = await answer(request, state, url);
+      let response: HttpResponse;
+      try {
+        response = (await admit(request, state, url)) ?? (await answer(request, state, url));
+      } catch (error) {
+        response = refuse(error, state);
+      }
       depart(request, response, state, url);
       return compression.plain(response, request, state, url);
     },
@@ -174,7 +194,7 @@ export function createEntrance(options: EntranceOptions): Entrance {
       const target = targetOf(url);
       try {
         // Sockets have no TLS.
-        if (protocol === 'http:' && takes(method, target)) {
+        if (protocol === 'http:' && fastPath.takes(method, target)) {
           const fields = { host, ...Object.fromEntries(request.headers) };
           const body = new Uint8Array(await request.arrayBuffer());
           return asResponse(await fastPath.answer({ method, target, fields, body }, arrival));
@@ -186,6 +206,6 @@ export function createEntrance(options: EntranceOptions): Entrance {
         reservation.release();
       }
     },
-    close: async () => yoga.dispose(),
+    close: yoga.close,
   };
 }

@@ -6,12 +6,12 @@ import type { RequestState } from '../../request/request-state.ts';
 import { badRequest, isObject, parseJson, readJsonBody } from '../request/json-body.ts';
 
 /** Checks the members that GraphQL over HTTP defines, and ignores all others as it requires. */
-function checkParams({
+function checkMembers({
   query,
   variables,
   operationName,
   extensions,
-}: Record<string, unknown>): GraphQLParams {
+}: { readonly [Name in keyof GraphQLParams]: unknown }): GraphQLParams {
   if (typeof query !== 'string')
     throw badRequest(query == null ? 'The request has no "query".' : '"query" must be a string.');
   if (operationName != null && typeof operationName !== 'string')
@@ -26,50 +26,72 @@ function checkParams({
   };
 }
 
-async function postParams(request: HttpRequest, maxBodyBytes: number): Promise<GraphQLParams> {
+/** What the client sent: nobody has looked at the members yet. */
+const isMembers = (value: unknown): value is GraphQLParams => isObject(value);
+
+async function postMembers(request: HttpRequest, maxBodyBytes: number): Promise<GraphQLParams> {
   const body = await readJsonBody(request, maxBodyBytes);
   if (Array.isArray(body)) throw badRequest('Batching is not supported: send one operation per request.');
-  if (!isObject(body)) throw badRequest('The body must be a JSON object.');
-  return checkParams(body);
+  if (!isMembers(body)) throw badRequest('The body must be a JSON object.');
+  return body;
 }
 
-function getParams(search: URLSearchParams): GraphQLParams {
+function getMembers(search: URLSearchParams): GraphQLParams {
   const json = (name: string) => {
     const text = search.get(name);
     return text === null || text === '' ? undefined : parseJson(text, `"${name}"`);
   };
-  return checkParams({
+  const members: unknown = {
     query: search.get('query') ?? undefined,
     operationName: search.get('operationName') || undefined,
     variables: json('variables'),
     extensions: json('extensions'),
-  });
+  };
+  return isMembers(members) ? members : {};
 }
 
 /**
  * Without credentials the answer is 401, whatever else is wrong (contract section 3). It tells strangers
  * nothing more.
  */
-function refuse(error: unknown, state: RequestState): unknown {
-  return error instanceof ApiError && error.code === 'BAD_REQUEST' && !canExecute(state.caller)
+function refusalOf(error: unknown, { caller }: RequestState): unknown {
+  return error instanceof ApiError && error.code === 'BAD_REQUEST' && !canExecute(caller)
     ? credentialsMissing()
     : error;
 }
 
-/**
- * Reads the GraphQL parameters from a POST or GET request, or takes those that its credential fixes. Rejects with
- * the refusal (contract section 1).
- */
-export async function readGraphqlParams(
-  request: HttpRequest,
-  { searchParams }: RequestUrl,
-  state: RequestState,
-  maxBodyBytes: number,
-): Promise<GraphQLParams> {
-  if (state.fixedOperation !== undefined) return state.fixedOperation;
-  try {
-    return request.method === 'GET' ? getParams(searchParams) : await postParams(request, maxBodyBytes);
-  } catch (error) {
-    throw refuse(error, state);
-  }
+/** The GraphQL parameters of requests. All refuse as contract section 1 says. */
+export function graphqlParams(maxBodyBytes: number) {
+  const membersOf = (request: HttpRequest, { searchParams }: RequestUrl) =>
+    request.method === 'GET' ? getMembers(searchParams) : postMembers(request, maxBodyBytes);
+
+  return {
+    /** Reads the members of a request as they are. */
+    async parse(request: HttpRequest, url: RequestUrl, state: RequestState): Promise<GraphQLParams> {
+      if (state.fixedOperation !== undefined) return state.fixedOperation;
+      try {
+        return await membersOf(request, url);
+      } catch (error) {
+        throw refusalOf(error, state);
+      }
+    },
+    /** Checks members, from whomever they are. What the credential fixes stays. Throws the refusal. */
+    check(members: GraphQLParams, state: RequestState): GraphQLParams {
+      if (state.fixedOperation !== undefined) return state.fixedOperation;
+      try {
+        return checkMembers(members);
+      } catch (error) {
+        throw refusalOf(error, state);
+      }
+    },
+    /** Both. */
+    async read(request: HttpRequest, url: RequestUrl, state: RequestState): Promise<GraphQLParams> {
+      if (state.fixedOperation !== undefined) return state.fixedOperation;
+      try {
+        return checkMembers(await membersOf(request, url));
+      } catch (error) {
+        throw refusalOf(error, state);
+      }
+    },
+  };
 }

@@ -12,7 +12,7 @@ import type { Logger } from '../../platform/log.ts';
 import type { HttpRequest, RequestUrl } from '../../request/http-message.ts';
 import type { Answer, RequestState } from '../../request/request-state.ts';
 import type { Responder } from '../response/responder.ts';
-import { readGraphqlParams } from './graphql-params.ts';
+import { graphqlParams } from './graphql-params.ts';
 
 export interface PipelineOptions {
   readonly schema: GraphQLSchema;
@@ -32,6 +32,11 @@ export interface Pipeline {
   readonly answer: Answer;
   /** Rejects with the error that refuses the request. */
   read(request: HttpRequest, url: RequestUrl, state: RequestState): Promise<GraphQLParams>;
+  /** The same without a look at what has been read: it may be changed before `execute` takes it. */
+  parse(request: HttpRequest, url: RequestUrl, state: RequestState): Promise<GraphQLParams>;
+  /** Checks the parameters and runs their operation. Never rejects. */
+  execute(params: GraphQLParams, request: HttpRequest, state: RequestState): Promise<Outcome>;
+  readonly respond: Responder;
   /**
    * What a subscription would be refused with; undefined if it would start. Nothing is started. Never rejects.
    */
@@ -80,8 +85,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     };
   }
 
-  const read: Pipeline['read'] = (request, url, state) =>
-    readGraphqlParams(request, url, state, maxBodyBytes);
+  const { read, parse, check: checkParams } = graphqlParams(maxBodyBytes);
 
   async function run(params: GraphQLParams, request: HttpRequest, state: RequestState): Promise<Outcome> {
     const args = prepare(params, request, state);
@@ -103,6 +107,15 @@ export function createPipeline(options: PipelineOptions): Pipeline {
       return respond(outcome, state);
     },
     read,
+    parse,
+    async execute(params, request, state) {
+      try {
+        return await run(checkParams(params, state), request, state);
+      } catch (error) {
+        return refuse(error, state);
+      }
+    },
+    respond,
     async checkSubscription(params, request, state) {
       state.checkedOnly = true;
       try {
