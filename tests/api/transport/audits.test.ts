@@ -1,3 +1,6 @@
+import { useAPQ } from '@graphql-yoga/plugin-apq';
+import { useCSRFPrevention } from '@graphql-yoga/plugin-csrf-prevention';
+import { useCookies } from '@whatwg-node/server-plugin-cookies';
 import { serverAudits } from 'graphql-http';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { useApp } from '../../support/app.ts';
@@ -13,30 +16,40 @@ describe.each([
     options: {},
   },
   { way: 'Yoga', headers: {}, fast: 0, options: { fastPath: NO_FAST_PATH } },
-])('GraphQL over HTTP: the audits of graphql-http through $way', ({ headers, fast, options }) => {
-  const app = useApp({ settings: { NODE_ENV: 'development', ...UNTHROTTLED } });
-  const socket = useSocket(app, options);
-  let key = '';
-  beforeAll(async () => {
-    ({ key } = await app.account());
-  });
+  {
+    way: 'plugins of Yoga',
+    headers: { 'x-graphql-yoga-csrf': '1' },
+    fast: 0,
+    options: {},
+    yogaPlugins: [useCookies<object>(), useCSRFPrevention(), useAPQ()],
+  },
+])(
+  'GraphQL over HTTP: the audits of graphql-http through $way',
+  ({ headers, fast, options, yogaPlugins = [] }) => {
+    const app = useApp({ settings: { NODE_ENV: 'development', ...UNTHROTTLED }, yogaPlugins });
+    const socket = useSocket(app, options);
+    let key = '';
+    beforeAll(async () => {
+      ({ key } = await app.account());
+    });
 
-  const audits = serverAudits({
-    url: () => `${socket.origin}/graphql`,
-    fetchFn: (url: string, init: RequestInit = {}) =>
-      fetch(url, { ...init, headers: { ...init.headers, ...headers, authorization: `Bearer ${key}` } }),
-  });
+    const audits = serverAudits({
+      url: () => `${socket.origin}/graphql`,
+      fetchFn: (url: string, init: RequestInit = {}) =>
+        fetch(url, { ...init, headers: { ...init.headers, ...headers, authorization: `Bearer ${key}` } }),
+    });
 
-  it('are all there', () => {
-    expect(audits).toHaveLength(61);
-  });
+    it('are all there', () => {
+      expect(audits).toHaveLength(61);
+    });
 
-  it.each(audits)('$id $name', async ({ fn }) => {
-    expect(await fn()).toMatchObject({ status: 'ok' });
-  });
+    it.each(audits)('$id $name', async ({ fn }) => {
+      expect(await fn()).toMatchObject({ status: 'ok' });
+    });
 
-  it('have come this way', () => {
-    if (fast === 0) expect(socket.fastAnswers).toBe(0);
-    else expect(socket.fastAnswers).toBeGreaterThanOrEqual(fast);
-  });
-});
+    it('have come this way', () => {
+      if (fast === 0) expect(socket.fastAnswers).toBe(0);
+      else expect(socket.fastAnswers).toBeGreaterThanOrEqual(fast);
+    });
+  },
+);
