@@ -22,7 +22,7 @@ import { type Arrival, RequestState, type Route } from '../../request/request-st
 import type { AskedRequest, HttpPlugin } from '../plugin.ts';
 import { badRequest } from '../request/json-body.ts';
 import type { Compression } from '../response/compression.ts';
-import { createTable } from '../routes/table.ts';
+import { createTable, NOTHING } from '../routes/table.ts';
 import type { Pipeline } from './pipeline.ts';
 import { takes, targetOf, urlOf } from './target.ts';
 import { createYogaServer } from './yoga.ts';
@@ -154,7 +154,8 @@ export function createEntrance(options: EntranceOptions): Entrance {
     for (const hook of onResponse) hook(request, response, state, url);
   };
 
-  const yoga = createYogaServer({ admit, answer, refuse, depart, pipeline, plugins: yogaPlugins, log });
+  const { path } = routes.find((route) => route.answer === pipeline.answer) ?? NOTHING;
+  const yoga = createYogaServer({ admit, answer, refuse, depart, pipeline, path, plugins: yogaPlugins, log });
 
   async function throughYoga(request: Request, arrival: Arrival): Promise<Response> {
     const url = new URL(request.url);

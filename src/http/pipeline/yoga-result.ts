@@ -1,7 +1,9 @@
 import { type ExecutionResult, GraphQLError } from 'graphql';
 import { ApiError, type ErrorCode } from '../../graphql/errors.ts';
-import { executed, type Outcome, refused } from '../../operation/outcome.ts';
+import { maskError } from '../../graphql/mask-error.ts';
+import { type Outcome, refused } from '../../operation/outcome.ts';
 import type { Logger } from '../../platform/log.ts';
+import type { EventStream } from '../../request/event-stream.ts';
 import { asResponse } from '../../request/http-message.ts';
 import type { RequestState } from '../../request/request-state.ts';
 import type { Responder } from '../response/responder.ts';
@@ -68,27 +70,40 @@ const isSame = (one: ExecutionResult, other: ExecutionResult) =>
  */
 export function createResults(respond: Responder, log: Logger, read: boolean) {
   const made = new WeakMap<object, Made>();
+  /** Those that have begun. */
+  const streams = new WeakMap<RequestState, EventStream>();
 
   function outcomeOf(result: Processed, { requestId }: RequestState): Outcome {
+    const masking = { requestId, log };
     const known = made.get(result);
     if (Symbol.asyncIterator in result || Symbol.iterator in result)
-      return known?.outcome ?? refused(new Error('A plugin gave several results.'), { requestId, log });
+      return known?.outcome ?? refused(new Error('A plugin gave several results.'), masking);
     if (known !== undefined && isSame(result, known.members)) return known.outcome;
-    const errors = result.errors?.map(named);
-    const [first] = errors ?? [];
-    if (result.data === undefined && first !== undefined) return refused(first, { requestId, log });
-    return executed(result, { requestId, log });
+    const errors = result.errors?.map((error) => maskError(named(error), masking));
+    if (result.data === undefined) return { kind: 'refused', errors: errors ?? [] };
+    return { kind: 'executed', result: errors === undefined ? result : { ...result, errors } };
+  }
+
+  /** Ends a stream that a plugin has kept from its client. */
+  function discard(state: RequestState): void {
+    streams.get(state)?.close();
+    streams.delete(state);
   }
 
   return {
     /** The result of an outcome. */
-    of(outcome: Outcome): YogaResult {
+    of(outcome: Outcome, state: RequestState): YogaResult {
+      if (outcome.kind === 'stream') streams.set(state, outcome.stream);
       const members = outcome.kind === 'stream' || !read ? {} : membersOf(outcome);
       const result = outcome.kind === 'stream' ? { ...EVENTS } : { ...members };
       made.set(result, { outcome, members });
       return result;
     },
-    respond: (result: Processed, state: RequestState): Response =>
-      asResponse(respond(outcomeOf(result, state), state)),
+    respond(result: Processed, state: RequestState): Response {
+      const outcome = outcomeOf(result, state);
+      if (outcome.kind !== 'stream') discard(state);
+      return asResponse(respond(outcome, state));
+    },
+    discard,
   };
 }

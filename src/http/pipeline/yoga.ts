@@ -31,6 +31,8 @@ export interface YogaOptions {
   readonly refuse: (error: unknown, state: RequestState) => HttpResponse;
   readonly depart: NonNullable<HttpPlugin['onResponse']>;
   readonly pipeline: Pipeline;
+  /** Where the pipeline answers. */
+  readonly path: string;
   readonly plugins: readonly YogaPlugin[];
   readonly log: Logger;
 }
@@ -50,7 +52,7 @@ const CHECKED_ALREADY: GraphQLParams = { query: '{ __typename }' };
  * not take. The hooks of plugins run after our checks and before our headers. Yoga executes nothing: the pipeline does.
  */
 export function createYogaServer(options: YogaOptions): YogaServer {
-  const { admit, answer, refuse, depart, pipeline, plugins, log } = options;
+  const { admit, answer, refuse, depart, pipeline, path, plugins, log } = options;
   const results = createResults(
     pipeline.respond,
     log,
@@ -82,7 +84,7 @@ export function createYogaServer(options: YogaOptions): YogaServer {
     ),
     onParams({ params, request, context: { state }, setParams, setParamsHandler }) {
       setParams(CHECKED_ALREADY);
-      setParamsHandler(async () => results.of(await pipeline.execute(params, request, state)));
+      setParamsHandler(async () => results.of(await pipeline.execute(params, request, state), state));
     },
     onResponse({ request, response, serverContext: { state, url } }) {
       depart(request, response, state, url);
@@ -92,8 +94,7 @@ export function createYogaServer(options: YogaOptions): YogaServer {
     logging: false,
     graphiql: false,
     landingPage: false,
-    // Whatever is not answered by then is GraphQL.
-    graphqlEndpoint: '*',
+    graphqlEndpoint: path,
     // Yoga answers every URL with this suffix. The check cannot be disabled, so use a suffix that no request
     // line can contain.
     healthCheckEndpoint: '\n',
@@ -111,6 +112,7 @@ export function createYogaServer(options: YogaOptions): YogaServer {
       } catch (error) {
         // Thrown by a hook of a plugin that nothing in Yoga catches.
         const { state, url } = travelling;
+        results.discard(state);
         const response = asResponse(refuse(error, state));
         depart(request, response, state, url);
         return response;

@@ -8,6 +8,7 @@ import type { YogaPlugin } from '../../../src/http/pipeline/yoga-plugin.ts';
 import { YOGA_PLUGINS } from '../../../src/yoga-plugins.ts';
 import { useApp } from '../../support/app.ts';
 import { graphqlPost } from '../../support/graphql.ts';
+import { readMetricBy } from '../../support/metrics.ts';
 import { secondInstance } from '../../support/second-instance.ts';
 import { useSocket } from '../../support/socket.ts';
 
@@ -186,6 +187,16 @@ describe('A plugin of Yoga', () => {
     expect(response.status).toBe(500);
     expect((await response.json()).errors[0].extensions.code).toBe('INTERNAL_SERVER_ERROR');
   });
+
+  it.each(['onResultProcess', 'onResponse'] as const)(
+    'that fails in %s leaves no stream open',
+    async (hook) => {
+      const failing = { [hook]: () => Promise.reject(new Error('fails')) };
+      expect((await ask(failing, EVENTS, { accept: 'text/event-stream' })).status).toBe(500);
+      const open = await readMetricBy(app.app, 'event_streams_open_by_format', 'format');
+      expect([...open.values()].reduce((sum, count) => sum + count, 0)).toBe(0);
+    },
+  );
 
   it.each(['onRequest', 'onParams', 'onResultProcess', 'onResponse'] as const)(
     'that fails in %s is told of in the log, and not to the client',
