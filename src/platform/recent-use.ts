@@ -15,12 +15,19 @@ export class RecentUse {
   readonly #weights = new LRUCache<string, number>({ max: MAX_OWNERS });
   #startMs = performance.now();
 
-  /** Adds `ms` of use. Work without an owner is the service's own and is not counted. */
-  add(owner: string | undefined, ms: number): void {
-    if (owner === undefined || ms <= 0) return;
+  /** Adds `ms` of use, and returns what it weighs. Work without an owner is the service's own and is not counted. */
+  add(owner: string | undefined, ms: number): number {
+    if (owner === undefined || ms <= 0) return 0;
     const halfLives = (performance.now() - this.#startMs) / HALF_LIFE_MS;
     if (halfLives > MAX_HALF_LIVES) this.#rescale(halfLives);
-    this.#weights.set(owner, (this.#weights.get(owner) ?? 0) + ms * this.msWeight);
+    const weight = ms * this.msWeight;
+    this.#weights.set(owner, (this.#weights.get(owner) ?? 0) + weight);
+    return weight;
+  }
+
+  /** Takes back use of the weight that `add` returned. */
+  takeBack(owner: string, weight: number): void {
+    this.#weights.set(owner, Math.max(0, (this.#weights.get(owner) ?? 0) - weight));
   }
 
   /** The decayed use, comparable with that of other owners at any time. 0 for the service's own work. */

@@ -10,6 +10,7 @@ import { isPublic } from './client-metadata.ts';
 import { createExchange } from './exchange.ts';
 import { FORM_TYPE } from './form.ts';
 import { oauthErrorResponse, oauthRefusal } from './oauth-error.ts';
+import type { Answered } from './turns.ts';
 
 export interface Call {
   readonly request: HttpRequest;
@@ -55,13 +56,11 @@ const ERRORS = ['grant.error', 'revocation.error', 'introspection.error', 'autho
 export interface LibraryCallsOptions {
   readonly issuer: () => string;
   /** Resolves when the call of a request may begin. Rejects with the refusal. */
-  readonly turn: (state: RequestState) => Promise<void>;
-  /** Told of each call that the library refuses. */
-  readonly onRefusal: () => void;
+  readonly turn: (state: RequestState) => Promise<Answered>;
   readonly log: Logger;
 }
 
-export function createLibraryCalls({ issuer, turn, onRefusal, log }: LibraryCallsOptions): LibraryCalls {
+export function createLibraryCalls({ issuer, turn, log }: LibraryCallsOptions): LibraryCalls {
   const seen = new WeakMap<IncomingMessage, Seen>();
   const callbacks = new WeakMap<Provider, ReturnType<Provider['callback']>>();
 
@@ -119,12 +118,12 @@ export function createLibraryCalls({ issuer, turn, onRefusal, log }: LibraryCall
       callbacks.set(provider, provider.callback());
     },
     async call(provider, call) {
-      await turn(call.state);
+      const answers = await turn(call.state);
       const { incoming, outgoing, response } = exchange(call);
       await callbacks.get(provider)?.(incoming, outgoing);
       const answered = await response;
       // An outage is no fault of whoever asked.
-      if (answered.status >= 400 && answered.status < 500) onRefusal();
+      answers(answered.status >= 400 && answered.status < 500);
       const { client, failure } = seen.get(incoming) ?? { client: undefined, failure: undefined };
       const { headers } = answered;
       for (const name of [...headers.keys()]) if (name.startsWith('access-control-')) headers.delete(name);

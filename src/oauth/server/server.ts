@@ -38,8 +38,7 @@ function routesOf(
   });
   const { database, settle } = works;
   const turn = ({ departure }: RequestState) => turns.take(works.current(), departure);
-  const onRefusal = () => turns.refused(works.current());
-  const calls = createLibraryCalls({ issuer, turn, onRefusal, log });
+  const calls = createLibraryCalls({ issuer, turn, log });
   const provider = createProviderSource({
     issuer,
     keys,

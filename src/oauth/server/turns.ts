@@ -14,8 +14,14 @@ const sliceEnds = () =>
     queueMicrotask(() => process.nextTick(resolve));
   });
 
-/** What a refusal adds to the use of whoever asked: more than anybody with right secrets uses of a line. */
-const REFUSED_MS = 1_000;
+/**
+ * What a call counts for until it is known not to be refused: more than anybody with right secrets uses of a line. So
+ * who comes with wrong secrets, and has used nothing yet, goes before others once.
+ */
+const UNKNOWN_MS = 10_000;
+
+/** To be told how a call was answered. */
+export type Answered = (refused: boolean) => void;
 
 /**
  * The turns of calls of the library, which do much at a time on the event loop. Calls for users and calls for programs
@@ -58,13 +64,11 @@ export function createTurns(maxWaiting: number, metrics: Metrics) {
 
   return {
     measure: (work: Work): void => void measure(work),
-    /** Whoever is refused lets others go first: who comes with wrong secrets has used nothing yet. */
-    refused: ({ audience, owner }: Work): void => lines[audience].use.add(owner, REFUSED_MS),
     /**
      * Resolves when the call of a request may begin. Rejects with TurnRefusedError. A request that is out of time or
      * whose client has gone gives up its place.
      */
-    async take(work: Work, departure: Departure | undefined): Promise<void> {
+    async take(work: Work, departure: Departure | undefined): Promise<Answered> {
       const { audience, owner, cancellation } = work;
       const line = lines[audience];
       const hasLeft = () => departure?.left === true;
@@ -82,6 +86,10 @@ export function createTurns(maxWaiting: number, metrics: Metrics) {
         throw hasLeft() ? gone() : error;
       }
       void leaveAfter(work, owner);
+      const weight = line.use.add(owner, UNKNOWN_MS);
+      return (refused) => {
+        if (!refused) line.use.takeBack(owner, weight);
+      };
     },
   };
 }
