@@ -194,8 +194,8 @@ describe('A plugin of Yoga', () => {
       const failing = { [hook]: () => Promise.reject(new Error('fails')) };
       expect((await ask(failing, EVENTS, { accept: 'text/event-stream' })).status).toBe(500);
       // The request for metrics passes the plugin, too.
-    holder.plugin = {};
-    const open = await readMetricBy(app.app, 'event_streams_open_by_format', 'format');
+      holder.plugin = {};
+      const open = await readMetricBy(app.app, 'event_streams_open_by_format', 'format');
       expect([...open.values()].reduce((sum, count) => sum + count, 0)).toBe(0);
     },
   );
