@@ -1,5 +1,6 @@
 import { cookiesNamed } from './cookies.ts';
 import type { Principal } from './principal.ts';
+import type { Provisional } from './provisional.ts';
 import type { FailedCredential } from './security-log.ts';
 import { SESSION_COOKIE } from './session/cookie.ts';
 
@@ -29,6 +30,8 @@ export interface Recognized {
   readonly operation?: FixedOperation;
   /** Records the use. Called once the request is admitted: one refused by the rate limit writes nothing. */
   readonly used?: () => void;
+  /** Set if the principal is only remembered, and remains to be confirmed. */
+  readonly provisional?: Provisional;
 }
 
 /** An invalid credential: the reason is for the client, the rest for the log. */
@@ -39,12 +42,19 @@ export interface Invalid extends FailedCredential {
 /** A recognizer's verdict: not its kind of credential, valid, or invalid. */
 export type Resolution = { readonly outcome: 'not-mine' } | Recognized | Invalid;
 
+export interface ResolveOptions {
+  readonly mayBeProvisional: boolean;
+}
+
 /** Recognizes one kind of credential. A feature that issues credentials joins by one of these. */
 export interface Recognizer {
   /** Its name in logs and in the rows of stream tokens: no other recognizer has it. */
   readonly kind: string;
-  /** Throws DatabaseError, and KeysUnavailableError if the keys to check a token with are unavailable. */
-  resolve(presented: Presented): Promise<Resolution>;
+  /**
+   * If the caller sees to confirmation, the verdict may be provisional. Throws DatabaseError, and KeysUnavailableError
+   * if the keys to check a token with are unavailable.
+   */
+  resolve(presented: Presented, options?: ResolveOptions): Promise<Resolution>;
   /**
    * The principal of this kind as it is now, for an open stream: its account may have another role since. Undefined if
    * its credentials have ended. Throws DatabaseError.
@@ -112,11 +122,12 @@ export function presentedCookie(headers: Pick<Headers, 'get'>): Presented | Malf
 export async function authenticate(
   presented: Presented | Malformed | undefined,
   recognizers: readonly Resolver[],
+  options?: ResolveOptions,
 ): Promise<Authentication> {
   if (presented === undefined) return { outcome: 'none' };
   if ('malformed' in presented) return { outcome: 'invalid', kind: 'unknown', reason: presented.malformed };
   for (const recognizer of recognizers) {
-    const resolution = await recognizer.resolve(presented);
+    const resolution = await recognizer.resolve(presented, options);
     if (resolution.outcome !== 'not-mine') return resolution;
   }
   return { outcome: 'invalid', kind: 'unknown', reason: 'The credential is of an unknown kind.' };

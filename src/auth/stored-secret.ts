@@ -43,10 +43,11 @@ export function storedSecrets<ById extends SecretRow, BySecret extends ById = By
   { kind, refusal, joins = '', ended, columns, columnsOfSecret = [], ...rows }: SecretKind,
 ) {
   const { table, usedAt } = rows;
+  const fresh = `coalesce(s.${usedAt} > now() - ${FRESH}, false)`;
   function select<Row>(by: 'hash' | 'id', type: string, more: readonly string[]): Statement<Row> {
     const all = [
       's.id, s.user_id AS "userId"',
-      `coalesce(s.${usedAt} > now() - ${FRESH}, false) AS "fresh"`,
+      `${fresh} AS "fresh"`,
       `(${ended}) AS "ended"`,
       ...columns,
       ...more,
@@ -66,6 +67,9 @@ export function storedSecrets<ById extends SecretRow, BySecret extends ById = By
   return {
     /** The row of a secret, ended or not. */
     find: (secret: string) => findByHash(hashSecret(secret)),
+    /** SQL: `fresh` of the secret with an id; null if it has ended, or if `same` does not hold. */
+    freshIf: (id: string, same: string) =>
+      `(SELECT ${fresh} FROM ${table} s ${joins} WHERE s.id = ${id}::uuid AND NOT (${ended}) AND ${same})`,
     /** The row with an id; undefined if there is none, or if it has ended. */
     async holding(id: string | undefined): Promise<ById | undefined> {
       const row = id === undefined ? undefined : await findById(id);

@@ -1,4 +1,5 @@
 import { type Caller, isAuthenticated, type Principal } from '../auth/principal.ts';
+import type { Provisional } from '../auth/provisional.ts';
 import type { Scope } from '../auth/scopes.ts';
 import type { OpenedSession } from '../auth/session/store.ts';
 import type { Queryable } from '../platform/db/statement.ts';
@@ -26,6 +27,8 @@ export interface Trace {
 export interface Context {
   readonly requestId: string;
   readonly caller: Caller;
+  /** Set if the caller remains to be confirmed, or had to be. */
+  readonly provisional?: Provisional | undefined;
   /** Whether root fields read their whole selection at once. If not, loaders read it. */
   readonly lookAhead: boolean;
   /** Plans derived from the operation's text, cached with its document. */
@@ -68,6 +71,14 @@ export function unitOfWorkOf({ unitOfWork }: Context): UnitOfWork {
 export function passwordChanged({ onPasswordChanged }: Context, opened: OpenedSession): void {
   if (onPasswordChanged === undefined) throw new Error('no password is changed outside a mutation');
   onPasswordChanged(opened);
+}
+
+/** No client gets it: the request begins anew, and its credentials are looked up. */
+export const notConfirmed = () => unauthenticated('The credentials are not what they were.', {});
+
+/** Has the caller confirmed, if that remains to be done. Throws `notConfirmed`, DatabaseError. */
+export async function confirmCaller({ provisional }: Pick<Context, 'provisional'>): Promise<void> {
+  if (provisional !== undefined && !(await provisional.confirm())) throw notConfirmed();
 }
 
 /** The caller's principal. Throws UNAUTHENTICATED for anonymous callers. */

@@ -1,5 +1,5 @@
 import { execute } from 'graphql';
-import { declined } from '../graphql/context.ts';
+import { confirmCaller, declined } from '../graphql/context.ts';
 import { ApiError } from '../graphql/errors.ts';
 import { answerWhole } from '../graphql/look-ahead/answer-whole.ts';
 import { Cancellation } from '../platform/db/cancellation.ts';
@@ -106,7 +106,10 @@ export function createExecutor(options: ExecutorOptions): Executor {
     const asksForCost = contextValue.state.cost !== undefined;
     if (asksForCost) declined(contextValue, 'the client asks for the cost');
     const mayBeWhole = contextValue.lookAhead && !asksForCost;
-    return (mayBeWhole ? await executeWhole(own, reservation) : undefined) ?? executeFields(own, reservation);
+    const whole = mayBeWhole ? await executeWhole(own, reservation) : undefined;
+    if (whole !== undefined) return whole;
+    await confirmCaller(contextValue);
+    return executeFields(own, reservation);
   }
 
   /**

@@ -56,6 +56,7 @@ export function contextOf(options: ContextOptions): ContextOf {
       requestId: state.requestId,
       // Authentication has run.
       caller: state.caller as Caller,
+      provisional: state.provisional,
       db,
       plans: operation.plans,
       lookAhead,

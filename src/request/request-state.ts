@@ -1,6 +1,7 @@
 import type { DocumentNode } from 'graphql';
 import type { FixedOperation, Presented } from '../auth/authenticate.ts';
 import type { Caller } from '../auth/principal.ts';
+import type { Provisional } from '../auth/provisional.ts';
 import type { FailedCredential } from '../auth/security-log.ts';
 import type { ApiError } from '../graphql/errors.ts';
 import type { Logger } from '../platform/log.ts';
@@ -46,6 +47,10 @@ export class RequestState {
   forwarded = false;
   /** Undefined until authentication has run, and if it failed. */
   caller: Caller | undefined = undefined;
+  /** Whether the caller may be taken from memory. */
+  readonly mayBeProvisional: boolean;
+  /** Set if the caller was. */
+  provisional: Provisional | undefined = undefined;
   /** Where the credential in effect was found, valid or not. */
   credentialPlace: Presented['place'] | undefined = undefined;
   /** The operation that a stream token opens, in place of one in the request. */
@@ -102,6 +107,7 @@ export class RequestState {
     this.malformed = arrival.malformed;
     this.connection = arrival.connection;
     this.fast = head.fast;
+    this.mayBeProvisional = head.mayBeProvisional;
     this.departure = arrival.departure;
     this.mediaType = head.accepts.single;
     this.streamType = head.accepts.stream;
@@ -195,5 +201,7 @@ export interface Head {
   readonly route: Route;
   readonly accepts: Negotiated;
   readonly fast: boolean;
+  /** Only where all that is done for the caller has them confirmed first. */
+  readonly mayBeProvisional: boolean;
   readonly reservation: Reservation;
 }

@@ -1,5 +1,7 @@
+import { LRUCache } from 'lru-cache';
 import type { Recognizer } from '../authenticate.ts';
 import { type Principal, SESSION, userClientId } from '../principal.ts';
+import { type Check, Provisional } from '../provisional.ts';
 import { type Role, scopesOfRole } from '../scopes.ts';
 import { type SecretRow, type SecretServices, storedSecrets } from '../stored-secret.ts';
 import { IDLE_END, isWellFormedSessionId } from './store.ts';
@@ -9,9 +11,16 @@ interface SessionRow extends SecretRow {
   readonly absoluteExpiresAt: Date;
 }
 
+const MAX_REMEMBERED = 10_000;
+
+interface Known {
+  readonly row: SessionRow;
+  readonly principal: Principal;
+}
+
 /**
- * Resolves the session cookie. Nothing is cached: an ended session is refused from the next request on, on
- * every instance, for one indexed read per request.
+ * Resolves the session cookie. An ended session is refused from the next request on, on every instance: the database is
+ * asked at each. What is remembered of a session only saves that question a statement of its own.
  */
 export function sessionRecognizer(services: SecretServices): Recognizer {
   const sessions = storedSecrets<SessionRow>(services, {
@@ -26,13 +35,40 @@ export function sessionRecognizer(services: SecretServices): Recognizer {
     refusal: 'The session is unknown, ended or expired.',
   });
 
+  /** By the session ids in cookies. */
+  const known = new LRUCache<string, Known>({ max: MAX_REMEMBERED });
+
+  /** Whether it still is a session of the same role. The rest of a principal never changes. */
+  const checkOf = (sessionId: string, { row }: Known): Check => ({
+    sql: (id = '', role = '') => sessions.freshIf(id, `u.role = ${role}`),
+    values: [row.id, row.role],
+    async lookUp() {
+      const found = await sessions.find(sessionId);
+      return found === undefined || found.ended || found.role !== row.role ? null : found.fresh;
+    },
+    onFound(fresh, used) {
+      if (fresh === null) known.delete(sessionId);
+      else if (used) sessions.noteUse({ ...row, fresh });
+    },
+  });
+
   return {
     kind: SESSION,
-    async resolve({ place, value }) {
+    async resolve({ place, value }, options) {
       if (place !== 'cookie') return { outcome: 'not-mine' };
+      const remembered = options?.mayBeProvisional ? known.get(value) : undefined;
+      if (remembered !== undefined) {
+        const provisional = new Provisional(checkOf(value, remembered));
+        return { outcome: 'valid', principal: remembered.principal, used: provisional.use, provisional };
+      }
       const row = isWellFormedSessionId(value) ? await sessions.find(value) : undefined;
-      if (row === undefined || row.ended) return sessions.refused(row);
-      return { outcome: 'valid', principal: principalOf(row), used: () => sessions.noteUse(row) };
+      if (row === undefined || row.ended) {
+        known.delete(value);
+        return sessions.refused(row);
+      }
+      const principal = principalOf(row);
+      known.set(value, { row, principal });
+      return { outcome: 'valid', principal, used: () => sessions.noteUse(row) };
     },
     endedBehind: `NOT EXISTS (SELECT FROM sessions s WHERE s.id = t.credential_id::uuid AND s.expires_at > now())`,
     async renew({ credentialId }) {

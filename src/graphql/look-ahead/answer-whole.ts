@@ -1,11 +1,13 @@
 import type { ExecutionArgs, OperationDefinitionNode } from 'graphql';
-import { type Context, declined } from '../context.ts';
+import type { Provisional } from '../../auth/provisional.ts';
+import { type Context, declined, notConfirmed } from '../context.ts';
 import { answerTooLarge } from '../errors.ts';
 import { queryWritten } from '../read/written-statement.ts';
+import type { Given, PlanSql } from './arguments.ts';
 import { withCursors } from './cursor-json.ts';
 import { buildBoundedSql } from './size.ts';
 import { buildSql } from './statement.ts';
-import { cachedStatement, type JsonStatement } from './statement-cache.ts';
+import { cachedStatement, type JsonRow, type JsonStatement } from './statement-cache.ts';
 import {
   ENVELOPE_BYTES,
   planWhole,
@@ -22,23 +24,47 @@ function typeNames({ members }: WholePlan): string {
   return `{${named.join()}}`;
 }
 
+/** The values that confirm the caller. These are outside `confirmingSql` so that the statement does not hold its request. */
+const fromCaller =
+  (index: number) =>
+  ({ caller }: Given) =>
+    caller?.[index] ?? null;
+
+/** The same rows, and what they say of the caller in the same snapshot. */
+function confirmingSql(rows: string, { check }: Provisional, { add }: PlanSql): string {
+  const numbers = check.values.map((_, index) => add(fromCaller(index)));
+  return `SELECT w.*, ${check.sql(...numbers)} AS caller FROM (${rows}) AS w`;
+}
+
 /** If the response may be too large, the statement measures it. */
 function statementOf(
   { id, members, roots }: WholePlan,
   given: WholeArguments,
   { maxResponseBytes }: Context,
+  provisional: Provisional | undefined,
 ): JsonStatement {
   const bounded = given.maxBytes > maxResponseBytes;
   return cachedStatement(
     id,
     given,
-    bounded ? `${given.shape};bounded` : given.shape,
+    `${given.shape}${bounded ? ';bounded' : ''}${provisional === undefined ? '' : ';confirming'}`,
     () => `whole_${roots[0]?.field.name}`,
-    (sql) =>
-      bounded
+    (sql) => {
+      const rows = bounded
         ? buildBoundedSql(members, sql, 'whole', maxResponseBytes - ENVELOPE_BYTES)
-        : buildSql(members, sql, 'whole'),
+        : buildSql(members, sql, 'whole');
+      return provisional === undefined ? rows : confirmingSql(rows, provisional, sql);
+    },
   );
+}
+
+/** Reads a response and has the caller confirmed, if that remains to be done. Throws `notConfirmed`, DatabaseError. */
+async function read(plan: WholePlan, given: WholeArguments, context: Context): Promise<JsonRow | undefined> {
+  const provisional = context.provisional?.isOpen ? context.provisional : undefined;
+  const values = provisional === undefined ? given : { ...given, caller: provisional.check.values };
+  const [row] = await queryWritten(context.db, statementOf(plan, given, context, provisional), values);
+  if (provisional !== undefined && !provisional.settle(row?.caller ?? null)) throw notConfirmed();
+  return row;
 }
 
 /**
@@ -56,7 +82,7 @@ export async function answerWhole(
   const { plan, given } = planned;
   context.onPath('whole_answer');
   if (plan.roots.length === 0) return responseWith(typeNames(plan));
-  const [row] = await queryWritten(context.db, statementOf(plan, given, context), given);
+  const row = await read(plan, given, context);
   const bytes = (row?.size ?? 0) + ENVELOPE_BYTES;
   if (row?.data == null && bytes > context.maxResponseBytes)
     throw answerTooLarge(bytes, context.maxResponseBytes);

@@ -29,6 +29,8 @@ export interface Given {
   readonly list: readonly EdgeArguments[];
   /** Of a subscription: the rows that its events are about. */
   readonly eventIds?: readonly string[];
+  /** What confirms the caller. */
+  readonly caller?: readonly Parameter[];
 }
 
 /** The arguments of all edges of a plan that take some. */

@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache';
+import type { Found } from '../../auth/provisional.ts';
 import { type Statement, statement } from '../../platform/db/statement.ts';
 import { SeenBefore } from '../../platform/seen-before.ts';
 import { type WrittenStatement, writeStatement } from '../read/written-statement.ts';
@@ -9,6 +10,8 @@ export interface JsonRow {
   readonly data: string | null;
   /** The size of the text, or its minimum size if it was not built; undefined if it cannot be too large. */
   readonly size?: number;
+  /** Set if the statement confirms the caller. */
+  readonly caller?: Found;
 }
 
 export type JsonStatement = WrittenStatement<JsonRow, Given>;

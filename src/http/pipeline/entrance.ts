@@ -18,7 +18,7 @@ import {
 import { negotiate } from '../../request/media-type.ts';
 import type { OriginCheck } from '../../request/origin-check.ts';
 import type { PendingResponses } from '../../request/pending-responses.ts';
-import { type Arrival, RequestState, type Route } from '../../request/request-state.ts';
+import { type Arrival, type Head, RequestState, type Route } from '../../request/request-state.ts';
 import type { AskedRequest, HttpPlugin } from '../plugin.ts';
 import { badRequest } from '../request/json-body.ts';
 import type { Compression } from '../response/compression.ts';
@@ -105,21 +105,19 @@ export function createEntrance(options: EntranceOptions): Entrance {
   const onRequest = plugins.flatMap((plugin) => plugin.onRequest ?? []);
   const onResponse = plugins.flatMap((plugin) => plugin.onResponse ?? []);
 
-  function arrive(
-    { method, headers }: AskedRequest,
-    url: RequestUrl,
-    arrival: Arrival,
-    fast: boolean,
-  ): RequestState {
+  function headOf({ method, headers }: AskedRequest, url: RequestUrl, arrival: Arrival, fast: boolean): Head {
     const accepts = arrival.accepts ?? negotiate(headers.get('accept'));
-    return new RequestState(arrival, {
+    const route = routeOf(method, url, accepts);
+    return {
       startedAtMs: clock.elapsedMs(),
       requestId: requestIdOf(headers),
-      route: routeOf(method, url, accepts),
+      route,
       accepts,
       fast,
+      // The pipeline has its callers confirmed, and `answer` below what it did not come to.
+      mayBeProvisional: fast && route.answer === pipeline.answer,
       reservation: arrival.reservation ?? pending.reservation(),
-    });
+    };
   }
 
   /**
@@ -159,9 +157,25 @@ export function createEntrance(options: EntranceOptions): Entrance {
 
   async function throughYoga(request: Request, arrival: Arrival): Promise<Response> {
     const url = new URL(request.url);
-    const state = arrive(request, url, arrival, false);
+    const state = new RequestState(arrival, headOf(request, url, arrival, false));
     return compression.fetched(await yoga.handle(request, { state, url }), request, state, url);
   }
+
+  /** Never rejects. */
+  async function attempt(request: HttpRequest, state: RequestState, url: RequestUrl): Promise<HttpResponse> {
+    try {
+      return (await admit(request, state, url)) ?? (await answer(request, state, url));
+    } catch (error) {
+      return refuse(error, state);
+    }
+  }
+
+  /**
+   * Whether the caller is certain, whatever the answer is: nothing was confirmed for a request that was refused. Rejects
+   * with DatabaseError.
+   */
+  const isCertain = async ({ provisional }: RequestState): Promise<boolean> =>
+    provisional === undefined || provisional.confirm();
 
   const fastPath: FastPath = {
     // Only Yoga runs the hooks of its plugins.
@@ -169,10 +183,15 @@ export function createEntrance(options: EntranceOptions): Entrance {
     async answer({ method, target, fields, body }, arrival) {
       const url = urlOf(target, String(fields.host));
       const request = new PlainRequest(method, url.href, fields, body);
-      const state = arrive(request, url, arrival, true);
-      let response: HttpResponse;
+      const head = headOf(request, url, arrival, true);
+      let state = new RequestState(arrival, head);
+      let response = await attempt(request, state, url);
       try {
-        response = (await admit(request, state, url)) ?? (await answer(request, state, url));
+        if (!(await isCertain(state))) {
+          // It begins anew, as if nothing were remembered. So far it has only read.
+          state = new RequestState(arrival, { ...head, mayBeProvisional: false });
+          response = await attempt(request, state, url);
+        }
       } catch (error) {
         response = refuse(error, state);
       }

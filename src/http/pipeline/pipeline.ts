@@ -1,6 +1,6 @@
 import type { GraphQLSchema } from 'graphql';
 import type { GraphQLParams } from 'graphql-yoga';
-import type { Trace } from '../../graphql/context.ts';
+import { confirmCaller, type Trace } from '../../graphql/context.ts';
 import { maskError } from '../../graphql/mask-error.ts';
 import type { createAdmission, TransportCheck } from '../../operation/admission.ts';
 import type { ContextOf, OperationArgs } from '../../operation/operation-context.ts';
@@ -92,6 +92,8 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     if ('kind' in args) return args;
     if (params.variables != null) forgetUndeclared(args.contextValue.operation.node, params.variables);
     const { operation, trace } = args.contextValue;
+    // A query has the caller confirmed as it reads.
+    if (operation.kind !== 'query') await confirmCaller(state);
     const outcome = operation.kind === 'subscription' ? subscribe(args) : execute(args);
     return trace === undefined ? outcome : logged(outcome, trace, state);
   }

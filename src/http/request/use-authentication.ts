@@ -52,11 +52,12 @@ function keysUnavailable(cause: unknown): ApiError {
 export function useAuthentication({ resolvers, anonymous, isSecure }: AuthenticationOptions): HttpPlugin {
   async function identify(presented: Presented | Malformed | undefined, state: RequestState) {
     if (presented !== undefined && 'place' in presented) state.credentialPlace = presented.place;
-    const result = await authenticate(presented, resolvers);
+    const result = await authenticate(presented, resolvers, state);
     if (result.outcome === 'valid') {
       state.caller = result.principal;
       state.fixedOperation = result.operation;
       state.credentialUsed = result.used;
+      state.provisional = result.provisional;
     } else if (result.outcome === 'none') state.caller = anonymous;
     else {
       state.failedCredential = result;
