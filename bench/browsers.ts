@@ -22,10 +22,10 @@ import { ABOUT, type Workload } from './workloads.ts';
 const quick = process.argv.includes('--quick');
 const SIZE = quick ? { users: 1_000, posts: 20_000 } : { users: 10_000, posts: 200_000 };
 const CONNECTIONS = 32;
-const ROUNDS = quick ? 2 : 5;
+const ROUNDS = quick ? 2 : 9;
 const FIRST_WARM_UP_MS = quick ? 400 : 3_000;
 const WARM_UP_MS = quick ? 200 : 500;
-const DURATION_MS = quick ? 500 : 2_000;
+const DURATION_MS = quick ? 500 : 1_200;
 const WORKLOADS: readonly Workload[] = ['W1', 'W2', 'W5', 'W9'];
 const CONTESTANTS = [FLOOR, PRODUCT, MERCURIUS_SAME_DUTIES];
 /** The most that headers may add to the ratio to the floor, without and with compression. */
@@ -81,16 +81,20 @@ await withCleanup(async (cleanup) => {
   const rounds = (server: Running, workload: Workload, way: Way) =>
     cpuMs.get(nameOf(server, workload, way)) ?? [];
   /** To the floor in the same round. */
-  const ratio = (server: Running, workload: Workload, way: Way) =>
-    median(
-      rounds(server, workload, way).map(
-        (own, round) => own / (rounds(floor, workload, way)[round] ?? Number.NaN),
-      ),
+  const ratios = (server: Running, workload: Workload, way: Way) =>
+    rounds(server, workload, way).map(
+      (own, round) => own / (rounds(floor, workload, way)[round] ?? Number.NaN),
     );
+  const ratio = (server: Running, workload: Workload, way: Way) => median(ratios(server, workload, way));
+  /** What the headers add to it, in the same round again. */
+  const addedBy = (workload: Workload, way: Way) => {
+    const bare = ratios(product, workload, BARE);
+    return median(ratios(product, workload, way).map((own, round) => own / (bare[round] ?? Number.NaN)));
+  };
   const rows = WORKLOADS.flatMap((workload) =>
     WAYS.map((way) => {
       const own = ratio(product, workload, way);
-      const added = own / ratio(product, workload, BARE);
+      const added = addedBy(workload, way);
       const others = ratio(mercurius, workload, way);
       return [
         way === BARE ? workload : `${workload}b`,

@@ -65,33 +65,31 @@ export function graphqlParams(maxBodyBytes: number) {
   const membersOf = (request: HttpRequest, { searchParams }: RequestUrl) =>
     request.method === 'GET' ? getMembers(searchParams) : postMembers(request, maxBodyBytes);
 
+  /** Reads the members of a request as they are. */
+  async function parse(request: HttpRequest, url: RequestUrl, state: RequestState): Promise<GraphQLParams> {
+    if (state.fixedOperation !== undefined) return state.fixedOperation;
+    try {
+      return await membersOf(request, url);
+    } catch (error) {
+      throw refusalOf(error, state);
+    }
+  }
+
+  /** Checks members, from whomever they are. What the credential fixes stays. Throws the refusal. */
+  function check(members: GraphQLParams, state: RequestState): GraphQLParams {
+    if (state.fixedOperation !== undefined) return state.fixedOperation;
+    try {
+      return checkMembers(members);
+    } catch (error) {
+      throw refusalOf(error, state);
+    }
+  }
+
   return {
-    /** Reads the members of a request as they are. */
-    async parse(request: HttpRequest, url: RequestUrl, state: RequestState): Promise<GraphQLParams> {
-      if (state.fixedOperation !== undefined) return state.fixedOperation;
-      try {
-        return await membersOf(request, url);
-      } catch (error) {
-        throw refusalOf(error, state);
-      }
-    },
-    /** Checks members, from whomever they are. What the credential fixes stays. Throws the refusal. */
-    check(members: GraphQLParams, state: RequestState): GraphQLParams {
-      if (state.fixedOperation !== undefined) return state.fixedOperation;
-      try {
-        return checkMembers(members);
-      } catch (error) {
-        throw refusalOf(error, state);
-      }
-    },
+    parse,
+    check,
     /** Both. */
-    async read(request: HttpRequest, url: RequestUrl, state: RequestState): Promise<GraphQLParams> {
-      if (state.fixedOperation !== undefined) return state.fixedOperation;
-      try {
-        return checkMembers(await membersOf(request, url));
-      } catch (error) {
-        throw refusalOf(error, state);
-      }
-    },
+    read: async (request: HttpRequest, url: RequestUrl, state: RequestState) =>
+      check(await parse(request, url, state), state),
   };
 }

@@ -1,7 +1,6 @@
 import { type ExecutionResult, GraphQLError } from 'graphql';
 import { ApiError, type ErrorCode } from '../../graphql/errors.ts';
-import { maskError } from '../../graphql/mask-error.ts';
-import { type Outcome, refused } from '../../operation/outcome.ts';
+import { executed, type Outcome, refused } from '../../operation/outcome.ts';
 import type { Logger } from '../../platform/log.ts';
 import type { EventStream } from '../../request/event-stream.ts';
 import { asResponse } from '../../request/http-message.ts';
@@ -36,13 +35,16 @@ interface HttpExtension {
 }
 
 /** An error that a plugin throws to refuse a request names its status in `extensions.http`. Ours have none. */
-function named(error: unknown): unknown {
+function named(error: GraphQLError): GraphQLError {
+  // A plugin may have made it without the class.
   if (!(error instanceof GraphQLError) || error.originalError !== undefined) return error;
   const http = error.extensions.http as HttpExtension | undefined;
   const { status, headers = {} } = http ?? {};
   if (status === undefined) return error;
   const code = CODES[status] ?? (status >= 500 ? 'INTERNAL_SERVER_ERROR' : 'BAD_REQUEST');
-  return new ApiError(code, error.message, { status, headers });
+  return new GraphQLError(error.message, {
+    originalError: new ApiError(code, error.message, { status, headers }),
+  });
 }
 
 function membersOf(outcome: Exclude<Outcome, { kind: 'stream' }>): ExecutionResult {
@@ -79,9 +81,8 @@ export function createResults(respond: Responder, log: Logger, read: boolean) {
     if (Symbol.asyncIterator in result || Symbol.iterator in result)
       return known?.outcome ?? refused(new Error('A plugin gave several results.'), masking);
     if (known !== undefined && isSame(result, known.members)) return known.outcome;
-    const errors = result.errors?.map((error) => maskError(named(error), masking));
-    if (result.data === undefined) return { kind: 'refused', errors: errors ?? [] };
-    return { kind: 'executed', result: errors === undefined ? result : { ...result, errors } };
+    const { errors, ...rest } = result;
+    return executed(errors === undefined ? rest : { ...rest, errors: errors.map(named) }, masking);
   }
 
   /** Ends a stream that a plugin has kept from its client. */

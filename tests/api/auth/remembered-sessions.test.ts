@@ -1,0 +1,183 @@
+import { describe, expect, it } from 'vitest';
+import { disableAccount } from '../../../src/auth/account/endings.ts';
+import type { Database } from '../../../src/platform/db/database.ts';
+import { type TestApp, useApp } from '../../support/app.ts';
+import { gqlAs, type Visitor, visitor } from '../../support/credentials/session.ts';
+import { age } from '../../support/database/aged.ts';
+import { graphqlPost } from '../../support/graphql.ts';
+import { dataOf } from '../../support/refusal.ts';
+import { secondInstance } from '../../support/second-instance.ts';
+
+const app = useApp();
+const WHOLE = '{ posts(limit: 3) { id title author { name } } }';
+const BY_FIELDS = '{ viewer { id sessions { id } } }';
+const CREATE = 'mutation { createPost(title: "T", body: "B") { id } }';
+const STREAM = { accept: 'text/event-stream' };
+const SUBSCRIBE = 'subscription { postCreated { id } }';
+
+/** What a session can ask: a path and a request. */
+const ASKED: Readonly<Record<string, readonly [path: string, init: RequestInit]>> = {
+  'a query that one statement answers': ['/graphql', graphqlPost(WHOLE)],
+  'the same by GET': [`/graphql?query=${encodeURIComponent(WHOLE)}`, {}],
+  'a query by fields': ['/graphql', graphqlPost(BY_FIELDS)],
+  'a query that tells its cost': ['/graphql', graphqlPost(WHOLE, { headers: { 'x-query-cost': '1' } })],
+  'a query that reads nothing': ['/graphql', graphqlPost('{ __typename }')],
+  'an introspection': ['/graphql', graphqlPost('{ __schema { queryType { name } } }')],
+  'an invalid document': ['/graphql', graphqlPost('{ nonsense }')],
+  'invalid JSON': [
+    '/graphql',
+    { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{' },
+  ],
+  'another method': ['/graphql', { method: 'GET', headers: { accept: 'application/json' } }],
+  'a mutation': ['/graphql', graphqlPost(CREATE)],
+  'a mutation with a key': ['/graphql', graphqlPost(CREATE, { headers: { 'idempotency-key': 'k' } })],
+  'a mutation from another site': [
+    '/graphql',
+    graphqlPost(CREATE, { headers: { origin: 'https://evil.example' } }),
+  ],
+  'a subscription': ['/graphql', graphqlPost(SUBSCRIBE, { headers: STREAM })],
+  'an EventSource': [`/graphql?query=${encodeURIComponent(SUBSCRIBE)}`, { headers: STREAM }],
+};
+
+type End = (other: Pick<TestApp, 'fetch'>, who: Visitor) => Promise<unknown>;
+
+/** How sessions end, on another instance. */
+const ENDINGS: Readonly<Record<string, End>> = {
+  'a logout': (other, { cookie }) => other.fetch('/logout', { method: 'POST', headers: { cookie } }),
+  'the end of its account': (_other, { id }) => disableAccount(app.database, id),
+  'its expiry': () => age(app, 'sessions', 8 * 86_400_000),
+};
+
+const ask = (
+  instance: Pick<TestApp, 'fetch'>,
+  cookie: string,
+  [path, init]: readonly [string, RequestInit],
+) => instance.fetch(path, { ...init, headers: { ...Object.fromEntries(new Headers(init.headers)), cookie } });
+
+/** All of a response that does not name the request. */
+async function contentOf(response: Response) {
+  const { status, headers } = response;
+  const id = headers.get('x-request-id') ?? '';
+  return {
+    status,
+    headers: [...headers].filter(([name]) => name !== 'x-request-id' && name !== 'date'),
+    cookies: headers.getSetCookie(),
+    body: (await response.text()).replaceAll(id, 'ID'),
+  };
+}
+
+/** All that can be asked, after one ending; after the others, what is confirmed in different ways. */
+const CASES = Object.entries(ENDINGS).flatMap(([how, end], index) =>
+  Object.entries(ASKED).flatMap(([what, asked]) =>
+    index === 0 || /^a (query that one|query by|mutation)/.test(what) ? [{ how, end, what, asked }] : [],
+  ),
+);
+
+describe('a session that was used here and has ended elsewhere', () => {
+  it.each(CASES)('is refused as one never seen: $how, $what', async ({ end, asked }) => {
+    const who = await visitor(app);
+    const [seen, unseen, other] = [secondInstance(app), secondInstance(app), secondInstance(app)];
+    expect((await ask(seen, who.cookie, ['/graphql', graphqlPost(WHOLE)])).status).toBe(200);
+    const postsBefore = await app.prisma.post.count();
+    await end(other, who);
+    const expected = await contentOf(await ask(unseen, who.cookie, asked));
+    const refused = await contentOf(await ask(seen, who.cookie, asked));
+    expect(expected.status).toBe(401);
+    expect(expected.cookies[0]).toContain('Max-Age=0');
+    expect(refused).toEqual(expected);
+    expect(await app.prisma.post.count()).toBe(postsBefore);
+  });
+});
+
+/** The same database, and the statements that the pool runs, by their labels. */
+function listening(database: Database) {
+  const names: string[] = [];
+  const noted: Database = {
+    ...database,
+    query(statement, values) {
+      names.push(statement.name);
+      return database.query(statement, values);
+    },
+    cancellable(cancellation, options) {
+      const inner = database.cancellable(cancellation, options);
+      return {
+        query(statement, values) {
+          names.push(statement.name);
+          return inner.query(statement, values);
+        },
+      };
+    },
+  };
+  return { noted, taken: () => names.splice(0).map((name) => name.replace(/_[\w-]{22}$/, '')) };
+}
+
+describe('a session that was used here before', () => {
+  it('costs a query no statement of its own, and anything else one', async () => {
+    const { cookie } = await visitor(app);
+    const { noted, taken } = listening(app.database);
+    const instance = secondInstance(app, { database: noted });
+    const statementsOf = async (query: string) => {
+      taken();
+      await ask(instance, cookie, ['/graphql', graphqlPost(query)]);
+      return taken();
+    };
+    expect(await statementsOf(WHOLE)).toEqual(['sessions_by_hash', 'whole_posts']);
+    expect(await statementsOf(WHOLE)).toEqual(['whole_posts']);
+    expect(await statementsOf('{ __typename }')).toEqual(['sessions_by_hash']);
+    expect((await statementsOf(BY_FIELDS))[0]).toBe('sessions_by_hash');
+    expect((await statementsOf(CREATE))[0]).toBe('sessions_by_hash');
+  });
+
+  it('may do what the role of its account allows now', async () => {
+    const admin = await visitor(app, { role: 'admin' });
+    const { id, email } = await app.account();
+    const query = `{ user(id: "${id}") { email } }`;
+    const setRole = (role: 'admin' | 'member') =>
+      app.prisma.user.update({ where: { id: admin.id }, data: { role }, select: { id: true } });
+    expect(dataOf(await gqlAs(app, admin.cookie, query))).toEqual({ user: { email } });
+    await setRole('member');
+    const refused = await gqlAs(app, admin.cookie, query);
+    expect(refused.data).toEqual({ user: null });
+    expect(refused.errors?.[0]?.extensions.code).toBe('FORBIDDEN');
+    await setRole('admin');
+    expect(dataOf(await gqlAs(app, admin.cookie, query))).toEqual({ user: { email } });
+  });
+
+  it('is refused for what it is, not for the use that its account makes of the service', async () => {
+    const { cookie } = await visitor(app);
+    const config = { ...app.config, rateLimit: { burst: 1, perSecond: 0.001 } };
+    const [instance, other] = [secondInstance(app, { config }), secondInstance(app)];
+    const asked = ASKED['a query that one statement answers'] ?? ['', {}];
+    expect((await ask(instance, cookie, asked)).status).toBe(200);
+    expect((await ask(instance, cookie, asked)).status).toBe(429);
+    await other.fetch('/logout', { method: 'POST', headers: { cookie } });
+    expect((await ask(instance, cookie, asked)).status).toBe(401);
+  });
+
+  it('sees nothing more once it has ended, however many requests are under way', async () => {
+    const asked = [ASKED['a query that one statement answers'], ASKED['a query by fields']] as const;
+    const instance = secondInstance(app);
+    for (let round = 0; round < 10; round += 1) {
+      const { cookie } = await visitor(app);
+      let over = false;
+      const statuses: { readonly begunAfter: boolean; readonly status: number }[] = [];
+      const keepAsking = async (one: readonly [string, RequestInit]) => {
+        for (let after = 0; after < 3; ) {
+          const begunAfter = over;
+          if (begunAfter) after += 1;
+          const { status } = await ask(instance, cookie, one);
+          statuses.push({ begunAfter, status });
+        }
+      };
+      const asking = [...asked, ...asked, ...asked].map((one) => keepAsking(one ?? ['', {}]));
+      await expect.poll(() => statuses.length).toBeGreaterThan(6);
+      await app.fetch('/logout', { method: 'POST', headers: { cookie } });
+      over = true;
+      await Promise.all(asking);
+      const of = (wanted: boolean) =>
+        new Set(statuses.flatMap(({ begunAfter, status }) => (begunAfter === wanted ? [status] : [])));
+      expect(of(true)).toEqual(new Set([401]));
+      expect(of(false)).toContain(200);
+    }
+  });
+});
