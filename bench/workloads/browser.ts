@@ -42,7 +42,7 @@ export const WAYS: readonly Way[] = [
   { name: 'key, other origin', origin: OTHER_ORIGIN, by: 'key' },
 ];
 
-/** The requests of a workload as a page sends them: by cookie, each from another browser in turn. */
+/** The requests of a workload as a page sends them, each from another user's browser in turn. */
 export function browserRequests(
   workload: Workload,
   { origin, by }: Way,
@@ -53,7 +53,7 @@ export function browserRequests(
   const sent =
     origin === undefined ? {} : { ...OF_CHROMIUM, origin, referer: `${origin}/`, 'sec-fetch-site': site };
   const path = dialect === 'floor' ? `/${workload}` : '/graphql';
-  const credentials = by === 'key' ? data.keys.slice(0, 1) : data.sessions;
+  const credentials = by === 'key' ? data.keys : data.sessions;
   const ids = workload === 'W1' ? data.readerIds : data.readerIds.slice(0, credentials.length);
   return ids.map((id, index) => {
     const turn = index % credentials.length;
