@@ -93,7 +93,8 @@ export async function readStream(
     const body = JSON.stringify({ query, variables, operationName });
     const signals = AbortSignal.any([signal, silence.signal]);
     const init = { method: 'POST', headers, body, signal: signals } as const;
-    const response = await fetch(url, { ...init, credentials: 'include', cache: 'no-store' });
+    // No `cache`: with one, browsers ask before each request to another origin. The response is `no-store` by itself.
+    const response = await fetch(url, { ...init, credentials: 'include' });
     const isStream = response.headers.get('content-type')?.startsWith('text/event-stream') === true;
     if (!response.ok || !isStream || response.body === null) return await endingOf(response);
     const reader = response.body.getReader();

@@ -2,6 +2,7 @@ import { createServer } from 'node:http';
 import type { Page } from 'playwright-core';
 import { expect, it, onTestFinished } from 'vitest';
 import { openBrowser } from '../support/processes/browser.ts';
+import { signIn, startExample, waitUntilLive } from '../support/processes/example.ts';
 import { temporaryFolder } from '../support/processes/process.ts';
 import { demoKey, startServer } from '../support/processes/server.ts';
 
@@ -71,4 +72,19 @@ it('a page of another origin asks once for all operations, and not where a form 
   expect(preflights).toEqual(['/graphql']);
   expect(await ask(`/graphql${search}`, { authorization: shown.authorization })).toBe(200);
   expect(preflights).toEqual(['/graphql', '/graphql']);
+});
+
+it('the example page on another origin asks for nothing twice, and its stream not for itself', async () => {
+  const { context, url, password } = await startExample('other');
+  await context.unrouteAll();
+  const page = await context.newPage();
+  const preflights = await watchPreflights(page);
+  await page.goto(url);
+  await signIn(page, 'Ada', password);
+  await waitUntilLive(page);
+  const first = [...preflights];
+  expect(new Set(first)).toEqual(new Set(['/login', '/graphql']));
+  await page.reload();
+  await waitUntilLive(page);
+  expect(preflights).toEqual(first);
 });
