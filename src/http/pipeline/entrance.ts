@@ -170,13 +170,6 @@ export function createEntrance(options: EntranceOptions): Entrance {
     }
   }
 
-  /**
-   * Whether the caller is certain, whatever the answer is: nothing was confirmed for a request that was refused. Rejects
-   * with DatabaseError.
-   */
-  const isCertain = async ({ provisional }: RequestState): Promise<boolean> =>
-    provisional === undefined || provisional.confirm();
-
   const fastPath: FastPath = {
     // Only Yoga runs the hooks of its plugins.
     takes: (method, target) => yogaPlugins.length === 0 && takes(method, target),
@@ -186,14 +179,17 @@ export function createEntrance(options: EntranceOptions): Entrance {
       const head = headOf(request, url, arrival, true);
       let state = new RequestState(arrival, head);
       let response = await attempt(request, state, url);
-      try {
-        if (!(await isCertain(state))) {
-          // It begins anew, as if nothing were remembered. So far it has only read.
-          state = new RequestState(arrival, { ...head, mayBeProvisional: false });
-          response = await attempt(request, state, url);
+      // Whatever the answer is: nothing may have been confirmed for a request that was refused.
+      if (state.provisional !== undefined) {
+        try {
+          if (!(await state.provisional.confirm())) {
+            // It begins anew, as if nothing were remembered. So far it has only read.
+            state = new RequestState(arrival, { ...head, mayBeProvisional: false });
+            response = await attempt(request, state, url);
+          }
+        } catch (error) {
+          response = refuse(error, state);
         }
-      } catch (error) {
-        response = refuse(error, state);
       }
       depart(request, response, state, url);
       return compression.plain(response, request, state, url);

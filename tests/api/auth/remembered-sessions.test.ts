@@ -54,13 +54,15 @@ const ask = (
   [path, init]: readonly [string, RequestInit],
 ) => instance.fetch(path, { ...init, headers: { ...Object.fromEntries(new Headers(init.headers)), cookie } });
 
-/** All of a response that does not name the request. */
+/** All of a response but what names the request or tells the time, as the state of a bucket does. */
 async function contentOf(response: Response) {
   const { status, headers } = response;
   const id = headers.get('x-request-id') ?? '';
   return {
     status,
-    headers: [...headers].filter(([name]) => name !== 'x-request-id' && name !== 'date'),
+    headers: [...headers].map(([name, value]) =>
+      /request-id|date|ratelimit/.test(name) ? name : [name, value],
+    ),
     cookies: headers.getSetCookie(),
     body: (await response.text()).replaceAll(id, 'ID'),
   };
@@ -142,6 +144,28 @@ describe('a session that was used here before', () => {
     await setRole('admin');
     expect(dataOf(await gqlAs(app, admin.cookie, query))).toEqual({ user: { email } });
   });
+
+  it.each(Object.entries(ASKED).filter(([what]) => /^a (query|mutation|subscription)/.test(what)))(
+    'gets no answer while it cannot be looked up: %s',
+    async (_what, asked) => {
+      const { cookie } = await visitor(app);
+      const whole = ['/graphql', graphqlPost(WHOLE)] as const;
+      expect((await ask(app, cookie, whole)).status).toBe(200);
+      const client = await app.database.dedicatedClient();
+      try {
+        await client.query('ALTER TABLE sessions RENAME TO sessions_elsewhere');
+        const postsBefore = await app.prisma.post.count();
+        const response = await ask(app, cookie, asked);
+        expect(response.status).toBe(500);
+        expect(await response.text()).not.toContain('"data"');
+        expect(await app.prisma.post.count()).toBe(postsBefore);
+      } finally {
+        await client.query('ALTER TABLE sessions_elsewhere RENAME TO sessions');
+        await client.end();
+      }
+      expect((await ask(app, cookie, whole)).status).toBe(200);
+    },
+  );
 
   it('is refused for what it is, not for the use that its account makes of the service', async () => {
     const { cookie } = await visitor(app);
