@@ -51,7 +51,7 @@ export interface Recognizer {
   /** Its name in logs and in the rows of stream tokens: no other recognizer has it. */
   readonly kind: string;
   /**
-   * If the caller sees to confirmation, the verdict may be provisional. Throws DatabaseError, and KeysUnavailableError
+   * The verdict may be provisional if whoever asks has it confirmed. Throws DatabaseError, and KeysUnavailableError
    * if the keys to check a token with are unavailable.
    */
   resolve(presented: Presented, options?: ResolveOptions): Promise<Resolution>;

@@ -48,9 +48,9 @@ export function lookUpByHash<Row extends { readonly hash: Uint8Array; readonly u
     }
   }
 
-  return async (hash: Uint8Array): Promise<Row | undefined> => {
+  return async (hash: Uint8Array, owner?: string): Promise<Row | undefined> => {
     const key = byteaText(hash);
-    const row = await readFor(accounts.get(key) ?? STRANGERS, key);
+    const row = await readFor(owner ?? accounts.get(key) ?? STRANGERS, key);
     if (row === undefined) accounts.delete(key);
     else accounts.set(key, row.userId);
     return row;

@@ -5,24 +5,28 @@ export type Found = boolean | null;
 
 /** How remembered credentials are checked. */
 export interface Check {
+  /** Checks of a kind have the same SQL. */
+  readonly kind: string;
   /** SQL of a scalar of type Found. It is given the numbers of its parameters, such as `$1`. */
   sql(...numbers: readonly string[]): string;
   /** The values of its parameters. */
   readonly values: readonly Parameter[];
   /** Finds the same by a statement of its own. Rejects with DatabaseError. */
   lookUp(): Promise<Found>;
-  /** Called once, with whether the credentials were used: they are not by a request that is refused. */
+  /** Called once, with whether the request was admitted, and so used the credentials. */
   onFound(found: Found, used: boolean): void;
 }
 
 /**
- * A caller whom this instance remembers from an earlier request and takes to be the same still. Nothing may be changed
- * or told before that is confirmed: by the statement that reads the answer, or else by a look-up (decision 35).
+ * A caller whom this instance remembers from an earlier request and takes to be the same still. No operation may change
+ * anything, and nothing may be told, before that is confirmed: by the statement that reads the answer, or else by a
+ * look-up (decision 35).
  */
 export class Provisional {
   readonly check: Check;
   #stands: boolean | undefined;
   #used = false;
+  #looking: Promise<Found> | undefined;
 
   constructor(check: Check) {
     this.check = check;
@@ -37,17 +41,19 @@ export class Provisional {
     this.#used = true;
   };
 
-  /** Takes what a statement found. Returns whether the caller is confirmed. */
+  /** Takes what a statement found. Returns whether that confirms the caller, and nothing before it has refused them. */
   settle(found: Found): boolean {
     if (this.#stands === undefined) {
       this.#stands = found !== null;
       this.check.onFound(found, this.#used);
     }
-    return this.#stands;
+    return this.#stands && found !== null;
   }
 
-  /** Whether the caller is confirmed: by a look-up, if nobody has looked yet. Rejects with DatabaseError. */
+  /** Whether the caller is confirmed: by one look-up, if nobody has looked yet. Rejects with DatabaseError. */
   async confirm(): Promise<boolean> {
-    return this.#stands ?? this.settle(await this.check.lookUp());
+    if (this.#stands !== undefined) return this.#stands;
+    this.#looking ??= this.check.lookUp();
+    return this.settle(await this.#looking);
   }
 }

@@ -65,8 +65,8 @@ export function storedSecrets<ById extends SecretRow, BySecret extends ById = By
   const noteUse = createLastUse({ database, clock, log, ...rows });
 
   return {
-    /** The row of a secret, ended or not. */
-    find: (secret: string) => findByHash(hashSecret(secret)),
+    /** The row of a secret, ended or not. `owner` is its account, if that is known. */
+    find: (secret: string, owner?: string) => findByHash(hashSecret(secret), owner),
     /** SQL: `fresh` of the secret with an id; null if it has ended, or if `same` does not hold. */
     freshIf: (id: string, same: string) =>
       `(SELECT ${fresh} FROM ${table} s ${joins} WHERE s.id = ${id}::uuid AND NOT (${ended}) AND ${same})`,

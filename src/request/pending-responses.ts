@@ -42,6 +42,7 @@ export class Reservation {
   begin(account: string): void {
     this.countFor(account);
     this.#received = 0;
+    this.#abandoned = false;
     this.#refusal = undefined;
     if (this.#pending.isFull(account)) throw this.#pending.refuseAccount(account);
   }

@@ -51,6 +51,8 @@ export class RequestState {
   readonly mayBeProvisional: boolean;
   /** Set if the caller was. */
   provisional: Provisional | undefined = undefined;
+  /** Returns the token that was taken of such a caller. */
+  giveTokenBack: (() => Promise<void>) | undefined = undefined;
   /** Where the credential in effect was found, valid or not. */
   credentialPlace: Presented['place'] | undefined = undefined;
   /** The operation that a stream token opens, in place of one in the request. */

@@ -40,10 +40,11 @@ export function sessionRecognizer(services: SecretServices): Recognizer {
 
   /** Whether it still is a session of the same role. The rest of a principal never changes. */
   const checkOf = (sessionId: string, { row }: Known): Check => ({
+    kind: SESSION,
     sql: (id = '', role = '') => sessions.freshIf(id, `u.role = ${role}`),
     values: [row.id, row.role],
     async lookUp() {
-      const found = await sessions.find(sessionId);
+      const found = await sessions.find(sessionId, row.userId);
       return found === undefined || found.ended || found.role !== row.role ? null : found.fresh;
     },
     onFound(fresh, used) {

@@ -47,7 +47,7 @@ function statementOf(
   return cachedStatement(
     id,
     given,
-    `${given.shape}${bounded ? ';bounded' : ''}${provisional === undefined ? '' : ';confirming'}`,
+    `${given.shape}${bounded ? ';bounded' : ''}${provisional === undefined ? '' : `;${provisional.check.kind}`}`,
     () => `whole_${roots[0]?.field.name}`,
     (sql) => {
       const rows = bounded

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { isAnonymous } from '../../auth/principal.ts';
+import type { Provisional } from '../../auth/provisional.ts';
 import { ApiError } from '../../graphql/errors.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Logger } from '../../platform/log.ts';
@@ -114,7 +115,7 @@ export function createEntrance(options: EntranceOptions): Entrance {
       route,
       accepts,
       fast,
-      // The pipeline has its callers confirmed, and `answer` below what it did not come to.
+      // The pipeline has its callers confirmed before it acts, and `fastPath` all others before they are answered.
       mayBeProvisional: fast && route.answer === pipeline.answer,
       reservation: arrival.reservation ?? pending.reservation(),
     };
@@ -170,6 +171,16 @@ export function createEntrance(options: EntranceOptions): Entrance {
     }
   }
 
+  /** False as well if it cannot be found out: the request that begins anew asks again, and is refused with the reason. */
+  async function isConfirmed(provisional: Provisional, { requestId }: RequestState): Promise<boolean> {
+    try {
+      return await provisional.confirm();
+    } catch (error) {
+      log.debug({ requestId, err: error }, 'the caller could not be confirmed');
+      return false;
+    }
+  }
+
   const fastPath: FastPath = {
     // Only Yoga runs the hooks of its plugins.
     takes: (method, target) => yogaPlugins.length === 0 && takes(method, target),
@@ -180,16 +191,11 @@ export function createEntrance(options: EntranceOptions): Entrance {
       let state = new RequestState(arrival, head);
       let response = await attempt(request, state, url);
       // Whatever the answer is: nothing may have been confirmed for a request that was refused.
-      if (state.provisional !== undefined) {
-        try {
-          if (!(await state.provisional.confirm())) {
-            // It begins anew, as if nothing were remembered. So far it has only read.
-            state = new RequestState(arrival, { ...head, mayBeProvisional: false });
-            response = await attempt(request, state, url);
-          }
-        } catch (error) {
-          response = refuse(error, state);
-        }
+      if (state.provisional !== undefined && !(await isConfirmed(state.provisional, state))) {
+        // It begins anew, as if nothing were remembered. So far it has changed nothing but this.
+        await state.giveTokenBack?.();
+        state = new RequestState(arrival, { ...head, mayBeProvisional: false });
+        response = await attempt(request, state, url);
       }
       depart(request, response, state, url);
       return compression.plain(response, request, state, url);

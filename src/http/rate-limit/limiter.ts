@@ -16,6 +16,8 @@ export interface RateLimiter {
     client: Bucket,
     account?: Bucket,
   ): Promise<{ headers: Record<string, string>; refusal: ApiError | undefined }>;
+  /** Returns the tokens of a request that turned out not to be the client's. */
+  giveBack(client: Bucket, account?: Bucket): Promise<void>;
   /** Failed logins, against password guessing. */
   readonly logins: FailureCounter;
   /**
@@ -77,6 +79,7 @@ export function createRateLimiter({ store, clock, failures, metrics }: RateLimit
       const message = `Too many requests${whose}. Wait for the time given in Retry-After.`;
       return { headers, refusal: rateLimited(message, taken.retryAfterMs) };
     },
+    giveBack: (client, account) => store.giveBack(client, account),
     logins: failuresOf('login'),
     credentials: failuresOf('credential'),
     metricsTokens: failuresOf('metrics-token'),

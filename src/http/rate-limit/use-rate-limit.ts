@@ -74,10 +74,12 @@ export function useRateLimit({
 
   /** Takes a token for the caller. Throws RATE_LIMITED if none is left. */
   async function takeToken(request: HttpRequest, state: RequestState, kind: AddressBucket): Promise<void> {
-    const { headers, refusal } = await limiter.request(...bucketsOf(request, state, kind));
+    const buckets = bucketsOf(request, state, kind);
+    const { headers, refusal } = await limiter.request(...buckets);
     // Programs read these. Nobody reads those of a page.
     if (!state.route.documentOnly) Object.assign(state.responseHeaders, headers);
     if (refusal !== undefined) throw refusal;
+    if (state.provisional !== undefined) state.giveTokenBack = () => limiter.giveBack(...buckets);
   }
 
   /** Counts bad credentials, on whatever path. Throws RATE_LIMITED if there were too many. */

@@ -22,7 +22,8 @@ const NO_REQUEST = new PlainRequest('GET', 'about:blank', {}, new Uint8Array());
 export function keepArgs(documents: Pick<DocumentCache, 'parse'>, events: EventsAfter) {
   // What `again` does not name must not be part of what it does: closures keep whole objects.
   return ({ document: _document, contextValue, variableValues, ...args }: OperationArgs): KeptArgs => {
-    const { operation, plans: _plans, request: arrived, events: _events, ...context } = contextValue;
+    const { operation, plans: _plans, request: arrived, events: _events, ...others } = contextValue;
+    const context = { ...others, provisional: undefined };
     const { name } = operation;
     const { text } = operation.document;
     const lastId = lastEventId(arrived);

@@ -1,14 +1,19 @@
 import { describe, expect, it } from 'vitest';
+import type { AppOptions } from '../../../src/app.ts';
 import { disableAccount } from '../../../src/auth/account/endings.ts';
 import type { Database } from '../../../src/platform/db/database.ts';
 import { type TestApp, useApp } from '../../support/app.ts';
-import { gqlAs, type Visitor, visitor } from '../../support/credentials/session.ts';
+import { freshCookie, gqlAs, type Visitor, visitor } from '../../support/credentials/session.ts';
 import { age } from '../../support/database/aged.ts';
 import { graphqlPost } from '../../support/graphql.ts';
 import { dataOf } from '../../support/refusal.ts';
 import { secondInstance } from '../../support/second-instance.ts';
+import { steppedClock } from '../../support/time/stepped-clock.ts';
 
-const app = useApp();
+const clock = steppedClock(Date.now());
+const app = useApp({ clock });
+/** What its answers say of buckets does not depend on the time. */
+const instanceOf = (options: Partial<AppOptions> = {}) => secondInstance(app, { clock, ...options });
 const WHOLE = '{ posts(limit: 3) { id title author { name } } }';
 const BY_FIELDS = '{ viewer { id sessions { id } } }';
 const CREATE = 'mutation { createPost(title: "T", body: "B") { id } }';
@@ -19,6 +24,7 @@ const SUBSCRIBE = 'subscription { postCreated { id } }';
 const ASKED: Readonly<Record<string, readonly [path: string, init: RequestInit]>> = {
   'a query that one statement answers': ['/graphql', graphqlPost(WHOLE)],
   'the same by GET': [`/graphql?query=${encodeURIComponent(WHOLE)}`, {}],
+  'a query whose answer may be too large': ['/graphql', graphqlPost('{ posts(limit: 100) { id body } }')],
   'a query by fields': ['/graphql', graphqlPost(BY_FIELDS)],
   'a query that tells its cost': ['/graphql', graphqlPost(WHOLE, { headers: { 'x-query-cost': '1' } })],
   'a query that reads nothing': ['/graphql', graphqlPost('{ __typename }')],
@@ -28,7 +34,7 @@ const ASKED: Readonly<Record<string, readonly [path: string, init: RequestInit]>
     '/graphql',
     { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{' },
   ],
-  'another method': ['/graphql', { method: 'GET', headers: { accept: 'application/json' } }],
+  'no operation': ['/graphql', { method: 'GET', headers: { accept: 'application/json' } }],
   'a mutation': ['/graphql', graphqlPost(CREATE)],
   'a mutation with a key': ['/graphql', graphqlPost(CREATE, { headers: { 'idempotency-key': 'k' } })],
   'a mutation from another site': [
@@ -54,19 +60,26 @@ const ask = (
   [path, init]: readonly [string, RequestInit],
 ) => instance.fetch(path, { ...init, headers: { ...Object.fromEntries(new Headers(init.headers)), cookie } });
 
-/** All of a response but what names the request or tells the time, as the state of a bucket does. */
+/** All of a response that does not name the request. */
 async function contentOf(response: Response) {
   const { status, headers } = response;
   const id = headers.get('x-request-id') ?? '';
   return {
-    status,
-    headers: [...headers].map(([name, value]) =>
-      /request-id|date|ratelimit/.test(name) ? name : [name, value],
-    ),
-    cookies: headers.getSetCookie(),
-    body: (await response.text()).replaceAll(id, 'ID'),
+    id,
+    content: {
+      status,
+      headers: [...headers].filter(([name]) => name !== 'x-request-id' && name !== 'date'),
+      body: (await response.text()).replaceAll(id, 'ID'),
+    },
   };
 }
+
+/** The line of the security log about a request, without what names the request. */
+const failureOf = (id: string) =>
+  app.logged
+    .map((line) => JSON.parse(line) as { readonly msg: string; readonly requestId?: string })
+    .filter(({ msg, requestId }) => msg === 'failed credential' && requestId === id)
+    .map(({ requestId: _, ...line }) => ({ ...line, time: undefined }));
 
 /** All that can be asked, after one ending; after the others, what is confirmed in different ways. */
 const CASES = Object.entries(ENDINGS).flatMap(([how, end], index) =>
@@ -78,15 +91,17 @@ const CASES = Object.entries(ENDINGS).flatMap(([how, end], index) =>
 describe('a session that was used here and has ended elsewhere', () => {
   it.each(CASES)('is refused as one never seen: $how, $what', async ({ end, asked }) => {
     const who = await visitor(app);
-    const [seen, unseen, other] = [secondInstance(app), secondInstance(app), secondInstance(app)];
+    const [seen, unseen, other] = [instanceOf(), instanceOf(), instanceOf()];
     expect((await ask(seen, who.cookie, ['/graphql', graphqlPost(WHOLE)])).status).toBe(200);
     const postsBefore = await app.prisma.post.count();
     await end(other, who);
     const expected = await contentOf(await ask(unseen, who.cookie, asked));
     const refused = await contentOf(await ask(seen, who.cookie, asked));
-    expect(expected.status).toBe(401);
-    expect(expected.cookies[0]).toContain('Max-Age=0');
-    expect(refused).toEqual(expected);
+    expect(expected.content.status).toBe(401);
+    expect(new Map(expected.content.headers).get('set-cookie')).toContain('Max-Age=0');
+    expect(refused.content).toEqual(expected.content);
+    expect(failureOf(refused.id)).toEqual(failureOf(expected.id));
+    expect(failureOf(refused.id)).toHaveLength(1);
     expect(await app.prisma.post.count()).toBe(postsBefore);
   });
 });
@@ -114,10 +129,24 @@ function listening(database: Database) {
 }
 
 describe('a session that was used here before', () => {
+  it.each(Object.entries(ASKED).filter(([what]) => !/mutation|subscription|EventSource/.test(what)))(
+    'is answered as one never seen: %s',
+    async (_what, asked) => {
+      const { cookie, email } = await visitor(app);
+      const another = await freshCookie(app, email);
+      const [seen, unseen] = [instanceOf(), instanceOf()];
+      // Both have counted one request of the account.
+      await ask(seen, cookie, ['/graphql', graphqlPost(WHOLE)]);
+      await ask(unseen, another, ['/graphql', graphqlPost(WHOLE)]);
+      const { content } = await contentOf(await ask(unseen, cookie, asked));
+      expect((await contentOf(await ask(seen, cookie, asked))).content).toEqual(content);
+    },
+  );
+
   it('costs a query no statement of its own, and anything else one', async () => {
     const { cookie } = await visitor(app);
     const { noted, taken } = listening(app.database);
-    const instance = secondInstance(app, { database: noted });
+    const instance = instanceOf({ database: noted });
     const statementsOf = async (query: string) => {
       taken();
       await ask(instance, cookie, ['/graphql', graphqlPost(query)]);
@@ -170,7 +199,7 @@ describe('a session that was used here before', () => {
   it('is refused for what it is, not for the use that its account makes of the service', async () => {
     const { cookie } = await visitor(app);
     const config = { ...app.config, rateLimit: { burst: 1, perSecond: 0.001 } };
-    const [instance, other] = [secondInstance(app, { config }), secondInstance(app)];
+    const [instance, other] = [instanceOf({ config }), instanceOf()];
     const asked = ASKED['a query that one statement answers'] ?? ['', {}];
     expect((await ask(instance, cookie, asked)).status).toBe(200);
     expect((await ask(instance, cookie, asked)).status).toBe(429);
@@ -180,7 +209,7 @@ describe('a session that was used here before', () => {
 
   it('sees nothing more once it has ended, however many requests are under way', async () => {
     const asked = [ASKED['a query that one statement answers'], ASKED['a query by fields']] as const;
-    const instance = secondInstance(app);
+    const instance = instanceOf();
     for (let round = 0; round < 10; round += 1) {
       const { cookie } = await visitor(app);
       let over = false;
@@ -194,9 +223,12 @@ describe('a session that was used here before', () => {
         }
       };
       const asking = [...asked, ...asked, ...asked].map((one) => keepAsking(one ?? ['', {}]));
-      await expect.poll(() => statuses.length).toBeGreaterThan(6);
-      await app.fetch('/logout', { method: 'POST', headers: { cookie } });
-      over = true;
+      try {
+        await expect.poll(() => statuses.length).toBeGreaterThan(6);
+        await app.fetch('/logout', { method: 'POST', headers: { cookie } });
+      } finally {
+        over = true;
+      }
       await Promise.all(asking);
       const of = (wanted: boolean) =>
         new Set(statuses.flatMap(({ begunAfter, status }) => (begunAfter === wanted ? [status] : [])));
