@@ -87,7 +87,13 @@ async function onEmbedded<T>(work: (connection: Connection) => Promise<T>): Prom
   const folder = await mkdtemp(join(tmpdir(), 'content-graph-shadow-'));
   const server = await startEmbeddedServer(folder, createLogger({ level: 'error', pretty: false }));
   try {
-    return await work({ ...server.address, user: 'postgres', password: '', database: 'postgres' });
+    return await work({
+      ...server.address,
+      application_name: server.own,
+      user: 'postgres',
+      password: '',
+      database: 'postgres',
+    });
   } finally {
     await server.close();
     await rm(folder, { recursive: true, force: true });

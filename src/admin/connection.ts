@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Config } from '../platform/config.ts';
 import { connectDatabase, type Database, openDatabase } from '../platform/db/database.ts';
 import { type EmbeddedAddress, isServed, publishedAddress } from '../platform/db/embedded/address.ts';
+import { COMMAND } from '../platform/db/embedded/held-time.ts';
 import { FolderInUseError } from '../platform/db/embedded/lock.ts';
 import { startEmbeddedServer } from '../platform/db/embedded/server.ts';
 import { DatabaseError } from '../platform/db/errors.ts';
@@ -36,13 +37,14 @@ const QUERY_TIMEOUT_MS = 30_000;
 /** The database of an embedded server for this process, which prepares nothing by name: the server's process may, too. */
 const connectEmbedded = (
   address: EmbeddedAddress,
+  application_name: string,
   { ready, close }: Pick<DatabaseServer, 'ready' | 'close'>,
   log: Logger,
 ): Database =>
   connectDatabase(
     'embedded',
     {
-      ...embeddedServer(address, { query_timeout: QUERY_TIMEOUT_MS }),
+      ...embeddedServer(address, { application_name, query_timeout: QUERY_TIMEOUT_MS }),
       lockWaitMs: QUERY_TIMEOUT_MS,
       ready,
       close,
@@ -57,7 +59,7 @@ async function openOwnDatabase({ config, log }: OpenOptions): Promise<Database> 
     shared: false,
     strict: config.environment === 'production',
   });
-  return connectEmbedded(server.address, server, log);
+  return connectEmbedded(server.address, server.own, server, log);
 }
 
 /** Opens the database exclusively. Throws FolderInUseError if a server holds it. */
@@ -94,7 +96,7 @@ async function openBeside({ config, log }: OpenOptions): Promise<Opened | NotYet
   if (address === undefined || !isServed(address))
     return { reason: 'It does not accept connections yet.', serves: false };
   const elsewhere = { ready: async () => undefined, close: async () => undefined };
-  const database = connectEmbedded(address, elsewhere, log);
+  const database = connectEmbedded(address, COMMAND, elsewhere, log);
   try {
     const pending = await pendingMigrations(database);
     if (pending.length === 0) return { database, config, applied: [] };

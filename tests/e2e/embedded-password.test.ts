@@ -5,6 +5,7 @@ import { Worker } from 'node:worker_threads';
 import pg from 'pg';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { freePort } from '../../scripts/cluster/processes.ts';
+import { HoldMark } from '../../src/platform/db/embedded/held-time.ts';
 import type { EmbeddedWorkerData } from '../../src/platform/db/embedded/worker.ts';
 import { embeddedServer } from '../../src/platform/db/server.ts';
 import { temporaryFolder } from '../support/processes/process.ts';
@@ -18,6 +19,8 @@ async function serveOnLoopback(password: string): Promise<number> {
     folder: join(await temporaryFolder(), 'postgres'),
     address: { host: HOST, port, password },
     channels: [],
+    own: 'the service',
+    mark: new HoldMark().buffer,
   };
   const worker = new Worker(new URL('../../src/platform/db/embedded/worker.ts', import.meta.url), {
     workerData,
@@ -30,7 +33,9 @@ async function serveOnLoopback(password: string): Promise<number> {
 }
 
 async function ask(port: number, password: string): Promise<unknown> {
-  const client = new pg.Client(embeddedServer({ host: HOST, port, password }).connection);
+  const client = new pg.Client(
+    embeddedServer({ host: HOST, port, password }, { application_name: 'a guest' }).connection,
+  );
   client.on('error', () => undefined);
   try {
     await client.connect();

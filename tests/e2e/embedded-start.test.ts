@@ -64,7 +64,7 @@ describe('an embedded database that ends and cannot start again', () => {
         () => false,
       ),
     );
-    const client = new pg.Client(embeddedServer(server.address).connection);
+    const client = new pg.Client(embeddedServer(server.address, { application_name: server.own }).connection);
     await client.connect();
     expect((await client.query('SELECT 1 AS one')).rows).toEqual([{ one: 1 }]);
     await client.end();

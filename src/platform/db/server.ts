@@ -67,7 +67,10 @@ const DURABILITY =
   'the embedded database survives a crash of the process and, on a disk that honours flushes, a loss of power; it does not survive the loss of the disk, so back up DATA_DIR';
 
 /** How `pg` reaches an embedded server. All connections share one backend, and with it what they prepare by name. */
-export function embeddedServer({ host, port, password = '' }: EmbeddedAddress, further: ClientConfig = {}) {
+export function embeddedServer(
+  { host, port, password = '' }: EmbeddedAddress,
+  further: ClientConfig & { readonly application_name: string },
+) {
   const connection: ClientConfig = {
     ...{ host, port, user: 'postgres', password, database: 'postgres', ssl: false },
     ...further,
@@ -141,14 +144,14 @@ export async function openServer(options: ServerOptions): Promise<DatabaseServer
     strict: config.environment === 'production',
   });
   log.info({ dataDir: config.database.dataDir }, DURABILITY);
-  const reached = embeddedServer(server.address);
+  const reached = embeddedServer(server.address, { application_name: server.own });
   return {
     ...reached,
     named: namedStatements,
-    // Statements of earlier connections may still hold the names.
-    greeting: namedStatements ? `DEALLOCATE ALL; ${reached.greeting}` : reached.greeting,
     statementLimitMs,
     lockWaitMs: statementLimitMs,
+    heldMs: server.heldMs,
+    neverBegan: () => server.endedOutside,
     // It answers as soon as it has committed, so a statement without an answer has not.
     lostIsUndone: true,
     // PGlite can neither time out nor cancel a statement. Ending its worker drops what is not committed. One that nobody

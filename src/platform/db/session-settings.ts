@@ -47,7 +47,8 @@ export interface SettingsScope {
 /** SQL that sets what every statement of the service expects. One statement: it may be part of a flight. */
 export function settingsSql({ schema, local = false, limits = {} }: SettingsScope): string {
   const further = Object.entries(limits).map(([name, value]): Setting => [name, String(value)]);
-  const path: Setting = ['search_path', escapeIdentifier(schema)];
+  // Unless it is named, a session's temporary tables come before all others.
+  const path: Setting = ['search_path', `${escapeIdentifier(schema)}, pg_temp`];
   const calls = [...MEANING, ...PLANNING, path, ...further].map(
     ([name, value]) => `set_config('${name}', ${escapeLiteral(value)}, ${local})`,
   );

@@ -3,6 +3,7 @@ import pg from 'pg';
 import { PrismaClient } from '../../../src/generated/prisma/client.ts';
 import type { Config } from '../../../src/platform/config.ts';
 import { publishedAddress } from '../../../src/platform/db/embedded/address.ts';
+import { COMMAND } from '../../../src/platform/db/embedded/held-time.ts';
 import { embeddedServer } from '../../../src/platform/db/server.ts';
 import { DEFAULT_SCHEMA, settingsSql } from '../../../src/platform/db/session-settings.ts';
 
@@ -10,7 +11,7 @@ function connectionOf({ database, dataDir }: Config): pg.ClientConfig {
   if (database.kind === 'postgres') return { connectionString: database.directUrl };
   const address = publishedAddress(dataDir);
   if (address === undefined) throw new Error('nobody serves the embedded database');
-  return embeddedServer(address).connection;
+  return embeddedServer(address, { application_name: COMMAND }).connection;
 }
 
 /** Prisma's client on a connection of the test's own, with the settings of the service's: to look past the API. */

@@ -1,20 +1,21 @@
 import { timingSafeEqual } from 'node:crypto';
-import type { MessageQueue } from './message-batches.ts';
+import { protocolMessage, reportMessage } from './protocol.ts';
 
-/** A protocol message: type, length, body. */
-function message(type: string, body: Buffer): Buffer {
-  const length = Buffer.alloc(4);
-  length.writeInt32BE(body.length + length.length);
-  return Buffer.concat([Buffer.from(type), length, body]);
-}
+type Send = (data: Uint8Array) => void;
 
 /** AuthenticationCleartextPassword. Acceptable because it only crosses loopback. */
-const ASK = message('R', Buffer.from([0, 0, 0, 3]));
-const REFUSAL = message('E', Buffer.from('SFATAL\0C28P01\0Mpassword authentication failed\0\0'));
+const ASK = protocolMessage('R', Buffer.from([0, 0, 0, 3]));
+const REFUSAL = reportMessage({ severity: 'FATAL', state: '28P01', text: 'password authentication failed' });
+
+/** The part of the socket server's message queue that withholds messages. */
+interface Queue {
+  enqueue(id: number, message: Uint8Array, send: Send): Promise<number>;
+  clearQueueForHandler(id: number): void;
+}
 
 /** Compares in constant time. */
 function isPassword(answer: Uint8Array, password: string): boolean {
-  const expected = message('p', Buffer.from(`${password}\0`));
+  const expected = protocolMessage('p', Buffer.from(`${password}\0`));
   return answer.length === expected.length && timingSafeEqual(answer, expected);
 }
 
@@ -22,31 +23,31 @@ function isPassword(answer: Uint8Array, password: string): boolean {
  * PGlite admits everyone. This withholds a connection's first message from the queue until the client has
  * given the password (PostgreSQL protocol, "Start-up").
  */
-export function requirePassword(queue: MessageQueue, password: string): void {
+export function requirePassword(queue: Queue, password: string): void {
   const enqueue = queue.enqueue.bind(queue);
   const clear = queue.clearQueueForHandler.bind(queue);
   const asked = new Map<number, Uint8Array>();
   const admitted = new Set<number>();
 
-  queue.enqueue = async (handlerId, incoming, onData) => {
-    if (admitted.has(handlerId)) return enqueue(handlerId, incoming, onData);
-    const startup = asked.get(handlerId);
+  queue.enqueue = async (id, incoming, send) => {
+    if (admitted.has(id)) return enqueue(id, incoming, send);
+    const startup = asked.get(id);
     if (startup === undefined) {
-      asked.set(handlerId, incoming);
-      onData(ASK);
+      asked.set(id, incoming);
+      send(ASK);
       return ASK.length;
     }
     if (!isPassword(incoming, password)) {
-      onData(REFUSAL);
+      send(REFUSAL);
       throw new Error('password authentication failed');
     }
-    asked.delete(handlerId);
-    admitted.add(handlerId);
-    return enqueue(handlerId, startup, onData);
+    asked.delete(id);
+    admitted.add(id);
+    return enqueue(id, startup, send);
   };
-  queue.clearQueueForHandler = (handlerId) => {
-    asked.delete(handlerId);
-    admitted.delete(handlerId);
-    clear(handlerId);
+  queue.clearQueueForHandler = (id) => {
+    asked.delete(id);
+    admitted.delete(id);
+    clear(id);
   };
 }

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
@@ -14,11 +15,12 @@ import {
   withdrawAddress,
 } from './address.ts';
 import { checkDiskSpace, securePrivateFolder } from './folder.ts';
+import { HoldMark, type HoldWatch, watchHolds } from './held-time.ts';
 import { takeFolder } from './lock.ts';
 import { isIncomplete, refuseOtherMajor } from './major-version.ts';
 import type { Notification } from './notifications.ts';
 import { type Running, type Supervisor, supervise } from './supervisor.ts';
-import type { EmbeddedWorkerData } from './worker.ts';
+import type { EmbeddedWorkerData, WorkerMessage } from './worker.ts';
 
 /** The folder's data cannot be opened. `cause` is the error of PGlite or the operating system. */
 export class EmbeddedStartError extends OperatorError {
@@ -37,6 +39,12 @@ export class EmbeddedStartError extends OperatorError {
 /** The embedded PostgreSQL of one folder: a worker thread that other processes can connect to. */
 export interface EmbeddedServer extends Supervisor {
   readonly address: EmbeddedAddress;
+  /** The application_name by which the service's connections are known. Others are outside connections. */
+  readonly own: string;
+  /** How long outside connections have had the database, in all. */
+  heldMs(): number;
+  /** Whether the last restart ended an outside connection's statement: the service's had not begun. */
+  readonly endedOutside: boolean;
   /**
    * Calls `listener` for each notification on `NOTIFIED_CHANNELS`, whichever connection sent it; without one after a
    * restart, which may have lost some. Returns a function that stops that.
@@ -56,27 +64,42 @@ export interface EmbeddedServerOptions {
   readonly strict?: boolean;
 }
 
+/** What a worker and the service's thread share. */
+interface Shared {
+  readonly own: string;
+  readonly mark: HoldMark;
+  readonly holds: Pick<HoldWatch, 'guests'>;
+  tell(notification: Notification | undefined): void;
+}
+
 function startWorker(
   dataDir: string,
   address: EmbeddedAddress,
   log: Logger,
-  tell: (notification: Notification | undefined) => void,
+  { own, mark, holds, tell }: Shared,
 ): Promise<Running> {
   const path = socketPath(address);
   if (path !== undefined) rmSync(path, { force: true });
+  mark.end();
+  holds.guests(0);
   const data: EmbeddedWorkerData = {
     folder: join(dataDir, 'postgres'),
     address: path === undefined ? address : { path },
     channels: NOTIFIED_CHANNELS,
+    own,
+    mark: mark.buffer,
   };
   const worker = new Worker(new URL('./worker.ts', import.meta.url), { workerData: data });
   const ended = new Promise<void>((resolve) => worker.once('exit', () => resolve()));
   return new Promise((resolve, reject) => {
     let listening = false;
     let failure: unknown;
-    worker.on('message', (message: 'listening' | Notification | object) => {
-      // Under `node --watch`, Node sends messages of its own this way.
-      if (message !== 'listening') return 'channel' in message ? tell(message) : undefined;
+    // Under `node --watch`, Node sends messages of its own this way.
+    worker.on('message', (message: WorkerMessage | { readonly kind?: undefined }) => {
+      if (message.kind === 'notification') tell(message.notification);
+      if (message.kind === 'guests') holds.guests(message.count);
+      if (message.kind === 'line') log.warn(message.fields, message.message);
+      if (message.kind !== 'listening') return;
       listening = true;
       tell(undefined);
       resolve({
@@ -126,17 +149,38 @@ export async function startEmbeddedServer(
     const tell = (notification: Notification | undefined) => {
       for (const listener of listeners) listener(notification);
     };
-    const supervisor = await supervise({ start: () => startWorker(dataDir, address, log, tell), log });
+    const own = `content-graph-api ${randomUUID()}`;
+    const mark = new HoldMark();
+    let endedOutside = false;
+    const holds = watchHolds(mark, ({ totalMs }) => {
+      endedOutside = true;
+      supervisor
+        .restart(`an outside connection had the database for more than ${totalMs / 1_000} s`)
+        // The supervisor has told it, and tries again.
+        .catch((error: unknown) => log.debug({ err: error }, 'the embedded database did not restart'));
+    });
+    const shares: Shared = { own, mark, holds, tell };
+    const supervisor = await supervise({ start: () => startWorker(dataDir, address, log, shares), log });
     if (shared) publishAddress(dataDir, address);
     return {
       ...supervisor,
       address,
+      own,
+      heldMs: holds.heldMs,
+      get endedOutside() {
+        return endedOutside;
+      },
+      restart(reason) {
+        endedOutside = false;
+        return supervisor.restart(reason);
+      },
       notified(listener) {
         listeners.add(listener);
         return () => void listeners.delete(listener);
       },
       async close() {
         withdrawAddress(dataDir);
+        holds.close();
         await supervisor.close();
         discardAddress(dataDir, address);
         lock.release();

@@ -7,9 +7,10 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { PGLiteSocketServer } from '@electric-sql/pglite-socket';
 import type { EmbeddedAddress } from './address.ts';
 import { openCluster } from './cluster.ts';
-import { batchExtendedQueries, type MessageQueue } from './message-batches.ts';
-import { tellNotifications } from './notifications.ts';
+import { HoldMark } from './held-time.ts';
+import { type Notification, notificationFinder } from './notifications.ts';
 import { requirePassword } from './password-gate.ts';
+import { SharedBackend } from './shared-backend.ts';
 
 /** The data folder and the socket to listen on. */
 export interface EmbeddedWorkerData {
@@ -17,21 +18,57 @@ export interface EmbeddedWorkerData {
   readonly address: { readonly path: string } | EmbeddedAddress;
   /** The channels on which to listen for all connections. */
   readonly channels: readonly string[];
+  /** The application_name of the service's own connections. */
+  readonly own: string;
+  /** Of a HoldMark. */
+  readonly mark: SharedArrayBuffer;
 }
 
-const MAX_CONNECTIONS = 20;
+/** What the worker tells the service's thread. */
+export type WorkerMessage =
+  | { readonly kind: 'listening' }
+  | { readonly kind: 'notification'; readonly notification: Notification }
+  | { readonly kind: 'guests'; readonly count: number }
+  | { readonly kind: 'line'; readonly message: string; readonly fields: Readonly<Record<string, unknown>> };
+
+/** Guests have fewer places. */
+const MAX_CONNECTIONS = 100;
+
+/** What is private to the socket server. The package's version is pinned. */
+interface Inside {
+  queryQueue: SharedBackend;
+  readonly handlers: Iterable<{ readonly handlerId: number; detach(close: boolean): Promise<unknown> }>;
+}
 
 async function serve(
-  { folder, address, channels }: EmbeddedWorkerData,
+  { folder, address, channels, own, mark }: EmbeddedWorkerData,
   port: NonNullable<typeof parentPort>,
 ): Promise<void> {
+  const post = (message: WorkerMessage) => port.postMessage(message);
   const db = await openCluster(folder);
+  for (const channel of channels) await db.exec(`LISTEN ${channel}`);
   const server = new PGLiteSocketServer({ db, ...address, maxConnections: MAX_CONNECTIONS });
-  // The queue is private to the package. The package's version is pinned.
-  const { queryQueue } = server as unknown as { queryQueue: MessageQueue };
-  await tellNotifications(db, queryQueue, channels, (notification) => port.postMessage(notification));
-  batchExtendedQueries(queryQueue);
-  if ('password' in address && address.password !== undefined) requirePassword(queryQueue, address.password);
+  const inside = server as unknown as Inside;
+  const backend = new SharedBackend({
+    db,
+    mark: new HoldMark(mark),
+    own,
+    channels,
+    heard: notificationFinder(channels, (notification) => post({ kind: 'notification', notification })),
+    disconnect(id) {
+      for (const handler of inside.handlers) if (handler.handlerId === id) void handler.detach(true);
+    },
+    tell: (message, fields) => post({ kind: 'line', message, fields }),
+    guests: (count) => post({ kind: 'guests', count }),
+    // Ends the worker, which is started again.
+    broken(error) {
+      setImmediate(() => {
+        throw error;
+      });
+    },
+  });
+  inside.queryQueue = backend;
+  if ('password' in address && address.password !== undefined) requirePassword(backend, address.password);
   await server.start();
   // Independent of the umask: the socket's own mode keeps others out, as the folder's does.
   if ('path' in address) chmodSync(address.path, 0o600);
@@ -39,10 +76,11 @@ async function serve(
     if (message !== 'close') return;
     void server
       .stop()
+      .then(() => backend.settled())
       .then(() => db.close())
       .then(() => port.close());
   });
-  port.postMessage('listening');
+  post({ kind: 'listening' });
 }
 
 if (parentPort !== null) await serve(workerData as EmbeddedWorkerData, parentPort);

@@ -1,0 +1,97 @@
+import type { PGlite } from '@electric-sql/pglite';
+import { escapeIdentifier, escapeLiteral } from 'pg';
+import { z } from 'zod';
+
+/**
+ * The state of a session on the one backend: what a connection of PostgreSQL would have for itself. `undo` has a
+ * statement that ends each thing that outlives a transaction: a prepared statement, a temporary table, a cursor, a
+ * LISTEN, an advisory lock.
+ */
+const found = z.object({
+  settings: z.record(z.string(), z.string()),
+  role: z.string(),
+  user: z.string(),
+  undo: z.array(z.string()),
+});
+
+export type SessionState = Readonly<z.infer<typeof found>>;
+
+/** As after a connection. */
+export const NEW_SESSION: SessionState = { settings: {}, role: 'none', user: 'postgres', undo: [] };
+
+/** How often an advisory lock may be held, each of which takes an unlock. */
+const LOCK_DEPTH = 1_000;
+
+/** How a prepared statement and a LISTEN are undone. */
+export const deallocate = (name: string): string => `DEALLOCATE ${escapeIdentifier(name)}`;
+export const unlisten = (channel: string): string => `UNLISTEN ${escapeIdentifier(channel)}`;
+
+const quoted = (column: string) => `'"' || pg_catalog.replace(${column}, '"', '""') || '"'`;
+
+/** Each name is qualified and the result is ASCII: the session may have any search path and any encoding. */
+const LOOK = `SELECT pg_catalog.encode(pg_catalog.convert_to(pg_catalog.json_build_object(
+  'settings', (SELECT COALESCE(pg_catalog.json_object_agg(name, setting), '{}') FROM pg_catalog.pg_settings
+    WHERE source = 'session' AND context = ANY (ARRAY['user', 'superuser'])
+      AND name NOT LIKE 'transaction\\_%' AND name <> 'seed'),
+  'role', pg_catalog.current_setting('role'),
+  'user', session_user,
+  'undo', (SELECT COALESCE(pg_catalog.json_agg(each), '[]') FROM (
+    SELECT 'DEALLOCATE ' || ${quoted('name')} AS each FROM pg_catalog.pg_prepared_statements
+    UNION ALL SELECT 'CLOSE ' || ${quoted('name')} FROM pg_catalog.pg_cursors WHERE is_holdable
+    UNION ALL SELECT 'UNLISTEN ' || ${quoted('channel')} FROM pg_catalog.pg_listening_channels() AS channel
+    UNION ALL SELECT 'DROP ' || CASE relkind WHEN 'v' THEN 'VIEW' WHEN 'S' THEN 'SEQUENCE' ELSE 'TABLE' END
+        || ' IF EXISTS pg_temp.' || ${quoted('relname::pg_catalog.text')} || ' CASCADE'
+      FROM pg_catalog.pg_class WHERE relnamespace = pg_catalog.pg_my_temp_schema()
+        AND relkind = ANY (ARRAY['r', 'p', 'v', 'S']::pg_catalog."char"[])
+    UNION ALL SELECT 'SELECT pg_catalog.count(pg_catalog.pg_advisory_unlock'
+        || CASE mode WHEN 'ShareLock' THEN '_shared(' ELSE '(' END
+        || CASE objsubid WHEN 1 THEN ((classid::pg_catalog.int8 << 32) | objid::pg_catalog.int8)::pg_catalog.text
+             ELSE classid::pg_catalog.int4 || ', ' || objid::pg_catalog.int4 END
+        || ')) FROM pg_catalog.generate_series(1, ${LOCK_DEPTH})'
+      FROM pg_catalog.pg_locks WHERE locktype = 'advisory') AS things)
+)::pg_catalog.text, 'UTF8'), 'hex') AS state`;
+
+/** What the session is like now. It must not be in a transaction. */
+export async function readState(db: PGlite): Promise<SessionState> {
+  const [answer] = await db.exec(LOOK);
+  const [row] = (answer?.rows ?? []) as { readonly state: string }[];
+  return found.parse(JSON.parse(Buffer.from(row?.state ?? '', 'hex').toString('utf8')));
+}
+
+function sameSettings(one: SessionState, other: SessionState): boolean {
+  const names = Object.keys(one.settings);
+  return (
+    one.role === other.role &&
+    one.user === other.user &&
+    names.length === Object.keys(other.settings).length &&
+    names.every((name) => one.settings[name] === other.settings[name])
+  );
+}
+
+const RESET = 'RESET SESSION AUTHORIZATION; RESET ROLE; RESET ALL';
+
+/** Gives the session the settings of `next`, where `now` has others. Rejects if PostgreSQL refuses them. */
+export async function changeSettings(db: PGlite, now: SessionState, next: SessionState): Promise<void> {
+  if (sameSettings(now, next)) return;
+  // On its own: what the session takes for a literal may be a setting too.
+  await db.exec(RESET);
+  const calls = Object.entries(next.settings).map(
+    ([name, value]) => `pg_catalog.set_config(${escapeLiteral(name)}, ${escapeLiteral(value)}, false)`,
+  );
+  if (calls.length > 0) await db.exec(`SELECT ${calls.join(', ')}`);
+  if (next.user !== NEW_SESSION.user)
+    await db.exec(`SET SESSION AUTHORIZATION ${escapeIdentifier(next.user)}`);
+  if (next.role !== NEW_SESSION.role) await db.exec(`SET ROLE ${escapeIdentifier(next.role)}`);
+}
+
+/** Ends what a connection has left in the session, as far as it is there. Returns whether nothing of it is left. */
+export async function undo(db: PGlite, statements: readonly string[]): Promise<boolean> {
+  if (statements.length === 0) return true;
+  const before = await readState(db);
+  // Without a warning for each lock that is free.
+  await changeSettings(db, before, { ...NEW_SESSION, settings: { client_min_messages: 'error' } });
+  for (const statement of statements) if (before.undo.includes(statement)) await db.exec(statement);
+  const after = await readState(db);
+  await changeSettings(db, after, before);
+  return !after.undo.some((statement) => statements.includes(statement));
+}

@@ -1,0 +1,111 @@
+import type { PGlite } from '@electric-sql/pglite';
+import { code, SYNC, textAt } from './protocol.ts';
+import {
+  changeSettings,
+  deallocate,
+  NEW_SESSION,
+  readState,
+  type SessionState,
+  undo,
+  unlisten,
+} from './session-state.ts';
+
+/** What a connection has for itself. The connections of the service share one: each sets the same. */
+export interface Session {
+  state: SessionState;
+}
+
+export interface SwitchServices {
+  readonly db: PGlite;
+  /** What the backend listens for, whoever has it. */
+  readonly channels: readonly string[];
+  /** Runs messages of the protocol and drops the answer. */
+  run(message: Uint8Array): Promise<void>;
+  /** The service's session was found changed. */
+  healed(what: readonly string[]): void;
+}
+
+const [PARSE, CLOSE, STATEMENT] = [...'PCS'].map(code);
+/** After type and length. */
+const BODY_AT = 5;
+
+/**
+ * Gives the one session of PGlite the settings of the connection that has it, and ends what a connection has left in it
+ * (decision 36). What a connection prepares, locks or listens for stays in the session until then, which disturbs no
+ * other; a guest may end what is the service's, which is then made anew.
+ */
+export class SessionSwitch {
+  readonly service: Session = { state: NEW_SESSION };
+  readonly #services: SwitchServices;
+  #current: Session = this.service;
+  readonly #outside = new Set<Session>();
+  /** The Parse messages of what the service has prepared, by name. */
+  readonly #prepared = new Map<string, { readonly id: number; readonly parse: Uint8Array }>();
+
+  constructor(services: SwitchServices) {
+    this.#services = services;
+  }
+
+  newSession(): Session {
+    const session = { state: NEW_SESSION };
+    this.#outside.add(session);
+    return session;
+  }
+
+  /** Remembers what a message that the service's connection `id` has sent prepares or closes. */
+  remember(id: number, message: Uint8Array): void {
+    const type = message[0];
+    if (type === PARSE) {
+      const name = textAt(message, BODY_AT);
+      if (name !== '') this.#prepared.set(name, { id, parse: message });
+    } else if (type === CLOSE && message[BODY_AT] === STATEMENT)
+      this.#prepared.delete(textAt(message, BODY_AT + 1));
+  }
+
+  /** Outside a transaction. Rejects if the session cannot be changed. */
+  async enter(session: Session): Promise<void> {
+    if (session === this.#current) return;
+    const state = await readState(this.#services.db);
+    const others = [...this.#outside, this.service].filter((other) => other !== this.#current);
+    const known = new Set(others.flatMap((other) => other.state.undo));
+    this.#current.state = { ...state, undo: state.undo.filter((statement) => !known.has(statement)) };
+    if (this.#current === this.service) {
+      // PostgreSQL has refused the others.
+      const there = new Set(state.undo);
+      for (const name of this.#prepared.keys()) if (!there.has(deallocate(name))) this.#prepared.delete(name);
+    }
+    // Should this fail, the session has nobody's settings, and the next to enter changes them all.
+    await changeSettings(this.#services.db, state, session.state);
+    this.#current = session;
+    if (session === this.service) await this.#heal(new Set(state.undo));
+  }
+
+  /** Ends the session of a connection that is gone, or what the service's connection `id` has prepared in the shared one. */
+  async leave(session: Session, id: number): Promise<void> {
+    await this.enter(this.service);
+    if (session === this.service) {
+      const names = [...this.#prepared].filter(([, { id: owner }]) => owner === id).map(([name]) => name);
+      for (const name of names) this.#prepared.delete(name);
+      await undo(this.#services.db, names.map(deallocate));
+      return;
+    }
+    this.#outside.delete(session);
+    if (await undo(this.#services.db, session.state.undo)) return;
+    await this.#services.db.exec('DISCARD TEMP; CLOSE ALL; UNLISTEN *; SELECT pg_advisory_unlock_all()');
+    await this.#heal(new Set((await readState(this.#services.db)).undo));
+  }
+
+  /** Makes anew what is the service's and is not there. */
+  async #heal(there: ReadonlySet<string>): Promise<void> {
+    const { db, channels, run, healed } = this.#services;
+    const deaf = channels.filter((channel) => !there.has(unlisten(channel)));
+    for (const channel of deaf) await db.exec(`LISTEN ${channel}`);
+    const lost = [...this.#prepared].filter(([name]) => !there.has(deallocate(name)));
+    if (lost.length > 0) await run(Buffer.concat([...lost.map(([, { parse }]) => parse), SYNC]));
+    const what = [
+      ...(deaf.length > 0 ? ['LISTEN'] : []),
+      ...(lost.length > 0 ? ['prepared statements'] : []),
+    ];
+    if (what.length > 0) healed(what);
+  }
+}
