@@ -15,9 +15,9 @@ export const toMebibytes = (bytes: number): number => Math.floor(bytes / 1_048_5
 const ADVICE: Readonly<Record<string, string>> = {
   EACCES: 'give the user of the service the right to write there',
   EPERM: 'give the user of the service the right to write there',
-  EEXIST: 'it must be a folder, so remove the file or name another path',
+  EEXIST: 'it must be a folder, so remove the file, or the link that leads nowhere, or name another path',
   ENOTDIR: 'a part of the path is a file, so name another path',
-  ENOENT: 'it cannot be created there, so create it or name another path',
+  ENOENT: 'it cannot be created there, so name another path',
   ENAMETOOLONG: 'its path is too long, so name another path',
   ELOOP: 'its path is a circle of links, so name another path',
   EROFS: 'its file system is read-only, so mount it for writing or name a folder elsewhere',
@@ -28,7 +28,8 @@ const ADVICE: Readonly<Record<string, string>> = {
 
 /** What the operator should do about the error of a file in DATA_DIR. */
 export function adviceOf(error: unknown): string {
-  const { code = '' } = error as NodeJS.ErrnoException;
+  const { code = '', syscall } = error as NodeJS.ErrnoException;
+  if (syscall === 'listen') return 'no socket can be made in it, so name a folder on another file system';
   return (
     ADVICE[code] ?? 'check that it is a folder on a working disk where the user of the service may write'
   );

@@ -9,7 +9,8 @@ import {
   type Stats,
   statSync,
 } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
+import { OperatorError } from '../../operator-error.ts';
 import {
   folderError,
   MIN_FREE_BYTES,
@@ -24,7 +25,22 @@ function onFolder<T>(path: string, work: () => T): T {
   try {
     return work();
   } catch (error) {
-    throw folderError(path, error);
+    throw error instanceof OperatorError ? error : folderError(path, error);
+  }
+}
+
+/**
+ * Creates the folder, and those that lead to it, for its owner alone; one by one, since Node's recursive mkdir never
+ * ends where nothing can be created, as in /proc. Throws the error of the operating system.
+ */
+export function makeFolder(path: string): void {
+  const parent = dirname(resolve(path));
+  if (!existsSync(parent)) makeFolder(parent);
+  try {
+    mkdirSync(path, { mode: 0o700 });
+  } catch (error) {
+    // Of a folder that exists, some file systems say first that they are read-only.
+    if (statSync(path, { throwIfNoEntry: false })?.isDirectory() !== true) throw error;
   }
 }
 
@@ -45,7 +61,7 @@ const octal = ({ mode }: Stats) => (mode & 0o7777).toString(8).padStart(4, '0');
  */
 export function securePrivateFolder(path: string, { strict }: { readonly strict: boolean }): void {
   const stats = onFolder(path, () => {
-    mkdirSync(path, { recursive: true, mode: 0o700 });
+    makeFolder(path);
     return statSync(path);
   });
   if (!isOwn(stats))
@@ -65,6 +81,30 @@ export function securePrivateFolder(path: string, { strict }: { readonly strict:
         `DATA_DIR "${path}" was open to other users of this machine, and "${name}" in it belongs to one of them. Set DATA_DIR to another folder.`,
       );
   chmodSync(path, 0o700);
+}
+
+/** The files of the service; others, such as lost+found, may be anybody's. */
+const FILES = ['lock', 'address.json', 'secret-key', 'demo.json'];
+
+/**
+ * Checks the owner and the rights of what is in the folder, two levels deep: a backup that another user has put back
+ * leaves files which PGlite could not open. Throws UnsafeFolderError, UnusableFolderError.
+ */
+export function checkContent(path: string): void {
+  onFolder(path, () => {
+    const data = join(path, 'postgres');
+    const parts = existsSync(data) ? readdirSync(data).map((name) => join(data, name)) : [];
+    for (const part of [data, ...parts, ...FILES.map((name) => join(path, name))]) {
+      const stats = statSync(part, { throwIfNoEntry: false });
+      if (stats === undefined) continue;
+      if (!isOwn(stats))
+        throw new UnsafeFolderError(
+          `"${part}" belongs to another user of this machine (uid ${stats.uid}), but DATA_DIR to the user of the service. Give all of it to that user with "chown -R ${process.geteuid?.()} '${path}'", then start again.`,
+        );
+      const rights = constants.R_OK | constants.W_OK;
+      accessSync(part, stats.isDirectory() ? rights | constants.X_OK : rights);
+    }
+  });
 }
 
 /** A new cluster takes 40 MiB. */

@@ -13,7 +13,9 @@ import {
   socketPath,
   withdrawAddress,
 } from './address.ts';
-import { checkDiskSpace, securePrivateFolder } from './folder.ts';
+import { checkContent, checkDiskSpace, securePrivateFolder } from './folder.ts';
+import { folderError } from './folder-error.ts';
+import { isSameFolder } from './folder-identity.ts';
 import { takeFolder } from './lock.ts';
 import { isIncomplete, refuseOtherMajor } from './major-version.ts';
 import type { Notification } from './notifications.ts';
@@ -32,6 +34,14 @@ export class EmbeddedStartError extends OperatorError {
       { cause },
     );
   }
+}
+
+/** What the operating system refuses is no fault of the data, unless a file of them is missing. */
+function startError(dataDir: string, failure: unknown): OperatorError {
+  const { syscall, code } = failure instanceof Error ? (failure as NodeJS.ErrnoException) : {};
+  return syscall === undefined || code === 'ENOENT'
+    ? new EmbeddedStartError(dataDir, failure)
+    : folderError(dataDir, failure);
 }
 
 /** The embedded PostgreSQL of one folder: a worker thread that other processes can connect to. */
@@ -92,7 +102,7 @@ function startWorker(
       failure = error;
       if (listening) log.error({ err: error }, 'the embedded database failed');
     });
-    void ended.then(() => reject(new EmbeddedStartError(dataDir, failure)));
+    void ended.then(() => reject(startError(dataDir, failure)));
   });
 }
 
@@ -100,7 +110,7 @@ function startWorker(
 function clearAddress(dataDir: string): void {
   const left = publishedAddress(dataDir);
   withdrawAddress(dataDir);
-  if (left !== undefined) discardAddress(dataDir, left);
+  if (left !== undefined) discardAddress(left);
 }
 
 /**
@@ -117,6 +127,7 @@ export async function startEmbeddedServer(
   // PGlite would create an empty database where the files of one are lost.
   if (isIncomplete(dataDir))
     throw new EmbeddedStartError(dataDir, new Error('postgres/PG_VERSION is missing'));
+  checkContent(dataDir);
   checkDiskSpace(dataDir);
   const lock = await takeFolder(dataDir, patienceMs, log);
   try {
@@ -126,7 +137,11 @@ export async function startEmbeddedServer(
     const tell = (notification: Notification | undefined) => {
       for (const listener of listeners) listener(notification);
     };
-    const supervisor = await supervise({ start: () => startWorker(dataDir, address, log, tell), log });
+    const start = () => startWorker(dataDir, address, log, tell);
+    const supervisor = await supervise({ start, log }).catch((error: unknown) => {
+      discardAddress(address);
+      throw error;
+    });
     if (shared) publishAddress(dataDir, address);
     return {
       ...supervisor,
@@ -136,10 +151,13 @@ export async function startEmbeddedServer(
         return () => void listeners.delete(listener);
       },
       async close() {
-        withdrawAddress(dataDir);
-        await supervisor.close();
-        discardAddress(dataDir, address);
-        lock.release();
+        if (isSameFolder(dataDir, address.folder)) withdrawAddress(dataDir);
+        try {
+          await supervisor.close();
+          discardAddress(address);
+        } finally {
+          lock.release();
+        }
       },
     };
   } catch (error) {
