@@ -1,20 +1,19 @@
-import type { Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type App, type AppOptions, createApp } from './app.ts';
 import type { DemoCredentials } from './development/demo-seed.ts';
 import { limitConnections } from './http/server/connection-limit.ts';
 import { drain } from './http/server/drain.ts';
+import { listen, refuseTakenPort } from './http/server/listen.ts';
 import { createNodeServer, type NodeServerOptions } from './http/server/node-server.ts';
-import { type Config, ownOrigin } from './platform/config.ts';
+import type { Config } from './platform/config.ts';
 import { type Database, openDatabase } from './platform/db/database.ts';
 import { refuseSeeded } from './platform/db/demo-mark.ts';
+import { publishedAddress } from './platform/db/embedded/address.ts';
 import { migrate } from './platform/db/migrate.ts';
 import { tellHistory } from './platform/db/migration-watch.ts';
 import { checkFileDescriptors, EMBEDDED_FILES } from './platform/file-descriptors.ts';
 import type { Logger } from './platform/log.ts';
 import { isLoopbackHost } from './platform/loopback.ts';
-import { OperatorError } from './platform/operator-error.ts';
 import type { DemoKey } from './request/local-request.ts';
 import type { Route } from './request/request-state.ts';
 
@@ -38,8 +37,10 @@ export interface Service {
 const MAX_GRACE_MS = 5_000;
 /** Connections of clients that every deployment must have room for. */
 const COMMON_CLIENTS = 500;
-/** As many as the system allows: thousands of clients may connect at once. Node asks for 511. */
-const LISTEN_BACKLOG = 65_535;
+
+/** A service that is just stopping has its port and its folder, for which opening the database waits. */
+const mayBeStopping = ({ database }: Config): boolean =>
+  database.kind === 'embedded' && publishedAddress(database.dataDir) !== undefined;
 
 async function prepare(
   config: Config,
@@ -82,36 +83,9 @@ export function nodeServerOptions(app: App, config: Config, log: Logger): NodeSe
   };
 }
 
-/** What to do about an error of listening, by Node's error code. */
-const LISTEN_ADVICE: Readonly<Record<string, string>> = {
-  EADDRINUSE: 'another process listens there, so stop it or set PORT to another port',
-  EACCES: 'the user of the service may not listen there, so set PORT to 1024 or above',
-  EADDRNOTAVAIL: 'HOST must be an address of this machine, such as 127.0.0.1 or 0.0.0.0',
-  ENOTFOUND: 'HOST must be an address or a known name of this machine',
-  EAI_AGAIN: 'HOST must be an address or a known name of this machine',
-};
-
-function listenError({ host, port }: Config, error: NodeJS.ErrnoException): Error {
-  const advice = LISTEN_ADVICE[error.code ?? ''] ?? `correct HOST or PORT: ${error.message}`;
-  return new OperatorError(
-    `The service cannot listen on HOST=${host}, PORT=${port}: ${advice} (${error.code}).`,
-  );
-}
-
-async function listen(server: Server, config: Config): Promise<string> {
-  const { host, port } = config;
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', (error) => reject(listenError(config, error)));
-    server.listen({ port, host, backlog: LISTEN_BACKLOG }, resolve);
-  });
-  const bound = server.address() as AddressInfo;
-  return ownOrigin({ host, port: bound.port });
-}
-
 /**
- * Opens the database, applies pending migrations if the settings allow it, and listens. If a PostgreSQL server
- * cannot be reached, it listens first and waits. `options` are passed to the app. Throws the errors of all
- * three steps.
+ * Sees that the port is free, opens the database, applies pending migrations if the settings allow it, and listens. If a
+ * PostgreSQL server cannot be reached, it listens first and waits. `options` are passed to the app. Throws the errors of all steps.
  */
 export async function startService(
   config: Config,
@@ -120,6 +94,7 @@ export async function startService(
 ): Promise<Service> {
   const descriptors = config.database.kind === 'postgres' ? config.database.poolSize : EMBEDDED_FILES;
   const most = checkFileDescriptors(log, { database: descriptors, clients: COMMON_CLIENTS });
+  if (!mayBeStopping(config)) await refuseTakenPort(config);
   const database = await openDatabase({ config, log });
   try {
     let demo: DemoCredentials | undefined;

@@ -94,7 +94,10 @@ interface NotYet {
 async function openBeside({ config, log }: OpenOptions): Promise<Opened | NotYet> {
   const address = publishedAddress(config.dataDir);
   if (address === undefined || !isServed(address))
-    return { reason: 'It does not accept connections yet.', serves: false };
+    return {
+      reason: 'It does not accept connections yet, or was started with another path of the folder.',
+      serves: false,
+    };
   const elsewhere = { ready: async () => undefined, close: async () => undefined };
   const database = connectEmbedded(address, COMMAND, elsewhere, log);
   try {

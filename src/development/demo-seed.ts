@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { createAccount, emailKey } from '../auth/account/store.ts';
 import { createApiKey } from '../auth/api-key/store.ts';
 import { hashPassword } from '../auth/password.ts';
@@ -7,6 +7,7 @@ import { scopesOfRole } from '../auth/scopes.ts';
 import { hashSecret } from '../auth/secret-format.ts';
 import type { Database } from '../platform/db/database.ts';
 import { demoFile } from '../platform/db/demo-mark.ts';
+import { makeFolder } from '../platform/db/embedded/folder.ts';
 import { type Queryable, statement } from '../platform/db/statement.ts';
 import { OperatorError } from '../platform/operator-error.ts';
 import { newId } from '../platform/uuid.ts';
@@ -38,7 +39,7 @@ function readCredentials(dataDir: string): Known | undefined {
 
 /** Writes the file atomically, readable only by its owner. */
 function writeCredentials(dataDir: string, credentials: DemoCredentials): void {
-  mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+  makeFolder(dataDir);
   const draft = `${demoFile(dataDir)}.${process.pid}`;
   writeFileSync(draft, `${JSON.stringify(credentials, null, 2)}\n`, { mode: 0o600 });
   renameSync(draft, demoFile(dataDir));

@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto';
-import { chmodSync, linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, linkSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Config } from './config.ts';
-import { folderError } from './db/embedded/folder.ts';
+import { makeFolder } from './db/embedded/folder.ts';
+import { folderError } from './db/embedded/folder-error.ts';
 
 const FILE = 'secret-key';
 const RANDOM_BYTES = 48;
@@ -21,7 +22,7 @@ function keyIn(dataDir: string): string {
   const path = join(dataDir, FILE);
   const known = stored(path);
   if (known !== undefined) return known;
-  mkdirSync(dataDir, { recursive: true });
+  makeFolder(dataDir);
   const draft = `${path}.${randomBytes(6).toString('hex')}`;
   try {
     writeFileSync(draft, `${randomBytes(RANDOM_BYTES).toString('base64url')}\n`, {

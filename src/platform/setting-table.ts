@@ -3,12 +3,14 @@ import {
   databaseUrl,
   decimal,
   flag,
+  host,
   httpUrl,
   integer,
   isNetwork,
-  isOrigin,
   list,
+  origins,
   publicKey,
+  publicUrl,
   redisUrl,
   secret,
 } from './settings.ts';
@@ -22,24 +24,15 @@ export const variables = z.object({
   DIRECT_DATABASE_URL: databaseUrl.optional(),
   DATABASE_POOL_SIZE: integer(1, 1000).default(10),
   DATA_DIR: z.string().optional(),
-  HOST: z.string().default('127.0.0.1'),
+  HOST: host.default('127.0.0.1'),
   PORT: integer(0, 65_535).default(4000),
-  PUBLIC_URL: z
-    .string()
-    .refine(isOrigin, { error: 'must be an origin such as https://api.example.com, without a path' })
-    .optional(),
+  PUBLIC_URL: publicUrl.optional(),
   TRUST_PROXY: list
     .refine((items) => items.every(isNetwork), {
       error: 'must be a comma-separated list of addresses or networks such as 10.0.0.0/8',
     })
     .default([]),
-  CORS_ORIGINS: list
-    // As addresses are copied from a browser.
-    .transform((items) => items.map((item) => item.replace(/\/$/, '')))
-    .refine((items) => items.every(isOrigin), {
-      error: 'must be a comma-separated list of origins such as https://app.example.com',
-    })
-    .default([]),
+  CORS_ORIGINS: origins.default([]),
   SECRET_KEY: secret.optional(),
   JWT_SECRET: secret.optional(),
   JWT_PUBLIC_KEY: publicKey.optional(),

@@ -25,15 +25,54 @@ const number = (what: string, form: RegExp) => (minimum: number, maximum: number
 export const integer = number('whole number', /^\d{1,12}$/);
 export const decimal = number('number', /^\d{1,12}(\.\d{1,6})?$/);
 
-export function isOrigin(value: string): boolean {
-  return URL.canParse(value) && new URL(value).origin === value && /^https?:/.test(value);
+/** HOST as it is given to `listen`: an address in brackets is taken without them. */
+export const host = z
+  .string()
+  .transform((value) => value.replace(/^\[(.*)\]$/, '$1').toLowerCase())
+  .refine((value) => /^[\w.-]+$/.test(value) || (isIP(value) === 6 && !value.includes('%')), {
+    error:
+      'must be an address or a name such as 127.0.0.1, ::1 or localhost, without a scheme, a port or a zone',
+  });
+
+const parsedHttp = (value: string): URL | null => (/^https?:\/\//i.test(value) ? URL.parse(value) : null);
+
+/** The origin that an address names, as browsers write it; undefined if it names more, or none. */
+function originOf(value: string): string | undefined {
+  const url = parsedHttp(value);
+  return url !== null && url.href === `${url.origin}/` ? url.origin : undefined;
 }
+
+export const publicUrl = z.string().transform((value, context) => {
+  const origin = originOf(value);
+  if (origin !== undefined) return origin;
+  const cure =
+    (parsedHttp(value)?.pathname ?? '/') === '/'
+      ? ''
+      : ': the service needs an origin of its own, so have the proxy serve it under a host name or a port of its own';
+  context.addIssue({
+    code: 'custom',
+    message: `must be an origin such as https://api.example.com, without a path${cure}`,
+  });
+  return z.NEVER;
+});
+
+export const origins = list.transform((items, context) => {
+  const named = items.map(originOf).filter((origin) => origin !== undefined);
+  if (named.length === items.length) return named;
+  context.addIssue({
+    code: 'custom',
+    message: 'must be a comma-separated list of origins such as https://app.example.com',
+  });
+  return z.NEVER;
+});
 
 export const databaseUrl = z
   .string()
-  .refine((value) => URL.canParse(value) && /^postgres(ql)?:$/.test(new URL(value).protocol), {
+  .refine((value) => /^postgres(ql)?:\/\//i.test(value) && URL.canParse(value), {
     error: 'must be a PostgreSQL address such as postgres://user:password@host:5432/database',
-  });
+  })
+  // Otherwise it would belong to the name of the database.
+  .transform((value) => value.replace(/^([^?]*[^/?])\/(?=\?|$)/, '$1'));
 
 export function isNetwork(value: string): boolean {
   const [address = '', bits, ...rest] = value.split('/');
@@ -42,11 +81,16 @@ export function isNetwork(value: string): boolean {
   return bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (family === 4 ? 32 : 128));
 }
 
-export const redisUrl = z
-  .string()
-  .refine((value) => URL.canParse(value) && /^rediss?:$/.test(new URL(value).protocol), {
-    error: 'must be a Redis address such as redis://host:6379',
-  });
+export const redisUrl = z.string().refine(
+  (value) => {
+    const { hostname = '', pathname = '' } = (/^rediss?:\/\//i.test(value) && URL.parse(value)) || {};
+    return hostname !== '' && /^(\/\d*)*$/.test(pathname);
+  },
+  {
+    error:
+      'must be a Redis address such as redis://host:6379 or, with the number of a database, redis://host:6379/2',
+  },
+);
 
 /** Rejects user names and passwords, so that they cannot leak with the address. */
 export const httpUrl = z.string().refine(

@@ -3,6 +3,7 @@ import { chmod, mkdir, readdir, stat, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { publishAddress } from '../../src/platform/db/embedded/address.ts';
+import { identityOf } from '../../src/platform/db/embedded/folder-identity.ts';
 import { lockFolder } from '../../src/platform/db/embedded/lock.ts';
 import { type OtherUser, otherUser } from '../support/processes/other-user.ts';
 import { ROOT, runProgram, type Settings, temporaryFolder, until } from '../support/processes/process.ts';
@@ -143,7 +144,7 @@ describe('an administration command', () => {
     const link = join(dataDir, 'link');
     await symlink(planted, link);
     for (const host of [planted, link]) {
-      publishAddress(dataDir, { host, port: 5432 });
+      publishAddress(dataDir, { host, port: 5432, folder: identityOf(dataDir) });
       const { code, stderr } = await admin(EVE, dataDir);
       expect(code).toBe(1);
       expect(stderr).toMatch(/may be another user's/);

@@ -116,6 +116,12 @@ describe('HOST and PORT', () => {
     expectOneLine(exit, new RegExp(`HOST=127\\.0\\.0\\.1, PORT=${PORT}: another process listens there`));
   });
 
+  it('are an IPv6 address in brackets, as it is in addresses', async () => {
+    const server = await startServer(await temporaryFolder(), { ...productionSettings(), HOST: '[::1]' });
+    expect(server.origin).toMatch(/^http:\/\/\[::1\]:\d+$/);
+    expect((await fetch(`${server.origin}/health/ready`)).status).toBe(200);
+  });
+
   const cases: [string, RegExp][] = [
     ['192.0.2.1', /HOST=192\.0\.2\.1, PORT=0: HOST must be an address of this machine/],
     ['nowhere.invalid', /HOST=nowhere\.invalid, PORT=0: HOST must be an address or a known name/],
@@ -220,6 +226,28 @@ describe('DATABASE_URL', () => {
       );
     },
   );
+});
+
+describe('PUBLIC_URL', () => {
+  const issuerOf = async (origin: string) => {
+    const answer = await fetch(`${origin}/.well-known/oauth-authorization-server`);
+    return ((await answer.json()) as { issuer: string }).issuer;
+  };
+
+  it('is the origin that browsers name, however it is written', async () => {
+    const PUBLIC_URL = 'HTTPS://API.example.com:443/';
+    const server = await startServer(await temporaryFolder(), { ...productionSettings(), PUBLIC_URL });
+    expect(await issuerOf(server.origin)).toBe('https://api.example.com');
+  });
+
+  it('has a path', async () => {
+    const dataDir = join(await temporaryFolder(), 'never');
+    const settings = { ...productionSettings(), PUBLIC_URL: 'https://example.com/api' };
+    const { code, stdout, stderr } = await launchServer(dataDir, settings).exited;
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+    expect(stderr).toMatch(/^The settings have a mistake:\n {2}- PUBLIC_URL .* an origin of its own, .*\n$/);
+    expect(existsSync(dataDir)).toBe(false);
+  });
 });
 
 describe('secrets from files', () => {

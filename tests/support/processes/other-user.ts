@@ -1,7 +1,8 @@
+import { execFileSync } from 'node:child_process';
 import { chmod, copyFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { runProgram, type Settings, temporaryFolder } from './process.ts';
+import { ROOT, runProgram, type Settings, temporaryFolder } from './process.ts';
 
 /** Somebody else on the machine. */
 export interface OtherUser {
@@ -9,6 +10,10 @@ export interface OtherUser {
   attack(command: string, ...paths: string[]): Promise<Attack>;
   /** Starts it and leaves it running. */
   start(command: string, ...paths: string[]): ReturnType<typeof runProgram>;
+  /** Gives a folder with all that is in it to the user. */
+  own(folder: string): void;
+  /** Starts the service on a folder of the user and a free port. */
+  serve(dataDir: string): ReturnType<typeof runProgram>;
 }
 
 /** What came of an attack: the paths of what was possible. */
@@ -23,6 +28,8 @@ export interface Attack {
 
 const NOBODY = '65534';
 const AS_NOBODY = ['setpriv', `--reuid=${NOBODY}`, `--regid=${NOBODY}`, '--clear-groups'];
+/** The project may lie where nobody else can go. */
+const READING_ALL = ['--inh-caps=+dac_read_search', '--ambient-caps=+dac_read_search'];
 
 /**
  * Another user of this machine. It takes root, or sudo without a password, to be one: the tests that need one fail
@@ -37,12 +44,21 @@ export async function otherUser(): Promise<OtherUser> {
   await copyFile(process.execPath, node);
   await copyFile(fileURLToPath(new URL('other-user-attack.mjs', import.meta.url)), script);
   await Promise.all([chmod(node, 0o755), chmod(script, 0o644)]);
-  const prefix = process.getuid?.() === 0 ? AS_NOBODY : ['sudo', '-n', ...AS_NOBODY];
+  const asRoot = process.getuid?.() === 0 ? [] : ['sudo', '-n'];
+  const prefix = [...asRoot, ...AS_NOBODY];
   const settings: Settings = {};
   const start = (command: string, ...paths: string[]) =>
     runProgram([...prefix, node, script, command, ...paths], settings);
   return {
     start,
+    own(path) {
+      const [program = '', ...args] = [...asRoot, 'chown', '-R', `${NOBODY}:${NOBODY}`, path];
+      execFileSync(program, args, { stdio: 'pipe' });
+    },
+    serve(dataDir) {
+      const service = [node, join(ROOT, 'src/main.ts')];
+      return runProgram([...prefix, ...READING_ALL, ...service], { DATA_DIR: dataDir, PORT: '0' });
+    },
     async attack(command, ...paths) {
       const { code, stdout, stderr } = await start(command, ...paths).exited;
       if (code !== 0) throw new Error(`cannot act as another user (as root, or with sudo -n): ${stderr}`);

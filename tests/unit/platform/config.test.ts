@@ -83,7 +83,7 @@ describe('loadConfig', () => {
   it('reads lists with or without spaces', () => {
     expect(
       loadConfig({
-        CORS_ORIGINS: 'https://a.example/, http://b.example:81 ,',
+        CORS_ORIGINS: 'https://a.example/, HTTP://B.example:81 ,',
         TRUST_PROXY: '10.0.0.0/8,::1',
       }),
     ).toMatchObject({
@@ -93,10 +93,75 @@ describe('loadConfig', () => {
   });
 
   it.each([
+    ['[::1]', '::1'],
+    ['[FE80::1]', 'fe80::1'],
+    ['LocalHost', 'localhost'],
+    ['0.0.0.0', '0.0.0.0'],
+  ])('takes HOST=%s as %s', (HOST, host) => {
+    expect(loadConfig({ HOST }).host).toBe(host);
+  });
+
+  it.each([
+    ['https://api.example.com/', 'https://api.example.com'],
+    ['HTTPS://API.Example.COM', 'https://api.example.com'],
+    ['https://api.example.com:443', 'https://api.example.com'],
+    ['http://[0:0::1]:4000/', 'http://[::1]:4000'],
+    ['https://bücher.example', 'https://xn--bcher-kva.example'],
+  ])('takes %s as the origin %s, as browsers send it', (given, origin) => {
+    const { publicUrl, corsOrigins } = loadConfig({ PUBLIC_URL: given, CORS_ORIGINS: given });
+    expect({ publicUrl, corsOrigins }).toEqual({ publicUrl: origin, corsOrigins: [origin] });
+  });
+
+  it('says that PUBLIC_URL with a path needs an origin of its own', () => {
+    expect(problemsOf({ PUBLIC_URL: 'https://example.com/api/' })).toEqual([
+      'PUBLIC_URL must be an origin such as https://api.example.com, without a path: the service needs an origin of its own, so have the proxy serve it under a host name or a port of its own.',
+    ]);
+  });
+
+  it.each([
+    ['postgres://a:b@[::1]:5432/c/', 'postgres://a:b@[::1]:5432/c'],
+    ['POSTGRES://a:b@DB/c/?schema=s/', 'POSTGRES://a:b@DB/c?schema=s/'],
+    ['postgres://db/', 'postgres://db'],
+    ['postgres:///c?host=/run/postgresql/', 'postgres:///c?host=/run/postgresql/'],
+  ])('takes DATABASE_URL=%s as %s', (DATABASE_URL, url) => {
+    expect(loadConfig({ DATABASE_URL }).database).toMatchObject({ url });
+  });
+
+  it.each(['redis://[::1]:6379', 'REDIS://Cache:6379/', 'rediss://u:p@h/2/', 'redis://h?family=6'])(
+    'takes REDIS_URL=%s',
+    (REDIS_URL) => {
+      expect(loadConfig({ REDIS_URL })).toMatchObject({ redisUrl: REDIS_URL });
+    },
+  );
+
+  it.each(['HTTPS://Login.example.com/jwks/', 'http://[::1]:8080/jwks'])(
+    'takes JWT_JWKS_URL=%s',
+    (JWT_JWKS_URL) => {
+      expect(loadConfig({ ...PRODUCTION, JWT_JWKS_URL })).toMatchObject({ jwt: { jwksUrl: JWT_JWKS_URL } });
+    },
+  );
+
+  it.each([
     ['NODE_ENV', ['prod', 'Production']],
-    ['DATABASE_URL', ['mysql://x/y', 'localhost', 'file:///x']],
+    ['DATABASE_URL', ['mysql://x/y', 'localhost', 'file:///x', 'postgres:a@h/c', 'postgres:/h/c']],
     ['PORT', ['-1', '65536', '4e3', '0x10', ' 80', '80.5', 'many']],
-    ['PUBLIC_URL', ['api.example.com', 'https://a.example/', 'https://a.example/x', 'ftp://a.example']],
+    [
+      'HOST',
+      ['http://127.0.0.1', '127.0.0.1:4000', '[::1]:4000', '[localhost', 'fe80::1%eth0', '*', 'a b', ':'],
+    ],
+    [
+      'PUBLIC_URL',
+      [
+        'api.example.com',
+        'https://a.example//',
+        'https://a.example/x',
+        'https://a.example/?x',
+        'https://a.example/#x',
+        'https://u:p@a.example',
+        'https:a.example',
+        'ftp://a.example',
+      ],
+    ],
     ['TRUST_PROXY', ['everyone', '10.0.0.0/33', '10.0.0.0/8/8', '::1/129', '*']],
     [
       'CORS_ORIGINS',
@@ -105,7 +170,11 @@ describe('loadConfig', () => {
     ['SECRET_KEY', ['short', 'x'.repeat(31)]],
     ['ANONYMOUS_READ', ['yes', '1', 'TRUE']],
     ['METRICS_TOKEN', ['short']],
-    ['REDIS_URL', ['localhost:6379', 'http://localhost']],
+    [
+      'REDIS_URL',
+      ['localhost:6379', 'http://localhost', 'redis:h:6379', 'redis://', 'redis:///2', 'redis://h/x'],
+    ],
+    ['JWT_JWKS_URL', ['login.example.com/jwks', 'ftp://a.example/jwks', 'https://u:p@a.example/jwks']],
     ['RATE_LIMIT_BURST', ['0', '-1', '1.5']],
     ['RATE_LIMIT_PER_SECOND', ['0', '-1', 'fast']],
     ['MAX_DEPTH', ['0', 'deep']],

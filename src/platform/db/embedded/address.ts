@@ -3,6 +3,7 @@ import {
   existsSync,
   lstatSync,
   mkdtempSync,
+  readdirSync,
   readFileSync,
   realpathSync,
   renameSync,
@@ -14,7 +15,10 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { isOpen, isOwn, UnsafeFolderError } from './folder.ts';
+import { onOneLine } from '../../operator-error.ts';
+import { isOpen, isOwn } from './folder.ts';
+import { UnsafeFolderError, UnusableFolderError } from './folder-error.ts';
+import { folderIdentity, identityOf, isSameFolder } from './folder-identity.ts';
 
 const embeddedAddress = z.object({ host: z.string(), port: z.number(), password: z.string().optional() });
 
@@ -23,6 +27,11 @@ const embeddedAddress = z.object({ host: z.string(), port: z.number(), password:
  * folder's mode protects the socket. Any local user can reach loopback, so a password protects that.
  */
 export type EmbeddedAddress = Readonly<z.infer<typeof embeddedAddress>>;
+
+const folderAddress = embeddedAddress.extend({ folder: folderIdentity });
+
+/** The address of a folder's server. It says which folder, since a copy of the folder holds it, too. */
+export type FolderAddress = Readonly<z.infer<typeof folderAddress>>;
 
 const PORT = 5432;
 /** sun_path holds 104 bytes on macOS and 108 on Linux. */
@@ -43,26 +52,46 @@ async function freePort(): Promise<number> {
   return typeof bound === 'object' && bound !== null ? bound.port : PORT;
 }
 
+const fits = (folder: string): boolean =>
+  Buffer.byteLength(socketPath({ host: folder, port: PORT }) ?? '') <= MAX_SOCKET_PATH_BYTES;
+
+/** Throws UnusableFolderError where there can be none. */
+function makeSocketFolder(dataDir: string): string {
+  const reasons: string[] = [];
+  for (const parent of new Set([tmpdir(), '/tmp'])) {
+    try {
+      const prefix = join(realpathSync(parent), SOCKET_FOLDER);
+      if (fits(`${prefix}XXXXXX`)) return mkdtempSync(prefix);
+      reasons.push(`the path "${parent}" is too long as well`);
+    } catch (error) {
+      reasons.push(onOneLine((error as NodeJS.ErrnoException).message));
+    }
+  }
+  throw new UnusableFolderError(
+    `DATA_DIR "${dataDir}" has too long a path for the socket of the embedded database, and no temporary folder can have it: name a shorter path, or set TMPDIR to a short one where the user of the service may write (${reasons.join('; ')}).`,
+  );
+}
+
 /**
  * Picks the address for a folder: a socket inside it or, if its path is too long, in a new temporary folder
- * with an unpredictable name. On Windows: loopback with a password.
+ * with an unpredictable name. On Windows: loopback with a password. Throws UnusableFolderError.
  */
-export async function chooseAddress(dataDir: string): Promise<EmbeddedAddress> {
+export async function chooseAddress(dataDir: string): Promise<FolderAddress> {
+  const folder = identityOf(dataDir);
   if (process.platform === 'win32')
     return {
+      folder,
       host: '127.0.0.1',
       port: await freePort(),
       password: randomBytes(PASSWORD_BYTES).toString('base64url'),
     };
-  const address = { host: realpathSync(dataDir), port: PORT };
-  if (Buffer.byteLength(socketPath(address) ?? '') <= MAX_SOCKET_PATH_BYTES) return address;
-  return { host: mkdtempSync(join(realpathSync(tmpdir()), SOCKET_FOLDER)), port: PORT };
+  return { folder, host: fits(folder.path) ? folder.path : makeSocketFolder(dataDir), port: PORT };
 }
 
 const file = (dataDir: string) => join(dataDir, 'address.json');
 
 /** Writes the address atomically for other processes, such as the admin command. */
-export function publishAddress(dataDir: string, address: EmbeddedAddress): void {
+export function publishAddress(dataDir: string, address: FolderAddress): void {
   const draft = `${file(dataDir)}.${process.pid}`;
   writeFileSync(draft, JSON.stringify(address), { mode: 0o600 });
   renameSync(draft, file(dataDir));
@@ -78,25 +107,34 @@ const publishedText = z.string().transform((text, context) => {
 });
 
 /**
- * The address that a server has published, if any. A killed server leaves its address behind. A damaged file
- * counts as none: the next start replaces it.
+ * The address that a server has published in this very folder, if any. A killed server leaves its address behind. One
+ * that came with a copy of a folder counts as none, for it leads to another's server; so does a damaged file: the next
+ * start replaces it.
  */
-export function publishedAddress(dataDir: string): EmbeddedAddress | undefined {
+export function publishedAddress(dataDir: string): FolderAddress | undefined {
   if (!existsSync(file(dataDir))) return undefined;
-  return publishedText.pipe(embeddedAddress).safeParse(readFileSync(file(dataDir), 'utf8')).data;
+  const address = publishedText.pipe(folderAddress).safeParse(readFileSync(file(dataDir), 'utf8')).data;
+  return address !== undefined && isSameFolder(dataDir, address.folder) ? address : undefined;
 }
 
+/** Removes what is published in the folder, by whomever. Only for who holds its lock. */
 export function withdrawAddress(dataDir: string): void {
   rmSync(file(dataDir), { force: true });
 }
 
-/** Removes the socket, and its temporary folder, of an address that nobody serves any more. */
-export function discardAddress(dataDir: string, address: EmbeddedAddress): void {
+/**
+ * Removes the socket, and its temporary folder, of an address that nobody serves any more. Touches nothing in a folder
+ * that has since taken the place of the address's own.
+ */
+export function discardAddress(address: FolderAddress): void {
+  const { host, folder } = address;
   const path = socketPath(address);
-  const stats = lstatSync(address.host, { throwIfNoEntry: false });
+  const stats = lstatSync(host, { throwIfNoEntry: false });
   if (path === undefined || stats === undefined || !stats.isDirectory() || !isOwn(stats)) return;
+  const isInside = host === folder.path;
+  if (isInside && !isSameFolder(host, folder)) return;
   rmSync(path, { force: true });
-  if (address.host !== realpathSync(dataDir)) rmdirSync(address.host);
+  if (!isInside && readdirSync(host).length === 0) rmdirSync(host);
 }
 
 /**

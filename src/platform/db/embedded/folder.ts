@@ -7,47 +7,40 @@ import {
   mkdirSync,
   readdirSync,
   type Stats,
-  statfsSync,
   statSync,
 } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { OperatorError } from '../../operator-error.ts';
-
-/** Other users of the machine could read or change the folder's content, or listen on a socket in it. */
-export class UnsafeFolderError extends OperatorError {}
-
-/** The folder cannot be created, or its file system refuses what is needed. */
-export class UnusableFolderError extends OperatorError {}
-
-/** What to do about an error of the operating system. */
-const ADVICE: Readonly<Record<string, string>> = {
-  EACCES: 'give the user of the service the right to write there',
-  EPERM: 'give the user of the service the right to write there',
-  EEXIST: 'it must be a folder, so remove the file or name another path',
-  ENOTDIR: 'a part of the path is a file, so name another path',
-  ENOENT: 'it cannot be created there, so create it or name another path',
-  EROFS: 'its file system is read-only, so mount it for writing or name a folder elsewhere',
-  ENOSPC: 'its disk is full, so free some space or name a folder elsewhere',
-  EDQUOT: 'the disk quota of the user is used up, so free some space or name a folder elsewhere',
-};
-
-/** The error of a file in DATA_DIR, in words for the operator. */
-export function folderError(path: string, error: unknown): UnusableFolderError {
-  const { code, message } = error as NodeJS.ErrnoException;
-  const advice =
-    ADVICE[code ?? ''] ??
-    'check that it is a folder on a working disk where the user of the service may write';
-  return new UnusableFolderError(`DATA_DIR "${path}" cannot be used: ${advice} (${message}).`, {
-    cause: error,
-  });
-}
+import {
+  folderError,
+  MIN_FREE_BYTES,
+  toMebibytes,
+  UnsafeFolderError,
+  UnusableFolderError,
+} from './folder-error.ts';
+import { freeBytes } from './folder-watch.ts';
 
 /** Runs `work` on the files of the folder. Throws UnusableFolderError. */
 function onFolder<T>(path: string, work: () => T): T {
   try {
     return work();
   } catch (error) {
-    throw folderError(path, error);
+    throw error instanceof OperatorError ? error : folderError(path, error);
+  }
+}
+
+/**
+ * Creates the folder, and those that lead to it, for its owner alone; one by one, since Node's recursive mkdir never
+ * ends where nothing can be created, as in /proc. Throws the error of the operating system.
+ */
+export function makeFolder(path: string): void {
+  const parent = dirname(resolve(path));
+  if (!existsSync(parent)) makeFolder(parent);
+  try {
+    mkdirSync(path, { mode: 0o700 });
+  } catch (error) {
+    // Of a folder that exists, some file systems say first that they are read-only.
+    if (statSync(path, { throwIfNoEntry: false })?.isDirectory() !== true) throw error;
   }
 }
 
@@ -68,7 +61,7 @@ const octal = ({ mode }: Stats) => (mode & 0o7777).toString(8).padStart(4, '0');
  */
 export function securePrivateFolder(path: string, { strict }: { readonly strict: boolean }): void {
   const stats = onFolder(path, () => {
-    mkdirSync(path, { recursive: true, mode: 0o700 });
+    makeFolder(path);
     return statSync(path);
   });
   if (!isOwn(stats))
@@ -90,18 +83,40 @@ export function securePrivateFolder(path: string, { strict }: { readonly strict:
   chmodSync(path, 0o700);
 }
 
-/** A new cluster takes 40 MiB, and a running one needs room for a segment of its log. PGlite does not say that a disk is full. */
-const MIN_FREE_BYTES = 16 * 1_048_576;
+/** The files of the service; others, such as lost+found, may be anybody's. */
+const FILES = ['lock', 'address.json', 'secret-key', 'demo.json'];
+
+/**
+ * Checks the owner and the rights of what is in the folder, two levels deep: a backup that another user has put back
+ * leaves files which PGlite could not open. Throws UnsafeFolderError, UnusableFolderError.
+ */
+export function checkContent(path: string): void {
+  onFolder(path, () => {
+    const data = join(path, 'postgres');
+    const parts = existsSync(data) ? readdirSync(data).map((name) => join(data, name)) : [];
+    for (const part of [data, ...parts, ...FILES.map((name) => join(path, name))]) {
+      const stats = statSync(part, { throwIfNoEntry: false });
+      if (stats === undefined) continue;
+      if (!isOwn(stats))
+        throw new UnsafeFolderError(
+          `"${part}" belongs to another user of this machine (uid ${stats.uid}), but DATA_DIR to the user of the service. Give all of it to that user with "chown -R ${process.geteuid?.()} '${path}'", then start again.`,
+        );
+      const rights = constants.R_OK | constants.W_OK;
+      accessSync(part, stats.isDirectory() ? rights | constants.X_OK : rights);
+    }
+  });
+}
+
+/** A new cluster takes 40 MiB. */
 const NEW_CLUSTER_BYTES = 64 * 1_048_576;
 
 /** Throws UnusableFolderError if the disk is too full to start on. */
 export function checkDiskSpace(path: string): void {
-  const { bavail, blocks, bsize } = onFolder(path, () => statfsSync(path));
-  const needed = existsSync(join(path, 'postgres')) ? MIN_FREE_BYTES : NEW_CLUSTER_BYTES;
-  const free = bavail * bsize;
-  // Some network file systems do not tell their size.
-  if (blocks > 0 && free < needed)
+  const data = join(path, 'postgres');
+  const [place, needed] = existsSync(data) ? [data, MIN_FREE_BYTES] : [path, NEW_CLUSTER_BYTES];
+  const free = onFolder(path, () => freeBytes(place));
+  if (free !== undefined && free < needed)
     throw new UnusableFolderError(
-      `DATA_DIR "${path}" cannot be used: its disk has ${Math.floor(free / 1_048_576)} MiB left, and the start needs ${needed / 1_048_576}. Free some space, or name a folder elsewhere.`,
+      `DATA_DIR "${path}" cannot be used: its disk has ${toMebibytes(free)} MiB left, and the start needs ${toMebibytes(needed)}. Free some space, or name a folder elsewhere.`,
     );
 }

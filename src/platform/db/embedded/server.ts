@@ -1,40 +1,22 @@
 import { randomUUID } from 'node:crypto';
-import { rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { Worker } from 'node:worker_threads';
 import type { Logger } from '../../log.ts';
-import { OperatorError, onOneLine } from '../../operator-error.ts';
-import { CREDENTIALS_CHANNEL } from '../channels.ts';
 import {
   chooseAddress,
   discardAddress,
   type EmbeddedAddress,
   publishAddress,
   publishedAddress,
-  socketPath,
   withdrawAddress,
 } from './address.ts';
-import { checkDiskSpace, securePrivateFolder } from './folder.ts';
-import { HoldMark, type HoldWatch, watchHolds } from './held-time.ts';
+import { checkContent, checkDiskSpace, securePrivateFolder } from './folder.ts';
+import { isSameFolder } from './folder-identity.ts';
+import { HoldMark, watchHolds } from './held-time.ts';
 import { takeFolder } from './lock.ts';
 import { isIncomplete, refuseOtherMajor } from './major-version.ts';
 import type { Notification } from './notifications.ts';
-import { type Running, type Supervisor, supervise } from './supervisor.ts';
-import type { EmbeddedWorkerData, WorkerMessage } from './worker.ts';
-
-/** The folder's data cannot be opened. `cause` is the error of PGlite or the operating system. */
-export class EmbeddedStartError extends OperatorError {
-  constructor(dataDir: string, cause: unknown) {
-    const why =
-      cause instanceof Error
-        ? onOneLine(cause.message).replace(/\.$/, '')
-        : 'it ended without an error message';
-    super(
-      `The embedded database in "${dataDir}" does not start: ${why}. Its files are damaged or incomplete: restore the folder from a backup, or set DATA_DIR to another one.`,
-      { cause },
-    );
-  }
-}
+import { type Supervisor, supervise } from './supervisor.ts';
+import { EmbeddedStartError, startWorker } from './worker-thread.ts';
 
 /** The embedded PostgreSQL of one folder: a worker thread that other processes can connect to. */
 export interface EmbeddedServer extends Supervisor {
@@ -52,9 +34,6 @@ export interface EmbeddedServer extends Supervisor {
   notified(listener: (notification: Notification | undefined) => void): () => void;
 }
 
-/** The channels that other processes notify, too. */
-const NOTIFIED_CHANNELS = [CREDENTIALS_CHANNEL];
-
 export interface EmbeddedServerOptions {
   /** Whether to publish the address to other processes. A short-lived server must not attract clients. */
   readonly shared?: boolean;
@@ -62,68 +41,15 @@ export interface EmbeddedServerOptions {
   readonly patienceMs?: number;
   /** Whether to refuse a folder that is open to other users, instead of closing it to them. */
   readonly strict?: boolean;
-}
-
-/** What a worker and the service's thread share. */
-interface Shared {
-  readonly own: string;
-  readonly mark: HoldMark;
-  readonly holds: Pick<HoldWatch, 'guests'>;
-  tell(notification: Notification | undefined): void;
-}
-
-function startWorker(
-  dataDir: string,
-  address: EmbeddedAddress,
-  log: Logger,
-  { own, mark, holds, tell }: Shared,
-): Promise<Running> {
-  const path = socketPath(address);
-  if (path !== undefined) rmSync(path, { force: true });
-  mark.end();
-  holds.guests(0);
-  const data: EmbeddedWorkerData = {
-    folder: join(dataDir, 'postgres'),
-    address: path === undefined ? address : { path },
-    channels: NOTIFIED_CHANNELS,
-    own,
-    mark: mark.buffer,
-  };
-  const worker = new Worker(new URL('./worker.ts', import.meta.url), { workerData: data });
-  const ended = new Promise<void>((resolve) => worker.once('exit', () => resolve()));
-  return new Promise((resolve, reject) => {
-    let listening = false;
-    let failure: unknown;
-    // Under `node --watch`, Node sends messages of its own this way.
-    worker.on('message', (message: WorkerMessage | { readonly kind?: undefined }) => {
-      if (message.kind === 'notification') tell(message.notification);
-      if (message.kind === 'guests') holds.guests(message.count);
-      if (message.kind === 'line') log.warn(message.fields, message.message);
-      if (message.kind !== 'listening') return;
-      listening = true;
-      tell(undefined);
-      resolve({
-        ended,
-        terminate: () => worker.terminate(),
-        async close() {
-          worker.postMessage('close');
-          await ended;
-        },
-      });
-    });
-    worker.on('error', (error) => {
-      failure = error;
-      if (listening) log.error({ err: error }, 'the embedded database failed');
-    });
-    void ended.then(() => reject(new EmbeddedStartError(dataDir, failure)));
-  });
+  /** The name of the data folder in it. Another one than usual gets its name once it is complete. */
+  readonly cluster?: string;
 }
 
 /** Removes the address of a killed server, with its socket and temporary folder. */
 function clearAddress(dataDir: string): void {
   const left = publishedAddress(dataDir);
   withdrawAddress(dataDir);
-  if (left !== undefined) discardAddress(dataDir, left);
+  if (left !== undefined) discardAddress(left);
 }
 
 /**
@@ -133,13 +59,14 @@ function clearAddress(dataDir: string): void {
 export async function startEmbeddedServer(
   dataDir: string,
   log: Logger,
-  { shared = true, patienceMs = 0, strict = false }: EmbeddedServerOptions = {},
+  { shared = true, patienceMs = 0, strict = false, cluster = 'postgres' }: EmbeddedServerOptions = {},
 ): Promise<EmbeddedServer> {
   securePrivateFolder(dataDir, { strict });
   refuseOtherMajor(dataDir);
   // PGlite would create an empty database where the files of one are lost.
   if (isIncomplete(dataDir))
     throw new EmbeddedStartError(dataDir, new Error('postgres/PG_VERSION is missing'));
+  checkContent(dataDir);
   checkDiskSpace(dataDir);
   const lock = await takeFolder(dataDir, patienceMs, log);
   try {
@@ -159,8 +86,12 @@ export async function startEmbeddedServer(
         // The supervisor has told it, and tries again.
         .catch((error: unknown) => log.debug({ err: error }, 'the embedded database did not restart'));
     });
-    const shares: Shared = { own, mark, holds, tell };
-    const supervisor = await supervise({ start: () => startWorker(dataDir, address, log, shares), log });
+    const shares = { cluster: join(dataDir, cluster), address, log, own, mark, holds, tell };
+    const start = () => startWorker(dataDir, shares);
+    const supervisor = await supervise({ start, log }).catch((error: unknown) => {
+      discardAddress(address);
+      throw error;
+    });
     if (shared) publishAddress(dataDir, address);
     return {
       ...supervisor,
@@ -179,11 +110,14 @@ export async function startEmbeddedServer(
         return () => void listeners.delete(listener);
       },
       async close() {
-        withdrawAddress(dataDir);
+        if (isSameFolder(dataDir, address.folder)) withdrawAddress(dataDir);
         holds.close();
-        await supervisor.close();
-        discardAddress(dataDir, address);
-        lock.release();
+        try {
+          await supervisor.close();
+          discardAddress(address);
+        } finally {
+          lock.release();
+        }
       },
     };
   } catch (error) {

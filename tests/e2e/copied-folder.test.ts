@@ -1,0 +1,174 @@
+import { execFileSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { chmod, mkdir, readdir, readFile, rename, symlink, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { otherUser } from '../support/processes/other-user.ts';
+import { temporaryFolder, until } from '../support/processes/process.ts';
+import { admin, demoKey, type ServerProcess, startServer } from '../support/processes/server.ts';
+
+const LONG = 'd'.repeat(100);
+
+const copy = (from: string, to: string) => execFileSync('cp', ['-a', from, to], { stdio: 'pipe' });
+
+/** As a snapshot of the disk has it: all files of one moment. */
+function copyOf({ kill }: Pick<ServerProcess, 'kill'>, from: string, to: string): void {
+  kill('SIGSTOP');
+  copy(from, to);
+  kill('SIGCONT');
+}
+
+/** Where the server of a folder says that it listens. */
+async function socketOf(dataDir: string): Promise<string> {
+  const { host, port } = JSON.parse(await readFile(join(dataDir, 'address.json'), 'utf8')) as {
+    host: string;
+    port: number;
+  };
+  return join(host, `.s.PGSQL.${port}`);
+}
+
+/** Keyed mutations one after the other until it is stopped. */
+function stream(server: ServerProcess, key: string) {
+  let done = false;
+  let count = 0;
+  let failure: unknown;
+  const ended = (async () => {
+    for (; !done; count += 1) {
+      const answer = await server.gql('mutation { createPost(title: "t", body: "b") { id } }', {
+        key,
+        headers: { 'idempotency-key': `copied-folder-${count}` },
+      });
+      expect({ status: answer.status, errors: answer.errors }).toEqual({ status: 200, errors: undefined });
+    }
+  })().catch((error: unknown) => {
+    failure = error;
+  });
+  return {
+    /** Resolves once there were more. Throws if one has failed. */
+    async more() {
+      const from = count;
+      await until('further mutations', () => failure !== undefined || count > from + 3);
+      if (failure !== undefined) throw failure;
+    },
+    stop() {
+      done = true;
+      return ended;
+    },
+  };
+}
+
+const listed = async (dataDir: string, settings = {}) => {
+  const { code, stderr, json } = await admin(['user', 'list'], dataDir, settings);
+  return { code, stderr, users: json?.length };
+};
+const LISTED = { code: 0, stderr: '', users: 3 };
+
+describe('a copy of the folder of a running service', () => {
+  it.each([
+    ['the socket is in the folder', 'data'],
+    ['the socket is in a temporary folder', LONG],
+  ])('does it no harm where %s', async (_where, name) => {
+    const parent = await temporaryFolder();
+    const dataDir = join(parent, name);
+    const server = await startServer(dataDir, { RATE_LIMIT_BURST: '1000000' });
+    const requests = stream(server, await demoKey(dataDir));
+    const socket = await socketOf(dataDir);
+    // Where it is a temporary folder, both are in one.
+    expect(socket.startsWith(dataDir)).toBe(name === 'data');
+    await requests.more();
+    const copied = join(parent, `${name}-copied`);
+    copyOf(server, dataDir, copied);
+
+    // A command of its own, and a service.
+    expect(existsSync(socket)).toBe(true);
+    expect(await listed(copied)).toEqual(LISTED);
+    const second = await startServer(copied);
+    await requests.more();
+    expect(existsSync(socket)).toBe(true);
+    expect(await listed(dataDir)).toEqual(LISTED);
+    expect(await listed(copied)).toEqual(LISTED);
+    expect(await socketOf(copied)).not.toBe(socket);
+
+    second.kill('SIGTERM');
+    expect(await second.exited).toMatchObject({ code: 0, stderr: '' });
+    await requests.more();
+    expect(existsSync(socket)).toBe(true);
+    expect(await listed(dataDir)).toEqual(LISTED);
+    await requests.stop();
+    expect(server.stderr).toBe('');
+    expect(server.stdout).not.toMatch(/starting it again|restarting/);
+    server.kill('SIGTERM');
+    await server.exited;
+    expect(existsSync(socket)).toBe(false);
+  });
+
+  it('does it no harm where another user opens it', async () => {
+    const parent = await temporaryFolder();
+    await chmod(parent, 0o755);
+    const dataDir = join(parent, 'data');
+    const server = await startServer(dataDir);
+    const socket = await socketOf(dataDir);
+    const other = await otherUser();
+    const copied = join(parent, 'copied');
+    copyOf(server, dataDir, copied);
+    other.own(copied);
+    const theirs = other.serve(copied);
+    await theirs.printed(/listening/);
+    expect(existsSync(socket)).toBe(true);
+    expect(await listed(dataDir)).toEqual(LISTED);
+    expect(await socketOf(copied)).toBe(join(copied, '.s.PGSQL.5432'));
+  });
+});
+
+describe('what a killed service has left', () => {
+  it('goes with the next start in the same folder, by whatever path that is reached', async () => {
+    const parent = await temporaryFolder();
+    const [dataDir, link, tmp] = [join(parent, LONG), join(parent, 'link'), join(parent, 'tmp')];
+    await mkdir(tmp);
+    await symlink(dataDir, link);
+    const killed = await startServer(dataDir, { TMPDIR: tmp });
+    const left = await readdir(tmp);
+    killed.kill('SIGKILL');
+    await killed.exited;
+    expect(await readdir(tmp)).toEqual(left);
+    const server = await startServer(link, { TMPDIR: tmp });
+    const made = await readdir(tmp);
+    expect(made).toHaveLength(1);
+    expect(made).not.toEqual(left);
+    expect(await listed(dataDir)).toEqual(LISTED);
+    expect(await listed(link)).toEqual(LISTED);
+    server.kill('SIGTERM');
+    await server.exited;
+    expect(await readdir(tmp)).toEqual([]);
+  });
+
+  it('leads nowhere once the folder is moved: another may have its path', async () => {
+    const parent = await temporaryFolder();
+    const [dataDir, moved] = [join(parent, 'data'), join(parent, 'moved')];
+    const killed = await startServer(dataDir);
+    killed.kill('SIGKILL');
+    await killed.exited;
+    await rename(dataDir, moved);
+    copy(moved, dataDir);
+    await startServer(dataDir);
+    const socket = await socketOf(dataDir);
+    await startServer(moved);
+    expect(existsSync(socket)).toBe(true);
+    expect(await listed(dataDir)).toEqual(LISTED);
+    expect(await listed(moved)).toEqual(LISTED);
+  });
+});
+
+describe('a service whose folder was moved away', () => {
+  it('ends without touching what has its place', async () => {
+    const parent = await temporaryFolder();
+    const [dataDir, moved] = [join(parent, 'data'), join(parent, 'moved')];
+    const server = await startServer(dataDir);
+    await rename(dataDir, moved);
+    await mkdir(dataDir, { mode: 0o700 });
+    await writeFile(join(dataDir, 'address.json'), '{}');
+    server.kill('SIGTERM');
+    expect((await server.exited).code).toBe(0);
+    expect(await readdir(dataDir)).toEqual(['address.json']);
+  });
+});
