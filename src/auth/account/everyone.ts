@@ -65,7 +65,7 @@ async function endForSome(
 class AccountsLockedError extends OperatorError {
   constructor(ids: readonly string[]) {
     super(
-      `Other transactions have locked ${ids.length} accounts all the time, ${ids[0]} for one. For all others it is done: run the command again.`,
+      `Accounts that other transactions kept locked: ${ids.length}, such as ${ids[0]}. All others are done: run the command again.`,
     );
   }
 }
