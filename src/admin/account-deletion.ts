@@ -78,8 +78,8 @@ async function begin(database: Database, endings: Endings, email: string): Promi
     await work.query(BEGIN, [found.id]);
     return found.id;
   });
-  await endMost(database, id, endings);
-  await database.unitOfWork().run((work) => endAllCredentials(work, id, endings));
+  await endMost(database, [id], endings);
+  await database.unitOfWork().run((work) => endAllCredentials(work, [id], endings));
   await inBatches(BATCH, async () => (await database.query(DROP_KEYS, [id, BATCH])).length);
   return id;
 }

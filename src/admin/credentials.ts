@@ -7,7 +7,7 @@ import { AdminError } from './output.ts';
 
 async function endSessions(db: Queryable, email: string) {
   const { id } = await findAccount(db, email);
-  const [gone] = await db.query(sessionsEnd.all, [id]);
+  const [gone] = await db.query(sessionsEnd.all, [[id]]);
   return { id, revoked: gone?.ended ?? 0 };
 }
 

@@ -5,6 +5,7 @@ import { FEATURES } from '../features.ts';
 import { apiKeyCommands } from './api-keys.ts';
 import type { AdminCommand, RunCommand } from './command.ts';
 import { sessionCommands, tokenCommands } from './credentials.ts';
+import { revokeAllCommand } from './revoke-all.ts';
 import { streamTokenCommands } from './stream-tokens.ts';
 import { eventLogCommands, migrateCommand } from './upkeep.ts';
 import { userCommands } from './users.ts';
@@ -15,6 +16,7 @@ const COMMANDS: readonly AdminCommand[] = [
   sessionCommands,
   tokenCommands,
   streamTokenCommands,
+  revokeAllCommand(ENDINGS),
   ...(await Promise.all(FEATURES.map(({ commands }) => commands()))).flat(),
   eventLogCommands,
   migrateCommand,

@@ -51,10 +51,10 @@ function enable(database: Database, email: string) {
 /** There is no moment at which the account is enabled and has what it had before. */
 async function enableWithNothing(database: Database, endings: Endings, email: string) {
   const { id: found } = await findAccount(database, email);
-  const most = await endMost(database, found, endings);
+  const most = await endMost(database, [found], endings);
   return database.unitOfWork().run(async (work) => {
     const id = await accountToChange(work, email);
-    const ended = sumOf(await endAllCredentials(work, id, endings), most);
+    const ended = sumOf(await endAllCredentials(work, [id], endings), most);
     await enableAccount(work, id);
     return { id, enabled: true, ended };
   });
@@ -63,7 +63,7 @@ async function enableWithNothing(database: Database, endings: Endings, email: st
 async function changePassword(database: Database, signedIn: Endings, email: string, password: string) {
   const hash = await hashPassword(password);
   const { id: found } = await findAccount(database, email);
-  const most = await endMost(database, found, signedIn);
+  const most = await endMost(database, [found], signedIn);
   return database.unitOfWork().run(async (work) => {
     const id = await accountToChange(work, email);
     return { id, ended: sumOf(await setPassword(work, id, hash, signedIn), most) };

@@ -25,6 +25,8 @@ describe('the admin command beside a server on the embedded database', () => {
   it.each([
     ['user disable', ['user', 'disable', EMAIL]],
     ['user enable --revoke', ['user', 'enable', EMAIL, '--revoke']],
+    ['revoke-all --keys', ['revoke-all', '--keys', '--user', EMAIL]],
+    ['revoke-all --everything', ['revoke-all', '--everything', '--user', EMAIL]],
     ['user delete --posts keep', ['user', 'delete', EMAIL, '--posts', 'keep']],
     ['user delete --posts delete', ['user', 'delete', EMAIL, '--posts', 'delete']],
   ])('ends open streams at once with %s', async (_name, args) => {

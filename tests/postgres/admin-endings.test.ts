@@ -4,10 +4,9 @@ import { createComment, createPost, seedComments, seedPosts } from '../support/c
 import {
   CREDENTIALS,
   type Credential,
-  expectEnded,
+  expectEndings,
   type Holder,
   holder,
-  type Instance,
 } from '../support/credentials/holdings.ts';
 import { cookieOf, login, PASSWORD } from '../support/credentials/session.ts';
 import { JWT_SECRET, signToken } from '../support/credentials/tokens.ts';
@@ -38,30 +37,10 @@ async function setUp(role?: 'admin') {
   return { instances, who: await holder(app, instances, role), writer: await app.account() };
 }
 
-/** Those that are named have ended on all instances; streams of the others go on. */
-async function expectEndings(
-  who: Holder,
-  instances: readonly Instance[],
-  ended: readonly Credential[],
-  writerKey: string,
-): Promise<void> {
-  for (const credential of ended) {
-    for (const stream of who.streams[credential]) await expectEnded(stream);
-    for (const instance of instances)
-      await expect.poll(() => who.status(credential, instance), { message: credential }).toBe(401);
-  }
-  const id = await createPost(app, writerKey);
-  for (const credential of CREDENTIALS.filter((one) => !ended.includes(one))) {
-    for (const stream of who.streams[credential])
-      expect((await stream.next()).data.postCreated.id, credential).toBe(id);
-    for (const instance of instances) expect(await who.status(credential, instance), credential).toBe(200);
-  }
-}
-
 it('user disable ends everything, and user enable brings it back', async () => {
   const { instances, who, writer } = await setUp();
   expect(await command('user', 'disable', who.email)).toEqual({ id: who.id, disabled: true });
-  await expectEndings(who, instances, CREDENTIALS, writer.key);
+  await expectEndings(app, who, instances, CREDENTIALS, writer.key);
   expect((await login(app, { email: who.email, password: PASSWORD })).status).toBe(401);
   expect(await command('user', 'enable', who.email)).toEqual({ id: who.id, enabled: true });
   for (const credential of CREDENTIALS)
@@ -78,7 +57,7 @@ it('user enable --revoke ends everything that was there before, also of an accou
     // One session of the login, one of the OAuth pages.
     ended: { sessions: 2, streamTokens: 2, oauthGrants: 1, oauthClients: 1, apiKeys: 1 },
   });
-  await expectEndings(who, instances, CREDENTIALS, writer.key);
+  await expectEndings(app, who, instances, CREDENTIALS, writer.key);
   expect(await who.refresh()).toBe(400);
   const jwt = async (claims: Record<string, unknown>) => {
     const token = await signToken(who.id, { claims });
@@ -108,7 +87,7 @@ it('user set-password ends what the password stood behind, and nothing else', as
     id: who.id,
     ended: { sessions: 2, streamTokens: 2, oauthGrants: 1 },
   });
-  await expectEndings(who, instances, OF_PASSWORD, writer.key);
+  await expectEndings(app, who, instances, OF_PASSWORD, writer.key);
   expect(await who.refresh()).toBe(400);
   expect((await login(app, { email: who.email, password: PASSWORD })).status).toBe(401);
   expect((await login(app, { email: who.email, password: NEW_PASSWORD })).status).toBe(200);
@@ -127,7 +106,7 @@ it('changePassword ends the same, on every instance, and the new cookie counts o
     const headers = { cookie: cookieOf(answer) };
     expect((await instance.fetch('/graphql?query={viewer{id}}', { headers })).status).toBe(200);
   }
-  await expectEndings(who, instances, OF_PASSWORD, writer.key);
+  await expectEndings(app, who, instances, OF_PASSWORD, writer.key);
   expect(await who.refresh()).toBe(400);
 });
 
@@ -196,7 +175,7 @@ it('user delete --posts keep leaves posts and comments under a deleted user whom
   for (const streams of Object.values(who.streams)) for (const stream of streams) await stream.next();
   const done = await command('user', 'delete', who.email, '--posts', 'keep');
   expect(done).toEqual({ id: who.id, deleted: true, deletedPosts: 0, deletedComments: 0 });
-  await expectEndings(who, instances, CREDENTIALS, writer.key);
+  await expectEndings(app, who, instances, CREDENTIALS, writer.key);
   const { ofWho, theirs } = await read();
   expect(ofWho.map(({ author }) => author.name)).toEqual(['Deleted user', 'Deleted user']);
   expect(theirs?.commentCount).toBe(3);
@@ -227,7 +206,7 @@ it('user delete --posts delete removes the account with all that it wrote', asyn
   for (const streams of Object.values(who.streams)) for (const stream of streams) await stream.next();
   const done = await command('user', 'delete', who.email, '--posts', 'delete');
   expect(done).toEqual({ id: who.id, deleted: true, deletedPosts: 2, deletedComments: 3 });
-  await expectEndings(who, instances, CREDENTIALS, writer.key);
+  await expectEndings(app, who, instances, CREDENTIALS, writer.key);
   const { ofWho, theirs } = await read();
   expect(ofWho).toEqual([]);
   expect(theirs?.commentCount).toBe(1);

@@ -1,6 +1,6 @@
 import { type Statement, statement } from '../../platform/db/statement.ts';
 
-/** Ends something of an account, $1, and counts what it has ended. */
+/** Ends something of accounts, the array $1, and counts what it has ended. */
 export type EndStatement = Statement<{ ended: number }>;
 
 /** How a kind of thing that was issued to an account ends with it. Whoever issues it declares it, beside its table. */
@@ -11,6 +11,12 @@ export interface AccountEnding {
   readonly words: string;
   /** Whether a password stands behind it: it ends with the password, too. */
   readonly ofPassword: boolean;
+  /** How it can end without the rest, by an option of `admin revoke-all`. Not given: it ends with everything else only. */
+  readonly alone?: {
+    readonly option: string;
+    /** SQL: whether a row `t` of stream_tokens was issued for it. */
+    readonly streamTokens: string;
+  };
   /** Ends all of it. */
   readonly all: EndStatement;
   /**
@@ -24,7 +30,10 @@ export interface AccountEnding {
 export const endStatement = (label: string, sql: string): EndStatement =>
   statement(label, `WITH gone AS (${sql} RETURNING 1) SELECT count(*)::int AS "ended" FROM gone`);
 
-/** Deletes a part of the rows of a table `of` the account. */
+/** SQL: whether a column has the id of one of the accounts. */
+export const ofAccounts = (column = 'user_id'): string => `${column} = ANY($1::uuid[])`;
+
+/** Deletes a part of the rows of a table `of` the accounts. */
 export const endSurplus = (table: string, of: string, key = 'id', from = table): EndStatement =>
   endStatement(
     `account_surplus_${table}`,
@@ -33,6 +42,6 @@ export const endSurplus = (table: string, of: string, key = 'id', from = table):
 
 /** Deletes the rows of a table that has a column `user_id` and nothing below it. */
 export const endRows = (table: string): Pick<AccountEnding, 'all' | 'surplus'> => ({
-  all: endStatement(`account_end_${table}`, `DELETE FROM ${table} WHERE user_id = $1`),
-  surplus: [endSurplus(table, 'user_id = $1')],
+  all: endStatement(`account_end_${table}`, `DELETE FROM ${table} WHERE ${ofAccounts()}`),
+  surplus: [endSurplus(table, ofAccounts())],
 });

@@ -1,7 +1,7 @@
 import { type Queryable, statement } from '../../platform/db/statement.ts';
 import type { UnitOfWork } from '../../platform/db/unit-of-work.ts';
 import type { Role } from '../scopes.ts';
-import type { AccountEnding } from './ending.ts';
+import { type AccountEnding, ofAccounts } from './ending.ts';
 import { beingDeleted, emailKey, isBroken, noAccount } from './store.ts';
 
 /** How many credentials of each kind have ended. */
@@ -38,10 +38,10 @@ const BATCH = 500;
 /** What ends, in this order. */
 export type Endings = readonly AccountEnding[];
 
-/** Ends all of it. Throws DatabaseError. */
-export async function end(work: UnitOfWork, id: string, endings: Endings): Promise<Ended> {
+/** Ends all of it, of all of the accounts. Throws DatabaseError. */
+export async function end(work: UnitOfWork, accounts: readonly string[], endings: Endings): Promise<Ended> {
   const ended: Record<string, number> = {};
-  for (const { kind, all } of endings) ended[kind] = (await work.query(all, [id]))[0]?.ended ?? 0;
+  for (const { kind, all } of endings) ended[kind] = (await work.query(all, [accounts]))[0]?.ended ?? 0;
   return ended;
 }
 
@@ -49,14 +49,14 @@ export async function end(work: UnitOfWork, id: string, endings: Endings): Promi
  * Ends what is too much for one transaction, in batches. The rest is for the transaction that makes the change. Safe to
  * repeat. Throws DatabaseError.
  */
-export async function endMost(db: Queryable, id: string, endings: Endings): Promise<Ended> {
+export async function endMost(db: Queryable, accounts: readonly string[], endings: Endings): Promise<Ended> {
   const ended: Record<string, number> = {};
   for (const { kind, surplus } of endings) {
     let full: boolean;
     do {
       full = false;
       for (const part of surplus) {
-        const count = (await db.query(part, [id, BATCH]))[0]?.ended ?? 0;
+        const count = (await db.query(part, [accounts, BATCH]))[0]?.ended ?? 0;
         full ||= count === BATCH;
         if (part === surplus.at(-1)) ended[kind] = (ended[kind] ?? 0) + count;
       }
@@ -77,7 +77,7 @@ const DISABLE = statement<never>(
 const ENABLE = statement<never>('account_enable', 'UPDATE users SET disabled_at = NULL WHERE id = $1');
 const END_TOKENS = statement<never>(
   'account_end_tokens',
-  'UPDATE users SET tokens_valid_from = clock_timestamp() WHERE id = $1',
+  `UPDATE users SET tokens_valid_from = clock_timestamp() WHERE ${ofAccounts('id')}`,
 );
 
 /** Has none of the credentials of an account work, by the database's clock. Throws DatabaseError. */
@@ -90,10 +90,14 @@ export async function enableAccount(work: UnitOfWork, id: string): Promise<void>
   await work.query(ENABLE, [id]);
 }
 
-/** Ends all that was ever issued to an account, JWTs of other issuers too. Throws DatabaseError. */
-export async function endAllCredentials(work: UnitOfWork, id: string, endings: Endings): Promise<Ended> {
-  await work.query(END_TOKENS, [id]);
-  return end(work, id, endings);
+/** Ends all that was ever issued to accounts, JWTs of other issuers too. Throws DatabaseError. */
+export async function endAllCredentials(
+  work: UnitOfWork,
+  accounts: readonly string[],
+  endings: Endings,
+): Promise<Ended> {
+  await work.query(END_TOKENS, [accounts]);
+  return end(work, accounts, endings);
 }
 
 const SET_PASSWORD = statement<never>(
@@ -109,7 +113,7 @@ export async function setPassword(
   signedIn: Endings,
 ): Promise<Ended> {
   await work.query(SET_PASSWORD, [id, hash]);
-  return end(work, id, signedIn);
+  return end(work, [id], signedIn);
 }
 
 const SET_ROLE = statement<never>('account_set_role', 'UPDATE users SET role = $2::"Role" WHERE id = $1');

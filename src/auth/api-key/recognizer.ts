@@ -3,9 +3,7 @@ import { createCredentialCache } from '../credential-cache.ts';
 import { type Principal, rateLimitOf } from '../principal.ts';
 import { effectiveScopes, type Role } from '../scopes.ts';
 import { type SecretRow, type SecretServices, storedSecrets } from '../stored-secret.ts';
-import { API_KEY } from './store.ts';
-
-const KIND = 'api-key';
+import { API_KEY, API_KEY_KIND } from './store.ts';
 
 interface KeyRow extends SecretRow {
   readonly role: Role;
@@ -34,7 +32,7 @@ export function apiKeyRecognizer(services: SecretServices): Recognizer {
   const { clock } = services;
   const known = createCredentialCache<KnownKey | undefined>(clock);
   const keys = storedSecrets<KeyRow>(services, {
-    kind: KIND,
+    kind: API_KEY_KIND,
     what: 'an API key',
     table: 'api_keys',
     usedAt: 'last_used_at',
@@ -54,11 +52,11 @@ export function apiKeyRecognizer(services: SecretServices): Recognizer {
   }
 
   return {
-    kind: KIND,
+    kind: API_KEY_KIND,
     async resolve({ place, value }) {
       if (!PLACES.has(place) || !API_KEY.looksLike(value)) return { outcome: 'not-mine' };
       if (!API_KEY.isWellFormed(value))
-        return { outcome: 'invalid', kind: KIND, reason: 'The API key is malformed.' };
+        return { outcome: 'invalid', kind: API_KEY_KIND, reason: 'The API key is malformed.' };
       const found = await known(value, () => ask(value));
       if (found === undefined || found.row.ended || found.endsMs <= clock.elapsedMs())
         return keys.refused(found?.row);
@@ -76,7 +74,7 @@ export function apiKeyRecognizer(services: SecretServices): Recognizer {
 
 function principalOf(row: KeyRow): Principal {
   return {
-    kind: KIND,
+    kind: API_KEY_KIND,
     userId: row.userId,
     role: row.role,
     scopes: effectiveScopes(row.scopes, row.role),

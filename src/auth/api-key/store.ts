@@ -2,11 +2,13 @@ import { type Queryable, statement } from '../../platform/db/statement.ts';
 import type { UnitOfWork } from '../../platform/db/unit-of-work.ts';
 import { OperatorError } from '../../platform/operator-error.ts';
 import { newId } from '../../platform/uuid.ts';
-import { type AccountEnding, endStatement } from '../account/ending.ts';
+import { type AccountEnding, endStatement, ofAccounts } from '../account/ending.ts';
 import { LOCK_ACCOUNT } from '../account/store.ts';
 import type { Scope } from '../scopes.ts';
 import { hashSecret, secretFormat } from '../secret-format.ts';
 
+/** Names these credentials among all. */
+export const API_KEY_KIND = 'api-key';
 export const API_KEY = secretFormat('cga_');
 const SHOWN_LENGTH = 10;
 
@@ -135,15 +137,16 @@ export const keysEnd: AccountEnding = {
   kind: 'apiKeys',
   words: 'API keys',
   ofPassword: false,
+  alone: { option: 'keys', streamTokens: `t.credential_kind = '${API_KEY_KIND}'` },
   all: endStatement(
     'account_end_keys',
-    'UPDATE api_keys SET revoked_at = now() WHERE user_id = $1 AND revoked_at IS NULL',
+    `UPDATE api_keys SET revoked_at = now() WHERE ${ofAccounts()} AND revoked_at IS NULL`,
   ),
   surplus: [
     endStatement(
       'account_surplus_keys',
       `UPDATE api_keys SET revoked_at = now() WHERE id IN (
-         SELECT id FROM api_keys WHERE user_id = $1 AND revoked_at IS NULL OFFSET $2 LIMIT $2)`,
+         SELECT id FROM api_keys WHERE ${ofAccounts()} AND revoked_at IS NULL OFFSET $2 LIMIT $2)`,
     ),
   ],
 };

@@ -4,6 +4,7 @@ import type { UnitOfWork } from '../../platform/db/unit-of-work.ts';
 import { newId } from '../../platform/uuid.ts';
 import { type AccountEnding, endRows } from '../account/ending.ts';
 import type { AccountTurns } from '../account/turns.ts';
+import { SESSION } from '../principal.ts';
 import { hashSecret } from '../secret-format.ts';
 
 /** Contract section 3: idle timeout 7 days, absolute 30. SQL, both by the database's clock. */
@@ -118,5 +119,6 @@ export const sessionsEnd: AccountEnding = {
   kind: 'sessions',
   words: 'sessions',
   ofPassword: true,
+  alone: { option: 'sessions', streamTokens: `t.credential_kind = '${SESSION}'` },
   ...endRows('sessions'),
 };

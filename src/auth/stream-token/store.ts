@@ -1,6 +1,6 @@
 import { type Queryable, type Statement, statement } from '../../platform/db/statement.ts';
 import { newId } from '../../platform/uuid.ts';
-import { type AccountEnding, endRows } from '../account/ending.ts';
+import { type AccountEnding, endRows, endStatement, endSurplus, ofAccounts } from '../account/ending.ts';
 import type { AccountTurns } from '../account/turns.ts';
 import type { FixedOperation, Recognizer } from '../authenticate.ts';
 import { FRESH } from '../last-use.ts';
@@ -120,9 +120,16 @@ export async function revokeStreamToken(db: Queryable, id: string): Promise<bool
   return (await db.query(END, [id])).length > 0;
 }
 
-export const streamTokensEnd: AccountEnding = {
-  kind: 'streamTokens',
-  words: 'stream tokens',
-  ofPassword: true,
-  ...endRows('stream_tokens'),
-};
+const KIND = { kind: 'streamTokens', words: 'stream tokens', ofPassword: true };
+
+export const streamTokensEnd: AccountEnding = { ...KIND, ...endRows('stream_tokens') };
+
+/** Ends the tokens for which an SQL condition on `stream_tokens t` holds. */
+export function streamTokensEndWhere(condition: string): AccountEnding {
+  const rows = `${ofAccounts('t.user_id')} AND ${condition}`;
+  return {
+    ...KIND,
+    all: endStatement('account_end_stream_tokens_of', `DELETE FROM stream_tokens t WHERE ${rows}`),
+    surplus: [endSurplus('stream_tokens', rows, 'id', 'stream_tokens t')],
+  };
+}

@@ -68,7 +68,7 @@ export async function changePassword(
   const changed = await work.query(CHANGE_HASH, [userId, currentHash, newHash]);
   if (changed.length === 0) throw wrong();
   const { userAgent } = await checkSession(work, principal);
-  await end(work, userId, signedIn);
+  await end(work, [userId], signedIn);
   const opened = await openSession(work, { userId, passwordHash: newHash, userAgent });
   if (opened === undefined) throw unauthenticated('The account has been disabled.');
   return opened;

@@ -1,4 +1,5 @@
-import { type AccountEnding, endStatement, endSurplus } from '../../auth/account/ending.ts';
+import { type AccountEnding, endStatement, endSurplus, ofAccounts } from '../../auth/account/ending.ts';
+import { OAUTH_KIND } from './grants.ts';
 
 /**
  * Authorizations depend on grants, and grants on clients; there may be any number under each. What has none left below it
@@ -13,15 +14,20 @@ const grants = (of: string) =>
     'id',
     'oauth_grants g',
   );
-const ITS_OWN = 'g.user_id = $1';
-const OF_ITS_CLIENTS = 'g.client_id IN (SELECT c.id FROM oauth_clients c WHERE c.owner_id = $1)';
+const ITS_OWN = ofAccounts('g.user_id');
+const OF_ITS_CLIENTS = `g.client_id IN (SELECT c.id FROM oauth_clients c WHERE ${ofAccounts('c.owner_id')})`;
 
 /** The grants of an account end with their tokens, which depend on them. */
 export const grantsEnd: AccountEnding = {
   kind: 'oauthGrants',
   words: 'OAuth grants',
   ofPassword: true,
-  all: endStatement('account_end_grants', 'DELETE FROM oauth_grants WHERE user_id = $1'),
+  // The tokens of a client that acts on its own name no user.
+  alone: {
+    option: 'grants',
+    streamTokens: `t.credential_kind = '${OAUTH_KIND}' AND split_part(t.credential_id, ' ', 3) <> ''`,
+  },
+  all: endStatement('account_end_grants', `DELETE FROM oauth_grants WHERE ${ofAccounts()}`),
   surplus: [authorizations(ITS_OWN), grants(ITS_OWN)],
 };
 
@@ -30,13 +36,13 @@ export const clientsEnd: AccountEnding = {
   kind: 'oauthClients',
   words: 'OAuth clients',
   ofPassword: false,
-  all: endStatement('account_end_clients', 'DELETE FROM oauth_clients WHERE owner_id = $1'),
+  all: endStatement('account_end_clients', `DELETE FROM oauth_clients WHERE ${ofAccounts('owner_id')}`),
   surplus: [
     authorizations(OF_ITS_CLIENTS),
     grants(OF_ITS_CLIENTS),
     endSurplus(
       'oauth_clients',
-      'owner_id = $1 AND NOT EXISTS (SELECT FROM oauth_grants g WHERE g.client_id = c.id)',
+      `${ofAccounts('owner_id')} AND NOT EXISTS (SELECT FROM oauth_grants g WHERE g.client_id = c.id)`,
       'id',
       'oauth_clients c',
     ),

@@ -2,6 +2,9 @@ import type { Scope } from '../../auth/scopes.ts';
 import { type Queryable, statement } from '../../platform/db/statement.ts';
 import { newId } from '../../platform/uuid.ts';
 
+/** Names the service's own access tokens among all credentials. */
+export const OAUTH_KIND = 'oauth';
+
 interface Allowed {
   readonly scopes: string[];
 }

@@ -3,10 +3,9 @@ import { createCredentialCache } from '../../auth/credential-cache.ts';
 import { createLastUse } from '../../auth/last-use.ts';
 import { hasExpired, rateLimitOf } from '../../auth/principal.ts';
 import { effectiveScopes } from '../../auth/scopes.ts';
+import { OAUTH_KIND } from '../records/grants.ts';
 import type { OwnTokens, Reference, Standing } from './access-token.ts';
 import type { KeyRingOptions } from './key-ring.ts';
-
-const KIND = 'oauth';
 
 export interface OAuthRecognizerOptions extends Omit<KeyRingOptions, 'sealer'> {
   readonly ownTokens: OwnTokens;
@@ -28,7 +27,7 @@ function referenceOf(name: string): Reference {
 
 const ended = (accountId?: string): Invalid => ({
   outcome: 'invalid',
-  kind: KIND,
+  kind: OAUTH_KIND,
   reason: 'The access token has been revoked, or its client or account is gone.',
   accountId,
 });
@@ -40,12 +39,12 @@ export function oauthRecognizer({ ownTokens, database, clock, log }: OAuthRecogn
   const noteUse = createLastUse({ database, clock, log, ...grants });
 
   return {
-    kind: KIND,
+    kind: OAUTH_KIND,
     async resolve({ place, value }) {
       if (place !== 'authorization') return { outcome: 'not-mine' };
       const checked = await ownTokens.check(value);
       if (checked.outcome === 'not-mine') return checked;
-      if (checked.outcome === 'invalid') return { ...checked, kind: KIND };
+      if (checked.outcome === 'invalid') return { ...checked, kind: OAUTH_KIND };
       const { token } = checked;
       const name = nameOf(token);
       const standing = await known(name, () => ownTokens.standing(token));
@@ -55,7 +54,7 @@ export function oauthRecognizer({ ownTokens, database, clock, log }: OAuthRecogn
         outcome: 'valid',
         ...(grantId === null ? {} : { used: () => noteUse(grantId, fresh) }),
         principal: {
-          kind: KIND,
+          kind: OAUTH_KIND,
           userId: accountId,
           role,
           scopes: effectiveScopes(token.scopes, role),

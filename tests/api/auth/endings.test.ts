@@ -1,6 +1,8 @@
 import { expect, it } from 'vitest';
+import { endSignIns } from '../../../src/auth/account/everyone.ts';
 import { revokeToken } from '../../../src/auth/jwt/blocklist.ts';
 import { revokeStreamToken } from '../../../src/auth/stream-token/store.ts';
+import { ENDINGS as ALL } from '../../../src/endings.ts';
 import { deleteOAuthClient } from '../../../src/oauth/records/clients.ts';
 import { useApp } from '../../support/app.ts';
 import { createPost } from '../../support/content.ts';
@@ -88,6 +90,8 @@ const ENDINGS: [string, readonly Credential[], (who: Holder) => Promise<unknown>
       await prisma().user.update({ where: { id: ownerId }, data: { disabledAt: new Date() } });
     },
   ],
+  ['endSignIns', OF_PASSWORD, () => endSignIns(app.database, ALL)],
+  ['endSignIns with the keys', [...OF_PASSWORD, 'key'], () => endSignIns(app.database, ALL, { keys: true })],
   [
     'stream-token revoke',
     ['stream token of the key'],

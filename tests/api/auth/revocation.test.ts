@@ -40,7 +40,7 @@ const KINDS: Record<string, Kind> = {
   },
   'a session': {
     present: async ({ cookie }) => ({ cookie }),
-    revoke: ({ id }) => app.database.query(sessionsEnd.all, [id]),
+    revoke: ({ id }) => app.database.query(sessionsEnd.all, [[id]]),
   },
   'a JWT': {
     present: async (who) => ({
@@ -120,7 +120,7 @@ describe('an event stream', () => {
     const streams = await Promise.all(
       Array.from({ length: 10 }, async () => readEventStream(await subscribe(headers))),
     );
-    await app.database.query(sessionsEnd.all, [limited.id]);
+    await app.database.query(sessionsEnd.all, [[limited.id]]);
     for (const stream of streams) {
       expect((await stream.next()).errors).toHaveLength(1);
       expect((await stream.event())?.event).toBe('complete');

@@ -30,7 +30,7 @@ describe('GET /login', () => {
       'with a session that has ended',
       async () => {
         const { id, cookie } = await visitor(app);
-        await app.database.query(sessionsEnd.all, [id]);
+        await app.database.query(sessionsEnd.all, [[id]]);
         return { cookie };
       },
     ],

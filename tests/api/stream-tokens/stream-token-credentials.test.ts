@@ -40,7 +40,7 @@ const KINDS: Record<string, Kind> = {
   },
   'a session': {
     present: async ({ cookie }) => ({ cookie }),
-    end: ({ id }) => app.database.query(sessionsEnd.all, [id]),
+    end: ({ id }) => app.database.query(sessionsEnd.all, [[id]]),
   },
   'a JWT': {
     present: async ({ id }) => bearer(await signToken(id, { claims: { jti: `jti of ${id}` } })),

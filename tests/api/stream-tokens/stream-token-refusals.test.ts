@@ -147,7 +147,7 @@ describe('no stream token is issued', () => {
     expect((await requestByToken(app, before)).status).toBe(401);
     expect((await requestToken(app, { cookie })).status).toBe(200);
     expect((await requestToken(app, { cookie })).status).toBe(429);
-    await app.database.query(sessionsEnd.all, [id]);
+    await app.database.query(sessionsEnd.all, [[id]]);
     expect((await requestToken(app, { cookie: await freshCookie(app, email) })).status).toBe(200);
     // Nor are the others kept: an account has 100 rows at most.
     expect(await tokensOf(id)).toBe(1);

@@ -1,6 +1,7 @@
 import { expect } from 'vitest';
 import type { Role } from '../../../src/auth/scopes.ts';
 import type { TestApp } from '../app.ts';
+import { createPost } from '../content.ts';
 import { type EventStream, readEventStream } from '../streams/event-stream.ts';
 import { issueToken, openByToken, TITLES } from '../streams/stream-token.ts';
 import { askToken, authorizeClient, exchangeCode, oauthClient, type TestClient } from './oauth.ts';
@@ -111,4 +112,25 @@ export async function expectEnded(stream: EventStream): Promise<void> {
   const { errors } = await stream.next();
   expect(errors).toMatchObject([{ extensions: { code: 'UNAUTHENTICATED' } }]);
   expect(await stream.event()).toMatchObject({ event: 'complete' });
+}
+
+/** Those that are named have ended on all instances; streams of the others go on. */
+export async function expectEndings(
+  app: TestApp,
+  who: Holder,
+  instances: readonly Instance[],
+  ended: readonly Credential[],
+  writerKey: string,
+): Promise<void> {
+  for (const credential of ended) {
+    for (const stream of who.streams[credential]) await expectEnded(stream);
+    for (const instance of instances)
+      await expect.poll(() => who.status(credential, instance), { message: credential }).toBe(401);
+  }
+  const id = await createPost(app, writerKey);
+  for (const credential of CREDENTIALS.filter((one) => !ended.includes(one))) {
+    for (const stream of who.streams[credential])
+      expect((await stream.next()).data.postCreated.id, credential).toBe(id);
+    for (const instance of instances) expect(await who.status(credential, instance), credential).toBe(200);
+  }
 }
