@@ -62,6 +62,18 @@ async function openOwnDatabase({ config, log }: OpenOptions): Promise<Database> 
   return connectEmbedded(server.address, server.own, server, log);
 }
 
+/** Opens and migrates a data folder of DATA_DIR that has another name until it is complete. */
+export async function openCluster(config: Config, log: Logger, cluster: string): Promise<Opened> {
+  const server = await startEmbeddedServer(config.dataDir, log, { shared: false, cluster });
+  const database = connectEmbedded(server.address, server.own, server, log);
+  try {
+    return { database, config, applied: await migrate(database) };
+  } catch (error) {
+    await database.close();
+    throw error;
+  }
+}
+
 /** Opens the database exclusively. Throws FolderInUseError if a server holds it. */
 async function openOwn(options: OpenOptions): Promise<Opened> {
   const { config, migrates } = options;

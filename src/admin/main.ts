@@ -5,7 +5,7 @@
 import { constants } from 'node:os';
 import { loadProcessConfig } from '../platform/config.ts';
 import { createLogger } from '../platform/log.ts';
-import type { RunCommand } from './command.ts';
+import type { RunCommand, RunOnFolder } from './command.ts';
 import { openForCommand } from './connection.ts';
 import { EXIT, outliveReaders, printResult, report } from './output.ts';
 import { createProgram } from './program.ts';
@@ -15,6 +15,11 @@ process.umask(0o077);
 // The first process of a container, such as the one that migrates, is ended by no signal without a handler.
 process.once('SIGTERM', () => process.exit(128 + constants.signals.SIGTERM));
 outliveReaders([process.stdout, process.stderr]);
+
+const runOnFolder: RunOnFolder = async (work) => {
+  const log = createLogger({ level: 'error', pretty: false, destination: process.stderr });
+  await printResult(await work(loadProcessConfig(), log));
+};
 
 const run: RunCommand = async (work, { migrates } = { migrates: false }) => {
   const config = loadProcessConfig();
@@ -28,7 +33,7 @@ const run: RunCommand = async (work, { migrates } = { migrates: false }) => {
 };
 
 try {
-  await createProgram(run).parseAsync();
+  await createProgram(run, runOnFolder).parseAsync();
   process.exitCode = EXIT.ok;
 } catch (error) {
   process.exitCode = report(error);

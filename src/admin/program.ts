@@ -3,7 +3,8 @@ import packageJson from '../../package.json' with { type: 'json' };
 import { ENDINGS, ENDINGS_OF_PASSWORD } from '../endings.ts';
 import { FEATURES } from '../features.ts';
 import { apiKeyCommands } from './api-keys.ts';
-import type { AdminCommand, RunCommand } from './command.ts';
+import { backupCommand, restoreCommand } from './backup/commands.ts';
+import type { AdminCommand, RunCommand, RunOnFolder } from './command.ts';
 import { sessionCommands, tokenCommands } from './credentials.ts';
 import { revokeAllCommand } from './revoke-all.ts';
 import { streamTokenCommands } from './stream-tokens.ts';
@@ -20,16 +21,18 @@ const COMMANDS: readonly AdminCommand[] = [
   ...(await Promise.all(FEATURES.map(({ commands }) => commands()))).flat(),
   eventLogCommands,
   migrateCommand,
+  backupCommand,
+  restoreCommand(ENDINGS),
 ];
 
 /** The command line. To add a command, define it in its own file and list it here. */
-export function createProgram(run: RunCommand): Command {
+export function createProgram(run: RunCommand, runOnFolder: RunOnFolder): Command {
   const program = new Command('npm run -s admin --')
     .description('Administers the configured database, even while a server uses it.')
     .version(packageJson.version, '--version', 'prints the version')
     .exitOverride()
     .showHelpAfterError('(add --help for usage)');
   for (const { name, description, define } of COMMANDS)
-    define(program.command(name).description(description), run);
+    define(program.command(name).description(description), run, runOnFolder);
   return program;
 }

@@ -17,6 +17,17 @@ export function refuseOtherMajor(dataDir: string): void {
     );
 }
 
+/** Marks a folder that a backup is being restored into. */
+export const RESTORING = 'restoring';
+
+/** Throws OperatorError if a restore into the folder has not ended: what is in it is not whole. */
+export function refuseRestoring(dataDir: string): void {
+  if (existsSync(join(dataDir, RESTORING)))
+    throw new OperatorError(
+      `A backup is being restored into DATA_DIR "${dataDir}", or that was interrupted: run "admin restore" again, or remove the folder.`,
+    );
+}
+
 /** Whether the folder lacks what every data folder has. A new one gets its name only once it is complete. */
 export function isIncomplete(dataDir: string): boolean {
   const folder = join(dataDir, 'postgres');

@@ -13,7 +13,7 @@ import { checkContent, checkDiskSpace, securePrivateFolder } from './folder.ts';
 import { isSameFolder } from './folder-identity.ts';
 import { HoldMark, watchHolds } from './held-time.ts';
 import { takeFolder } from './lock.ts';
-import { isIncomplete, refuseOtherMajor } from './major-version.ts';
+import { isIncomplete, refuseOtherMajor, refuseRestoring } from './major-version.ts';
 import type { Notification } from './notifications.ts';
 import { type Supervisor, supervise } from './supervisor.ts';
 import { EmbeddedStartError, startWorker } from './worker-thread.ts';
@@ -33,6 +33,9 @@ export interface EmbeddedServer extends Supervisor {
    */
   notified(listener: (notification: Notification | undefined) => void): () => void;
 }
+
+/** The name of the data folder. */
+const DATA = 'postgres';
 
 export interface EmbeddedServerOptions {
   /** Whether to publish the address to other processes. A short-lived server must not attract clients. */
@@ -59,10 +62,11 @@ function clearAddress(dataDir: string): void {
 export async function startEmbeddedServer(
   dataDir: string,
   log: Logger,
-  { shared = true, patienceMs = 0, strict = false, cluster = 'postgres' }: EmbeddedServerOptions = {},
+  { shared = true, patienceMs = 0, strict = false, cluster = DATA }: EmbeddedServerOptions = {},
 ): Promise<EmbeddedServer> {
   securePrivateFolder(dataDir, { strict });
   refuseOtherMajor(dataDir);
+  if (cluster === DATA) refuseRestoring(dataDir);
   // PGlite would create an empty database where the files of one are lost.
   if (isIncomplete(dataDir))
     throw new EmbeddedStartError(dataDir, new Error('postgres/PG_VERSION is missing'));

@@ -1,4 +1,4 @@
-import type { PGlite } from '@electric-sql/pglite';
+import type { Backend } from './backend.ts';
 import { code, SYNC, textAt } from './protocol.ts';
 import {
   changeSettings,
@@ -16,11 +16,9 @@ export interface Session {
 }
 
 export interface SwitchServices {
-  readonly db: PGlite;
+  readonly backend: Backend;
   /** What the backend listens for, whoever has it. */
   readonly channels: readonly string[];
-  /** Runs messages of the protocol and drops the answer. */
-  run(message: Uint8Array): Promise<void>;
   /** The service's session was found changed. */
   healed(what: readonly string[]): void;
 }
@@ -65,7 +63,7 @@ export class SessionSwitch {
   /** Outside a transaction. Rejects if the session cannot be changed. */
   async enter(session: Session): Promise<void> {
     if (session === this.#current) return;
-    const state = await readState(this.#services.db);
+    const state = await readState(this.#services.backend.db);
     const others = [...this.#outside, this.service].filter((other) => other !== this.#current);
     const known = new Set(others.flatMap((other) => other.state.undo));
     this.#current.state = { ...state, undo: state.undo.filter((statement) => !known.has(statement)) };
@@ -75,7 +73,7 @@ export class SessionSwitch {
       for (const name of this.#prepared.keys()) if (!there.has(deallocate(name))) this.#prepared.delete(name);
     }
     // Should this fail, the session has nobody's settings, and the next to enter changes them all.
-    await changeSettings(this.#services.db, state, session.state);
+    await changeSettings(this.#services.backend.db, state, session.state);
     this.#current = session;
     if (session === this.service) await this.#heal(new Set(state.undo));
   }
@@ -86,22 +84,24 @@ export class SessionSwitch {
     if (session === this.service) {
       const names = [...this.#prepared].filter(([, { id: owner }]) => owner === id).map(([name]) => name);
       for (const name of names) this.#prepared.delete(name);
-      await undo(this.#services.db, names.map(deallocate));
+      await undo(this.#services.backend.db, names.map(deallocate));
       return;
     }
     this.#outside.delete(session);
-    if (await undo(this.#services.db, session.state.undo)) return;
-    await this.#services.db.exec('DISCARD TEMP; CLOSE ALL; UNLISTEN *; SELECT pg_advisory_unlock_all()');
-    await this.#heal(new Set((await readState(this.#services.db)).undo));
+    if (await undo(this.#services.backend.db, session.state.undo)) return;
+    await this.#services.backend.db.exec(
+      'DISCARD TEMP; CLOSE ALL; UNLISTEN *; SELECT pg_advisory_unlock_all()',
+    );
+    await this.#heal(new Set((await readState(this.#services.backend.db)).undo));
   }
 
   /** Makes anew what is the service's and is not there. */
   async #heal(there: ReadonlySet<string>): Promise<void> {
-    const { db, channels, run, healed } = this.#services;
+    const { backend, channels, healed } = this.#services;
     const deaf = channels.filter((channel) => !there.has(unlisten(channel)));
-    for (const channel of deaf) await db.exec(`LISTEN ${channel}`);
+    for (const channel of deaf) await backend.db.exec(`LISTEN ${channel}`);
     const lost = [...this.#prepared].filter(([name]) => !there.has(deallocate(name)));
-    if (lost.length > 0) await run(Buffer.concat([...lost.map(([, { parse }]) => parse), SYNC]));
+    if (lost.length > 0) await backend.run(Buffer.concat([...lost.map(([, { parse }]) => parse), SYNC]));
     const what = [
       ...(deaf.length > 0 ? ['LISTEN'] : []),
       ...(lost.length > 0 ? ['prepared statements'] : []),

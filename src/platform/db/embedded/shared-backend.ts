@@ -1,36 +1,12 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { PGlite } from '@electric-sql/pglite';
-import { COMMAND, HOLD_LIMITS, type HoldMark, type Standing } from './held-time.ts';
-import {
-  code,
-  copyFail,
-  READY_BYTES,
-  type Report,
-  readyStatus,
-  reportMessage,
-  SYNC,
-  startupParameters,
-} from './protocol.ts';
-import { type Session, SessionSwitch } from './session-switch.ts';
-
-type Send = (data: Uint8Array) => void;
-
-interface Connection {
-  readonly id: number;
-  readonly standing: Standing;
-  /** Its application_name. */
-  readonly application: string;
-  readonly session: Session;
-  /** Messages of an extended query that wait for what ends their batch. */
-  held: Uint8Array[];
-  send: Send;
-  gone: boolean;
-}
+import type { Backend, Send } from './backend.ts';
+import { applicationOf, type Connection, completed, standingOf } from './connection.ts';
+import { HOLD_LIMITS, type HoldMark } from './held-time.ts';
+import { code, type Report, reportMessage, SYNC, startupParameters } from './protocol.ts';
+import { SessionSwitch } from './session-switch.ts';
 
 interface Entry {
   readonly connection: Connection;
-  readonly message: Uint8Array;
-  /** What it consists of. */
   readonly parts: readonly Uint8Array[];
   readonly send: Send;
   resolve(bytes: number): void;
@@ -39,13 +15,11 @@ interface Entry {
 
 /** What the worker does for the connections. */
 export interface BackendServices {
-  readonly db: PGlite;
+  readonly backend: Backend;
   readonly mark: HoldMark;
   /** The application_name of the service's own connections, which nobody else knows. */
   readonly own: string;
   readonly channels: readonly string[];
-  /** Gets each part of a response. */
-  readonly heard: (data: Uint8Array) => void;
   /** Closes a connection. */
   disconnect(id: number): void;
   /** For the log of the service. */
@@ -57,16 +31,9 @@ export interface BackendServices {
 }
 
 const MAX_GUESTS = 16;
-
-/** Parse, Bind, Describe, Execute and Close: held until the Sync or Flush that ends their batch. */
-const HELD = new Set([...'PBDEC'].map(code));
-/** What ends a connection, and the data of a COPY FROM STDIN, which has failed already. */
-const IGNORED = new Set([...'Xdcf'].map(code));
-const [QUERY, SYNC_TYPE, FLUSH] = [...'QSH'].map(code);
-/** The backend cannot wait for data in the middle of a statement: it would end. */
-const NO_COPY = copyFail(
-  'the embedded database takes no COPY FROM STDIN: use INSERT, or "admin restore" for a backup',
-);
+const NOTHING = new Uint8Array();
+const FLUSH = code('H');
+const BACKUP_START = 'pg_backup_start';
 const DUMP: Report = {
   severity: 'NOTICE',
   state: '00000',
@@ -86,15 +53,17 @@ export class SharedBackend {
   #holder: { readonly connection: Connection; readonly sinceMs: number } | undefined;
   #timer: NodeJS.Timeout | undefined;
   #waiting: Entry[] = [];
-  readonly #leaving: Connection[] = [];
+  /** What is to be done when nobody has the backend. */
+  readonly #jobs: (() => Promise<void>)[] = [];
+  /** Who has begun a backup. */
+  #backup: Connection | undefined;
   #working = false;
 
   constructor(services: BackendServices) {
     this.#services = services;
     this.#sessions = new SessionSwitch({
-      db: services.db,
+      backend: services.backend,
       channels: services.channels,
-      run: async (message) => void (await this.#run(message, () => undefined)),
       healed: (what) =>
         services.tell('the session of the embedded database was found changed; it was restored', { what }),
     });
@@ -103,20 +72,11 @@ export class SharedBackend {
   /** Resolves with the number of bytes in the answer. Rejects if the connection is refused or closed. */
   async enqueue(id: number, message: Uint8Array, send: Send): Promise<number> {
     const connection = this.#connections.get(id) ?? this.#admit(id, message, send);
-    const type = message[0] ?? 0;
-    if (IGNORED.has(type)) return 0;
-    const { held } = connection;
-    held.push(message);
-    if (HELD.has(type)) return 0;
-    connection.held = [];
     connection.send = send;
-    if (connection.standing !== 'service') {
-      if (type === QUERY) held.push(NO_COPY);
-      if (type === SYNC_TYPE) held.splice(-1, 0, NO_COPY);
-    }
-    const whole = held.length === 1 ? message : Buffer.concat(held);
+    const parts = completed(connection, message);
+    if (parts === undefined) return 0;
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ connection, message: whole, parts: held, send, resolve, reject });
+      this.#waiting.push({ connection, parts, send, resolve, reject });
       void this.#work();
     });
   }
@@ -138,7 +98,7 @@ export class SharedBackend {
     const connection = this.#connections.get(id);
     if (connection === undefined || connection.gone) return;
     connection.gone = true;
-    this.#leaving.push(connection);
+    this.#jobs.push(() => this.#dismiss(connection));
     void this.#work();
   }
 
@@ -154,9 +114,9 @@ export class SharedBackend {
   }
 
   #admit(id: number, message: Uint8Array, send: Send): Connection {
-    const application = startupParameters(message)?.get('application_name') ?? '';
-    const isOwn = application === this.#services.own;
-    const standing = isOwn ? 'service' : application === COMMAND ? 'command' : 'guest';
+    const application = applicationOf(message);
+    const standing = standingOf(application, this.#services.own);
+    const isOwn = standing === 'service';
     const session = isOwn ? this.#sessions.service : this.#sessions.newSession();
     const connection: Connection = { id, standing, application, session, held: [], send, gone: false };
     this.#connections.set(id, connection);
@@ -181,7 +141,7 @@ export class SharedBackend {
       for (;;) {
         const holder = this.#holder?.connection;
         if (holder?.gone === true) await this.#rollBack();
-        else if (holder === undefined && this.#leaving.length > 0) await this.#dismiss();
+        else if (holder === undefined && this.#jobs.length > 0) await this.#jobs.shift()?.();
         else {
           const entry = this.#next(holder);
           if (entry === undefined) break;
@@ -201,27 +161,10 @@ export class SharedBackend {
     return at === -1 ? undefined : this.#waiting.splice(at, 1)[0];
   }
 
-  /** Throws if the backend has not become ready for the next query: it has ended. */
-  async #run(message: Uint8Array, send: Send, ready = true): Promise<{ bytes: number; status: string }> {
-    let bytes = 0;
-    let end: Uint8Array = new Uint8Array();
-    const { heard } = this.#services;
-    await this.#services.db.execProtocolRawStream(message, {
-      onRawData(data) {
-        bytes += data.length;
-        // A copy: the part is a view of memory that changes.
-        end = data.length < READY_BYTES ? Buffer.concat([end, data]) : data.slice(-READY_BYTES);
-        heard(data);
-        send(data);
-      },
-    });
-    const status = readyStatus(end);
-    if (ready && status === undefined) throw new Error('the backend has ended');
-    return { bytes, status: status ?? 'T' };
-  }
-
   async #serve(entry: Entry): Promise<void> {
-    const { connection, message, parts, send, resolve, reject } = entry;
+    const { connection, parts, send, resolve, reject } = entry;
+    const [first = NOTHING] = parts;
+    const message = parts.length === 1 ? first : Buffer.concat(parts);
     const { mark } = this.#services;
     clearTimeout(this.#timer);
     try {
@@ -234,11 +177,14 @@ export class SharedBackend {
       return;
     }
     if (this.#holder === undefined) mark.begin(connection.standing);
+    if (connection.standing !== 'service' && Buffer.from(message).includes(BACKUP_START))
+      this.#backup ??= connection;
     try {
-      const { bytes, status } = await this.#run(message, send, message[0] !== FLUSH);
+      const ready = parts.at(-1)?.[0] !== FLUSH;
+      const { bytes, status } = await this.#services.backend.run(message, send, { ready });
       if (connection.standing === 'service')
         for (const part of parts) this.#sessions.remember(connection.id, part);
-      if (connection.application === 'pg_dump' && startupParameters(message) !== undefined)
+      if (connection.application === 'pg_dump' && startupParameters(first) !== undefined)
         send(reportMessage(DUMP));
       if (status === 'I') this.#release();
       else this.#hold(connection);
@@ -283,16 +229,32 @@ export class SharedBackend {
   /** Sync first: it ends an unfinished extended query, which alone may have begun a transaction. */
   async #rollBack(): Promise<void> {
     clearTimeout(this.#timer);
-    await this.#run(SYNC, () => undefined);
-    await this.#services.db.exec('ROLLBACK');
+    const { backend } = this.#services;
+    await backend.run(SYNC);
+    await backend.db.exec('ROLLBACK');
     this.#release();
   }
 
-  async #dismiss(): Promise<void> {
-    const connection = this.#leaving.shift();
-    if (connection === undefined) return;
+  async #dismiss(connection: Connection): Promise<void> {
     await this.#sessions.leave(connection.session, connection.id);
+    if (this.#backup === connection) {
+      this.#backup = undefined;
+      await this.#services.backend.endBackup();
+    }
     this.#connections.delete(connection.id);
     if (connection.standing !== 'service') this.#tellGuests();
+  }
+
+  /**
+   * Writes a checkpoint if there is more of the log than that: PGlite never does by itself, so the log would grow until
+   * the service is stopped. Not during a backup, which needs the log.
+   */
+  async checkpoint(): Promise<void> {
+    this.#jobs.push(async () => {
+      if (this.#backup !== undefined) return;
+      await this.#sessions.enter(this.#sessions.service);
+      await this.#services.backend.checkpoint();
+    });
+    await this.#work();
   }
 }

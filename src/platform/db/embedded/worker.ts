@@ -6,6 +6,7 @@ import { chmodSync } from 'node:fs';
 import { parentPort, workerData } from 'node:worker_threads';
 import { PGLiteSocketServer } from '@electric-sql/pglite-socket';
 import type { EmbeddedAddress } from './address.ts';
+import { createBackend } from './backend.ts';
 import { openCluster } from './cluster.ts';
 import { HoldMark } from './held-time.ts';
 import { type Notification, notificationFinder } from './notifications.ts';
@@ -31,6 +32,7 @@ export type WorkerMessage =
   | { readonly kind: 'guests'; readonly count: number }
   | { readonly kind: 'line'; readonly message: string; readonly fields: Readonly<Record<string, unknown>> };
 
+const CHECKPOINT_LOOK_MS = 10_000;
 /** Guests have fewer places. */
 const MAX_CONNECTIONS = 100;
 
@@ -50,11 +52,13 @@ async function serve(
   const server = new PGLiteSocketServer({ db, ...address, maxConnections: MAX_CONNECTIONS });
   const inside = server as unknown as Inside;
   const backend = new SharedBackend({
-    db,
+    backend: createBackend(
+      db,
+      notificationFinder(channels, (notification) => post({ kind: 'notification', notification })),
+    ),
     mark: new HoldMark(mark),
     own,
     channels,
-    heard: notificationFinder(channels, (notification) => post({ kind: 'notification', notification })),
     disconnect(id) {
       for (const handler of inside.handlers) if (handler.handlerId === id) void handler.detach(true);
     },
@@ -80,6 +84,7 @@ async function serve(
       .then(() => db.close())
       .then(() => port.close());
   });
+  setInterval(() => void backend.checkpoint(), CHECKPOINT_LOOK_MS).unref();
   post({ kind: 'listening' });
 }
 

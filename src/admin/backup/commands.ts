@@ -1,0 +1,37 @@
+import type { Endings } from '../../auth/account/endings.ts';
+import type { AdminCommand } from '../command.ts';
+import { backUp } from './back-up.ts';
+import { showProgress } from './progress.ts';
+import { restore } from './restore.ts';
+
+/** `backup`: the embedded database, beside a running server or without one. */
+export const backupCommand: AdminCommand = {
+  name: 'backup',
+  description: 'writes a backup of the embedded database, even while a server uses it',
+  define(command, run) {
+    command
+      .argument('<file>', 'a new file; others of this machine cannot read it')
+      .option('--without-secret-key', 'leaves out the secret that stored answers and keys are sealed under')
+      .action((file: string, { withoutSecretKey = false }: { withoutSecretKey?: boolean }) =>
+        run((opened) =>
+          backUp(opened, { file, withSecretKey: !withoutSecretKey, progress: showProgress(process.stderr) }),
+        ),
+      );
+  },
+};
+
+/** `restore`, with what was issued to accounts, which works again in a restored database unless it ends. */
+export const restoreCommand = (endings: Endings): AdminCommand => ({
+  name: 'restore',
+  description: 'restores a backup into an empty or missing DATA_DIR; ends what was signed in to',
+  define(command, _run, runOnFolder) {
+    command
+      .argument('<file>', 'what "backup" has written')
+      .option('--revoke-keys', 'revokes all API keys; otherwise those that work are listed')
+      .action((file: string, { revokeKeys = false }: { revokeKeys?: boolean }) =>
+        runOnFolder((config, log) =>
+          restore({ config, log, file, revokeKeys, endings, progress: showProgress(process.stderr) }),
+        ),
+      );
+  },
+});
