@@ -68,16 +68,23 @@ function sameSettings(one: SessionState, other: SessionState): boolean {
   );
 }
 
-const RESET = 'RESET SESSION AUTHORIZATION; RESET ROLE; RESET ALL';
+/** Cannot be changed once the session has used temporary tables, and changes no result. */
+const STUCK = 'temp_buffers';
+
+async function reset(db: PGlite, { settings }: SessionState): Promise<void> {
+  await db.exec('RESET SESSION AUTHORIZATION; RESET ROLE');
+  if (settings[STUCK] === undefined) await db.exec('RESET ALL');
+  else for (const name of Object.keys(settings)) if (name !== STUCK) await db.exec(`RESET ${name}`);
+}
 
 /** Gives the session the settings of `next`, where `now` has others. Rejects if PostgreSQL refuses them. */
 export async function changeSettings(db: PGlite, now: SessionState, next: SessionState): Promise<void> {
   if (sameSettings(now, next)) return;
   // On its own: what the session takes for a literal may be a setting too.
-  await db.exec(RESET);
-  const calls = Object.entries(next.settings).map(
-    ([name, value]) => `pg_catalog.set_config(${escapeLiteral(name)}, ${escapeLiteral(value)}, false)`,
-  );
+  await reset(db, now);
+  const calls = Object.entries(next.settings)
+    .filter(([name]) => name !== STUCK || now.settings[STUCK] === undefined)
+    .map(([name, value]) => `pg_catalog.set_config(${escapeLiteral(name)}, ${escapeLiteral(value)}, false)`);
   if (calls.length > 0) await db.exec(`SELECT ${calls.join(', ')}`);
   if (next.user !== NEW_SESSION.user)
     await db.exec(`SET SESSION AUTHORIZATION ${escapeIdentifier(next.user)}`);
