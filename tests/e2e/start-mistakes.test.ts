@@ -1,119 +1,39 @@
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { chmod, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { EMBEDDED_MAJOR } from '../../src/platform/db/embedded/major-version.ts';
+import { freePort } from '../../scripts/cluster/processes.ts';
 import { fakePostgres } from '../support/database/fake-postgres.ts';
-import { type Exit, type Settings, temporaryFolder } from '../support/processes/process.ts';
+import { expectBothSay, expectOneLine } from '../support/processes/mistakes.ts';
+import { temporaryFolder } from '../support/processes/process.ts';
 import { admin, launchServer, productionSettings, startServer } from '../support/processes/server.ts';
 
-/** What it says is one line that names the setting and tells what to do, and never a secret. */
-function expectOneLine({ code, stdout, stderr }: Exit, says: RegExp): void {
-  expect(stderr).toMatch(/^[^\n]+\n$/);
-  expect(stderr).toMatch(says);
-  expect(`${stdout}${stderr}`).not.toMatch(/^ {4}at |swordfish/m);
-  expect(code).toBe(1);
-}
-
-/** Both say the same. */
-async function expectBothSay(dataDir: string, settings: Settings, says: RegExp): Promise<void> {
-  const served = await launchServer(dataDir, settings).exited;
-  expectOneLine(served, says);
-  expect(served.stdout).toBe('');
-  const administered = await admin(['user', 'list'], dataDir, settings);
-  expectOneLine(administered, says);
-  expect(administered.stderr).toBe(served.stderr);
-}
-
-describe('DATA_DIR', () => {
-  type Make = (parent: string) => Promise<string>;
-  const cases: [string, Make, RegExp][] = [
-    [
-      'is a file',
-      async (parent) => {
-        await writeFile(join(parent, 'file'), 'mine');
-        return join(parent, 'file');
-      },
-      /^DATA_DIR ".*\/file" cannot be used: it must be a folder/,
-    ],
-    [
-      'is below a file',
-      async (parent) => {
-        await writeFile(join(parent, 'file'), 'mine');
-        return join(parent, 'file/data');
-      },
-      /^DATA_DIR ".*" cannot be used: a part of the path is a file/,
-    ],
-    [
-      'was written by another major version',
-      async (parent) => {
-        await mkdir(join(parent, 'postgres'), { recursive: true });
-        await chmod(parent, 0o700);
-        await writeFile(join(parent, 'postgres/PG_VERSION'), '16\n');
-        return parent;
-      },
-      new RegExp(`written by PostgreSQL 16, but .* PostgreSQL ${EMBEDDED_MAJOR}.* dump it .* restore`),
-    ],
-  ];
-  it.each(cases)('%s', async (_name, make, says) => {
-    const parent = await temporaryFolder();
-    const dataDir = await make(parent);
-    const before = await readdir(parent, { recursive: true });
-    await expectBothSay(dataDir, productionSettings(), says);
-    expect(await readdir(parent, { recursive: true })).toEqual(before);
-  });
-
-  it.skipIf(process.geteuid?.() === 0)('is not writable', async () => {
-    const dataDir = await temporaryFolder();
-    await chmod(dataDir, 0o500);
-    await expectBothSay(
-      dataDir,
-      productionSettings(),
-      /^DATA_DIR ".*" cannot be used: give the user .* the right to write/,
-    );
-    await chmod(dataDir, 0o700);
-  });
-
-  it('is damaged', async () => {
-    const dataDir = await temporaryFolder();
-    await mkdir(join(dataDir, 'postgres'));
-    await expectBothSay(
-      dataDir,
-      productionSettings(),
-      /does not start: .* damaged or incomplete: restore the folder/,
-    );
-  });
-
-  it('holds what the pinned PGlite writes, and a damaged address is written anew', async () => {
-    const dataDir = await temporaryFolder();
-    const settings = productionSettings();
-    const server = await startServer(dataDir, settings);
-    expect((await readFile(join(dataDir, 'postgres/PG_VERSION'), 'utf8')).trim()).toBe(EMBEDDED_MAJOR);
-    server.kill('SIGKILL');
-    await server.exited;
-    await writeFile(join(dataDir, 'address.json'), '{"host":');
-    await startServer(dataDir, settings);
-    expect((await admin(['user', 'list'], dataDir, settings)).json).toEqual([]);
-  });
-
-  it('has damaged demo credentials', async () => {
-    const dataDir = await temporaryFolder();
-    await writeFile(join(dataDir, 'demo.json'), '{');
-    expectOneLine(await launchServer(dataDir).exited, /demo\.json" .* cannot be read: remove it/);
-  });
-});
-
 describe('HOST and PORT', () => {
-  it('are taken', async () => {
+  it('are taken, which is said before anything is created', async () => {
     const holder = createServer().listen(0, '127.0.0.1');
     await once(holder, 'listening');
     onTestFinished(() => void holder.close());
     const address = holder.address();
     const PORT = String(typeof address === 'object' ? address?.port : '');
-    const exit = await launchServer(await temporaryFolder(), { ...productionSettings(), PORT }).exited;
-    expectOneLine(exit, new RegExp(`HOST=127\\.0\\.0\\.1, PORT=${PORT}: another process listens there`));
+    const dataDir = join(await temporaryFolder(), 'never');
+    for (const settings of [{ PORT }, { ...productionSettings(), PORT }]) {
+      const exit = await launchServer(dataDir, settings).exited;
+      expectOneLine(exit, new RegExp(`HOST=127\\.0\\.0\\.1, PORT=${PORT}: another process listens there`));
+      expect(exit.stdout).toBe('');
+      expect(existsSync(dataDir)).toBe(false);
+    }
+  });
+
+  it('are those of a service that is just stopping on the same folder, which is waited for', async () => {
+    const dataDir = await temporaryFolder();
+    const settings = { ...productionSettings(), SHUTDOWN_DELAY: '3', PORT: String(await freePort()) };
+    const first = await startServer(dataDir, settings);
+    first.kill('SIGTERM');
+    const second = await startServer(dataDir, settings);
+    expect((await first.exited).code).toBe(0);
+    expect((await fetch(`${second.origin}/health/ready`)).status).toBe(200);
   });
 
   it('are an IPv6 address in brackets, as it is in addresses', async () => {

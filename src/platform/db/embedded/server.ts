@@ -65,12 +65,12 @@ export async function startEmbeddedServer(
   { shared = true, patienceMs = 0, strict = false, cluster = DATA }: EmbeddedServerOptions = {},
 ): Promise<EmbeddedServer> {
   securePrivateFolder(dataDir, { strict });
+  checkContent(dataDir);
   refuseOtherMajor(dataDir);
   if (cluster === DATA) refuseRestoring(dataDir);
   // PGlite would create an empty database where the files of one are lost.
   if (isIncomplete(dataDir))
     throw new EmbeddedStartError(dataDir, new Error('postgres/PG_VERSION is missing'));
-  checkContent(dataDir);
   checkDiskSpace(dataDir);
   const lock = await takeFolder(dataDir, patienceMs, log);
   try {

@@ -1,0 +1,182 @@
+import { existsSync } from 'node:fs';
+import { chmod, mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { EMBEDDED_MAJOR } from '../../src/platform/db/embedded/major-version.ts';
+import { expectBothSay, expectOneLine } from '../support/processes/mistakes.ts';
+import { mountedDisk, withoutTmp } from '../support/processes/mounted.ts';
+import { otherUser } from '../support/processes/other-user.ts';
+import { ROOT, runProgram, temporaryFolder } from '../support/processes/process.ts';
+import { admin, launchServer, productionSettings, startServer } from '../support/processes/server.ts';
+
+describe('DATA_DIR', () => {
+  type Make = (parent: string) => Promise<string>;
+  const cases: [string, Make, RegExp][] = [
+    [
+      'is a file',
+      async (parent) => {
+        await writeFile(join(parent, 'file'), 'mine');
+        return join(parent, 'file');
+      },
+      /^DATA_DIR ".*\/file" cannot be used: it must be a folder/,
+    ],
+    [
+      'is below a file',
+      async (parent) => {
+        await writeFile(join(parent, 'file'), 'mine');
+        return join(parent, 'file/data');
+      },
+      /^DATA_DIR ".*" cannot be used: a part of the path is a file/,
+    ],
+    [
+      'is a link that leads nowhere',
+      async (parent) => {
+        await symlink(join(parent, 'unmounted'), join(parent, 'link'));
+        return join(parent, 'link');
+      },
+      /^DATA_DIR ".*\/link" cannot be used: it must be a folder, .* link that leads nowhere/,
+    ],
+    [
+      'is where nothing can be created',
+      async () => '/proc/content-graph/data',
+      /^DATA_DIR "\/proc\/content-graph\/data" cannot be used: it cannot be created there/,
+    ],
+    [
+      'has names that are too long',
+      async (parent) => join(parent, 'd'.repeat(300)),
+      /^DATA_DIR ".*" cannot be used: its path is too long/,
+    ],
+    [
+      'was written by another major version',
+      async (parent) => {
+        await mkdir(join(parent, 'postgres'), { recursive: true });
+        await chmod(parent, 0o700);
+        await writeFile(join(parent, 'postgres/PG_VERSION'), '16\n');
+        return parent;
+      },
+      new RegExp(`written by PostgreSQL 16, but .* PostgreSQL ${EMBEDDED_MAJOR}.* dump it .* restore`),
+    ],
+  ];
+  it.each(cases)('%s', async (_name, make, says) => {
+    const parent = await temporaryFolder();
+    const dataDir = await make(parent);
+    const before = await readdir(parent, { recursive: true });
+    await expectBothSay(dataDir, productionSettings(), says);
+    expect(await readdir(parent, { recursive: true })).toEqual(before);
+  });
+
+  it.skipIf(process.geteuid?.() === 0)('is not writable', async () => {
+    const dataDir = await temporaryFolder();
+    await chmod(dataDir, 0o500);
+    await expectBothSay(
+      dataDir,
+      productionSettings(),
+      /^DATA_DIR ".*" cannot be used: give the user .* the right to write/,
+    );
+    await chmod(dataDir, 0o700);
+  });
+
+  it('is on a read-only file system, or below one', async () => {
+    const disk = await mountedDisk(100);
+    await mkdir(join(disk.folder, 'data'), { mode: 0o700 });
+    disk.makeReadOnly();
+    for (const name of ['data', 'new/data'])
+      await expectBothSay(
+        join(disk.folder, name),
+        productionSettings(),
+        /^DATA_DIR ".*" cannot be used: its file system is read-only/,
+      );
+  });
+
+  it('is on a disk with too little room', async () => {
+    const { folder } = await mountedDisk(40);
+    const says = /^DATA_DIR ".*" cannot be used: its disk has 40 MiB left, and the start needs 64/;
+    await expectBothSay(folder, productionSettings(), says);
+    expect(await readdir(folder)).toEqual([]);
+  });
+
+  it.each(['postgres', 'postgres/base', 'postgres/PG_VERSION', 'secret-key'])(
+    'holds what belongs to another user: %s',
+    async (name) => {
+      const dataDir = await temporaryFolder();
+      await mkdir(join(dataDir, 'postgres/base'), { recursive: true });
+      await writeFile(join(dataDir, 'postgres/PG_VERSION'), `${EMBEDDED_MAJOR}\n`);
+      await writeFile(join(dataDir, 'secret-key'), 'x');
+      (await otherUser()).own(join(dataDir, name));
+      await expectBothSay(
+        dataDir,
+        productionSettings(),
+        /^".*" belongs to another user .* "chown -R \d+ '.*'", then start again/,
+      );
+    },
+  );
+
+  it.skipIf(process.geteuid?.() === 0)('holds what its user may not write', async () => {
+    const dataDir = await temporaryFolder();
+    await mkdir(join(dataDir, 'postgres'), { mode: 0o500 });
+    await expectBothSay(dataDir, productionSettings(), /cannot be used: give the user .* postgres/);
+  });
+
+  it('is damaged', async () => {
+    const dataDir = await temporaryFolder();
+    await mkdir(join(dataDir, 'postgres'));
+    await expectBothSay(
+      dataDir,
+      productionSettings(),
+      /does not start: .* damaged or incomplete: restore the folder/,
+    );
+  });
+
+  it('holds what the pinned PGlite writes, and a damaged address is written anew', async () => {
+    const dataDir = await temporaryFolder();
+    const settings = productionSettings();
+    const server = await startServer(dataDir, settings);
+    expect((await readFile(join(dataDir, 'postgres/PG_VERSION'), 'utf8')).trim()).toBe(EMBEDDED_MAJOR);
+    server.kill('SIGKILL');
+    await server.exited;
+    await writeFile(join(dataDir, 'address.json'), '{"host":');
+    await startServer(dataDir, settings);
+    expect((await admin(['user', 'list'], dataDir, settings)).json).toEqual([]);
+  });
+
+  it('has damaged demo credentials', async () => {
+    const dataDir = await temporaryFolder();
+    await writeFile(join(dataDir, 'demo.json'), '{');
+    expectOneLine(await launchServer(dataDir).exited, /demo\.json" .* cannot be read: remove it/);
+  });
+});
+
+describe('DATA_DIR whose path is too long for a socket', () => {
+  const LONG = 'd'.repeat(120);
+
+  it.each([
+    ['is missing', (parent: string) => join(parent, 'missing')],
+    ['is a file', (parent: string) => join(parent, 'file')],
+    ['has a long path itself', (parent: string) => join(parent, LONG)],
+  ])('has its socket in /tmp where TMPDIR %s', async (_what, make) => {
+    const parent = await temporaryFolder();
+    const dataDir = join(parent, LONG);
+    await mkdir(dataDir, { mode: 0o700 });
+    await writeFile(join(parent, 'file'), '');
+    const settings = { ...productionSettings(), TMPDIR: make(parent) };
+    const server = await startServer(dataDir, settings);
+    const { host } = JSON.parse(await readFile(join(dataDir, 'address.json'), 'utf8')) as { host: string };
+    expect(host).toMatch(/^\/tmp\/content-graph-/);
+    expect((await admin(['user', 'list'], dataDir, settings)).json).toEqual([]);
+    server.kill('SIGTERM');
+    await server.exited;
+    expect(existsSync(host)).toBe(false);
+  });
+
+  it('has it nowhere: what to do is said in one line', async () => {
+    const parent = await temporaryFolder();
+    await mkdir(join(parent, LONG), { mode: 0o700 });
+    const settings = { ...productionSettings(), DATA_DIR: `/mnt/${LONG}`, PORT: '0', TMPDIR: '/mnt/missing' };
+    const node = join(ROOT, 'node_modules/.bin/node');
+    for (const script of [['src/main.ts'], ['src/admin/main.ts', 'user', 'list']])
+      expectOneLine(
+        await runProgram(withoutTmp(parent, [node, ...script]), settings, ROOT).exited,
+        /^DATA_DIR "\/mnt\/d+" has too long a path .*: name a shorter path, or set TMPDIR .*\(ENOENT: .*; EROFS: .*\)\.$/m,
+      );
+  });
+});
