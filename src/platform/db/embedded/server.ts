@@ -25,7 +25,7 @@ export interface EmbeddedServer extends Supervisor {
   readonly own: string;
   /** How long outside connections have had the database, in all. */
   heldMs(): number;
-  /** Whether the last restart ended an outside connection's statement: the service's had not begun. */
+  /** Whether it restarts because of an outside connection's statement: the service's have not begun. */
   readonly endedOutside: boolean;
   /**
    * Calls `listener` for each notification on `NOTIFIED_CHANNELS`, whichever connection sent it; without one after a
@@ -88,7 +88,11 @@ export async function startEmbeddedServer(
       supervisor
         .restart(`an outside connection had the database for more than ${totalMs / 1_000} s`)
         // The supervisor has told it, and tries again.
-        .catch((error: unknown) => log.debug({ err: error }, 'the embedded database did not restart'));
+        .catch((error: unknown) => log.debug({ err: error }, 'the embedded database did not restart'))
+        // By then, whoever waited has lost its connection.
+        .finally(() => {
+          endedOutside = false;
+        });
     });
     const shares = { cluster: join(dataDir, cluster), address, log, own, mark, holds, tell };
     const start = () => startWorker(dataDir, shares);
@@ -104,10 +108,6 @@ export async function startEmbeddedServer(
       heldMs: holds.heldMs,
       get endedOutside() {
         return endedOutside;
-      },
-      restart(reason) {
-        endedOutside = false;
-        return supervisor.restart(reason);
       },
       notified(listener) {
         listeners.add(listener);
