@@ -2,6 +2,7 @@ import { Command } from 'commander';
 import packageJson from '../../package.json' with { type: 'json' };
 import { ENDINGS, ENDINGS_OF_PASSWORD } from '../endings.ts';
 import { FEATURES } from '../features.ts';
+import { PARTS } from './account-parts.ts';
 import { apiKeyCommands } from './api-keys.ts';
 import type { AdminCommand, RunCommand } from './command.ts';
 import { sessionCommands, tokenCommands } from './credentials.ts';
@@ -10,8 +11,11 @@ import { streamTokenCommands } from './stream-tokens.ts';
 import { eventLogCommands, migrateCommand } from './upkeep.ts';
 import { userCommands } from './users.ts';
 
+/** All that is stored about an account. */
+export const STORED = [...PARTS, ...FEATURES.flatMap(({ stored }) => stored)];
+
 const COMMANDS: readonly AdminCommand[] = [
-  userCommands(ENDINGS, ENDINGS_OF_PASSWORD),
+  userCommands(ENDINGS, ENDINGS_OF_PASSWORD, STORED),
   apiKeyCommands,
   sessionCommands,
   tokenCommands,
