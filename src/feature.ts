@@ -1,5 +1,6 @@
 import type { AdminCommand } from './admin/command.ts';
 import type { AccountEnding } from './auth/account/ending.ts';
+import type { StoredPart } from './auth/account/stored-part.ts';
 import type { Recognizer } from './auth/authenticate.ts';
 import type { SecurityLog } from './auth/security-log.ts';
 import type { Login } from './auth/session/login.ts';
@@ -22,6 +23,8 @@ import type { Route } from './request/request-state.ts';
 export interface Feature {
   /** What it has issued to an account, in the order in which it ends. */
   readonly endings: readonly AccountEnding[];
+  /** What it stores about an account. */
+  readonly stored: readonly StoredPart[];
   /** Its clean-up, in the order in which it is done. */
   jobs(config: Config): readonly Job[];
   /** For a server: its credentials and its paths. */

@@ -35,16 +35,30 @@ export function outliveReaders(streams: readonly NodeJS.WritableStream[]): void 
   for (const stream of streams) stream.on('error', () => undefined);
 }
 
-/**
- * Prints a command's result as JSON. Resolves once it is written. A reader that has seen enough, such as `head -1`, is no
- * failure: the command has done its work.
- */
-export async function printResult(result: unknown): Promise<void> {
-  await new Promise<void>((resolve, reject) => {
-    process.stdout.write(`${JSON.stringify(result, null, 2)}\n`, (error) => {
+/** A result too long for memory: the pieces of its JSON text. */
+export class JsonText {
+  readonly pieces: AsyncIterable<string>;
+  constructor(pieces: AsyncIterable<string>) {
+    this.pieces = pieces;
+  }
+}
+
+/** Resolves once the text is written: to false if its reader has left. Throws AdminError. */
+function write(text: string): Promise<boolean> {
+  return new Promise((resolve, reject) => {
+    process.stdout.write(text, (error) => {
       const closed = (error as NodeJS.ErrnoException | null | undefined)?.code === 'EPIPE';
-      if (!error || closed) resolve();
+      if (!error || closed) resolve(!closed);
       else reject(new AdminError(`The result could not be printed: ${error.message}.`));
     });
   });
+}
+
+/**
+ * Prints a command's result as JSON. Resolves once it is written. A reader that has seen enough, such as `head -1`, is no
+ * failure: the command has done its work. Throws AdminError, and what the pieces of a JsonText throw.
+ */
+export async function printResult(result: unknown): Promise<void> {
+  if (!(result instanceof JsonText)) await write(`${JSON.stringify(result, null, 2)}\n`);
+  else for await (const piece of result.pieces) if (!(await write(piece))) return;
 }

@@ -2,6 +2,7 @@ import { Command } from 'commander';
 import packageJson from '../../package.json' with { type: 'json' };
 import { ENDINGS, ENDINGS_OF_PASSWORD } from '../endings.ts';
 import { FEATURES } from '../features.ts';
+import { PARTS } from './account-parts.ts';
 import { apiKeyCommands } from './api-keys.ts';
 import { backupCommand, restoreCommand } from './backup/commands.ts';
 import type { AdminCommand, RunCommand, RunOnFolder } from './command.ts';
@@ -11,8 +12,11 @@ import { streamTokenCommands } from './stream-tokens.ts';
 import { eventLogCommands, migrateCommand } from './upkeep.ts';
 import { userCommands } from './users.ts';
 
+/** All that is stored about an account. */
+export const STORED = [...PARTS, ...FEATURES.flatMap(({ stored }) => stored)];
+
 const COMMANDS: readonly AdminCommand[] = [
-  userCommands(ENDINGS, ENDINGS_OF_PASSWORD),
+  userCommands(ENDINGS, ENDINGS_OF_PASSWORD, STORED),
   apiKeyCommands,
   sessionCommands,
   tokenCommands,

@@ -11,11 +11,13 @@ import {
   sumOf,
 } from '../auth/account/endings.ts';
 import { createAccount, findAccount } from '../auth/account/store.ts';
+import type { StoredPart } from '../auth/account/stored-part.ts';
 import { hashPassword } from '../auth/password.ts';
 import type { Role } from '../auth/scopes.ts';
 import type { Database } from '../platform/db/database.ts';
 import { statement } from '../platform/db/statement.ts';
 import { deleteAccount, type Posts } from './account-deletion.ts';
+import { exportAccount } from './account-export.ts';
 import type { AdminCommand } from './command.ts';
 import { parseRole } from './options.ts';
 import { type PasswordOptions, passwordStdinOption, readPassword } from './password-input.ts';
@@ -80,8 +82,15 @@ function changeRole(database: Database, email: string, role: Role) {
 
 const inWords = (endings: Endings) => new Intl.ListFormat('en-GB').format(endings.map(({ words }) => words));
 
-/** `user create`, `user list`, and what changes an account, with which `endings` end, and `signedIn` with its password. */
-export const userCommands = (endings: Endings, signedIn: Endings): AdminCommand => ({
+/**
+ * `user create`, `user list`, `user export` of what is `stored`, and what changes an account, with which `endings` end, and
+ * `signedIn` with its password.
+ */
+export const userCommands = (
+  endings: Endings,
+  signedIn: Endings,
+  stored: readonly StoredPart[],
+): AdminCommand => ({
   name: 'user',
   description: 'manages accounts',
   define(user, run) {
@@ -102,6 +111,13 @@ export const userCommands = (endings: Endings, signedIn: Endings): AdminCommand 
       .command('list')
       .description('lists the accounts, oldest first')
       .action(() => run(({ database }) => database.query(LIST, [])));
+
+    user
+      .command('export <email>')
+      .description(
+        'prints all that is stored about an account, without secrets and without what is of others',
+      )
+      .action((email: string) => run(({ database }) => exportAccount(database, email, stored)));
 
     user
       .command('disable <email>')

@@ -1,11 +1,13 @@
 import type { Feature } from '../feature.ts';
 import { clientsEnd, grantsEnd } from './records/endings.ts';
 import { expiredRecords } from './records/records.ts';
+import { oauthParts } from './records/stored-parts.ts';
 import { oldSigningKeys } from './tokens/signing-keys.ts';
 
 /** The OAuth authorization server. */
 export const oauth: Feature = {
   endings: [grantsEnd, clientsEnd],
+  stored: oauthParts,
   jobs: ({ environment }) => [expiredRecords, oldSigningKeys(environment === 'production')],
   server: async () => (await import('./server/server.ts')).createServer,
   fields: async () => (await import('./grant-fields.ts')).defineGrantFields,

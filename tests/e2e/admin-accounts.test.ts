@@ -69,6 +69,52 @@ describe('two user create with one e-mail at once', () => {
   });
 });
 
+describe('beside a server on the embedded database', () => {
+  it('user export prints what an account has, and revoke-all ends what all accounts have', async () => {
+    const dataDir = await temporaryFolder();
+    const server = await startServer(dataDir, { CREDENTIAL_RECHECK_MS: '30000' });
+    await admin([...EVE, '--password', PASSWORD], dataDir);
+    const create = [
+      'api-key',
+      'create',
+      '--user',
+      EMAIL,
+      '--name',
+      'k',
+      '--scopes',
+      'posts:read posts:write',
+    ];
+    const { id, key } = (await admin(create, dataDir)).json;
+    const post = 'mutation { createPost(title: "By Eve", body: "b", tags: ["own"]) { id } }';
+    const { data } = await server.gql(post, { key });
+    const exported = await admin(['user', 'export', EMAIL], dataDir);
+    expect(exported).toMatchObject({ code: 0, stderr: '' });
+    expect(exported.json).toMatchObject({
+      account: { email: EMAIL, hasPassword: true },
+      posts: [{ id: data.createPost.id, title: 'By Eve', tags: ['own'] }],
+      comments: [],
+      apiKeys: [{ id, name: 'k' }],
+    });
+    expect(exported.stdout).not.toContain(key);
+
+    const keys = [key, await demoKey(dataDir)];
+    const streams = await Promise.all(keys.map((one) => subscribe(server, one)));
+    for (const args of [[], ['--keys', '--sessions'], ['--keys', '--everything']])
+      expect(await admin(['revoke-all', ...args], dataDir)).toMatchObject({ code: 2, stdout: '' });
+    expect((await admin(['revoke-all', '--keys', '--user', 'nobody@example.org'], dataDir)).code).toBe(1);
+    const done = await admin(['revoke-all', '--keys'], dataDir);
+    expect(done, done.stderr).toMatchObject({ code: 0, stderr: '' });
+    const accounts = (await admin(['user', 'list'], dataDir)).json.length;
+    expect(done.json).toEqual({ accounts, ended: { apiKeys: 2, streamTokens: 0 } });
+    for (const stream of streams)
+      expect((await stream.next()).errors).toMatchObject([{ extensions: { code: 'UNAUTHENTICATED' } }]);
+    expect((await server.gql('{ viewer { id } }', { key })).status).toBe(401);
+    expect((await admin(['user', 'export', EMAIL], dataDir)).json.apiKeys[0].revokedAt).toEqual(
+      expect.any(String),
+    );
+  });
+});
+
 describe('user delete --posts delete', () => {
   it('that was killed is finished by running it again', async () => {
     const dataDir = await temporaryFolder();

@@ -1,0 +1,54 @@
+import { type StoredPart, storedPart } from '../auth/account/stored-part.ts';
+
+/** What the core stores about an account. Features add what they store. */
+export const PARTS: readonly StoredPart[] = [
+  storedPart({
+    name: 'posts',
+    tables: ['posts', 'tags'],
+    alias: 'p',
+    owner: 'author_id',
+    // As the index has them.
+    key: [
+      ['created_at', 'timestamptz', '-infinity'],
+      ['id', 'uuid', '00000000-0000-0000-0000-000000000000'],
+    ],
+    columns: `p.id, p.title, p.body, p.comment_count AS "commentCount", p.created_at AS "createdAt",
+       ARRAY(SELECT t.name FROM tags t WHERE t.post_id = p.id ORDER BY t.position) AS "tags"`,
+  }),
+  storedPart({
+    name: 'comments',
+    tables: ['comments'],
+    alias: 'c',
+    owner: 'author_id',
+    columns: 'c.id, c.post_id AS "postId", c.body, c.created_at AS "createdAt"',
+  }),
+  storedPart({
+    name: 'apiKeys',
+    tables: ['api_keys'],
+    alias: 'k',
+    columns: `k.id, k.name, k.prefix, k.scopes, k.created_at AS "createdAt", k.last_used_at AS "lastUsedAt",
+       k.expires_at AS "expiresAt", k.revoked_at AS "revokedAt", k.burst, k.per_second AS "perSecond"`,
+  }),
+  storedPart({
+    name: 'sessions',
+    tables: ['sessions'],
+    alias: 's',
+    columns: `s.id, s.user_agent AS "userAgent", s.created_at AS "createdAt", s.last_seen_at AS "lastSeenAt",
+       s.expires_at AS "expiresAt", s.absolute_expires_at AS "absoluteExpiresAt"`,
+  }),
+  storedPart({
+    name: 'streamTokens',
+    tables: ['stream_tokens'],
+    alias: 't',
+    columns: `t.id, t.credential_kind AS "credentials", t.role, t.scopes, t.operation::json AS "operation",
+       t.created_at AS "createdAt", t.last_used_at AS "lastUsedAt", t.expires_at AS "expiresAt", t.ends_at AS "endsAt"`,
+  }),
+  // Their bodies are sealed: only the client has the key.
+  storedPart({
+    name: 'storedResponses',
+    tables: ['idempotency_keys'],
+    alias: 'i',
+    key: [['key_hash', 'bytea', Buffer.alloc(0)]],
+    columns: 'i.status, i.created_at AS "createdAt"',
+  }),
+];

@@ -1,0 +1,35 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { STORED } from '../../src/admin/program.ts';
+
+const SCHEMA = readFileSync(join(import.meta.dirname, '../../prisma/schema.prisma'), 'utf8');
+
+/** The models, each with its table and with those that it refers to. */
+const models = [...SCHEMA.matchAll(/^model (\w+) \{([\s\S]*?)^\}/gm)].map(([, name = '', body = '']) => ({
+  name,
+  table: /@@map\("(\w+)"\)/.exec(body)?.[1] ?? name,
+  refersTo: [...body.matchAll(/^ +\w+ +(\w+)\?? +@relation\(fields:/gm)].map(([, model = '']) => model),
+}));
+
+/** Whatever depends on accounts, directly or through something else. */
+function dependants(): Set<string> {
+  const found = new Set(['User']);
+  for (let size = 0; size !== found.size; ) {
+    size = found.size;
+    for (const { name, refersTo } of models) if (refersTo.some((model) => found.has(model))) found.add(name);
+  }
+  return found;
+}
+
+it('user export has every table that refers to accounts', () => {
+  const found = dependants();
+  const tables = models.filter(({ name }) => found.has(name) && name !== 'User').map(({ table }) => table);
+  expect(tables).toEqual(expect.arrayContaining(['tags', 'sessions', 'oauth_records']));
+  expect(STORED.flatMap((part) => part.tables).sort()).toEqual(tables.sort());
+});
+
+it('user export has a name of its own for each part', () => {
+  const names = ['account', ...STORED.map(({ name }) => name)];
+  expect(new Set(names).size).toBe(names.length);
+});
