@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { chmodSync, linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Config } from './config.ts';
-import { folderError } from './db/embedded/folder.ts';
+import { folderError } from './db/embedded/folder-error.ts';
 
 const FILE = 'secret-key';
 const RANDOM_BYTES = 48;

@@ -14,7 +14,8 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { isOpen, isOwn, UnsafeFolderError } from './folder.ts';
+import { isOpen, isOwn } from './folder.ts';
+import { UnsafeFolderError } from './folder-error.ts';
 
 const embeddedAddress = z.object({ host: z.string(), port: z.number(), password: z.string().optional() });
 

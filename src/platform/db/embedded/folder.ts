@@ -7,40 +7,17 @@ import {
   mkdirSync,
   readdirSync,
   type Stats,
-  statfsSync,
   statSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { OperatorError } from '../../operator-error.ts';
-
-/** Other users of the machine could read or change the folder's content, or listen on a socket in it. */
-export class UnsafeFolderError extends OperatorError {}
-
-/** The folder cannot be created, or its file system refuses what is needed. */
-export class UnusableFolderError extends OperatorError {}
-
-/** What to do about an error of the operating system. */
-const ADVICE: Readonly<Record<string, string>> = {
-  EACCES: 'give the user of the service the right to write there',
-  EPERM: 'give the user of the service the right to write there',
-  EEXIST: 'it must be a folder, so remove the file or name another path',
-  ENOTDIR: 'a part of the path is a file, so name another path',
-  ENOENT: 'it cannot be created there, so create it or name another path',
-  EROFS: 'its file system is read-only, so mount it for writing or name a folder elsewhere',
-  ENOSPC: 'its disk is full, so free some space or name a folder elsewhere',
-  EDQUOT: 'the disk quota of the user is used up, so free some space or name a folder elsewhere',
-};
-
-/** The error of a file in DATA_DIR, in words for the operator. */
-export function folderError(path: string, error: unknown): UnusableFolderError {
-  const { code, message } = error as NodeJS.ErrnoException;
-  const advice =
-    ADVICE[code ?? ''] ??
-    'check that it is a folder on a working disk where the user of the service may write';
-  return new UnusableFolderError(`DATA_DIR "${path}" cannot be used: ${advice} (${message}).`, {
-    cause: error,
-  });
-}
+import {
+  folderError,
+  MIN_FREE_BYTES,
+  toMebibytes,
+  UnsafeFolderError,
+  UnusableFolderError,
+} from './folder-error.ts';
+import { freeBytes } from './folder-watch.ts';
 
 /** Runs `work` on the files of the folder. Throws UnusableFolderError. */
 function onFolder<T>(path: string, work: () => T): T {
@@ -90,18 +67,16 @@ export function securePrivateFolder(path: string, { strict }: { readonly strict:
   chmodSync(path, 0o700);
 }
 
-/** A new cluster takes 40 MiB, and a running one needs room for a segment of its log. PGlite does not say that a disk is full. */
-const MIN_FREE_BYTES = 16 * 1_048_576;
+/** A new cluster takes 40 MiB. */
 const NEW_CLUSTER_BYTES = 64 * 1_048_576;
 
 /** Throws UnusableFolderError if the disk is too full to start on. */
 export function checkDiskSpace(path: string): void {
-  const { bavail, blocks, bsize } = onFolder(path, () => statfsSync(path));
-  const needed = existsSync(join(path, 'postgres')) ? MIN_FREE_BYTES : NEW_CLUSTER_BYTES;
-  const free = bavail * bsize;
-  // Some network file systems do not tell their size.
-  if (blocks > 0 && free < needed)
+  const data = join(path, 'postgres');
+  const [place, needed] = existsSync(data) ? [data, MIN_FREE_BYTES] : [path, NEW_CLUSTER_BYTES];
+  const free = onFolder(path, () => freeBytes(place));
+  if (free !== undefined && free < needed)
     throw new UnusableFolderError(
-      `DATA_DIR "${path}" cannot be used: its disk has ${Math.floor(free / 1_048_576)} MiB left, and the start needs ${needed / 1_048_576}. Free some space, or name a folder elsewhere.`,
+      `DATA_DIR "${path}" cannot be used: its disk has ${toMebibytes(free)} MiB left, and the start needs ${toMebibytes(needed)}. Free some space, or name a folder elsewhere.`,
     );
 }

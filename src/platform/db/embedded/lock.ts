@@ -3,7 +3,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from '../../log.ts';
 import { OperatorError } from '../../operator-error.ts';
-import { folderError } from './folder.ts';
+import { folderError } from './folder-error.ts';
 
 /** Another process holds the folder. */
 export class FolderInUseError extends OperatorError {
