@@ -14,6 +14,8 @@ import {
   withdrawAddress,
 } from './address.ts';
 import { checkDiskSpace, securePrivateFolder } from './folder.ts';
+import { UnusableFolderError } from './folder-error.ts';
+import { folderProblem } from './folder-watch.ts';
 import { takeFolder } from './lock.ts';
 import { isIncomplete, refuseOtherMajor } from './major-version.ts';
 import type { Notification } from './notifications.ts';
@@ -96,6 +98,12 @@ function startWorker(
   });
 }
 
+/** Throws UnusableFolderError if a database that ran in the folder could not run there now. */
+function refuseProblem(dataDir: string): void {
+  const problem = folderProblem(dataDir);
+  if (problem !== undefined) throw new UnusableFolderError(`${problem.reason}; ${problem.check}`);
+}
+
 /** Removes the address of a killed server, with its socket and temporary folder. */
 function clearAddress(dataDir: string): void {
   const left = publishedAddress(dataDir);
@@ -126,7 +134,15 @@ export async function startEmbeddedServer(
     const tell = (notification: Notification | undefined) => {
       for (const listener of listeners) listener(notification);
     };
-    const supervisor = await supervise({ start: () => startWorker(dataDir, address, log, tell), log });
+    let startedBefore = false;
+    const start = async () => {
+      // PGlite would not say what is wrong, and create an empty database where the data has gone.
+      if (startedBefore) refuseProblem(dataDir);
+      const running = await startWorker(dataDir, address, log, tell);
+      startedBefore = true;
+      return running;
+    };
+    const supervisor = await supervise({ start, log });
     if (shared) publishAddress(dataDir, address);
     return {
       ...supervisor,
