@@ -34,6 +34,7 @@ import { type Config, ownOrigin } from './platform/config.ts';
 import { CREDENTIALS_CHANNEL, EVENTS_CHANNEL } from './platform/db/channels.ts';
 import type { Database } from './platform/db/database.ts';
 import { registerDatabaseMetrics } from './platform/db/database-metrics.ts';
+import { readOnlyError } from './platform/db/errors.ts';
 import { halfLine } from './platform/db/half-line.ts';
 import { createListener } from './platform/db/listener.ts';
 import { pendingMigrations } from './platform/db/migrate.ts';
@@ -159,7 +160,8 @@ export function createApp({
     metrics,
   );
   const readiness = createReadiness({
-    pendingMigrations: () => pendingMigrations(database),
+    pendingMigrations: () => pendingMigrations(database, () => database.writes.check(readOnlyError())),
+    writeProblem: () => database.writes.problem,
     clock,
     onFailure: database.watch.broke,
   });

@@ -14,6 +14,8 @@ export interface Readiness {
 export interface ReadinessOptions {
   /** Queries the database. Rejects if it is unreachable. */
   readonly pendingMigrations: () => Promise<readonly string[]>;
+  /** Why the database cannot write, if it cannot. */
+  readonly writeProblem: () => string | undefined;
   readonly clock: Clock;
   /** Called with the error if the database does not answer. */
   readonly onFailure: (error: unknown) => void;
@@ -25,7 +27,12 @@ export interface ReadinessOptions {
 const MAX_AGE_MS = 1_000;
 
 /** Applied migrations stay applied. The database is queried all the same, since it may be unreachable. */
-export function createReadiness({ pendingMigrations, clock, onFailure }: ReadinessOptions): Readiness {
+export function createReadiness({
+  pendingMigrations,
+  writeProblem,
+  clock,
+  onFailure,
+}: ReadinessOptions): Readiness {
   let leaving = false;
   let migrated = false;
   let answer: { readonly problem: string | undefined; readonly untilMs: number } | undefined;
@@ -60,13 +67,13 @@ export function createReadiness({ pendingMigrations, clock, onFailure }: Readine
 
   return {
     async problem() {
-      const problem = leaving ? undefined : await current();
+      const problem = leaving ? undefined : ((await current()) ?? writeProblem());
       return leaving ? 'shutting down' : problem;
     },
     lastKnown() {
       if (leaving) return false;
       void current();
-      return answer !== undefined && answer.problem === undefined;
+      return answer !== undefined && answer.problem === undefined && writeProblem() === undefined;
     },
     leave() {
       leaving = true;

@@ -1,6 +1,6 @@
 import pg, { type ClientConfig } from 'pg';
 import { OperatorError, onOneLine } from '../operator-error.ts';
-import { codeOf, toDatabaseError } from './errors.ts';
+import { codeOf, refusedWrite, toDatabaseError } from './errors.ts';
 import { DEFAULT_SCHEMA, FIXED_SETTINGS } from './session-settings.ts';
 
 /** A setting with the address of a PostgreSQL server. */
@@ -148,23 +148,21 @@ export async function contact(address: ServerAddress): Promise<void> {
   if (flaw !== undefined) throw new DatabaseSetupError(`${address.setting} (${placeOf(client)}) ${flaw}.`);
 }
 
-/** What to do about an error of a migration or of reading the history, by SQLSTATE. */
-const ADVICE: readonly [RegExp, string][] = [
-  // Insufficient privilege, and no schema in which the user may create tables.
-  [
-    /^(42501|3F000)$/,
-    'its user lacks rights; make it the owner of the database, or GRANT what is missing (migrations need CREATE on the schema, which is "public" unless the address says ?schema=NAME)',
-  ],
-  [
-    /^25006$/,
-    'it is read-only; name the primary and not a standby, and turn default_transaction_read_only off',
-  ],
-  [/^53100$/, 'the disk of PostgreSQL is full; make room'],
-];
+/** Insufficient privilege, and no schema in which the user may create tables. */
+const LACKS_RIGHTS = /^(42501|3F000)$/;
+
+/** What is wrong and what to do about an error of a migration or of reading the history. */
+function adviceOf(error: unknown): string | undefined {
+  const refusal = refusedWrite(error);
+  if (refusal !== undefined) return `${refusal.reason}; ${refusal.check}`;
+  return LACKS_RIGHTS.test(codeOf(error))
+    ? 'its user lacks rights; make it the owner of the database, or GRANT what is missing (migrations need CREATE on the schema, which is "public" unless the address says ?schema=NAME)'
+    : undefined;
+}
 
 /** An error of a migration or of reading its history, in words where the operator can do something about it. */
 export function setupError(setting: string, error: unknown): unknown {
-  const advice = ADVICE.find(([pattern]) => pattern.test(codeOf(error)))?.[1];
+  const advice = adviceOf(error);
   if (advice === undefined) return error;
   const { cause } = toDatabaseError(error);
   return new DatabaseSetupError(

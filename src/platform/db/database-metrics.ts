@@ -2,7 +2,7 @@ import type { Metrics } from '../metrics.ts';
 import type { Database } from './database.ts';
 
 /** Has the metrics tell what the database knows of itself. Asks it nothing. */
-export function registerDatabaseMetrics(metrics: Metrics, { statistics }: Database): void {
+export function registerDatabaseMetrics(metrics: Metrics, { statistics, writes }: Database): void {
   const { statements, waits, failures, pool } = statistics;
   metrics.readTimings(
     'database_statement_duration_seconds',
@@ -26,8 +26,13 @@ export function registerDatabaseMetrics(metrics: Metrics, { statistics }: Databa
   );
   metrics.gauge(
     'database_up',
-    'Whether the database answered when it was last used or looked for (1), or could not be reached (0).',
-    () => (statistics.up ? 1 : 0),
+    'Whether the database answered when it was last used or looked for and, as far as known, writes (1), or could not be reached or cannot write (0).',
+    () => (statistics.up && writes.problem === undefined ? 1 : 0),
+  );
+  metrics.gauge(
+    'database_writable',
+    'Whether the database writes, as far as known (1), or has refused to and has not written since (0): it is full, fails, or is read-only.',
+    () => (writes.problem === undefined ? 1 : 0),
   );
   metrics.readTally(
     'database_failures_total',

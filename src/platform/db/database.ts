@@ -1,10 +1,9 @@
-import { Socket } from 'node:net';
 import type pg from 'pg';
 import { eventLoop } from '../event-loop.ts';
 import { Line, TurnRefusedError } from '../line.ts';
 import type { Logger } from '../log.ts';
 import { Cancellation } from './cancellation.ts';
-import { openClient, openPool } from './connections.ts';
+import { Connections, openClient, openPool, serverReady } from './connections.ts';
 import { DatabaseError, isAbandoned, toDatabaseError } from './errors.ts';
 import { lendFor, statementCancelled } from './limited-client.ts';
 import { NamedQuery } from './named-query.ts';
@@ -16,6 +15,8 @@ import type { Parameter, Query, Queryable, Statement } from './statement.ts';
 import { DatabaseStatistics } from './statistics.ts';
 import { type Connection, UnitOfWork, type UnitOfWorkOptions } from './unit-of-work.ts';
 import { type DatabaseWatch, UNWATCHED, watchServer } from './watch.ts';
+import { tryToWrite } from './write-probe.ts';
+import { createWriteWatch, type WriteWatch } from './write-watch.ts';
 
 /** The database, embedded or a server: statements and units of work share one pool. */
 export interface Database extends Queryable {
@@ -24,6 +25,8 @@ export interface Database extends Queryable {
   readonly schema: string;
   /** Whether the server can be reached. Tells of outages in the log. */
   readonly watch: DatabaseWatch;
+  /** Whether it writes. Tells in the log if not. */
+  readonly writes: WriteWatch;
   /** The setting that names the server for migrations and LISTEN. */
   readonly directSetting: string;
   /** Who waits for a connection, and each owner's recent use of them. */
@@ -66,10 +69,6 @@ interface Loan {
 
 /** Processing the database's data costs this process about 3 ms per MiB. */
 const MS_A_BYTE = 3 / 1_048_576;
-/** Whether a connection can be reused. The pool replaces one that is closing or broken. */
-function isOpen({ connection }: pg.PoolClient): boolean {
-  return connection.stream instanceof Socket && connection.stream.readyState === 'open';
-}
 
 /** Opens the configured database. Throws the same errors as opening an embedded folder. */
 export async function openDatabase(options: ServerOptions): Promise<Database> {
@@ -81,17 +80,28 @@ export async function openDatabase(options: ServerOptions): Promise<Database> {
 export function connectDatabase(kind: Database['kind'], server: DatabaseServer, log: Logger): Database {
   const control: DatabaseServer = {
     ...server,
-    onEnd: (sinceMs, error) =>
-      statistics.ended(sinceMs, error == null ? undefined : toDatabaseError(error).kind),
+    onEnd(sinceMs, error) {
+      statistics.ended(sinceMs, error == null ? undefined : toDatabaseError(error).kind);
+      if (error == null) return;
+      server.failed?.(error);
+      writes.heard(error);
+    },
   };
   const pool = openPool(kind, control);
-  // The pool replaces a broken connection; without an error listener, it would end the process.
+  const writes = createWriteWatch({
+    async tryToWrite() {
+      await server.ready();
+      return tryToWrite(server.connection);
+    },
+    onWritable: () => connections.renew(),
+    log,
+  });
   const onLook = (reachable: boolean) => {
     statistics.up = reachable;
   };
   const watch = server.watched === undefined ? UNWATCHED : watchServer({ ...server.watched, log, onLook });
   pool.on('error', watch.broke);
-  pool.on('connect', (client) => client.on('error', () => undefined));
+  const connections = new Connections(pool, server, kind === 'embedded' ? undefined : watch.broke);
   const line = new Line<pg.PoolClient>({ places: server.poolSize });
   const statistics = new DatabaseStatistics(() => ({
     most: server.poolSize,
@@ -100,28 +110,6 @@ export function connectDatabase(kind: Database['kind'], server: DatabaseServer, 
     waiting: line.waiting + pool.waitingCount,
   }));
   const budget = server.named ? new PreparedBudget(server.poolSize) : undefined;
-
-  async function serverReady(): Promise<void> {
-    try {
-      await server.ready();
-    } catch (error) {
-      throw new DatabaseError('unavailable', error);
-    }
-  }
-
-  async function connectClient(): Promise<pg.PoolClient> {
-    try {
-      return await pool.connect();
-    } catch (error) {
-      // A restarting server refuses connections for a moment.
-      if (kind !== 'embedded') {
-        watch.broke(error);
-        throw toDatabaseError(error);
-      }
-      await serverReady();
-      return pool.connect().catch((again: unknown) => Promise.reject(toDatabaseError(again)));
-    }
-  }
 
   /**
    * pg's own queue is first-in, first-out and times out after the connect timeout, so a cheap read behind many accounts'
@@ -136,12 +124,16 @@ export function connectDatabase(kind: Database['kind'], server: DatabaseServer, 
   }
 
   async function lend(cancellation?: Cancellation): Promise<Loan> {
-    if (kind === 'embedded') await serverReady();
+    if (kind === 'embedded')
+      await serverReady(server).catch((error: unknown) => {
+        statistics.failed('unavailable');
+        throw error;
+      });
     const askedMs = performance.now();
     const connection = line.enter(cancellation?.owner) ? undefined : await turn(cancellation);
     const sinceMs = performance.now();
     try {
-      const client = connection ?? (await connectClient());
+      const client = connection ?? (await connections.connect());
       lendFor(client, cancellation);
       statistics.waits.observe((sinceMs - askedMs) / 1000);
       return { client, sinceMs, cancellation, receivedBefore: cancellation?.received ?? 0, waitedMs: 0 };
@@ -164,11 +156,11 @@ export function connectDatabase(kind: Database['kind'], server: DatabaseServer, 
       const bytes = cancellation.received - receivedBefore;
       line.use.add(cancellation.owner, performance.now() - sinceMs - waitedMs + bytes * MS_A_BYTE);
     }
-    const handsOver = error === undefined && isOpen(client);
+    const isGood = error === undefined && connections.isGood(client);
     const owner = cancellation?.owner;
-    if (handsOver && line.leave(owner, client)) return;
-    client.release(error);
-    if (!handsOver) line.leave(owner);
+    if (isGood && line.leave(owner, client)) return;
+    client.release(error ?? !isGood);
+    if (!isGood) line.leave(owner);
   }
 
   /** Runs queries in one flight. Resolves to what `answer` makes of the rows of each. */
@@ -260,6 +252,7 @@ export function connectDatabase(kind: Database['kind'], server: DatabaseServer, 
     kind,
     schema: server.schema,
     watch,
+    writes,
     directSetting: (server.watched?.direct ?? server.watched?.server)?.setting ?? 'DATA_DIR',
     line,
     lockWaitMs: server.lockWaitMs,
@@ -284,11 +277,12 @@ export function connectDatabase(kind: Database['kind'], server: DatabaseServer, 
     unitOfWork: (options = {}, cancellation) =>
       new UnitOfWork(() => connect(cancellation), options, cancellation),
     async dedicatedClient({ limited = false } = {}) {
-      await serverReady();
+      await serverReady(server);
       return openClient(server, limited);
     },
     async close() {
       watch.close();
+      writes.close();
       await pool.end();
       await server.close();
     },

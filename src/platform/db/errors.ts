@@ -1,4 +1,5 @@
 import pg from 'pg';
+import { READ_ONLY, type WriteRefusal, writeRefusal } from './write-refusals.ts';
 
 /**
  * What went wrong, as far as a caller can act on it. `unknown`: the connection was lost during a commit,
@@ -21,7 +22,7 @@ const KINDS: readonly [RegExp, DatabaseErrorKind][] = [
   [/^57014$/, 'timeout'],
   [/^55P03$/, 'locked'],
   [/^40001$|^40P01$/, 'conflict'],
-  [/^08|^57P0|^53|^25006$|^28|^3D000$/, 'unavailable'],
+  [/^08|^57P0|^53|^25006$|^58030$|^28|^3D000$/, 'unavailable'],
   [
     /^E(CONN|PIPE|HOSTUNREACH|HOSTDOWN|NETUNREACH|TIMEDOUT|NOENT|AI_AGAIN|NOTFOUND|MFILE|NFILE|ADDRNOTAVAIL|ACCES)/,
     'unavailable',
@@ -60,22 +61,39 @@ export function codeOf(error: unknown): string {
   return typeof code === 'string' ? code : '';
 }
 
+/** The source file of PostgreSQL that an error comes from. */
+function fileOf(error: unknown): string | undefined {
+  if (error instanceof pg.DatabaseError) return error.file;
+  return error instanceof DatabaseError ? fileOf(error.cause) : undefined;
+}
+
+/** Why the database refuses to write, if an error says so. */
+export function refusedWrite(error: unknown): WriteRefusal | undefined {
+  return writeRefusal(codeOf(error), fileOf(error));
+}
+
+/** PostgreSQL's own error for a write in a read-only transaction. */
+export function readOnlyError(): Error {
+  return Object.assign(new pg.DatabaseError('the transaction is read-only', 0, 'error'), { code: READ_ONLY });
+}
+
 /** The kind of an error thrown by `pg` or by Prisma's client. */
 export function toDatabaseError(error: unknown): DatabaseError {
   if (error instanceof DatabaseError) return error;
   const code = codeOf(error);
   const match = KINDS.find(([pattern]) => pattern.test(code));
   if (match !== undefined) return new DatabaseError(match[1], error);
+  if (refusedWrite(error) !== undefined) return new DatabaseError('unavailable', error);
   const lost = error instanceof Error && LOST_CONNECTION.test(error.message);
   return new DatabaseError(lost ? 'unavailable' : 'other', error);
 }
 
-/** A server that answers, but cannot do what it is asked: its disk is full, it is read-only, a pooler forgot a statement. */
-const REFUSED_WHILE_UP = /^(53[12]|25006|26000|42P05)/;
+/** A server that answers, but cannot do what it is asked: it has no memory, a pooler forgot a statement. */
+const REFUSED_WHILE_UP = /^(532|26000|42P05)/;
 
 /**
- * Whether the server could not be reached. The watch of the database tells of the outage, so lines about its
- * consequences are for debugging.
+ * Whether the server could not be reached, or refuses to write. The watches of the database tell of the outage, so lines
+ * about its consequences are for debugging.
  */
 export function isOutage(error: unknown): boolean {
   const { kind, cause } = toDatabaseError(error);
@@ -106,6 +124,13 @@ export function isAbandoned(error: unknown): boolean {
 }
 
 /**
+ * Whether the server ended itself with an error: what it was writing may be found on its disk when it starts again. Servers
+ * that speak another language than English name the severity otherwise.
+ */
+export const isPanic = (error: unknown): boolean =>
+  error instanceof pg.DatabaseError && error.severity === 'PANIC';
+
+/**
  * Like toDatabaseError, for statements that commit: the kind is `unknown` if the connection was lost before
  * the server reported the outcome.
  */
@@ -113,7 +138,8 @@ export function toCommitError(error: unknown): DatabaseError {
   const known = toDatabaseError(error);
   if (known.kind !== 'unavailable') return known;
   const { cause } = known;
-  const told = cause instanceof pg.DatabaseError && !CONNECTION_LOST.test(cause.code ?? '');
+  const told =
+    cause instanceof pg.DatabaseError && !CONNECTION_LOST.test(cause.code ?? '') && !isPanic(cause);
   const sent = !(cause instanceof Error && NEVER_SENT.test(cause.message));
   return told || !sent ? known : new DatabaseError('unknown', cause);
 }

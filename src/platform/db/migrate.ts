@@ -158,23 +158,32 @@ export async function migrate(database: Database): Promise<string[]> {
   }
 }
 
-const TABLE_EXISTS = statement<{ found: boolean }>(
+const LOOK = statement<{ found: boolean; readOnly: boolean }>(
   'migrations_table',
-  `SELECT to_regclass('"_prisma_migrations"') IS NOT NULL AS "found"`,
+  `SELECT to_regclass('"_prisma_migrations"') IS NOT NULL AS "found", current_setting('transaction_read_only')::bool AS "readOnly"`,
 );
 const APPLIED_STATEMENT = statement<Applied>('migrations_applied', APPLIED);
 
-async function readApplied(database: Queryable): Promise<Applied[]> {
-  const [table] = await database.query(TABLE_EXISTS, []);
-  return table?.found ? database.query(APPLIED_STATEMENT, []) : [];
+/** The applied migrations, and whether the database is a standby or read-only by its settings. */
+async function look(database: Queryable): Promise<{ applied: Applied[]; readOnly: boolean }> {
+  const [{ found, readOnly } = { found: false, readOnly: false }] = await database.query(LOOK, []);
+  return { applied: found ? await database.query(APPLIED_STATEMENT, []) : [], readOnly };
 }
 
-/** The names of the migrations that the database lacks. Throws DatabaseError, MigrationError. */
-export async function pendingMigrations(database: Queryable): Promise<string[]> {
-  return pendingOf(await readApplied(database)).map(({ name }) => name);
+/**
+ * The names of the migrations that the database lacks. `onReadOnly` is awaited if it is read-only for now. Throws
+ * DatabaseError, MigrationError.
+ */
+export async function pendingMigrations(
+  database: Queryable,
+  onReadOnly: () => Promise<void> = async () => undefined,
+): Promise<string[]> {
+  const { applied, readOnly } = await look(database);
+  if (readOnly) await onReadOnly();
+  return pendingOf(applied).map(({ name }) => name);
 }
 
 /** The names of the applied migrations that this version does not have. Throws DatabaseError. */
 export async function unknownMigrations(database: Queryable): Promise<string[]> {
-  return unknownOf(await readApplied(database));
+  return unknownOf((await look(database)).applied);
 }

@@ -3,9 +3,11 @@ import type { Config } from '../config.ts';
 import { createDeadline } from '../deadline.ts';
 import type { Logger } from '../log.ts';
 import { cancelStatement } from './cancel-statement.ts';
-import type { ServerAddress } from './contact.ts';
+import { messageOf, type ServerAddress } from './contact.ts';
 import type { EmbeddedAddress } from './embedded/address.ts';
 import { type EmbeddedServer, startEmbeddedServer } from './embedded/server.ts';
+import { isPanic } from './errors.ts';
+import { watchFolder } from './folder-lines.ts';
 import type { StatementControl } from './limited-client.ts';
 import { DEFAULT_SCHEMA, settingsSql } from './session-settings.ts';
 
@@ -35,6 +37,8 @@ export interface DatabaseServer extends StatementControl {
   readonly lockWaitMs: number;
   /** Set if LISTEN on a connection does not hear of others: like that of EmbeddedServer. */
   readonly notified?: EmbeddedServer['notified'] | undefined;
+  /** Told of the error of each statement of the pool. */
+  failed?(error: unknown): void;
   /** Resolves once the server accepts connections. */
   ready(): Promise<void>;
   close(): Promise<void>;
@@ -145,6 +149,11 @@ export async function openServer(options: ServerOptions): Promise<DatabaseServer
   });
   log.info({ dataDir: config.database.dataDir }, DURABILITY);
   const reached = embeddedServer(server.address, { application_name: server.own });
+  const folder = watchFolder(config.database.dataDir, log);
+  const restart = (reason: string) =>
+    void server
+      .restart(reason)
+      .catch((error: unknown) => log.debug({ err: error }, 'the embedded database did not restart'));
   return {
     ...reached,
     named: namedStatements,
@@ -157,13 +166,18 @@ export async function openServer(options: ServerOptions): Promise<DatabaseServer
     // PGlite can neither time out nor cancel a statement. Ending its worker drops what is not committed. One that nobody
     // waits for ends within its time limit anyway: ending the worker would abort everyone's work.
     overrun() {
-      server
-        .restart('a statement exceeded its time limit')
-        .catch((error: unknown) => log.debug({ err: error }, 'the embedded database did not restart'));
+      restart('a statement exceeded its time limit');
       return undefined;
+    },
+    // PGlite would go on with what is left in memory, and hang.
+    failed(error) {
+      if (isPanic(error)) restart(messageOf(error));
     },
     notified: server.notified,
     ready: server.ready,
-    close: server.close,
+    async close() {
+      folder.close();
+      await server.close();
+    },
   };
 }

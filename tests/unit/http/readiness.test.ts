@@ -12,12 +12,14 @@ function make() {
     probes.push(probe);
     return probe.promise;
   };
+  const writes: { problem?: string } = {};
   const readiness = createReadiness({
     pendingMigrations,
+    writeProblem: () => writes.problem,
     clock,
     onFailure: (error) => void failures.push(error),
   });
-  return { readiness, probes, clock, failures };
+  return { readiness, probes, clock, failures, writes };
 }
 
 const many = (count: number, ask: () => Promise<string | undefined>) =>
@@ -74,6 +76,20 @@ describe('readiness', () => {
     const later = readiness.problem();
     probes[1]?.resolve([]);
     expect(await later).toBeUndefined();
+  });
+
+  it('ends as soon as the database is known to write nothing, and begins again with it', async () => {
+    const { readiness, probes, writes } = make();
+    const asked = readiness.problem();
+    probes[0]?.resolve([]);
+    expect(await asked).toBeUndefined();
+    writes.problem = 'the database cannot write: its disk is full';
+    expect(await readiness.problem()).toBe(writes.problem);
+    expect(readiness.lastKnown()).toBe(false);
+    delete writes.problem;
+    expect(await readiness.problem()).toBeUndefined();
+    expect(readiness.lastKnown()).toBe(true);
+    expect(probes).toHaveLength(1);
   });
 
   it('ends at once when the service is about to go', async () => {

@@ -10,7 +10,9 @@ import {
   withdrawAddress,
 } from './address.ts';
 import { checkContent, checkDiskSpace, securePrivateFolder } from './folder.ts';
+import { UnusableFolderError } from './folder-error.ts';
 import { isSameFolder } from './folder-identity.ts';
+import { folderProblem } from './folder-watch.ts';
 import { HoldMark, watchHolds } from './held-time.ts';
 import { takeFolder } from './lock.ts';
 import { isIncomplete, refuseOtherMajor, refuseRestoring } from './major-version.ts';
@@ -46,6 +48,12 @@ export interface EmbeddedServerOptions {
   readonly strict?: boolean;
   /** The name of the data folder in it. Another one than usual gets its name once it is complete. */
   readonly cluster?: string;
+}
+
+/** Throws UnusableFolderError if a database that ran in the folder could not run there now. */
+function refuseProblem(dataDir: string): void {
+  const problem = folderProblem(dataDir);
+  if (problem !== undefined) throw new UnusableFolderError(`${problem.reason}; ${problem.check}`);
 }
 
 /** Removes the address of a killed server, with its socket and temporary folder. */
@@ -95,7 +103,14 @@ export async function startEmbeddedServer(
         });
     });
     const shares = { cluster: join(dataDir, cluster), address, log, own, mark, holds, tell };
-    const start = () => startWorker(dataDir, shares);
+    let startedBefore = false;
+    const start = async () => {
+      // PGlite would not say what is wrong, and create an empty database where the data has gone.
+      if (startedBefore) refuseProblem(dataDir);
+      const running = await startWorker(dataDir, shares);
+      startedBefore = true;
+      return running;
+    };
     const supervisor = await supervise({ start, log }).catch((error: unknown) => {
       discardAddress(address);
       throw error;

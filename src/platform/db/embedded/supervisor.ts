@@ -61,6 +61,7 @@ export async function supervise({ start, log, pause = pauseFor }: SupervisorOpti
         keep(await start());
         first.resolve();
         state = Promise.resolve();
+        log.info('the embedded database runs again');
         return;
       } catch (error) {
         const reason = error instanceof Error ? error.message : String(error);

@@ -1,0 +1,32 @@
+/** Why a server that answers writes nothing, in words for the operator. */
+export interface WriteRefusal {
+  /** What is wrong, after "the database cannot write:". */
+  readonly reason: string;
+  /** What to do. */
+  readonly check: string;
+}
+
+export const READ_ONLY = '25006';
+
+const REFUSALS: Readonly<Record<string, WriteRefusal>> = {
+  '53100': { reason: 'its disk is full', check: 'make room on the disk of its data' },
+  '58030': { reason: 'its disk fails', check: 'look at that disk and at the log of the database' },
+  [READ_ONLY]: {
+    reason: 'it is read-only',
+    check: 'name the primary and not a standby, and turn default_transaction_read_only off',
+  },
+};
+
+/** A file that the system lets nobody write has the code of a missing right, but comes from where PostgreSQL uses files. */
+const NO_RIGHT = '42501';
+const FILES = /^(fd|md|smgr|slru|xlog|buffile|copydir|relmapper)\.c$/;
+const REFUSED_FILE: WriteRefusal = {
+  reason: 'its files cannot be written',
+  check: 'its disk may have become read-only: look at that disk, and at the rights of the files',
+};
+
+/** What an error says about writing, by SQLSTATE and source file of PostgreSQL. Undefined if it says nothing. */
+export function writeRefusal(code: string, file: string | undefined): WriteRefusal | undefined {
+  if (code === NO_RIGHT && FILES.test(file ?? '')) return REFUSED_FILE;
+  return REFUSALS[code];
+}
