@@ -82,9 +82,7 @@ export function connectDatabase(kind: Database['kind'], server: DatabaseServer, 
     ...server,
     onEnd(sinceMs, error) {
       statistics.ended(sinceMs, error == null ? undefined : toDatabaseError(error).kind);
-      if (error == null) return;
-      server.failed?.(error);
-      writes.heard(error);
+      if (error != null) writes.heard(error);
     },
   };
   const pool = openPool(kind, control);

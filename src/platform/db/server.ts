@@ -3,10 +3,9 @@ import type { Config } from '../config.ts';
 import { createDeadline } from '../deadline.ts';
 import type { Logger } from '../log.ts';
 import { cancelStatement } from './cancel-statement.ts';
-import { messageOf, type ServerAddress } from './contact.ts';
+import type { ServerAddress } from './contact.ts';
 import type { EmbeddedAddress } from './embedded/address.ts';
 import { type EmbeddedServer, startEmbeddedServer } from './embedded/server.ts';
-import { isPanic } from './errors.ts';
 import { watchFolder } from './folder-lines.ts';
 import type { StatementControl } from './limited-client.ts';
 import { DEFAULT_SCHEMA, settingsSql } from './session-settings.ts';
@@ -37,8 +36,6 @@ export interface DatabaseServer extends StatementControl {
   readonly lockWaitMs: number;
   /** Set if LISTEN on a connection does not hear of others: like that of EmbeddedServer. */
   readonly notified?: EmbeddedServer['notified'] | undefined;
-  /** Told of the error of each statement of the pool. */
-  failed?(error: unknown): void;
   /** Resolves once the server accepts connections. */
   ready(): Promise<void>;
   close(): Promise<void>;
@@ -150,10 +147,6 @@ export async function openServer(options: ServerOptions): Promise<DatabaseServer
   log.info({ dataDir: config.database.dataDir }, DURABILITY);
   const reached = embeddedServer(server.address, { application_name: server.own });
   const folder = watchFolder(config.database.dataDir, log);
-  const restart = (reason: string) =>
-    void server
-      .restart(reason)
-      .catch((error: unknown) => log.debug({ err: error }, 'the embedded database did not restart'));
   return {
     ...reached,
     named: namedStatements,
@@ -166,12 +159,10 @@ export async function openServer(options: ServerOptions): Promise<DatabaseServer
     // PGlite can neither time out nor cancel a statement. Ending its worker drops what is not committed. One that nobody
     // waits for ends within its time limit anyway: ending the worker would abort everyone's work.
     overrun() {
-      restart('a statement exceeded its time limit');
+      server
+        .restart('a statement exceeded its time limit')
+        .catch((error: unknown) => log.debug({ err: error }, 'the embedded database did not restart'));
       return undefined;
-    },
-    // PGlite would go on with what is left in memory, and hang.
-    failed(error) {
-      if (isPanic(error)) restart(messageOf(error));
     },
     notified: server.notified,
     ready: server.ready,

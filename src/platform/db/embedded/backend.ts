@@ -8,7 +8,7 @@ export interface Backend {
   readonly db: PGlite;
   /**
    * Runs messages of the protocol. Resolves to the bytes of the answer and the transaction status. Rejects if the backend
-   * has not become ready for the next query, unless it need not, as after a Flush: it has ended.
+   * has ended, or has not become ready for the next query where it should, as after a Sync.
    */
   run(
     message: Uint8Array,
