@@ -1,8 +1,10 @@
-import { chown, stat } from 'node:fs/promises';
+import { chmod, chown, stat } from 'node:fs/promises';
+import { join } from 'node:path';
 import type pg from 'pg';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { loadConfig } from '../../src/platform/config.ts';
 import { openDatabase } from '../../src/platform/db/database.ts';
+import { refusedWrite } from '../../src/platform/db/errors.ts';
 import { migrate } from '../../src/platform/db/migrate.ts';
 import { tryToWrite } from '../../src/platform/db/write-probe.ts';
 import { createLogger } from '../../src/platform/log.ts';
@@ -169,7 +171,9 @@ describe('A disk of PostgreSQL that is full', () => {
 });
 
 describe('A try to write', () => {
-  it('needs no rights, leaves nothing, and is refused by a standby', { timeout: WAIT }, async () => {
+  it('needs no rights, leaves nothing, and is refused by files without rights and by a standby', {
+    timeout: WAIT,
+  }, async () => {
     const server = await startOwnPostgres({ settings: { temp_buffers: '1MB' } });
     const owner = await connect(server.url);
     await owner.query(
@@ -181,6 +185,12 @@ describe('A try to write', () => {
     url.username = 'nobody';
     expect(await tryToWrite({ connectionString: url.href })).toBeUndefined();
     expect(await relations()).toEqual(before);
+    const files = join(server.path('data'), 'base/pgsql_tmp');
+    await chmod(files, 0o500);
+    const refused = await tryToWrite({ connectionString: url.href });
+    expect(refusedWrite(refused)?.reason).toBe('its files cannot be written');
+    await chmod(files, 0o700);
+    expect(await tryToWrite({ connectionString: url.href })).toBeUndefined();
     const standby = await (await server.copy()).standby();
     expect(await tryToWrite({ connectionString: standby.url })).toMatchObject({ code: '25006' });
     await standby.stop();

@@ -17,9 +17,14 @@ const REFUSALS: Readonly<Record<string, WriteRefusal>> = {
   },
 };
 
-/** A file that the system lets nobody write has the code of a missing right, but comes from where PostgreSQL uses files. */
-const NO_RIGHT = '42501';
-const FILES = /^(fd|md|smgr|slru|xlog|buffile|copydir|relmapper)\.c$/;
+/**
+ * A file that the system lets nobody write has the code of a missing right, but comes from where PostgreSQL uses files. A
+ * temporary file that cannot be made has the code of an internal error.
+ */
+const REFUSED_FILES: readonly (readonly [code: string, files: RegExp])[] = [
+  ['42501', /^(fd|md|smgr|slru|xlog|buffile|copydir|relmapper)\.c$/],
+  ['XX000', /^fd\.c$/],
+];
 const REFUSED_FILE: WriteRefusal = {
   reason: 'its files cannot be written',
   check: 'its disk may have become read-only: look at that disk, and at the rights of the files',
@@ -27,6 +32,6 @@ const REFUSED_FILE: WriteRefusal = {
 
 /** What an error says about writing, by SQLSTATE and source file of PostgreSQL. Undefined if it says nothing. */
 export function writeRefusal(code: string, file: string | undefined): WriteRefusal | undefined {
-  if (code === NO_RIGHT && FILES.test(file ?? '')) return REFUSED_FILE;
-  return REFUSALS[code];
+  const refused = REFUSED_FILES.some(([of, files]) => of === code && files.test(file ?? ''));
+  return refused ? REFUSED_FILE : REFUSALS[code];
 }
