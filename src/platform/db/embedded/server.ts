@@ -11,7 +11,7 @@ import {
 } from './address.ts';
 import { checkContent, checkDiskSpace, securePrivateFolder } from './folder.ts';
 import { isSameFolder } from './folder-identity.ts';
-import { HoldMark, watchHolds } from './held-time.ts';
+import { HoldMark, type Standing, watchHolds } from './held-time.ts';
 import { takeFolder } from './lock.ts';
 import { isIncomplete, refuseOtherMajor, refuseRestoring } from './major-version.ts';
 import type { Notification } from './notifications.ts';
@@ -25,8 +25,8 @@ export interface EmbeddedServer extends Supervisor {
   readonly own: string;
   /** How long outside connections have had the database, in all. */
   heldMs(): number;
-  /** Whether the last restart ended an outside connection's statement: the service's had not begun. */
-  readonly endedOutside: boolean;
+  /** Whether the worker, when it ended, was not busy with a statement of the service: none had begun. */
+  neverBegan(): boolean;
   /**
    * Calls `listener` for each notification on `NOTIFIED_CHANNELS`, whichever connection sent it; without one after a
    * restart, which may have lost some. Returns a function that stops that.
@@ -82,16 +82,20 @@ export async function startEmbeddedServer(
     };
     const own = `content-graph-api ${randomUUID()}`;
     const mark = new HoldMark();
-    let endedOutside = false;
+    /** When the worker ended before. */
+    let lastStanding: Standing | undefined;
     const holds = watchHolds(mark, ({ totalMs }) => {
-      endedOutside = true;
       supervisor
         .restart(`an outside connection had the database for more than ${totalMs / 1_000} s`)
         // The supervisor has told it, and tries again.
         .catch((error: unknown) => log.debug({ err: error }, 'the embedded database did not restart'));
     });
     const shares = { cluster: join(dataDir, cluster), address, log, own, mark, holds, tell };
-    const start = () => startWorker(dataDir, shares);
+    const start = () => {
+      lastStanding = mark.read().standing;
+      mark.end();
+      return startWorker(dataDir, shares);
+    };
     const supervisor = await supervise({ start, log }).catch((error: unknown) => {
       discardAddress(address);
       throw error;
@@ -102,13 +106,8 @@ export async function startEmbeddedServer(
       address,
       own,
       heldMs: holds.heldMs,
-      get endedOutside() {
-        return endedOutside;
-      },
-      restart(reason) {
-        endedOutside = false;
-        return supervisor.restart(reason);
-      },
+      // Connections may be lost before the worker is known to have ended: the mark has not changed until then.
+      neverBegan: () => (mark.read().standing ?? lastStanding) !== 'service',
       notified(listener) {
         listeners.add(listener);
         return () => void listeners.delete(listener);
