@@ -153,7 +153,7 @@ export async function openServer(options: ServerOptions): Promise<DatabaseServer
     statementLimitMs,
     lockWaitMs: statementLimitMs,
     heldMs: server.heldMs,
-    neverBegan: () => server.endedOutside,
+    neverBegan: server.neverBegan,
     // It answers as soon as it has committed, so a statement without an answer has not.
     lostIsUndone: true,
     // PGlite can neither time out nor cancel a statement. Ending its worker drops what is not committed. One that nobody

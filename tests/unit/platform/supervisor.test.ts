@@ -10,6 +10,7 @@ function stage() {
   let running = 0;
   const seen = { starts: 0, atOnce: 0, pauses: [] as number[] };
   let crash = (): void => undefined;
+  let fail = (): void => undefined;
   let goOn = (): void => undefined;
   const start = async (): Promise<Running> => {
     seen.starts += 1;
@@ -22,7 +23,9 @@ function stage() {
       resolve();
     };
     crash = () => void end();
-    return { ended, terminate: end, close: end };
+    const { promise: failed, resolve: failing } = Promise.withResolvers<void>();
+    fail = failing;
+    return { ending: Promise.race([failed, ended]), ended, terminate: end, close: end };
   };
   const pause = (ms: number, signal: AbortSignal) => {
     seen.pauses.push(ms);
@@ -41,6 +44,8 @@ function stage() {
     mend: () => {
       broken = false;
     },
+    /** It is about to crash. */
+    fail: () => fail(),
     crash: () => crash(),
     goOn: () => goOn(),
     running: () => running,
@@ -58,6 +63,23 @@ describe('an embedded database that ends', () => {
     expect(on.seen).toMatchObject({ starts: 3, atOnce: 1, pauses: [] });
     await supervisor.close();
     expect(on.running()).toBe(0);
+  });
+
+  it('is waited for as soon as it is about to, and started again only once it has', async () => {
+    const on = stage();
+    const supervisor = await supervise({ ...on, log });
+    on.fail();
+    await new Promise(setImmediate);
+    let ready = false;
+    const waited = supervisor.ready().then(() => {
+      ready = true;
+    });
+    await new Promise(setImmediate);
+    expect({ ready, starts: on.seen.starts }).toEqual({ ready: false, starts: 1 });
+    on.crash();
+    await waited;
+    expect(on.seen).toMatchObject({ starts: 2, atOnce: 1 });
+    await supervisor.close();
   });
 
   it('and cannot start is tried ever more slowly, while whoever needs it is told at once', async () => {

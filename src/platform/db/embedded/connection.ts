@@ -20,7 +20,7 @@ export interface Connection {
 const HELD = new Set([...'PBDEC'].map(code));
 /** What ends a connection, and the data of a COPY FROM STDIN, which has failed already. */
 const IGNORED = new Set([...'Xdcf'].map(code));
-const [QUERY, SYNC] = [...'QS'].map(code);
+const [QUERY, SYNC, FLUSH] = [...'QSH'].map(code);
 /** The backend cannot wait for data in the middle of a statement: it would end. */
 const NO_COPY = copyFail(
   'the embedded database takes no COPY FROM STDIN: use INSERT, or "admin restore" for a backup',
@@ -50,7 +50,7 @@ export function completed(connection: Connection, message: Uint8Array): readonly
   connection.held = [];
   if (connection.standing !== 'service') {
     if (type === QUERY) held.push(NO_COPY);
-    if (type === SYNC) held.splice(-1, 0, NO_COPY);
+    if (type === SYNC || type === FLUSH) held.splice(-1, 0, NO_COPY);
   }
   return held;
 }

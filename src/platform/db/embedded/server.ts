@@ -13,7 +13,7 @@ import { checkContent, checkDiskSpace, securePrivateFolder } from './folder.ts';
 import { UnusableFolderError } from './folder-error.ts';
 import { isSameFolder } from './folder-identity.ts';
 import { folderProblem } from './folder-watch.ts';
-import { HoldMark, watchHolds } from './held-time.ts';
+import { HoldMark, type Standing, watchHolds } from './held-time.ts';
 import { takeFolder } from './lock.ts';
 import { isIncomplete, refuseOtherMajor, refuseRestoring } from './major-version.ts';
 import type { Notification } from './notifications.ts';
@@ -27,8 +27,8 @@ export interface EmbeddedServer extends Supervisor {
   readonly own: string;
   /** How long outside connections have had the database, in all. */
   heldMs(): number;
-  /** Whether it restarts because of an outside connection's statement: the service's have not begun. */
-  readonly endedOutside: boolean;
+  /** Whether the worker, when it ended, was not busy with a statement of the service: none had begun. */
+  neverBegan(): boolean;
   /**
    * Calls `listener` for each notification on `NOTIFIED_CHANNELS`, whichever connection sent it; without one after a
    * restart, which may have lost some. Returns a function that stops that.
@@ -90,21 +90,20 @@ export async function startEmbeddedServer(
     };
     const own = `content-graph-api ${randomUUID()}`;
     const mark = new HoldMark();
-    let endedOutside = false;
+    /** Who had the backend when the worker ended. */
+    let lastStanding: Standing | undefined;
     const holds = watchHolds(mark, ({ totalMs }) => {
-      endedOutside = true;
       supervisor
         .restart(`an outside connection had the database for more than ${totalMs / 1_000} s`)
         // The supervisor has told it, and tries again.
-        .catch((error: unknown) => log.debug({ err: error }, 'the embedded database did not restart'))
-        // By then, whoever waited has lost its connection.
-        .finally(() => {
-          endedOutside = false;
-        });
+        .catch((error: unknown) => log.debug({ err: error }, 'the embedded database did not restart'));
     });
     const shares = { cluster: join(dataDir, cluster), address, log, own, mark, holds, tell };
     let startedBefore = false;
     const start = async () => {
+      // Of a try that follows one that has failed, nobody had it.
+      lastStanding = mark.read().standing ?? lastStanding;
+      mark.end();
       // PGlite would not say what is wrong, and create an empty database where the data has gone.
       if (startedBefore) refuseProblem(dataDir);
       const running = await startWorker(dataDir, shares);
@@ -121,9 +120,8 @@ export async function startEmbeddedServer(
       address,
       own,
       heldMs: holds.heldMs,
-      get endedOutside() {
-        return endedOutside;
-      },
+      // Connections may be lost before the worker is known to have ended: the mark has not changed until then.
+      neverBegan: () => (mark.read().standing ?? lastStanding) !== 'service',
       notified(listener) {
         listeners.add(listener);
         return () => void listeners.delete(listener);

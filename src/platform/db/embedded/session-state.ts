@@ -58,34 +58,35 @@ export async function readState(db: PGlite): Promise<SessionState> {
   return found.parse(JSON.parse(Buffer.from(row?.state ?? '', 'hex').toString('utf8')));
 }
 
-function sameSettings(one: SessionState, other: SessionState): boolean {
-  const names = Object.keys(one.settings);
-  return (
-    one.role === other.role &&
-    one.user === other.user &&
-    names.length === Object.keys(other.settings).length &&
-    names.every((name) => one.settings[name] === other.settings[name])
-  );
-}
-
-/** Cannot be changed once the session has used temporary tables, and changes no result. */
+/** Cannot be changed once the session has used temporary tables, and then means nothing. */
 const STUCK = 'temp_buffers';
+const asFarAsPossible = (change: string) =>
+  `DO $$ BEGIN ${change}; EXCEPTION WHEN invalid_parameter_value THEN NULL; END $$`;
 
 async function reset(db: PGlite, { settings }: SessionState): Promise<void> {
-  await db.exec('RESET SESSION AUTHORIZATION; RESET ROLE');
+  // Resetting it would do nothing: PGlite has begun without a name.
+  await db.exec(`SET SESSION AUTHORIZATION ${NEW_SESSION.user}; RESET ROLE`);
   if (settings[STUCK] === undefined) await db.exec('RESET ALL');
-  else for (const name of Object.keys(settings)) if (name !== STUCK) await db.exec(`RESET ${name}`);
+  else {
+    for (const name of Object.keys(settings)) if (name !== STUCK) await db.exec(`RESET ${name}`);
+    await db.exec(asFarAsPossible(`RESET ${STUCK}`));
+  }
 }
 
-/** Gives the session the settings of `next`, where `now` has others. Rejects if PostgreSQL refuses them. */
+/**
+ * Gives the session the settings of `next` in place of those of `now`. Rejects if PostgreSQL refuses them. Settings with
+ * names of one's own (`my.name`) are lost: PostgreSQL does not list them.
+ */
 export async function changeSettings(db: PGlite, now: SessionState, next: SessionState): Promise<void> {
-  if (sameSettings(now, next)) return;
   // On its own: what the session takes for a literal may be a setting too.
   await reset(db, now);
   const calls = Object.entries(next.settings)
-    .filter(([name]) => name !== STUCK || now.settings[STUCK] === undefined)
+    .filter(([name]) => name !== STUCK)
     .map(([name, value]) => `pg_catalog.set_config(${escapeLiteral(name)}, ${escapeLiteral(value)}, false)`);
   if (calls.length > 0) await db.exec(`SELECT ${calls.join(', ')}`);
+  const stuck = next.settings[STUCK];
+  if (stuck !== undefined)
+    await db.exec(asFarAsPossible(`PERFORM pg_catalog.set_config('${STUCK}', '${stuck}', false)`));
   if (next.user !== NEW_SESSION.user)
     await db.exec(`SET SESSION AUTHORIZATION ${escapeIdentifier(next.user)}`);
   if (next.role !== NEW_SESSION.role) await db.exec(`SET ROLE ${escapeIdentifier(next.role)}`);

@@ -19,6 +19,8 @@ export interface SwitchServices {
   readonly backend: Backend;
   /** What the backend listens for, whoever has it. */
   readonly channels: readonly string[];
+  /** Called where the backend has not listened for a while. */
+  missed(): void;
   /** The service's session was found changed. */
   healed(what: readonly string[]): void;
 }
@@ -35,7 +37,8 @@ const BODY_AT = 5;
 export class SessionSwitch {
   readonly service: Session = { state: NEW_SESSION };
   readonly #services: SwitchServices;
-  #current: Session = this.service;
+  /** Whose settings the session has. */
+  #current: Session | undefined = this.service;
   readonly #outside = new Set<Session>();
   /** The Parse messages of what the service has prepared, by name. */
   readonly #prepared = new Map<string, { readonly id: number; readonly parse: Uint8Array }>();
@@ -66,16 +69,18 @@ export class SessionSwitch {
     const state = await readState(this.#services.backend.db);
     const others = [...this.#outside, this.service].filter((other) => other !== this.#current);
     const known = new Set(others.flatMap((other) => other.state.undo));
-    this.#current.state = { ...state, undo: state.undo.filter((statement) => !known.has(statement)) };
+    if (this.#current !== undefined)
+      this.#current.state = { ...state, undo: state.undo.filter((statement) => !known.has(statement)) };
+    const there = new Set(state.undo);
     if (this.#current === this.service) {
       // PostgreSQL has refused the others.
-      const there = new Set(state.undo);
       for (const name of this.#prepared.keys()) if (!there.has(deallocate(name))) this.#prepared.delete(name);
     }
-    // Should this fail, the session has nobody's settings, and the next to enter changes them all.
+    // Should the change fail, they are nobody's.
+    this.#current = undefined;
     await changeSettings(this.#services.backend.db, state, session.state);
     this.#current = session;
-    if (session === this.service) await this.#heal(new Set(state.undo));
+    await this.#heal(there);
   }
 
   /** Ends the session of a connection that is gone, or what the service's connection `id` has prepared in the shared one. */
@@ -88,20 +93,27 @@ export class SessionSwitch {
       return;
     }
     this.#outside.delete(session);
-    if (await undo(this.#services.backend.db, session.state.undo)) return;
-    await this.#services.backend.db.exec(
-      'DISCARD TEMP; CLOSE ALL; UNLISTEN *; SELECT pg_advisory_unlock_all()',
-    );
-    await this.#heal(new Set((await readState(this.#services.backend.db)).undo));
+    const { db } = this.#services.backend;
+    if (!(await undo(db, session.state.undo))) {
+      await db.exec('DISCARD TEMP; CLOSE ALL; UNLISTEN *; SELECT pg_advisory_unlock_all()');
+      await this.#heal(new Set((await readState(db)).undo));
+    }
+    // Functions and types may be temporary, too.
+    if (this.#outside.size === 0) await db.exec('DISCARD TEMP');
   }
 
-  /** Makes anew what is the service's and is not there. */
+  /** Makes anew what is the service's and is not there: what it has prepared only where it has the session. */
   async #heal(there: ReadonlySet<string>): Promise<void> {
-    const { backend, channels, healed } = this.#services;
+    const { backend, channels, healed, missed } = this.#services;
     const deaf = channels.filter((channel) => !there.has(unlisten(channel)));
     for (const channel of deaf) await backend.db.exec(`LISTEN ${channel}`);
-    const lost = [...this.#prepared].filter(([name]) => !there.has(deallocate(name)));
-    if (lost.length > 0) await backend.run(Buffer.concat([...lost.map(([, { parse }]) => parse), SYNC]));
+    if (deaf.length > 0) missed();
+    const lost =
+      this.#current === this.service
+        ? [...this.#prepared].filter(([name]) => !there.has(deallocate(name)))
+        : [];
+    // Each on its own: one that is refused skips what follows up to a Sync.
+    if (lost.length > 0) await backend.run(Buffer.concat(lost.flatMap(([, { parse }]) => [parse, SYNC])));
     const what = [
       ...(deaf.length > 0 ? ['LISTEN'] : []),
       ...(lost.length > 0 ? ['prepared statements'] : []),

@@ -24,6 +24,8 @@ export interface BackendServices {
   disconnect(id: number): void;
   /** For the log of the service. */
   tell(message: string, fields: Readonly<Record<string, unknown>>): void;
+  /** Called where notifications on the channels may have been missed. */
+  missed(): void;
   /** Called with how many outside connections there are. */
   guests(count: number): void;
   /** The backend can no longer be used. */
@@ -64,6 +66,7 @@ export class SharedBackend {
     this.#sessions = new SessionSwitch({
       backend: services.backend,
       channels: services.channels,
+      missed: services.missed,
       healed: (what) =>
         services.tell('the session of the embedded database was found changed; it was restored', { what }),
     });
@@ -148,10 +151,10 @@ export class SharedBackend {
           await this.#serve(entry);
         }
       }
-    } catch (error) {
-      this.#services.broken(error);
-    } finally {
       this.#working = false;
+    } catch (error) {
+      // Nothing begins any more, and the mark stays with who had the backend.
+      this.#services.broken(error);
     }
   }
 

@@ -3,6 +3,8 @@ import type { Logger } from '../../log.ts';
 
 /** A started process or thread that may end by itself. */
 export interface Running {
+  /** Resolves once it can no longer be used, which is before it has ended. */
+  readonly ending: Promise<void>;
   /** Resolves once it has ended, for any reason. */
   readonly ended: Promise<void>;
   /** Kills it. */
@@ -47,10 +49,10 @@ export async function supervise({ start, log, pause = pauseFor }: SupervisorOpti
 
   function keep(running: Running): void {
     current = running;
-    void running.ended.then(() => {
+    void running.ending.then(() => {
       if (current !== running || signal.aborted) return;
       log.warn('the embedded database ended; starting it again');
-      renew(Promise.resolve());
+      renew(running.ended);
     });
   }
 

@@ -52,7 +52,6 @@ export function startWorker(dataDir: string, shared: Shared): Promise<Running> {
   const { cluster, address, log, own, mark, holds, tell } = shared;
   const path = socketPath(address);
   if (path !== undefined) rmSync(path, { force: true });
-  mark.end();
   holds.guests(0);
   const data: EmbeddedWorkerData = {
     folder: cluster,
@@ -63,6 +62,10 @@ export function startWorker(dataDir: string, shared: Shared): Promise<Running> {
   };
   const worker = new Worker(new URL('./worker.ts', import.meta.url), { workerData: data });
   const ended = new Promise<void>((resolve) => worker.once('exit', () => resolve()));
+  const ending = new Promise<void>((resolve) => {
+    worker.once('error', () => resolve());
+    worker.once('exit', () => resolve());
+  });
   return new Promise((resolve, reject) => {
     let listening = false;
     let failure: unknown;
@@ -75,6 +78,7 @@ export function startWorker(dataDir: string, shared: Shared): Promise<Running> {
       listening = true;
       tell(undefined);
       resolve({
+        ending,
         ended,
         terminate: () => worker.terminate(),
         async close() {

@@ -28,7 +28,8 @@ export interface EmbeddedWorkerData {
 /** What the worker tells the service's thread. */
 export type WorkerMessage =
   | { readonly kind: 'listening' }
-  | { readonly kind: 'notification'; readonly notification: Notification }
+  /** Undefined where some may have been missed. */
+  | { readonly kind: 'notification'; readonly notification: Notification | undefined }
   | { readonly kind: 'guests'; readonly count: number }
   | { readonly kind: 'line'; readonly message: string; readonly fields: Readonly<Record<string, unknown>> };
 
@@ -39,7 +40,7 @@ const MAX_CONNECTIONS = 100;
 /** What is private to the socket server. The package's version is pinned. */
 interface Inside {
   queryQueue: SharedBackend;
-  readonly handlers: Iterable<{ readonly handlerId: number; detach(close: boolean): Promise<unknown> }>;
+  readonly handlers: Set<{ readonly handlerId: number; detach(close: boolean): Promise<unknown> }>;
 }
 
 async function serve(
@@ -60,8 +61,14 @@ async function serve(
     own,
     channels,
     disconnect(id) {
-      for (const handler of inside.handlers) if (handler.handlerId === id) void handler.detach(true);
+      for (const handler of inside.handlers) {
+        if (handler.handlerId !== id) continue;
+        // It would go on taking one of the places.
+        inside.handlers.delete(handler);
+        void handler.detach(true);
+      }
     },
+    missed: () => post({ kind: 'notification', notification: undefined }),
     tell: (message, fields) => post({ kind: 'line', message, fields }),
     guests: (count) => post({ kind: 'guests', count }),
     // Ends the worker, which is started again.
