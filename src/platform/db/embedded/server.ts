@@ -12,7 +12,7 @@ import {
 import { checkContent, checkDiskSpace, securePrivateFolder } from './folder.ts';
 import { isSameFolder } from './folder-identity.ts';
 import { HoldMark, watchHolds } from './held-time.ts';
-import { takeFolder } from './lock.ts';
+import { type FolderLock, takeFolder } from './lock.ts';
 import { isIncomplete, refuseOtherMajor, refuseRestoring } from './major-version.ts';
 import type { Notification } from './notifications.ts';
 import { type Supervisor, supervise } from './supervisor.ts';
@@ -46,7 +46,11 @@ export interface EmbeddedServerOptions {
   readonly strict?: boolean;
   /** The name of the data folder in it. Another one than usual gets its name once it is complete. */
   readonly cluster?: string;
+  /** Whether the caller has locked the folder, and keeps it locked. */
+  readonly locked?: boolean;
 }
+
+const NO_LOCK: FolderLock = { release: () => undefined };
 
 /** Removes the address of a killed server, with its socket and temporary folder. */
 function clearAddress(dataDir: string): void {
@@ -62,7 +66,13 @@ function clearAddress(dataDir: string): void {
 export async function startEmbeddedServer(
   dataDir: string,
   log: Logger,
-  { shared = true, patienceMs = 0, strict = false, cluster = DATA }: EmbeddedServerOptions = {},
+  {
+    shared = true,
+    patienceMs = 0,
+    strict = false,
+    cluster = DATA,
+    locked = false,
+  }: EmbeddedServerOptions = {},
 ): Promise<EmbeddedServer> {
   securePrivateFolder(dataDir, { strict });
   checkContent(dataDir);
@@ -72,8 +82,10 @@ export async function startEmbeddedServer(
   if (isIncomplete(dataDir))
     throw new EmbeddedStartError(dataDir, new Error('postgres/PG_VERSION is missing'));
   checkDiskSpace(dataDir);
-  const lock = await takeFolder(dataDir, patienceMs, log);
+  const lock = locked ? NO_LOCK : await takeFolder(dataDir, patienceMs, log);
   try {
+    // A restore may have begun while this waited.
+    if (cluster === DATA) refuseRestoring(dataDir);
     clearAddress(dataDir);
     const address = await chooseAddress(dataDir);
     const listeners = new Set<(notification: Notification | undefined) => void>();
