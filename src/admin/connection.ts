@@ -8,6 +8,7 @@ import { startEmbeddedServer } from '../platform/db/embedded/server.ts';
 import { DatabaseError } from '../platform/db/errors.ts';
 import { migrate, pendingMigrations } from '../platform/db/migrate.ts';
 import { type DatabaseServer, embeddedServer } from '../platform/db/server.ts';
+import { statement } from '../platform/db/statement.ts';
 import type { Logger } from '../platform/log.ts';
 import { AdminError } from './output.ts';
 
@@ -24,6 +25,8 @@ export interface OpenOptions {
   readonly log: Logger;
   /** Whether the command's task is to migrate. Otherwise a production PostgreSQL is not migrated. */
   readonly migrates: boolean;
+  /** Whether it takes the database of any version, and leaves it at that. */
+  readonly asIs?: boolean;
 }
 
 /** A process that holds the folder but accepts no connections is starting: slow on a busy machine. */
@@ -62,9 +65,13 @@ async function openOwnDatabase({ config, log }: OpenOptions): Promise<Database> 
   return connectEmbedded(server.address, server.own, server, log);
 }
 
-/** Opens and migrates a data folder of DATA_DIR that has another name until it is complete. */
+/** Opens and migrates a data folder of DATA_DIR, which the caller has locked, that has another name until it is complete. */
 export async function openCluster(config: Config, log: Logger, cluster: string): Promise<Opened> {
-  const server = await startEmbeddedServer(config.dataDir, log, { shared: false, cluster });
+  const server = await startEmbeddedServer(config.dataDir, log, {
+    shared: false,
+    cluster,
+    locked: true,
+  });
   const database = connectEmbedded(server.address, server.own, server, log);
   try {
     return { database, config, applied: await migrate(database) };
@@ -76,9 +83,10 @@ export async function openCluster(config: Config, log: Logger, cluster: string):
 
 /** Opens the database exclusively. Throws FolderInUseError if a server holds it. */
 async function openOwn(options: OpenOptions): Promise<Opened> {
-  const { config, migrates } = options;
+  const { config, migrates, asIs = false } = options;
   const database = await openOwnDatabase(options);
   try {
+    if (asIs) return { database, config, applied: [] };
     // The same rule as when the service starts (contract section 8).
     const migrating = migrates || config.database.kind === 'embedded' || config.environment !== 'production';
     await database.watch.refuse({ direct: migrating });
@@ -93,6 +101,8 @@ async function openOwn(options: OpenOptions): Promise<Opened> {
   }
 }
 
+const ALIVE = statement('admin_alive', 'SELECT 1');
+
 /** Why the running server's database cannot be used yet. */
 interface NotYet {
   readonly reason: string;
@@ -103,7 +113,7 @@ interface NotYet {
 /**
  * Connects to an embedded database that another process serves and has migrated. Throws UnsafeFolderError.
  */
-async function openBeside({ config, log }: OpenOptions): Promise<Opened | NotYet> {
+async function openBeside({ config, log, asIs = false }: OpenOptions): Promise<Opened | NotYet> {
   const address = publishedAddress(config.dataDir);
   if (address === undefined || !isServed(address))
     return {
@@ -113,7 +123,8 @@ async function openBeside({ config, log }: OpenOptions): Promise<Opened | NotYet
   const elsewhere = { ready: async () => undefined, close: async () => undefined };
   const database = connectEmbedded(address, COMMAND, elsewhere, log);
   try {
-    const pending = await pendingMigrations(database);
+    if (asIs) await database.query(ALIVE, []);
+    const pending = asIs ? [] : await pendingMigrations(database);
     if (pending.length === 0) return { database, config, applied: [] };
     await database.close();
     return { reason: `It lacks the migrations ${pending.join(', ')}: restart it.`, serves: true };

@@ -12,8 +12,10 @@ import { createProgram } from './program.ts';
 
 // Before any thread starts: files written here are private to the user.
 process.umask(0o077);
-// The first process of a container, such as the one that migrates, is ended by no signal without a handler.
-process.once('SIGTERM', () => process.exit(128 + constants.signals.SIGTERM));
+// The first process of a container, such as the one that migrates, is ended by no signal without a handler; and a backup
+// removes its draft.
+for (const signal of ['SIGINT', 'SIGTERM'] as const)
+  process.once(signal, () => process.exit(128 + constants.signals[signal]));
 outliveReaders([process.stdout, process.stderr]);
 
 const runOnFolder: RunOnFolder = async (work) => {

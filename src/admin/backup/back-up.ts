@@ -1,22 +1,33 @@
-import { existsSync, renameSync, rmSync, statSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
-import { dirname, join, relative, resolve } from 'node:path';
+import { randomUUID } from 'node:crypto';
+import { existsSync, lstatSync, realpathSync, renameSync, rmSync, statSync } from 'node:fs';
+import { basename, dirname, join, relative, resolve, sep } from 'node:path';
 import type { Client } from 'pg';
+import type { Config } from '../../platform/config.ts';
 import { flushEntries } from '../../platform/db/embedded/flushed-files.ts';
+import { folderProblem } from '../../platform/db/embedded/folder-watch.ts';
 import { EMBEDDED_MAJOR } from '../../platform/db/embedded/major-version.ts';
-import type { Opened } from '../connection.ts';
+import type { Logger } from '../../platform/log.ts';
+import { openForCommand } from '../connection.ts';
 import { AdminError } from '../output.ts';
-import { type ArchiveWriter, readArchive, writeArchive } from './archive.ts';
+import type { Manifest } from './archive-form.ts';
+import { readArchive } from './archive-reader.ts';
+import { type ArchiveWriter, writeArchive } from './archive-writer.ts';
 import { clusterEntries, readPresent, walSegments } from './cluster-files.ts';
+import { writeError } from './file-error.ts';
 import type { Progress } from './progress.ts';
 
-/** What DATA_DIR has besides the database, and no backup may lose: answers are stored and keys sealed under it. */
+/** What DATA_DIR has besides the database: the secret that OAuth signing keys are sealed under, and that of the demo. */
 export const SECRET_FILES = ['secret-key', 'demo.json'];
-/** In the archive: the database, and the other files. */
+/** The database in the archive, and in DATA_DIR. */
 export const CLUSTER = 'postgres';
-const BACKUP_RUNS = '55000';
+/** Where PostgreSQL recovers from. Without it, it would take the copy for whole. */
+export const LABEL = `${CLUSTER}/backup_label`;
+/** object_not_in_prerequisite_state: a backup runs already, or none does. */
+const NOT_NOW = '55000';
 
 export interface BackUpOptions {
+  readonly config: Config;
+  readonly log: Logger;
   readonly file: string;
   readonly withSecretKey: boolean;
   readonly progress: Progress;
@@ -29,13 +40,37 @@ function firstSegment(label: string): string {
   return segment;
 }
 
-async function begin(client: Client): Promise<void> {
+interface Stopped {
+  readonly label: string;
+  readonly last: string;
+}
+
+/** Throws AdminError with `otherwise` if the state of the database forbids it. */
+async function query<Row extends object>(client: Client, sql: string, otherwise: string): Promise<Row[]> {
   try {
-    await client.query(`SELECT pg_backup_start('content-graph-api', true)`);
+    return (await client.query<Row>(sql)).rows;
   } catch (error) {
-    if ((error as { code?: unknown }).code !== BACKUP_RUNS) throw error;
-    throw new AdminError('Another backup is running. Wait until it has ended.');
+    throw (error as { code?: unknown }).code === NOT_NOW ? new AdminError(otherwise) : error;
   }
+}
+
+const start = (client: Client) =>
+  query(
+    client,
+    `SELECT pg_backup_start('content-graph-api', true)`,
+    'Another backup is running. Wait until it has ended.',
+  );
+
+/** What the label of the backup says, and the last segment of the log that it needs. */
+async function stop(client: Client): Promise<Stopped> {
+  const [stopped] = await query<Stopped>(
+    client,
+    // Of the last byte: where the log ends with a segment, the next one may not exist.
+    'SELECT labelfile AS label, pg_walfile_name(lsn - 1) AS last FROM pg_backup_stop(false)',
+    'Another connection has ended the backup. Run the command again.',
+  );
+  if (stopped === undefined) throw new Error('the backup has no label');
+  return stopped;
 }
 
 /** Copies the files of the database while it works, then the log of what has changed meanwhile. */
@@ -50,81 +85,127 @@ async function copyCluster(
       await writer.file(`${CLUSTER}/${name}`, size, content);
       progress.add(size);
     });
-  await begin(client);
+  await start(client);
   await writer.folder(CLUSTER);
   for (const { name, isFolder } of await clusterEntries(folder))
     if (isFolder) await writer.folder(`${CLUSTER}/${name}`);
     else await copy(name);
-  const { rows } = await client.query<{ label: string; last: string }>(
-    'SELECT labelfile AS label, pg_walfile_name(lsn) AS last FROM pg_backup_stop(false)',
-  );
-  const [{ label, last } = { label: '', last: '' }] = rows;
+  const { label, last } = await stop(client);
   const text = Buffer.from(label);
-  await writer.file(`${CLUSTER}/backup_label`, text.length, [text]);
-  for (const segment of await walSegments(folder, firstSegment(label), last)) await copy(`pg_wal/${segment}`);
+  await writer.file(LABEL, text.length, [text]);
+  const first = firstSegment(label);
+  for (const segment of await walSegments(folder, first, last)) await copy(`pg_wal/${segment}`);
+  // They are still there, so none was renamed and written anew while it was read.
+  await walSegments(folder, first, last);
 }
 
+/** Throws AdminError where no backup can be written. */
 function checkTarget(file: string, dataDir: string): void {
-  if (existsSync(file)) throw new AdminError(`"${file}" exists. Name a new file.`);
-  const folder = statSync(dirname(file), { throwIfNoEntry: false });
-  if (folder?.isDirectory() !== true)
-    throw new AdminError(`The folder of "${file}" does not exist. Create it.`);
-  if (!relative(resolve(dataDir), file).startsWith('..'))
-    throw new AdminError(`"${file}" is in DATA_DIR and would be lost with it. Name a file elsewhere.`);
+  try {
+    if (lstatSync(file, { throwIfNoEntry: false }) !== undefined)
+      throw new AdminError(`"${file}" exists. Name a new file.`);
+    const folder = statSync(dirname(file), { throwIfNoEntry: false });
+    if (folder?.isDirectory() !== true)
+      throw new AdminError(`The folder of "${file}" does not exist. Create it.`);
+    const [top] = relative(realpathSync(dataDir), join(realpathSync(dirname(file)), basename(file))).split(
+      sep,
+    );
+    // On Windows, the path to another drive begins with that.
+    if (top !== '..' && !/^\w:$/.test(top ?? ''))
+      throw new AdminError(`"${file}" is in DATA_DIR and would be lost with it. Name a file elsewhere.`);
+  } catch (error) {
+    throw writeError(file, error);
+  }
+}
+
+/** Throws AdminError where opening the database would create it, or the checkpoint of a backup would fail. */
+function checkSource(dataDir: string): void {
+  if (!existsSync(join(dataDir, CLUSTER)))
+    throw new AdminError(
+      `DATA_DIR "${dataDir}" has no database to back up. Set it to the folder of the service.`,
+    );
+  const problem = folderProblem(dataDir);
+  if (problem !== undefined)
+    throw new AdminError(`A backup cannot begin: ${problem.reason}. To do: ${problem.check}.`);
+}
+
+/** Writes the file and reads it back. */
+async function writeVerified(
+  draft: string,
+  dataDir: string,
+  { config, log, file, withSecretKey, progress }: BackUpOptions,
+): Promise<Manifest> {
+  const { database } = await openForCommand({ config, log, migrates: false, asIs: true });
+  let manifest: Manifest;
+  try {
+    const client = await database.dedicatedClient();
+    try {
+      progress.step('copying');
+      const about = { createdAt: new Date().toISOString(), postgresMajor: EMBEDDED_MAJOR };
+      manifest = await writeArchive(draft, about, async (writer) => {
+        for (const name of withSecretKey ? SECRET_FILES : [])
+          await readPresent(join(dataDir, name), (size, content) => writer.file(name, size, content));
+        await copyCluster(client, join(dataDir, CLUSTER), writer, progress);
+      });
+    } finally {
+      // The database writes no checkpoint until then.
+      await client.end();
+    }
+  } finally {
+    await database.close();
+  }
+  progress.step('reading back');
+  const read = await readArchive(draft, {
+    folder: async () => undefined,
+    async file(_name, _size, content) {
+      for await (const part of content) progress.add(part.length);
+    },
+  });
+  if (JSON.stringify(read) !== JSON.stringify(manifest))
+    throw new AdminError(`"${file}" was written and reads differently: check its disk.`);
+  return manifest;
 }
 
 /**
- * Writes a backup of the embedded database to a new file, beside a running server, and reads it back. An interrupted one
- * leaves a file with another name. Throws AdminError, DatabaseError, and the errors of the file system.
+ * Writes a backup of the embedded database to a new file, beside a running server, and reads it back. Unless it is killed,
+ * it leaves nothing behind when it fails; the file has another name until it is whole. Throws AdminError, DatabaseError.
  */
-export async function backUp({ database, config }: Opened, options: BackUpOptions) {
+export async function backUp(options: BackUpOptions) {
+  const { config, progress } = options;
   if (config.database.kind !== 'embedded')
     throw new AdminError(
       'DATABASE_URL is set, and this command backs up the embedded database: use pg_dump or pg_basebackup (docs/backup.md).',
     );
-  const file = resolve(options.file);
   const { dataDir } = config.database;
+  const file = resolve(options.file);
+  checkSource(dataDir);
   checkTarget(file, dataDir);
-  const { progress } = options;
   const beganMs = performance.now();
-  const draft = `${file}.${process.pid}.part`;
-  const client = await database.dedicatedClient();
+  const draft = `${file}.${randomUUID()}.part`;
+  const discard = () => {
+    if (existsSync(draft)) rmSync(draft);
+  };
+  // On SIGINT and SIGTERM, too.
+  process.once('exit', discard);
   try {
-    progress.step('copying');
-    const about = { createdAt: new Date().toISOString(), postgresMajor: EMBEDDED_MAJOR };
-    const manifest = await writeArchive(draft, about, async (writer) => {
-      for (const name of options.withSecretKey ? SECRET_FILES : []) {
-        const path = join(dataDir, name);
-        if (!existsSync(path)) continue;
-        const content = await readFile(path);
-        await writer.file(name, content.length, [content]);
-      }
-      await copyCluster(client, join(dataDir, 'postgres'), writer, progress);
-    });
-    progress.step('reading back');
-    const read = await readArchive(draft, {
-      folder: async () => undefined,
-      async file(_name, content) {
-        for await (const part of content) progress.add(part.length);
-      },
-    });
-    if (JSON.stringify(read) !== JSON.stringify(manifest))
-      throw new AdminError(`"${file}" was written and reads differently: check its disk.`);
+    const manifest = await writeVerified(draft, dataDir, { ...options, file });
     checkTarget(file, dataDir);
     renameSync(draft, file);
     flushEntries(dirname(file));
-    const sizes = Object.values(manifest.files);
+    const sizes = Object.values(manifest.files).map(({ size }) => size);
     return {
       file,
       bytes: statSync(file).size,
-      databaseBytes: sizes.reduce((sum, { size }) => sum + size, 0),
+      databaseBytes: sizes.reduce((sum, size) => sum + size, 0),
       files: sizes.length,
       secretKey: 'secret-key' in manifest.files,
       seconds: Math.round((performance.now() - beganMs) / 100) / 10,
     };
+  } catch (error) {
+    throw writeError(file, error);
   } finally {
-    rmSync(draft, { force: true });
-    await client.end();
+    process.off('exit', discard);
     progress.end();
+    discard();
   }
 }

@@ -1,6 +1,7 @@
 import { open, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { AdminError } from '../output.ts';
+import { readError } from './file-error.ts';
 
 /** A file or folder of a PostgreSQL data folder, by its path in it. */
 export interface ClusterEntry {
@@ -24,17 +25,31 @@ const LEFT_OUT =
 /** Tells from where to recover, so nothing may be newer. */
 const LAST = 'global/pg_control';
 
+const isMissing = (error: unknown) => (error as NodeJS.ErrnoException).code === 'ENOENT';
+
+/** What a folder has. Nothing if it is gone, as a database that was dropped meanwhile. */
+async function entriesOf(folder: string) {
+  try {
+    return await readdir(folder, { withFileTypes: true });
+  } catch (error) {
+    if (isMissing(error)) return [];
+    throw readError(folder, error);
+  }
+}
+
 /** The entries of a data folder that a backup has. Throws AdminError if some are kept elsewhere. */
 export async function clusterEntries(folder: string): Promise<readonly ClusterEntry[]> {
   const entries: ClusterEntry[] = [];
   async function walk(name: string): Promise<void> {
-    for (const entry of await readdir(join(folder, name), { withFileTypes: true })) {
+    for (const entry of await entriesOf(join(folder, name))) {
       const path = name === '' ? entry.name : `${name}/${entry.name}`;
       if (entry.isDirectory()) {
         entries.push({ name: path, isFolder: true });
         if (!EMPTIED.has(path)) await walk(path);
       } else if (entry.isSymbolicLink())
-        throw new AdminError(`"${path}" is a link: tablespaces and links cannot be backed up.`);
+        throw new AdminError(
+          `"${join(folder, path)}" is a link: a backup has no tablespaces and nothing else that is kept elsewhere. Move it back into the folder.`,
+        );
       else if (entry.isFile() && !LEFT_OUT.test(path) && path !== LAST)
         entries.push({ name: path, isFolder: false });
     }
@@ -45,15 +60,18 @@ export async function clusterEntries(folder: string): Promise<readonly ClusterEn
 
 const WAL_SEGMENT = /^[0-9A-F]{24}$/;
 
-/** The segments of the write-ahead log from `first` to `last`, in order. Throws AdminError if the first is gone. */
+/**
+ * The segments of the write-ahead log from `first` to `last`, in order. Throws AdminError if some are gone: a checkpoint
+ * removes or renames the first ones first.
+ */
 export async function walSegments(folder: string, first: string, last: string): Promise<readonly string[]> {
-  const names = (await readdir(join(folder, 'pg_wal'))).filter(
-    (name) => WAL_SEGMENT.test(name) && name >= first && name <= last,
-  );
+  const names = (await entriesOf(join(folder, 'pg_wal')))
+    .map(({ name }) => name)
+    .filter((name) => WAL_SEGMENT.test(name) && name >= first && name <= last);
   names.sort();
   if (names[0] !== first || names.at(-1) !== last)
     throw new AdminError(
-      'The database has removed a part of its log that the backup needs. Run the command again.',
+      'The database has removed a part of its log that the backup needs, as when it is stopped meanwhile. Run the command again.',
     );
   return names;
 }
@@ -72,7 +90,10 @@ async function* firstBytes(file: Awaited<ReturnType<typeof open>>, size: number)
   }
 }
 
-/** Reads a file as it is now. Does nothing if it is gone, as a table that was dropped meanwhile. */
+/**
+ * Reads a file as it is now. Does nothing if it is gone, as a table that was dropped meanwhile. Throws AdminError if it
+ * cannot be read, and what `use` throws.
+ */
 export async function readPresent(
   path: string,
   use: (size: number, content: AsyncIterable<Uint8Array>) => Promise<void>,
@@ -81,13 +102,21 @@ export async function readPresent(
   try {
     file = await open(path, 'r');
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return;
-    throw error;
+    if (isMissing(error)) return;
+    throw readError(path, error);
   }
   try {
     const { size } = await file.stat();
-    await use(size, firstBytes(file, size));
+    await use(size, inWords(path, firstBytes(file, size)));
   } finally {
     await file.close();
+  }
+}
+
+async function* inWords(path: string, content: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  try {
+    yield* content;
+  } catch (error) {
+    throw readError(path, error);
   }
 }

@@ -8,13 +8,19 @@ import { restore } from './restore.ts';
 export const backupCommand: AdminCommand = {
   name: 'backup',
   description: 'writes a backup of the embedded database, even while a server uses it',
-  define(command, run) {
+  define(command, _run, runOnFolder) {
     command
       .argument('<file>', 'a new file; others of this machine cannot read it')
-      .option('--without-secret-key', 'leaves out the secret that stored answers and keys are sealed under')
+      .option('--without-secret-key', 'leaves out the secret that OAuth signing keys are sealed under')
       .action((file: string, { withoutSecretKey = false }: { withoutSecretKey?: boolean }) =>
-        run((opened) =>
-          backUp(opened, { file, withSecretKey: !withoutSecretKey, progress: showProgress(process.stderr) }),
+        runOnFolder((config, log) =>
+          backUp({
+            config,
+            log,
+            file,
+            withSecretKey: !withoutSecretKey,
+            progress: showProgress(process.stderr),
+          }),
         ),
       );
   },

@@ -14,7 +14,7 @@ import { UnusableFolderError } from './folder-error.ts';
 import { isSameFolder } from './folder-identity.ts';
 import { folderProblem } from './folder-watch.ts';
 import { HoldMark, type Standing, watchHolds } from './held-time.ts';
-import { takeFolder } from './lock.ts';
+import { type FolderLock, takeFolder } from './lock.ts';
 import { isIncomplete, refuseOtherMajor, refuseRestoring } from './major-version.ts';
 import type { Notification } from './notifications.ts';
 import { type Supervisor, supervise } from './supervisor.ts';
@@ -48,6 +48,8 @@ export interface EmbeddedServerOptions {
   readonly strict?: boolean;
   /** The name of the data folder in it. Another one than usual gets its name once it is complete. */
   readonly cluster?: string;
+  /** Whether the caller has locked the folder, and keeps it locked. */
+  readonly locked?: boolean;
 }
 
 /** Throws UnusableFolderError if a database that ran in the folder could not run there now. */
@@ -55,6 +57,8 @@ function refuseProblem(dataDir: string): void {
   const problem = folderProblem(dataDir);
   if (problem !== undefined) throw new UnusableFolderError(`${problem.reason}; ${problem.check}`);
 }
+
+const NO_LOCK: FolderLock = { release: () => undefined };
 
 /** Removes the address of a killed server, with its socket and temporary folder. */
 function clearAddress(dataDir: string): void {
@@ -70,7 +74,13 @@ function clearAddress(dataDir: string): void {
 export async function startEmbeddedServer(
   dataDir: string,
   log: Logger,
-  { shared = true, patienceMs = 0, strict = false, cluster = DATA }: EmbeddedServerOptions = {},
+  {
+    shared = true,
+    patienceMs = 0,
+    strict = false,
+    cluster = DATA,
+    locked = false,
+  }: EmbeddedServerOptions = {},
 ): Promise<EmbeddedServer> {
   securePrivateFolder(dataDir, { strict });
   checkContent(dataDir);
@@ -80,8 +90,10 @@ export async function startEmbeddedServer(
   if (isIncomplete(dataDir))
     throw new EmbeddedStartError(dataDir, new Error('postgres/PG_VERSION is missing'));
   checkDiskSpace(dataDir);
-  const lock = await takeFolder(dataDir, patienceMs, log);
+  const lock = locked ? NO_LOCK : await takeFolder(dataDir, patienceMs, log);
   try {
+    // A restore may have begun while this waited.
+    if (cluster === DATA) refuseRestoring(dataDir);
     clearAddress(dataDir);
     const address = await chooseAddress(dataDir);
     const listeners = new Set<(notification: Notification | undefined) => void>();

@@ -57,8 +57,8 @@ export class SharedBackend {
   #waiting: Entry[] = [];
   /** What is to be done when nobody has the backend. */
   readonly #jobs: (() => Promise<void>)[] = [];
-  /** Who has begun a backup. */
-  #backup: Connection | undefined;
+  /** Who has begun a backup, or tried while another's was running. */
+  readonly #backups = new Set<Connection>();
   #working = false;
 
   constructor(services: BackendServices) {
@@ -181,7 +181,7 @@ export class SharedBackend {
     }
     if (this.#holder === undefined) mark.begin(connection.standing);
     if (connection.standing !== 'service' && Buffer.from(message).includes(BACKUP_START))
-      this.#backup ??= connection;
+      this.#backups.add(connection);
     try {
       const ready = parts.at(-1)?.[0] !== FLUSH;
       const { bytes, status } = await this.#services.backend.run(message, send, { ready });
@@ -240,10 +240,9 @@ export class SharedBackend {
 
   async #dismiss(connection: Connection): Promise<void> {
     await this.#sessions.leave(connection.session, connection.id);
-    if (this.#backup === connection) {
-      this.#backup = undefined;
+    // There is one at a time. Whose it is cannot be seen, so the last to go ends it.
+    if (this.#backups.delete(connection) && this.#backups.size === 0)
       await this.#services.backend.endBackup();
-    }
     this.#connections.delete(connection.id);
     if (connection.standing !== 'service') this.#tellGuests();
   }
@@ -254,7 +253,7 @@ export class SharedBackend {
    */
   async checkpoint(): Promise<void> {
     this.#jobs.push(async () => {
-      if (this.#backup !== undefined) return;
+      if (this.#backups.size > 0) return;
       await this.#sessions.enter(this.#sessions.service);
       await this.#services.backend.checkpoint();
     });

@@ -3,11 +3,13 @@
  * statement never blocks the service's event loop. Started only by server.ts.
  */
 import { chmodSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { parentPort, workerData } from 'node:worker_threads';
 import { PGLiteSocketServer } from '@electric-sql/pglite-socket';
 import type { EmbeddedAddress } from './address.ts';
 import { createBackend } from './backend.ts';
 import { openCluster } from './cluster.ts';
+import { folderProblem } from './folder-watch.ts';
 import { HoldMark } from './held-time.ts';
 import { type Notification, notificationFinder } from './notifications.ts';
 import { requirePassword } from './password-gate.ts';
@@ -91,7 +93,10 @@ async function serve(
       .then(() => db.close())
       .then(() => port.close());
   });
-  setInterval(() => void backend.checkpoint(), CHECKPOINT_LOOK_MS).unref();
+  setInterval(() => {
+    // One that fails for want of room leaves PGlite unable to go on.
+    if (folderProblem(dirname(folder)) === undefined) void backend.checkpoint();
+  }, CHECKPOINT_LOOK_MS).unref();
   post({ kind: 'listening' });
 }
 

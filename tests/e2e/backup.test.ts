@@ -1,0 +1,240 @@
+import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { truncate, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { CREATE_POST, send } from '../support/keyed.ts';
+import {
+  asApp,
+  CREATE,
+  guestLoad,
+  keyedLoad,
+  launchAdmin,
+  openGuest,
+  partsIn,
+  quickFolders,
+} from '../support/processes/backups.ts';
+import { expectOneLine } from '../support/processes/mistakes.ts';
+import { mountedDisk } from '../support/processes/mounted.ts';
+import { until } from '../support/processes/process.ts';
+import {
+  admin,
+  demoKey,
+  launchServer,
+  productionSettings,
+  startServer,
+} from '../support/processes/server.ts';
+import { issueToken, requestByToken } from '../support/streams/stream-token.ts';
+import { subscribe, titlesOf } from '../support/streams/subscriber.ts';
+import { UNTHROTTLED } from '../support/unthrottled.ts';
+
+const MIB = 1_048_576;
+const ADA = 'ada@example.com';
+
+/** Posts of which a part is missing, and how many there are. */
+const HALF = `SELECT p.title FROM posts p WHERE p.title LIKE 'load%' AND (
+  (SELECT count(*) FROM tags t WHERE t.post_id = p.id) <> 2
+  OR p.comment_count <> (SELECT count(*) FROM comments c WHERE c.post_id = p.id)
+  OR (SELECT count(*) FROM events e WHERE e.post_id = p.id) <> 1)`;
+const LOG = `SELECT p.title FROM events e JOIN posts p ON p.id = e.post_id ORDER BY e.era, e.xid, e.id`;
+
+describe('a backup beside a server', () => {
+  it('has all that was acknowledged before it began, and nothing by half', async () => {
+    const { dataDir, backups, restored } = await quickFolders();
+    const server = await startServer(dataDir, UNTHROTTLED);
+    const app = asApp(server);
+    const key = await demoKey(dataDir);
+    const { password } = JSON.parse(readFileSync(join(dataDir, 'demo.json'), 'utf8')) as { password: string };
+    const signIn = (to: typeof app) =>
+      to.fetch('/login', {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ email: ADA, password }),
+      });
+    const cookie = (await signIn(app)).headers.getSetCookie()[0]?.split(';')[0] ?? '';
+    const token = await issueToken(app, { cookie, origin: server.origin });
+    // The signing key is made, and the secret that it is sealed under.
+    const keysOf = async (of: typeof app) => (await of.fetch('/oauth/jwks')).text();
+    const signingKeys = await keysOf(app);
+    const guest = await openGuest(dataDir);
+    await guest.query('CREATE TABLE ledger (n int)');
+    const stream = await subscribe(app, { key });
+
+    const loads = ['load a', 'load b'].map((name) => keyedLoad(app, key, name));
+    const ddl = guestLoad(guest, (round) => [
+      `INSERT INTO ledger VALUES (${round})`,
+      'CREATE TABLE scratch AS SELECT generate_series(1, 2000) AS n',
+      'VACUUM FULL ledger',
+      'TRUNCATE scratch',
+      'DROP TABLE scratch',
+    ]);
+    await until('a load', () => ddl.rounds > 3 && loads.every(({ written }) => written.length > 10));
+    const before = loads.flatMap(({ written }) => [...written]);
+    const roundsBefore = ddl.rounds;
+    const early = await stream.receive();
+    const file = join(backups, 'backup');
+    const made = await admin(['backup', file], dataDir);
+    expect(made).toMatchObject({ code: 0, stderr: '', json: { file, secretKey: true } });
+    expect(made.json.bytes).toBe(statSync(file).size);
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    expect(readdirSync(backups)).toEqual(['backup']);
+    const after = loads.map(({ written }) => written.length);
+    await until('more load', () => loads.every(({ written }, n) => written.length > (after[n] ?? 0) + 3));
+    await ddl.stop();
+    for (const load of loads) await load.stop();
+    expect(new Set(loads.flatMap(({ statuses }) => statuses))).toEqual(new Set([200]));
+    const { title: lastTitle = '' } = loads[0]?.written.at(-1) ?? {};
+    const late = (await stream.until(lastTitle)).at(-1);
+    server.kill('SIGTERM');
+    expect((await server.exited).stderr).toBe('');
+
+    const done = await admin(['restore', file], restored);
+    expect(done).toMatchObject({
+      code: 0,
+      stderr: '',
+      json: { secretKey: true, applied: [], keys: [{ user: ADA, prefix: key.slice(0, 10) }] },
+    });
+    expect(done.json.ended).toMatchObject({ sessions: 1, streamTokens: 1 });
+    const again = await startServer(restored, UNTHROTTLED);
+    const back = asApp(again);
+    const look = await openGuest(restored);
+    const titles = (await look.query<{ title: string }>(LOG)).rows.map(({ title }) => title);
+    expect(before.filter(({ title }) => !titles.includes(title))).toEqual([]);
+    expect((await look.query(HALF)).rows).toEqual([]);
+    const ledger = (await look.query<{ n: number }>('SELECT n FROM ledger')).rows.map(({ n }) => n);
+    expect(ledger).toEqual(expect.arrayContaining(Array.from({ length: roundsBefore }, (_, n) => n)));
+    await look.query('CREATE TABLE scratch AS SELECT 1; DROP TABLE IF EXISTS scratch');
+
+    for (const { title, idempotencyKey, answer } of before.slice(-5)) {
+      const replay = await send(back, { query: CREATE, variables: { title }, idempotencyKey, key });
+      expect(replay).toMatchObject({ status: 200, text: answer.text, replayed: 'true' });
+    }
+    expect(await keysOf(back)).toBe(signingKeys);
+    expect((await signIn(back)).status).toBe(200);
+    expect((await back.fetch('/graphql?query={viewer{id}}', { headers: { cookie } })).status).toBe(401);
+    expect((await requestByToken(back, token)).status).toBe(401);
+
+    const resumed = await subscribe(back, { key, header: early.id });
+    const last = await send(back, { query: CREATE_POST, variables: { title: 'the last' }, key });
+    expect(last.status).toBe(200);
+    const missed = titles.slice(titles.indexOf(early.title ?? '') + 1);
+    expect(titlesOf(await resumed.until('the last'))).toEqual([...missed, 'the last']);
+    const expired = await subscribe(back, { key, header: late?.id });
+    expect((await expired.receive()).errors?.[0]?.extensions.code).toBe('EVENT_HISTORY_EXPIRED');
+
+    again.kill('SIGTERM');
+    await again.exited;
+    // A folder that was seeded by development is none of production's, restored or not.
+    expectOneLine(await launchServer(restored, productionSettings()).exited, /seeded by development/);
+  });
+
+  it('is one at a time, and leaves nothing when it is refused, interrupted, or its server ends', async () => {
+    const { dataDir, backups } = await quickFolders();
+    const server = await startServer(dataDir);
+    // It takes a while to copy, and no room.
+    await writeFile(join(dataDir, 'postgres/base/1/99999'), '');
+    await truncate(join(dataDir, 'postgres/base/1/99999'), 400 * MIB);
+    const run = (name: string) => launchAdmin(['backup', join(backups, name)], dataDir);
+    const begun = async (name: string) => {
+      const launched = run(name);
+      await until('a draft', () => partsIn(backups).length > 0);
+      launched.kill('SIGSTOP');
+      return launched;
+    };
+    const slow = await begun('slow');
+    const refused = await run('refused').exited;
+    expectOneLine(refused, /Another backup is running/);
+    slow.kill('SIGCONT');
+    expect((await slow.exited).code).toBe(0);
+    expect(readdirSync(backups)).toEqual(['slow']);
+    for (const [signal, code] of [
+      ['SIGINT', 130],
+      ['SIGTERM', 143],
+    ] as const) {
+      const interrupted = await begun('interrupted');
+      interrupted.kill(signal);
+      interrupted.kill('SIGCONT');
+      expect(await interrupted.exited).toMatchObject({ code, stderr: '' });
+      expect(readdirSync(backups)).toEqual(['slow']);
+    }
+    const orphan = await begun('orphan');
+    server.kill('SIGKILL');
+    await server.exited;
+    orphan.kill('SIGCONT');
+    expectOneLine(await orphan.exited, /connection was lost/);
+    expect(readdirSync(backups)).toEqual(['slow']);
+    // Without a server.
+    expect((await run('alone').exited).code).toBe(0);
+  });
+
+  it('is refused where the file cannot be, and where there is no database', async () => {
+    const { dataDir, backups } = await quickFolders();
+    await startServer(dataDir);
+    const { folder: small } = await mountedDisk(1);
+    const readOnly = await mountedDisk(1);
+    readOnly.makeReadOnly();
+    writeFileSync(join(backups, 'there'), '');
+    const refusals = [
+      [small, /cannot be written: its disk is full/],
+      [readOnly.folder, /cannot be written: its file system is read-only/],
+      [join(backups, 'none'), /folder of ".*" does not exist/],
+      [join(backups, 'there'), /cannot be written: a part of the path is a file/],
+      [dataDir, /is in DATA_DIR/],
+    ] as const;
+    for (const [folder, says] of refusals)
+      expectOneLine(await launchAdmin(['backup', join(folder, 'backup')], dataDir).exited, says);
+    expectOneLine(
+      await launchAdmin(['backup', join(backups, 'there')], dataDir).exited,
+      /exists\. Name a new/,
+    );
+    expectOneLine(await launchAdmin(['backup', join(backups, 'b')], backups).exited, /has no database/);
+    expect([small, readOnly.folder, backups].map((folder) => readdirSync(folder))).toEqual([
+      [],
+      [],
+      ['there'],
+    ]);
+    expect((await admin(['backup', join(backups, 'works')], dataDir)).code).toBe(0);
+  });
+});
+
+describe('a restore', () => {
+  it('in production: with the API keys revoked, in a folder of its own, and not onto a full disk', async () => {
+    const { dataDir, backups, restored } = await quickFolders();
+    const settings = productionSettings();
+    const user = [
+      'user',
+      'create',
+      '--name',
+      'Op',
+      '--email',
+      'op@example.org',
+      '--password',
+      'a long passphrase',
+    ];
+    expect((await admin(user, dataDir, settings)).code).toBe(0);
+    const create = ['api-key', 'create', '--user', 'op@example.org', '--name', 'k', '--scopes', 'posts:read'];
+    const { key } = (await admin(create, dataDir, settings)).json;
+    const file = join(backups, 'backup');
+    expect((await admin(['backup', file], dataDir, settings)).json).toMatchObject({ secretKey: false });
+
+    const done = await admin(['restore', file, '--revoke-keys'], restored, settings);
+    expect(done).toMatchObject({ code: 0, stderr: '', json: { keys: [], ended: { apiKeys: 1 } } });
+    const rights = (path: string) => statSync(join(restored, path)).mode & 0o777;
+    expect(['', 'postgres', 'postgres/base', 'postgres/global/pg_control', 'lock'].map(rights)).toEqual([
+      0o700, 0o700, 0o700, 0o600, 0o600,
+    ]);
+    const server = await startServer(restored, settings);
+    expect((await server.gql('{ viewer { id } }', { key })).status).toBe(401);
+    expectOneLine(
+      await launchAdmin(['restore', file], restored, settings).exited,
+      /is in use by another process/,
+    );
+
+    const { folder: small } = await mountedDisk(90);
+    expectOneLine(await launchAdmin(['restore', file], small, settings).exited, /too small for the backup/);
+    expect(readdirSync(small)).toEqual(['lock']);
+    expectOneLine(
+      await launchAdmin(['restore', file], dataDir, settings).exited,
+      /is not empty: it has "postgres"/,
+    );
+  });
+});
