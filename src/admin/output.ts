@@ -48,3 +48,24 @@ export async function printResult(result: unknown): Promise<void> {
     });
   });
 }
+
+/** Says something to whoever runs the command. */
+export function tell(message: string): void {
+  process.stderr.write(`${message}\n`);
+}
+
+const MEBIBYTE = 1_048_576;
+
+/** Shows on a terminal how far a table has come; nothing elsewhere. `clear` removes the line. */
+export function showProgress(): { readonly show: (table: string, bytes: number) => void; clear(): void } {
+  const { stderr } = process;
+  if (!stderr.isTTY) return { show: () => undefined, clear: () => undefined };
+  const clear = () => void stderr.write('\r\x1b[K');
+  return {
+    show(table, bytes) {
+      clear();
+      stderr.write(`${table}: ${(bytes / MEBIBYTE).toFixed(1)} MiB`);
+    },
+    clear,
+  };
+}

@@ -3,8 +3,9 @@ import packageJson from '../../package.json' with { type: 'json' };
 import { ENDINGS, ENDINGS_OF_PASSWORD } from '../endings.ts';
 import { FEATURES } from '../features.ts';
 import { apiKeyCommands } from './api-keys.ts';
-import type { AdminCommand, RunCommand } from './command.ts';
+import type { AdminCommand, RunCommand, RunWithout } from './command.ts';
 import { sessionCommands, tokenCommands } from './credentials.ts';
+import { exportCommand } from './export-to.ts';
 import { streamTokenCommands } from './stream-tokens.ts';
 import { eventLogCommands, migrateCommand } from './upkeep.ts';
 import { userCommands } from './users.ts';
@@ -18,16 +19,17 @@ const COMMANDS: readonly AdminCommand[] = [
   ...(await Promise.all(FEATURES.map(({ commands }) => commands()))).flat(),
   eventLogCommands,
   migrateCommand,
+  exportCommand,
 ];
 
 /** The command line. To add a command, define it in its own file and list it here. */
-export function createProgram(run: RunCommand): Command {
+export function createProgram(run: RunCommand, runWithout: RunWithout): Command {
   const program = new Command('npm run -s admin --')
     .description('Administers the configured database, even while a server uses it.')
     .version(packageJson.version, '--version', 'prints the version')
     .exitOverride()
     .showHelpAfterError('(add --help for usage)');
   for (const { name, description, define } of COMMANDS)
-    define(program.command(name).description(description), run);
+    define(program.command(name).description(description), run, runWithout);
   return program;
 }

@@ -4,7 +4,9 @@ import { join } from 'node:path';
 import type { Config } from './config.ts';
 import { folderError } from './db/embedded/folder.ts';
 
-const FILE = 'secret-key';
+/** Where the secret is that stands in for SECRET_KEY, if it was ever needed. */
+export const secretFile = (dataDir: string): string => join(dataDir, 'secret-key');
+
 const RANDOM_BYTES = 48;
 
 function stored(path: string): string | undefined {
@@ -18,7 +20,7 @@ function stored(path: string): string | undefined {
 
 /** Reads the file, or creates it atomically. */
 function keyIn(dataDir: string): string {
-  const path = join(dataDir, FILE);
+  const path = secretFile(dataDir);
   const known = stored(path);
   if (known !== undefined) return known;
   mkdirSync(dataDir, { recursive: true });
