@@ -53,7 +53,7 @@ async function prepare(
     if (applied.length > 0) log.info({ migrations: applied }, 'applied migrations');
   }
   await tellHistory(database, log);
-  if (database.kind === 'embedded' && production) await refuseSeeded(database, config.dataDir);
+  if (production) await refuseSeeded(database, config.dataDir);
   if (database.kind !== 'embedded' || config.environment !== 'development') return undefined;
   const { prepareDemo } = await import('./development/demo-seed.ts');
   return prepareDemo(database, config.dataDir, Date.now());

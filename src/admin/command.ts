@@ -1,7 +1,5 @@
 import type { Command } from 'commander';
-import type { Config } from '../platform/config.ts';
-import type { Logger } from '../platform/log.ts';
-import type { Opened } from './connection.ts';
+import type { Opened, OpenOptions } from './connection.ts';
 
 /** Runs a command on the open database and prints its result. */
 export type RunCommand = (
@@ -9,13 +7,15 @@ export type RunCommand = (
   options?: { readonly migrates: boolean },
 ) => Promise<void>;
 
-/** Runs a command that opens the database itself, and prints its result. */
-export type RunOnFolder = (work: (config: Config, log: Logger) => Promise<unknown>) => Promise<void>;
+/** Runs a command that opens what it needs by itself, and prints its result. */
+export type RunWithout = (
+  work: (given: Pick<OpenOptions, 'config' | 'log'>) => Promise<unknown>,
+) => Promise<void>;
 
 /** A command, or a group of them. A feature joins the command line by these. */
 export interface AdminCommand {
   readonly name: string;
   readonly description: string;
   /** Gives the command its subcommands, or its options and its action. */
-  define(command: Command, run: RunCommand, runOnFolder: RunOnFolder): void;
+  define(command: Command, run: RunCommand, runWithout: RunWithout): void;
 }

@@ -34,20 +34,20 @@ const START_WAIT_MS = 60_000;
 /** A process that accepts connections should answer soon. */
 const ANSWER_WAIT_MS = 20_000;
 const RETRY_MS = 100;
-/** Commands are short. Without a limit, a server stopped in the middle of one would block it for ever. */
+/** Commands beside a server are short. Without a limit, one stopped in the middle of them would block them for ever. */
 const QUERY_TIMEOUT_MS = 30_000;
 
 /** The database of an embedded server for this process, which prepares nothing by name: the server's process may, too. */
 const connectEmbedded = (
   address: EmbeddedAddress,
-  application_name: string,
+  connection: Parameters<typeof embeddedServer>[1],
   { ready, close }: Pick<DatabaseServer, 'ready' | 'close'>,
   log: Logger,
 ): Database =>
   connectDatabase(
     'embedded',
     {
-      ...embeddedServer(address, { application_name, query_timeout: QUERY_TIMEOUT_MS }),
+      ...embeddedServer(address, connection),
       lockWaitMs: QUERY_TIMEOUT_MS,
       ready,
       close,
@@ -62,7 +62,7 @@ async function openOwnDatabase({ config, log }: OpenOptions): Promise<Database> 
     shared: false,
     strict: config.environment === 'production',
   });
-  return connectEmbedded(server.address, server.own, server, log);
+  return connectEmbedded(server.address, { application_name: server.own }, server, log);
 }
 
 /** Opens and migrates a data folder of DATA_DIR, which the caller has locked, that has another name until it is complete. */
@@ -72,7 +72,7 @@ export async function openCluster(config: Config, log: Logger, cluster: string):
     cluster,
     locked: true,
   });
-  const database = connectEmbedded(server.address, server.own, server, log);
+  const database = connectEmbedded(server.address, { application_name: server.own }, server, log);
   try {
     return { database, config, applied: await migrate(database) };
   } catch (error) {
@@ -82,7 +82,7 @@ export async function openCluster(config: Config, log: Logger, cluster: string):
 }
 
 /** Opens the database exclusively. Throws FolderInUseError if a server holds it. */
-async function openOwn(options: OpenOptions): Promise<Opened> {
+export async function openAlone(options: OpenOptions): Promise<Opened> {
   const { config, migrates, asIs = false } = options;
   const database = await openOwnDatabase(options);
   try {
@@ -121,7 +121,8 @@ async function openBeside({ config, log, asIs = false }: OpenOptions): Promise<O
       serves: false,
     };
   const elsewhere = { ready: async () => undefined, close: async () => undefined };
-  const database = connectEmbedded(address, COMMAND, elsewhere, log);
+  const connection = { application_name: COMMAND, query_timeout: QUERY_TIMEOUT_MS };
+  const database = connectEmbedded(address, connection, elsewhere, log);
   try {
     if (asIs) await database.query(ALIVE, []);
     const pending = asIs ? [] : await pendingMigrations(database);
@@ -146,7 +147,7 @@ export async function openForCommand(options: OpenOptions): Promise<Opened> {
   let answerBy: number | undefined;
   for (;;) {
     try {
-      return await openOwn(options);
+      return await openAlone(options);
     } catch (error) {
       if (!(error instanceof FolderInUseError)) throw error;
     }

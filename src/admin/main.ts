@@ -5,7 +5,7 @@
 import { constants } from 'node:os';
 import { loadProcessConfig } from '../platform/config.ts';
 import { createLogger } from '../platform/log.ts';
-import type { RunCommand, RunOnFolder } from './command.ts';
+import type { RunCommand, RunWithout } from './command.ts';
 import { openForCommand } from './connection.ts';
 import { EXIT, outliveReaders, printResult, report } from './output.ts';
 import { createProgram } from './program.ts';
@@ -18,24 +18,22 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const)
   process.once(signal, () => process.exit(128 + constants.signals[signal]));
 outliveReaders([process.stdout, process.stderr]);
 
-const runOnFolder: RunOnFolder = async (work) => {
-  const log = createLogger({ level: 'error', pretty: false, destination: process.stderr });
-  await printResult(await work(loadProcessConfig(), log));
-};
-
+const given = () => ({
+  config: loadProcessConfig(),
+  log: createLogger({ level: 'error', pretty: false, destination: process.stderr }),
+});
 const run: RunCommand = async (work, { migrates } = { migrates: false }) => {
-  const config = loadProcessConfig();
-  const log = createLogger({ level: 'error', pretty: false, destination: process.stderr });
-  const opened = await openForCommand({ config, log, migrates });
+  const opened = await openForCommand({ ...given(), migrates });
   try {
     await printResult(await work(opened));
   } finally {
     await opened.database.close();
   }
 };
+const runWithout: RunWithout = async (work) => printResult(await work(given()));
 
 try {
-  await createProgram(run, runOnFolder).parseAsync();
+  await createProgram(run, runWithout).parseAsync();
   process.exitCode = EXIT.ok;
 } catch (error) {
   process.exitCode = report(error);

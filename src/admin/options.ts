@@ -1,6 +1,7 @@
 import { InvalidArgumentError, Option } from 'commander';
+import type { z } from 'zod';
 import { type Role, SCOPES, type Scope } from '../auth/scopes.ts';
-import { decimal, integer } from '../platform/settings.ts';
+import { databaseUrl, decimal, integer } from '../platform/settings.ts';
 
 const ROLES: readonly Role[] = ['member', 'admin'];
 const MAX_NAME_LENGTH = 100;
@@ -56,12 +57,17 @@ export function parseCredentialName(text: string): string {
 
 const MAX_LIMIT = 1_000_000;
 
-/** Reads a number as the settings do. */
-const parseAs = (form: ReturnType<typeof integer>) => (text: string) => {
-  const { data, error } = form.safeParse(text);
-  if (data === undefined) throw new InvalidArgumentError(`It ${error?.issues[0]?.message}.`);
-  return data;
-};
+/** Reads a value as the settings do. */
+const parseAs =
+  <T>(form: z.ZodType<T>) =>
+  (text: string): T => {
+    const { data, error } = form.safeParse(text);
+    if (data === undefined) throw new InvalidArgumentError(`It ${error?.issues[0]?.message}.`);
+    return data;
+  };
+
+/** The address of a PostgreSQL database. */
+export const parseDatabaseUrl = parseAs(databaseUrl);
 
 /** How many requests a credential may make at once. */
 export function burstOption(): Option {

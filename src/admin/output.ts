@@ -62,3 +62,8 @@ export async function printResult(result: unknown): Promise<void> {
   if (!(result instanceof JsonText)) await write(`${JSON.stringify(result, null, 2)}\n`);
   else for await (const piece of result.pieces) if (!(await write(piece))) return;
 }
+
+/** Says something to whoever runs the command. */
+export function tell(message: string): void {
+  process.stderr.write(`${message}\n`);
+}

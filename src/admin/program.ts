@@ -5,8 +5,9 @@ import { FEATURES } from '../features.ts';
 import { PARTS } from './account-parts.ts';
 import { apiKeyCommands } from './api-keys.ts';
 import { backupCommand, restoreCommand } from './backup/commands.ts';
-import type { AdminCommand, RunCommand, RunOnFolder } from './command.ts';
+import type { AdminCommand, RunCommand, RunWithout } from './command.ts';
 import { sessionCommands, tokenCommands } from './credentials.ts';
+import { exportCommand } from './export-to.ts';
 import { revokeAllCommand } from './revoke-all.ts';
 import { streamTokenCommands } from './stream-tokens.ts';
 import { eventLogCommands, migrateCommand } from './upkeep.ts';
@@ -27,16 +28,17 @@ const COMMANDS: readonly AdminCommand[] = [
   migrateCommand,
   backupCommand,
   restoreCommand(ENDINGS),
+  exportCommand,
 ];
 
 /** The command line. To add a command, define it in its own file and list it here. */
-export function createProgram(run: RunCommand, runOnFolder: RunOnFolder): Command {
+export function createProgram(run: RunCommand, runWithout: RunWithout): Command {
   const program = new Command('npm run -s admin --')
     .description('Administers the configured database, even while a server uses it.')
     .version(packageJson.version, '--version', 'prints the version')
     .exitOverride()
     .showHelpAfterError('(add --help for usage)');
   for (const { name, description, define } of COMMANDS)
-    define(program.command(name).description(description), run, runOnFolder);
+    define(program.command(name).description(description), run, runWithout);
   return program;
 }

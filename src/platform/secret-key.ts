@@ -5,7 +5,9 @@ import type { Config } from './config.ts';
 import { makeFolder } from './db/embedded/folder.ts';
 import { folderError } from './db/embedded/folder-error.ts';
 
-const FILE = 'secret-key';
+/** Where the secret is that stands in for SECRET_KEY, if it was ever needed. */
+export const secretFile = (dataDir: string): string => join(dataDir, 'secret-key');
+
 const RANDOM_BYTES = 48;
 
 function stored(path: string): string | undefined {
@@ -19,7 +21,7 @@ function stored(path: string): string | undefined {
 
 /** Reads the file, or creates it atomically. */
 function keyIn(dataDir: string): string {
-  const path = join(dataDir, FILE);
+  const path = secretFile(dataDir);
   const known = stored(path);
   if (known !== undefined) return known;
   makeFolder(dataDir);

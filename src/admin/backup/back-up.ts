@@ -9,12 +9,12 @@ import { EMBEDDED_MAJOR } from '../../platform/db/embedded/major-version.ts';
 import type { Logger } from '../../platform/log.ts';
 import { openForCommand } from '../connection.ts';
 import { AdminError } from '../output.ts';
+import type { Progress } from '../progress.ts';
 import type { Manifest } from './archive-form.ts';
 import { readArchive } from './archive-reader.ts';
 import { type ArchiveWriter, writeArchive } from './archive-writer.ts';
 import { clusterEntries, readPresent, walSegments } from './cluster-files.ts';
 import { writeError } from './file-error.ts';
-import type { Progress } from './progress.ts';
 
 /** What DATA_DIR has besides the database: the secret that OAuth signing keys are sealed under, and that of the demo. */
 export const SECRET_FILES = ['secret-key', 'demo.json'];

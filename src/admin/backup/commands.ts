@@ -1,19 +1,19 @@
 import type { Endings } from '../../auth/account/endings.ts';
 import type { AdminCommand } from '../command.ts';
+import { showProgress } from '../progress.ts';
 import { backUp } from './back-up.ts';
-import { showProgress } from './progress.ts';
 import { restore } from './restore.ts';
 
 /** `backup`: the embedded database, beside a running server or without one. */
 export const backupCommand: AdminCommand = {
   name: 'backup',
   description: 'writes a backup of the embedded database, even while a server uses it',
-  define(command, _run, runOnFolder) {
+  define(command, _run, runWithout) {
     command
       .argument('<file>', 'a new file; others of this machine cannot read it')
       .option('--without-secret-key', 'leaves out the secret that OAuth signing keys are sealed under')
       .action((file: string, { withoutSecretKey = false }: { withoutSecretKey?: boolean }) =>
-        runOnFolder((config, log) =>
+        runWithout(({ config, log }) =>
           backUp({
             config,
             log,
@@ -30,12 +30,12 @@ export const backupCommand: AdminCommand = {
 export const restoreCommand = (endings: Endings): AdminCommand => ({
   name: 'restore',
   description: 'restores a backup into an empty or missing DATA_DIR; ends what was signed in to',
-  define(command, _run, runOnFolder) {
+  define(command, _run, runWithout) {
     command
       .argument('<file>', 'what "backup" has written')
       .option('--revoke-keys', 'revokes all API keys; otherwise those that work are listed')
       .action((file: string, { revokeKeys = false }: { revokeKeys?: boolean }) =>
-        runOnFolder((config, log) =>
+        runWithout(({ config, log }) =>
           restore({ config, log, file, revokeKeys, endings, progress: showProgress(process.stderr) }),
         ),
       );

@@ -12,9 +12,9 @@ import { type Queryable, statement } from '../../platform/db/statement.ts';
 import type { Logger } from '../../platform/log.ts';
 import { openCluster } from '../connection.ts';
 import { AdminError } from '../output.ts';
+import type { Progress } from '../progress.ts';
 import type { Manifest } from './archive-form.ts';
 import { CLUSTER, SECRET_FILES } from './back-up.ts';
-import type { Progress } from './progress.ts';
 import { DRAFT, draftOf, refuseContent, removeRemains } from './restored-folder.ts';
 import { unpack } from './unpack.ts';
 

@@ -5,10 +5,10 @@ import { folderError, toMebibytes } from '../../platform/db/embedded/folder-erro
 import { freeBytes } from '../../platform/db/embedded/folder-watch.ts';
 import { EMBEDDED_MAJOR } from '../../platform/db/embedded/major-version.ts';
 import { AdminError } from '../output.ts';
+import type { Progress } from '../progress.ts';
 import { damaged, type Manifest } from './archive-form.ts';
 import { readArchive } from './archive-reader.ts';
 import { CLUSTER, LABEL, SECRET_FILES } from './back-up.ts';
-import type { Progress } from './progress.ts';
 import { DRAFT, draftOf } from './restored-folder.ts';
 
 /** Without these, PostgreSQL would begin a new database, or take an unfinished state for whole. */

@@ -9,6 +9,7 @@ import { setupError } from './contact.ts';
 import type { Database } from './database.ts';
 import { isConnectionLost, toDatabaseError } from './errors.ts';
 import { type Queryable, statement } from './statement.ts';
+import { onClient, type Side } from './transfer/side.ts';
 
 /** A migration in Prisma's layout: a folder in prisma/migrations that holds `migration.sql`. */
 interface Migration {
@@ -82,14 +83,18 @@ function pendingOf(applied: readonly Applied[]): Migration[] {
   });
 }
 
-/** In one transaction, so that a crash leaves no migration half applied. */
-async function apply(client: Client, { name, sql, checksum }: Migration): Promise<void> {
-  await client.query(`BEGIN; SET LOCAL lock_timeout = ${LOCK_LIMIT_MS}`);
-  await client.query(sql);
-  await client.query(
+async function apply(side: Side, { name, sql, checksum }: Migration): Promise<void> {
+  await side.rows(sql);
+  await side.rows(
     'INSERT INTO "_prisma_migrations" ("id", "checksum", "migration_name", "started_at", "finished_at", "applied_steps_count") VALUES ($1, $2, $3, now(), clock_timestamp(), 1)',
     [randomUUID(), checksum, name],
   );
+}
+
+/** In one transaction, so that a crash leaves no migration half applied. */
+async function applyAlone(client: Client, migration: Migration): Promise<void> {
+  await client.query(`BEGIN; SET LOCAL lock_timeout = ${LOCK_LIMIT_MS}`);
+  await apply(onClient(client), migration);
   await client.query('COMMIT');
 }
 
@@ -97,7 +102,7 @@ async function apply(client: Client, { name, sql, checksum }: Migration): Promis
 async function applyPatiently(client: Client, migration: Migration): Promise<void> {
   for (let tries = 1; ; tries += 1) {
     try {
-      return await apply(client, migration);
+      return await applyAlone(client, migration);
     } catch (error) {
       if (toDatabaseError(error).kind !== 'locked') throw error;
       await client.query('ROLLBACK');
@@ -111,15 +116,20 @@ async function applyPatiently(client: Client, migration: Migration): Promise<voi
 }
 
 /** Nobody but its owner may create a schema, so one that exists is left alone. */
-async function makeSchema(client: Client, schema: string): Promise<void> {
-  const { rows } = await client.query('SELECT FROM pg_catalog.pg_namespace WHERE nspname = $1', [schema]);
-  if (rows.length === 0) await client.query(`CREATE SCHEMA ${escapeIdentifier(schema)}`);
+async function makeSchema(side: Side, schema: string): Promise<void> {
+  const rows = await side.rows('SELECT FROM pg_catalog.pg_namespace WHERE nspname = $1', [schema]);
+  if (rows.length === 0) await side.rows(`CREATE SCHEMA ${escapeIdentifier(schema)}`);
+}
+
+/** Creates what migrations need, and reads which are pending. */
+async function prepare(side: Side, schema: string): Promise<Migration[]> {
+  await makeSchema(side, schema);
+  await side.rows(CREATE_TABLE);
+  return pendingOf(await side.rows<Applied>(APPLIED));
 }
 
 async function applyAll(client: Client, schema: string): Promise<string[]> {
-  await makeSchema(client, schema);
-  await client.query(CREATE_TABLE);
-  const pending = pendingOf((await client.query<Applied>(APPLIED)).rows);
+  const pending = await prepare(onClient(client), schema);
   for (const migration of pending) await applyPatiently(client, migration);
   return pending.map(({ name }) => name);
 }
@@ -156,6 +166,16 @@ export async function migrate(database: Database): Promise<string[]> {
       await delay(FIRST_PAUSE_MS * 2 ** pauses);
     }
   }
+}
+
+/** Has others that migrate wait until the transaction ends. */
+export async function holdMigrations(side: Side): Promise<void> {
+  await side.rows(`SELECT pg_advisory_xact_lock(${PRISMA_LOCK})`);
+}
+
+/** Applies the migrations within a transaction of the caller, so that they take effect with what else it does. */
+export async function migrateWithin(side: Side, schema: string): Promise<void> {
+  for (const migration of await prepare(side, schema)) await apply(side, migration);
 }
 
 const LOOK = statement<{ found: boolean; readOnly: boolean }>(

@@ -33,3 +33,6 @@ export function isIncomplete(dataDir: string): boolean {
   const folder = join(dataDir, 'postgres');
   return existsSync(folder) && !existsSync(join(folder, 'PG_VERSION'));
 }
+
+/** Whether there is a database in the folder, in whatever state. */
+export const hasDatabase = (dataDir: string): boolean => existsSync(join(dataDir, 'postgres'));

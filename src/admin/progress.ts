@@ -5,8 +5,8 @@ const SHOW_MS = 200;
 export interface Progress {
   /** So many bytes more. */
   add(bytes: number): void;
-  /** What is done now. */
-  step(name: string): void;
+  /** What is done now, and so many bytes of it. */
+  step(name: string, bytes?: number): void;
   end(): void;
 }
 
@@ -24,10 +24,11 @@ export function showProgress(stream: NodeJS.WriteStream): Progress {
       bytes += more;
       if (performance.now() - shownMs >= SHOW_MS) show();
     },
-    step(name) {
+    step(name, done = 0) {
+      const isNew = name !== step;
       step = name;
-      bytes = 0;
-      show();
+      bytes = done;
+      if (isNew || performance.now() - shownMs >= SHOW_MS) show();
     },
     end() {
       if (stream.isTTY) stream.write('\r\x1b[K');

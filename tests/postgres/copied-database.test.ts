@@ -1,0 +1,109 @@
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { loadConfig } from '../../src/platform/config.ts';
+import { openDatabase } from '../../src/platform/db/database.ts';
+import { migrateWithin } from '../../src/platform/db/migrate.ts';
+import { inOrder, type Table } from '../../src/platform/db/transfer/catalog.ts';
+import { sourceOn, targetOn } from '../../src/platform/db/transfer/client-side.ts';
+import { copyDatabase } from '../../src/platform/db/transfer/copy-database.ts';
+import { createLogger } from '../../src/platform/log.ts';
+import { createTestDatabase } from '../support/database/database.ts';
+import { createEmptyDatabase } from '../support/database/empty-database.ts';
+
+async function connect(url: string) {
+  const log = createLogger({ level: 'error', pretty: false });
+  const database = await openDatabase({ config: loadConfig({ DATABASE_URL: url }), log });
+  const client = await database.dedicatedClient();
+  onTestFinished(async () => {
+    await client.end();
+    await database.close();
+  });
+  return client;
+}
+
+/** Two databases with settings of their own: one that is migrated, and one that has the same tables for now. */
+async function twoDatabases() {
+  const made = await createTestDatabase();
+  onTestFinished(made.drop);
+  const other = await createEmptyDatabase('copied');
+  onTestFinished(other.drop);
+  const from = await connect(made.settings.DATABASE_URL ?? '');
+  const to = await connect(other.url);
+  await to.query('BEGIN');
+  const target = { side: targetOn(to), schema: 'public' };
+  await migrateWithin(target.side, 'public');
+  return { from, to, source: { side: sourceOn(from), schema: 'public' }, target };
+}
+
+const USER = `INSERT INTO users (id, name, email, email_key) VALUES (gen_random_uuid(), E'tab\\t, \\\\N, 😀 "x"', 'a@b', NULL)`;
+const posts = (count: number, bytes: number) =>
+  `INSERT INTO posts (id, title, body, author_id)
+   SELECT gen_random_uuid(), n, (SELECT string_agg(md5(n || '-' || k), '') FROM generate_series(1, ${bytes / 32}) k), users.id
+   FROM users, generate_series(1, ${count}) n`;
+
+describe('a copy of a database', () => {
+  it('has every row, however many and however large, as it is', async () => {
+    const { from, to, source, target } = await twoDatabases();
+    await from.query(USER);
+    await from.query(posts(40, 320_000));
+    await from.query(posts(20_000, 320));
+    await from.query(
+      `INSERT INTO api_keys (id, user_id, name, prefix, hash, scopes, per_second, expires_at)
+       SELECT gen_random_uuid(), id, '', '', '\\x00ff', ARRAY['a', NULL, '"'], 0.1 + 0.2, 'infinity' FROM users`,
+    );
+    await from.query('INSERT INTO events (post_id) SELECT id FROM posts LIMIT 10');
+    let largest = 0;
+    const copyOut = async (query: string) => {
+      const piece = await source.side.copyOut(query);
+      largest = Math.max(largest, piece.length);
+      return piece;
+    };
+    const tables = await copyDatabase({ source: { ...source, side: { ...source.side, copyOut } }, target });
+    expect(tables).toContainEqual({ name: 'posts', rows: 20_040 });
+    const rows =
+      'SELECT p.id, md5(body) AS body, u.name, email_key, scopes, per_second::text, k.hash, k.expires_at::text FROM posts p JOIN users u ON u.id = author_id JOIN api_keys k ON k.user_id = u.id ORDER BY p.id';
+    expect((await to.query(rows)).rows).toEqual((await from.query(rows)).rows);
+    const last = 'SELECT last_value, is_called FROM events_id_seq';
+    expect((await to.query(last)).rows).toEqual((await from.query(last)).rows);
+    expect(largest).toBeLessThan(8 * 1_048_576);
+  });
+
+  it.each([
+    ['a row is lost', (text: string) => text.slice(text.indexOf('\n') + 1)],
+    ['a letter changes', (text: string) => text.replace('letter', 'Letter')],
+  ])('is refused if %s', async (_what, damage) => {
+    const { from, source, target } = await twoDatabases();
+    await from.query(USER);
+    await from.query("UPDATE users SET email = 'letter'");
+    const copyIn = (columns: string, data: Uint8Array) =>
+      target.side.copyIn(columns, Buffer.from(damage(Buffer.from(data).toString())));
+    const copying = copyDatabase({ source, target: { ...target, side: { ...target.side, copyIn } } });
+    await expect(copying).rejects.toThrow(/^The table "users" was not copied as it is/);
+  });
+
+  it.each([
+    ['a table', 'CREATE TABLE own (id int)', /has the table "own", which this version does not know/],
+    [
+      'a column',
+      'ALTER TABLE tags ADD own int',
+      /"tags" has other columns than this version gives it \("own" int4\)/,
+    ],
+    ['a type', 'ALTER TABLE tags ALTER position TYPE int', /\("position" int4\)/],
+  ])('is refused if the source has %s of another version', async (_what, sql, reason) => {
+    const { from, source, target } = await twoDatabases();
+    await from.query(sql);
+    await expect(copyDatabase({ source, target })).rejects.toThrow(reason);
+  });
+});
+
+describe('the order of tables', () => {
+  const table = (name: string, ...refersTo: string[]): Table => ({ name, columns: [], refersTo });
+
+  it('has each after those that it refers to', () => {
+    const order = inOrder([table('a', 'c'), table('b', 'a', 'c'), table('c')]);
+    expect(order.map(({ name }) => name)).toEqual(['c', 'a', 'b']);
+  });
+
+  it('does not exist if some refer to each other', () => {
+    expect(() => inOrder([table('a', 'b'), table('b', 'a'), table('c')])).toThrow(/a, b refer to each other/);
+  });
+});

@@ -1,0 +1,246 @@
+import { randomBytes } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import pg from 'pg';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { startApp, type TestApp } from '../support/app.ts';
+import { createComment, createPost } from '../support/content.ts';
+import { gqlAs, login, PASSWORD, visitor } from '../support/credentials/session.ts';
+import { createEmptyDatabase } from '../support/database/empty-database.ts';
+import { CREATE_POST, send } from '../support/keyed.ts';
+import { runScript, temporaryFolder, until } from '../support/processes/process.ts';
+import { admin, launchServer, productionSettings, startServer } from '../support/processes/server.ts';
+import { run } from '../support/processes/started.ts';
+import { LAST, Listeners } from '../support/streams/listeners.ts';
+
+const WAIT = { timeout: 300_000 };
+const SECRET_KEY = randomBytes(48).toString('base64');
+const ONE_LINE = /^[^\n]+\n$/;
+
+/** An empty database that goes with the test. */
+async function target(label: string): Promise<string> {
+  const { url, drop } = await createEmptyDatabase('export', label);
+  onTestFinished(drop);
+  return url;
+}
+
+/** The service on a folder, or on a database on PostgreSQL. `stop` may be called more than once. */
+async function open(settings: Readonly<Record<string, string>>) {
+  const app = await startApp({ settings, drop: async () => undefined }, { settings: { SECRET_KEY } });
+  let stopping: Promise<void> | undefined;
+  const stop = () => {
+    stopping ??= app.stop();
+    return stopping;
+  };
+  onTestFinished(stop);
+  return { app, stop };
+}
+
+/** A folder with an embedded database without content. */
+async function migratedFolder(): Promise<string> {
+  const dataDir = await temporaryFolder();
+  expect((await admin(['migrate'], dataDir)).code).toBe(0);
+  return dataDir;
+}
+
+const exportTo = (dataDir: string, url: string, settings = {}) =>
+  admin(['export-to', url], dataDir, settings);
+
+async function post(app: TestApp, key: string, titles: readonly string[]): Promise<void> {
+  for (const title of titles) await createPost(app, key, { title, tags: ['moved', 'übrig'] });
+}
+
+const EVERYTHING = `{ posts(limit: 20) { id title body tags createdAt commentCount author { id name }
+  comments(limit: 10) { id body createdAt author { name } } } }`;
+
+describe('admin export-to', () => {
+  it(
+    'moves everything: posts, logins, sessions, API keys, stored responses, and the place of who follows events',
+    WAIT,
+    async () => {
+      const dataDir = await migratedFolder();
+      const url = await target('everything');
+      const before = await open({ DATA_DIR: dataDir });
+      const author = await before.app.account();
+      const person = await visitor(before.app);
+      const acknowledged: string[] = [];
+      const scene = { app: before.app as TestApp, author, acknowledged };
+      const tell = async (titles: readonly string[]) => {
+        await post(scene.app, author.key, titles);
+        acknowledged.push(...titles);
+      };
+      const listeners = new Listeners(scene);
+      await listeners.come(4);
+      await tell(['one', 'two', 'three']);
+      await listeners.come(4);
+      await tell(['four', 'five', 'six']);
+      await listeners.have('six');
+      await listeners.leave();
+      const keyed = {
+        query: CREATE_POST,
+        variables: { title: 'once' },
+        idempotencyKey: 'once',
+        key: author.key,
+      };
+      const answered = await send(before.app, keyed);
+      const { data: shown } = await before.app.gql(EVERYTHING, { key: author.key });
+      await createComment(before.app, author.key, shown.posts[0].id);
+      const { data: all } = await before.app.gql(EVERYTHING, { key: author.key });
+      await before.stop();
+
+      const exported = await exportTo(dataDir, url, { SECRET_KEY });
+      expect(exported).toMatchObject({ code: 0, stderr: expect.stringMatching(/SECRET_KEY[^\n]*\n$/) });
+      expect(exported.stderr + exported.stdout).not.toContain(SECRET_KEY);
+      expect(exported.json.tables).toContainEqual({ name: 'posts', rows: 7 });
+      expect(exported.json.tables).toContainEqual({ name: 'comments', rows: 1 });
+
+      // The old folder is not a part of the new history: who follows it goes on from events that the target does not have.
+      const astray = await open({ DATA_DIR: dataDir });
+      scene.app = astray.app;
+      const late = new Listeners(scene);
+      await post(astray.app, author.key, ['astray']);
+      await late.come(3);
+      await post(astray.app, author.key, ['astray, too']);
+      await late.have('astray, too');
+      await late.leave();
+      await astray.stop();
+
+      const { app } = await open({ DATABASE_URL: url, DATA_DIR: await temporaryFolder() });
+      scene.app = app;
+      expect((await app.gql(EVERYTHING, { key: author.key })).data).toEqual(all);
+      const replayed = await send(app, keyed);
+      expect(replayed).toMatchObject({ status: answered.status, text: answered.text, replayed: 'true' });
+      expect((await login(app, { email: person.email, password: PASSWORD })).status).toBe(200);
+      expect((await gqlAs(app, person.cookie, '{ viewer { id } }')).data.viewer.id).toBe(person.id);
+      // Counted by triggers, which are on again.
+      await createComment(app, author.key, all.posts[0].id);
+      const { data: now } = await app.gql('{ posts(limit: 1) { commentCount } }', { key: author.key });
+      expect(now.posts[0].commentCount).toBe(all.posts[0].commentCount + 1);
+      acknowledged.push('once');
+      await tell(['new', LAST]);
+      expect(await listeners.judge()).toBe(0);
+      expect(await late.judge()).toBe(3);
+    },
+  );
+
+  it(
+    'moves everything or nothing, whenever it is killed, and changes nothing in the folder',
+    WAIT,
+    async () => {
+      const dataDir = await migratedFolder();
+      const { app, stop } = await open({ DATA_DIR: dataDir });
+      const { key } = await app.account();
+      await post(
+        app,
+        key,
+        Array.from({ length: 30 }, (_, n) => `post ${n}`),
+      );
+      await stop();
+      const { server, name, url, drop } = await createEmptyDatabase('export', 'killed');
+      onTestFinished(drop);
+      const startedMs = performance.now();
+      const whole = await exportTo(dataDir, url);
+      expect(whole.code, whole.stderr).toBe(0);
+      const lastsMs = performance.now() - startedMs;
+      const isWhole = async (): Promise<boolean> => {
+        const busy = `SELECT FROM pg_stat_activity WHERE datname = '${name}'`;
+        await until('the end of its connections', async () => (await server.query(busy)).rows.length === 0);
+        const client = new pg.Client({ connectionString: url });
+        await client.connect();
+        try {
+          const found = "SELECT relname::text FROM pg_class WHERE relnamespace = 'public'::regnamespace";
+          if ((await client.query(found)).rows.length === 0) return false;
+          const { rows } = await client.query('SELECT count(*)::int AS posts FROM public.posts');
+          expect(rows).toEqual([{ posts: 30 }]);
+          return true;
+        } finally {
+          await client.end();
+        }
+      };
+      const empty = async () => {
+        if (await isWhole()) await run(url, 'DROP SCHEMA public CASCADE; CREATE SCHEMA public');
+      };
+      for (let round = 0; round < 20; round += 1) {
+        await empty();
+        const exporting = runScript('src/admin/main.ts', ['export-to', url], { DATA_DIR: dataDir });
+        const timer = setTimeout(() => exporting.kill('SIGKILL'), ((round + Math.random()) / 20) * lastsMs);
+        await exporting.exited.finally(() => clearTimeout(timer));
+      }
+      await empty();
+      expect((await exportTo(dataDir, url)).json).toEqual({ ...whole.json, seconds: expect.any(Number) });
+      expect(await isWhole()).toBe(true);
+    },
+  );
+
+  it('refuses a target that holds anything, but not another schema of it', WAIT, async () => {
+    const dataDir = await migratedFolder();
+    const url = await target('not empty');
+    for (const [named, make] of [
+      ['function "own"', 'CREATE FUNCTION public.own() RETURNS int LANGUAGE sql RETURN 1'],
+      ['type "Role"', `CREATE TYPE public."Role" AS ENUM ('a')`],
+      ['sequence "own"', 'CREATE SEQUENCE public.own'],
+      ['view "a_view"', 'CREATE VIEW public.a_view AS SELECT 1 AS one'],
+      ['table "a_table"', 'CREATE TABLE public.a_table ()'],
+    ] as const) {
+      await run(url, make);
+      const refused = await exportTo(dataDir, url);
+      expect(refused).toMatchObject({ code: 1, stdout: '', stderr: expect.stringMatching(ONE_LINE) });
+      expect(refused.stderr).toContain(`The target is not empty: its schema "public" has the ${named}.`);
+    }
+    const elsewhere = await exportTo(dataDir, `${url}?schema=elsewhere`);
+    expect(elsewhere.code, elsewhere.stderr).toBe(0);
+  });
+
+  it(
+    'refuses a folder that a server uses, one without a database, and a database that is not in a folder',
+    WAIT,
+    async () => {
+      const dataDir = await temporaryFolder();
+      const url = await target('refusals');
+      await startServer(dataDir);
+      const other = await temporaryFolder();
+      for (const [refused, reason] of [
+        [await exportTo(dataDir, url), `"${dataDir}" is in use by another process`],
+        [await exportTo(other, url), `There is no embedded database in "${other}"`],
+        [await exportTo(dataDir, url, { DATABASE_URL: url }), 'unset it'],
+        [
+          await exportTo(dataDir, url.replace(/\/[^/]*$/, '/is_not_there')),
+          'create the database or correct its name',
+        ],
+      ] as const) {
+        expect(refused).toMatchObject({ code: 1, stdout: '', stderr: expect.stringMatching(ONE_LINE) });
+        expect(refused.stderr).toContain(reason);
+      }
+      expect(await exportTo(dataDir, 'mysql://x')).toMatchObject({ code: 2, stdout: '' });
+    },
+  );
+
+  it('takes the mark of development along: production refuses demo accounts there, too', WAIT, async () => {
+    const dataDir = await temporaryFolder();
+    const url = await target('seeded');
+    const development = await startServer(dataDir);
+    development.kill('SIGTERM');
+    await development.exited;
+    const exported = await exportTo(dataDir, url);
+    expect(exported.code, exported.stderr).toBe(0);
+    const { code, stderr } = await launchServer('', { ...productionSettings(), DATABASE_URL: url }).exited;
+    expect({ code, stderr }).toEqual({
+      code: 1,
+      stderr: expect.stringMatching(/^The database of DATABASE_URL was seeded by development[^\n]*\n$/),
+    });
+  });
+
+  it('names the file of a secret that was made for the folder', WAIT, async () => {
+    const dataDir = await temporaryFolder();
+    const server = await startServer(dataDir);
+    await fetch(`${server.origin}/oauth/jwks`);
+    server.kill('SIGTERM');
+    await server.exited;
+    const secret = (await readFile(join(dataDir, 'secret-key'), 'utf8')).trim();
+    const { code, stdout, stderr } = await exportTo(dataDir, await target('secret'));
+    expect(code, stderr).toBe(0);
+    expect(stderr).toMatch(ONE_LINE);
+    expect(stderr).toContain(`the content of "${join(dataDir, 'secret-key')}"`);
+    expect(stdout + stderr).not.toContain(secret);
+  });
+});
