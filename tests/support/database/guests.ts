@@ -1,6 +1,7 @@
 import pg from 'pg';
 import { afterAll, beforeAll, onTestFinished } from 'vitest';
 import { startApp, type TestApp } from '../app.ts';
+import { until } from '../processes/process.ts';
 import { createTestDatabase } from './database.ts';
 import { createTemplate } from './template.ts';
 
@@ -75,6 +76,10 @@ export async function enter({ config }: Pick<TestApp, 'config'>, application = '
   };
 }
 
+/** The same, as soon as there is a place: those who have just vanished may not be known to be gone. */
+export const enterLater = (app: Pick<TestApp, 'config'>): Promise<Guest> =>
+  until('a place', () => enter(app).catch(() => undefined));
+
 const things = `SELECT json_build_object(
   'settings', (SELECT COALESCE(json_agg(name || ' = ' || setting), '[]') FROM pg_settings
     WHERE source = 'session' AND name NOT LIKE 'transaction\\_%' AND name <> ALL (ARRAY['seed', 'temp_buffers'])),
@@ -91,7 +96,7 @@ const things = `SELECT json_build_object(
  * it back once there were temporary tables. Names of what guests prepare begin with `guest`.
  */
 export async function lookAfresh(app: Pick<TestApp, 'config'>): Promise<unknown> {
-  const guest = await enter(app);
+  const guest = await enterLater(app);
   const [found] = await guest.ask(things);
   await guest.leave();
   await guest.ended;
