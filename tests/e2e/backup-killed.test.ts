@@ -97,9 +97,17 @@ describe('a restore that is killed', () => {
     const run = () => launchAdmin(['restore', file], restored);
     const workMs = await workOf(run(), begun);
     rmSync(restored, { recursive: true });
+    // While the database is recovered, its socket is there.
+    const recovering = run();
+    await until('the socket', () => existsSync(join(restored, '.s.PGSQL.5432')));
+    recovering.kill('SIGKILL');
+    await recovering.exited;
+    expect(readdirSync(restored)).toContain('.s.PGSQL.5432');
     let killed = 0;
     for (let n = 0; n < KILLS; n += 1) {
-      const ended = await killAt(run(), begun, (n / KILLS) * workMs);
+      const restoring = run();
+      const ended = await killAt(restoring, begun, (n / KILLS) * workMs);
+      if (ended) expect((await restoring.exited).stderr).toBe('');
       if (!begun()) {
         // As after one that nobody has killed.
         if (ended || existsSync(join(restored, 'postgres')))

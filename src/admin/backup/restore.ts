@@ -53,15 +53,13 @@ async function fill({ file, progress }: RestoreOptions, dataDir: string): Promis
 }
 
 /** Recovers the database, applies migrations, and ends what people had signed in to. */
-async function settle({ config, log, revokeKeys, endings }: RestoreOptions, dataDir: string) {
+async function settle({ config, log, revokeKeys, endings }: RestoreOptions) {
   const { database, applied } = await openCluster(config, log, DRAFT);
   try {
     const { ended } = await endSignIns(database, endings, { keys: revokeKeys });
     return { applied, ended, keys: await livingKeys(database) };
   } finally {
     await database.close();
-    // After PostgreSQL, which has flushed most of it.
-    settleFolder(join(dataDir, DRAFT));
   }
 }
 
@@ -95,7 +93,10 @@ async function restoreInto(options: RestoreOptions, dataDir: string) {
   const beganMs = performance.now();
   const manifest = await fill(options, dataDir);
   options.progress.step('recovering');
-  const settled = await settle(options, dataDir);
+  const settled = await settle(options);
+  options.progress.step('flushing');
+  // PostgreSQL has flushed most of it.
+  settleFolder(join(dataDir, DRAFT));
   publish(dataDir, manifest);
   return {
     createdAt: manifest.createdAt,
