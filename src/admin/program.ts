@@ -7,6 +7,7 @@ import type { AdminCommand, RunCommand, RunWithout } from './command.ts';
 import { sessionCommands, tokenCommands } from './credentials.ts';
 import { exportCommand } from './export-to.ts';
 import { streamTokenCommands } from './stream-tokens.ts';
+import { upgradeCommand } from './upgrade.ts';
 import { eventLogCommands, migrateCommand } from './upkeep.ts';
 import { userCommands } from './users.ts';
 
@@ -20,6 +21,7 @@ const COMMANDS: readonly AdminCommand[] = [
   eventLogCommands,
   migrateCommand,
   exportCommand,
+  upgradeCommand,
 ];
 
 /** The command line. To add a command, define it in its own file and list it here. */

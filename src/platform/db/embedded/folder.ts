@@ -94,14 +94,14 @@ export function securePrivateFolder(path: string, { strict }: { readonly strict:
 const MIN_FREE_BYTES = 16 * 1_048_576;
 const NEW_CLUSTER_BYTES = 64 * 1_048_576;
 
-/** Throws UnusableFolderError if the disk is too full to start on. */
-export function checkDiskSpace(path: string): void {
+/** Throws UnusableFolderError if the disk is too full to start on, with `more` bytes to be written besides. */
+export function checkDiskSpace(path: string, more = 0): void {
   const { bavail, blocks, bsize } = onFolder(path, () => statfsSync(path));
-  const needed = existsSync(join(path, 'postgres')) ? MIN_FREE_BYTES : NEW_CLUSTER_BYTES;
+  const needed = (existsSync(join(path, 'postgres')) ? MIN_FREE_BYTES : NEW_CLUSTER_BYTES) + more;
   const free = bavail * bsize;
   // Some network file systems do not tell their size.
   if (blocks > 0 && free < needed)
     throw new UnusableFolderError(
-      `DATA_DIR "${path}" cannot be used: its disk has ${Math.floor(free / 1_048_576)} MiB left, and the start needs ${needed / 1_048_576}. Free some space, or name a folder elsewhere.`,
+      `DATA_DIR "${path}" cannot be used: its disk has ${Math.floor(free / 1_048_576)} MiB left, and ${Math.ceil(needed / 1_048_576)} are needed. Free some space, or name a folder elsewhere.`,
     );
 }
