@@ -2,15 +2,15 @@ import { existsSync } from 'node:fs';
 import { type Config, loadConfig } from '../platform/config.ts';
 import { setupError } from '../platform/db/contact.ts';
 import { type Database, openDatabase } from '../platform/db/database.ts';
-import { hasDatabase } from '../platform/db/embedded/major-version.ts';
-import { holdMigrations, migrateWithin } from '../platform/db/migrate.ts';
+import { refuseNoDatabase } from '../platform/db/embedded/major-version.ts';
+import { holdMigrations, migrateLike } from '../platform/db/migrate.ts';
 import { contentOf } from '../platform/db/transfer/catalog.ts';
 import { sourceOn, targetOn } from '../platform/db/transfer/client-side.ts';
 import { type CopiedTable, copyDatabase } from '../platform/db/transfer/copy-database.ts';
 import type { Logger } from '../platform/log.ts';
 import { secretFile } from '../platform/secret-key.ts';
 import type { AdminCommand } from './command.ts';
-import { openAlone } from './connection.ts';
+import { embeddedFolder, openAlone } from './connection.ts';
 import { parseDatabaseUrl } from './options.ts';
 import { AdminError, tell } from './output.ts';
 import { showProgress } from './progress.ts';
@@ -38,9 +38,10 @@ async function copy(source: Database, target: Database): Promise<CopiedTable[]> 
       throw new AdminError(
         `The target is not empty: its schema "${into.schema}" has the ${found}. Name an empty database, or another schema of it with ?schema=NAME.`,
       );
-    await migrateWithin(into.side, into.schema);
+    const origin = { side: sourceOn(from), schema: source.schema };
+    await migrateLike(into.side, into.schema, origin.side);
     const tables = await copyDatabase({
-      source: { side: sourceOn(from), schema: source.schema },
+      source: origin,
       target: into,
       progress: progress.step,
     });
@@ -55,15 +56,7 @@ async function copy(source: Database, target: Database): Promise<CopiedTable[]> 
 
 async function exportTo({ config, log }: { config: Config; log: Logger }, url: string) {
   const startedMs = performance.now();
-  const { dataDir } = config;
-  if (config.database.kind !== 'embedded')
-    throw new AdminError(
-      'The database is a PostgreSQL already, that of DATABASE_URL: unset it to export the one in DATA_DIR.',
-    );
-  if (!hasDatabase(dataDir))
-    throw new AdminError(
-      `There is no embedded database in "${dataDir}": set DATA_DIR to the folder of the service.`,
-    );
+  refuseNoDatabase(embeddedFolder(config));
   const target = await openDatabase({
     config: loadConfig({ DATABASE_URL: url }),
     log,

@@ -10,6 +10,7 @@ import { sessionCommands, tokenCommands } from './credentials.ts';
 import { exportCommand } from './export-to.ts';
 import { revokeAllCommand } from './revoke-all.ts';
 import { streamTokenCommands } from './stream-tokens.ts';
+import { upgradeCommand } from './upgrade.ts';
 import { eventLogCommands, migrateCommand } from './upkeep.ts';
 import { userCommands } from './users.ts';
 
@@ -29,6 +30,7 @@ const COMMANDS: readonly AdminCommand[] = [
   backupCommand,
   restoreCommand(ENDINGS),
   exportCommand,
+  upgradeCommand,
 ];
 
 /** The command line. To add a command, define it in its own file and list it here. */

@@ -90,7 +90,7 @@ describe('DATA_DIR', () => {
 
   it('is on a disk with too little room', async () => {
     const { folder } = await mountedDisk(40);
-    const says = /^DATA_DIR ".*" cannot be used: its disk has 40 MiB left, and the start needs 64/;
+    const says = /^DATA_DIR ".*" cannot be used: its disk has 40 MiB left, and 64 are needed/;
     await expectBothSay(folder, productionSettings(), says);
     expect(await readdir(folder)).toEqual([]);
   });

@@ -1,10 +1,11 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { loadConfig } from '../../src/platform/config.ts';
 import { openDatabase } from '../../src/platform/db/database.ts';
-import { migrateWithin } from '../../src/platform/db/migrate.ts';
+import { migrateLike } from '../../src/platform/db/migrate.ts';
 import { inOrder, type Table } from '../../src/platform/db/transfer/catalog.ts';
 import { sourceOn, targetOn } from '../../src/platform/db/transfer/client-side.ts';
 import { copyDatabase } from '../../src/platform/db/transfer/copy-database.ts';
+import { onClient } from '../../src/platform/db/transfer/side.ts';
 import { createLogger } from '../../src/platform/log.ts';
 import { createTestDatabase } from '../support/database/database.ts';
 import { createEmptyDatabase } from '../support/database/empty-database.ts';
@@ -30,7 +31,7 @@ async function twoDatabases() {
   const to = await connect(other.url);
   await to.query('BEGIN');
   const target = { side: targetOn(to), schema: 'public' };
-  await migrateWithin(target.side, 'public');
+  await migrateLike(target.side, 'public', onClient(from));
   return { from, to, source: { side: sourceOn(from), schema: 'public' }, target };
 }
 

@@ -173,15 +173,28 @@ export async function holdMigrations(side: Side): Promise<void> {
   await side.rows(`SELECT pg_advisory_xact_lock(${PRISMA_LOCK})`);
 }
 
-/** Applies the migrations within a transaction of the caller, so that they take effect with what else it does. */
-export async function migrateWithin(side: Side, schema: string): Promise<void> {
-  for (const migration of await prepare(side, schema)) await apply(side, migration);
-}
-
 const LOOK = statement<{ found: boolean; readOnly: boolean }>(
   'migrations_table',
   `SELECT to_regclass('"_prisma_migrations"') IS NOT NULL AS "found", current_setting('transaction_read_only')::bool AS "readOnly"`,
 );
+
+/**
+ * Gives an empty schema the migrations that another database has, within a transaction of the caller. Throws MigrationError
+ * if this version does not know one of them.
+ */
+export async function migrateLike(side: Side, schema: string, other: Side): Promise<void> {
+  const [table] = await other.rows<{ found: boolean }>(LOOK.text);
+  const applied = table?.found ? await other.rows<Applied>(APPLIED) : [];
+  const [unknown] = unknownOf(applied);
+  if (unknown !== undefined)
+    throw new MigrationError(
+      `The database has the migration ${unknown} of a newer version: use that version.`,
+    );
+  const pending = new Set(pendingOf(applied).map(({ name }) => name));
+  for (const migration of await prepare(side, schema))
+    if (!pending.has(migration.name)) await apply(side, migration);
+}
+
 const APPLIED_STATEMENT = statement<Applied>('migrations_applied', APPLIED);
 
 /** The applied migrations, and whether the database is a standby or read-only by its settings. */

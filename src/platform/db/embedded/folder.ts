@@ -110,13 +110,14 @@ export function checkContent(path: string): void {
 /** A new cluster takes 40 MiB. */
 const NEW_CLUSTER_BYTES = 64 * 1_048_576;
 
-/** Throws UnusableFolderError if the disk is too full to start on. */
-export function checkDiskSpace(path: string): void {
+/** Throws UnusableFolderError if the disk is too full to start on, with `more` bytes to be written besides. */
+export function checkDiskSpace(path: string, more = 0): void {
   const data = join(path, 'postgres');
-  const [place, needed] = existsSync(data) ? [data, MIN_FREE_BYTES] : [path, NEW_CLUSTER_BYTES];
+  const [place, least] = existsSync(data) ? [data, MIN_FREE_BYTES] : [path, NEW_CLUSTER_BYTES];
+  const needed = least + more;
   const free = onFolder(path, () => freeBytes(place));
   if (free !== undefined && free < needed)
     throw new UnusableFolderError(
-      `DATA_DIR "${path}" cannot be used: its disk has ${toMebibytes(free)} MiB left, and the start needs ${toMebibytes(needed)}. Free some space, or name a folder elsewhere.`,
+      `DATA_DIR "${path}" cannot be used: its disk has ${toMebibytes(free)} MiB left, and ${toMebibytes(needed)} are needed. Free some space, or name a folder elsewhere.`,
     );
 }

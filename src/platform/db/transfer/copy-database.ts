@@ -6,6 +6,9 @@ import type { Side, Source, Target } from './side.ts';
 /** The data cannot be copied as it is, or was not. */
 export class TransferError extends OperatorError {}
 
+/** Called with a table and how many of its bytes have been copied. */
+export type Progress = (table: string, bytes: number) => void;
+
 /** A database, and the schema of the tables in it. */
 export interface Place<Of extends Side> {
   readonly side: Of;
@@ -17,8 +20,7 @@ export interface Transfer {
   readonly source: Place<Source>;
   /** It has the tables of the source, all empty, and is in a transaction. Its session settings are those of the source. */
   readonly target: Place<Target>;
-  /** Called with a table and how many of its bytes have been copied. */
-  readonly progress?: ((table: string, bytes: number) => void) | undefined;
+  readonly progress?: Progress | undefined;
 }
 
 /** A table that was copied. */
