@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { PGlite } from 'pglite-17';
 import { describe, expect, it } from 'vitest';
 import { OLD, oldFolder } from '../support/database/old-folder.ts';
+import { KILLS } from '../support/processes/kills.ts';
 import { runScript, temporaryFolder } from '../support/processes/process.ts';
 import { admin, launchServer, productionSettings, startServer } from '../support/processes/server.ts';
 
@@ -93,13 +94,16 @@ describe('admin upgrade', () => {
       expect((await upgrade(dataDir)).code).toBe(0);
       const lastsMs = performance.now() - startedMs;
       const rows = async () => (await admin(['user', 'list'], dataDir)).json;
-      for (let round = 0; round < 20; round += 1) {
+      for (let round = 0; round < KILLS; round += 1) {
         if (versionOf(join(dataDir, 'postgres')) === '18') {
           expect(await rows()).toMatchObject([{ email: OLD.email }]);
           dataDir = await oldFolder();
         }
         const upgrading = runScript('src/admin/main.ts', ['upgrade'], { DATA_DIR: dataDir });
-        const timer = setTimeout(() => upgrading.kill('SIGKILL'), ((round + Math.random()) / 20) * lastsMs);
+        const timer = setTimeout(
+          () => upgrading.kill('SIGKILL'),
+          ((round + Math.random()) / KILLS) * lastsMs,
+        );
         await upgrading.exited.finally(() => clearTimeout(timer));
         if (!existsSync(join(dataDir, 'postgres'))) {
           expect((await launchServer(dataDir).exited).code).toBe(1);

@@ -8,6 +8,7 @@ import { createComment, createPost, seedPosts } from '../support/content.ts';
 import { gqlAs, login, PASSWORD, visitor } from '../support/credentials/session.ts';
 import { createEmptyDatabase } from '../support/database/empty-database.ts';
 import { CREATE_POST, send } from '../support/keyed.ts';
+import { KILLS } from '../support/processes/kills.ts';
 import { runScript, temporaryFolder, until } from '../support/processes/process.ts';
 import { admin, launchServer, productionSettings, startServer } from '../support/processes/server.ts';
 import { run } from '../support/processes/started.ts';
@@ -171,9 +172,9 @@ describe('admin export-to', () => {
       };
       const lastsMs = await killed(WAIT.timeout);
       const ends = new Set<boolean>();
-      for (let round = 0; round < 20; round += 1) {
+      for (let round = 0; round < KILLS; round += 1) {
         await empty();
-        await killed(((round + Math.random()) / 20) * lastsMs);
+        await killed(((round + Math.random()) / KILLS) * lastsMs);
         ends.add(await isWhole());
       }
       expect(ends).toContain(false);

@@ -2,7 +2,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'vitest';
 import { type Process, until } from './process.ts';
 
-const KILLS = 20;
+/** How often a command is killed, each time at another moment of its work. */
+export const KILLS = Number(process.env.KILLS ?? 20);
 
 const isOver = ({ pid }: Process) => {
   try {
