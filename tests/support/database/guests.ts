@@ -52,6 +52,7 @@ export async function enter({ config }: Pick<TestApp, 'config'>, application = '
     user: 'postgres',
     database: 'postgres',
     application_name: application,
+    connectionTimeoutMillis: 60_000,
   });
   const told: string[] = [];
   client.on('error', ({ message }) => void told.push(message));
