@@ -13,14 +13,16 @@ const AMPLE = {
   REQUEST_TIMEOUT_MS: AMPLE_MS,
 };
 
-/** The service on the embedded database, with ample time, during a `describe`. Read it inside tests only. */
-export function useEmbeddedApp(): TestApp {
+/** The service on the embedded database, with ample time unless it is set otherwise, during a `describe`. Read it inside tests only. */
+export function useEmbeddedApp(settings: Readonly<Record<string, string>> = {}): TestApp {
   const holder = {} as TestApp;
   const opened: (() => Promise<unknown>)[] = [];
   beforeAll(async () => {
     const { template, drop } = await createTemplate();
     opened.push(drop);
-    const app = await startApp(await createTestDatabase({ template }), { settings: AMPLE });
+    const app = await startApp(await createTestDatabase({ template }), {
+      settings: { ...AMPLE, ...settings },
+    });
     opened.push(() => app.stop());
     Object.assign(holder, app);
   });
@@ -52,6 +54,7 @@ export async function enter({ config }: Pick<TestApp, 'config'>, application = '
     user: 'postgres',
     database: 'postgres',
     application_name: application,
+    connectionTimeoutMillis: 60_000,
   });
   const told: string[] = [];
   client.on('error', ({ message }) => void told.push(message));
