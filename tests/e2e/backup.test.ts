@@ -137,7 +137,8 @@ describe('a backup beside a server', () => {
     const run = (name: string) => launchAdmin(['backup', join(backups, name)], dataDir);
     const begun = async (name: string) => {
       const launched = run(name);
-      await until('a draft', () => partsIn(backups).length > 0);
+      // It copies, so the database knows of it.
+      await until('a draft', () => partsIn(backups).some((part) => statSync(join(backups, part)).size > 0));
       launched.kill('SIGSTOP');
       return launched;
     };
