@@ -24,6 +24,8 @@ const SETTINGS = `SELECT json_build_object('name', name, 'kind', vartype, 'least
   FROM pg_settings WHERE context IN ('user', 'superuser') AND name <> ALL (ARRAY[
     -- An error of the guest then ends the backend, as PostgreSQL says: guests-in-the-way.test.ts.
     'exit_on_error',
+    -- A transaction that takes longer ends the backend, too.
+    'transaction_timeout',
     -- With more than there is memory for, the first temporary table ends the backend.
     'temp_buffers'])
   ORDER BY name`;
@@ -31,7 +33,8 @@ const SETTINGS = `SELECT json_build_object('name', name, 'kind', vartype, 'least
 /** What a setting may be, where it is a text, beside its default. */
 const TEXTS: Readonly<Record<string, readonly string[]>> = {
   search_path: ['', 'pg_catalog', 'guests, public', 'pg_temp, public'],
-  client_encoding: ['LATIN1', 'SQL_ASCII', 'EUC_JP', 'UTF8'],
+  // PGlite ends with others, whose conversions it does not bring.
+  client_encoding: ['LATIN1', 'SQL_ASCII', 'UTF8'],
   TimeZone: ['Asia/Kathmandu', 'America/Caracas', '-13'],
   DateStyle: ['German', 'SQL, DMY', 'Postgres, YMD'],
   default_text_search_config: ['pg_catalog.german', 'simple'],
@@ -239,6 +242,7 @@ it('guests of the embedded database do what they like, and the service does what
         });
         const clients = ['a', 'b', 'c'].map((client) => load(`${client} ${round}`, () => visiting));
         await Promise.all([visits, ...clients]);
+        expect(app.logged.filter((line) => (JSON.parse(line) as LogLine).level >= ERROR)).toEqual([]);
         expect(await lookAfresh(app)).toEqual({
           settings: [],
           user: 'postgres',
@@ -261,6 +265,4 @@ it('guests of the embedded database do what they like, and the service does what
   expect(await app.prisma.comment.count()).toBe(posted.size);
   const events = await app.prisma.event.findMany({ select: { postId: true } });
   expect(events.map(({ postId }) => postId).sort()).toEqual([...posted.values()].sort());
-  const faults = app.logged.map((line) => JSON.parse(line) as LogLine).filter(({ level }) => level >= ERROR);
-  expect(faults).toEqual([]);
 });

@@ -1,5 +1,5 @@
 import type { PGlite } from '@electric-sql/pglite';
-import { READY_BYTES, readyStatus } from './protocol.ts';
+import { fatalText, READY_BYTES, readyStatus } from './protocol.ts';
 
 export type Send = (data: Uint8Array) => void;
 
@@ -28,8 +28,11 @@ const CHECKPOINT_DUE = `SELECT FROM pg_catalog.pg_control_checkpoint()
 const END_BACKUP = `DO $$ BEGIN PERFORM pg_catalog.pg_backup_stop(false);
   EXCEPTION WHEN object_not_in_prerequisite_state THEN NULL; END $$`;
 
-/** `heard` gets each part of an answer. */
-export function createBackend(db: PGlite, heard: Send): Backend {
+/**
+ * `heard` gets each part of an answer. `ended` is called in the middle of one with a fatal error, after which PGlite may go
+ * on answering for ever: it must end the thread.
+ */
+export function createBackend(db: PGlite, heard: Send, ended: (reason: string) => void): Backend {
   return {
     db,
     async run(message, send = () => undefined, { ready } = { ready: true }) {
@@ -42,6 +45,8 @@ export function createBackend(db: PGlite, heard: Send): Backend {
           end = data.length < READY_BYTES ? Buffer.concat([end, data]) : data.slice(-READY_BYTES);
           heard(data);
           send(data);
+          const fatal = fatalText(data);
+          if (fatal !== undefined) ended(fatal);
         },
       });
       const status = readyStatus(end);

@@ -63,3 +63,14 @@ export function readyStatus(end: Uint8Array): 'I' | 'T' | 'E' | undefined {
   const status = String.fromCharCode(end[end.length - 1] ?? 0);
   return isReady && (status === 'I' || status === 'T' || status === 'E') ? status : undefined;
 }
+
+const FATAL = Buffer.from('VFATAL\0');
+
+/** The text of an ErrorResponse with which a backend ends. It is found by its severity: no text of a row has a NUL. */
+export function fatalText(data: Uint8Array): string | undefined {
+  const bytes = Buffer.from(data.buffer, data.byteOffset, data.byteLength);
+  const at = bytes.indexOf(FATAL);
+  if (at === -1) return undefined;
+  const [, text = ''] = /\0M([^\0]*)/.exec(bytes.toString('utf8', at)) ?? [];
+  return text;
+}

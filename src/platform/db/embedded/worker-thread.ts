@@ -62,16 +62,20 @@ export function startWorker(dataDir: string, shared: Shared): Promise<Running> {
   };
   const worker = new Worker(new URL('./worker.ts', import.meta.url), { workerData: data });
   const ended = new Promise<void>((resolve) => worker.once('exit', () => resolve()));
-  const ending = new Promise<void>((resolve) => {
-    worker.once('error', () => resolve());
-    worker.once('exit', () => resolve());
-  });
   return new Promise((resolve, reject) => {
     let listening = false;
     let failure: unknown;
+    const { promise: ending, resolve: ends } = Promise.withResolvers<void>();
+    void ended.then(ends);
+    const fail = (error: unknown) => {
+      failure = error;
+      ends();
+      if (listening) log.error({ err: error }, 'the embedded database failed');
+    };
     // Under `node --watch`, Node sends messages of its own this way.
     worker.on('message', (message: WorkerMessage | { readonly kind?: undefined }) => {
       if (message.kind === 'notification') tell(message.notification);
+      if (message.kind === 'failed') fail(new Error(`the backend has ended: ${message.reason}`));
       if (message.kind === 'guests') holds.guests(message.count);
       if (message.kind === 'line') log.warn(message.fields, message.message);
       if (message.kind !== 'listening') return;
@@ -87,10 +91,7 @@ export function startWorker(dataDir: string, shared: Shared): Promise<Running> {
         },
       });
     });
-    worker.on('error', (error) => {
-      failure = error;
-      if (listening) log.error({ err: error }, 'the embedded database failed');
-    });
+    worker.on('error', fail);
     void ended.then(() => reject(startError(dataDir, failure)));
   });
 }

@@ -33,6 +33,7 @@ export type WorkerMessage =
   /** Undefined where some may have been missed. */
   | { readonly kind: 'notification'; readonly notification: Notification | undefined }
   | { readonly kind: 'guests'; readonly count: number }
+  | { readonly kind: 'failed'; readonly reason: string }
   | { readonly kind: 'line'; readonly message: string; readonly fields: Readonly<Record<string, unknown>> };
 
 const CHECKPOINT_LOOK_MS = 10_000;
@@ -58,6 +59,10 @@ async function serve(
     backend: createBackend(
       db,
       notificationFinder(channels, (notification) => post({ kind: 'notification', notification })),
+      (reason) => {
+        post({ kind: 'failed', reason });
+        process.exit(1);
+      },
     ),
     mark: new HoldMark(mark),
     own,
