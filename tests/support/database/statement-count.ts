@@ -59,7 +59,8 @@ async function openUpstream(): Promise<{ path: string; dial: () => Socket; close
   const { host, port } = server.address;
   const path = socketPath(server.address);
   return {
-    path: '/postgres',
+    // As one of the service's own connections: those of others are bounded and have sessions of their own.
+    path: `/postgres?application_name=${encodeURIComponent(server.own)}`,
     dial: () => (path === undefined ? connect(port, host) : connect(path)),
     async close() {
       await server.close();
