@@ -76,7 +76,7 @@ export function embeddedServer(
     ...{ host, port, user: 'postgres', password, database: 'postgres', ssl: false },
     ...further,
   };
-  const greeting = settingsSql({ schema: DEFAULT_SCHEMA });
+  const greeting = settingsSql({ schema: DEFAULT_SCHEMA, shared: true });
   return {
     connection,
     direct: connection,

@@ -40,15 +40,19 @@ export interface SettingsScope {
   readonly schema: string;
   /** Only until the transaction ends: through a pooler, sessions belong to nobody. */
   readonly local?: boolean;
+  /**
+   * Whether the session may hold temporary tables of others: they come before all others unless their schema is named. Not
+   * elsewhere: tables would be created there by a user without rights to the schema of the tables.
+   */
+  readonly shared?: boolean;
   /** Further settings, in the units of PostgreSQL. */
   readonly limits?: Readonly<Record<string, number>>;
 }
 
 /** SQL that sets what every statement of the service expects. One statement: it may be part of a flight. */
-export function settingsSql({ schema, local = false, limits = {} }: SettingsScope): string {
+export function settingsSql({ schema, local = false, shared = false, limits = {} }: SettingsScope): string {
   const further = Object.entries(limits).map(([name, value]): Setting => [name, String(value)]);
-  // Unless it is named, a session's temporary tables come before all others.
-  const path: Setting = ['search_path', `${escapeIdentifier(schema)}, pg_temp`];
+  const path: Setting = ['search_path', `${escapeIdentifier(schema)}${shared ? ', pg_temp' : ''}`];
   const calls = [...MEANING, ...PLANNING, path, ...further].map(
     ([name, value]) => `set_config('${name}', ${escapeLiteral(value)}, ${local})`,
   );
