@@ -37,11 +37,11 @@ const RETRY_MS = 100;
 /** Commands beside a server are short. Without a limit, one stopped in the middle of them would block them for ever. */
 const QUERY_TIMEOUT_MS = 30_000;
 
-/** The folder of the embedded database. Throws AdminError if the service has another one. */
-export function embeddedFolder({ database }: Config): string {
+/** The folder of the embedded database. Throws AdminError, with what to do `instead`, if the service has another one. */
+export function embeddedFolder({ database }: Config, instead = 'unset it'): string {
   if (database.kind === 'embedded') return database.dataDir;
   throw new AdminError(
-    'The command is for the embedded database in DATA_DIR, but DATABASE_URL names a PostgreSQL: unset it.',
+    `The command is for the embedded database in DATA_DIR, but DATABASE_URL names a PostgreSQL: ${instead}.`,
   );
 }
 

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { CREDENTIALS_CHANNEL } from '../../src/platform/db/channels.ts';
 import { statement } from '../../src/platform/db/statement.ts';
-import { enter, type Guest, lookAfresh, useEmbeddedApp } from '../support/database/guests.ts';
+import { enter, type Guest, lookAfresh, UNTOUCHED, useEmbeddedApp } from '../support/database/guests.ts';
 import { send } from '../support/keyed.ts';
 import { linesOf } from '../support/log-lines.ts';
 
@@ -43,17 +43,6 @@ async function asUsual(): Promise<{ readonly session: unknown }> {
   const [row] = await app.database.query(SESSION, []);
   return { session: row?.state };
 }
-
-const CLEAN = {
-  settings: [],
-  user: 'postgres',
-  role: 'postgres',
-  prepared: [],
-  cursors: [],
-  channels: [CREDENTIALS_CHANNEL],
-  temporary: [],
-  locks: 0,
-};
 
 beforeAll(async () => {
   ({ key } = await app.account());
@@ -165,7 +154,7 @@ describe('what a guest of the embedded database has for itself', () => {
     expect(await guest.ask(look)).toEqual([found]);
     await guest.leave();
     await guest.ended;
-    expect(await lookAfresh(app)).toEqual(CLEAN);
+    expect(await lookAfresh(app)).toEqual(UNTOUCHED);
     expect(await asUsual()).toEqual(before);
   });
 
@@ -178,7 +167,7 @@ describe('what a guest of the embedded database has for itself', () => {
       expect(await asUsual()).toEqual(before);
     }
     guest.vanish();
-    expect(await lookAfresh(app)).toEqual(CLEAN);
+    expect(await lookAfresh(app)).toEqual(UNTOUCHED);
   });
 
   it('lasts no longer than until another has its turn where PostgreSQL does not tell of it', async () => {
@@ -210,7 +199,7 @@ describe('what a guest of the embedded database has for itself', () => {
       .toEqual(what);
     await guest.leave();
     await guest.ended;
-    expect(await lookAfresh(app)).toEqual(CLEAN);
+    expect(await lookAfresh(app)).toEqual(UNTOUCHED);
   });
 
   it('cannot keep the service from hearing: it is told that it may have missed something', async () => {
@@ -239,7 +228,7 @@ describe('what a guest of the embedded database has for itself', () => {
     await guest.ended;
     expect(await asUsual()).toEqual(before);
     await other.leave();
-    expect(await lookAfresh(app)).toEqual(CLEAN);
+    expect(await lookAfresh(app)).toEqual(UNTOUCHED);
   });
 
   it('takes no place of another once it was ended', async () => {

@@ -7,7 +7,7 @@ import { flushEntries } from '../../platform/db/embedded/flushed-files.ts';
 import { folderProblem } from '../../platform/db/embedded/folder-watch.ts';
 import { EMBEDDED_MAJOR } from '../../platform/db/embedded/major-version.ts';
 import type { Logger } from '../../platform/log.ts';
-import { openForCommand } from '../connection.ts';
+import { embeddedFolder, openForCommand } from '../connection.ts';
 import { AdminError } from '../output.ts';
 import type { Progress } from '../progress.ts';
 import type { Manifest } from './archive-form.ts';
@@ -172,11 +172,7 @@ async function writeVerified(
  */
 export async function backUp(options: BackUpOptions) {
   const { config, progress } = options;
-  if (config.database.kind !== 'embedded')
-    throw new AdminError(
-      'DATABASE_URL is set, and this command backs up the embedded database: use pg_dump or pg_basebackup (docs/backup.md).',
-    );
-  const { dataDir } = config.database;
+  const dataDir = embeddedFolder(config, 'use pg_dump or pg_basebackup (docs/backup.md)');
   const file = resolve(options.file);
   checkSource(dataDir);
   checkTarget(file, dataDir);

@@ -10,7 +10,7 @@ import { takeFolder } from '../../platform/db/embedded/lock.ts';
 import { RESTORING } from '../../platform/db/embedded/major-version.ts';
 import { type Queryable, statement } from '../../platform/db/statement.ts';
 import type { Logger } from '../../platform/log.ts';
-import { openCluster } from '../connection.ts';
+import { embeddedFolder, openCluster } from '../connection.ts';
 import { AdminError } from '../output.ts';
 import type { Progress } from '../progress.ts';
 import type { Manifest } from './archive-form.ts';
@@ -113,11 +113,7 @@ async function restoreInto(options: RestoreOptions, dataDir: string) {
  */
 export async function restore(options: RestoreOptions) {
   const { config, log, progress } = options;
-  if (config.database.kind !== 'embedded')
-    throw new AdminError(
-      'DATABASE_URL is set, and this command restores the embedded database: use pg_restore (docs/backup.md), or set DATA_DIR alone.',
-    );
-  const { dataDir } = config.database;
+  const dataDir = embeddedFolder(config, 'use pg_restore (docs/backup.md), or unset it');
   const file = resolve(options.file);
   checkSource(file);
   securePrivateFolder(dataDir, { strict: config.environment === 'production' });

@@ -1,5 +1,6 @@
 import pg from 'pg';
 import { afterAll, beforeAll, onTestFinished } from 'vitest';
+import { CREDENTIALS_CHANNEL } from '../../../src/platform/db/channels.ts';
 import { startApp, type TestApp } from '../app.ts';
 import { until } from '../processes/process.ts';
 import { createTestDatabase } from './database.ts';
@@ -93,6 +94,18 @@ const things = `SELECT json_build_object(
   'temporary', (SELECT COALESCE(json_agg(pg_describe_object(classid, objid, 0)), '[]') FROM pg_depend
     WHERE refclassid = 'pg_namespace'::regclass AND refobjid = pg_my_temp_schema()),
   'locks', (SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'))::text`;
+
+/** What `lookAfresh` finds where no guest has left anything. */
+export const UNTOUCHED = {
+  settings: [],
+  user: 'postgres',
+  role: 'postgres',
+  prepared: [],
+  cursors: [],
+  channels: [CREDENTIALS_CHANNEL],
+  temporary: [],
+  locks: 0,
+};
 
 /**
  * What is in the session of a connection that has just been opened. `temp_buffers` is left out: PostgreSQL refuses to set
