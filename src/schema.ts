@@ -32,7 +32,7 @@ export function defineTypes(rules: Rules = RULES) {
 
   const account = defineAccountTypes(kernel);
   defineAccountEdges(kernel, user, account, rules.account);
-  defineAccountMutations(kernel, account, rules.account, ENDINGS_OF_PASSWORD);
+  defineAccountMutations(kernel, user, account, rules.account, ENDINGS_OF_PASSWORD);
 
   const post = definePost(kernel, user, rules.post);
   definePostEdges(kernel, user, post);
@@ -41,7 +41,7 @@ export function defineTypes(rules: Rules = RULES) {
   definePostSubscriptions(kernel, post);
 
   const comment = defineComment(kernel, user, post, rules.comment);
-  defineCommentEdges(kernel, post, comment);
+  defineCommentEdges(kernel, user, post, comment);
   defineCommentMutations(kernel, comment, rules.comment);
 
   for (const define of featureFields) define(kernel, user, rules);

@@ -10,6 +10,7 @@ export const ERROR_STATUS = {
   UNAUTHENTICATED: 401,
   FORBIDDEN: 403,
   NOT_FOUND: 200,
+  CONFLICT: 200,
   RATE_LIMITED: 429,
   DEPTH_LIMIT: 400,
   COMPLEXITY_LIMIT: 400,
@@ -101,6 +102,13 @@ export function badInput(argument: string, problem: string): ApiError {
 
 export function notFound(what: string): ApiError {
   return new ApiError('NOT_FOUND', `There is no such ${what}.`);
+}
+
+/** Refuses to change what is of another version than the caller has read. */
+export function conflict(what: string, version: number): ApiError {
+  return new ApiError('CONFLICT', `The ${what} has changed: it is of version ${version} by now.`, {
+    details: { version },
+  });
 }
 
 export function forbidden(message: string): ApiError {

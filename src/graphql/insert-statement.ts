@@ -16,6 +16,11 @@ export interface Inserted {
   readonly createdAt: Date;
 }
 
+/** What follows from it: a new row was last changed when it was made. */
+export interface Dated extends Inserted {
+  readonly updatedAt: Date;
+}
+
 /**
  * The SQL of the lock of an Idempotency-Key, and of the response that is stored with the row. `first` is the number of
  * its first parameter.

@@ -14,7 +14,7 @@ import {
 } from 'graphql';
 import type { Parameter } from '../platform/db/statement.ts';
 import type { Context } from './context.ts';
-import { type Inserted, type InsertStatement, OPEN_INSTANT } from './insert-statement.ts';
+import { type Dated, type InsertStatement, OPEN_INSTANT } from './insert-statement.ts';
 import { variablesOf } from './look-ahead/conditions.ts';
 import { maxJsonBytes } from './max-json-bytes.ts';
 import { permissionsOf, requirePermissions } from './scope-plugin.ts';
@@ -57,8 +57,8 @@ declare module './operation-plans.ts' {
 /** Bytes for comma and brackets, and for those around the `data`. */
 const PUNCTUATION = 10;
 
-/** The property that the database sets. Its place in a response is open until then. */
-const CREATED_AT: keyof Inserted = 'createdAt';
+/** The properties that the instant of the insertion sets. Their places in a response are open until then. */
+const DATED: ReadonlySet<string> = new Set<keyof Dated>(['createdAt', 'updatedAt']);
 const OPEN = `"${OPEN_INSTANT}"`;
 
 const prefixOf = ({ alias, name }: FieldNode) => `"${alias?.value ?? name.value}":`;
@@ -84,7 +84,7 @@ function planMembers(type: unknown, node: FieldNode): PayloadMember[] | undefine
       const property = field?.extensions.pothosExposedField;
       const leaf = field && getNullableType(field.type);
       if (field === undefined || typeof property !== 'string' || !isLeafType(leaf)) return undefined;
-      const shows = property === CREATED_AT ? OPEN : { property, type: leaf };
+      const shows = DATED.has(property) ? OPEN : { property, type: leaf };
       members.set(prefix, { prefix, shows, maxBytes: maxJsonBytes(field) });
     }
   }

@@ -17,8 +17,8 @@ export const SCOPE_DEFINITIONS = {
     allowsAdmins: 'Write posts in your name, and change and delete anybody’s posts',
   },
   'comments:write': {
-    allows: 'Write comments in your name, and delete your comments and those on your posts',
-    allowsAdmins: 'Write comments in your name, and delete anybody’s comments',
+    allows: 'Write comments in your name, change and delete your comments, and delete those on your posts',
+    allowsAdmins: 'Write comments in your name, and change and delete anybody’s comments',
   },
   'users:read': { allows: 'See your account with your e-mail address, and the list of users' },
   'users:email': { allows: 'See the e-mail addresses of all other users', adminOnly: true },

@@ -2,12 +2,14 @@ import type { GraphQLError } from 'graphql';
 import type { GraphQLParams } from 'graphql-yoga';
 import { isAnonymous, isSession } from '../auth/principal.ts';
 import { ApiError } from '../graphql/errors.ts';
+import { isOfCaller } from '../graphql/look-ahead/plan-edge.ts';
 import { needsMoreThan } from '../graphql/scope-plugin.ts';
 import { canExecute, credentialsMissing } from '../request/caller.ts';
 import type { HttpRequest } from '../request/http-message.ts';
 import { MULTIPART } from '../request/media-type.ts';
 import type { OriginCheck } from '../request/origin-check.ts';
 import type { RequestState } from '../request/request-state.ts';
+import type { SchemaField } from './document/cost-walk.ts';
 import type { DocumentCache } from './document-cache.ts';
 import { onlyLooksAtSchema } from './introspection.ts';
 import type { createOperationLimiter } from './operation-cost.ts';
@@ -42,6 +44,13 @@ export interface AdmissionOptions {
   readonly checkOrigin: OriginCheck;
 }
 
+/** Throws BAD_USER_INPUT for what depends on who asks: many share the events of a subscription. */
+function refuseOfCaller(fields: readonly SchemaField[]): void {
+  const found = fields.find(isOfCaller);
+  if (found !== undefined)
+    throw new ApiError('BAD_USER_INPUT', `"${found.name}" cannot be selected in a subscription.`);
+}
+
 /** Finds the operation of a request and decides about it before any of it runs. */
 export function createAdmission({ documents, limiter, checkOrigin }: AdmissionOptions) {
   return {
@@ -74,6 +83,7 @@ export function createAdmission({ documents, limiter, checkOrigin }: AdmissionOp
       const { caller } = state;
       if (isAnonymous(caller) && cost.fields.some((field) => needsMoreThan(caller.scopes, field)))
         throw credentialsMissing();
+      if (kind === 'subscription') refuseOfCaller(cost.fields);
       return operation;
     },
     /** Returns the errors of an admitted operation or of its variables. */

@@ -10,16 +10,17 @@ export function withKnown<S extends State>(state: S, known: ReadonlyMap<string, 
 }
 
 /** All of a post but its id and its date. */
-const contentOf = ({ id, authorId, title, body, tags }: PostRow, comments: readonly CommentRow[]) =>
+const contentOf = ({ id, authorId, title, body, tags, version }: PostRow, comments: readonly CommentRow[]) =>
   JSON.stringify([
     authorId,
     title,
     body,
     tags,
+    version,
     comments
       .filter(({ postId }) => postId === id)
       .sort(byAge)
-      .map((comment) => [comment.authorId, comment.body]),
+      .map((comment) => [comment.authorId, comment.body, comment.version]),
   ]);
 
 /** Names what nobody was told the id of, by what it holds. */
@@ -36,11 +37,15 @@ function recognise<S extends State>(state: S, found: Snapshot): S {
     const content = contentOf(post, state.comments);
     find(post.id, found.posts, (row) => contentOf(row, found.comments) === content);
   }
-  for (const { id, postId, authorId, body } of state.comments.filter((one) => isMade(one.id)))
+  for (const { id, postId, authorId, body, version } of state.comments.filter((one) => isMade(one.id)))
     find(
       id,
       found.comments,
-      (row) => row.postId === (known.get(postId) ?? postId) && row.authorId === authorId && row.body === body,
+      (row) =>
+        row.postId === (known.get(postId) ?? postId) &&
+        row.authorId === authorId &&
+        row.body === body &&
+        row.version === version,
     );
   for (const { id, userId, name, scopes } of state.keys.filter((one) => isMade(one.id)))
     find(
@@ -67,13 +72,14 @@ function snapshotOf(state: State): Snapshot {
 
 /** A line for each row. An event of a post that went at once has an id that nobody knows. */
 function linesOf(snapshot: Snapshot, announced: ReadonlySet<string>): string[] {
-  const { posts, comments, counts, keys, sessions, events } = snapshot;
+  const { users, posts, comments, counts, keys, sessions, events } = snapshot;
   return [
-    ...posts.map(({ id, authorId, title, body, tags }) =>
-      JSON.stringify(['post', id, authorId, title, body, tags]),
+    ...users.map(({ id, name }) => JSON.stringify(['user', id, name])),
+    ...posts.map(({ id, authorId, title, body, tags, version }) =>
+      JSON.stringify(['post', id, authorId, title, body, tags, version]),
     ),
-    ...comments.map(({ id, postId, authorId, body }) =>
-      JSON.stringify(['comment', id, postId, authorId, body]),
+    ...comments.map(({ id, postId, authorId, body, version }) =>
+      JSON.stringify(['comment', id, postId, authorId, body, version]),
     ),
     ...counts.map(({ postId, count }) => `${count} comments on ${postId}`),
     ...keys.map(({ id, userId, name, scopes }) => JSON.stringify(['key', id, userId, name, scopes])),

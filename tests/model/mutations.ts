@@ -19,15 +19,23 @@ export type Field =
       readonly post: Reference;
       readonly title: string;
       readonly tags: readonly string[] | undefined;
+      readonly ifVersion: number | undefined;
     }
-  | { readonly kind: 'deletePost'; readonly post: Reference }
+  | { readonly kind: 'deletePost'; readonly post: Reference; readonly ifVersion: number | undefined }
   | {
       readonly kind: 'createComment';
       readonly post: Reference;
       readonly body: string;
       readonly show: 'plain' | 'count' | 'email';
     }
-  | { readonly kind: 'deleteComment'; readonly comment: Reference }
+  | {
+      readonly kind: 'updateComment';
+      readonly comment: Reference;
+      readonly body: string;
+      readonly ifVersion: number | undefined;
+    }
+  | { readonly kind: 'deleteComment'; readonly comment: Reference; readonly ifVersion: number | undefined }
+  | { readonly kind: 'updateViewer'; readonly name: string }
   | {
       readonly kind: 'createApiKey';
       readonly scopes: readonly string[];
@@ -53,7 +61,10 @@ export function named(ids: readonly string[], reference: Reference): string {
   return ids[ids.length - 1 - (reference % ids.length)] ?? NOBODY;
 }
 
-const POST = '{ id title tags commentCount }';
+const POST = '{ id title tags commentCount version }';
+
+const versionText = ({ ifVersion }: { readonly ifVersion: number | undefined }) =>
+  ifVersion === undefined ? '' : `, ifVersion: ${ifVersion}`;
 const SHOWN = {
   createPost: {
     plain: POST,
@@ -78,14 +89,18 @@ export function textOf(field: Field, known: Known): string {
       return `createPost(title: ${json(field.title)}, body: "b", tags: ${json(field.tags)}) ${SHOWN.createPost[field.show]}`;
     case 'updatePost': {
       const tags = field.tags === undefined ? '' : `, tags: ${json(field.tags)}`;
-      return `updatePost(id: ${json(named(known.posts, field.post))}, title: ${json(field.title)}${tags}) ${POST}`;
+      return `updatePost(id: ${json(named(known.posts, field.post))}, title: ${json(field.title)}${tags}${versionText(field)}) ${POST}`;
     }
     case 'deletePost':
-      return `deletePost(id: ${json(named(known.posts, field.post))})`;
+      return `deletePost(id: ${json(named(known.posts, field.post))}${versionText(field)})`;
     case 'createComment':
       return `createComment(postId: ${json(named(known.posts, field.post))}, body: ${json(field.body)}) ${SHOWN.createComment[field.show]}`;
     case 'deleteComment':
-      return `deleteComment(id: ${json(named(known.comments, field.comment))})`;
+      return `deleteComment(id: ${json(named(known.comments, field.comment))}${versionText(field)})`;
+    case 'updateComment':
+      return `updateComment(id: ${json(named(known.comments, field.comment))}, body: ${json(field.body)}${versionText(field)}) { id body version post { id } }`;
+    case 'updateViewer':
+      return `updateViewer(name: ${json(field.name)}) { id name role }`;
     case 'createApiKey':
       return `createApiKey(name: "made", scopes: ${json(field.scopes)}) ${SHOWN.createApiKey[field.show]}`;
     case 'revokeApiKey':
@@ -99,6 +114,8 @@ export const reference = fc.oneof({ weight: 3, arbitrary: fc.nat({ max: 2 }) }, 
 /** One value six times out of seven. */
 export const mostly = <T>(usual: T, ...others: readonly T[]) =>
   fc.oneof({ weight: 6, arbitrary: fc.constant(usual) }, fc.constantFrom(...others));
+/** Mostly none; few rows are changed more than twice. */
+const ifVersion = fc.oneof({ weight: 3, arbitrary: fc.constant(undefined) }, fc.constantFrom(1, 2, 3));
 const title = mostly('T', 'é😀', '', ' ', 'x'.repeat(201));
 const tags = fc.oneof(
   { weight: 6, arbitrary: fc.constantFrom<readonly string[]>(['a'], ['b', 'a'], ['a', 'b']) },
@@ -132,9 +149,13 @@ export const contentField: fc.Arbitrary<Field> = fc.oneof(
       post: reference,
       title,
       tags: fc.option(tags, { nil: undefined }),
+      ifVersion,
     }),
   },
-  { weight: 2, arbitrary: fc.record({ kind: fc.constant('deletePost' as const), post: reference }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({ kind: fc.constant('deletePost' as const), post: reference, ifVersion }),
+  },
   {
     weight: 4,
     arbitrary: fc.record({
@@ -144,7 +165,19 @@ export const contentField: fc.Arbitrary<Field> = fc.oneof(
       show: fc.constantFrom('plain', 'count', 'email'),
     }),
   },
-  { weight: 2, arbitrary: fc.record({ kind: fc.constant('deleteComment' as const), comment: reference }) },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      kind: fc.constant('updateComment' as const),
+      comment: reference,
+      body: mostly('B', 'C', '', 'y'.repeat(5_001)),
+      ifVersion,
+    }),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record({ kind: fc.constant('deleteComment' as const), comment: reference, ifVersion }),
+  },
 );
 
 /** Any of those that are known here. */
@@ -160,4 +193,11 @@ export const field: fc.Arbitrary<Field> = fc.oneof(
   },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('revokeApiKey' as const), key: reference }) },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('revokeSession' as const), session: reference }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      kind: fc.constant('updateViewer' as const),
+      name: mostly('N', '', 'n'.repeat(101)),
+    }),
+  },
 );

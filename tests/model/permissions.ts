@@ -17,6 +17,7 @@ interface Who {
 
 export const FORBIDDEN: Fault = { code: 'FORBIDDEN' };
 export const NOT_FOUND: Fault = { code: 'NOT_FOUND' };
+export const CONFLICT: Fault = { code: 'CONFLICT' };
 export const UNAUTHENTICATED: Fault = { code: 'UNAUTHENTICATED' };
 
 export const SCOPES: readonly Scope[] = [
@@ -45,7 +46,9 @@ const NEEDS: Readonly<Record<string, Scope | 'session'>> = {
   'Mutation.updatePost': 'posts:write',
   'Mutation.deletePost': 'posts:write',
   'Mutation.createComment': 'comments:write',
+  'Mutation.updateComment': 'comments:write',
   'Mutation.deleteComment': 'comments:write',
+  'Mutation.updateViewer': 'session',
   'Mutation.createApiKey': 'session',
   'Mutation.revokeApiKey': 'session',
   'Mutation.revokeSession': 'session',
@@ -53,6 +56,9 @@ const NEEDS: Readonly<Record<string, Scope | 'session'>> = {
   'Mutation.changePassword': 'session',
   'User.posts': 'posts:read',
   'User.postsConnection': 'posts:read',
+  'User.comments': 'posts:read',
+  'User.commentsConnection': 'posts:read',
+  'User.role': 'users:read',
   'User.apiKeys': 'session',
   'User.sessions': 'session',
   'User.oauthGrants': 'session',

@@ -6,7 +6,8 @@ import type { CommentRow, KeyRow, PostRow, SessionRow, UserRow } from './tables.
 import { badInput, refuse, textFaults, Wrong } from './wrong.ts';
 
 type Args<T = unknown> = PageArguments & T;
-const newestFirst = <Row extends PostRow | KeyRow>(rows: readonly Row[]) => [...rows].sort(byAge).reverse();
+const newestFirst = <Row extends PostRow | CommentRow | KeyRow>(rows: readonly Row[]) =>
+  [...rows].sort(byAge).reverse();
 
 function userOf({ users }: State, id: string): UserRow {
   const user = users.find((row) => row.id === id);
@@ -47,12 +48,21 @@ function postsConnection(_: never, args: PostsArguments, context: Context) {
 const byAuthor = ({ state }: Context, { id }: UserRow) =>
   newestFirst(state.posts.filter(({ authorId }) => authorId === id));
 
+const commentsBy = ({ state }: Context, { id }: UserRow) =>
+  newestFirst(state.comments.filter(({ authorId }) => authorId === id));
+
 const commentsOn = ({ state }: Context, { id }: PostRow) =>
   state.comments.filter(({ postId }) => postId === id).sort(byAge);
 
 /** Fields that every type has. */
 const PLACE = {
   createdAt: ({ createdAt }: { createdAt: number }) => shownInstant(createdAt),
+};
+
+/** Fields of what can be changed. */
+const VERSIONED = {
+  ...PLACE,
+  updatedAt: ({ updatedAt }: { updatedAt: number }) => shownInstant(updatedAt),
 };
 
 const FOUND_WITH = { User: 'users:read', Post: 'posts:read', Comment: 'posts:read' } as const;
@@ -112,6 +122,16 @@ const User = {
     context.shown.add(needEmail(context, user.id));
     return user.email;
   },
+  role({ id, role }: UserRow, _: unknown, { caller }: Context) {
+    return caller?.userId === id || caller?.role === 'admin' ? role : null;
+  },
+  comments(user: UserRow, args: Args, context: Context) {
+    refuse(sizeFaults(args));
+    return slice(commentsBy(context, user), args);
+  },
+  commentsConnection(user: UserRow, args: Args, context: Context) {
+    return connection(commentsBy(context, user), args, context, { descending: true });
+  },
   posts(user: UserRow, args: Args, context: Context) {
     refuse(sizeFaults(args));
     return slice(byAuthor(context, user), args);
@@ -136,7 +156,7 @@ const User = {
 };
 
 const Post = {
-  ...PLACE,
+  ...VERSIONED,
   author: ({ authorId }: PostRow, _: unknown, { state }: Context) => userOf(state, authorId),
   commentCount: (post: PostRow, _: unknown, context: Context) => commentsOn(context, post).length,
   comments(post: PostRow, args: Args, context: Context) {
@@ -149,7 +169,7 @@ const Post = {
 };
 
 const Comment = {
-  ...PLACE,
+  ...VERSIONED,
   author: ({ authorId }: CommentRow, _: unknown, { state }: Context) => userOf(state, authorId),
   post({ postId }: CommentRow, _: unknown, context: Context) {
     return context.state.posts.find(({ id }) => id === postId);

@@ -8,7 +8,7 @@ const FIRST_MADE = 8e15;
 
 /** All that the contract's answers are made from, in plain JSON. Rows and lists are replaced, never changed. */
 export interface State {
-  readonly users: readonly UserRow[];
+  users: readonly UserRow[];
   posts: readonly PostRow[];
   comments: readonly CommentRow[];
   /** Those that are not revoked. */
@@ -43,6 +43,26 @@ export function makeText(state: State, what: 'id' | 'secret'): string {
 export function makeRow(state: State): Place {
   const id = makeText(state, 'id');
   return { id, createdAt: FIRST_MADE + state.made };
+}
+
+/** What can be changed. */
+interface Versioned {
+  readonly updatedAt: number;
+  readonly version: number;
+}
+
+/** The same with its first version. */
+export function makeVersioned(state: State): Place & Versioned {
+  const place = makeRow(state);
+  return { ...place, updatedAt: place.createdAt, version: 1 };
+}
+
+/** A row with changes, if they make it another. */
+export function changed<Row extends Versioned>(state: State, row: Row, changes: Partial<Row>): Row {
+  const next = { ...row, ...changes };
+  if (JSON.stringify(next) === JSON.stringify(row)) return row;
+  state.made += 1;
+  return { ...next, updatedAt: FIRST_MADE + state.made, version: row.version + 1 };
 }
 
 export interface Place {

@@ -3,6 +3,8 @@ export interface UserRow {
   readonly id: string;
   readonly name: string;
   readonly email: string;
+  /** As the schema writes it. */
+  readonly role: string;
   readonly createdAt: number;
 }
 
@@ -12,6 +14,8 @@ export interface PostRow {
   readonly body: string;
   readonly authorId: string;
   readonly createdAt: number;
+  readonly updatedAt: number;
+  readonly version: number;
   readonly tags: readonly string[];
 }
 
@@ -21,6 +25,8 @@ export interface CommentRow {
   readonly postId: string;
   readonly authorId: string;
   readonly createdAt: number;
+  readonly updatedAt: number;
+  readonly version: number;
 }
 
 /** A key that is not revoked. */
@@ -70,6 +76,7 @@ export interface Whose {
 }
 
 const ms = (column: string) => `(extract(epoch from ${column}) * 1000)::float8`;
+const CHANGED = `${ms('coalesce(updated_at, created_at)')} AS "updatedAt", version`;
 
 /** Reads the tables by SQL of its own: all rows, or those of some people. */
 export async function readSnapshot(run: RunSql, whose?: Whose): Promise<Snapshot> {
@@ -77,18 +84,19 @@ export async function readSnapshot(run: RunSql, whose?: Whose): Promise<Snapshot
   const of = (column: string) => `($1::uuid[] IS NULL OR ${column} = ANY($1::uuid[]))`;
   const theirPost = `(SELECT p.author_id FROM public.posts p WHERE p.id = post_id)`;
   const users = await run<UserRow>(
-    `SELECT id::text, name, email, ${ms('created_at')} AS "createdAt" FROM public.users WHERE ${of('id')}`,
+    `SELECT id::text, name, email, upper(role::text) AS role, ${ms('created_at')} AS "createdAt" FROM public.users WHERE ${of('id')}`,
     [people],
   );
   const rows = await run<PostRow & { readonly count: number }>(
     `SELECT id::text, title, body, author_id::text AS "authorId", ${ms('created_at')} AS "createdAt",
+      ${CHANGED},
       ARRAY(SELECT t.name FROM public.tags t WHERE t.post_id = posts.id ORDER BY t.position) AS tags,
       comment_count AS count FROM public.posts WHERE ${of('author_id')}`,
     [people],
   );
   const comments = await run<CommentRow>(
     `SELECT id::text, body, post_id::text AS "postId", author_id::text AS "authorId",
-      ${ms('created_at')} AS "createdAt" FROM public.comments WHERE ${of(theirPost)}`,
+      ${ms('created_at')} AS "createdAt", ${CHANGED} FROM public.comments WHERE ${of(theirPost)}`,
     [people],
   );
   const keys = await run<KeyRow>(

@@ -1,17 +1,34 @@
-import { FORBIDDEN, mayChange, NOT_FOUND, SCOPES, scopesOf, UNAUTHENTICATED } from './permissions.ts';
+import {
+  CONFLICT,
+  FORBIDDEN,
+  mayChange,
+  NOT_FOUND,
+  SCOPES,
+  scopesOf,
+  UNAUTHENTICATED,
+} from './permissions.ts';
 import type { Context, Resolvers } from './schema.ts';
-import { MADE_TEXT, makeRow, makeText, named } from './state.ts';
-import type { KeyRow, PostRow, SessionRow } from './tables.ts';
+import { changed, MADE_TEXT, makeRow, makeText, makeVersioned, named } from './state.ts';
+import type { CommentRow, KeyRow, PostRow, SessionRow, UserRow } from './tables.ts';
 import { badInput, type Fault, refuse, textFaults, Wrong } from './wrong.ts';
 
-interface PostArguments {
+interface PostArguments extends OfVersion {
   readonly id: string;
   readonly title?: string | null;
   readonly body?: string | null;
   readonly tags?: readonly string[] | null;
 }
 
+interface OfVersion {
+  readonly ifVersion?: number | null;
+}
+
 const MAX_KEYS = 100;
+
+/** Refuses what is of another version than the caller has read. */
+function checkVersion({ ifVersion }: OfVersion, { version }: { readonly version: number }): void {
+  refuse(ifVersion == null || ifVersion === version ? [] : [CONFLICT]);
+}
 
 const idOf = ({ caller }: Context): string => caller?.userId ?? '';
 
@@ -27,7 +44,7 @@ function createPost(_: never, args: PostArguments, context: Context): PostRow {
   const { title, body, tags } = args;
   const { state } = context;
   const authorId = idOf(context);
-  const post = { ...makeRow(state), title: title ?? '', body: body ?? '', tags: tags ?? [], authorId };
+  const post = { ...makeVersioned(state), title: title ?? '', body: body ?? '', tags: tags ?? [], authorId };
   state.posts = [...state.posts, post];
   state.announced = [...state.announced, post.id];
   return post;
@@ -40,16 +57,19 @@ function updatePost(_: never, args: PostArguments, context: Context): PostRow | 
   refuse([...postFaults(args), ...(post === undefined ? [NOT_FOUND] : refused)]);
   if (post === undefined) return undefined;
   const { title, body, tags } = args;
-  const changed = { ...post, title: title ?? post.title, body: body ?? post.body, tags: tags ?? post.tags };
-  state.posts = state.posts.map((row) => (row === post ? changed : row));
-  return changed;
+  checkVersion(args, post);
+  const changes = { title: title ?? post.title, body: body ?? post.body, tags: tags ?? post.tags };
+  const next = changed(state, post, changes);
+  state.posts = state.posts.map((row) => (row === post ? next : row));
+  return next;
 }
 
-function deletePost(_: never, { id }: { id: string }, context: Context): boolean {
+function deletePost(_: never, args: OfVersion & { id: string }, context: Context): boolean {
   const { state } = context;
-  const post = named(state.posts, id);
+  const post = named(state.posts, args.id);
   if (post === undefined) return false;
   refuse(mayChange(context, post.authorId) ? [] : [FORBIDDEN]);
+  checkVersion(args, post);
   state.posts = state.posts.filter((row) => row !== post);
   state.comments = state.comments.filter(({ postId }) => postId !== post.id);
   return true;
@@ -60,17 +80,44 @@ function createComment(_: never, { postId, body }: { postId: string; body: strin
   const post = named(state.posts, postId);
   refuse([...textFaults('body', body, { min: 1, max: 5_000 }), ...(post === undefined ? [NOT_FOUND] : [])]);
   const authorId = idOf(context);
-  const comment = { ...makeRow(state), body, postId: post?.id ?? '', authorId };
+  const comment = { ...makeVersioned(state), body, postId: post?.id ?? '', authorId };
   state.comments = [...state.comments, comment];
   return comment;
 }
 
-function deleteComment(_: never, { id }: { id: string }, context: Context): boolean {
+type CommentArguments = OfVersion & { readonly id: string; readonly body: string };
+
+function updateComment(_: never, args: CommentArguments, context: Context): CommentRow | undefined {
   const { state } = context;
-  const comment = named(state.comments, id);
+  const comment = named(state.comments, args.id);
+  const refused = comment !== undefined && !mayChange(context, comment.authorId) ? [FORBIDDEN] : [];
+  refuse([
+    ...textFaults('body', args.body, { min: 1, max: 5_000 }),
+    ...(comment === undefined ? [NOT_FOUND] : refused),
+  ]);
+  if (comment === undefined) return undefined;
+  checkVersion(args, comment);
+  const next = changed(state, comment, { body: args.body });
+  state.comments = state.comments.map((row) => (row === comment ? next : row));
+  return next;
+}
+
+function updateViewer(_: never, { name }: { readonly name: string }, context: Context): UserRow | undefined {
+  const { state, caller } = context;
+  refuse(textFaults('name', name, { min: 1, max: 100 }));
+  // An earlier field of the operation may have ended the session that it came with.
+  if (state.sessions.every(({ id }) => id !== caller?.sessionId)) refuse([UNAUTHENTICATED]);
+  state.users = state.users.map((user) => (user.id === caller?.userId ? { ...user, name } : user));
+  return state.users.find(({ id }) => id === caller?.userId);
+}
+
+function deleteComment(_: never, args: OfVersion & { id: string }, context: Context): boolean {
+  const { state } = context;
+  const comment = named(state.comments, args.id);
   if (comment === undefined) return false;
   const post = state.posts.find((row) => row.id === comment.postId);
   refuse(mayChange(context, comment.authorId, post?.authorId ?? '') ? [] : [FORBIDDEN]);
+  checkVersion(args, comment);
   state.comments = state.comments.filter((row) => row !== comment);
   return true;
 }
@@ -146,7 +193,9 @@ export const WRITES: Resolvers = {
   'Mutation.updatePost': updatePost,
   'Mutation.deletePost': deletePost,
   'Mutation.createComment': createComment,
+  'Mutation.updateComment': updateComment,
   'Mutation.deleteComment': deleteComment,
+  'Mutation.updateViewer': updateViewer,
   'Mutation.createApiKey': createApiKey,
   'Mutation.revokeApiKey': (_, args, context) => revoke('keys', args, context),
   'Mutation.revokeSession': (_, args, context) => revoke('sessions', args, context),

@@ -63,6 +63,12 @@ export function connectionsOf(userId: string, postId: string): Connection[] {
         `{ parent: post(id: "${postId}") { list: commentsConnection${inParentheses(args)} ${selection} } }`,
       list: `{ parent: post(id: "${postId}") { list: comments(limit: 100) { id } } }`,
     },
+    {
+      coordinate: 'User.commentsConnection',
+      query: (args, selection) =>
+        `{ parent: user(id: "${userId}") { list: commentsConnection${inParentheses(args)} ${selection} } }`,
+      list: `{ parent: user(id: "${userId}") { list: comments(limit: 100) { id } } }`,
+    },
     // What a mutation returns is read by loaders, what a query asks for in one statement: both keep the same promises.
     {
       coordinate: 'User.postsConnection after a mutation',
@@ -124,3 +130,7 @@ export async function readList(app: TestApp, key: string, { list }: Connection):
 /** The arguments of the page of `size` after a cursor. */
 export const pageArguments = (size: number, after: string | null = null) =>
   `first: ${size}, after: ${JSON.stringify(after)}`;
+
+/** Those of the page of `size` before one. */
+export const pageBefore = (size: number, before: string | null = null) =>
+  `last: ${size}, before: ${JSON.stringify(before)}`;

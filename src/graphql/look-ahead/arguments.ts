@@ -1,13 +1,14 @@
 import { getArgumentValues, type VariableValues } from 'graphql';
+import { isAuthenticated } from '../../auth/principal.ts';
 import type { Parameter } from '../../platform/db/statement.ts';
 import type { Context } from '../context.ts';
 import type { Page } from '../pagination/arguments.ts';
 import { pageShape } from '../read/page-statement.ts';
 import type { AddParameter } from '../read/written-statement.ts';
-import { isToMany } from './edge.ts';
+import { type CallerSql, isToMany } from './edge.ts';
 import { isNodeList } from './nodes-sql.ts';
 import { type EdgePlan, objectsOf } from './plan.ts';
-import { showsNextPage } from './plan-connection.ts';
+import { showsMore } from './plan-connection.ts';
 
 /** Of an edge that takes none. */
 const NONE: EdgeArguments = {};
@@ -22,6 +23,8 @@ export interface EdgeArguments {
   readonly count?: number;
   /** The parameters of a computed value, by the names of the arguments. */
   readonly parameters?: Readonly<Record<string, Parameter>>;
+  /** Who asks, for a computed value that depends on it. */
+  readonly caller?: Readonly<Record<keyof CallerSql, Parameter>>;
 }
 
 /** What the values of a statement's parameters come from. It holds no plan, whose document may be large. */
@@ -68,6 +71,10 @@ export const fromParameters =
   (name: string): EdgeSource =>
   ({ parameters }) =>
     parameters?.[name];
+export const fromCaller =
+  (name: keyof CallerSql): EdgeSource =>
+  ({ caller }) =>
+    caller?.[name];
 
 /** Requests of the same shape list the arguments of the same edges. */
 export function planSql({ edges, list }: PlanArguments, add: AddParameter<Given>): PlanSql {
@@ -79,10 +86,16 @@ export function planSql({ edges, list }: PlanArguments, add: AddParameter<Given>
   };
 }
 
-/** A connection reads one extra row if it has to tell whether there is a next page. */
+/** A connection reads one extra row if it has to tell whether the list goes on. */
 export function rowsToRead({ edge, connection }: EdgePlan, page: Page): Page {
-  const oneMore = edge.kind === 'connection' && (connection === undefined || showsNextPage(connection));
+  const oneMore = edge.kind === 'connection' && (connection === undefined || showsMore(connection, page));
   return oneMore ? { ...page, limit: page.limit + 1 } : page;
+}
+
+/** The parameters of `callerSql`. */
+function callerParameters({ caller }: Pick<Context, 'caller'>): Readonly<Record<keyof CallerSql, Parameter>> {
+  if (!isAuthenticated(caller)) return { id: null, isAdmin: false };
+  return { id: caller.userId, isAdmin: caller.role === 'admin' };
 }
 
 function idsOf(plan: EdgePlan, ids: readonly (string | undefined)[]): EdgeArguments | undefined {
@@ -98,11 +111,15 @@ function edgeArguments(
 ): EdgeArguments | undefined {
   const { edge, field, node } = plan;
   if (edge.kind === 'one' || edge.kind === 'event') return NONE;
-  if (edge.kind === 'value' && edge.parameters === undefined) return NONE;
+  if (edge.kind === 'value' && edge.parameters === undefined && edge.ofCaller !== true) return NONE;
   try {
     const given = getArgumentValues(field, node, variables);
     if (isToMany(edge)) return { page: edge.page(given) };
-    if (edge.kind === 'value') return { parameters: edge.parameters?.(given) ?? {} };
+    if (edge.kind === 'value')
+      return {
+        parameters: edge.parameters?.(given) ?? {},
+        ...(edge.ofCaller === true ? { caller: callerParameters(context) } : {}),
+      };
     return idsOf(plan, edge.kind === 'row' ? [edge.id(given, context)] : edge.ids(given));
   } catch {
     return undefined;

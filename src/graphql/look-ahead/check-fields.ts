@@ -9,7 +9,7 @@ import {
 } from 'graphql';
 import { maxCharactersOf, mayBeLong } from '../max-json-bytes.ts';
 import { nodeTypes } from '../node/node-type.ts';
-import type { ValueEdge } from './edge.ts';
+import type { CallerSql, ValueEdge } from './edge.ts';
 import { edgeOf, rowProperties } from './plan-edge.ts';
 
 type Field = GraphQLField<unknown, unknown>;
@@ -53,7 +53,7 @@ function noting(names: readonly string[], read: Set<string>, explain: (name: str
 }
 
 /** Throws if the SQL of a computed field reads what is not declared, or leaves out what is. */
-function checkSql(name: string, field: Field, { sql, parameters }: ValueEdge): void {
+function checkSql(name: string, field: Field, { sql, parameters, ofCaller }: ValueEdge): void {
   const args = field.args.map((argument) => argument.name);
   if (args.length > 0 && parameters === undefined)
     throw new Error(
@@ -63,6 +63,12 @@ function checkSql(name: string, field: Field, { sql, parameters }: ValueEdge): v
     throw new Error(`${name} is a list of instants, which look-ahead cannot write: leave out its edge.`);
   const read = new Set<string>();
   const used = new Set<string>();
+  const who = (what: keyof CallerSql) => {
+    if (ofCaller === true) return `"${what}"`;
+    throw new Error(
+      `The SQL of ${name} uses the caller’s ${what}, which it gets only with "ofCaller: true" in its edge. ${PAGE}`,
+    );
+  };
   const declared = rowProperties(field);
   sql(
     noting(
@@ -77,6 +83,14 @@ function checkSql(name: string, field: Field, { sql, parameters }: ValueEdge): v
       (what) =>
         `The SQL of ${name} uses ${what} of its arguments, which are ${args.join(', ') || 'none'}: take each by its name, as in ${EXAMPLE}. ${PAGE}`,
     ),
+    {
+      get id() {
+        return who('id');
+      },
+      get isAdmin() {
+        return who('isAdmin');
+      },
+    },
   );
   if (read.size === 0)
     throw new Error(

@@ -1,4 +1,6 @@
-import type { Page } from '../pagination/arguments.ts';
+import { endsOf, type Page } from '../pagination/arguments.ts';
+import type { ListEdge } from '../read/entity.ts';
+import { inListOrder } from '../read/page-statement.ts';
 import { cursorJson } from './cursor-json.ts';
 import { concatenation, objectPieces, type Piece, valuesOf } from './json-text.ts';
 import type {
@@ -9,14 +11,15 @@ import type {
   PageInfoMember,
   TypenameMember,
 } from './plan.ts';
-import { type PageFact, pageFacts, readersOf, showsNextPage } from './plan-connection.ts';
+import { type PageFact, pageFacts, readersOf, showsMore } from './plan-connection.ts';
 
 type Shown<Member> = Exclude<Member, TypenameMember>;
 
 export interface ConnectionSql {
   readonly plan: ConnectionPlan;
+  readonly list: Pick<ListEdge<object>, 'order'>;
   readonly page: Page;
-  /** The query of the rows, one more than the page has if the plan shows whether there is a next page. */
+  /** The query of the rows in the order of reading, one more than the page has if the plan shows whether the list goes on. */
   readonly rows: string;
   /** The name of a row in SQL, each time another. Clients choose no names in SQL. */
   nextAlias(): string;
@@ -29,15 +32,26 @@ export interface ConnectionSql {
  * kept rows returns them in their order. If no member is, PostgreSQL leaves the rows out, but still takes their
  * parameters.
  */
-export function connectionPieces({ plan, page, rows, nextAlias, nodeJson }: ConnectionSql): Piece[] {
-  const kept = readersOf(plan) !== 1;
+export function connectionPieces({
+  plan,
+  list: of,
+  page,
+  rows,
+  nextAlias,
+  nodeJson,
+}: ConnectionSql): Piece[] {
+  const kept = readersOf(plan, page) !== 1;
+  const facts = pageFacts(plan, page);
+  const known = endsOf(page, false);
   const source = kept ? nextAlias() : `(${rows})`;
   const factsRow = nextAlias();
-  /** Of the page: without the row that tells of the next one. */
-  const shown = (alias: string) =>
-    showsNextPage(plan)
-      ? `(SELECT * FROM ${source} AS s LIMIT ${page.limit}) AS ${alias}`
-      : `${source} AS ${alias}`;
+  /** The rows of the page in the order of the list: without the row that tells whether it goes on. */
+  function shown(alias: string): string {
+    const extra = showsMore(plan, page);
+    if (!extra && page.backwards !== true) return `${source} AS ${alias}`;
+    const cut = `SELECT * FROM ${source} AS s${extra ? ` LIMIT ${page.limit}` : ''}`;
+    return `(${inListOrder(of, page, cut)}) AS ${alias}`;
+  }
 
   function list(json: (alias: string) => string): Piece[] {
     const alias = nextAlias();
@@ -53,16 +67,16 @@ export function connectionPieces({ plan, page, rows, nextAlias, nodeJson }: Conn
   }
 
   function factSql(fact: PageFact): string {
-    if (fact === 'hasNextPage')
+    if (fact === 'hasNextPage' || fact === 'hasPreviousPage')
       return `CASE WHEN EXISTS (SELECT FROM ${source} AS s OFFSET ${page.limit}) THEN 'true' ELSE 'false' END`;
     if (fact === 'startCursor') return cursorAt('LIMIT 1');
     return cursorAt(`OFFSET (SELECT greatest(count(*) - 1, 0) FROM ${shown(nextAlias())}) LIMIT 1`);
   }
 
-  const pageInfoValue = ({ kind }: Shown<PageInfoMember>): Piece[] =>
-    kind === 'hasPreviousPage'
-      ? [{ text: `${page.after !== undefined}` }]
-      : [{ sql: `${factsRow}."${kind}"` }];
+  function pageInfoValue({ kind }: Shown<PageInfoMember>): Piece[] {
+    const isKnown = (kind === 'hasNextPage' || kind === 'hasPreviousPage') && !facts.has(kind);
+    return isKnown ? [{ text: `${known[kind]}` }] : [{ sql: `${factsRow}."${kind}"` }];
+  }
 
   function edgeValue(member: Shown<ConnectionEdgeMember>, alias: string): readonly Piece[] {
     return member.kind === 'cursor' ? cursorJson(alias) : [{ sql: nodeJson(member.object, alias) }];
@@ -77,10 +91,11 @@ export function connectionPieces({ plan, page, rows, nextAlias, nodeJson }: Conn
   }
 
   const json = objectPieces(valuesOf(plan.members, value));
-  const facts = [...pageFacts(plan)].map((fact) => `${factSql(fact)} AS "${fact}"`);
-  if (!kept && facts.length === 0) return json;
+  const factColumns = [...facts].map((fact) => `${factSql(fact)} AS "${fact}"`);
+  if (!kept && factColumns.length === 0) return json;
   const keeping = kept ? `WITH ${source} AS MATERIALIZED (${rows}) ` : '';
   // With OFFSET, facts are not copied to each of the names that they have in the response.
-  const from = facts.length === 0 ? '' : ` FROM (SELECT ${facts.join(', ')} OFFSET 0) AS ${factsRow}`;
+  const from =
+    factColumns.length === 0 ? '' : ` FROM (SELECT ${factColumns.join(', ')} OFFSET 0) AS ${factsRow}`;
   return [{ sql: `(${keeping}SELECT ${concatenation(json)}${from})` }];
 }

@@ -1,6 +1,6 @@
 import { getNamedType } from 'graphql';
 import type { Position } from '../pagination/cursor.ts';
-import type { Slice } from '../pagination/slice.ts';
+import { sliceOf } from '../pagination/slice.ts';
 import type { PlanArguments } from './arguments.ts';
 import { aheadKey } from './edge.ts';
 import type { EdgePlan, ObjectPlan } from './plan.ts';
@@ -39,16 +39,10 @@ export function decode(plan: EdgePlan, value: unknown, given: PlanArguments['edg
   }
   const rows = value as JsonRow[];
   const page = given.get(plan)?.page;
-  const hasNextPage = edge.kind === 'connection' && page !== undefined && rows.length > page.limit;
-  if (hasNextPage) rows.length = page.limit;
-  for (const row of rows) decodeRow(object, row, given);
-  if (edge.kind !== 'connection') return rows;
-  const slice: Slice<Position> = {
-    rows: rows as unknown as Position[],
-    hasNextPage,
-    hasPreviousPage: page?.after !== undefined,
-  };
-  return slice;
+  for (const row of rows.slice(0, page?.limit)) decodeRow(object, row, given);
+  return edge.kind === 'connection' && page !== undefined
+    ? sliceOf(rows as unknown as Position[], page)
+    : rows;
 }
 
 function decodeRow({ codecs, edges }: ObjectPlan, row: JsonRow, given: PlanArguments['edges']): void {

@@ -48,16 +48,24 @@ export interface ToManyEdge {
 /** The SQL that stands for values, by their names. */
 type SqlOf<Named> = { readonly [Name in keyof Named & string]-?: string };
 
+/** The SQL of who asks: the id of the account, NULL for anybody without one, and whether it is an admin's. */
+export interface CallerSql {
+  readonly id: string;
+  readonly isAdmin: string;
+}
+
 /** A field whose value the database computes for a row. */
 export interface ValueEdge<Row = Record<string, unknown>, Args = Record<string, unknown>> {
   readonly kind: 'value';
   /** A parameter for each argument of the field; required if it has any. Throws BAD_USER_INPUT. */
   readonly parameters?: (args: Args) => { readonly [Name in keyof Args]-?: Parameter };
+  /** Whether the value depends on who asks. Such a field cannot be selected in subscriptions, which many share. */
+  readonly ofCaller?: boolean;
   /**
    * The SQL expression of the value, of the row's properties in `columns` and its id, and of every parameter. Never NULL
    * where the field is not nullable: the row would be missing. `checkFields` calls it when the schema is built.
    */
-  readonly sql: (row: SqlOf<Row>, args: SqlOf<Args>) => string;
+  readonly sql: (row: SqlOf<Row>, args: SqlOf<Args>, caller: CallerSql) => string;
 }
 
 /** How a field reads what it returns. Declared with the field, used by loaders and look-ahead. */

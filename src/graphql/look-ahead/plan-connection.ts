@@ -6,6 +6,7 @@ import {
   isObjectType,
   type SelectionSetNode,
 } from 'graphql';
+import { openEnd, type Page } from '../pagination/arguments.ts';
 import type { Entity } from '../read/entity.ts';
 import { collectFields } from './collect.ts';
 import {
@@ -100,23 +101,30 @@ export function planConnectionMembers(
   return members && { members };
 }
 
-/** A value of `pageInfo` that depends on the rows. */
-export type PageFact = Exclude<PageInfoMember['kind'], 'typename' | 'hasPreviousPage'>;
+/** A value of `pageInfo`, which the rows tell. */
+export type PageFact = Exclude<PageInfoMember['kind'], 'typename'>;
 
-/** The facts that a connection shows, under whatever names: each is read once. */
-export function pageFacts({ members }: ConnectionPlan): ReadonlySet<PageFact> {
+/** The facts about a page that a connection shows and only its rows tell, under whatever names: each is read once. */
+export function pageFacts({ members }: ConnectionPlan, page: Page): ReadonlySet<PageFact> {
   const facts = new Set<PageFact>();
+  const open = openEnd(page);
   for (const member of members) {
     if (member.kind !== 'pageInfo') continue;
     for (const { kind } of member.members)
-      if (kind !== 'typename' && kind !== 'hasPreviousPage') facts.add(kind);
+      if (kind === open || kind === 'startCursor' || kind === 'endCursor') facts.add(kind);
   }
   return facts;
 }
 
+const WAYS = [false, true].map((backwards): Page => ({ limit: 0, offset: 0, backwards }));
+
+/** The most of them that a page can have. */
+export const mostPageFacts = (plan: ConnectionPlan): number =>
+  Math.max(...WAYS.map((page) => pageFacts(plan, page).size));
+
 /** How often the rows of a connection are read for the response. The last cursor also needs their number. */
-export function readersOf(plan: ConnectionPlan): number {
-  const facts = pageFacts(plan);
+export function readersOf(plan: ConnectionPlan, page: Page): number {
+  const facts = pageFacts(plan, page);
   const lists = plan.members.filter(({ kind }) => kind === 'nodes' || kind === 'edges');
   return lists.length + facts.size + (facts.has('endCursor') ? 1 : 0);
 }
@@ -130,7 +138,11 @@ export function nodeObjects({ members }: ConnectionPlan): ObjectPlan[] {
   });
 }
 
-export const showsNextPage = (plan: ConnectionPlan): boolean => pageFacts(plan).has('hasNextPage');
+/** Whether a connection shows if the list goes on at the open end of the page: one more row tells. */
+export function showsMore(plan: ConnectionPlan, page: Page): boolean {
+  const open = openEnd(page);
+  return open !== undefined && pageFacts(plan, page).has(open);
+}
 
 /** What the rows of a connection are read for: all selections of its nodes, and its cursors. */
 export function connectionObject(entity: Entity<object>, plan: ConnectionPlan): ObjectPlan {

@@ -36,6 +36,12 @@ export function edgeOf(field: GraphQLField<unknown, unknown>): Edge | undefined 
   return field.extensions.edge as Edge | undefined;
 }
 
+/** Whether the value of a field depends on who asks. */
+export function isOfCaller(field: GraphQLField<unknown, unknown>): boolean {
+  const edge = edgeOf(field);
+  return edge?.kind === 'value' && edge.ofCaller === true;
+}
+
 /** What plugins record about a field: the column that it shows, or the columns that its resolver reads. */
 interface FieldNotes {
   readonly pothosExposedField?: string;

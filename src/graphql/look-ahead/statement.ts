@@ -2,9 +2,17 @@ import { GraphQLID, GraphQLString, getNullableType, isNonNullType } from 'graphq
 import type { Page } from '../pagination/arguments.ts';
 import { type Entity, selectList } from '../read/entity.ts';
 import { pageClauses } from '../read/page-statement.ts';
-import { fromIds, fromPage, fromParameters, type Given, type PlanSql, rowsToRead } from './arguments.ts';
+import {
+  fromCaller,
+  fromIds,
+  fromPage,
+  fromParameters,
+  type Given,
+  type PlanSql,
+  rowsToRead,
+} from './arguments.ts';
 import { connectionPieces } from './connection-sql.ts';
-import { aheadKey, isToMany, type ToManyEdge, type ValueEdge } from './edge.ts';
+import { aheadKey, type CallerSql, isToMany, type ToManyEdge, type ValueEdge } from './edge.ts';
 import {
   anyJson,
   columnJson,
@@ -67,13 +75,25 @@ export function selectFor({ entity, columns, edges }: ObjectPlan): string {
 export const rowById = ({ source }: Entity<object>, id: string) =>
   `FROM ${source.from} WHERE ${source.id} = ${id}`;
 
+/** For a value that does not depend on the caller. */
+const NOBODY: CallerSql = { id: 'NULL', isAdmin: 'false' };
+
+/** What stands for the caller, in the SQL of a value that depends on it. */
+function callerSql(plan: EdgePlan, { ofCaller }: ValueEdge, sql: PlanSql): CallerSql {
+  if (ofCaller !== true) return NOBODY;
+  return {
+    id: `${sql.ofEdge(plan, fromCaller('id'))}::uuid`,
+    isAdmin: `${sql.ofEdge(plan, fromCaller('isAdmin'))}::boolean`,
+  };
+}
+
 /** The SQL of a computed value of the row under `alias`; undefined if its arguments are invalid. */
 export function valueSql(plan: EdgePlan, edge: ValueEdge, alias: string, sql: PlanSql): string | undefined {
   const { field } = plan;
   if (field.args.length > 0 && !sql.edges.has(plan)) return undefined;
   const row = rowProperties(field).map((name) => [name, `${alias}."${name}"`]);
   const parameters = field.args.map(({ name }) => [name, sql.ofEdge(plan, fromParameters(name))]);
-  const value = `(${edge.sql(Object.fromEntries(row), Object.fromEntries(parameters))})`;
+  const value = `(${edge.sql(Object.fromEntries(row), Object.fromEntries(parameters), callerSql(plan, edge, sql))})`;
   const type = getNullableType(field.type);
   return type === GraphQLString || type === GraphQLID ? `${value}::text` : value;
 }
@@ -185,7 +205,8 @@ export function buildSql(roots: readonly RootMember[], sql: PlanSql, form: JsonF
     parent: string | undefined,
   ): Piece[] {
     const rows = rowsSql(plan, rowsToRead(plan, page), parent, sql);
-    return connectionPieces({ plan: connection, page, rows, nextAlias, nodeJson: rowJson });
+    const { list } = plan.edge;
+    return connectionPieces({ plan: connection, list, page, rows, nextAlias, nodeJson: rowJson });
   }
 
   /** The value of an edge; undefined if it is left to a resolver. */

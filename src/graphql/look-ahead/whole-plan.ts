@@ -8,8 +8,8 @@ import { type PlanArguments, resolveArguments } from './arguments.ts';
 import { collectFields } from './collect.ts';
 import { choiceOf, variablesOf } from './conditions.ts';
 import { isToMany } from './edge.ts';
-import type { Decline, EdgePlan, ObjectPlan, RootMember } from './plan.ts';
-import { pageFacts } from './plan-connection.ts';
+import { type Decline, type EdgePlan, type ObjectPlan, objectsOf, type RootMember } from './plan.ts';
+import { mostPageFacts } from './plan-connection.ts';
 import { planEdge } from './plan-edge.ts';
 import { mostBytes } from './size.ts';
 import { nextPlanId } from './statement-cache.ts';
@@ -75,13 +75,19 @@ function addScopesOfRow(scopes: Set<Scope>, { members, edges, scopes: own }: Obj
 function countOtherSubqueries(plans: Iterable<EdgePlan>): number {
   let count = 0;
   for (const { connection, object, types } of plans) {
-    if (connection !== undefined) count += pageFacts(connection).size;
+    if (connection !== undefined) count += mostPageFacts(connection);
     if (object !== undefined) count += countOtherSubqueries(object.edges.values());
     if (types === undefined) continue;
     count += types.length - 1;
     for (const { edges } of types) count += countOtherSubqueries(edges.values());
   }
   return count;
+}
+
+/** Whether anything that a plan reads depends on who asks. */
+function isOfCaller(plan: EdgePlan): boolean {
+  if (plan.edge.kind === 'value') return plan.edge.ofCaller === true;
+  return objectsOf(plan).some(({ edges }) => [...edges.values()].some(isOfCaller));
 }
 
 const TOO_WIDE = 'the operation is too wide for one statement';
@@ -114,7 +120,8 @@ function planOperation(
   const roots = members.flatMap((member) => (member.kind === 'edge' ? [member.plan] : []));
   if (isTooWide(plans, countOtherSubqueries(roots))) return decline(TOO_WIDE);
   if (members.length === 0) return undefined;
-  const alike = variableDefinitions.length === 0 && roots.every(({ edge }) => isToMany(edge));
+  const alike =
+    variableDefinitions.length === 0 && roots.every((root) => isToMany(root.edge) && !isOfCaller(root));
   return { id: nextPlanId(), members, roots, scopes: [...scopes], alike, known: undefined };
 }
 

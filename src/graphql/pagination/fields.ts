@@ -5,7 +5,7 @@ import { DEFAULT_LIMIT, MAX_LIMIT, MAX_OFFSET } from './arguments.ts';
 import { encodeCursor, type Position } from './cursor.ts';
 import type { Slice } from './slice.ts';
 
-type ArgumentBuilder = ArgBuilder<PothosSchemaTypes.ExtendDefaultTypes<SchemaTypes>>;
+export type ArgumentBuilder = ArgBuilder<PothosSchemaTypes.ExtendDefaultTypes<SchemaTypes>>;
 
 export const limitArgument = (arg: ArgumentBuilder) =>
   arg.int({
@@ -24,6 +24,12 @@ export const connectionArguments = (arg: ArgumentBuilder) => ({
   after: arg.string({
     description: 'A cursor: only items after it are returned. Null starts at the beginning.',
   }),
+  last: arg.int({
+    description: `Pages backwards: the last items of the list or, with \`before\`, those just before it, in the order of the list. 0 to ${MAX_LIMIT}, ${DEFAULT_LIMIT} if only \`before\` is given. Not with \`first\` or \`limit\`.`,
+  }),
+  before: arg.string({
+    description: 'A cursor: only items before it are returned. Null ends at the end. Not with `after`.',
+  }),
 });
 
 /** The number of skipped items that cost as much as one field of an item. */
@@ -38,15 +44,17 @@ const within = (value: number, max: number) => Math.min(Math.max(value, 0), max)
 export function listCost({
   limit,
   first,
+  last,
   offset,
 }: {
   limit?: number | null | undefined;
   first?: number | null | undefined;
+  last?: number | null | undefined;
   offset?: number | null | undefined;
 }) {
   return {
     field: 1 + Math.ceil(within(offset ?? 0, MAX_OFFSET) / SKIPPED_A_POINT),
-    multiplier: within(limit ?? first ?? DEFAULT_LIMIT, MAX_LIMIT),
+    multiplier: within(limit ?? first ?? last ?? DEFAULT_LIMIT, MAX_LIMIT),
   };
 }
 

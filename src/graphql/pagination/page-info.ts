@@ -7,14 +7,16 @@ export const definePageInfo = (builder: Builder) =>
     description: 'The position of a page in a connection.',
     fields: (t) => ({
       hasNextPage: t.exposeBoolean('hasNextPage', {
-        description: 'Whether there are items after this page.',
+        description:
+          'Whether there are items after this page. Going backwards, true if and only if `before` was given.',
       }),
       hasPreviousPage: t.exposeBoolean('hasPreviousPage', {
-        description: 'True if and only if `after` was given.',
+        description:
+          'Going forwards, true if and only if `after` was given. Going backwards, whether there are items before this page.',
       }),
       startCursor: t.string({
         nullable: true,
-        description: 'The cursor of the first item; null on an empty page.',
+        description: 'The cursor of the first item, for `before`; null on an empty page.',
         resolve: ({ rows: [first] }) => (first === undefined ? null : encodeCursor(first)),
       }),
       endCursor: t.string({

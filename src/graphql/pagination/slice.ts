@@ -3,7 +3,7 @@ import type { Context } from '../context.ts';
 import type { ListEdge } from '../read/entity.ts';
 import { loadPages } from '../read/loads.ts';
 import { readPage } from '../read/read.ts';
-import type { Page } from './arguments.ts';
+import { endsOf, type Page } from './arguments.ts';
 import type { Position } from './cursor.ts';
 
 /** A page of a connection: its rows, and whether there are more before and after them. */
@@ -13,14 +13,15 @@ export interface Slice<Row extends Position> {
   readonly hasPreviousPage: boolean;
 }
 
-/** One extra row tells whether there is a next page. */
+/** One extra row tells whether the list goes on. */
 const oneMore = (page: Page): Page => ({ ...page, limit: page.limit + 1 });
 
-function slice<Row extends Position>(rows: readonly Row[], page: Page): Slice<Row> {
+/** The page of the rows that were read for it, in the order of reading. */
+export function sliceOf<Row extends Position>(read: readonly Row[], page: Page): Slice<Row> {
+  const rows = read.slice(0, page.limit);
   return {
-    rows: rows.slice(0, page.limit),
-    hasNextPage: rows.length > page.limit,
-    hasPreviousPage: page.after !== undefined,
+    rows: page.backwards === true ? rows.reverse() : rows,
+    ...endsOf(page, read.length > page.limit),
   };
 }
 
@@ -29,7 +30,7 @@ export async function readSlice<Row extends Position>(
   edge: ListEdge<Row>,
   page: Page,
 ): Promise<Slice<Row>> {
-  return slice(await readPage(db, edge, oneMore(page)), page);
+  return sliceOf(await readPage(db, edge, oneMore(page)), page);
 }
 
 /** The same for loaders: one slice per parent, in the order of the parents. */
@@ -40,5 +41,5 @@ export async function loadSlices<Row extends Position>(
   page: Page,
 ): Promise<Slice<Row>[]> {
   const lists = await loadPages(context, edge, parentIds, oneMore(page));
-  return lists.map((rows) => slice(rows, page));
+  return lists.map((rows) => sliceOf(rows, page));
 }

@@ -9,6 +9,8 @@ export interface JsonCodec {
 /** A `timestamptz` column. In rows it is a Date. */
 export interface InstantColumn {
   readonly name: string;
+  /** The column that has the instant where this one is null. */
+  readonly otherwise?: string | undefined;
   readonly codec: JsonCodec;
 }
 
@@ -21,10 +23,18 @@ const INSTANT: JsonCodec = {
   parse: (milliseconds) => (typeof milliseconds === 'number' ? new Date(milliseconds) : null),
 };
 
-export const instant = (name: string): InstantColumn => ({ name, codec: INSTANT });
+export const instant = (name: string, otherwise?: string): InstantColumn => ({
+  name,
+  otherwise,
+  codec: INSTANT,
+});
 
-export const columnName = (column: string | InstantColumn): string =>
-  typeof column === 'string' ? column : column.name;
+/** The value of a column, of the row under `alias`. */
+export function columnSql(column: string | InstantColumn, alias: string): string {
+  if (typeof column === 'string') return `${alias}.${column}`;
+  const { name, otherwise } = column;
+  return otherwise === undefined ? `${alias}.${name}` : `coalesce(${alias}.${name}, ${alias}.${otherwise})`;
+}
 
 export const codecOf = (column: string | InstantColumn | undefined): JsonCodec | undefined =>
   typeof column === 'object' ? column.codec : undefined;

@@ -1,4 +1,4 @@
-import { type ColumnOf, columnName, type InstantColumn } from './column.ts';
+import { type ColumnOf, columnSql, type InstantColumn } from './column.ts';
 
 /** The FROM clause of a list and the columns that order it. The row's table has the alias `t`. */
 export interface Source {
@@ -42,6 +42,6 @@ export function columnsOf({ columns }: Entity<object>): Readonly<Record<string, 
 export function selectList(entity: Entity<object>, properties?: Iterable<string>): string {
   const columns = columnsOf(entity);
   return [...(properties ?? Object.keys(columns))]
-    .map((property) => `t.${columnName(columns[property] ?? property)} AS "${property}"`)
+    .map((property) => `${columnSql(columns[property] ?? property, 't')} AS "${property}"`)
     .join(', ');
 }

@@ -8,9 +8,22 @@ import { type AddParameter, type WrittenStatement, writeStatement } from './writ
 export const PARENT_KEY = '$parent';
 
 const STEPS = {
-  'newest-first': { compare: '<', direction: 'DESC' },
-  'oldest-first': { compare: '>', direction: 'ASC' },
+  'newest-first': { beyond: '<', until: '>', direction: 'DESC', backwards: 'ASC' },
+  'oldest-first': { beyond: '>', until: '<', direction: 'ASC', backwards: 'DESC' },
 } as const;
+
+/** The direction in which the rows of a page are read: that of the list, or from its end. */
+function directionOf({ order }: Pick<ListEdge<object>, 'order'>, page: Page): 'ASC' | 'DESC' {
+  const steps = STEPS[page.createdAfter === undefined ? order : 'oldest-first'];
+  return page.backwards === true ? steps.backwards : steps.direction;
+}
+
+/** The query `rows` of a page, which is read in another order, in the order of its list. */
+export function inListOrder({ order }: Pick<ListEdge<object>, 'order'>, page: Page, rows: string): string {
+  if (page.backwards !== true) return rows;
+  const { direction } = STEPS[order];
+  return `SELECT * FROM (${rows}) AS b ORDER BY b."createdAt" ${direction}, b."id" ${direction}`;
+}
 
 /**
  * The part of a page that changes the text of its statement; the rest is parameters. The limit is in the text
@@ -22,6 +35,8 @@ export function pageShape(page: Page): string {
     `limit${page.limit}`,
     page.offset > 0 && 'offset',
     page.after && 'after',
+    page.before && 'before',
+    page.backwards && 'backwards',
     page.createdAfter && 'since',
     page.tag !== undefined && 'tag',
   ]
@@ -34,8 +49,8 @@ interface PageTerms {
   readonly parent?: string | undefined;
   readonly limit: string;
   readonly offset?: string | undefined;
-  /** A row value of `createdAt` and `id`. */
-  readonly after?: string | undefined;
+  /** A row value of `createdAt` and `id`: that of `after` or `before`. */
+  readonly cursor?: string | undefined;
   readonly createdAfter?: string | undefined;
   readonly tag?: string | undefined;
 }
@@ -43,15 +58,20 @@ interface PageTerms {
 /** The WHERE, ORDER BY and LIMIT of a page. */
 function clausesOf<Row extends object>(
   edge: ListEdge<Row>,
-  { parent, limit, offset, after, createdAfter, tag }: PageTerms,
+  page: Page,
+  { parent, limit, offset, cursor, createdAfter, tag }: PageTerms,
 ): string {
   const { byTag, source: all } = edge.entity;
   const source = tag === undefined ? { ...all, keys: all.from } : byTag;
   if (source === undefined) throw new Error(`${edge.name} cannot be read by tag`);
-  const { compare, direction } = STEPS[createdAfter === undefined ? edge.order : 'oldest-first'];
+  const { beyond, until } = STEPS[edge.order];
+  const direction = directionOf(edge, page);
   const conditions: string[] = [];
   if (parent !== undefined) conditions.push(`t.${edge.parent} = ${parent}`);
-  if (after !== undefined) conditions.push(`(${source.createdAt}, ${source.id}) ${compare} ${after}`);
+  if (cursor !== undefined)
+    conditions.push(
+      `(${source.createdAt}, ${source.id}) ${page.before === undefined ? beyond : until} ${cursor}`,
+    );
   if (createdAfter !== undefined) conditions.push(`${source.createdAt} > ${createdAfter}`);
   if (tag !== undefined) conditions.push(`${byTag?.tag} = ${tag}`);
   const where = conditions.length === 0 ? '' : ` WHERE ${conditions.join(' AND ')}`;
@@ -62,11 +82,13 @@ function clausesOf<Row extends object>(
   return `FROM (SELECT ${source.id} AS id, ${source.createdAt} AS at FROM ${source.keys}${cut}) AS s JOIN ${all.from} ON ${all.id} = s.id ORDER BY s.at ${direction}, s.id ${direction}`;
 }
 
+const cursorOf = ({ after, before }: Page) => after ?? before;
+
 /** The sources of a page's parameters. Statements keep them, so they hold nothing else. */
 const SOURCES = {
   offset: ({ offset }: Page) => offset,
-  afterAt: ({ after }: Page) => after?.createdAt ?? null,
-  afterId: ({ after }: Page) => after?.id ?? null,
+  cursorAt: (page: Page) => cursorOf(page)?.createdAt ?? null,
+  cursorId: (page: Page) => cursorOf(page)?.id ?? null,
   createdAfter: ({ createdAfter }: Page) => createdAfter ?? null,
   tag: ({ tag }: Page) => tag ?? null,
 };
@@ -78,14 +100,14 @@ export function pageClauses<Row extends object>(
   parent: string | undefined,
   add: AddParameter<Page>,
 ): string {
-  const { offset, afterAt, afterId, createdAfter, tag } = SOURCES;
-  return clausesOf(edge, {
+  const { offset, cursorAt, cursorId, createdAfter, tag } = SOURCES;
+  return clausesOf(edge, page, {
     parent,
     limit: `${page.limit}`,
     // In a subquery, the offset is unknown to custom and generic plans alike, so PostgreSQL keeps the generic
     // one.
     offset: page.offset > 0 ? `(SELECT ${add(offset)}::bigint)` : undefined,
-    after: page.after && `(${add(afterAt)}::timestamptz, ${add(afterId)}::uuid)`,
+    cursor: cursorOf(page) && `(${add(cursorAt)}::timestamptz, ${add(cursorId)}::uuid)`,
     createdAfter: page.createdAfter && `${add(createdAfter)}::timestamptz`,
     tag: page.tag === undefined ? undefined : add(tag),
   });
@@ -130,7 +152,7 @@ export interface PageOfParents {
  */
 export const batchStatement = <Row extends object>(edge: ListEdge<Row>, page: Page) =>
   cached<Row & { [PARENT_KEY]: string }, PageOfParents>(edge, `batch_${pageShape(page)}`, (add) => {
-    const { direction } = STEPS[page.createdAfter === undefined ? edge.order : 'oldest-first'];
+    const direction = directionOf(edge, page);
     const ids = add(({ parentIds }) => parentIds);
     const clauses = pageClauses(edge, page, 'k.id', (source) => add((given) => source(given.page)));
     return `SELECT k.id AS "${PARENT_KEY}", r.* FROM unnest(${ids}::uuid[]) WITH ORDINALITY AS k(id, n)
@@ -142,8 +164,10 @@ ORDER BY k.n, r."createdAt" ${direction}, r."id" ${direction}`;
 export const PAGE_NUMBER = '$page';
 
 /** The shape of a page. One `pagesStatement` reads pages of the same shape. */
-export function pagesShape({ offset, after }: Page): string {
-  return [offset > 0 && 'offset', after && 'after'].filter(Boolean).join('_');
+export function pagesShape({ offset, after, before, backwards }: Page): string {
+  return [offset > 0 && 'offset', after && 'after', before && 'before', backwards && 'backwards']
+    .filter(Boolean)
+    .join('_');
 }
 
 /** A page of one parent. */
@@ -162,23 +186,23 @@ export function pagesStatement<Row extends object>(
   columns: readonly string[],
 ) {
   const shape = `pages_${pagesShape(page)}_${columns.join('_')}`;
-  const cursors = (pages: readonly PageOfParent[]) => pages.flatMap((one) => one.page.after ?? []);
+  const cursors = (pages: readonly PageOfParent[]) => pages.flatMap((one) => cursorOf(one.page) ?? []);
   return cached<Row & { [PAGE_NUMBER]: number }, readonly PageOfParent[]>(edge, shape, (add) => {
-    const { direction } = STEPS[edge.order];
-    const clauses = clausesOf(edge, {
+    const direction = directionOf(edge, page);
+    const clauses = clausesOf(edge, page, {
       parent: 'k.id',
       limit: 'k.size',
       offset: page.offset > 0 ? 'k.skipped' : undefined,
-      after: page.after && '(k.after_at, k.after_id)',
+      cursor: cursorOf(page) && '(k.cursor_at, k.cursor_id)',
     });
     const selected = selectList(edge.entity, columns);
     const ids = add((pages) => pages.map(({ id }) => id));
     const sizes = add((pages) => pages.map((one) => one.page.limit));
     const skipped = add((pages) => pages.map((one) => one.page.offset));
     const instants = add((pages) => cursors(pages).map(({ createdAt }) => instantText(createdAt)));
-    const afterIds = add((pages) => cursors(pages).map(({ id }) => id));
+    const cursorIds = add((pages) => cursors(pages).map(({ id }) => id));
     return `SELECT k.n AS "${PAGE_NUMBER}", r.*
-FROM unnest(${ids}::uuid[], ${sizes}::int[], ${skipped}::int[], ${instants}::timestamptz[], ${afterIds}::uuid[]) WITH ORDINALITY AS k(id, size, skipped, after_at, after_id, n)
+FROM unnest(${ids}::uuid[], ${sizes}::int[], ${skipped}::int[], ${instants}::timestamptz[], ${cursorIds}::uuid[]) WITH ORDINALITY AS k(id, size, skipped, cursor_at, cursor_id, n)
 CROSS JOIN LATERAL (SELECT ${selected} ${clauses}) AS r
 ORDER BY k.n, r."createdAt" ${direction}, r."id" ${direction}`;
   });

@@ -1,5 +1,5 @@
 import type { Endings } from '../../auth/account/endings.ts';
-import { PASSWORD } from '../../auth/account/store.ts';
+import { ACCOUNT_NAME, PASSWORD } from '../../auth/account/store.ts';
 import { MAX_LIVE_KEYS, type StoredApiKey } from '../../auth/api-key/store.ts';
 import { SCOPES, type Scope, scopesOfRole } from '../../auth/scopes.ts';
 import { passwordChanged, principalOf, unitOfWorkOf } from '../../graphql/context.ts';
@@ -7,9 +7,10 @@ import { lengthOf, parseId } from '../../graphql/input.ts';
 import type { Kernel } from '../../graphql/kernel.ts';
 import { preparedOf } from '../../graphql/preparation.ts';
 import type { Rules } from '../rules.ts';
+import type { UserTypes } from '../user/type.ts';
 import { ownAccount } from './locks.ts';
 import { changePassword, type PasswordChange, preparePassword } from './password.ts';
-import { endApiKey, endSession, makeApiKey } from './service.ts';
+import { endApiKey, endSession, makeApiKey, renameAccount } from './service.ts';
 import type { AccountTypes } from './type.ts';
 
 const members = scopesOfRole('member');
@@ -18,6 +19,7 @@ const SCOPE_NAMES = `${named(members)} and, for admins, ${named(SCOPES.filter((s
 
 export function defineAccountMutations(
   { builder }: Kernel,
+  { User }: UserTypes,
   { ApiKey }: AccountTypes,
   rules: Rules['account'],
   endingsOfPassword: Endings,
@@ -36,6 +38,19 @@ export function defineAccountMutations(
     });
 
   builder.mutationFields((t) => ({
+    updateViewer: t.field({
+      session: true,
+      locks: ownAccount,
+      type: User,
+      description: 'Changes the name of the viewer’s account. Needs a session; otherwise FORBIDDEN.',
+      args: {
+        name: t.arg.string({
+          required: true,
+          description: `The name shown beside the user’s posts and comments, ${lengthOf(ACCOUNT_NAME)}.`,
+        }),
+      },
+      resolve: (_root, { name }, context) => renameAccount(unitOfWorkOf(context), principalOf(context), name),
+    }),
     createApiKey: t.field({
       session: true,
       locks: ownAccount,

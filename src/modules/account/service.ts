@@ -1,3 +1,4 @@
+import { ACCOUNT_NAME } from '../../auth/account/store.ts';
 import {
   createApiKeyWithinLimit,
   KeyExpiredError,
@@ -8,10 +9,13 @@ import {
 import type { Principal } from '../../auth/principal.ts';
 import { isScope, type Scope, scopesOfRole } from '../../auth/scopes.ts';
 import { type HeldSession, holdSession, revokeSession } from '../../auth/session/store.ts';
-import { ApiError, badInput, forbidden, unauthenticated } from '../../graphql/errors.ts';
+import { ApiError, badInput, forbidden, notFound, unauthenticated } from '../../graphql/errors.ts';
 import { checkText } from '../../graphql/input.ts';
+import { selectList } from '../../graphql/read/entity.ts';
+import { statement } from '../../platform/db/statement.ts';
 import type { UnitOfWork } from '../../platform/db/unit-of-work.ts';
 import type { Rules } from '../rules.ts';
+import { type UserRow, userEntity } from '../user/type.ts';
 
 export interface NewKey {
   readonly name: string;
@@ -63,6 +67,20 @@ export async function makeApiKey(
   });
   await checkSession(work, principal);
   return { key, apiKey };
+}
+
+const RENAME = statement<UserRow>(
+  'account_rename',
+  `UPDATE users t SET name = $2 WHERE id = $1 RETURNING ${selectList(userEntity)}`,
+);
+
+/** Changes the name of the caller's account. Throws BAD_USER_INPUT, UNAUTHENTICATED, DatabaseError. */
+export async function renameAccount(work: UnitOfWork, principal: Principal, name: string): Promise<UserRow> {
+  checkText('name', name, ACCOUNT_NAME);
+  const [user] = await work.query(RENAME, [principal.userId, name]);
+  await checkSession(work, principal);
+  if (user === undefined) throw notFound('user');
+  return user;
 }
 
 /** Revokes a key of the caller's account. False if it has no such key, or no longer has it. */

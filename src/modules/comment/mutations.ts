@@ -3,7 +3,8 @@ import { lengthOf, parseId } from '../../graphql/input.ts';
 import type { Kernel } from '../../graphql/kernel.ts';
 import { postOfComment, postToChange } from '../post/locks.ts';
 import type { Rules } from '../rules.ts';
-import { createComment, deleteComment } from './service.ts';
+import { versionArgument } from '../version.ts';
+import { createComment, deleteComment, updateComment } from './service.ts';
 import type { CommentTypes } from './type.ts';
 
 export function defineCommentMutations(
@@ -24,14 +25,37 @@ export function defineCommentMutations(
       resolve: (_root, { postId, body }, context) =>
         createComment(unitOfWorkOf(context), principalOf(context), parseId(postId), body, rules),
     }),
+    updateComment: t.field({
+      type: Comment,
+      scope: 'comments:write',
+      locks: ({ id }) => [postOfComment(parseId(String(id)))],
+      description:
+        'Changes the text of a comment. Where it is the same, nothing is changed. Only the comment’s author and admins may. NOT_FOUND if the comment does not exist.',
+      args: {
+        id: t.arg.id({ required: true, description: 'The comment’s id.' }),
+        body: t.arg.string({ required: true, description: `${lengthOf(rules.body)}.` }),
+        ifVersion: versionArgument(t.arg, 'comment'),
+      },
+      resolve: (_root, { id, body, ifVersion }, context) =>
+        updateComment(
+          unitOfWorkOf(context),
+          principalOf(context),
+          parseId(id),
+          { body, ifVersion: ifVersion ?? undefined },
+          rules,
+        ),
+    }),
     deleteComment: t.boolean({
       scope: 'comments:write',
       locks: ({ id }) => [postOfComment(parseId(String(id)))],
       description:
         'Deletes a comment. Only its author, the post’s author and admins may. True if the comment existed, false if it did not.',
-      args: { id: t.arg.id({ required: true, description: 'The comment’s id.' }) },
-      resolve: (_root, { id }, context) =>
-        deleteComment(unitOfWorkOf(context), principalOf(context), parseId(id)),
+      args: {
+        id: t.arg.id({ required: true, description: 'The comment’s id.' }),
+        ifVersion: versionArgument(t.arg, 'comment'),
+      },
+      resolve: (_root, { id, ifVersion }, context) =>
+        deleteComment(unitOfWorkOf(context), principalOf(context), parseId(id), ifVersion ?? undefined),
     }),
   }));
 }

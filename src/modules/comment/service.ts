@@ -1,11 +1,13 @@
 import type { Principal } from '../../auth/principal.ts';
 import { forbidden, notFound } from '../../graphql/errors.ts';
 import { checkText } from '../../graphql/input.ts';
+import { selectList } from '../../graphql/read/entity.ts';
 import { statement } from '../../platform/db/statement.ts';
 import type { UnitOfWork } from '../../platform/db/unit-of-work.ts';
 import { newId } from '../../platform/uuid.ts';
 import type { Rules } from '../rules.ts';
-import type { CommentRow } from './type.ts';
+import { type Changed, checkVersion, NEW_VERSION } from '../version.ts';
+import { type CommentRow, commentEntity } from './type.ts';
 
 /**
  * Locks the post until the unit of work ends, with the lock that updating its comment count takes anyway. All
@@ -28,22 +30,27 @@ const INSERT_COMMENT = statement<Pick<CommentRow, 'createdAt'>>(
 );
 
 /** Locks the post before the comment, as deleting a post does, so that the two cannot deadlock. */
-const LOCK_POST_OF_COMMENT = statement<{ id: string; authorId: string; postAuthorId: string }>(
-  'comment_lock_post',
-  `SELECT c.id, c.author_id AS "authorId", p.author_id AS "postAuthorId"
-   FROM comments c JOIN posts p ON p.id = c.post_id WHERE c.id = $1 FOR NO KEY UPDATE OF p`,
+const LOCK_COMMENT = statement<CommentRow & { readonly postAuthorId: string }>(
+  'comment_lock',
+  `SELECT ${selectList(commentEntity)}, p.author_id AS "postAuthorId"
+   FROM posts p JOIN comments t ON t.post_id = p.id WHERE t.id = $1 FOR NO KEY UPDATE OF p, t`,
 );
 
-/** Only its author, the post's author and admins may delete a comment (contract section 3). */
+const CHANGE_COMMENT = statement<Changed>(
+  'comment_change',
+  `UPDATE comments SET body = $2, ${NEW_VERSION} WHERE id = $1 RETURNING updated_at AS "updatedAt", version`,
+);
+
+/** Only its author and admins may change a comment (contract section 3). */
+const mayChangeComment = (principal: Principal, comment: { readonly authorId: string }): boolean =>
+  principal.userId === comment.authorId || principal.role === 'admin';
+
+/** The post's author may delete it, too. */
 function mayDeleteComment(
   principal: Principal,
   comment: { readonly authorId: string; readonly postAuthorId: string },
 ): boolean {
-  return (
-    principal.userId === comment.authorId ||
-    principal.userId === comment.postAuthorId ||
-    principal.role === 'admin'
-  );
+  return mayChangeComment(principal, comment) || principal.userId === comment.postAuthorId;
 }
 
 /** Creates a comment. Throws BAD_USER_INPUT, NOT_FOUND if the post does not exist, DatabaseError. */
@@ -57,24 +64,49 @@ export async function createComment(
   checkText('body', body, rules.body);
   const post = postId === undefined ? undefined : (await work.query(HOLD_POST, [postId]))[0];
   if (post === undefined) throw notFound('post');
-  const comment = { id: newId(), body, postId: post.id, authorId: principal.userId };
+  const comment = { id: newId(), body, postId: post.id, authorId: principal.userId, version: 1 };
   const [made] = await work.query(INSERT_COMMENT, [comment.id, body, post.id, principal.userId]);
   if (made === undefined) throw new Error('the inserted comment was not returned');
-  return { ...comment, ...made };
+  return { ...comment, ...made, updatedAt: made.createdAt };
 }
 
-/** Deletes a comment. False if the comment does not exist. Throws FORBIDDEN, DatabaseError. */
+export interface CommentChange {
+  readonly body: string;
+  /** The version that the caller has read; undefined to change any. */
+  readonly ifVersion: number | undefined;
+}
+
+/** Changes the text of a comment. Throws BAD_USER_INPUT, NOT_FOUND, FORBIDDEN, CONFLICT, DatabaseError. */
+export async function updateComment(
+  work: UnitOfWork,
+  principal: Principal,
+  id: string | undefined,
+  { body, ifVersion }: CommentChange,
+  rules: Rules['comment'],
+): Promise<CommentRow> {
+  checkText('body', body, rules.body);
+  const comment = id === undefined ? undefined : (await work.query(LOCK_COMMENT, [id]))[0];
+  if (comment === undefined) throw notFound('comment');
+  if (!mayChangeComment(principal, comment))
+    throw forbidden('Only the author and admins may change a comment.');
+  checkVersion('comment', comment.version, ifVersion);
+  if (body === comment.body) return comment;
+  const [changed] = await work.query(CHANGE_COMMENT, [comment.id, body]);
+  return { ...comment, body, ...changed };
+}
+
+/** Deletes a comment. False if the comment does not exist. Throws FORBIDDEN, CONFLICT, DatabaseError. */
 export async function deleteComment(
   work: UnitOfWork,
   principal: Principal,
   id: string | undefined,
+  ifVersion: number | undefined,
 ): Promise<boolean> {
-  const comment = id === undefined ? undefined : (await work.query(LOCK_POST_OF_COMMENT, [id]))[0];
+  const comment = id === undefined ? undefined : (await work.query(LOCK_COMMENT, [id]))[0];
   if (comment === undefined) return false;
   if (!mayDeleteComment(principal, comment))
     throw forbidden('Only the comment’s author, the post’s author and admins may delete a comment.');
-  const { count } = await work.withPrisma((prisma) =>
-    prisma.comment.deleteMany({ where: { id: comment.id } }),
-  );
-  return count > 0;
+  checkVersion('comment', comment.version, ifVersion);
+  await work.withPrisma((prisma) => prisma.comment.deleteMany({ where: { id: comment.id } }));
+  return true;
 }

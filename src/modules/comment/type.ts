@@ -16,6 +16,8 @@ export interface CommentRow {
   readonly postId: string;
   readonly authorId: string;
   readonly createdAt: Date;
+  readonly updatedAt: Date;
+  readonly version: number;
 }
 
 export const commentEntity: Entity<CommentRow> = {
@@ -26,6 +28,8 @@ export const commentEntity: Entity<CommentRow> = {
     postId: 'post_id',
     authorId: 'author_id',
     createdAt: instant('created_at'),
+    updatedAt: instant('updated_at', 'created_at'),
+    version: 'version',
   },
   source: { from: 'comments t', createdAt: 't.created_at', id: 't.id' },
   texts: ['body'],
@@ -65,6 +69,13 @@ export function defineComment(
       createdAt: t.expose('createdAt', {
         type: 'DateTime',
         description: 'When the comment was created. It never changes.',
+      }),
+      updatedAt: t.expose('updatedAt', {
+        type: 'DateTime',
+        description: 'When its text last changed; `createdAt` until then.',
+      }),
+      version: t.exposeInt('version', {
+        description: 'The version of its text: 1, and one more with each change. For `ifVersion`.',
       }),
     }),
   });

@@ -2,6 +2,7 @@ import { principalOf, unitOfWorkOf } from '../../graphql/context.ts';
 import { lengthOf, parseId } from '../../graphql/input.ts';
 import type { Kernel } from '../../graphql/kernel.ts';
 import type { Rules } from '../rules.ts';
+import { versionArgument } from '../version.ts';
 import { postToChange, postToDelete } from './locks.ts';
 import { createPost, deletePost, insertPost, type NewPost, updatePost } from './service.ts';
 import type { PostTypes } from './type.ts';
@@ -37,14 +38,15 @@ export function definePostMutations({ builder }: Kernel, { Post }: PostTypes, ru
       scope: 'posts:write',
       locks: ({ id }) => [postToChange(parseId(String(id)))],
       description:
-        'Changes the given fields of a post; absent and null fields keep their value. Only its author and admins may. NOT_FOUND if the post does not exist.',
+        'Changes the given fields of a post; absent and null fields keep their value. Where nothing becomes different, nothing is changed. Only its author and admins may. NOT_FOUND if the post does not exist.',
       args: {
         id: t.arg.id({ required: true, description: 'The post’s id.' }),
         title: t.arg.string({ description: `${lengthOf(rules.title)}, not all of them white space.` }),
         body: t.arg.string({ description: `${lengthOf(rules.body)}.` }),
         tags: t.arg.stringList({ description: `${ofTags} They replace the present ones.` }),
+        ifVersion: versionArgument(t.arg, 'post'),
       },
-      resolve: (_root, { id, title, body, tags }, context) =>
+      resolve: (_root, { id, title, body, tags, ifVersion }, context) =>
         updatePost(
           unitOfWorkOf(context),
           principalOf(context),
@@ -53,6 +55,7 @@ export function definePostMutations({ builder }: Kernel, { Post }: PostTypes, ru
             title: title ?? undefined,
             body: body ?? undefined,
             tags: tags ?? undefined,
+            ifVersion: ifVersion ?? undefined,
           },
           rules,
         ),
@@ -62,9 +65,12 @@ export function definePostMutations({ builder }: Kernel, { Post }: PostTypes, ru
       locks: ({ id }) => [postToDelete(parseId(String(id)))],
       description:
         'Deletes a post and its comments. Only its author and admins may. True if the post existed, false if it did not.',
-      args: { id: t.arg.id({ required: true, description: 'The post’s id.' }) },
-      resolve: (_root, { id }, context) =>
-        deletePost(unitOfWorkOf(context), principalOf(context), parseId(id)),
+      args: {
+        id: t.arg.id({ required: true, description: 'The post’s id.' }),
+        ifVersion: versionArgument(t.arg, 'post'),
+      },
+      resolve: (_root, { id, ifVersion }, context) =>
+        deletePost(unitOfWorkOf(context), principalOf(context), parseId(id), ifVersion ?? undefined),
     }),
   }));
 }

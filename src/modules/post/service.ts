@@ -2,13 +2,14 @@ import type { Principal } from '../../auth/principal.ts';
 import { APPEND_EVENT } from '../../events/log.ts';
 import { badInput, forbidden, notFound } from '../../graphql/errors.ts';
 import { checkText } from '../../graphql/input.ts';
-import { type Inserted, insertStatement } from '../../graphql/insert-statement.ts';
+import { type Dated, insertStatement } from '../../graphql/insert-statement.ts';
 import type { Insert } from '../../graphql/one-statement.ts';
 import { selectList } from '../../graphql/read/entity.ts';
 import { statement } from '../../platform/db/statement.ts';
 import type { UnitOfWork } from '../../platform/db/unit-of-work.ts';
 import { newId } from '../../platform/uuid.ts';
 import type { Rules } from '../rules.ts';
+import { type Changed, checkVersion, NEW_VERSION } from '../version.ts';
 import { type PostRow, postEntity } from './type.ts';
 
 const INSERT = 'INSERT INTO posts (id, title, body, author_id) SELECT $1::uuid, $2, $3, $4::uuid';
@@ -25,17 +26,21 @@ const INSERT_TAGGED_POST = insertStatement('post_insert_tagged', INSERT, {
 });
 
 /**
- * Changes what is not null. The tags of a post are dated like the post: the lists by tag are in the order of its date.
+ * Changes what is not null, if anything becomes different. The tags of a post are dated like the post: the lists by tag are
+ * in the order of its date. No row if nothing has changed.
  */
-const CHANGE_POST = statement<never>(
+const CHANGE_POST = statement<Changed>(
   'post_change',
-  `WITH changed AS (UPDATE posts SET title = coalesce($2, title), body = coalesce($3, body)
-     WHERE id = $1 AND ($2::text IS NOT NULL OR $3::text IS NOT NULL)),
-   old AS (DELETE FROM tags WHERE post_id = $1 AND name <> ALL($4::text[]))
-   INSERT INTO tags (post_id, name, position, created_at)
-     SELECT posts.id, given.name, given.position, posts.created_at FROM posts, unnest($4::text[]) WITH ORDINALITY AS given(name, position)
-     WHERE posts.id = $1
-   ON CONFLICT (post_id, name) DO UPDATE SET position = excluded.position, created_at = excluded.created_at`,
+  `WITH present AS (SELECT ARRAY(SELECT name FROM tags WHERE post_id = $1 ORDER BY position) AS tags),
+   changed AS (UPDATE posts SET title = coalesce($2, title), body = coalesce($3, body), ${NEW_VERSION}
+     FROM present WHERE id = $1 AND (title <> $2 OR body <> $3 OR present.tags <> $4::text[])
+     RETURNING id, created_at, updated_at, version),
+   gone AS (DELETE FROM tags USING changed WHERE post_id = changed.id AND name <> ALL($4::text[])),
+   tagged AS (INSERT INTO tags (post_id, name, position, created_at)
+     SELECT changed.id, given.name, given.position, changed.created_at
+     FROM changed, unnest($4::text[]) WITH ORDINALITY AS given(name, position)
+     ON CONFLICT (post_id, name) DO UPDATE SET position = excluded.position, created_at = excluded.created_at)
+   SELECT updated_at AS "updatedAt", version FROM changed`,
 );
 
 /**
@@ -48,15 +53,23 @@ const LOCK_TO_CHANGE = statement<PostRow>(
   `SELECT ${selectList(postEntity)} FROM posts t WHERE t.id = $1 FOR NO KEY UPDATE`,
 );
 
+interface Deleted {
+  /** Whether the caller may delete it. */
+  readonly allowed: boolean;
+  readonly version: number;
+  readonly deleted: boolean;
+}
+
 /**
- * Locks the post, and deletes it if it is the author's; of any author's where that is null. No row if there is no
- * post.
+ * Locks the post, and deletes it if it is the author's and of that version; of any author's, and of any version, where
+ * that is null. No row if there is no post.
  */
-const DELETE_POST = statement<{ deleted: boolean }>(
+const DELETE_POST = statement<Deleted>(
   'post_delete',
-  `WITH post AS (SELECT id, author_id FROM posts WHERE id = $1 FOR UPDATE),
-   gone AS (DELETE FROM posts USING post WHERE posts.id = post.id AND (post.author_id = $2 OR $2::uuid IS NULL) RETURNING posts.id)
-   SELECT gone.id IS NOT NULL AS deleted FROM post LEFT JOIN gone ON true`,
+  `WITH post AS (SELECT id, version, coalesce(author_id = $2::uuid, true) AS allowed FROM posts WHERE id = $1 FOR UPDATE),
+   gone AS (DELETE FROM posts USING post
+     WHERE posts.id = post.id AND post.allowed AND coalesce(post.version = $3::int, true) RETURNING posts.id)
+   SELECT post.allowed, post.version, gone.id IS NOT NULL AS deleted FROM post LEFT JOIN gone ON true`,
 );
 
 /** Only its author and admins may change or delete a post (contract section 3). */
@@ -83,10 +96,10 @@ export function insertPost(
   { userId: authorId }: Pick<Principal, 'userId'>,
   { title, body, tags }: NewPost,
   rules: Rules['post'],
-): Insert<Omit<PostRow, keyof Inserted>> {
+): Insert<Omit<PostRow, keyof Dated>> {
   const id = newId();
   const values = [id, checkText('title', title, rules.title), checkText('body', body, rules.body), authorId];
-  const row = { id, title, body, authorId, commentCount: 0 };
+  const row = { id, title, body, authorId, commentCount: 0, version: 1 };
   return checkTags(tags, rules).length === 0
     ? { statement: INSERT_POST, values, row }
     : { statement: INSERT_TAGGED_POST, values: [...values, [...tags]], row };
@@ -102,16 +115,18 @@ export async function createPost(
   const { statement: insert, values, row } = insertPost(principal, post, rules);
   const [inserted] = await work.query(insert.plain, values);
   if (inserted === undefined) throw new Error('the inserted post was not returned');
-  return { ...row, ...inserted };
+  return { ...row, ...inserted, updatedAt: inserted.createdAt };
 }
 
 export interface PostChanges {
   readonly title: string | undefined;
   readonly body: string | undefined;
   readonly tags: readonly string[] | undefined;
+  /** The version that the caller has read; undefined to change any. */
+  readonly ifVersion: number | undefined;
 }
 
-/** Changes only the given fields. Throws BAD_USER_INPUT, NOT_FOUND, FORBIDDEN, DatabaseError. */
+/** Changes only the given fields. Throws BAD_USER_INPUT, NOT_FOUND, FORBIDDEN, CONFLICT, DatabaseError. */
 export async function updatePost(
   work: UnitOfWork,
   principal: Principal,
@@ -126,19 +141,24 @@ export async function updatePost(
   const post = id === undefined ? undefined : (await work.query(LOCK_TO_CHANGE, [id]))[0];
   if (post === undefined) throw notFound('post');
   if (!mayChangePost(principal, post)) throw forbidden('Only the author and admins may change a post.');
+  checkVersion('post', post.version, changes.ifVersion);
   if (title === undefined && body === undefined && tags === undefined) return post;
-  await work.query(CHANGE_POST, [post.id, title ?? null, body ?? null, tags ?? null]);
-  return { ...post, title: title ?? post.title, body: body ?? post.body };
+  const [changed] = await work.query(CHANGE_POST, [post.id, title ?? null, body ?? null, tags ?? null]);
+  return { ...post, title: title ?? post.title, body: body ?? post.body, ...changed };
 }
 
-/** Deletes a post and its comments. False if the post does not exist. Throws FORBIDDEN, DatabaseError. */
+/** Deletes a post and its comments. False if the post does not exist. Throws FORBIDDEN, CONFLICT, DatabaseError. */
 export async function deletePost(
   work: UnitOfWork,
   { userId, role }: Principal,
   id: string | undefined,
+  ifVersion: number | undefined,
 ): Promise<boolean> {
   if (id === undefined) return false;
-  const [found] = await work.query(DELETE_POST, [id, role === 'admin' ? null : userId]);
-  if (found?.deleted === false) throw forbidden('Only the author and admins may delete a post.');
-  return found !== undefined;
+  const author = role === 'admin' ? null : userId;
+  const [found] = await work.query(DELETE_POST, [id, author, ifVersion ?? null]);
+  if (found === undefined) return false;
+  if (!found.allowed) throw forbidden('Only the author and admins may delete a post.');
+  checkVersion('post', found.version, ifVersion);
+  return found.deleted;
 }

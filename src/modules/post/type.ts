@@ -19,6 +19,8 @@ export interface PostRow {
   readonly authorId: string;
   readonly commentCount: number;
   readonly createdAt: Date;
+  readonly updatedAt: Date;
+  readonly version: number;
 }
 
 export const postEntity: Entity<PostRow, 'posts'> = {
@@ -30,6 +32,8 @@ export const postEntity: Entity<PostRow, 'posts'> = {
     authorId: 'author_id',
     commentCount: 'comment_count',
     createdAt: instant('created_at'),
+    updatedAt: instant('updated_at', 'created_at'),
+    version: 'version',
   },
   source: { from: 'posts t', createdAt: 't.created_at', id: 't.id' },
   texts: ['body'],
@@ -92,6 +96,13 @@ export function definePost(
       createdAt: t.expose('createdAt', {
         type: 'DateTime',
         description: 'When the post was created. It never changes.',
+      }),
+      updatedAt: t.expose('updatedAt', {
+        type: 'DateTime',
+        description: 'When its text or tags last changed; `createdAt` until then. Comments do not change it.',
+      }),
+      version: t.exposeInt('version', {
+        description: 'The version of its text and tags: 1, and one more with each change. For `ifVersion`.',
       }),
       tags: t.loadableList({
         type: 'String',

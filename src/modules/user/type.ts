@@ -1,4 +1,6 @@
 import { ACCOUNT_NAME, MAX_EMAIL_LENGTH } from '../../auth/account/store.ts';
+import { isAuthenticated } from '../../auth/principal.ts';
+import type { Role as AccountRole } from '../../auth/scopes.ts';
 import { type Context, principalOf } from '../../graphql/context.ts';
 import { ApiError, notFound } from '../../graphql/errors.ts';
 import { lengthOf } from '../../graphql/input.ts';
@@ -15,12 +17,13 @@ import { statement } from '../../platform/db/statement.ts';
 export interface UserRow {
   readonly id: string;
   readonly name: string;
+  readonly role: AccountRole;
   readonly createdAt: Date;
 }
 
 export const userEntity: Entity<UserRow> = {
   name: 'users',
-  columns: { id: 'id', name: 'name', createdAt: instant('created_at') },
+  columns: { id: 'id', name: 'name', role: 'role', createdAt: instant('created_at') },
   source: { from: 'users t', createdAt: 't.created_at', id: 't.id' },
 };
 
@@ -51,8 +54,23 @@ async function readEmails({ db }: Context, ids: readonly string[]): Promise<(str
   return ids.map((id) => found.get(id) ?? notFound('user'));
 }
 
+/** As the schema writes them, and the SQL of the field. */
+const ROLE_NAMES = { member: 'MEMBER', admin: 'ADMIN' } as const;
+
+/** Whether the caller may know the role of an account (contract section 3). */
+function maySeeRole({ caller }: Context, { id }: UserRow): boolean {
+  return isAuthenticated(caller) && (caller.userId === id || caller.role === 'admin');
+}
+
 export function defineUser(kernel: Kernel) {
   const { builder, Node } = kernel;
+  const Role = builder.enumType('Role', {
+    description: 'What an account may do.',
+    values: {
+      MEMBER: { description: 'Writes posts and comments, and changes its own.' },
+      ADMIN: { description: 'Also changes and deletes those of others.' },
+    } as const,
+  });
   const User = builder.loadableObject('User', {
     description: 'A person or a service that writes posts and comments.',
     interfaces: [Node],
@@ -75,6 +93,21 @@ export function defineUser(kernel: Kernel) {
         load: (ids: string[], context) => inRound(context, EMAILS, ids, (all) => readEmails(context, all)),
       }),
       createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When the account was created.' }),
+      role: t.field({
+        type: Role,
+        nullable: true,
+        scope: 'users:read',
+        columns: ['role'],
+        edge: {
+          kind: 'value',
+          ofCaller: true,
+          sql: ({ id, role }, _args, caller) =>
+            `CASE WHEN ${id} = ${caller.id} OR ${caller.isAdmin} THEN upper(${role}::text) END`,
+        },
+        description:
+          'What the account may do: your own and, for admins, that of everybody; null otherwise. It cannot be selected in subscriptions: BAD_USER_INPUT.',
+        resolve: (user, _args, context) => (maySeeRole(context, user) ? ROLE_NAMES[user.role] : null),
+      }),
     }),
   });
   return { User, UserConnection: connectionOf(kernel, 'User', User) };

@@ -26,7 +26,7 @@ export type SchemaField = GraphQLField<unknown, unknown>;
 type Variables = Readonly<Record<string, unknown>>;
 
 /** Arguments that multiply the cost below a list, or add to it. */
-export const SIZE_ARGUMENTS: ReadonlySet<string> = new Set(['limit', 'first', 'offset']);
+export const SIZE_ARGUMENTS: ReadonlySet<string> = new Set(['limit', 'first', 'last', 'offset']);
 
 /** What a field declares with Pothos' plugin: what it costs itself, and what multiplies the cost of its selection. */
 type FieldCost = number | { readonly field?: number; readonly multiplier?: number };

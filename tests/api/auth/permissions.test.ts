@@ -46,6 +46,11 @@ const TABLE: readonly (readonly [coordinate: string, scope: Scope, query: (ids: 
     'comments:write',
     ({ post }) => `mutation { createComment(postId: "${post}", body: "B") { id } }`,
   ],
+  [
+    'Mutation.updateComment',
+    'comments:write',
+    ({ comment }) => `mutation { updateComment(id: "${comment}", body: "B") { id } }`,
+  ],
   ['Mutation.deleteComment', 'comments:write', () => 'mutation { deleteComment(id: "none") }'],
 ];
 

@@ -88,7 +88,7 @@ function input(draft: Draft, type: GraphQLInputType, hint: string): string {
 function isGiven(draft: Draft, argument: GraphQLArgument): boolean {
   if (isRequiredArgument(argument)) return !draft.fault(20);
   if (argument.name === 'limit') return !oneIn(draft.random, 4);
-  return oneIn(draft.random, argument.name === 'first' ? 12 : 4);
+  return oneIn(draft.random, ['first', 'last', 'before'].includes(argument.name) ? 12 : 4);
 }
 
 /** The arguments of a field, with their parentheses. */

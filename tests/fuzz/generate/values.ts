@@ -40,7 +40,7 @@ function randomId(random: Random, { userIds, postIds, commentIds, keyIds }: Know
 
 function randomString(random: Random, known: Known, name: string): string {
   const { cursors, tags } = known;
-  if (name === 'after') {
+  if (name === 'after' || name === 'before') {
     const cursor = random.pick([...cursors, 'none']);
     return weighted(random, [
       [12, cursor],

@@ -53,7 +53,7 @@ export class Measure extends Walk {
     if (definition?.args.some(({ name }) => name === 'ids') === true)
       return [{ size: this.#ids(standing.field), skipped: 0 }];
     if (!sized) return [{ size: plain ? DEFAULT_LIMIT : 1, skipped: 0 }];
-    const sizes = ['limit', 'first'].flatMap((name) => this.#sizes(standing.field, name));
+    const sizes = ['limit', 'first', 'last'].flatMap((name) => this.#sizes(standing.field, name));
     const offset = this.value(standing.field, 'offset');
     const skipped = Math.ceil(clamp(typeof offset === 'number' ? offset : 0, MAX_OFFSET) / 10);
     return (sizes.length === 0 ? [DEFAULT_LIMIT] : sizes).map((size) => ({

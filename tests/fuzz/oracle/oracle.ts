@@ -11,7 +11,7 @@ import {
 import { type Executed, executed, SCHEMA, type ToExecute } from '../../model/execution.ts';
 import { lacksAccess } from '../../model/permissions.ts';
 import { isMade, stateOf } from '../../model/state.ts';
-import { rootFields } from '../../model/walk.ts';
+import { atRoot, rootFields, Walk } from '../../model/walk.ts';
 import { type Case, type ExpectedAnswer, type ExpectedRefusal, MADE, type Verdict } from '../case.ts';
 import type { World } from '../world.ts';
 import { MAX_TOKENS, type Measured, measure, passed } from './limits.ts';
@@ -58,6 +58,12 @@ class Findings {
 /** The first thing looked at: without credentials nobody learns more than the schema tells. */
 const isIntrospection = (asked: ToExecute) =>
   rootFields(asked).every(({ name }) => ['__typename', '__schema', '__type'].includes(name.value));
+
+/** Contract section 1: many share a subscription, so it has no field that depends on who asks. */
+const asksWhoAsks = (asked: ToExecute) =>
+  [...new Walk(asked).all(asked.operation.selectionSet, atRoot(asked))].some(
+    ({ field, type, left }) => !left && type?.name === 'User' && field.name.value === 'role',
+  );
 
 function validity(findings: Findings, asked: ToExecute): void {
   const errors = validate(SCHEMA, asked.document, specifiedRules);
@@ -177,6 +183,7 @@ export function judge(world: World, test: Case): Verdict {
   if (given.errors !== undefined) findings.must({ ...WRONG_VARIABLES, ...namesOf(given.errors) });
   const cost = valid && given.errors === undefined ? costOf(measured) : undefined;
   if (kind === 'subscription') {
+    if (asksWhoAsks(asked)) findings.must(WRONG_VARIABLES);
     if (caller?.scopes.has('posts:read') !== true) findings.must(always('FORBIDDEN', 403));
     return findings.verdict(kind, cost);
   }

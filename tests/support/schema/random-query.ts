@@ -32,9 +32,10 @@ type Draw = (max: number) => number;
 const pick = <T>(draw: Draw, items: readonly T[]): T => items[draw(items.length - 1)] as T;
 
 function argumentText(draw: Draw, name: string, data: KnownData, strange: boolean): string {
-  if (name === 'limit' || name === 'first') return strange ? '101' : String(draw(4));
+  if (SIZES.has(name)) return strange ? '101' : String(draw(4));
   if (name === 'offset') return String(draw(3));
-  if (name === 'after') return strange ? '"nonsense"' : JSON.stringify(pick(draw, data.cursors));
+  if (name === 'after' || name === 'before')
+    return strange ? '"nonsense"' : JSON.stringify(pick(draw, data.cursors));
   if (name === 'tag') return JSON.stringify(pick(draw, data.tags));
   if (name === 'createdAfter') return JSON.stringify(pick(draw, data.instants));
   if (name === 'id')
@@ -58,6 +59,17 @@ const REFUSED = 'User.email';
 
 /** The members of a connection that both lead to its nodes: one name may stand for two things under them. */
 const NODE_FIELDS = new Set(['nodes', 'edges']);
+
+const SIZES = new Set(['limit', 'first', 'last']);
+
+/** Arguments that do not go together. */
+const EXCLUSIVE = [
+  ['limit', 'first'],
+  ['limit', 'last'],
+  ['first', 'last'],
+  ['after', 'before'],
+  ['createdAfter', 'offset'],
+] as const;
 
 /** How deep the selections of an operation go. */
 const DEPTH = 3;
@@ -140,22 +152,21 @@ class Writer {
   /** Leaves out what does not go together, but for a fault. */
   #consistent<T extends { readonly name: string }>(args: readonly T[]): readonly T[] {
     const names = new Set(args.map(({ name }) => name));
-    const both = (a: string, b: string) => names.has(a) && names.has(b) && !this.#fault(3);
-    const dropped = both('limit', 'first') ? 'first' : both('createdAfter', 'offset') ? 'offset' : undefined;
-    return args.filter(({ name }) => name !== dropped);
+    for (const [kept, dropped] of EXCLUSIVE)
+      if (names.has(kept) && names.has(dropped) && !this.#fault(3)) names.delete(dropped);
+    return args.filter(({ name }) => names.has(name));
   }
 
   #arguments(field: GraphQLField<unknown, unknown>): string {
     const chosen = field.args.filter((argument) => isNonNullType(argument.type) || this.#draw(2) === 0);
     const given = this.#consistent(chosen);
     const list =
-      field.args.some(({ name }) => name === 'limit') &&
-      !given.some(({ name }) => name === 'limit' || name === 'first');
+      field.args.some(({ name }) => name === 'limit') && !given.some(({ name }) => SIZES.has(name));
     const texts = given.map(({ name }) => {
       const strange = this.#fault(40);
       if (name === 'ids') return `ids: ${this.#ids(strange)}`;
       if (field.name === 'node') return `id: ${JSON.stringify(nodeIds(this.#draw, this.#data)[0] ?? NOBODY)}`;
-      if ((name === 'limit' || name === 'first') && !strange) return `${name}: ${this.#size()}`;
+      if (SIZES.has(name) && !strange) return `${name}: ${this.#size()}`;
       return `${name}: ${argumentText(this.#draw, name, this.#data, strange)}`;
     });
     if (list) texts.push(`limit: ${this.#size()}`);

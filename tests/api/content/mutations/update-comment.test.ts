@@ -1,0 +1,82 @@
+import { describe, expect, it } from 'vitest';
+import { createApiKey } from '../../../../src/auth/api-key/store.ts';
+import type { Scope } from '../../../../src/auth/scopes.ts';
+import { newId } from '../../../../src/platform/uuid.ts';
+import { type Account, useApp } from '../../../support/app.ts';
+import { createComment, createPost } from '../../../support/content.ts';
+import { dataOf, expectBadInput, expectForbidden, expectRefused } from '../../../support/refusal.ts';
+
+const SELECTION = '{ id body createdAt author { id } post { id commentCount } }';
+const UPDATE = `mutation ($id: ID!, $body: String!) { updateComment(id: $id, body: $body) ${SELECTION} }`;
+
+describe('Mutation.updateComment', () => {
+  const app = useApp();
+
+  const update = ({ key }: Account, id: string, body: string) =>
+    app.gql(UPDATE, { key, variables: { id, body } });
+  const read = async ({ key }: Account, id: string) =>
+    dataOf(await app.gql(`{ node(id: "${id}") { ... on Comment ${SELECTION} } }`, { key })).node;
+
+  it('changes the text, unchanged as it is given, and nothing else', async () => {
+    const author = await app.account();
+    const id = await createComment(app, author.key, await createPost(app, author.key), 'Old.');
+    const before = await read(author, id);
+    const body = '\n  Schön! 👩‍🚀\u202e ';
+    expect(dataOf(await update(author, id, body)).updateComment).toEqual({ ...before, body });
+    expect(await read(author, id)).toEqual({ ...before, body });
+    // An id is one whatever its letters.
+    expect(dataOf(await update(author, id.toUpperCase(), 'New.')).updateComment.body).toBe('New.');
+  });
+
+  it('is for its author and admins, not for the author of the post', async () => {
+    const [postAuthor, author] = [await app.account(), await app.account()];
+    const admin = await app.account({ role: 'admin' });
+    const id = await createComment(app, author.key, await createPost(app, postAuthor.key), 'Old.');
+    expectForbidden(await update(postAuthor, id, 'Theirs.'));
+    expectForbidden(await update(await app.account(), id, 'Theirs.'));
+    expect((await read(author, id)).body).toBe('Old.');
+    expect(dataOf(await update(author, id, 'Mine.')).updateComment.body).toBe('Mine.');
+    expect(dataOf(await update(admin, id, 'Moderated.')).updateComment).toMatchObject({
+      body: 'Moderated.',
+      author: { id: author.id },
+    });
+  });
+
+  it('needs the scope comments:write', async () => {
+    const author = await app.account();
+    const id = await createComment(app, author.key, await createPost(app, author.key), 'Old.');
+    const scopes: readonly Scope[] = ['posts:read', 'posts:write', 'users:read'];
+    const { key } = await createApiKey(app.database, { userId: author.id, name: 'lesser', scopes });
+    expectForbidden(await update({ ...author, key }, id, 'New.'));
+    expect((await read(author, id)).body).toBe('Old.');
+  });
+
+  it('takes 1 to 5,000 code points', async () => {
+    const author = await app.account();
+    const id = await createComment(app, author.key, await createPost(app, author.key), 'Old.');
+    expectBadInput(await update(author, id, ''), 'body');
+    expectBadInput(await update(author, id, 'x'.repeat(5_001)), 'body', /1 to 5000/);
+    expectBadInput(await update(author, id, 'a\0b'), 'body', /NUL/);
+    expectBadInput(await update(author, id, '\ud83d'), 'body', /surrogate/);
+    expect((await read(author, id)).body).toBe('Old.');
+    const long = '👩'.repeat(5_000);
+    expect(dataOf(await update(author, id, long)).updateComment.body).toBe(long);
+  });
+
+  it.each([newId(), 'no-uuid', '', '\0'])('says NOT_FOUND of an unknown comment: %j', async (id) => {
+    expectRefused(await update(await app.account(), id, 'New.'), { code: 'NOT_FOUND' });
+  });
+
+  it('and the deletion of its post come one after the other', async () => {
+    const author = await app.account();
+    const postId = await createPost(app, author.key);
+    const id = await createComment(app, author.key, postId, 'Old.');
+    const changes = ['a', 'b', 'c'].map((body) => update(author, id, body));
+    const deletion = app.gql(`mutation { deletePost(id: "${postId}") }`, { key: author.key });
+    expect(dataOf(await deletion)).toEqual({ deletePost: true });
+    for (const answer of await Promise.all(changes))
+      if (answer.data === null) expectRefused(answer, { code: 'NOT_FOUND' });
+      else expect(dataOf(answer).updateComment.id).toBe(id);
+    expect(await read(author, id)).toBeNull();
+  });
+});
