@@ -67,7 +67,8 @@ async function fill(db: PGlite): Promise<void> {
     INSERT INTO comments (id, body, post_id, author_id)
       SELECT gen_random_uuid(), 'Comment ' || n, p.id, author_id
       FROM (SELECT * FROM posts ORDER BY created_at DESC LIMIT 1) p, generate_series(1, ${comments}) n;
-    INSERT INTO events (post_id, created_at) SELECT id, created_at FROM posts ORDER BY created_at;
+    INSERT INTO events (kind, root_id, owner_id, created_at)
+      SELECT 'POST_CREATED', id, author_id, created_at FROM posts ORDER BY created_at;
     INSERT INTO event_log (generation, origin) VALUES (gen_random_uuid(), 'another server');
     INSERT INTO idempotency_keys (user_id, key_hash, fingerprint, status, body)
       SELECT id, '\\x00', '\\x01', 200, '\\x02ff' FROM users`);

@@ -9,7 +9,7 @@ import { createSecurityLog } from './auth/security-log.ts';
 import { createLogin } from './auth/session/login.ts';
 import { sessionEnder } from './auth/session/store.ts';
 import { createAnnouncements } from './events/announcements.ts';
-import { createPostFeed } from './events/feed.ts';
+import { createEventFeed } from './events/feed.ts';
 import { watchLog } from './events/log-watch.ts';
 import { oldEvents } from './events/old-events.ts';
 import { FEATURES } from './features.ts';
@@ -129,7 +129,7 @@ export function createApp({
   // Reading and executing events, however many subscribers there are: that bounds the statements ahead of a query.
   // Whoever waits for events is read more of them at once.
   const eventLine = halfLine(config, { patienceMs: 0 });
-  const feed = createPostFeed({ database, log, line: eventLine });
+  const feed = createEventFeed({ database, log, line: eventLine });
   const buckets =
     config.redisUrl === undefined
       ? memoryBuckets(clock)

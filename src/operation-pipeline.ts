@@ -1,7 +1,7 @@
 import type { GraphQLSchema } from 'graphql';
 import type { Passwords } from './auth/password-check.ts';
 import type { SecurityLog } from './auth/security-log.ts';
-import type { PostFeed } from './events/feed.ts';
+import type { EventFeed } from './events/feed.ts';
 import { createPipeline, type Pipeline } from './http/pipeline/pipeline.ts';
 import { createResponder } from './http/response/responder.ts';
 import { STREAM_FORMATS } from './http/response/stream-formats.ts';
@@ -41,7 +41,7 @@ export interface OperationPipelineOptions {
   readonly lookAhead: boolean;
   readonly passwords: Passwords;
   readonly securityLog: SecurityLog;
-  readonly feed: PostFeed;
+  readonly feed: EventFeed;
   /** For reading and executing events for streams. */
   readonly eventLine: Line;
   readonly streamMetrics: StreamMetrics;

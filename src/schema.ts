@@ -8,6 +8,8 @@ import { defineNodeQueries } from './graphql/node/queries.ts';
 import { defineAccountEdges } from './modules/account/edges.ts';
 import { defineAccountMutations } from './modules/account/mutations.ts';
 import { defineAccountTypes } from './modules/account/type.ts';
+import { defineChangeSubscriptions } from './modules/change/subscriptions.ts';
+import { defineChange } from './modules/change/type.ts';
 import { defineCommentEdges } from './modules/comment/edges.ts';
 import { defineCommentMutations } from './modules/comment/mutations.ts';
 import { defineComment } from './modules/comment/type.ts';
@@ -43,6 +45,8 @@ export function defineTypes(rules: Rules = RULES) {
   const comment = defineComment(kernel, user, post, rules.comment);
   defineCommentEdges(kernel, user, post, comment);
   defineCommentMutations(kernel, comment, rules.comment);
+
+  defineChangeSubscriptions(kernel, defineChange(kernel, post, comment));
 
   for (const define of featureFields) define(kernel, user, rules);
   return { kernel, post };

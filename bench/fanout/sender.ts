@@ -18,8 +18,8 @@ const WRITE_LIMIT_MS = 30_000;
 
 /** One statement, and so one transaction: as if another instance of the service had written them. */
 const INSERT = `WITH post AS (
-    INSERT INTO posts (title, body, author_id) SELECT $1, $2, $3 FROM generate_series(1, $4::int) RETURNING id)
-  INSERT INTO events (post_id) SELECT id FROM post`;
+    INSERT INTO posts (title, body, author_id) SELECT $1, $2, $3 FROM generate_series(1, $4::int) RETURNING id, author_id)
+  INSERT INTO events (kind, root_id, owner_id) SELECT 'POST_CREATED', id, author_id FROM post`;
 const NOTIFY = 'NOTIFY content_graph_events';
 
 /** Whose posts are written, and where. */

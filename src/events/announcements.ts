@@ -1,13 +1,13 @@
 import { EVENTS_CHANNEL } from '../platform/db/channels.ts';
 import type { Listener } from '../platform/db/listener.ts';
 import type { Logger } from '../platform/log.ts';
-import type { PostFeed } from './feed.ts';
+import type { EventFeed } from './feed.ts';
 
 /** The minimum interval between wake-ups. One covers all earlier commits. */
 const MIN_INTERVAL_MS = 10;
 
 export interface AnnouncementsOptions {
-  readonly feed: Pick<PostFeed, 'wake'>;
+  readonly feed: Pick<EventFeed, 'wake'>;
   readonly listener: Pick<Listener, 'notify'>;
   readonly log: Logger;
 }

@@ -29,9 +29,16 @@ function restOf(before: CommittedBefore | undefined, at: LogPosition): Committed
   return running.length === before.running.length ? before : { ...before, running };
 }
 
+/** The place at a later position of the log, past events that are of no interest to the reader. */
+export const advance = ({ history, before }: EventPlace, position: MarkedPosition): EventPlace => ({
+  history,
+  ...position,
+  before: restOf(before, position),
+});
+
 /** Moves past the next event of the log. */
 export function pass({ history, before }: EventPlace, { position }: LogEvent): Passed {
   const skipped =
     before !== undefined && !isAfter(position, before) && !before.running.includes(position.xid);
-  return { place: { history, ...position, before: restOf(before, position) }, skipped };
+  return { place: advance({ history, before, ...position }, position), skipped };
 }

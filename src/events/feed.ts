@@ -1,11 +1,12 @@
 import { gathered } from '../platform/db/gathered.ts';
 import type { Line } from '../platform/line.ts';
 import { type DecodedId, decodeEventId, type EventName, encodeEventId } from './event-id.ts';
-import type { CommittedBefore, EventPlace } from './event-place.ts';
-import { findEvents, type KnownEvent, readAfter, readNow } from './log.ts';
-import { isAfter, type LogEvent, type LogPosition } from './position.ts';
+import { advance, type CommittedBefore, type EventPlace } from './event-place.ts';
+import type { EventFilter } from './filter.ts';
+import { findEvents, type KnownEvent, readFiltered, readNow } from './log.ts';
+import { isAfter, type LogPosition } from './position.ts';
 import { sharedByNext } from './shared-by-next.ts';
-import { createLogTail, type LogTailOptions } from './tail.ts';
+import { createLogTail, type Found, type LogTailOptions, type OnGrowth } from './tail.ts';
 
 /** Where a reader starts. */
 export interface FeedStart {
@@ -20,21 +21,31 @@ export interface FeedStart {
 }
 
 /** The event log as readers at any number of places see it. */
-export interface PostFeed {
+export interface EventFeed {
   /** Signals a possible commit, so that readers need not wait for the next poll. */
   wake(): void;
   /** The start of a new reader or, given its last event id, of a returning one. Throws DatabaseError. */
   open(lastEventId: string | undefined): Promise<FeedStart>;
-  /** Up to `limit` events after a place, from memory. Undefined if memory may lack some of them. */
-  recent(place: EventPlace, limit: number): readonly LogEvent[] | undefined;
+  /** Events after a place, from memory. Undefined if memory may lack some of them. */
+  recent(place: EventPlace, filter: EventFilter, limit: number): Found | undefined;
   /**
-   * Up to `limit` events after a place for an owner's readers, in order and without gaps. Empty at the end of the log. Throws
-   * DatabaseError, HistoryLostError.
+   * Events after a place for an owner's readers, in order and without gaps. Where it ends at the place itself, that is the
+   * end of the log. Throws DatabaseError, HistoryLostError.
    */
-  read(place: EventPlace, limit: number, owner: string | undefined): Promise<readonly LogEvent[]>;
+  read(place: EventPlace, wanted: Wanted, owner: string | undefined): Promise<Found>;
+  /** A place further on, at the end of what is in memory: for readers who want nothing that lies between. */
+  atEnd(place: EventPlace): EventPlace;
   /** Calls `onGrowth` when there may be more events. Returns a function that stops it. */
-  follow(onGrowth: () => void): () => void;
+  follow(onGrowth: OnGrowth): () => void;
   close(): Promise<void>;
+}
+
+/** Which events to read. */
+export interface Wanted {
+  readonly filter: EventFilter;
+  readonly limit: number;
+  /** How many events to look at for them, of those that an index finds. */
+  readonly looks: number;
 }
 
 /** The log was pruned past a reader's place or restored. The reader's id is refused from then on. */
@@ -45,7 +56,7 @@ export class HistoryLostError extends Error {
   }
 }
 
-export interface PostFeedOptions extends LogTailOptions {
+export interface EventFeedOptions extends LogTailOptions {
   /** Reads of the log that do not come from memory take a place here. */
   readonly line: Line;
 }
@@ -63,7 +74,7 @@ function beforeFrom(last: KnownEvent, distances: readonly bigint[]): CommittedBe
 }
 
 /** One tail reads the log for the whole process. Readers that have fallen behind read the log itself. */
-export function createPostFeed({ database, log, line }: PostFeedOptions): PostFeed {
+export function createEventFeed({ database, log, line }: EventFeedOptions): EventFeed {
   const tail = createLogTail({ database, log });
   // Thousands may connect at once. The end of the log must be read after each of them came, but not for each.
   const present = sharedByNext<EventPlace>(() => readNow(database, log));
@@ -97,32 +108,29 @@ export function createPostFeed({ database, log, line }: PostFeedOptions): PostFe
   /** Reads the state of the log together with the events, so that pruning in between cannot go unnoticed. */
   async function readBehind(
     place: EventPlace,
-    limit: number,
+    { filter, limit, looks }: Wanted,
     owner: string | undefined,
-  ): Promise<readonly LogEvent[]> {
-    const { state, found, events } = await line.measured(owner, () =>
-      readAfter(database.owned(owner), place, limit),
+  ): Promise<Found> {
+    const { state, found, events, end } = await line.measured(owner, () =>
+      readFiltered(database.owned(owner), place, filter, { limit, looks }),
     );
     if (!found || state?.history !== place.history) throw new HistoryLostError();
-    return events;
+    return { events, end: end !== undefined && isAfter(end, place) ? end : place };
   }
 
-  const recent = (place: EventPlace, limit: number) => tail.recent(place.history, place, limit);
+  const recent = (place: EventPlace, filter: EventFilter, limit: number) =>
+    tail.recent(place.history, place, limit, filter);
 
-  async function readOn(
-    place: EventPlace,
-    limit: number,
-    owner: string | undefined,
-  ): Promise<readonly LogEvent[]> {
+  async function readOn(place: EventPlace, wanted: Wanted, owner: string | undefined): Promise<Found> {
     for (;;) {
-      const known = recent(place, limit);
+      const known = recent(place, wanted.filter, wanted.limit);
       if (known !== undefined) return known;
-      const events = await readBehind(place, limit, owner);
-      if (events.length > 0) return events;
+      const found = await readBehind(place, wanted, owner);
+      if (isAfter(found.end, place)) return found;
       // The tail starts at the end of the log. If it has started meanwhile, it knows better.
       if (tail.follows(place.history)) continue;
       tail.wake();
-      return events;
+      return found;
     }
   }
 
@@ -142,12 +150,20 @@ export function createPostFeed({ database, log, line }: PostFeedOptions): PostFe
       return typeof place === 'string' ? at(end, place) : at(place, undefined);
     },
     recent,
-    async read(place, limit, owner) {
-      const events = await readOn(place, limit, owner);
+    async read(place, wanted, owner) {
+      const found = await readOn(place, wanted, owner);
       // Lost in a failover: other transactions may have got the ids by which those events are known.
-      if (events.length > 0 && place.before !== undefined && (await findInLog(place.before)) === undefined)
+      if (
+        found.events.length > 0 &&
+        place.before !== undefined &&
+        (await findInLog(place.before)) === undefined
+      )
         throw new HistoryLostError();
-      return events;
+      return found;
+    },
+    atEnd(place) {
+      const end = tail.end(place.history);
+      return end !== undefined && isAfter(end, place) ? advance(place, end) : place;
     },
     follow: tail.follow,
     close: tail.close,

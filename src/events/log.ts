@@ -3,6 +3,7 @@ import { type Queryable, statement } from '../platform/db/statement.ts';
 import type { Logger } from '../platform/log.ts';
 import { type EventName, MAX_RUNNING } from './event-id.ts';
 import type { CommittedBefore, EventPlace } from './event-place.ts';
+import type { EventFilter } from './filter.ts';
 import {
   type LogState,
   openLog,
@@ -13,18 +14,14 @@ import {
   type StateRow,
   toLogState,
 } from './log-state.ts';
-import { isAfter, type LogEvent, MARK_SQL, type MarkedPosition, markOf } from './position.ts';
-
-/**
- * The parts of mutations' statements that append an event about a row, by its entity. A subscription can be about no
- * other entity.
- */
-export const APPEND_EVENT = {
-  posts: (post: string) => `INSERT INTO events (post_id) SELECT id FROM ${post}`,
-};
-
-/** The name of an entity that events are about. */
-export type EventSubject = keyof typeof APPEND_EVENT;
+import {
+  type EventRecord,
+  isAfter,
+  type LogEvent,
+  MARK_SQL,
+  type MarkedPosition,
+  markOf,
+} from './position.ts';
 
 /** Every transaction below this has ended: its writes are visible or never will be. */
 export const HORIZON = 'pg_snapshot_xmin(pg_current_snapshot())';
@@ -33,25 +30,24 @@ export const SETTLED = `(era, xid) < (${PRESENT_ERA}::smallint, ${HORIZON})`;
 /** Whether an event cannot be read yet. */
 export const HELD = `era = ${PRESENT_ERA} AND xid >= ${HORIZON}`;
 
-interface EventRow extends StateRow {
+interface EventRow extends StateRow, EventRecord {
   readonly found: boolean;
   readonly held: boolean;
   readonly era: number;
   /** Null in the single row returned when there are no events. */
   readonly xid: string | null;
   readonly id: number;
-  readonly postId: string;
-  readonly createdAt: Date;
 }
+
+const EVENT_COLUMNS = `era, xid::text, id, kind, root_id AS "rootId", part_id AS "partId", owner_id AS "ownerId", created_at AS "createdAt"`;
+const AFTER_PLACE = `(era, events.xid, id) > (place.era, place.xid, place.id) AND (era, events.xid) < (${PRESENT_ERA}::smallint, ${HORIZON})`;
+const LOG_COLUMNS = `${STATE_COLUMNS}, place.id IS NOT NULL AS found, EXISTS (SELECT FROM events WHERE ${HELD}) AS held`;
+const LOG_FROM = `${STATE_FROM} LEFT JOIN LATERAL ${positionSql('$1::bigint', '$2::text', MARK_SQL)} AS place ON true`;
 
 const READ_AFTER = statement<EventRow>(
   'events_after',
-  `SELECT ${STATE_COLUMNS}, place.id IS NOT NULL AS found, EXISTS (SELECT FROM events WHERE ${HELD}) AS held, event.*
-   FROM ${STATE_FROM} LEFT JOIN LATERAL ${positionSql('$1::bigint', '$2::text', MARK_SQL)} AS place ON true
-   LEFT JOIN LATERAL (
-     SELECT era, xid::text, id, post_id AS "postId", created_at AS "createdAt" FROM events
-     WHERE (era, events.xid, id) > (place.era, place.xid, place.id) AND (era, events.xid) < (${PRESENT_ERA}::smallint, ${HORIZON})
-     ORDER BY era, events.xid, id LIMIT $3) AS event ON true`,
+  `SELECT ${LOG_COLUMNS}, event.* FROM ${LOG_FROM}
+   LEFT JOIN LATERAL (SELECT ${EVENT_COLUMNS} FROM events WHERE ${AFTER_PLACE} ORDER BY era, events.xid, id LIMIT $3) AS event ON true`,
 );
 
 /** A slice of the log, and the state of the log at the same instant. */
@@ -66,29 +62,93 @@ export interface LogSlice {
   readonly held: boolean;
 }
 
-/**
- * At most `limit` events after an event, only those whose order is final. The log must still know the event itself.
- * Throws DatabaseError.
- */
-export async function readAfter(db: Queryable, { id, mark }: EventName, limit: number): Promise<LogSlice> {
-  const rows = await db.query(READ_AFTER, [id, mark, limit]);
+function eventOf({ era, xid, id, kind, rootId, partId, ownerId, createdAt }: EventRow): LogEvent | undefined {
+  if (xid === null) return undefined;
+  const record = { kind, rootId, partId, ownerId, createdAt };
+  return { ...record, position: { era, xid: BigInt(xid), id, mark: markOf(record) } };
+}
+
+function sliceOf(rows: readonly EventRow[]): LogSlice {
   const [state] = rows;
   return {
     state: state === undefined ? undefined : toLogState(state),
     found: state?.found ?? false,
     held: state?.held ?? false,
-    events: rows.flatMap(({ era, xid, id: number, postId, createdAt }) =>
-      xid === null
-        ? []
-        : [
-            {
-              position: { era, xid: BigInt(xid), id: number, mark: markOf(postId, createdAt) },
-              postId,
-              createdAt,
-            },
-          ],
-    ),
+    events: rows.flatMap((row) => eventOf(row) ?? []),
   };
+}
+
+/**
+ * At most `limit` events after an event, only those whose order is final. The log must still know the event itself.
+ * Throws DatabaseError.
+ */
+export async function readAfter(db: Queryable, { id, mark }: EventName, limit: number): Promise<LogSlice> {
+  return sliceOf(await db.query(READ_AFTER, [id, mark, limit]));
+}
+
+interface FilteredRow extends EventRow {
+  /** How far the log was looked through; null if it has no events. */
+  readonly endEra: number;
+  readonly endXid: string | null;
+  readonly endId: number;
+  readonly endMark: string;
+}
+
+/**
+ * The events after a place that a filter lets through, of those with a key: what has another key costs nothing. $3: how many
+ * to return; $4: how many with the key to look at; then the filter's kinds and owner, null for all. The end is where
+ * looking has stopped: the last that was looked at or, past all of them, the newest of the log.
+ */
+const filteredBy = (label: string, key: string) =>
+  statement<FilteredRow>(
+    `events_after_${label}`,
+    `SELECT ${LOG_COLUMNS}, event.* FROM ${LOG_FROM}
+     LEFT JOIN LATERAL (
+       WITH looked AS MATERIALIZED (SELECT * FROM events WHERE ${key}${AFTER_PLACE} ORDER BY era, events.xid, id LIMIT $4::int),
+         stopped AS (SELECT * FROM looked WHERE (SELECT count(*) FROM looked) >= $4::int ORDER BY era DESC, xid DESC, id DESC LIMIT 1),
+         newest AS (SELECT * FROM events WHERE ${SETTLED} AND NOT EXISTS (SELECT FROM stopped) ORDER BY era DESC, events.xid DESC, id DESC LIMIT 1),
+         ends AS (SELECT era AS "endEra", xid::text AS "endXid", id AS "endId", ${MARK_SQL} AS "endMark"
+           FROM (SELECT * FROM stopped UNION ALL SELECT * FROM newest) AS last)
+       SELECT ends.*, found.* FROM ends LEFT JOIN LATERAL (
+         SELECT ${EVENT_COLUMNS} FROM looked
+         WHERE ($5::text[] IS NULL OR kind = ANY($5::text[])) AND ($6::uuid IS NULL OR owner_id = $6::uuid)
+         ORDER BY era, looked.xid, id LIMIT $3) AS found ON true) AS event ON true`,
+  );
+const FILTERED = {
+  all: filteredBy('filtered', ''),
+  root: filteredBy('of_root', 'root_id = $7::uuid AND '),
+  owner: filteredBy('of_owner', 'owner_id = $6::uuid AND '),
+};
+
+/** A slice of what a filter lets through. */
+export interface FilteredSlice extends LogSlice {
+  /** The log has been looked through up to here; undefined if it has no events. */
+  readonly end: MarkedPosition | undefined;
+}
+
+/**
+ * At most `limit` events after an event that a filter lets through, of the next `looks` that have its root or owner; of
+ * all, where it has neither. Throws DatabaseError.
+ */
+export async function readFiltered(
+  db: Queryable,
+  { id, mark }: EventName,
+  { kinds, rootId, ownerId, nothing }: EventFilter,
+  { limit, looks }: { readonly limit: number; readonly looks: number },
+): Promise<FilteredSlice> {
+  const values = [id, mark, limit, looks, nothing === true ? [] : (kinds ?? null), ownerId ?? null];
+  const rows =
+    rootId !== undefined
+      ? await db.query(FILTERED.root, [...values, rootId])
+      : await db.query(ownerId === undefined ? FILTERED.all : FILTERED.owner, values);
+  const slice = sliceOf(rows);
+  const [first] = rows;
+  const last = slice.events.length === limit ? slice.events.at(-1)?.position : undefined;
+  const end =
+    first === undefined || first.endXid === null
+      ? undefined
+      : { era: first.endEra, xid: BigInt(first.endXid), id: first.endId, mark: first.endMark };
+  return { ...slice, end: last ?? end };
 }
 
 interface NowRow extends StateRow {

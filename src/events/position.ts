@@ -22,11 +22,22 @@ export interface MarkedPosition extends LogPosition {
   readonly mark: string;
 }
 
-/** An event in the log. */
-export interface LogEvent {
-  readonly position: MarkedPosition;
-  readonly postId: string;
+/** An event in the log, as it is written. */
+export interface EventRecord {
+  /** What happened, as a module declares it. */
+  readonly kind: string;
+  /** The row that it belongs to, */
+  readonly rootId: string;
+  /** and the part of it that it is about; null if it is about the row itself. */
+  readonly partId: string | null;
+  /** The account whose row that is; null if an earlier version did not write it down. */
+  readonly ownerId: string | null;
   readonly createdAt: Date;
+}
+
+/** An event in the log. */
+export interface LogEvent extends EventRecord {
+  readonly position: MarkedPosition;
 }
 
 const INSTANT_DIGITS = 12;
@@ -35,12 +46,14 @@ const RANDOM_DIGITS = 8;
 export const MARK_DIGITS = INSTANT_DIGITS + RANDOM_DIGITS;
 
 /**
- * The mark of an event: the millisecond of its transaction, and the last four bytes of the id of its post, which are random
- * (RFC 9562 section 5.7). A history that was cut off and continued gives the number to another event, at another time.
+ * The mark of an event: the millisecond of its transaction, and the last four bytes of the id of what it is about, which are
+ * random (RFC 9562 section 5.7). A history that was cut off and continued gives the number to another event, at another
+ * time.
  */
-export function markOf(postId: string, createdAt: Date): string {
-  return createdAt.getTime().toString(16).padStart(INSTANT_DIGITS, '0') + postId.slice(-RANDOM_DIGITS);
+export function markOf({ rootId, partId, createdAt }: Omit<EventRecord, 'kind' | 'ownerId'>): string {
+  const instant = createdAt.getTime().toString(16).padStart(INSTANT_DIGITS, '0');
+  return instant + (partId ?? rootId).slice(-RANDOM_DIGITS);
 }
 
 /** The same in SQL, for a row of `events`. */
-export const MARK_SQL = `lpad(to_hex((extract(epoch FROM created_at) * 1000)::bigint), ${INSTANT_DIGITS}, '0') || right(post_id::text, ${RANDOM_DIGITS})`;
+export const MARK_SQL = `lpad(to_hex((extract(epoch FROM created_at) * 1000)::bigint), ${INSTANT_DIGITS}, '0') || right(coalesce(part_id, root_id)::text, ${RANDOM_DIGITS})`;

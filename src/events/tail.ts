@@ -2,6 +2,7 @@ import type { Database } from '../platform/db/database.ts';
 import { isOutage } from '../platform/db/errors.ts';
 import type { Logger } from '../platform/log.ts';
 import type { EventName } from './event-id.ts';
+import { type EventFilter, matches } from './filter.ts';
 import { type KnownEvent, readAfter, readNow } from './log.ts';
 import { isAfter, type LogEvent, type LogPosition, type MarkedPosition } from './position.ts';
 
@@ -23,6 +24,24 @@ interface Window {
   readonly positions: Map<number, MarkedPosition>;
 }
 
+/** Events that a filter lets through. */
+export interface Found {
+  /** In order. */
+  readonly events: readonly LogEvent[];
+  /** There are no others up to here. */
+  readonly end: MarkedPosition;
+}
+
+/** What has been read from the log: all events after a position, in order. */
+export interface Growth {
+  readonly history: string;
+  readonly after: MarkedPosition;
+  readonly events: readonly LogEvent[];
+}
+
+/** Called when there may be more events; with them, if they are all that there may be. */
+export type OnGrowth = (growth: Growth | undefined) => void;
+
 function grow(window: Window, batch: readonly LogEvent[]): void {
   const last = batch.at(-1);
   if (last === undefined) return;
@@ -36,7 +55,13 @@ function grow(window: Window, batch: readonly LogEvent[]): void {
   window.start = dropped.at(-1)?.position ?? window.start;
 }
 
-function eventsAfter({ events }: Window, position: LogPosition, limit: number): LogEvent[] {
+/** Up to `limit` events of a window that a filter lets through, and how far it was looked through for them. */
+function eventsAfter(
+  { events, end }: Window,
+  position: LogPosition,
+  limit: number,
+  filter: EventFilter,
+): Found {
   let low = 0;
   let high = events.length;
   while (low < high) {
@@ -45,7 +70,14 @@ function eventsAfter({ events }: Window, position: LogPosition, limit: number): 
     if (event !== undefined && isAfter(event.position, position)) high = middle;
     else low = middle + 1;
   }
-  return events.slice(low, low + limit);
+  const found: LogEvent[] = [];
+  for (let at = low; at < events.length; at += 1) {
+    const event = events[at];
+    if (event === undefined || !matches(filter, event)) continue;
+    found.push(event);
+    if (found.length === limit) return { events: found, end: event.position };
+  }
+  return { events: found, end };
 }
 
 export interface LogTailOptions {
@@ -56,15 +88,15 @@ export interface LogTailOptions {
 /** The newest events of the log, read once for the whole process while somebody follows. */
 export function createLogTail({ database, log }: LogTailOptions) {
   let window: Window | undefined;
-  const followers = new Set<() => void>();
+  const followers = new Set<OnGrowth>();
   let closed = false;
   let timer: NodeJS.Timeout | undefined;
   let draining: Promise<void> | undefined;
   let again = false;
   let heldBackMs = HELD_BACK_MIN_MS;
 
-  function announce(): void {
-    for (const onGrowth of [...followers]) onGrowth();
+  function announce(growth?: Growth): void {
+    for (const onGrowth of [...followers]) onGrowth(growth);
   }
 
   function schedule(delayMs: number): void {
@@ -90,8 +122,9 @@ export function createLogTail({ database, log }: LogTailOptions) {
         announce();
         return schedule(POLL_INTERVAL_MS);
       }
+      const { history, end: after } = current;
       grow(current, events);
-      if (events.length > 0) announce();
+      if (events.length > 0) announce({ history, after, events });
       if (events.length === BATCH) continue;
       heldBackMs = held ? Math.min(heldBackMs * 2, HELD_BACK_MAX_MS) : HELD_BACK_MIN_MS;
       if (events.length > 0) heldBackMs = HELD_BACK_MIN_MS;
@@ -125,9 +158,9 @@ export function createLogTail({ database, log }: LogTailOptions) {
      * Keeps reading, and calls `onGrowth` when there may be more events. Returns a function that stops it;
      * further calls do nothing.
      */
-    follow(onGrowth: () => void): () => void {
+    follow(onGrowth: OnGrowth): () => void {
       // The same function may be registered twice.
-      const follower = () => onGrowth();
+      const follower: OnGrowth = (growth) => onGrowth(growth);
       followers.add(follower);
       return () => {
         if (!followers.delete(follower) || followers.size > 0) return;
@@ -136,10 +169,13 @@ export function createLogTail({ database, log }: LogTailOptions) {
       };
     },
     /** Up to `limit` events after a position, from the window. Undefined if the window may lack some of them. */
-    recent(history: string, position: LogPosition, limit: number): readonly LogEvent[] | undefined {
+    recent(history: string, position: LogPosition, limit: number, filter: EventFilter): Found | undefined {
       if (window === undefined || window.history !== history) return undefined;
-      return isAfter(window.start, position) ? undefined : eventsAfter(window, position, limit);
+      return isAfter(window.start, position) ? undefined : eventsAfter(window, position, limit, filter);
     },
+    /** The last event of the window, if it is of that history. */
+    end: (history: string): MarkedPosition | undefined =>
+      window?.history === history ? window.end : undefined,
     /** An event of the window; undefined if the log must be asked. */
     find({ id, mark }: EventName): KnownEvent | undefined {
       const position = window?.positions.get(id);

@@ -41,9 +41,15 @@ export interface InsertStatement {
 
 const part = (name: string, sql: string) => `${name} AS (${sql})`;
 
+/** What else a statement writes for the row that it inserts, each part by its name. */
+export interface AlsoWritten {
+  /** The columns of the row that the parts need, beside `id` and `created_at`. */
+  readonly columns?: readonly string[];
+  readonly parts: Readonly<Record<string, (row: string) => string>>;
+}
+
 /**
- * `insert` is the INSERT up to its SELECT list; each of `also` is SQL that takes its rows from the inserted row, `row`,
- * which has `id` and `created_at`. Each part of the statement takes its rows from the one before, so all are done or none.
+ * `insert` is the INSERT up to its SELECT list; each part of `also` is SQL that takes its rows from the inserted row. Each part of the statement takes its rows from the one before, so all are done or none.
  * The whole of a keyed createPost:
  *
  * @example
@@ -56,20 +62,21 @@ const part = (name: string, sql: string) => `${name} AS (${sql})`;
  *     SELECT $6::uuid, $7::bytea, $8::bytea, $9::smallint, $10::bytea, $11::uuid, $12::text[] FROM key WHERE locked
  *     ON CONFLICT (user_id, key_hash) DO NOTHING RETURNING 1),
  *   inserted AS (INSERT INTO posts (id, title, body, author_id) SELECT $1::uuid, $2, $3, $4::uuid FROM stored
- *     RETURNING id, created_at),
- *   event AS (INSERT INTO events (post_id) SELECT id FROM inserted)
+ *     RETURNING id, created_at, author_id),
+ *   event AS (INSERT INTO events (kind, root_id, part_id, owner_id)
+ *     SELECT 'POST_CREATED', id, NULL::uuid, author_id FROM inserted)
  * SELECT created_at AS "createdAt" FROM inserted
  */
 export function insertStatement(
   label: string,
   insert: string,
-  also: Readonly<Record<string, (row: string) => string>>,
+  { columns = [], parts: also }: AlsoWritten,
 ): InsertStatement {
   const row = 'inserted';
   const compose = (before: readonly string[], source: string) => {
     const parts = [
       ...before,
-      part(row, `${insert} ${source} RETURNING id, created_at`),
+      part(row, `${insert} ${source} RETURNING ${['id', 'created_at', ...columns].join(', ')}`),
       ...Object.entries(also).map(([name, sql]) => part(name, sql(row))),
     ];
     return `WITH ${parts.join(', ')} SELECT created_at AS "createdAt" FROM ${row}`;

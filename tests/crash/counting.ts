@@ -7,7 +7,7 @@ import type { Settings } from '../support/processes/process.ts';
 const COUNT = statement<{ posts: number; events: number; stored: number }>(
   'crash_count',
   `SELECT (SELECT count(*)::int FROM posts WHERE title LIKE 'crash %') AS posts,
-     (SELECT count(*)::int FROM events JOIN posts ON posts.id = events.post_id WHERE title LIKE 'crash %') AS events,
+     (SELECT count(*)::int FROM events JOIN posts ON posts.id = events.root_id WHERE kind = 'POST_CREATED' AND title LIKE 'crash %') AS events,
      (SELECT count(*)::int FROM idempotency_keys) AS stored`,
 );
 

@@ -34,8 +34,8 @@ const ADA = 'ada@example.com';
 const HALF = `SELECT p.title FROM posts p WHERE p.title LIKE 'load%' AND (
   (SELECT count(*) FROM tags t WHERE t.post_id = p.id) <> 2
   OR p.comment_count <> (SELECT count(*) FROM comments c WHERE c.post_id = p.id)
-  OR (SELECT count(*) FROM events e WHERE e.post_id = p.id) <> 1)`;
-const LOG = `SELECT p.title FROM events e JOIN posts p ON p.id = e.post_id ORDER BY e.era, e.xid, e.id`;
+  OR (SELECT count(*) FROM events e WHERE e.kind = 'POST_CREATED' AND e.root_id = p.id) <> 1)`;
+const LOG = `SELECT p.title FROM events e JOIN posts p ON p.id = e.root_id WHERE e.kind = 'POST_CREATED' ORDER BY e.era, e.xid, e.id`;
 
 describe('a backup beside a server', () => {
   it('has all that was acknowledged before it began, and nothing by half', async () => {

@@ -59,19 +59,19 @@ function recognise<S extends State>(state: S, found: Snapshot): S {
 
 /** What the tables must hold. */
 function snapshotOf(state: State): Snapshot {
-  const { announced, ...rows } = state;
+  const { announced: _announced, changes, ...rows } = state;
   return {
     ...rows,
     counts: state.posts.map(({ id }) => ({
       postId: id,
       count: state.comments.filter(({ postId }) => postId === id).length,
     })),
-    events: announced.map((postId) => ({ postId })),
+    events: changes,
   };
 }
 
 /** A line for each row. An event of a post that went at once has an id that nobody knows. */
-function linesOf(snapshot: Snapshot, announced: ReadonlySet<string>): string[] {
+function linesOf(snapshot: Snapshot, told: ReadonlySet<string>): string[] {
   const { users, posts, comments, counts, keys, sessions, events } = snapshot;
   return [
     ...users.map(({ id, name }) => JSON.stringify(['user', id, name])),
@@ -84,9 +84,10 @@ function linesOf(snapshot: Snapshot, announced: ReadonlySet<string>): string[] {
     ...counts.map(({ postId, count }) => `${count} comments on ${postId}`),
     ...keys.map(({ id, userId, name, scopes }) => JSON.stringify(['key', id, userId, name, scopes])),
     ...sessions.map(({ id, userId }) => `session ${id} of ${userId}`),
-    ...events.map(({ postId }) =>
-      announced.has(postId) ? `event ${postId}` : 'event of a post that nobody saw',
-    ),
+    ...events.map(({ kind, postId, commentId, authorId }) => {
+      const seen = (id: string | null) => (id === null || told.has(id) ? id : 'what nobody saw');
+      return `${kind} of ${seen(postId)} by ${authorId}, ${seen(commentId)}`;
+    }),
   ].sort();
 }
 
@@ -96,8 +97,9 @@ export function agree<S extends State>(
   found: Snapshot,
 ): { readonly state: S } | { readonly differs: string } {
   const full = recognise(state, found);
-  const announced = new Set(full.announced.filter((id) => !isMade(id)));
-  const [expected, actual] = [linesOf(snapshotOf(full), announced), linesOf(found, announced)];
+  const ids = full.changes.flatMap(({ postId, commentId }) => [postId, commentId ?? postId]);
+  const told = new Set(ids.filter((id) => !isMade(id)));
+  const [expected, actual] = [linesOf(snapshotOf(full), told), linesOf(found, told)];
   if (JSON.stringify(expected) === JSON.stringify(actual)) return { state: full };
   const missing = expected.filter((line) => !actual.includes(line));
   const extra = actual.filter((line) => !expected.includes(line));

@@ -42,6 +42,7 @@ const NEEDS: Readonly<Record<string, Scope | 'session'>> = {
   'Query.usersConnection': 'users:read',
   'Query.viewer': 'users:read',
   'Subscription.postCreated': 'posts:read',
+  'Subscription.changes': 'posts:read',
   'Mutation.createPost': 'posts:write',
   'Mutation.updatePost': 'posts:write',
   'Mutation.deletePost': 'posts:write',

@@ -2,7 +2,7 @@ import { connection, MAX_IDS, type PageArguments, sizeFaults, slice } from './pa
 import { FORBIDDEN, holds, needEmail, needSelf } from './permissions.ts';
 import type { Context, Resolvers } from './schema.ts';
 import { byAge, MADE_TEXT, named, type Place, type State, shownInstant } from './state.ts';
-import type { CommentRow, KeyRow, PostRow, SessionRow, UserRow } from './tables.ts';
+import type { ChangeRow, CommentRow, KeyRow, PostRow, SessionRow, UserRow } from './tables.ts';
 import { badInput, refuse, textFaults, Wrong } from './wrong.ts';
 
 type Args<T = unknown> = PageArguments & T;
@@ -114,6 +114,16 @@ const Subscription = {
   postCreated(event: PostRow) {
     return event;
   },
+  changes(event: ChangeRow & { at: number }) {
+    return event;
+  },
+};
+
+const Change = {
+  at: ({ at }: { at: number }) => shownInstant(at),
+  post: ({ postId }: ChangeRow, _: unknown, { state }: Context) => named(state.posts, postId) ?? null,
+  comment: ({ commentId }: ChangeRow, _: unknown, { state }: Context) =>
+    commentId === null ? null : (named(state.comments, commentId) ?? null),
 };
 
 const User = {
@@ -201,7 +211,7 @@ const Session = {
 /** What the contract says that reading gives, field by field. */
 export const READS = Object.assign(
   {},
-  ...Object.entries({ Query, Subscription, User, Post, Comment, ApiKey, CreatedApiKey, Session }).map(
+  ...Object.entries({ Query, Subscription, Change, User, Post, Comment, ApiKey, CreatedApiKey, Session }).map(
     ([type, fields]) => onType(type, fields),
   ),
 ) as Resolvers;

@@ -1,4 +1,4 @@
-import type { CommentRow, KeyRow, PostRow, SessionRow, Snapshot, UserRow } from './tables.ts';
+import type { ChangeRow, CommentRow, KeyRow, PostRow, SessionRow, Snapshot, UserRow } from './tables.ts';
 
 /** Begins what stands for a text that only the service can know. No text of the service has NUL in it. */
 export const MADE_TEXT = '\0made';
@@ -16,6 +16,8 @@ export interface State {
   sessions: readonly SessionRow[];
   /** The posts that were announced, the oldest first. Events outlive their posts. */
   announced: readonly string[];
+  /** All that is told, the oldest first. */
+  changes: readonly ChangeRow[];
   /** How many texts have been made up. */
   made: number;
 }
@@ -28,7 +30,8 @@ export function stateOf({ users, posts, comments, keys, sessions, events }: Snap
     comments: [...comments].sort(byAge),
     keys: [...keys].sort(byAge),
     sessions,
-    announced: events.map(({ postId }) => postId),
+    announced: events.flatMap(({ kind, postId }) => (kind === 'POST_CREATED' ? [postId] : [])),
+    changes: events,
     made: 0,
   };
 }

@@ -50,6 +50,15 @@ export interface SessionRow {
   readonly lastSeenAt: number;
 }
 
+/** A change as it is written down. */
+export interface ChangeRow {
+  readonly kind: string;
+  readonly postId: string;
+  readonly commentId: string | null;
+  /** The author of the post. */
+  readonly authorId: string;
+}
+
 /** What the tables hold at one moment. */
 export interface Snapshot {
   readonly users: readonly UserRow[];
@@ -60,7 +69,7 @@ export interface Snapshot {
   /** How many comments each post is said to have. */
   readonly counts: readonly { readonly postId: string; readonly count: number }[];
   /** The events, the oldest first. */
-  readonly events: readonly { readonly postId: string }[];
+  readonly events: readonly ChangeRow[];
 }
 
 /** Runs one SQL text and returns its rows. */
@@ -109,8 +118,9 @@ export async function readSnapshot(run: RunSql, whose?: Whose): Promise<Snapshot
       ${ms('last_seen_at')} AS "lastSeenAt" FROM public.sessions WHERE ${of('user_id')}`,
     [people],
   );
-  const events = await run<{ postId: string }>(
-    'SELECT post_id::text AS "postId" FROM public.events WHERE id > $1::bigint ORDER BY id',
+  const events = await run<ChangeRow>(
+    `SELECT kind, root_id::text AS "postId", part_id::text AS "commentId", owner_id::text AS "authorId"
+     FROM public.events WHERE id > $1::bigint ORDER BY id`,
     [String(whose?.afterEvent ?? 0)],
   );
   const posts = rows.map(({ count: _, ...post }) => post);

@@ -8,7 +8,7 @@ import {
   UNAUTHENTICATED,
 } from './permissions.ts';
 import type { Context, Resolvers } from './schema.ts';
-import { changed, MADE_TEXT, makeRow, makeText, makeVersioned, named } from './state.ts';
+import { changed, MADE_TEXT, makeRow, makeText, makeVersioned, named, type State } from './state.ts';
 import type { CommentRow, KeyRow, PostRow, SessionRow, UserRow } from './tables.ts';
 import { badInput, type Fault, refuse, textFaults, Wrong } from './wrong.ts';
 
@@ -24,6 +24,11 @@ interface OfVersion {
 }
 
 const MAX_KEYS = 100;
+
+/** Each change of a post or comment is an event. */
+function tell(state: State, kind: string, { id: postId, authorId }: PostRow, comment?: CommentRow): void {
+  state.changes = [...state.changes, { kind, postId, commentId: comment?.id ?? null, authorId }];
+}
 
 /** Refuses what is of another version than the caller has read. */
 function checkVersion({ ifVersion }: OfVersion, { version }: { readonly version: number }): void {
@@ -47,6 +52,7 @@ function createPost(_: never, args: PostArguments, context: Context): PostRow {
   const post = { ...makeVersioned(state), title: title ?? '', body: body ?? '', tags: tags ?? [], authorId };
   state.posts = [...state.posts, post];
   state.announced = [...state.announced, post.id];
+  tell(state, 'POST_CREATED', post);
   return post;
 }
 
@@ -60,6 +66,7 @@ function updatePost(_: never, args: PostArguments, context: Context): PostRow | 
   checkVersion(args, post);
   const changes = { title: title ?? post.title, body: body ?? post.body, tags: tags ?? post.tags };
   const next = changed(state, post, changes);
+  if (next !== post) tell(state, 'POST_UPDATED', post);
   state.posts = state.posts.map((row) => (row === post ? next : row));
   return next;
 }
@@ -71,6 +78,7 @@ function deletePost(_: never, args: OfVersion & { id: string }, context: Context
   refuse(mayChange(context, post.authorId) ? [] : [FORBIDDEN]);
   checkVersion(args, post);
   state.posts = state.posts.filter((row) => row !== post);
+  tell(state, 'POST_DELETED', post);
   state.comments = state.comments.filter(({ postId }) => postId !== post.id);
   return true;
 }
@@ -82,6 +90,7 @@ function createComment(_: never, { postId, body }: { postId: string; body: strin
   const authorId = idOf(context);
   const comment = { ...makeVersioned(state), body, postId: post?.id ?? '', authorId };
   state.comments = [...state.comments, comment];
+  if (post !== undefined) tell(state, 'COMMENT_CREATED', post, comment);
   return comment;
 }
 
@@ -98,6 +107,8 @@ function updateComment(_: never, args: CommentArguments, context: Context): Comm
   if (comment === undefined) return undefined;
   checkVersion(args, comment);
   const next = changed(state, comment, { body: args.body });
+  const post = state.posts.find((row) => row.id === comment.postId);
+  if (next !== comment && post !== undefined) tell(state, 'COMMENT_UPDATED', post, comment);
   state.comments = state.comments.map((row) => (row === comment ? next : row));
   return next;
 }
@@ -119,6 +130,7 @@ function deleteComment(_: never, args: OfVersion & { id: string }, context: Cont
   refuse(mayChange(context, comment.authorId, post?.authorId ?? '') ? [] : [FORBIDDEN]);
   checkVersion(args, comment);
   state.comments = state.comments.filter((row) => row !== comment);
+  if (post !== undefined) tell(state, 'COMMENT_DELETED', post, comment);
   return true;
 }
 

@@ -51,7 +51,9 @@ describe('a copy of a database', () => {
       `INSERT INTO api_keys (id, user_id, name, prefix, hash, scopes, per_second, expires_at)
        SELECT gen_random_uuid(), id, '', '', '\\x00ff', ARRAY['a', NULL, '"'], 0.1 + 0.2, 'infinity' FROM users`,
     );
-    await from.query('INSERT INTO events (post_id) SELECT id FROM posts LIMIT 10');
+    await from.query(
+      "INSERT INTO events (kind, root_id, owner_id) SELECT 'POST_CREATED', id, author_id FROM posts LIMIT 10",
+    );
     let largest = 0;
     const copyOut = async (query: string) => {
       const piece = await source.side.copyOut(query);

@@ -40,7 +40,7 @@ describe('the order of events', () => {
           'b',
           author.id,
         ]);
-        await client.query('INSERT INTO events (post_id) VALUES ($1)', [id]);
+        await client.query("INSERT INTO events (kind, root_id) VALUES ('POST_CREATED', $1)", [id]);
       },
       commit: () => client.query('COMMIT'),
       rollback: () => client.query('ROLLBACK'),

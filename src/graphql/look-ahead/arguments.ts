@@ -1,5 +1,6 @@
 import { getArgumentValues, type VariableValues } from 'graphql';
 import { isAuthenticated } from '../../auth/principal.ts';
+import type { EventRecord } from '../../events/position.ts';
 import type { Parameter } from '../../platform/db/statement.ts';
 import type { Context } from '../context.ts';
 import type { Page } from '../pagination/arguments.ts';
@@ -30,8 +31,8 @@ export interface EdgeArguments {
 /** What the values of a statement's parameters come from. It holds no plan, whose document may be large. */
 export interface Given {
   readonly list: readonly EdgeArguments[];
-  /** Of a subscription: the rows that its events are about. */
-  readonly eventIds?: readonly string[];
+  /** Of a subscription: the events to write the responses to. */
+  readonly events?: readonly EventRecord[];
   /** What confirms the caller. */
   readonly caller?: readonly Parameter[];
 }

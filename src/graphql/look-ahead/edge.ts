@@ -1,4 +1,5 @@
-import type { EventSubject } from '../../events/log.ts';
+import type { EventFilter } from '../../events/filter.ts';
+import type { EventRecord } from '../../events/position.ts';
 import type { Parameter } from '../../platform/db/statement.ts';
 import type { Context } from '../context.ts';
 import type { Page } from '../pagination/arguments.ts';
@@ -30,12 +31,27 @@ export interface NodesEdge {
   readonly ids: (args: Record<string, unknown>) => readonly (string | undefined)[];
 }
 
-/** A subscription field: each event is about a row, which is the root value of the event's execution. */
-export interface EventEdge {
-  readonly kind: 'event';
-  /** One that has an appender. */
-  readonly entity: Entity<Identified, EventSubject>;
+/** A subscription field that shows the row which its events belong to. The events of a row that is gone are left out. */
+interface EventRowEdge {
+  readonly shows: 'row';
+  readonly entity: Entity<Identified>;
 }
+
+/** One that shows the events themselves. */
+interface EventItselfEdge {
+  readonly shows: 'event';
+  /** Its rows are events: its columns are those of `EVENT_COLUMNS`. */
+  readonly entity: Entity<object>;
+  /** The row that resolvers get. */
+  readonly row: (event: EventRecord) => object;
+}
+
+/** A subscription field. What it shows is the root value of the execution of an event. */
+export type EventEdge = (EventRowEdge | EventItselfEdge) & {
+  readonly kind: 'event';
+  /** Which events. Throws BAD_USER_INPUT. */
+  readonly filter: (args: Record<string, unknown>) => EventFilter;
+};
 
 /** A list field: at the root of all rows, elsewhere of the parent's rows. */
 export interface ToManyEdge {

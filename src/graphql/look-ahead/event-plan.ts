@@ -1,13 +1,14 @@
-import type { ExecutionArgs, OperationDefinitionNode } from 'graphql';
+import { type ExecutionArgs, getArgumentValues, type OperationDefinitionNode } from 'graphql';
+import type { EventFilter } from '../../events/filter.ts';
+import type { EventRecord } from '../../events/position.ts';
 import type { Queryable } from '../../platform/db/statement.ts';
 import { type Context, declined } from '../context.ts';
-import type { Entity } from '../read/entity.ts';
-import type { Identified } from '../read/read.ts';
 import { queryWritten } from '../read/written-statement.ts';
 import type { Given } from './arguments.ts';
 import { collectFields } from './collect.ts';
-import { NO_VARIABLES } from './conditions.ts';
+import { NO_VARIABLES, variablesOf } from './conditions.ts';
 import { withCursors } from './cursor-json.ts';
+import type { EventEdge } from './edge.ts';
 import { edgeOf } from './plan-edge.ts';
 import { eventsSql } from './statement.ts';
 import { cachedStatement, type JsonStatement } from './statement-cache.ts';
@@ -16,27 +17,37 @@ import { planWhole, responseWith } from './whole-plan.ts';
 /** One statement that writes the responses of a subscription for any number of events. */
 export interface EventPlan {
   readonly written: JsonStatement;
-  /** The arguments without the ids of an event's rows. */
+  /** The arguments without the events. */
   readonly given: Given;
   /** The maximum size of a response. */
   readonly maxBytes: number;
 }
 
-/** What the events of a subscription are about. Throws if its root field does not say. */
-export function eventEntity(
-  { schema }: ExecutionArgs,
+/** What a subscription shows, and of which events. */
+export interface SubscribedEvents {
+  readonly edge: EventEdge;
+  readonly filter: EventFilter;
+}
+
+/** Throws if the root field of a subscription has no events, and BAD_USER_INPUT for its arguments. */
+export function subscribedEvents(
+  args: ExecutionArgs,
   operation: OperationDefinitionNode,
   { plans }: Context,
-): Entity<Identified> {
-  const root = schema.getSubscriptionType();
+): SubscribedEvents {
+  const root = args.schema.getSubscriptionType();
   if (root == null) throw new Error('the schema has no subscriptions');
   const info = { fragments: plans.fragments, variableValues: NO_VARIABLES };
   // A subscription has exactly one root field (GraphQL section 5.2.3.1), without conditions.
   const [fieldNodes] = collectFields(info, root, [operation.selectionSet]).values();
-  const field = root.getFields()[fieldNodes?.[0]?.name.value ?? ''];
+  const [node] = fieldNodes ?? [];
+  const field = root.getFields()[node?.name.value ?? ''];
   const edge = field === undefined ? undefined : edgeOf(field);
-  if (edge?.kind !== 'event') throw new Error('the field of a subscription has no edge of kind "event"');
-  return edge.entity;
+  if (node === undefined || field === undefined || edge?.kind !== 'event')
+    throw new Error('the field of a subscription has no edge of kind "event"');
+  const variables = variablesOf(args, operation);
+  if (variables === undefined) throw new Error('the variables of a subscription have been checked');
+  return { edge, filter: edge.filter(getArgumentValues(field, node, variables)) };
 }
 
 /**
@@ -53,6 +64,7 @@ export function planEvents(
   const { plan, given } = planned;
   const [root] = plan.roots;
   if (root?.edge.kind !== 'event') return undefined;
+  const { edge } = root;
   const { list, shape, maxBytes } = given;
   if (maxBytes > context.maxResponseBytes) return declined(context, 'a response may be too large');
   const written = cachedStatement(
@@ -60,20 +72,17 @@ export function planEvents(
     given,
     shape,
     () => `events_${root.field.name}`,
-    (sql) => eventsSql(plan.members, sql),
+    (sql) => eventsSql(plan.members, edge, sql),
   );
   return { written, given: { list }, maxBytes };
 }
 
-/**
- * The responses for the events about these rows, in order; undefined for a row that does not exist. Throws
- * DatabaseError.
- */
+/** The responses to events, in order; undefined for one whose row does not exist. Throws DatabaseError. */
 export async function readEvents(
   db: Queryable,
   { written, given }: EventPlan,
-  rowIds: readonly string[],
+  events: readonly EventRecord[],
 ): Promise<(string | undefined)[]> {
-  const rows = await queryWritten(db, written, { ...given, eventIds: rowIds });
+  const rows = await queryWritten(db, written, { ...given, events });
   return rows.map(({ data }) => (data === null ? undefined : responseWith(withCursors(data))));
 }

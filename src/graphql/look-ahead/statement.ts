@@ -1,4 +1,6 @@
 import { GraphQLID, GraphQLString, getNullableType, isNonNullType } from 'graphql';
+import type { EventRecord } from '../../events/position.ts';
+import { instantText } from '../../platform/db/parameter.ts';
 import type { Page } from '../pagination/arguments.ts';
 import { type Entity, selectList } from '../read/entity.ts';
 import { pageClauses } from '../read/page-statement.ts';
@@ -12,7 +14,14 @@ import {
   rowsToRead,
 } from './arguments.ts';
 import { connectionPieces } from './connection-sql.ts';
-import { aheadKey, type CallerSql, isToMany, type ToManyEdge, type ValueEdge } from './edge.ts';
+import {
+  aheadKey,
+  type CallerSql,
+  type EventEdge,
+  isToMany,
+  type ToManyEdge,
+  type ValueEdge,
+} from './edge.ts';
 import {
   anyJson,
   columnJson,
@@ -98,15 +107,29 @@ export function valueSql(plan: EdgePlan, edge: ValueEdge, alias: string, sql: Pl
   return type === GraphQLString || type === GraphQLID ? `${value}::text` : value;
 }
 
-/** The id of the row that an event is about, in `eventsSql`. */
-const EVENT_ROW_ID = 'k.id';
+/** The columns of an event in `eventsSql`, with their types and where their values come from. */
+const EVENT_COLUMNS = {
+  root_id: ['uuid', ({ rootId }: EventRecord) => rootId],
+  part_id: ['uuid', ({ partId }: EventRecord) => partId],
+  kind: ['text', ({ kind }: EventRecord) => kind],
+  created_at: ['timestamptz', ({ createdAt }: EventRecord) => instantText(createdAt)],
+} as const;
+const EVENT = 'k';
 
-const fromEvents = ({ eventIds = [] }: Given) => eventIds;
+type EventColumn = keyof typeof EVENT_COLUMNS;
+const ALL_EVENT_COLUMNS = Object.keys(EVENT_COLUMNS) as EventColumn[];
 
-/** The SQL that writes the response of each event, in the order of the ids; null for an id without a row. */
-export function eventsSql(roots: readonly RootMember[], sql: PlanSql): string {
-  const ids = sql.add(fromEvents);
-  return `${buildSql(roots, sql, 'whole')} FROM unnest(${ids}::uuid[]) WITH ORDINALITY AS k(id, n) ORDER BY k.n`;
+const fromEvents =
+  (column: EventColumn) =>
+  ({ events = [] }: Given) =>
+    events.map(EVENT_COLUMNS[column][1]);
+
+/** The SQL that writes the response to each event, in order; null for an event whose row is gone. */
+export function eventsSql(roots: readonly RootMember[], { shows }: EventEdge, sql: PlanSql): string {
+  const columns: readonly EventColumn[] = shows === 'row' ? ['root_id'] : ALL_EVENT_COLUMNS;
+  const lists = columns.map((column) => `${sql.add(fromEvents(column))}::${EVENT_COLUMNS[column][0]}[]`);
+  const from = `unnest(${lists.join(', ')}) WITH ORDINALITY AS ${EVENT}(${columns.join(', ')}, n)`;
+  return `${buildSql(roots, sql, 'whole')} FROM ${from} ORDER BY ${EVENT}.n`;
 }
 
 const NULL: readonly Piece[] = [{ text: 'null' }];
@@ -198,6 +221,13 @@ export function buildSql(roots: readonly RootMember[], sql: PlanSql, form: JsonF
     return `(SELECT ${rowJson(object, alias)} FROM (${row}) AS ${alias})`;
   }
 
+  /** The JSON of the event itself. */
+  function eventItself(object: ObjectPlan): string {
+    const alias = nextAlias();
+    const row = `SELECT ${selectFor(object)} FROM (SELECT ${EVENT}.*) AS t`;
+    return `(SELECT ${rowJson(object, alias)} FROM (${row}) AS ${alias})`;
+  }
+
   function connectionJson(
     plan: ListPlan,
     connection: ConnectionPlan,
@@ -222,7 +252,8 @@ export function buildSql(roots: readonly RootMember[], sql: PlanSql, form: JsonF
       return nodesPieces(plan, ids, rowWithId);
     }
     if (object === undefined) return undefined;
-    if (edge.kind === 'event') return [{ sql: rowWithId(object, EVENT_ROW_ID) }];
+    if (edge.kind === 'event')
+      return [{ sql: edge.shows === 'row' ? rowWithId(object, `${EVENT}.root_id`) : eventItself(object) }];
     if (edge.kind === 'row' || edge.kind === 'one') {
       const id = edge.kind === 'row' ? sql.ofEdge(plan, fromIds) : `${parent}."${edge.key}"`;
       const row = rowWithId(object, id);

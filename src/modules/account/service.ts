@@ -9,13 +9,10 @@ import {
 import type { Principal } from '../../auth/principal.ts';
 import { isScope, type Scope, scopesOfRole } from '../../auth/scopes.ts';
 import { type HeldSession, holdSession, revokeSession } from '../../auth/session/store.ts';
-import { ApiError, badInput, forbidden, notFound, unauthenticated } from '../../graphql/errors.ts';
+import { ApiError, badInput, forbidden, unauthenticated } from '../../graphql/errors.ts';
 import { checkText } from '../../graphql/input.ts';
-import { selectList } from '../../graphql/read/entity.ts';
-import { statement } from '../../platform/db/statement.ts';
 import type { UnitOfWork } from '../../platform/db/unit-of-work.ts';
 import type { Rules } from '../rules.ts';
-import { type UserRow, userEntity } from '../user/type.ts';
 
 export interface NewKey {
   readonly name: string;
@@ -69,18 +66,13 @@ export async function makeApiKey(
   return { key, apiKey };
 }
 
-const RENAME = statement<UserRow>(
-  'account_rename',
-  `UPDATE users t SET name = $2 WHERE id = $1 RETURNING ${selectList(userEntity)}`,
-);
-
-/** Changes the name of the caller's account. Throws BAD_USER_INPUT, UNAUTHENTICATED, DatabaseError. */
-export async function renameAccount(work: UnitOfWork, principal: Principal, name: string): Promise<UserRow> {
+/** Changes the name of the caller's account, and returns its id. Throws BAD_USER_INPUT, UNAUTHENTICATED, DatabaseError. */
+export async function renameAccount(work: UnitOfWork, principal: Principal, name: string): Promise<string> {
   checkText('name', name, ACCOUNT_NAME);
-  const [user] = await work.query(RENAME, [principal.userId, name]);
+  const { userId: id } = principal;
+  await work.withPrisma((prisma) => prisma.user.updateMany({ where: { id }, data: { name } }));
   await checkSession(work, principal);
-  if (user === undefined) throw notFound('user');
-  return user;
+  return id;
 }
 
 /** Revokes a key of the caller's account. False if it has no such key, or no longer has it. */

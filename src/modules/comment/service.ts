@@ -7,15 +7,16 @@ import type { UnitOfWork } from '../../platform/db/unit-of-work.ts';
 import { newId } from '../../platform/uuid.ts';
 import type { Rules } from '../rules.ts';
 import { type Changed, checkVersion, NEW_VERSION } from '../version.ts';
+import { COMMENT_CREATED, COMMENT_DELETED, COMMENT_UPDATED } from './events.ts';
 import { type CommentRow, commentEntity } from './type.ts';
 
 /**
  * Locks the post until the unit of work ends, with the lock that updating its comment count takes anyway. All
  * commenters would share a weaker lock, and a deletion might wait for ever.
  */
-const HOLD_POST = statement<{ id: string }>(
+const HOLD_POST = statement<{ id: string; authorId: string }>(
   'post_hold',
-  'SELECT id FROM posts WHERE id = $1 FOR NO KEY UPDATE',
+  'SELECT id, author_id AS "authorId" FROM posts WHERE id = $1 FOR NO KEY UPDATE',
 );
 
 /**
@@ -24,9 +25,11 @@ const HOLD_POST = statement<{ id: string }>(
  */
 const INSERT_COMMENT = statement<Pick<CommentRow, 'createdAt'>>(
   'comment_insert',
-  `INSERT INTO comments (id, body, post_id, author_id, created_at)
-   SELECT $1, $2, $3, $4, greatest(clock_timestamp(), max(created_at) + interval '1 millisecond') FROM comments WHERE post_id = $3
-   RETURNING created_at AS "createdAt"`,
+  `WITH inserted AS (INSERT INTO comments (id, body, post_id, author_id, created_at)
+     SELECT $1, $2, $3, $4, greatest(clock_timestamp(), max(created_at) + interval '1 millisecond') FROM comments WHERE post_id = $3
+     RETURNING id, post_id, created_at, $5::uuid AS post_author_id),
+   event AS (${COMMENT_CREATED.append('inserted')})
+   SELECT created_at AS "createdAt" FROM inserted`,
 );
 
 /** Locks the post before the comment, as deleting a post does, so that the two cannot deadlock. */
@@ -38,7 +41,15 @@ const LOCK_COMMENT = statement<CommentRow & { readonly postAuthorId: string }>(
 
 const CHANGE_COMMENT = statement<Changed>(
   'comment_change',
-  `UPDATE comments SET body = $2, ${NEW_VERSION} WHERE id = $1 RETURNING updated_at AS "updatedAt", version`,
+  `WITH changed AS (UPDATE comments SET body = $2, ${NEW_VERSION} WHERE id = $1
+     RETURNING id, post_id, updated_at, version, $3::uuid AS post_author_id),
+   event AS (${COMMENT_UPDATED.append('changed')})
+   SELECT updated_at AS "updatedAt", version FROM changed`,
+);
+const DELETE_COMMENT = statement<never>(
+  'comment_delete',
+  `WITH gone AS (DELETE FROM comments WHERE id = $1 RETURNING id, post_id, $2::uuid AS post_author_id)
+   ${COMMENT_DELETED.append('gone')}`,
 );
 
 /** Only its author and admins may change a comment (contract section 3). */
@@ -65,7 +76,13 @@ export async function createComment(
   const post = postId === undefined ? undefined : (await work.query(HOLD_POST, [postId]))[0];
   if (post === undefined) throw notFound('post');
   const comment = { id: newId(), body, postId: post.id, authorId: principal.userId, version: 1 };
-  const [made] = await work.query(INSERT_COMMENT, [comment.id, body, post.id, principal.userId]);
+  const [made] = await work.query(INSERT_COMMENT, [
+    comment.id,
+    body,
+    post.id,
+    principal.userId,
+    post.authorId,
+  ]);
   if (made === undefined) throw new Error('the inserted comment was not returned');
   return { ...comment, ...made, updatedAt: made.createdAt };
 }
@@ -91,7 +108,7 @@ export async function updateComment(
     throw forbidden('Only the author and admins may change a comment.');
   checkVersion('comment', comment.version, ifVersion);
   if (body === comment.body) return comment;
-  const [changed] = await work.query(CHANGE_COMMENT, [comment.id, body]);
+  const [changed] = await work.query(CHANGE_COMMENT, [comment.id, body, comment.postAuthorId]);
   return { ...comment, body, ...changed };
 }
 
@@ -107,6 +124,6 @@ export async function deleteComment(
   if (!mayDeleteComment(principal, comment))
     throw forbidden('Only the comment’s author, the post’s author and admins may delete a comment.');
   checkVersion('comment', comment.version, ifVersion);
-  await work.withPrisma((prisma) => prisma.comment.deleteMany({ where: { id: comment.id } }));
+  await work.query(DELETE_COMMENT, [comment.id, comment.postAuthorId]);
   return true;
 }

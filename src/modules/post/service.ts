@@ -1,5 +1,4 @@
 import type { Principal } from '../../auth/principal.ts';
-import { APPEND_EVENT } from '../../events/log.ts';
 import { badInput, forbidden, notFound } from '../../graphql/errors.ts';
 import { checkText } from '../../graphql/input.ts';
 import { type Dated, insertStatement } from '../../graphql/insert-statement.ts';
@@ -10,19 +9,26 @@ import type { UnitOfWork } from '../../platform/db/unit-of-work.ts';
 import { newId } from '../../platform/uuid.ts';
 import type { Rules } from '../rules.ts';
 import { type Changed, checkVersion, NEW_VERSION } from '../version.ts';
+import { POST_CREATED, POST_DELETED, POST_UPDATED } from './events.ts';
 import { type PostRow, postEntity } from './type.ts';
 
 const INSERT = 'INSERT INTO posts (id, title, body, author_id) SELECT $1::uuid, $2, $3, $4::uuid';
 
 /** Inserts the post and its event: this is the most frequent write. */
-const INSERT_POST = insertStatement('post_insert', INSERT, { event: APPEND_EVENT.posts });
+const INSERT_POST = insertStatement('post_insert', INSERT, {
+  columns: ['author_id'],
+  parts: { event: POST_CREATED.append },
+});
 
 /** The same with tags. */
 const INSERT_TAGGED_POST = insertStatement('post_insert_tagged', INSERT, {
-  tag: (post) => `INSERT INTO tags (post_id, name, position, created_at)
+  columns: ['author_id'],
+  parts: {
+    tag: (post) => `INSERT INTO tags (post_id, name, position, created_at)
     SELECT ${post}.id, given.name, given.position, ${post}.created_at
     FROM ${post}, unnest($5::text[]) WITH ORDINALITY AS given(name, position)`,
-  event: APPEND_EVENT.posts,
+    event: POST_CREATED.append,
+  },
 });
 
 /**
@@ -34,7 +40,8 @@ const CHANGE_POST = statement<Changed>(
   `WITH present AS (SELECT ARRAY(SELECT name FROM tags WHERE post_id = $1 ORDER BY position) AS tags),
    changed AS (UPDATE posts SET title = coalesce($2, title), body = coalesce($3, body), ${NEW_VERSION}
      FROM present WHERE id = $1 AND (title <> $2 OR body <> $3 OR present.tags <> $4::text[])
-     RETURNING id, created_at, updated_at, version),
+     RETURNING id, author_id, created_at, updated_at, version),
+   event AS (${POST_UPDATED.append('changed')}),
    gone AS (DELETE FROM tags USING changed WHERE post_id = changed.id AND name <> ALL($4::text[])),
    tagged AS (INSERT INTO tags (post_id, name, position, created_at)
      SELECT changed.id, given.name, given.position, changed.created_at
@@ -68,7 +75,8 @@ const DELETE_POST = statement<Deleted>(
   'post_delete',
   `WITH post AS (SELECT id, version, coalesce(author_id = $2::uuid, true) AS allowed FROM posts WHERE id = $1 FOR UPDATE),
    gone AS (DELETE FROM posts USING post
-     WHERE posts.id = post.id AND post.allowed AND coalesce(post.version = $3::int, true) RETURNING posts.id)
+     WHERE posts.id = post.id AND post.allowed AND coalesce(post.version = $3::int, true) RETURNING posts.id, posts.author_id),
+   event AS (${POST_DELETED.append('gone')})
    SELECT post.allowed, post.version, gone.id IS NOT NULL AS deleted FROM post LEFT JOIN gone ON true`,
 );
 

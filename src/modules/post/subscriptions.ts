@@ -1,4 +1,5 @@
 import type { Kernel } from '../../graphql/kernel.ts';
+import { POST_CREATED } from './events.ts';
 import { type PostRow, type PostTypes, postEntity } from './type.ts';
 
 export function definePostSubscriptions({ builder }: Kernel, { Post }: PostTypes): void {
@@ -6,7 +7,12 @@ export function definePostSubscriptions({ builder }: Kernel, { Post }: PostTypes
     postCreated: t.field({
       type: Post,
       scope: 'posts:read',
-      edge: { kind: 'event', entity: postEntity },
+      edge: {
+        kind: 'event',
+        shows: 'row',
+        entity: postEntity,
+        filter: () => ({ kinds: [POST_CREATED.name] }),
+      },
       description:
         'Every post once it is committed: one event per post, in the same order for all subscribers.',
       subscribe: (_root, _args, context) => context.events(),

@@ -1,7 +1,7 @@
 import { encodeEventId } from '../../events/event-id.ts';
-import { type EventPlace, pass } from '../../events/event-place.ts';
-import type { PostFeed } from '../../events/feed.ts';
-import type { LogEvent } from '../../events/position.ts';
+import { advance, type EventPlace, pass } from '../../events/event-place.ts';
+import type { EventFeed } from '../../events/feed.ts';
+import { isAfter, type LogEvent, type MarkedPosition } from '../../events/position.ts';
 import type { EventText } from '../../request/event-stream.ts';
 import type { EventReaders } from '../executor.ts';
 import { codeOf, type EventTexts, mayPass } from './event-texts.ts';
@@ -21,12 +21,14 @@ export interface Batch {
 
 /** A frame that has reached this size gets no more events. Its readers then have little to take in at a time. */
 const MAX_FRAME_BYTES = 65_536;
+/** The most events that a turn looks at for those that a filter lets through. */
+const MAX_LOOKS = 10_000;
 /** How often reading a single event may time out until it is executed instead. */
 const MAX_TIMEOUTS = 3;
 
 export interface BatchReaderOptions {
   readonly texts: EventTexts;
-  readonly feed: PostFeed;
+  readonly feed: EventFeed;
 }
 
 /** Reads the batches of a group: about as many events at a time as fit into a frame. */
@@ -34,6 +36,8 @@ export class BatchReader {
   readonly #options: BatchReaderOptions;
   /** The average size of recent responses. */
   #averageBytes = 1;
+  /** How many events to look at for those that the filter lets through. */
+  #looks = 0;
 
   constructor(options: BatchReaderOptions) {
     this.#options = options;
@@ -46,8 +50,22 @@ export class BatchReader {
   async next(from: EventPlace, readers: EventReaders, timeouts: number): Promise<Batch | undefined> {
     const fitting = Math.ceil(MAX_FRAME_BYTES / this.#averageBytes);
     const limit = Math.max(1, Math.min(this.#options.texts.atMost, fitting) >> timeouts);
-    const events = await this.#options.feed.read(from, limit, readers.owner);
-    if (events.length === 0) return undefined;
+    const { texts, feed } = this.#options;
+    this.#looks = Math.max(limit, this.#looks);
+    const wanted = { filter: texts.filter, limit, looks: this.#looks };
+    const { events, end } = await feed.read(from, wanted, readers.owner);
+    if (!isAfter(end, from)) return undefined;
+    // The fewer it lets through, the more are looked at.
+    this.#looks = events.length < limit ? Math.min(this.#looks * 4, MAX_LOOKS) : this.#looks >> 1;
+    return this.#batch(from, events, end, { readers, timeouts });
+  }
+
+  async #batch(
+    from: EventPlace,
+    events: readonly LogEvent[],
+    end: MarkedPosition,
+    { readers, timeouts }: { readonly readers: EventReaders; readonly timeouts: number },
+  ): Promise<Batch> {
     const wanted: { readonly event: LogEvent; readonly place: EventPlace }[] = [];
     let place = from;
     for (const event of events) {
@@ -56,7 +74,7 @@ export class BatchReader {
       if (!passed.skipped) wanted.push({ event, place });
     }
     const texts = await this.#read(
-      wanted.map(({ event }) => event.postId),
+      wanted.map(({ event }) => event),
       readers,
       timeouts,
     );
@@ -74,7 +92,7 @@ export class BatchReader {
     }
     if (sent.length > 0) this.#averageBytes = Math.max(1, bytes / sent.length);
     return {
-      place: done === wanted.length ? place : (wanted[done - 1]?.place ?? from),
+      place: done === wanted.length ? advance(place, end) : (wanted[done - 1]?.place ?? from),
       events: sent.map(({ event }) => event),
       frames: Frames.of(sent.map(({ text }) => text)),
       readAtMs: performance.now(),
@@ -83,15 +101,15 @@ export class BatchReader {
 
   /** The responses to the first events, at least to one. */
   async #read(
-    rowIds: readonly string[],
+    events: readonly LogEvent[],
     readers: EventReaders,
     timeouts: number,
   ): Promise<readonly (string | undefined)[]> {
-    const [first] = rowIds;
+    const [first] = events;
     if (first === undefined) return [];
     const { texts } = this.#options;
     try {
-      if (rowIds.length > 1 || timeouts < MAX_TIMEOUTS) return await texts.read(rowIds, readers);
+      if (events.length > 1 || timeouts < MAX_TIMEOUTS) return await texts.read(events, readers);
     } catch (error) {
       if (mayPass(codeOf(error))) throw error;
     }

@@ -11,6 +11,8 @@ export class Cohort<Stream extends Member<Stream>> {
   readonly streams = new Set<Stream>();
   /** Whether it reads history: it has not reached the end of the log since its first stream came. */
   catchingUp = false;
+  /** Whether it waits for events at the end of the log as it is remembered: nothing up to there is for it. */
+  atEnd = false;
   /** How often reading its next events has failed in a row, and how often of these it took too long. */
   failures = 0;
   timeouts = 0;
@@ -33,6 +35,7 @@ export class Cohort<Stream extends Member<Stream>> {
     for (const stream of other.streams) this.add(stream);
     other.streams.clear();
     this.catchingUp &&= other.catchingUp;
+    this.atEnd ||= other.atEnd;
     this.failures = Math.max(this.failures, other.failures);
     this.timeouts = Math.max(this.timeouts, other.timeouts);
   }

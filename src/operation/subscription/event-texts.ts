@@ -1,11 +1,19 @@
 import { GraphQLError } from 'graphql';
 import { isAuthenticated, isSession } from '../../auth/principal.ts';
+import { type EventFilter, filterKey } from '../../events/filter.ts';
+import type { EventRecord } from '../../events/position.ts';
 import { ApiError, type ErrorCode } from '../../graphql/errors.ts';
-import { type EventPlan, eventEntity, planEvents, readEvents } from '../../graphql/look-ahead/event-plan.ts';
+import {
+  type EventPlan,
+  planEvents,
+  readEvents,
+  subscribedEvents,
+} from '../../graphql/look-ahead/event-plan.ts';
 import { publicError } from '../../graphql/mask-error.ts';
 import { readById } from '../../graphql/read/read.ts';
 import { DatabaseError } from '../../platform/db/errors.ts';
 import { encodeParameter } from '../../platform/db/parameter.ts';
+import type { Queryable } from '../../platform/db/statement.ts';
 import { TurnRefusedError } from '../../platform/line.ts';
 import type { Logger } from '../../platform/log.ts';
 import { bytesInMemory } from '../../platform/owned-bytes.ts';
@@ -23,15 +31,17 @@ export interface EventTexts {
   readonly bytes: number;
   /** The most events to read at once. */
   readonly atMost: number;
+  /** Which events they are for. */
+  readonly filter: EventFilter;
   /**
    * The responses to these events, in order; undefined for an event whose row is gone. Rejects with a DatabaseError or the refusal.
    */
-  read(rowIds: readonly string[], readers: EventReaders): Promise<readonly (string | undefined)[]>;
+  read(events: readonly EventRecord[], readers: EventReaders): Promise<readonly (string | undefined)[]>;
   /**
    * The response to one event by execution, with its errors; undefined if its row is gone. Rejects with an
    * error that may pass.
    */
-  execute(rowId: string, readers: EventReaders): Promise<string | undefined>;
+  execute(event: EventRecord, readers: EventReaders): Promise<string | undefined>;
 }
 
 /** An execution met an error that may pass. */
@@ -131,19 +141,22 @@ export function createEventTexts({ executor, limits, shared, log }: EventTextsOp
     const { operation, state, lookAhead, maxResponseBytes } = context;
     const { cost } = state;
     const keptBytes = GROUP_BYTES + kept.bytes;
-    const entity = eventEntity(args, operation.node, context);
+    const { edge, filter } = subscribedEvents(args, operation.node, context);
     // Only an execution tells the cost.
     const plan = lookAhead && cost === undefined ? planEvents(args, operation.node, context) : undefined;
 
     const isPlanned = plan !== undefined;
 
-    async function execute(rowId: string, readers: EventReaders) {
+    const rootValueOf = (event: EventRecord, db: Queryable): object | Promise<object | undefined> =>
+      edge.shows === 'row' ? readById(db, edge.entity, event.rootId) : edge.row(event);
+
+    async function execute(event: EventRecord, readers: EventReaders) {
       try {
         return await executor.forEvents(readers, async (db, reservation) => {
           const again = kept.again();
           const own = { ...again, contextValue: { ...again.contextValue, requestId } };
           for (let left = MAX_REFRESHES; ; left -= 1) {
-            const row = await readById(db, entity, rowId);
+            const row = await rootValueOf(event, db);
             if (row === undefined) return undefined;
             const outcome = await executor.runEvent(own, row, db, reservation);
             const codes = errorsOf(outcome).map((error) => publicError(error).code);
@@ -161,21 +174,23 @@ export function createEventTexts({ executor, limits, shared, log }: EventTextsOp
     }
 
     if (plan === undefined) {
-      const key = `execution ${unshared()}${executionKey(args)}`;
+      const key = `execution ${unshared()}${executionKey(args)}${filterKey(filter)}`;
       return {
         key,
         bytes: keptBytes + bytesInMemory(key),
         atMost: 1,
-        read: async ([rowId = ''], readers) => [await execute(rowId, readers)],
+        filter,
+        read: async ([event], readers) => (event === undefined ? [] : [await execute(event, readers)]),
         execute,
       };
     }
-    const key = `statement ${unshared()}${planKey(plan)}`;
+    const key = `statement ${unshared()}${planKey(plan)}${filterKey(filter)}`;
     return {
       key,
       bytes: keptBytes + bytesInMemory([key, plan.written.statement.text, valuesOf(plan)]),
       atMost: Math.min(MAX_EVENTS, Math.max(1, Math.floor(maxResponseBytes / plan.maxBytes))),
-      read: (rowIds, readers) => executor.forEvents(readers, (db) => readEvents(db, plan, rowIds)),
+      filter,
+      read: (events, readers) => executor.forEvents(readers, (db) => readEvents(db, plan, events)),
       execute,
     };
   };

@@ -1,4 +1,6 @@
 import type { FeedStart } from '../../events/feed.ts';
+import { addressesOf, addressOf, matches } from '../../events/filter.ts';
+import type { Growth } from '../../events/tail.ts';
 import { ApiError, type ErrorCode } from '../../graphql/errors.ts';
 import { OwnedBytes } from '../../platform/owned-bytes.ts';
 import type { StreamFormat } from '../../request/event-stream.ts';
@@ -61,6 +63,8 @@ function tooMany(code: ErrorCode): ApiError {
 export function createFanOut(options: FanOutOptions): FanOut {
   const { feed, metrics, use, maxGroups, maxGroupBytes, log } = options;
   const groups = new Map<string, OpenGroup>();
+  /** The groups at each address of events. */
+  const routes = new Map<string, Set<Group>>();
   const memory = new OwnedBytes();
   const streams = new Set<SubscriberStream>();
   const slices = new SliceQueue();
@@ -68,8 +72,29 @@ export function createFanOut(options: FanOutOptions): FanOut {
   let unfollow: (() => void) | undefined;
   let interrupted = false;
 
-  function wake(): void {
-    for (const { group } of groups.values()) group.wake();
+  /** An event asks for the groups at its addresses, however many others there are. */
+  function wake(growth: Growth | undefined): void {
+    if (growth === undefined) {
+      for (const { group } of groups.values()) group.wake();
+      return;
+    }
+    const woken = new Set<Group>();
+    for (const event of growth.events)
+      for (const address of addressesOf(event))
+        for (const group of routes.get(address) ?? []) if (matches(group.filter, event)) woken.add(group);
+    for (const group of woken) group.wake(growth.after);
+  }
+
+  /** Has the events of its address wake a group. Returns what ends that. */
+  function route(group: Group): () => void {
+    const address = addressOf(group.filter);
+    if (address === undefined) return () => undefined;
+    const at = routes.get(address) ?? new Set();
+    routes.set(address, at.add(group));
+    return () => {
+      at.delete(group);
+      if (at.size === 0 && routes.get(address) === at) routes.delete(address);
+    };
   }
 
   /** One timer for all streams. */
@@ -113,12 +138,14 @@ export function createFanOut(options: FanOutOptions): FanOut {
       if (groups.size >= maxGroups) throw tooMany('SERVICE_UNAVAILABLE');
       const release = memory.take(owner, texts.bytes);
       const group = new Group({ texts, feed, slices, metrics, use, log });
+      const unroute = route(group);
       open = {
         group,
         leave(stream, leaving) {
           group.leave(stream, leaving);
           if (group.size > 0 || groups.get(key)?.group !== group) return;
           groups.delete(key);
+          unroute();
           release();
         },
       };

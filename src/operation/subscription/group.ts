@@ -1,6 +1,8 @@
 import { encodeEventId } from '../../events/event-id.ts';
-import type { EventPlace } from '../../events/event-place.ts';
+import { advance, type EventPlace } from '../../events/event-place.ts';
 import { HistoryLostError } from '../../events/feed.ts';
+import type { EventFilter } from '../../events/filter.ts';
+import { isAfter, type MarkedPosition } from '../../events/position.ts';
 import { isOutage } from '../../platform/db/errors.ts';
 import type { Logger } from '../../platform/log.ts';
 import type { RecentUse } from '../../platform/recent-use.ts';
@@ -56,11 +58,14 @@ export class Group {
   #backlogs = 0;
   #lagging = 0;
   readonly #owners: GroupOwners;
+  /** Which events its streams get. */
+  readonly filter: EventFilter;
 
   constructor(options: GroupOptions) {
     this.#options = options;
     this.#reader = new BatchReader(options);
     this.#owners = new GroupOwners(options.use);
+    this.filter = options.texts.filter;
   }
 
   get size(): number {
@@ -96,29 +101,48 @@ export class Group {
   }
 
   /** Delivers the events after a place to a stream. */
-  readonly join = (stream: SubscriberStream, place: EventPlace): void => {
+  readonly join = (stream: SubscriberStream, from: EventPlace): void => {
+    const { feed } = this.#options;
+    const atEnd = feed.recent(from, this.filter, 1)?.events.length === 0;
+    // Those who wait at the end have been told of nothing since they came there.
+    if (atEnd) this.moveOn(feed.atEnd);
+    const place = atEnd ? feed.atEnd(from) : from;
     const key = encodeEventId(place);
     let cohort = this.#waiting.get(key);
     if (cohort === undefined) {
       cohort = new CohortOf<SubscriberStream>(place);
       this.#waiting.set(key, cohort);
-      cohort.catchingUp = this.#options.feed.recent(place, 1)?.length !== 0;
+      cohort.atEnd = atEnd;
+      cohort.catchingUp = !atEnd;
       // Others with the same history may come in a moment.
       if (cohort.catchingUp) this.#rest(cohort, GATHER_MS);
     }
     cohort.add(stream);
   };
 
-  /** There may be more events. */
-  wake(): void {
+  /** Has the cohorts that wait at the end of the log wait further on: nothing in between was for them. */
+  moveOn(to: (place: EventPlace) => EventPlace): void {
+    for (const cohort of [...this.#waiting.values()]) {
+      const place = cohort.atEnd ? to(cohort.place) : cohort.place;
+      if (place === cohort.place) continue;
+      this.#take(cohort);
+      cohort.place = place;
+      this.#merged(cohort);
+    }
+  }
+
+  /** There may be more events: after `after` one that is for it, and before that none. */
+  wake(after?: MarkedPosition): void {
+    if (after !== undefined) this.moveOn((place) => (isAfter(after, place) ? advance(place, after) : place));
     for (const cohort of [...this.#waiting.values()]) this.#consider(cohort);
   }
 
   /** Has a waiting cohort read on if there are events for it. `atEnd`: it has just found the end of the log. */
   #consider(cohort: Cohort, atEnd = false): void {
-    const recent = this.#options.feed.recent(cohort.place, 1);
+    const recent = this.#options.feed.recent(cohort.place, this.filter, 1);
+    cohort.atEnd = recent?.events.length === 0;
     // While the process does not follow the log yet, it has no recent events.
-    if (recent?.length === 0 || (recent === undefined && atEnd)) {
+    if (cohort.atEnd || (recent === undefined && atEnd)) {
       cohort.catchingUp = false;
       return;
     }
@@ -187,6 +211,7 @@ export class Group {
     const { slices, metrics } = this.#options;
     const before = cohort.place;
     cohort.place = place;
+    cohort.atEnd = false;
     if (frames !== undefined) {
       metrics.batch();
       const streams = [...cohort.streams];

@@ -1,5 +1,5 @@
 import { isAuthenticated } from '../../auth/principal.ts';
-import type { FeedStart, PostFeed } from '../../events/feed.ts';
+import type { EventFeed, FeedStart } from '../../events/feed.ts';
 import { ApiError } from '../../graphql/errors.ts';
 import { EventReader } from '../../graphql/event-reader.ts';
 import type { Logger } from '../../platform/log.ts';
@@ -37,7 +37,7 @@ export interface SubscriberOptions {
 
 /** Opens the feed after an event, or at its end. Throws DatabaseError. */
 export const openEvents =
-  (feed: PostFeed): EventsAfter =>
+  (feed: EventFeed): EventsAfter =>
   async (lastId) =>
     new EventReader(await feed.open(lastId));
 
@@ -48,7 +48,7 @@ function startError(failure: NonNullable<FeedStart['failure']>): ApiError {
       })
     : new ApiError(
         'EVENT_HISTORY_EXPIRED',
-        'The events after that id are no longer kept: read the posts again and continue from here.',
+        'The events after that id are no longer kept: query again what you show, and continue from here.',
       );
 }
 

@@ -15,7 +15,7 @@ const PRUNED_BEFORE = statement<never>(
 /** The dump of a log without events, from a server that has seen far more transactions, and a post since. */
 const RESTORED_IDLE = statement<never>(
   'test_restored_idle',
-  `WITH dropped AS (DELETE FROM events), posted AS (INSERT INTO events (post_id) SELECT id FROM posts LIMIT 1)
+  `WITH dropped AS (DELETE FROM events), posted AS (INSERT INTO events (kind, root_id) SELECT 'POST_CREATED', id FROM posts LIMIT 1)
    UPDATE event_log SET origin = 'elsewhere', pruned_era = 32767, pruned_xid = '900000000', pruned_id = 1, pruned_mark = repeat('1', 20)`,
 );
 

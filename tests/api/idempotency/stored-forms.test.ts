@@ -86,7 +86,7 @@ describe('Two instances on one database, by one statement and in transactions', 
     const { prisma } = app;
     const posts = await prisma.post.findMany({ where: { authorId: id }, select: { id: true } });
     expect(posts).toHaveLength(keys);
-    expect(await prisma.event.count({ where: { postId: { in: posts.map((post) => post.id) } } })).toBe(keys);
+    expect(await prisma.event.count({ where: { rootId: { in: posts.map((post) => post.id) } } })).toBe(keys);
     expect(await storedFor(app, id)).toBe(keys);
   });
 });

@@ -56,7 +56,8 @@ describe('clean-up', () => {
       prisma.oAuthRecord.create({ data: { model: 'AccessToken', hash: hash(), payload: {}, expiresAt } });
     const blocked = (expiresAt: Date | null) =>
       prisma.revokedToken.create({ data: { jti: randomUUID(), expiresAt } });
-    const event = (createdAt: Date) => prisma.event.create({ data: { postId: randomUUID(), createdAt } });
+    const event = (createdAt: Date) =>
+      prisma.event.create({ data: { kind: 'POST_CREATED', rootId: randomUUID(), createdAt } });
     for (const days of [-2, 1]) {
       await session(inDays(days));
       await token(inDays(days));

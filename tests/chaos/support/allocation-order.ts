@@ -33,19 +33,21 @@ const CHANGES: Readonly<Record<string, readonly Change[]>> = {
        });`,
     ],
   ],
-  '/src/events/log.ts': [
+  '/src/events/kind.ts': [
     [
-      '`INSERT INTO events (post_id) SELECT id FROM \u0024{post}`',
-      `\`INSERT INTO events (id, post_id)
+      "INSERT INTO events (kind, root_id, part_id, owner_id) SELECT '\u0024{name}',",
+      `INSERT INTO events (id, kind, root_id, part_id, owner_id)
          SELECT CASE WHEN EXISTS (SELECT FROM events WHERE xid = pg_current_xact_id()) THEN ${NUMBER_NOW}
-           ELSE coalesce(nullif(current_setting('chaos.number', true), '')::bigint, ${NUMBER_NOW}) END, id FROM \${post}\``,
+           ELSE coalesce(nullif(current_setting('chaos.number', true), '')::bigint, ${NUMBER_NOW}) END, '\${name}',`,
     ],
-    ['SELECT era, xid::text, id, post_id', "SELECT era, '0' AS xid, id, post_id"],
-    [
-      'WHERE (era, events.xid, id) > (place.era, place.xid, place.id) AND',
-      'WHERE id > place.id OR false AND',
-    ],
+  ],
+  '/src/events/log.ts': [
+    ['`era, xid::text, id, kind', "`era, '0' AS xid, id, kind"],
+    ['`(era, events.xid, id) > (place.era, place.xid, place.id) AND', '`id > place.id OR false AND'],
     ['ORDER BY era, events.xid, id LIMIT', 'ORDER BY id LIMIT'],
+    ['ORDER BY era, looked.xid, id LIMIT', 'ORDER BY id LIMIT'],
+    ['>= $4::int ORDER BY era DESC, xid DESC, id DESC', '>= $4::int ORDER BY id DESC'],
+    ['xid::text AS "endXid"', `'0' AS "endXid"`],
     ['SELECT era, xid::text, id, $', "SELECT era, '0' AS xid, id, $"],
     [`WHERE ${SETTLED} ORDER BY era DESC, events.xid DESC, id DESC`, 'ORDER BY id DESC'],
     [`WHERE ${HELD} ORDER BY xid DESC`, 'WHERE false ORDER BY xid DESC'],

@@ -124,7 +124,7 @@ export async function openStage(
       const id = newId();
       const post = [id, title, 'b', author.id];
       await client.query('INSERT INTO posts (id, title, body, author_id) VALUES ($1, $2, $3, $4)', post);
-      await client.query('INSERT INTO events (post_id) VALUES ($1)', [id]);
+      await client.query("INSERT INTO events (kind, root_id) VALUES ('POST_CREATED', $1)", [id]);
       return client;
     },
     moveTo(other) {

@@ -32,7 +32,8 @@ const PATIENCE = { timeout: 30_000 };
 
 const LOG = statement<{ number: number; title: string }>(
   'test_log',
-  'SELECT e.id AS number, p.title FROM events e JOIN posts p ON p.id = e.post_id ORDER BY e.era, e.xid, e.id',
+  `SELECT e.id AS number, p.title FROM events e JOIN posts p ON p.id = e.root_id WHERE e.kind = 'POST_CREATED'
+   ORDER BY e.era, e.xid, e.id`,
 );
 
 /** The events in the order of the log, with the titles of their posts. */

@@ -103,9 +103,9 @@ describe('a place', () => {
         .toSorted(([a, m], [b, n]) => Number(a - b) || m - n)
         .map(([transaction, id]): LogEvent => {
           const createdAt = new Date(id);
-          const postId = `00000000-0000-7000-8000-${String(id).padStart(12, '0')}`;
-          const at = { era: 1, xid: transaction, id, mark: markOf(postId, createdAt) };
-          return { position: at, postId, createdAt };
+          const rootId = `00000000-0000-7000-8000-${String(id).padStart(12, '0')}`;
+          const record = { kind: 'MADE', rootId, partId: null, ownerId: null, createdAt };
+          return { ...record, position: { era: 1, xid: transaction, id, mark: markOf(record) } };
         }),
     );
 

@@ -1,13 +1,19 @@
+import { type GraphQLSchema, isObjectType } from 'graphql';
 import { expect, it } from 'vitest';
-import { APPEND_EVENT } from '../../../src/events/log.ts';
 import type { EventEdge } from '../../../src/graphql/look-ahead/edge.ts';
-import { commentEntity } from '../../../src/modules/comment/type.ts';
-import { postEntity } from '../../../src/modules/post/type.ts';
+import { edgeOf } from '../../../src/graphql/look-ahead/plan-edge.ts';
+import { buildSchema } from '../../../src/schema.ts';
 
-it('An event edge is about an entity whose events a mutation appends: another does not compile', () => {
-  const appended: EventEdge = { kind: 'event', entity: postEntity };
-  expect(APPEND_EVENT[appended.entity.name]('post')).toContain('INSERT INTO events');
-  // @ts-expect-error Nothing appends events about comments: the subscription would open and stay silent.
-  const silent: EventEdge = { kind: 'event', entity: commentEntity };
-  expect(silent.entity.name in APPEND_EVENT).toBe(false);
+const fieldsOf = (schema: GraphQLSchema) => {
+  const type = schema.getSubscriptionType();
+  return isObjectType(type) ? Object.values(type.getFields()) : [];
+};
+
+it('Every subscription field says which events it shows: without that it would open and stay silent', () => {
+  const fields = fieldsOf(buildSchema());
+  expect(fields.map(({ name }) => name).sort()).toEqual(['changes', 'postCreated']);
+  for (const field of fields) expect(edgeOf(field)?.kind).toBe('event');
+  // @ts-expect-error
+  const silent: EventEdge = { kind: 'event' };
+  expect(silent).not.toHaveProperty('filter');
 });

@@ -22,7 +22,7 @@ describe('A mutation that is one statement', () => {
   const stored = (title: string) =>
     sql<{ tags: number; events: number }>(
       `SELECT (SELECT count(*)::int FROM tags WHERE post_id = posts.id) AS tags,
-              (SELECT count(*)::int FROM events WHERE post_id = posts.id) AS events
+              (SELECT count(*)::int FROM events WHERE kind = 'POST_CREATED' AND root_id = posts.id) AS events
        FROM posts WHERE title = '${title}'`,
     );
 

@@ -19,7 +19,7 @@ export interface Log {
 
 const EVENTS = statement<{ id: number; postId: string }>(
   'all_events',
-  'SELECT id, post_id AS "postId" FROM events ORDER BY events.xid, events.id',
+  `SELECT id, root_id AS "postId" FROM events WHERE kind = 'POST_CREATED' ORDER BY events.xid, events.id`,
 );
 
 function numberOf(eventId: string): number {

@@ -234,7 +234,7 @@ export class World {
       'b',
       post.authorId,
     ]);
-    await client.query('INSERT INTO events (post_id) VALUES ($1)', [post.id]);
+    await client.query("INSERT INTO events (kind, root_id) VALUES ('POST_CREATED', $1)", [post.id]);
     this.#transaction = { client, post };
   }
 

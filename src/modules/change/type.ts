@@ -1,0 +1,95 @@
+import type { EventRecord } from '../../events/position.ts';
+import type { Kernel } from '../../graphql/kernel.ts';
+import { instant } from '../../graphql/read/column.ts';
+import type { Entity } from '../../graphql/read/entity.ts';
+import { readById } from '../../graphql/read/read.ts';
+import { COMMENT_CREATED, COMMENT_DELETED, COMMENT_UPDATED } from '../comment/events.ts';
+import { type CommentTypes, commentEntity } from '../comment/type.ts';
+import { POST_CREATED, POST_DELETED, POST_UPDATED } from '../post/events.ts';
+import { type PostTypes, postEntity } from '../post/type.ts';
+
+/** All kinds, with what each means. To add one, declare it in its module and list it here. */
+const KINDS = [
+  [POST_CREATED, 'A post was created.'],
+  [POST_UPDATED, 'The text or the tags of a post were changed.'],
+  [POST_DELETED, 'A post was deleted, and its comments with it, which get no events of their own.'],
+  [COMMENT_CREATED, 'A comment was added.'],
+  [COMMENT_UPDATED, 'The text of a comment was changed.'],
+  [COMMENT_DELETED, 'A comment was deleted.'],
+] as const;
+
+type KindName = (typeof KINDS)[number][0]['name'];
+
+/** A change as the schema shows it: an event of the log. */
+export interface ChangeRow {
+  readonly id: string;
+  readonly kind: KindName;
+  readonly at: Date;
+  readonly postId: string;
+  readonly commentId: string | null;
+}
+
+/** Its rows are events, which are given to the statement: it is read from no table. */
+export const changeEntity: Entity<ChangeRow> = {
+  name: 'changes',
+  columns: {
+    id: 'root_id',
+    kind: 'kind',
+    at: instant('created_at'),
+    postId: 'root_id',
+    commentId: 'part_id',
+  },
+  source: { from: 'events t', createdAt: 't.created_at', id: 't.id' },
+};
+
+const isKind = (name: string): name is KindName => KINDS.some(([kind]) => kind.name === name);
+
+/** The row of an event. Throws for a kind that no module declares. */
+export function changeOf({ kind, rootId, partId, createdAt }: EventRecord): ChangeRow {
+  if (!isKind(kind)) throw new Error(`no module declares events of the kind ${kind}`);
+  return { id: rootId, kind, at: createdAt, postId: rootId, commentId: partId };
+}
+
+export function defineChange({ builder }: Kernel, { Post }: PostTypes, { Comment }: CommentTypes) {
+  const ChangeKind = builder.enumType('ChangeKind', {
+    description: 'What a change was.',
+    values: Object.fromEntries(KINDS.map(([{ name }, description]) => [name, { description }])) as Record<
+      KindName,
+      { readonly description: string }
+    >,
+  });
+  const Change = builder.objectRef<ChangeRow>('Change').implement({
+    description: 'A committed change of a post or a comment.',
+    fields: (t) => ({
+      kind: t.expose('kind', { type: ChangeKind, description: 'What was changed, and how.' }),
+      at: t.expose('at', { type: 'DateTime', description: 'When the change began to be made.' }),
+      postId: t.exposeID('postId', {
+        description: 'The id of the post, or of the post that the comment is on.',
+      }),
+      post: t.field({
+        type: Post,
+        nullable: true,
+        edge: { kind: 'one', entity: postEntity, key: 'postId' },
+        description:
+          'The post as it is when the event is delivered; null if it no longer exists, which this event or a later one tells.',
+        resolve: async ({ postId }, _args, { db }) => (await readById(db, postEntity, postId)) ?? null,
+      }),
+      commentId: t.exposeID('commentId', {
+        nullable: true,
+        description: 'The id of the comment; null for a change of a post.',
+      }),
+      comment: t.field({
+        type: Comment,
+        nullable: true,
+        edge: { kind: 'one', entity: commentEntity, key: 'commentId' },
+        description:
+          'The comment as it is when the event is delivered; null for a change of a post, and if the comment no longer exists, which this event or a later one tells.',
+        resolve: async ({ commentId }, _args, { db }) =>
+          commentId === null ? null : ((await readById(db, commentEntity, commentId)) ?? null),
+      }),
+    }),
+  });
+  return { Change, ChangeKind };
+}
+
+export type ChangeTypes = ReturnType<typeof defineChange>;
