@@ -120,6 +120,7 @@ export function createOperationPipeline(options: OperationPipelineOptions): Pipe
       lookAhead,
       maxResponseBytes,
       eventsAfter,
+      idOfSnapshot: feed.idOf,
     }),
     execute,
     subscribe: createSubscriber({

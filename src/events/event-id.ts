@@ -22,7 +22,7 @@ export const MAX_RUNNING = 1_000;
 const MORE = 0x80;
 const MAX_DISTANCE_BYTES = 9;
 
-function writeName(bytes: Buffer, { id, mark }: MarkedPosition, at: number): void {
+function writeName(bytes: Buffer, { id, mark }: EventName, at: number): void {
   bytes.writeBigUInt64BE(BigInt(id), at);
   bytes.write(mark, at + NUMBER_BYTES, 'hex');
 }
@@ -83,6 +83,13 @@ export function encodeEventId(place: EventPlace): string {
     writeName(bytes, before, CONTENT_START + NAME_BYTES);
     bytes.set(distances, CONTENT_START + 2 * NAME_BYTES);
   }
+  return opaqueText(bytes);
+}
+
+/** Encodes the place right after an event, for a reader that has seen nothing later. */
+export function encodeEventName(name: EventName): string {
+  const bytes = Buffer.alloc(FRAME_BYTES + NAME_BYTES);
+  writeName(bytes, name, CONTENT_START);
   return opaqueText(bytes);
 }
 

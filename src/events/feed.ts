@@ -1,9 +1,9 @@
 import { gathered } from '../platform/db/gathered.ts';
 import type { Line } from '../platform/line.ts';
-import { type DecodedId, decodeEventId, type EventName, encodeEventId } from './event-id.ts';
+import { type DecodedId, decodeEventId, type EventName, encodeEventId, encodeEventName } from './event-id.ts';
 import { advance, type CommittedBefore, type EventPlace } from './event-place.ts';
 import type { EventFilter } from './filter.ts';
-import { findEvents, type KnownEvent, readFiltered, readNow } from './log.ts';
+import { eventNameOf, findEvents, type KnownEvent, readFiltered, readFirst, readNow } from './log.ts';
 import { isAfter, type LogPosition } from './position.ts';
 import { sharedByNext } from './shared-by-next.ts';
 import { createLogTail, type Found, type LogTailOptions, type OnGrowth } from './tail.ts';
@@ -33,6 +33,11 @@ export interface EventFeed {
    * end of the log. Throws DatabaseError, HistoryLostError.
    */
   read(place: EventPlace, wanted: Wanted, owner: string | undefined): Promise<Found>;
+  /**
+   * The id from which a reader gets all that a snapshot does not show, by what the snapshot says of the log
+   * (`SNAPSHOT_NAME`). Throws DatabaseError.
+   */
+  idOf(snapshotName: string | null): Promise<string>;
   /** A place further on, at the end of what is in memory: for readers who want nothing that lies between. */
   atEnd(place: EventPlace): EventPlace;
   /** Calls `onGrowth` when there may be more events. Returns a function that stops it. */
@@ -160,6 +165,12 @@ export function createEventFeed({ database, log, line }: EventFeedOptions): Even
       )
         throw new HistoryLostError();
       return found;
+    },
+    async idOf(snapshotName) {
+      if (snapshotName !== null) return encodeEventName(eventNameOf(snapshotName));
+      // The log was not open: all that it keeps may be new.
+      await readNow(database, log);
+      return encodeEventName(await readFirst(database));
     },
     atEnd(place) {
       const end = tail.end(place.history);

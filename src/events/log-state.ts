@@ -32,11 +32,11 @@ const ORIGIN = `(SELECT system_identifier::text FROM pg_control_system()) || '/'
 /** One row, or none if the log is new or comes from another server or database. */
 export const STATE_FROM = `(SELECT * FROM event_log WHERE id = 1 AND origin = ${ORIGIN}) AS state`;
 /** Earlier versions prune without a mark. */
-const PRUNED_MARK = `coalesce(state.pruned_mark, repeat('0', ${MARK_DIGITS}))`;
+export const PRUNED_MARK = `coalesce(state.pruned_mark, repeat('0', ${MARK_DIGITS}))`;
 export const STATE_COLUMNS = `state.generation, state.eras, state.pruned_era AS "prunedEra", state.pruned_xid::text AS "prunedXid",
   state.pruned_id AS "prunedId", ${PRUNED_MARK} AS "prunedMark"`;
 /** The mark of the beginning. */
-const BEGINNING = `left(replace(state.generation::text, '-', ''), ${MARK_DIGITS})`;
+export const BEGINNING = `left(replace(state.generation::text, '-', ''), ${MARK_DIGITS})`;
 
 const beginningOf = ({ generation }: StateRow) => generation.replaceAll('-', '').slice(0, MARK_DIGITS);
 

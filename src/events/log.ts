@@ -5,9 +5,11 @@ import { type EventName, MAX_RUNNING } from './event-id.ts';
 import type { CommittedBefore, EventPlace } from './event-place.ts';
 import type { EventFilter } from './filter.ts';
 import {
+  BEGINNING,
   type LogState,
   openLog,
   PRESENT_ERA,
+  PRUNED_MARK,
   positionSql,
   STATE_COLUMNS,
   STATE_FROM,
@@ -151,6 +153,32 @@ export async function readFiltered(
   return { ...slice, end: last ?? end };
 }
 
+/**
+ * The name of the newest event that the snapshot of a statement is certain to see, or of what is before all that are kept,
+ * as `eventNameOf` reads it: an expression to select beside what is read. NULL if the log is not open.
+ */
+export const SNAPSHOT_NAME = `(SELECT coalesce(
+    (SELECT id || ' ' || ${MARK_SQL} FROM events
+      WHERE ${SETTLED} AND (state.pruned_id IS NULL OR (era, events.xid, id) >= (state.pruned_era, state.pruned_xid, state.pruned_id))
+      ORDER BY era DESC, events.xid DESC, id DESC LIMIT 1),
+    state.pruned_id || ' ' || ${PRUNED_MARK}, '0 ' || ${BEGINNING}) FROM ${STATE_FROM})`;
+
+const READ_SNAPSHOT_NAME = statement<{ name: string | null }>(
+  'events_snapshot',
+  `SELECT ${SNAPSHOT_NAME} AS name`,
+);
+
+/** The same, of a statement of its own. Throws DatabaseError. */
+export async function readSnapshotName(db: Queryable): Promise<string | null> {
+  return (await db.query(READ_SNAPSHOT_NAME, []))[0]?.name ?? null;
+}
+
+/** The event that a text of `SNAPSHOT_NAME` names. */
+export function eventNameOf(text: string): EventName {
+  const [id = '', mark = ''] = text.split(' ');
+  return { id: Number(id), mark };
+}
+
 interface NowRow extends StateRow {
   readonly era: number;
   readonly xid: string | null;
@@ -200,6 +228,15 @@ export async function readNow(database: Database, log: Logger): Promise<EventPla
   const { era, xid, id, mark } = row;
   const settled: MarkedPosition = xid === null ? first : { era, xid: BigInt(xid), id, mark };
   return { history, ...(isAfter(first, settled) ? first : settled), before: beforeOf(row) };
+}
+
+const READ_STATE = statement<StateRow>('events_state', `SELECT ${STATE_COLUMNS} FROM ${STATE_FROM}`);
+
+/** The position before the oldest event that is kept, of a log that is open. Throws DatabaseError. */
+export async function readFirst(db: Queryable): Promise<MarkedPosition> {
+  const [row] = await db.query(READ_STATE, []);
+  if (row === undefined) throw new Error('the event log has no state row');
+  return toLogState(row).first;
 }
 
 /** An event that the log knows, and can be read on from. */

@@ -35,6 +35,8 @@ export interface Context {
   readonly plans: OperationPlans;
   /** The maximum size of a response. */
   readonly maxResponseBytes: number;
+  /** If the client asks for it, takes what the snapshot of a query's first statement says of the log (`SNAPSHOT_NAME`). */
+  readonly onSnapshot?: ((name: string | null) => Promise<void>) | undefined;
   /** Called for each path taken. */
   readonly onPath: (path: AnswerPath) => void;
   /** Undefined unless the log is at level `debug`. */

@@ -5,6 +5,7 @@ import { ApiError } from '../graphql/errors.ts';
 import { isOfCaller } from '../graphql/look-ahead/plan-edge.ts';
 import { needsMoreThan } from '../graphql/scope-plugin.ts';
 import { canExecute, credentialsMissing } from '../request/caller.ts';
+import { asksForVisibleHeartbeats } from '../request/heartbeat.ts';
 import type { HttpRequest } from '../request/http-message.ts';
 import { MULTIPART } from '../request/media-type.ts';
 import type { OriginCheck } from '../request/origin-check.ts';
@@ -83,7 +84,12 @@ export function createAdmission({ documents, limiter, checkOrigin }: AdmissionOp
       const { caller } = state;
       if (isAnonymous(caller) && cost.fields.some((field) => needsMoreThan(caller.scopes, field)))
         throw credentialsMissing();
-      if (kind === 'subscription') refuseOfCaller(cost.fields);
+      state.showsEventId = kind === 'query' && request.headers.get('x-show-event-id') === '1';
+      if (kind === 'subscription') {
+        refuseOfCaller(cost.fields);
+        const { extensions } = params;
+        state.visibleHeartbeats = asksForVisibleHeartbeats({ url: request.url, extensions });
+      }
       return operation;
     },
     /** Returns the errors of an admitted operation or of its variables. */

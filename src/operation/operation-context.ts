@@ -36,11 +36,13 @@ export interface ContextOptions extends Pick<Context, 'db' | 'lookAhead' | 'maxR
   /** Whether each operation's own are kept too, for the debug log. */
   readonly traced: boolean;
   readonly eventsAfter: EventsAfter;
+  /** The event id for what a snapshot says of the log. Throws DatabaseError. */
+  readonly idOfSnapshot: (name: string | null) => Promise<string>;
 }
 
 /** Makes the contexts of operations that clients ask for. */
 export function contextOf(options: ContextOptions): ContextOf {
-  const { db, lookAhead, maxResponseBytes, paths, traced, eventsAfter } = options;
+  const { db, lookAhead, maxResponseBytes, paths, traced, eventsAfter, idOfSnapshot } = options;
   const onPath = (path: AnswerPath) => paths.add(path);
   // A closure in the context would keep the request for as long as a stream is open.
   const onTracedPath = (taken: Set<AnswerPath>) => (path: AnswerPath) => {
@@ -61,6 +63,11 @@ export function contextOf(options: ContextOptions): ContextOf {
       plans: operation.plans,
       lookAhead,
       maxResponseBytes,
+      onSnapshot: state.showsEventId
+        ? async (name) => {
+            state.eventId = await idOfSnapshot(name);
+          }
+        : undefined,
       onPath: trace === undefined ? onPath : onTracedPath(trace.paths),
       trace,
       unitOfWork: undefined,

@@ -101,21 +101,28 @@ export type CostCeilings = Pick<Config['operationLimits'], 'maxDepth' | 'maxComp
 export interface ToldCost {
   readonly cost?: OperationCost | undefined;
   readonly limits: CostCeilings;
+  /** The id from which events bring what the response does not show, if the request asked for it. */
+  readonly eventId?: string | undefined;
 }
 
 export function extensionsWith(
   extensions: ExecutionResult['extensions'],
-  { cost, limits }: ToldCost,
+  { cost, limits, eventId }: ToldCost,
 ): ExecutionResult['extensions'] {
-  if (cost === undefined) return extensions;
+  const known = eventId === undefined ? extensions : { ...extensions, eventId };
+  if (cost === undefined) return known;
   const { complexity, depth } = cost;
   const { maxComplexity: maximumComplexity, maxDepth: maximumDepth } = limits;
-  return { ...extensions, cost: { complexity, depth, maximumComplexity, maximumDepth } };
+  return { ...known, cost: { complexity, depth, maximumComplexity, maximumDepth } };
 }
+
+/** A text that has no extensions, with the id in them. Ids need no escaping. */
+const withEventId = (body: string, eventId: string | undefined): string =>
+  eventId === undefined ? body : `${body.slice(0, -1)},"extensions":{"eventId":"${eventId}"}}`;
 
 /** The response as JSON: errors first, as the GraphQL specification suggests (section 7.1). */
 export function textOf(outcome: Single, told: ToldCost): string {
-  if (outcome.kind === 'rendered') return outcome.body;
+  if (outcome.kind === 'rendered') return withEventId(outcome.body, told.eventId);
   if (outcome.kind === 'refused')
     return JSON.stringify({ errors: outcome.errors, extensions: extensionsWith(undefined, told) });
   const { errors, data, extensions } = outcome.result;

@@ -21,6 +21,10 @@ export interface StreamFormat {
   opening(id: string): Frame;
   events(events: readonly EventText[]): Frame;
   readonly heartbeat: Frame;
+  /** A heartbeat that clients see as an event, with the position of the stream. */
+  visibleHeartbeat(id: string): Frame;
+  /** The position alone; undefined where it moves with events only. */
+  position(id: string): Frame | undefined;
   /** A last response, which belongs to no event, and the orderly end. `id` is the position of the stream. */
   last(text: string, id: string | undefined): Frame;
   /** The end of an incomplete stream: the client should reconnect. */

@@ -88,10 +88,15 @@ export class RequestState {
   readonly body: BodyCharge | undefined;
   /** The cost of the operation, if the client asked for it. */
   cost: OperationCost | undefined = undefined;
+  /** Whether the client asks for an event id that fits the answer to its query, and the id once it is known. */
+  showsEventId = false;
+  eventId: string | undefined = undefined;
   /** For the log: the kind and name of the operation, and the codes of its errors. */
   operationKind: 'query' | 'mutation' | 'subscription' | undefined = undefined;
   operationName: string | undefined = undefined;
   errorCodes: readonly string[] | undefined = undefined;
+  /** Whether the heartbeats of its stream are to be events. */
+  visibleHeartbeats = false;
   /** Whether the operation was only checked: a stream token may open it later. */
   checkedOnly = false;
   /** Set once the operation is valid. */

@@ -1,5 +1,6 @@
 import type { ExecutionArgs, OperationDefinitionNode } from 'graphql';
 import type { Provisional } from '../../auth/provisional.ts';
+import { SNAPSHOT_NAME } from '../../events/log.ts';
 import { type Context, declined, notConfirmed } from '../context.ts';
 import { answerTooLarge } from '../errors.ts';
 import { queryWritten } from '../read/written-statement.ts';
@@ -30,30 +31,44 @@ const fromCaller =
   ({ caller }: Given) =>
     caller?.[index] ?? null;
 
-/** The same rows, and what they say of the caller in the same snapshot. */
-function confirmingSql(rows: string, { check }: Provisional, { add }: PlanSql): string {
+/** The SQL of what they say of the caller in the same snapshot. */
+function confirmingSql({ check }: Provisional, { add }: PlanSql): string {
   const numbers = check.values.map((_, index) => add(fromCaller(index)));
-  return `SELECT w.*, ${check.sql(...numbers)} AS caller FROM (${rows}) AS w`;
+  return `${check.sql(...numbers)} AS caller`;
 }
+
+/** The same rows, and what else is to be read in the same snapshot. */
+const besides = (rows: string, columns: readonly string[]): string =>
+  columns.length === 0 ? rows : `SELECT w.*, ${columns.join(', ')} FROM (${rows}) AS w`;
 
 /** If the response may be too large, the statement measures it. */
 function statementOf(
   { id, members, roots }: WholePlan,
   given: WholeArguments,
-  { maxResponseBytes }: Context,
+  { maxResponseBytes, onSnapshot }: Context,
   provisional: Provisional | undefined,
 ): JsonStatement {
   const bounded = given.maxBytes > maxResponseBytes;
   return cachedStatement(
     id,
     given,
-    `${given.shape}${bounded ? ';bounded' : ''}${provisional === undefined ? '' : `;${provisional.check.kind}`}`,
+    [
+      given.shape,
+      bounded && ';bounded',
+      provisional && `;${provisional.check.kind}`,
+      onSnapshot && ';snapshot',
+    ]
+      .filter(Boolean)
+      .join(''),
     () => `whole_${roots[0]?.field.name}`,
     (sql) => {
       const rows = bounded
         ? buildBoundedSql(members, sql, 'whole', maxResponseBytes - ENVELOPE_BYTES)
         : buildSql(members, sql, 'whole');
-      return provisional === undefined ? rows : confirmingSql(rows, provisional, sql);
+      return besides(rows, [
+        ...(provisional === undefined ? [] : [confirmingSql(provisional, sql)]),
+        ...(onSnapshot === undefined ? [] : [`${SNAPSHOT_NAME} AS snapshot`]),
+      ]);
     },
   );
 }
@@ -64,6 +79,7 @@ async function read(plan: WholePlan, given: WholeArguments, context: Context): P
   const values = provisional === undefined ? given : { ...given, caller: provisional.check.values };
   const [row] = await queryWritten(context.db, statementOf(plan, given, context, provisional), values);
   if (provisional !== undefined && !provisional.settle(row?.caller ?? null)) throw notConfirmed();
+  await context.onSnapshot?.(row?.snapshot ?? null);
   return row;
 }
 

@@ -12,6 +12,8 @@ export interface JsonRow {
   readonly size?: number;
   /** Set if the statement confirms the caller. */
   readonly caller?: Found;
+  /** Set if the statement says what its snapshot sees of the event log. */
+  readonly snapshot?: string | null;
 }
 
 export type JsonStatement = WrittenStatement<JsonRow, Given>;

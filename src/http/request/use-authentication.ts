@@ -30,10 +30,10 @@ function challenge(reason: string): string {
 
 const NO_PARAMETERS: PresentedParameters = { apiKeys: [], streamTokens: [] };
 /** What may stand beside a stream token. */
-const BESIDE_TOKEN = new Set(['stream_token', 'lastEventId']);
+const BESIDE_TOKEN = new Set(['stream_token', 'lastEventId', 'heartbeat']);
 const MISPLACED: Malformed = {
   malformed:
-    'A stream token opens its own subscription only: GET, with no parameter but lastEventId beside it.',
+    'A stream token opens its own subscription only: GET, with no parameters but lastEventId and heartbeat beside it.',
 };
 const PLAIN_HTTP = 'Credentials are accepted over HTTPS only. Replace these: they may have been intercepted.';
 

@@ -37,6 +37,7 @@ function payload(text: string, id: string | undefined): string {
 }
 
 const HEARTBEAT = part('{}');
+const HEARTBEAT_FRAME = frame(HEARTBEAT);
 /** The line break belongs to the boundary (RFC 2046 section 5.1.1): Apollo Client looks for it. */
 const OPENING = `\r\n${BOUNDARY}${HEARTBEAT}`;
 /** Makes the last boundary the closing one. */
@@ -48,7 +49,9 @@ export const MULTIPART_FORMAT: StreamFormat = {
   // Its position is in the headers: there is no part for it. A first part lets proxies pass the headers on.
   opening: () => frame(OPENING),
   events: (events) => frame(events.map(({ text, id }) => payload(text, id)).join('')),
-  heartbeat: frame(HEARTBEAT),
+  heartbeat: HEARTBEAT_FRAME,
+  visibleHeartbeat: () => HEARTBEAT_FRAME,
+  position: () => undefined,
   last: (text, id) => frame(`${payload(text, id)}${COMPLETE}`),
   // Without the closing boundary.
   interruption: frame(HEARTBEAT),

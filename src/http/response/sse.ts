@@ -34,6 +34,9 @@ export const SSE: StreamFormat = {
   opening: (id) => frame(opening(id)),
   events: (events) => frame(events.map(({ text, id }) => next(text, id)).join('')),
   heartbeat: frame(':\n\n'),
+  visibleHeartbeat: (id) => frame(`id: ${id}\nevent: heartbeat\ndata: {}\n\n`),
+  // EventSource takes the id of a block without data, and fires no event (HTML section 9.2.6).
+  position: (id) => frame(`id: ${id}\n\n`),
   // Without an id the client keeps the one that it has.
   last: (text) => frame(`${next(text, undefined)}${COMPLETE}`),
   // Without `complete`, and with the time to wait before reconnecting.

@@ -25,6 +25,7 @@ const ALLOWED = [
   'last-event-id',
   'x-query-cost',
   'x-request-id',
+  'x-show-event-id',
 ];
 /** The most that Chromium keeps. */
 const PREFLIGHT_MAX_AGE_SECONDS = 7_200;

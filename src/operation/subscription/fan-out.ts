@@ -1,3 +1,4 @@
+import { encodeEventId } from '../../events/event-id.ts';
 import type { FeedStart } from '../../events/feed.ts';
 import { addressesOf, addressOf, matches } from '../../events/filter.ts';
 import type { Growth } from '../../events/tail.ts';
@@ -14,6 +15,7 @@ interface NewStream {
   readonly texts: EventTexts;
   readonly format: StreamFormat;
   readonly start: FeedStart;
+  readonly visibleHeartbeats: boolean;
   /** Who is charged for the stream. */
   readonly owner: string;
   /** What it keeps for itself, beside its group. */
@@ -97,15 +99,30 @@ export function createFanOut(options: FanOutOptions): FanOut {
     };
   }
 
+  /** Where a stream is: what has come meanwhile was not for it if it waits at the end of the log. */
+  function positionOf({ cohort, position }: SubscriberStream): string {
+    return cohort?.atEnd === true ? encodeEventId(feed.atEnd(cohort.place)) : position;
+  }
+
   /** One timer for all streams. */
   function tick(): void {
     const nowMs = performance.now();
-    const due = [...streams].filter((stream) => nowMs - stream.heartbeatAtMs >= HEARTBEAT_MS);
-    if (due.length === 0) return;
+    const beating: SubscriberStream[] = [];
+    const quiet: SubscriberStream[] = [];
+    for (const stream of streams) {
+      if (nowMs - stream.heartbeatAtMs >= HEARTBEAT_MS) beating.push(stream);
+      if (stream.isQuiet(nowMs)) quiet.push(stream);
+    }
+    // Places in the log are kept for a limited time.
+    if (quiet.length > 0) for (const { group } of groups.values()) group.moveOn(feed.atEnd);
+    inSlices(beating, (stream) => stream.beat(nowMs, () => positionOf(stream)));
+    inSlices(quiet, (stream) => stream.tellPosition(positionOf(stream)));
+  }
+
+  function inSlices(among: readonly SubscriberStream[], handle: (stream: SubscriberStream) => void): void {
+    if (among.length === 0) return;
     slices
-      .run(due, (slice) => {
-        for (const stream of slice) stream.beat(nowMs);
-      })
+      .run(among, (slice) => slice.forEach(handle))
       .catch((error: unknown) => log.error({ err: error }, 'heartbeats could not be sent'));
   }
 
@@ -169,6 +186,7 @@ export function createFanOut(options: FanOutOptions): FanOut {
         deliver: group.join,
         start: opening.start,
         format: opening.format,
+        visibleHeartbeats: opening.visibleHeartbeats,
       });
       add(stream);
       if (interrupted) stream.interrupt();

@@ -9,7 +9,12 @@ export interface SubscriberStreamOptions {
   readonly deliver: (stream: SubscriberStream, after: EventPlace) => void;
   readonly format: StreamFormat;
   readonly start: FeedStart;
+  /** Whether its heartbeats are events. */
+  readonly visibleHeartbeats: boolean;
 }
+
+/** After so long without an event, a stream is told its position alone. */
+const QUIET_MS = 60_000;
 
 /** `finished`: with a last response; `interrupted`: to come back; `broken_off`: after an error; `gone`: by the client. */
 export type StreamEnding = 'finished' | 'interrupted' | 'broken_off' | 'gone';
@@ -43,8 +48,13 @@ export class SubscriberStream implements EventStream, Member<SubscriberStream> {
   ending: StreamEnding = 'gone';
   /** When it last got a heartbeat, or its first block. */
   heartbeatAtMs = Number.POSITIVE_INFINITY;
+  readonly #visibleHeartbeats: boolean;
+  /** Whether its position has moved since it was last looked at, and when that was first not so. */
+  #moved = true;
+  #quietSinceMs = 0;
 
-  constructor({ deliver, format, start }: SubscriberStreamOptions) {
+  constructor({ deliver, format, start, visibleHeartbeats }: SubscriberStreamOptions) {
+    this.#visibleHeartbeats = visibleHeartbeats;
     this.#deliver = deliver;
     this.format = format;
     this.#start = start;
@@ -83,13 +93,42 @@ export class SubscriberStream implements EventStream, Member<SubscriberStream> {
   /** Sends events, the last of which has this id. Returns how many bytes wait for the reader. */
   deliver(frame: Frame, lastId: string): number {
     this.#position = lastId;
+    this.#moved = true;
     return this.#sink?.write(frame) ?? 0;
   }
 
-  /** Sends a heartbeat, unless something waits for the reader anyway. */
-  beat(nowMs: number): void {
+  /** Whether it has got no event for so long that its position should be told. */
+  isQuiet(nowMs: number): boolean {
+    if (this.#moved) this.#quietSinceMs = nowMs;
+    this.#moved = false;
+    return nowMs - this.#quietSinceMs >= QUIET_MS;
+  }
+
+  /** Sends a heartbeat, unless something waits for the reader anyway. `id` is its present position. */
+  beat(nowMs: number, id: () => string): void {
     this.heartbeatAtMs = nowMs;
-    if (!this.closed && this.backlog !== 'lagging') this.#sink?.write(this.format.heartbeat);
+    if (this.closed || this.backlog === 'lagging') return;
+    if (this.#visibleHeartbeats) this.#tell(id(), this.format.visibleHeartbeat);
+    else this.#sink?.write(this.format.heartbeat);
+  }
+
+  /** Tells the client its present position, if it is another than it knows. */
+  tellPosition(id: string): void {
+    this.#moved = true;
+    if (!this.closed && this.backlog !== 'lagging' && id !== this.#position)
+      this.#tell(id, this.format.position);
+  }
+
+  #tell(id: string, write: (id: string) => Frame | undefined): void {
+    const frame = write(id);
+    if (frame === undefined) return;
+    this.#position = id;
+    this.#sink?.write(frame);
+  }
+
+  /** The position that it was last told. */
+  get position(): string {
+    return this.#position;
   }
 
   whenDrained(backlog: Backlog, onDrained: () => void): void {

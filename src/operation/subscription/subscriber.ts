@@ -85,7 +85,14 @@ export function createSubscriber(options: SubscriberOptions): Subscriber {
     const format = formats[state.streamType ?? 'text/event-stream'];
     const kept = keep(args);
     const { bytes } = kept;
-    const stream = fanOut.open({ texts: textsOf(args, kept), format, start, owner: holderOf(state), bytes });
+    const stream = fanOut.open({
+      texts: textsOf(args, kept),
+      format,
+      start,
+      visibleHeartbeats: state.visibleHeartbeats,
+      owner: holderOf(state),
+      bytes,
+    });
     stream.onClose(leave);
     const ended = metrics.opened(state.streamType ?? 'text/event-stream');
     stream.onClose(() => ended(stream.ending));
