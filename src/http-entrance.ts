@@ -30,6 +30,7 @@ import { metricsAnswer } from './http/routes/metrics.ts';
 import type { Readiness } from './http/routes/readiness.ts';
 import { streamTokenAnswer } from './http/routes/stream-token.ts';
 import { coreRoutes, HOME } from './http/routes/table.ts';
+import { EXAMPLES } from './modules/examples.ts';
 import type { Clock } from './platform/clock.ts';
 import type { Config } from './platform/config.ts';
 import type { Database } from './platform/db/database.ts';
@@ -122,7 +123,7 @@ function routesOf(options: HttpOptions, { isSecure }: ProxyTrust): Route[] {
     }),
   };
   const home = featureRoutes.find(({ path }) => path === HOME)?.path;
-  const graphiql = config.graphiql ? graphiqlRoutes({ home, demoKey }) : undefined;
+  const graphiql = config.graphiql ? graphiqlRoutes({ examples: EXAMPLES, home, demoKey }) : undefined;
   return [
     ...Object.values(coreRoutes(answers, graphiql?.page)),
     ...(graphiql === undefined ? [] : [graphiql.assets]),

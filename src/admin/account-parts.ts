@@ -1,27 +1,7 @@
 import { type StoredPart, storedPart } from '../auth/account/stored-part.ts';
 
-/** What the core stores about an account. Features add what they store. */
+/** What the core stores about an account. Modules and features add what they store. */
 export const PARTS: readonly StoredPart[] = [
-  storedPart({
-    name: 'posts',
-    tables: ['posts', 'tags'],
-    alias: 'p',
-    owner: 'author_id',
-    // As the index has them.
-    key: [
-      ['created_at', 'timestamptz', '-infinity'],
-      ['id', 'uuid', '00000000-0000-0000-0000-000000000000'],
-    ],
-    columns: `p.id, p.title, p.body, p.comment_count AS "commentCount", p.created_at AS "createdAt",
-       ARRAY(SELECT t.name FROM tags t WHERE t.post_id = p.id ORDER BY t.position) AS "tags"`,
-  }),
-  storedPart({
-    name: 'comments',
-    tables: ['comments'],
-    alias: 'c',
-    owner: 'author_id',
-    columns: 'c.id, c.post_id AS "postId", c.body, c.created_at AS "createdAt"',
-  }),
   storedPart({
     name: 'apiKeys',
     tables: ['api_keys'],

@@ -2,6 +2,7 @@ import { Command } from 'commander';
 import packageJson from '../../package.json' with { type: 'json' };
 import { ENDINGS, ENDINGS_OF_PASSWORD } from '../endings.ts';
 import { FEATURES } from '../features.ts';
+import { ACCOUNT_CONTENT } from '../modules/account-content.ts';
 import { PARTS } from './account-parts.ts';
 import { apiKeyCommands } from './api-keys.ts';
 import { backupCommand, restoreCommand } from './backup/commands.ts';
@@ -15,10 +16,10 @@ import { eventLogCommands, migrateCommand } from './upkeep.ts';
 import { userCommands } from './users.ts';
 
 /** All that is stored about an account. */
-export const STORED = [...PARTS, ...FEATURES.flatMap(({ stored }) => stored)];
+export const STORED = [...ACCOUNT_CONTENT.stored, ...PARTS, ...FEATURES.flatMap(({ stored }) => stored)];
 
 const COMMANDS: readonly AdminCommand[] = [
-  userCommands(ENDINGS, ENDINGS_OF_PASSWORD, STORED),
+  userCommands(ENDINGS, ENDINGS_OF_PASSWORD, STORED, ACCOUNT_CONTENT),
   apiKeyCommands,
   sessionCommands,
   tokenCommands,

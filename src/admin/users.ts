@@ -1,4 +1,5 @@
 import { type Command, Option } from 'commander';
+import type { AccountContent } from '../auth/account/content.ts';
 import {
   accountToChange,
   disableAccount,
@@ -16,7 +17,7 @@ import { hashPassword } from '../auth/password.ts';
 import type { Role } from '../auth/scopes.ts';
 import type { Database } from '../platform/db/database.ts';
 import { statement } from '../platform/db/statement.ts';
-import { deleteAccount, type Posts } from './account-deletion.ts';
+import { deleteAccount, type Fate } from './account-deletion.ts';
 import { exportAccount } from './account-export.ts';
 import type { AdminCommand } from './command.ts';
 import { parseRole } from './options.ts';
@@ -90,10 +91,12 @@ export const userCommands = (
   endings: Endings,
   signedIn: Endings,
   stored: readonly StoredPart[],
+  content: AccountContent,
 ): AdminCommand => ({
   name: 'user',
   description: 'manages accounts',
   define(user, run) {
+    const { name: fateOption } = content.option;
     user
       .command('create')
       .description('creates an account; asks for its password unless an option gives it')
@@ -153,15 +156,12 @@ export const userCommands = (
       .command('delete <email>')
       .description('deletes an account for good; run it again if it was interrupted')
       .addOption(
-        new Option(
-          '--posts <posts>',
-          'what becomes of its posts and comments: "keep" leaves them under the name "Deleted user"',
-        )
+        new Option(`--${fateOption} <${fateOption}>`, content.option.description)
           .choices(['keep', 'delete'])
           .makeOptionMandatory(),
       )
-      .action((email: string, { posts }: { posts: Posts }) =>
-        run(({ database }) => deleteAccount(database, endings, email, posts)),
+      .action((email: string, { [fateOption]: fate = 'keep' }: Readonly<Record<string, Fate>>) =>
+        run(({ database }) => deleteAccount(database, endings, email, { fate, content })),
       );
   },
 });

@@ -1,5 +1,5 @@
 import { execute } from 'graphql';
-import { readSnapshotName } from '../events/log.ts';
+import { afterSnapshot } from '../graphql/after-snapshot.ts';
 import { confirmCaller, declined } from '../graphql/context.ts';
 import { ApiError } from '../graphql/errors.ts';
 import { answerWhole } from '../graphql/look-ahead/answer-whole.ts';
@@ -15,19 +15,6 @@ import { createMutationExecutor, type MutationOptions, type MutationSteps } from
 import { createOneStatementExecutor, type KeyLock } from './one-statement-executor.ts';
 import type { OperationArgs, OperationContext } from './operation-context.ts';
 import { executed, located, refused, rendered, type Single } from './outcome.ts';
-
-/** What to read from, where the client asks what is known of the event log before the first statement. */
-function afterSnapshot({ db, onSnapshot }: OperationContext): Queryable {
-  if (onSnapshot === undefined) return db;
-  let told: Promise<void> | undefined;
-  return {
-    async query(statement, values) {
-      told ??= readSnapshotName(db).then(onSnapshot);
-      await told;
-      return db.query(statement, values);
-    },
-  };
-}
 
 /** Whom the memory of event texts counts for if accounts share them. */
 const SHARED = 'events';

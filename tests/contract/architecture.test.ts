@@ -121,11 +121,14 @@ it('a start in production loads nothing of development: that is imported by a ca
   expect(loaded.filter((path) => path.startsWith('development/'))).toEqual([]);
 });
 
+/** What programs load of the modules that are not the schema. */
+const PARTS_OF_MODULES = /^modules\/(?:scopes|account-content|\w+\/events)\.ts$/;
+
 it('a program loads its part of a feature only, by a call: a command no server and no schema, a server no command', () => {
   expect([...loadedBy('features.ts')]).toContain('oauth/oauth.ts');
-  // The list of scopes is data, which every program needs.
+  // The list of scopes is data, which every program needs; what commands do with content is declared by its modules.
   const ofRooms = (path: string, rooms: RegExp) =>
-    [...loadedBy(path)].filter((file) => file !== 'modules/scopes.ts' && rooms.test(file));
+    [...loadedBy(path)].filter((file) => !PARTS_OF_MODULES.test(file) && rooms.test(file));
   expect(ofRooms('features.ts', /^(graphql|http|modules|admin|oauth\/(server|commands))\//)).toEqual([]);
   expect(ofRooms('admin/main.ts', /^(graphql|http|modules)\//)).toEqual([]);
 });

@@ -17,7 +17,8 @@ export interface Page {
   readonly backwards?: boolean;
   /** Only rows created after this instant, oldest first regardless of the list's own order. */
   readonly createdAfter?: Date;
-  readonly tag?: string;
+  /** Only rows that have this value (`Entity.narrowed`). */
+  readonly narrowedTo?: string;
 }
 
 function inRange(argument: string, value: number, max: number): number {

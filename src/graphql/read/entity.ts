@@ -15,12 +15,12 @@ export interface Entity<Row extends object, Name extends string = string> {
   readonly source: Source;
   /** Properties with long texts. */
   readonly texts?: readonly string[];
-  /** The rows that have a tag, in the same order and from one index. */
-  readonly byTag?: Source & {
+  /** The rows that have a value, in the same order and from one index. */
+  readonly narrowed?: Source & {
     /** The FROM clause if only the keys of the rows are needed. */
     readonly keys: string;
     /** The column to compare. */
-    readonly tag: string;
+    readonly value: string;
   };
 }
 

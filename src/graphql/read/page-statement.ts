@@ -38,7 +38,7 @@ export function pageShape(page: Page): string {
     page.before && 'before',
     page.backwards && 'backwards',
     page.createdAfter && 'since',
-    page.tag !== undefined && 'tag',
+    page.narrowedTo !== undefined && 'narrowed',
   ]
     .filter(Boolean)
     .join('_');
@@ -52,18 +52,18 @@ interface PageTerms {
   /** A row value of `createdAt` and `id`: that of `after` or `before`. */
   readonly cursor?: string | undefined;
   readonly createdAfter?: string | undefined;
-  readonly tag?: string | undefined;
+  readonly narrowedTo?: string | undefined;
 }
 
 /** The WHERE, ORDER BY and LIMIT of a page. */
 function clausesOf<Row extends object>(
   edge: ListEdge<Row>,
   page: Page,
-  { parent, limit, offset, cursor, createdAfter, tag }: PageTerms,
+  { parent, limit, offset, cursor, createdAfter, narrowedTo }: PageTerms,
 ): string {
-  const { byTag, source: all } = edge.entity;
-  const source = tag === undefined ? { ...all, keys: all.from } : byTag;
-  if (source === undefined) throw new Error(`${edge.name} cannot be read by tag`);
+  const { narrowed, source: all } = edge.entity;
+  const source = narrowedTo === undefined ? { ...all, keys: all.from } : narrowed;
+  if (source === undefined) throw new Error(`${edge.name} cannot be narrowed`);
   const { beyond, until } = STEPS[edge.order];
   const direction = directionOf(edge, page);
   const conditions: string[] = [];
@@ -73,7 +73,7 @@ function clausesOf<Row extends object>(
       `(${source.createdAt}, ${source.id}) ${page.before === undefined ? beyond : until} ${cursor}`,
     );
   if (createdAfter !== undefined) conditions.push(`${source.createdAt} > ${createdAfter}`);
-  if (tag !== undefined) conditions.push(`${byTag?.tag} = ${tag}`);
+  if (narrowedTo !== undefined) conditions.push(`${narrowed?.value} = ${narrowedTo}`);
   const where = conditions.length === 0 ? '' : ` WHERE ${conditions.join(' AND ')}`;
   const order = `ORDER BY ${source.createdAt} ${direction}, ${source.id} ${direction}`;
   const cut = `${where} ${order} LIMIT ${limit}${offset === undefined ? '' : ` OFFSET ${offset}`}`;
@@ -90,7 +90,7 @@ const SOURCES = {
   cursorAt: (page: Page) => cursorOf(page)?.createdAt ?? null,
   cursorId: (page: Page) => cursorOf(page)?.id ?? null,
   createdAfter: ({ createdAfter }: Page) => createdAfter ?? null,
-  tag: ({ tag }: Page) => tag ?? null,
+  narrowedTo: ({ narrowedTo }: Page) => narrowedTo ?? null,
 };
 
 /** The same with parameters. */
@@ -100,7 +100,7 @@ export function pageClauses<Row extends object>(
   parent: string | undefined,
   add: AddParameter<Page>,
 ): string {
-  const { offset, cursorAt, cursorId, createdAfter, tag } = SOURCES;
+  const { offset, cursorAt, cursorId, createdAfter, narrowedTo } = SOURCES;
   return clausesOf(edge, page, {
     parent,
     limit: `${page.limit}`,
@@ -109,7 +109,7 @@ export function pageClauses<Row extends object>(
     offset: page.offset > 0 ? `(SELECT ${add(offset)}::bigint)` : undefined,
     cursor: cursorOf(page) && `(${add(cursorAt)}::timestamptz, ${add(cursorId)}::uuid)`,
     createdAfter: page.createdAfter && `${add(createdAfter)}::timestamptz`,
-    tag: page.tag === undefined ? undefined : add(tag),
+    narrowedTo: page.narrowedTo === undefined ? undefined : add(narrowedTo),
   });
 }
 

@@ -1,13 +1,13 @@
 import type { DemoKey } from '../../request/local-request.ts';
 import { type Html, html } from '../pages/html.ts';
 import { ICON, MARK } from '../pages/layout.ts';
-import { EXAMPLES } from './examples.ts';
-import type { Settings } from './settings.ts';
+import type { Example, Settings } from './settings.ts';
 
 export interface PageOptions {
   readonly endpoint: string;
   /** The folder of the page's assets, with a slash at its end. */
   readonly assets: string;
+  readonly examples: readonly Example[];
   /** The page that the title links to. */
   readonly home?: string | undefined;
   /** The key that is filled in. */
@@ -34,7 +34,7 @@ function json(value: unknown): Html {
   return { html: JSON.stringify(value).replaceAll('<', '\\u003c') };
 }
 
-export function graphiqlPage({ endpoint, assets, home, demo }: PageOptions): string {
+export function graphiqlPage({ endpoint, assets, examples, home, demo }: PageOptions): string {
   const name = html`${MARK}<span>${TITLE}</span>`;
   const title =
     home === undefined ? name : html`<a href="${home}" aria-label="${TITLE}: start page">${name}</a>`;
@@ -43,7 +43,7 @@ export function graphiqlPage({ endpoint, assets, home, demo }: PageOptions): str
     title: title.html,
     headers: headersFor(demo),
     tool: demo === 'hidden' ? 'headers' : 'variables',
-    examples: EXAMPLES,
+    examples,
   };
   return html`<!doctype html>
 <html lang="en">

@@ -5,8 +5,11 @@ import { addVary } from '../response/vary.ts';
 import { OPEN, PATHS } from '../routes/table.ts';
 import { type Asset, type Assets, loadAssets } from './assets.ts';
 import { graphiqlPage } from './page.ts';
+import type { Example } from './settings.ts';
 
 export interface GraphiqlOptions {
+  /** Operations to try. */
+  readonly examples: readonly Example[];
   /** A page to link to. */
   readonly home?: string | undefined;
   /** A key to prefill, for whoever has the printed address. */
@@ -39,7 +42,11 @@ function assetResponse({ type, bytes }: Asset): FileResponse {
 }
 
 /** GraphiQL for browsers that open GraphQL's path, and the assets of its page. */
-export function graphiqlRoutes({ home, demoKey }: GraphiqlOptions): Record<'page' | 'assets', Route> {
+export function graphiqlRoutes({
+  examples,
+  home,
+  demoKey,
+}: GraphiqlOptions): Record<'page' | 'assets', Route> {
   let loading: Promise<Assets> | undefined;
   const loaded = () => {
     loading ??= loadAssets().catch((error: unknown) => {
@@ -64,7 +71,7 @@ export function graphiqlRoutes({ home, demoKey }: GraphiqlOptions): Record<'page
         };
         const homeLink =
           home === undefined || typeof demo !== 'object' ? home : home + withToken(demo.pageToken);
-        const page = graphiqlPage({ endpoint: PATHS.graphql, assets, home: homeLink, demo });
+        const page = graphiqlPage({ endpoint: PATHS.graphql, assets, examples, home: homeLink, demo });
         const response = new PlainResponse(page, { headers });
         addVary(response.headers, 'Accept');
         return response;

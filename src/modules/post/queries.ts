@@ -23,7 +23,7 @@ function filtered(page: Page, { offset, createdAfter, tag }: Filters, rule: Text
   return {
     ...page,
     ...(createdAfter == null ? {} : { createdAfter }),
-    ...(tag == null ? {} : { tag: checkText('tag', tag, rule) }),
+    ...(tag == null ? {} : { narrowedTo: checkText('tag', tag, rule) }),
   };
 }
 

@@ -37,12 +37,12 @@ export const postEntity: Entity<PostRow, 'posts'> = {
   },
   source: { from: 'posts t', createdAt: 't.created_at', id: 't.id' },
   texts: ['body'],
-  byTag: {
+  narrowed: {
     from: 'tags g JOIN posts t ON t.id = g.post_id',
     keys: 'tags g',
     createdAt: 'g.created_at',
     id: 'g.post_id',
-    tag: 'g.name',
+    value: 'g.name',
   },
 };
 

@@ -6,8 +6,8 @@ import { isAfter, type MarkedPosition } from '../../events/position.ts';
 import { isOutage } from '../../platform/db/errors.ts';
 import type { Logger } from '../../platform/log.ts';
 import type { RecentUse } from '../../platform/recent-use.ts';
-import { UNCOUNTED_BYTES } from '../../request/pending-responses.ts';
 import type { EventReaders } from '../executor.ts';
+import { Backlogs, backlogOf } from './backlogs.ts';
 import { type Batch, BatchReader, type BatchReaderOptions } from './batch-reader.ts';
 import { Cohort as CohortOf } from './cohort.ts';
 import { codeOf } from './event-texts.ts';
@@ -21,8 +21,6 @@ import type { SubscriberStream } from './subscriber-stream.ts';
 const FRESH_MS = 100;
 /** Streams that come within this time and have missed the same events read them together. */
 const GATHER_MS = 20;
-/** A reader with more than this waiting leaves its cohort until it has caught up. */
-export const LAGGING_BYTES = 262_144;
 /** How many cohorts read history at a time. Live ones do not wait for them. */
 const MAX_CATCHING_UP = 2;
 /** The pause after a failed read, doubled each time. */
@@ -55,8 +53,7 @@ export class Group {
   readonly #behind = new Set<Cohort>();
   #catchingUp = 0;
   #streams = 0;
-  #backlogs = 0;
-  #lagging = 0;
+  readonly #backlogs = new Backlogs();
   readonly #owners: GroupOwners;
   /** Which events its streams get. */
   readonly filter: EventFilter;
@@ -73,7 +70,7 @@ export class Group {
   }
 
   get lagging(): number {
-    return this.#lagging;
+    return this.#backlogs.lagging;
   }
 
   /** Streams in waiting cohorts that have yet to read history. */
@@ -93,7 +90,7 @@ export class Group {
   leave(stream: SubscriberStream, owner: string): void {
     this.#owners.remove(owner);
     this.#streams -= 1;
-    this.#setBacklog(stream, 'none');
+    this.#backlogs.set(stream, 'none');
     const { cohort } = stream;
     if (cohort === undefined) return;
     cohort.remove(stream);
@@ -243,27 +240,18 @@ export class Group {
 
   /** Sends events to a stream. One whose reader lags leaves its cohort until the reader has caught up. */
   #deliver(stream: SubscriberStream, frames: Frames): void {
-    const waiting = stream.deliver(frames.in(stream.format), frames.lastId);
-    const backlog = waiting > LAGGING_BYTES ? 'lagging' : waiting > UNCOUNTED_BYTES ? 'counted' : 'none';
+    const backlog = backlogOf(stream.deliver(frames.in(stream.format), frames.lastId));
     if (backlog === 'none' || backlog === stream.backlog) return;
     const { cohort } = stream;
     const place = cohort?.place;
     if (backlog === 'lagging') cohort?.remove(stream);
-    this.#setBacklog(stream, backlog);
+    this.#backlogs.set(stream, backlog);
     // Frames are shared: each further reader that has them waiting adds little.
-    stream.whenDrained({ sharers: this.#backlogs, limited: backlog === 'lagging' }, () => {
+    stream.whenDrained({ sharers: this.#backlogs.waiting, limited: backlog === 'lagging' }, () => {
       if (stream.closed) return;
-      this.#setBacklog(stream, 'none');
+      this.#backlogs.set(stream, 'none');
       if (backlog === 'lagging' && place !== undefined) this.join(stream, place);
     });
-  }
-
-  #setBacklog(stream: SubscriberStream, backlog: SubscriberStream['backlog']): void {
-    if (stream.backlog !== 'none') this.#backlogs -= 1;
-    if (stream.backlog === 'lagging') this.#lagging -= 1;
-    stream.backlog = backlog;
-    if (backlog !== 'none') this.#backlogs += 1;
-    if (backlog === 'lagging') this.#lagging += 1;
   }
 
   /** Lets a cohort be joined, and has it read on if there are events. */

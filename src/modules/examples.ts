@@ -1,7 +1,5 @@
-import type { Example } from './settings.ts';
-
-/** One tab each. Lines are short enough to be fully visible beside the play button. */
-export const EXAMPLES: readonly Example[] = [
+/** Operations to try in GraphiQL, one tab each. Lines are short enough to be fully visible beside the play button. */
+export const EXAMPLES = [
   {
     name: 'Posts',
     query: `# Press the play button (or Ctrl-Enter):

@@ -1,0 +1,50 @@
+import { globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+
+const SRC = join(import.meta.dirname, '../../src');
+
+/** Where posts, comments and tags may be named. */
+const HOMES = ['modules/', 'development/', 'generated/'];
+
+/** Names of the domain, in SQL, in properties and in types. */
+const DOMAIN =
+  /\b(?:posts?|comments?|tags?)\b|\b(?:post|comment)_(?:id|count)\b|\b(?:post|comment)(?:s|Id|Ids|Count|Created|Entity|Row)\b|\b(?:Post|Comment|Tag)(?:s|Row|Types|Entity|Feed)?\b/g;
+
+/** The same words in the trade's meanings, by file: HTTP methods, parts of ciphers, of documents and of HTML. */
+const OTHER_MEANINGS: Readonly<Record<string, RegExp>> = {
+  'auth/password.ts': /\btag\b/,
+  'oauth/pages/consent-page.ts': /method="post"/,
+  'oauth/pages/login-page.ts': /method="post"/,
+  'http/request/json-body.ts': /'accept-post'/,
+  'platform/db/embedded/worker.ts': /\bpost\(|\bpost = \(/,
+  'graphql/look-ahead/size.ts': /\btag\b/,
+};
+
+/** What is not code: comments tell examples. */
+const withoutComments = (text: string) =>
+  text.replaceAll(/\/\*[\s\S]*?\*\//g, '').replaceAll(/(?<![:'"`])\/\/.*$/gm, '');
+
+const files = globSync('**/*.ts', { cwd: SRC }).filter(
+  (path) => !HOMES.some((home) => path.startsWith(home)),
+);
+
+function namesIn(path: string): string[] {
+  return withoutComments(readFileSync(join(SRC, path), 'utf8'))
+    .split('\n')
+    .filter((line) => line.match(DOMAIN) !== null && OTHER_MEANINGS[path]?.test(line) !== true)
+    .map((line) => line.trim());
+}
+
+describe('The engine knows no posts, comments or tags: modules declare them', () => {
+  it.each(files)('%s', (path) => {
+    expect(namesIn(path)).toEqual([]);
+  });
+
+  it('names them in the modules, so that the words above are the right ones', () => {
+    const text = globSync('modules/**/*.ts', { cwd: SRC })
+      .map((path) => readFileSync(join(SRC, path), 'utf8'))
+      .join('');
+    expect(new Set(text.match(DOMAIN)).size).toBeGreaterThan(10);
+  });
+});
