@@ -58,8 +58,9 @@ export interface Verdict {
   readonly cost: { readonly complexity: number; readonly depth: number } | undefined;
   /** Undefined where the document does not say which operation is meant. */
   readonly kind: 'query' | 'mutation' | 'subscription' | undefined;
-  /** Whether a subscription may open. */
+  /** Whether a subscription may open, and whether it then hears of a post that `other-member` makes. */
   readonly opens?: boolean;
+  readonly hears?: boolean;
   /** Whether its caller lacks what a field of a mutation needs: with an Idempotency-Key it is refused before it begins. */
   readonly lacks?: boolean;
   /** What a mutation leaves behind where it is executed. */

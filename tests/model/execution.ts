@@ -12,7 +12,6 @@ import type { Caller } from './permissions.ts';
 import { READS } from './reads.ts';
 import { buildModelSchema, type Context } from './schema.ts';
 import type { State } from './state.ts';
-import type { PostRow } from './tables.ts';
 import { type Asked, rootFields } from './walk.ts';
 import { WRITES } from './writes.ts';
 import { faultsOf } from './wrong.ts';
@@ -45,8 +44,8 @@ export interface NulledPlace {
 export interface ToExecute extends Asked, Partial<Pick<Context, 'cursors' | 'places' | 'password'>> {
   readonly caller: Caller | undefined;
   readonly state: State;
-  /** The post that an event is of. */
-  readonly event?: PostRow;
+  /** What an event shows: a post, or a change. */
+  readonly event?: object;
 }
 
 /** What a valid operation comes to. */

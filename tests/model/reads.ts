@@ -133,7 +133,7 @@ const User = {
     return user.email;
   },
   role({ id, role }: UserRow, _: unknown, { caller }: Context) {
-    return caller?.userId === id || caller?.role === 'admin' ? role : null;
+    return caller?.userId === id || caller?.role === 'admin' ? role.toUpperCase() : null;
   },
   comments(user: UserRow, args: Args, context: Context) {
     refuse(sizeFaults(args));

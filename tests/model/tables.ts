@@ -1,10 +1,11 @@
+import type { Role } from '../../src/auth/scopes.ts';
+
 /** The rows that the contract's answers are made from. Instants are milliseconds since 1970. */
 export interface UserRow {
   readonly id: string;
   readonly name: string;
   readonly email: string;
-  /** As the schema writes it. */
-  readonly role: string;
+  readonly role: Role;
   readonly createdAt: number;
 }
 
@@ -93,7 +94,7 @@ export async function readSnapshot(run: RunSql, whose?: Whose): Promise<Snapshot
   const of = (column: string) => `($1::uuid[] IS NULL OR ${column} = ANY($1::uuid[]))`;
   const theirPost = `(SELECT p.author_id FROM public.posts p WHERE p.id = post_id)`;
   const users = await run<UserRow>(
-    `SELECT id::text, name, email, upper(role::text) AS role, ${ms('created_at')} AS "createdAt" FROM public.users WHERE ${of('id')}`,
+    `SELECT id::text, name, email, role::text AS role, ${ms('created_at')} AS "createdAt" FROM public.users WHERE ${of('id')}`,
     [people],
   );
   const rows = await run<PostRow & { readonly count: number }>(

@@ -12,8 +12,8 @@ export interface Sent {
   readonly path: string;
   readonly headers: OutgoingHttpHeaders;
   readonly body: string | undefined;
-  /** What is done once an event stream has opened. It is left after the next block: it would go on for ever. */
-  readonly onOpen?: (() => Promise<void>) | undefined;
+  /** What is done once an event stream has opened. It is left then or after the next block: it would go on for ever. */
+  readonly onOpen?: (() => Promise<void>) | 'leave' | undefined;
 }
 
 export interface Client {
@@ -56,9 +56,9 @@ export function createClient(origin: string): Client {
               const blocks = blocksOf(text);
               if (!opened && blocks > 0) {
                 opened = true;
-                onOpen().catch(reject);
+                if (onOpen !== 'leave') onOpen().catch(reject);
               }
-              if (blocks < 2) return;
+              if (blocks < (onOpen === 'leave' ? 1 : 2)) return;
               finish();
               response.destroy();
             });

@@ -63,7 +63,9 @@ async function send(
   const announce = async () => {
     postId = await createPost(stage);
   };
-  const onOpen = verdict.kind === 'subscription' ? announce : undefined;
+  // A stream that hears of no post is left once it has opened.
+  const silent = verdict.hears === false;
+  const onOpen = verdict.kind === 'subscription' ? (silent ? 'leave' : announce) : undefined;
   const request = requestOf(way, test, { origin, credentials, requestId, idempotencyKey, onOpen });
   return { requestId, reply: await client.send(request), postId };
 }

@@ -1,6 +1,7 @@
 import {
   type DocumentNode,
   type GraphQLError,
+  getArgumentValues,
   getVariableValues,
   MaxIntrospectionDepthRule,
   type OperationDefinitionNode,
@@ -64,6 +65,36 @@ const asksWhoAsks = (asked: ToExecute) =>
   [...new Walk(asked).all(asked.operation.selectionSet, atRoot(asked))].some(
     ({ field, type, left }) => !left && type?.name === 'User' && field.name.value === 'role',
   );
+
+interface Filters {
+  readonly post?: string | null;
+  readonly author?: string | null;
+  readonly kinds?: readonly string[] | null;
+}
+
+/** The filters of `changes`; undefined for another subscription, and for arguments that are none. */
+function filtersOf({ variables, ...asked }: ToExecute): Filters | undefined {
+  const [node] = rootFields({ variables, ...asked });
+  const field = SCHEMA.getSubscriptionType()?.getFields()[node?.name.value ?? ''];
+  if (node === undefined || field?.name !== 'changes') return undefined;
+  const sources = Object.create(null) as Record<string, never>;
+  try {
+    return getArgumentValues(field, node, { sources, coerced: variables }) as Filters;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Whether a subscription hears of a post that is made. No filter for a post names one that is still to come. */
+function hears({ callers }: World, asked: ToExecute): boolean {
+  const { post, author, kinds } = filtersOf(asked) ?? {};
+  const maker = callers['other-member']?.userId;
+  return (
+    post == null &&
+    (author == null || author.toLowerCase() === maker) &&
+    (kinds?.includes('POST_CREATED') ?? true)
+  );
+}
 
 function validity(findings: Findings, asked: ToExecute): void {
   const errors = validate(SCHEMA, asked.document, specifiedRules);
@@ -139,7 +170,9 @@ export function judgeEvent(world: World, test: Case, postId: string): Verdict {
   if (document === undefined || operation === undefined || event === undefined)
     throw new Error('an event of no post, or for no subscription');
   const { asked } = askedBy(world, test, document, operation);
-  const answer = answerOf(executed({ ...asked, event }));
+  const change = { kind: 'POST_CREATED', postId, commentId: null, at: event.createdAt };
+  const shown = rootFields(asked)[0]?.name.value === 'changes' ? change : event;
+  const answer = answerOf(executed({ ...asked, event: shown }));
   return { ...new Findings().verdict(operation.operation, costOf(measure(asked)), answer), opens: false };
 }
 
@@ -185,7 +218,9 @@ export function judge(world: World, test: Case): Verdict {
   if (kind === 'subscription') {
     if (asksWhoAsks(asked)) findings.must(WRONG_VARIABLES);
     if (caller?.scopes.has('posts:read') !== true) findings.must(always('FORBIDDEN', 403));
-    return findings.verdict(kind, cost);
+    // An argument that is wrong is found before the stream opens.
+    if (filtersOf(asked)?.kinds?.length === 0) findings.must(WRONG_VARIABLES);
+    return { ...findings.verdict(kind, cost), hears: hears(world, asked) };
   }
   if (findings.refused) return findings.verdict(kind, cost);
   const done = executed(asked);

@@ -87,7 +87,10 @@ export function withContent(state: State, content: Content, move: number): State
   return {
     ...state,
     ...content,
-    users: state.users,
+    users: state.users.map((user) => ({
+      ...user,
+      name: content.users.find(({ id }) => id === user.id)?.name ?? user.name,
+    })),
     commentIds: [...state.commentIds, ...comments],
     credentials: [
       ...state.credentials.map((one) => (ended(one) ? { ...one, endedMs: state.elapsedMs } : one)),
