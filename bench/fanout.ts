@@ -9,6 +9,7 @@ import { PRODUCT } from './contestants.ts';
 import { openWorkspace } from './data/workspace.ts';
 import { accounts } from './fanout/accounts.ts';
 import { bursts } from './fanout/bursts.ts';
+import { filters } from './fanout/filters.ts';
 import { memory } from './fanout/memory.ts';
 import { aimsTable, type Part, type RunPart } from './fanout/part.ts';
 import { query } from './fanout/query.ts';
@@ -27,6 +28,7 @@ const PARTS: Readonly<Record<string, RunPart>> = {
   bursts,
   memory,
   selections,
+  filters,
   accounts,
   storm,
   query,

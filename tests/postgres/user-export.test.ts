@@ -53,9 +53,10 @@ it('has all of an account, and nothing that is secret or of others', async () =>
   });
   expect(json.posts.map(({ id }: { id: string }) => id)).toEqual([mine, answer.data.createPost.id]);
   expect(json.posts[1]).toEqual({
-    ...{ id: ID, title: 'Tagged \u2028', body: 'b', tags: ['z', 'a'], commentCount: 0, createdAt: TIME },
+    ...{ id: ID, title: 'Tagged \u2028', body: 'b', tags: ['z', 'a'], commentCount: 0 },
+    ...{ createdAt: TIME, updatedAt: TIME, version: 1 },
   });
-  expect(json.comments).toEqual([{ id: ID, postId: theirs, body: expect.any(String), createdAt: TIME }]);
+  expect(json.comments).toEqual([{ id: ID, postId: theirs, body: expect.any(String), createdAt: TIME, updatedAt: TIME, version: 1 }]);
   expect(json.apiKeys).toMatchObject([{ name: 'test', prefix: who.key.slice(0, 10), revokedAt: null }]);
   expect(json.sessions).toHaveLength(2);
   expect(json.streamTokens).toHaveLength(2);
