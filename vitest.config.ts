@@ -34,10 +34,10 @@ const SUITES: Readonly<Record<string, Suite>> = {
   redis: { ...IN_PROCESS, needs: ['REDIS_URL'] },
   deploy: { ...IN_PROCESS, needs: ['DATABASE_URL'], testTimeout: 3 * MINUTE },
   metrics: { ...IN_PROCESS, needs: ['DATABASE_URL', 'REDIS_URL'], testTimeout: 3 * MINUTE },
-  e2e: PROCESSES,
+  e2e: { ...PROCESSES, globalSetup: ['tests/support/processes/migrated-folder.ts'] },
   docs: PROCESSES,
   browser: {
-    globalSetup: ['tests/support/processes/built-example.ts'],
+    globalSetup: ['tests/support/processes/built-example.ts', 'tests/support/processes/migrated-folder.ts'],
     testTimeout: 2 * MINUTE,
     hookTimeout: 2 * MINUTE,
     // A click may lead through a form, a child process with a database of its own and two redirects.

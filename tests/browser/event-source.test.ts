@@ -1,7 +1,8 @@
 import type { Page } from 'playwright-core';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { openBrowser } from '../support/processes/browser.ts';
-import { temporaryFolder } from '../support/processes/process.ts';
+import { migratedFolder } from '../support/processes/migrated-folder.ts';
+
 import { demoKey, type ServerProcess, startServer } from '../support/processes/server.ts';
 
 const WAIT = { timeout: 60_000 };
@@ -52,7 +53,7 @@ async function createPosts(server: ServerProcess, key: string, titles: readonly 
 
 describe('EventSource in a browser', () => {
   it('receives each post and resumes over servers that are killed, without loss and by itself', async () => {
-    const dataDir = await temporaryFolder();
+    const dataDir = await migratedFolder();
     let server = await startServer(dataDir, SETTINGS);
     const { origin } = server;
     const { port } = new URL(origin);

@@ -6,7 +6,8 @@ import { expect, it, onTestFinished } from 'vitest';
 import { freePort } from '../../scripts/cluster/processes.ts';
 import { startApplication } from '../support/credentials/oauth-application.ts';
 import { type Browser, openBrowser } from '../support/processes/browser.ts';
-import { temporaryFolder } from '../support/processes/process.ts';
+import { migratedFolder } from '../support/processes/migrated-folder.ts';
+
 import { admin, startServer } from '../support/processes/server.ts';
 
 const GRACE = {
@@ -33,7 +34,7 @@ async function startSibling(cookies: readonly Cookie[]): Promise<string> {
 
 /** The service at one subdomain, and an authorization that Mallory's browser has begun there. */
 async function begin() {
-  const dataDir = await temporaryFolder();
+  const dataDir = await migratedFolder();
   const port = await freePort();
   const origin = `http://api.app.localhost:${port}`;
   await startServer(dataDir, { PORT: String(port), PUBLIC_URL: origin });

@@ -6,7 +6,8 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { scopesOfRole } from '../../src/auth/scopes.ts';
 import { INSECURE, startApplication } from '../support/credentials/oauth-application.ts';
 import { type BrowserOptions, openBrowser } from '../support/processes/browser.ts';
-import { temporaryFolder } from '../support/processes/process.ts';
+import { migratedFolder } from '../support/processes/migrated-folder.ts';
+
 import { admin, startServer } from '../support/processes/server.ts';
 
 const SETTINGS = { RATE_LIMIT_BURST: '10000' };
@@ -33,7 +34,7 @@ async function picture(page: Page, name: string): Promise<void> {
 
 /** A service with one user, an application of somebody else's, and a browser in front of its page. */
 async function start(options: BrowserOptions = {}) {
-  const dataDir = await temporaryFolder();
+  const dataDir = await migratedFolder();
   const server = await startServer(dataDir, SETTINGS);
   const application = await startApplication();
   const { name, email, password } = USER;

@@ -3,7 +3,8 @@ import type { Page } from 'playwright-core';
 import { expect, it, onTestFinished } from 'vitest';
 import { openBrowser } from '../support/processes/browser.ts';
 import { signIn, startExample, waitUntilLive } from '../support/processes/example.ts';
-import { temporaryFolder } from '../support/processes/process.ts';
+import { migratedFolder } from '../support/processes/migrated-folder.ts';
+
 import { demoKey, startServer } from '../support/processes/server.ts';
 
 /** A page of an origin of its own. */
@@ -31,7 +32,7 @@ async function watchPreflights(page: Page): Promise<readonly string[]> {
 
 it('a page of another origin asks once for all operations, and not where a form could ask', async () => {
   const origin = await servePage();
-  const dataDir = await temporaryFolder();
+  const dataDir = await migratedFolder();
   const server = await startServer(dataDir, { CORS_ORIGINS: origin });
   const key = await demoKey(dataDir);
   const browser = await openBrowser(origin, { others: [server.origin] });

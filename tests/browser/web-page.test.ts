@@ -7,7 +7,8 @@ import { blockOf, createWebPage, nginxOf, type WebPage, withPorts } from '../sup
 import { startNginx } from '../support/nginx.ts';
 import { openBrowser } from '../support/processes/browser.ts';
 import { createPosts } from '../support/processes/live-tabs.ts';
-import { runScript, temporaryFolder } from '../support/processes/process.ts';
+import { migratedFolder } from '../support/processes/migrated-folder.ts';
+import { runScript } from '../support/processes/process.ts';
 import { demoKey, productionSettings, startServer } from '../support/processes/server.ts';
 
 const WAIT = { timeout: 120_000 };
@@ -52,7 +53,7 @@ describe('docs/web-page.md', { timeout: 300_000 }, () => {
     const origins = /^CORS_ORIGINS=(\S+) npm start\n$/.exec(start)?.[1];
     expect(origins).toBe(`http://localhost:${port}`);
     const settings = { CORS_ORIGINS: origins ?? '', PORT: String(api) };
-    const dataDir = await temporaryFolder();
+    const dataDir = await migratedFolder();
     const server = await startServer(dataDir, settings);
     expect(blockOf('5. Open it', 'sh', /vite/)).toBe('npx vite --strictPort\n');
     await web.startVite(port, { VITE_API_URL: `http://localhost:${api}` });
@@ -104,7 +105,7 @@ describe('docs/web-page.md', { timeout: 300_000 }, () => {
 
   it('says what is seen where the origin is not allowed, and under two host names', async () => {
     const [port = 0, other = 0] = await freePorts(2);
-    const dataDir = await temporaryFolder();
+    const dataDir = await migratedFolder();
     const server = await startServer(dataDir, { CORS_ORIGINS: `http://localhost:${other}` });
     const api = Number(new URL(server.origin).port);
 
@@ -126,7 +127,7 @@ describe('docs/web-page.md', { timeout: 300_000 }, () => {
 
   it('needs no CORS_ORIGINS through the proxy of the dev server', async () => {
     const port = await freePort();
-    const dataDir = await temporaryFolder();
+    const dataDir = await migratedFolder();
     const server = await startServer(dataDir);
     const api = Number(new URL(server.origin).port);
     const section = 'Without CORS: a proxy';
@@ -163,13 +164,13 @@ describe('docs/web-page.md', { timeout: 300_000 }, () => {
       TRUST_PROXY: '127.0.0.1',
       PORT: String(api),
     };
-    const dataDir = await temporaryFolder();
+    const dataDir = await migratedFolder();
     await startServer(dataDir, settings);
     const account = ['--name', 'Ada', '--email', 'ada@example.com', '--password', PASSWORD];
     const created = runScript('src/admin/main.ts', ['user', 'create', ...account], { DATA_DIR: dataDir });
     expect(await created.exited).toMatchObject({ code: 0 });
     web.run(blockOf('Production', 'sh'));
-    const folder = await temporaryFolder();
+    const folder = await migratedFolder();
     const root = join(folder, 'dist');
     await cp(join(web.folder, 'dist'), root, { recursive: true });
     await startNginx(nginxOf({ root, port, api }), { folder, port });

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
-import { ROOT, runProgram, runShell, temporaryFolder } from '../support/processes/process.ts';
+import { migratedFolder } from '../support/processes/migrated-folder.ts';
+import { ROOT, runProgram, runShell } from '../support/processes/process.ts';
 import { admin, demoKey, type ServerProcess, startServer } from '../support/processes/server.ts';
 import { readEventStream } from '../support/streams/event-stream.ts';
 
@@ -30,7 +31,7 @@ describe('the admin command beside a server on the embedded database', () => {
     ['user delete --posts keep', ['user', 'delete', EMAIL, '--posts', 'keep']],
     ['user delete --posts delete', ['user', 'delete', EMAIL, '--posts', 'delete']],
   ])('ends open streams at once with %s', async (_name, args) => {
-    const dataDir = await temporaryFolder();
+    const dataDir = await migratedFolder();
     // Nothing but the notification can end the stream in time.
     const server = await startServer(dataDir, { CREDENTIAL_RECHECK_MS: '30000' });
     await admin([...EVE, '--password', PASSWORD], dataDir);
@@ -54,7 +55,7 @@ describe('the admin command beside a server on the embedded database', () => {
 
 describe('two user create with one e-mail at once', () => {
   it('make one account, and the other says in words that it exists', async () => {
-    const dataDir = await temporaryFolder();
+    const dataDir = await migratedFolder();
     await startServer(dataDir);
     const create = () => admin([...EVE, '--password', PASSWORD], dataDir);
     const results = await Promise.all([create(), create(), create()]);
@@ -71,7 +72,7 @@ describe('two user create with one e-mail at once', () => {
 
 describe('beside a server on the embedded database', () => {
   it('user export prints what an account has, and revoke-all ends what all accounts have', async () => {
-    const dataDir = await temporaryFolder();
+    const dataDir = await migratedFolder();
     const server = await startServer(dataDir, { CREDENTIAL_RECHECK_MS: '30000' });
     await admin([...EVE, '--password', PASSWORD], dataDir);
     const create = [
@@ -117,7 +118,7 @@ describe('beside a server on the embedded database', () => {
 
 describe('user delete --posts delete', () => {
   it('that was killed is finished by running it again', async () => {
-    const dataDir = await temporaryFolder();
+    const dataDir = await migratedFolder();
     const server = await startServer(dataDir);
     await admin([...EVE, '--password', PASSWORD], dataDir);
     const create = ['api-key', 'create', '--user', EMAIL, '--name', 'k', '--scopes', 'posts:write'];
@@ -158,7 +159,7 @@ it('admin --version prints the version', async () => {
 
 describe('a reader that has seen enough', () => {
   it.each(['user list', '--help', 'user list --all 2>&1'])('is no failure of %s', async (line) => {
-    const settings = { DATA_DIR: await temporaryFolder() };
+    const settings = { DATA_DIR: await migratedFolder() };
     // `true` reads nothing and is gone before anything is written.
     const run = await runShell(`{ ${ADMIN} ${line}; echo "exit $?" >&3; } 3>&2 | true`, settings);
     expect(run.stderr).toBe(`exit ${line.includes('--all') ? 2 : 0}\n`);
@@ -167,7 +168,7 @@ describe('a reader that has seen enough', () => {
 
 describe('a password', () => {
   it('is asked for twice on a terminal, which does not show it', async () => {
-    const dataDir = await temporaryFolder();
+    const dataDir = await migratedFolder();
     const typed = `until grep -q 'Password: ' out; do sleep 0.05; done; printf '${PASSWORD}\\r'
       until grep -q 'Again: ' out; do sleep 0.05; done; printf '${PASSWORD}\\r'`;
     // A pseudo-terminal from util-linux.
@@ -272,7 +273,7 @@ describe('a mistake', () => {
     ],
   ];
   it('is told in words, without a stack, and with the exit code of its kind', async () => {
-    const dataDir = await temporaryFolder();
+    const dataDir = await migratedFolder();
     // The commands share it: a folder alone admits one at a time.
     await startServer(dataDir);
     const waiting = [...mistakes];

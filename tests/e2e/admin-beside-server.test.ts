@@ -1,7 +1,8 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { temporaryFolder, until } from '../support/processes/process.ts';
+import { migratedFolder } from '../support/processes/migrated-folder.ts';
+import { until } from '../support/processes/process.ts';
 import { admin, demoKey, launchServer, startServer } from '../support/processes/server.ts';
 
 const user = (email: string) =>
@@ -10,7 +11,7 @@ const emails = (result: { json: { email: string }[] }) => result.json.map(({ ema
 
 describe('the admin command beside a server on the embedded database', () => {
   it('makes accounts and keys that work at once, and ends them within a second', async () => {
-    const dataDir = await temporaryFolder();
+    const dataDir = await migratedFolder();
     const server = await startServer(dataDir);
     expect((await admin(user('eve@example.org'), dataDir)).code).toBe(0);
     const create = [
@@ -38,7 +39,7 @@ describe('the admin command beside a server on the embedded database', () => {
   });
 
   it('disturbs none of the requests that run meanwhile', async () => {
-    const dataDir = await temporaryFolder();
+    const dataDir = await migratedFolder();
     const server = await startServer(dataDir, { RATE_LIMIT_BURST: '1000000' });
     const key = await demoKey(dataDir);
     let done = false;
@@ -68,7 +69,7 @@ describe('the admin command beside a server on the embedded database', () => {
   });
 
   it('waits for a server that is just starting', async () => {
-    const dataDir = await temporaryFolder();
+    const dataDir = await migratedFolder();
     const server = launchServer(dataDir);
     await until('the server to take the folder', () => existsSync(join(dataDir, 'postgres')));
     const made = await admin(user('eve@example.org'), dataDir);
@@ -78,7 +79,7 @@ describe('the admin command beside a server on the embedded database', () => {
   });
 
   it('takes the folder over from a server that was killed', async () => {
-    const dataDir = await temporaryFolder();
+    const dataDir = await migratedFolder();
     const server = await startServer(dataDir);
     server.kill('SIGKILL');
     const made = await admin(user('eve@example.org'), dataDir);
@@ -87,7 +88,7 @@ describe('the admin command beside a server on the embedded database', () => {
   });
 
   it('gives up on a server that holds the folder and does not answer', async () => {
-    const dataDir = await temporaryFolder();
+    const dataDir = await migratedFolder();
     const server = await startServer(dataDir);
     server.kill('SIGSTOP');
     const refused = await admin(['user', 'list'], dataDir);
@@ -100,7 +101,7 @@ describe('the admin command beside a server on the embedded database', () => {
 
 describe('admin commands beside each other', () => {
   it('take turns on a folder without a server', async () => {
-    const dataDir = await temporaryFolder();
+    const dataDir = await migratedFolder();
     const wanted = ['a@example.org', 'b@example.org', 'c@example.org'];
     const results = await Promise.all(wanted.map((email) => admin(user(email), dataDir)));
     expect(results.map(({ code, stderr }) => ({ code, stderr }))).toEqual(

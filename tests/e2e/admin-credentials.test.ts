@@ -1,7 +1,8 @@
 import { SignJWT } from 'jose';
 import { describe, expect, it } from 'vitest';
 import { graphqlPost } from '../support/graphql.ts';
-import { temporaryFolder, until } from '../support/processes/process.ts';
+import { migratedFolder } from '../support/processes/migrated-folder.ts';
+import { until } from '../support/processes/process.ts';
 import { admin, demoKey, startServer } from '../support/processes/server.ts';
 
 const SECRET = 'a-k3y-f0r-t0kens-0f-this-test-alone';
@@ -10,7 +11,7 @@ const PASSWORD = 'a long passphrase';
 
 describe('the admin command beside a server', () => {
   it('ends the sessions of an account at once, and a token within a second', async () => {
-    const dataDir = await temporaryFolder();
+    const dataDir = await migratedFolder();
     const server = await startServer(dataDir, { JWT_SECRET: SECRET });
     const user = ['user', 'create', '--name', 'Eve', '--email', EMAIL, '--password', PASSWORD];
     const { id } = (await admin(user, dataDir)).json;
@@ -44,7 +45,7 @@ describe('the admin command beside a server', () => {
   });
 
   it('says so where there is nothing to end, and where it is asked for nothing', async () => {
-    const dataDir = await temporaryFolder();
+    const dataDir = await migratedFolder();
     expect((await admin(['session', 'revoke', '--user', 'nobody@example.org'], dataDir)).code).toBe(1);
     expect((await admin(['session', 'revoke'], dataDir)).code).toBe(2);
     expect((await admin(['token', 'revoke'], dataDir)).code).toBe(2);
@@ -54,7 +55,7 @@ describe('the admin command beside a server', () => {
 
 describe('stream-token', () => {
   it('lists the tokens with what they open, and revokes them: their streams end', async () => {
-    const dataDir = await temporaryFolder();
+    const dataDir = await migratedFolder();
     const server = await startServer(dataDir, { CREDENTIAL_RECHECK_MS: '100' });
     const query = 'subscription Titles { postCreated { title } }';
     const issued = await fetch(
@@ -99,7 +100,7 @@ describe('stream-token', () => {
 
 describe('api-key create', () => {
   it('makes 100 keys that are neither revoked nor expired for an account, and exits 1 at the next', async () => {
-    const dataDir = await temporaryFolder();
+    const dataDir = await migratedFolder();
     const server = await startServer(dataDir);
     const user = ['user', 'create', '--name', 'Eve', '--email', EMAIL, '--password', PASSWORD];
     await admin(user, dataDir);

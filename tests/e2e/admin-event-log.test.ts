@@ -1,11 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { temporaryFolder } from '../support/processes/process.ts';
+import { migratedFolder } from '../support/processes/migrated-folder.ts';
+
 import { admin, demoKey, startServer } from '../support/processes/server.ts';
 import { received, subscribe } from '../support/streams/subscriber.ts';
 
 describe('admin event-log renew', () => {
   it('ends the history of a running server: open streams break off, and their ids have expired', async () => {
-    const dataDir = await temporaryFolder();
+    const dataDir = await migratedFolder();
     const server = await startServer(dataDir);
     const key = await demoKey(dataDir);
     const service = { fetch: (path: string, init?: RequestInit) => fetch(server.origin + path, init) };

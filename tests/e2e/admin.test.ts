@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { runShell, temporaryFolder } from '../support/processes/process.ts';
+import { migratedFolder } from '../support/processes/migrated-folder.ts';
+import { runShell } from '../support/processes/process.ts';
 import { admin, startServer } from '../support/processes/server.ts';
 
 const ADA = ['--name', 'Ada', '--email', 'ada@example.org', '--password', 'a long passphrase'];
@@ -7,7 +8,7 @@ const UUID = expect.stringMatching(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-
 
 describe('npm run -s admin', () => {
   it('prints JSON and nothing else, on a folder that no server has ever had', async () => {
-    const DATA_DIR = await temporaryFolder();
+    const DATA_DIR = await migratedFolder();
     // Empty settings count as not set: whatever the developer's .env says, the folder is the test's.
     const settings = { DATA_DIR, DATABASE_URL: '', DIRECT_DATABASE_URL: '', NODE_ENV: '' };
     const listed = await runShell('npm run -s admin -- user list', settings);
@@ -22,7 +23,7 @@ describe('npm run -s admin', () => {
 
 describe('admin migrate', () => {
   it('applies what is pending and names it', async () => {
-    const dataDir = await temporaryFolder();
+    const dataDir = await migratedFolder();
     const { code, json } = await admin(['migrate'], dataDir);
     expect(code).toBe(0);
     expect(json.applied[0]).toMatch(/^\d{14}_/);
@@ -32,7 +33,7 @@ describe('admin migrate', () => {
 
 describe('admin user', () => {
   it('creates accounts, members unless told otherwise, and lists them', async () => {
-    const dataDir = await temporaryFolder();
+    const dataDir = await migratedFolder();
     const ada = await admin(['user', 'create', ...ADA], dataDir);
     expect(ada).toMatchObject({ code: 0, stderr: '', json: { id: UUID } });
     const root = await admin(
@@ -48,7 +49,7 @@ describe('admin user', () => {
   });
 
   it('fails with 1 where an account breaks a rule or does not exist', async () => {
-    const dataDir = await temporaryFolder();
+    const dataDir = await migratedFolder();
     for (const broken of [
       ['--name', ''],
       ['--email', 'nobody'],
@@ -70,7 +71,7 @@ describe('admin user', () => {
 
 describe('admin api-key', () => {
   it('creates a key that works, lists it without its secret, and revokes it', async () => {
-    const dataDir = await temporaryFolder();
+    const dataDir = await migratedFolder();
     await admin(['user', 'create', ...ADA], dataDir);
     const create = ['api-key', 'create', '--user', 'ada@example.org', '--name', 'CI', '--scopes'];
     const expires = '2999-01-31T12:00:00+02:00';
@@ -108,7 +109,7 @@ describe('admin api-key', () => {
   });
 
   it('gives a key limits of its own', async () => {
-    const dataDir = await temporaryFolder();
+    const dataDir = await migratedFolder();
     await admin(['user', 'create', ...ADA], dataDir);
     const create = [
       'api-key',
@@ -128,7 +129,7 @@ describe('admin api-key', () => {
   });
 
   it('fails with 1 where the account cannot hold the scopes, is disabled, or is not there', async () => {
-    const dataDir = await temporaryFolder();
+    const dataDir = await migratedFolder();
     await admin(['user', 'create', ...ADA], dataDir);
     const create = (email: string, scopes: string) =>
       admin(['api-key', 'create', '--user', email, '--name', 'k', '--scopes', scopes], dataDir);
@@ -175,7 +176,7 @@ describe('admin usage', () => {
     'exits 2 for %s, with a message and without a look at the database',
     async (_name, args) => {
       // Settings that no command would go on with: a usage error comes first.
-      const result = await admin(args, await temporaryFolder(), { PORT: 'many' });
+      const result = await admin(args, await migratedFolder(), { PORT: 'many' });
       expect(result).toMatchObject({ code: 2, stdout: '', stderr: expect.stringMatching(/\S/) });
     },
   );

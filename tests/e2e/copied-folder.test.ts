@@ -3,8 +3,9 @@ import { existsSync } from 'node:fs';
 import { chmod, mkdir, readdir, readFile, rename, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { migratedFolder } from '../support/processes/migrated-folder.ts';
 import { otherUser } from '../support/processes/other-user.ts';
-import { temporaryFolder, until } from '../support/processes/process.ts';
+import { until } from '../support/processes/process.ts';
 import { admin, demoKey, type ServerProcess, startServer } from '../support/processes/server.ts';
 
 const LONG = 'd'.repeat(100);
@@ -68,7 +69,7 @@ describe('a copy of the folder of a running service', () => {
     ['the socket is in the folder', 'data'],
     ['the socket is in a temporary folder', LONG],
   ])('does it no harm where %s', async (_where, name) => {
-    const parent = await temporaryFolder();
+    const parent = await migratedFolder();
     const dataDir = join(parent, name);
     const server = await startServer(dataDir, { RATE_LIMIT_BURST: '1000000' });
     const requests = stream(server, await demoKey(dataDir));
@@ -103,7 +104,7 @@ describe('a copy of the folder of a running service', () => {
   });
 
   it('does it no harm where another user opens it', async () => {
-    const parent = await temporaryFolder();
+    const parent = await migratedFolder();
     await chmod(parent, 0o755);
     const dataDir = join(parent, 'data');
     const server = await startServer(dataDir);
@@ -122,7 +123,7 @@ describe('a copy of the folder of a running service', () => {
 
 describe('what a killed service has left', () => {
   it('goes with the next start in the same folder, by whatever path that is reached', async () => {
-    const parent = await temporaryFolder();
+    const parent = await migratedFolder();
     const [dataDir, link, tmp] = [join(parent, LONG), join(parent, 'link'), join(parent, 'tmp')];
     await mkdir(tmp);
     await symlink(dataDir, link);
@@ -143,7 +144,7 @@ describe('what a killed service has left', () => {
   });
 
   it('leads nowhere once the folder is moved: another may have its path', async () => {
-    const parent = await temporaryFolder();
+    const parent = await migratedFolder();
     const [dataDir, moved] = [join(parent, 'data'), join(parent, 'moved')];
     const killed = await startServer(dataDir);
     killed.kill('SIGKILL');
@@ -161,7 +162,7 @@ describe('what a killed service has left', () => {
 
 describe('a service whose folder was moved away', () => {
   it('ends without touching what has its place', async () => {
-    const parent = await temporaryFolder();
+    const parent = await migratedFolder();
     const [dataDir, moved] = [join(parent, 'data'), join(parent, 'moved')];
     const server = await startServer(dataDir);
     await rename(dataDir, moved);

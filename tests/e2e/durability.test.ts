@@ -1,10 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { temporaryFolder, until } from '../support/processes/process.ts';
+import { migratedFolder } from '../support/processes/migrated-folder.ts';
+import { until } from '../support/processes/process.ts';
 import { demoKey, launchServer, startServer } from '../support/processes/server.ts';
 
 describe('the embedded database', () => {
   it('keeps every post that was answered before kill -9', async () => {
-    const dataDir = await temporaryFolder();
+    const dataDir = await migratedFolder();
     const server = await startServer(dataDir);
     const key = await demoKey(dataDir);
     const answered: string[] = [];
@@ -43,7 +44,7 @@ describe('the embedded database', () => {
   });
 
   it('refuses its folder to a second server, until the first is gone, however that dies', async () => {
-    const dataDir = await temporaryFolder();
+    const dataDir = await migratedFolder();
     const first = await startServer(dataDir);
     const refused = await launchServer(dataDir).exited;
     expect(refused.code).toBe(1);

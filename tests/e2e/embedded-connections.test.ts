@@ -1,7 +1,8 @@
 import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { temporaryFolder, until } from '../support/processes/process.ts';
+import { migratedFolder } from '../support/processes/migrated-folder.ts';
+import { until } from '../support/processes/process.ts';
 import { demoKey, startServer } from '../support/processes/server.ts';
 
 const text = (value: string) => Buffer.from(`${value}\0`);
@@ -70,7 +71,7 @@ async function open(dataDir: string): Promise<Connection> {
 
 describe('connections to the embedded database', () => {
   it('keep the messages of one query together, however those of others arrive between them', async () => {
-    const dataDir = await temporaryFolder();
+    const dataDir = await migratedFolder();
     const server = await startServer(dataDir);
     const key = await demoKey(dataDir);
     const [slow, quick] = [await open(dataDir), await open(dataDir)];
@@ -88,7 +89,7 @@ describe('connections to the embedded database', () => {
   });
 
   it('leave nothing behind where they close in the middle of a query', async () => {
-    const dataDir = await temporaryFolder();
+    const dataDir = await migratedFolder();
     const server = await startServer(dataDir);
     const key = await demoKey(dataDir);
     const gone = await open(dataDir);

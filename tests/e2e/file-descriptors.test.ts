@@ -3,7 +3,8 @@ import { connect } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { isOutage, toDatabaseError } from '../../src/platform/db/errors.ts';
-import { type Process, ROOT, runProgram, temporaryFolder, until } from '../support/processes/process.ts';
+import { migratedFolder } from '../support/processes/migrated-folder.ts';
+import { type Process, ROOT, runProgram, until } from '../support/processes/process.ts';
 import { productionSettings } from '../support/processes/server.ts';
 
 const START = `exec ${join(ROOT, 'node_modules/.bin/node')} ${join(ROOT, 'src/main.ts')}`;
@@ -13,7 +14,7 @@ const CONNECTIONS = 400;
 const WARNING = /"limit":300,"enough":\d+,"msg":"too few file descriptors/;
 
 async function startLimited(): Promise<{ service: Process; origin: URL }> {
-  const settings = { ...productionSettings(), DATA_DIR: await temporaryFolder(), PORT: '0' };
+  const settings = { ...productionSettings(), DATA_DIR: await migratedFolder(), PORT: '0' };
   const service = runProgram(['/bin/sh', '-c', `ulimit -n ${LIMIT}; ${START}`], settings);
   await service.printed(WARNING);
   const [, origin = ''] = await service.printed(/"origin":"(http:[^"]+)"/);

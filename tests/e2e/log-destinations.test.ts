@@ -4,7 +4,8 @@ import { closeSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { freePort } from '../../scripts/cluster/processes.ts';
-import { environment, ROOT, type Settings, temporaryFolder, until } from '../support/processes/process.ts';
+import { migratedFolder } from '../support/processes/migrated-folder.ts';
+import { environment, ROOT, type Settings, until } from '../support/processes/process.ts';
 import { productionSettings } from '../support/processes/server.ts';
 
 const TOKEN = 'a token that only the operator of this service knows';
@@ -17,7 +18,7 @@ async function launch(stdout: 'pipe' | number, settings: Settings = {}) {
   const child: ChildProcess = spawn(join(ROOT, 'node_modules/.bin/node'), [join(ROOT, 'src/main.ts')], {
     env: environment({
       ...productionSettings(),
-      DATA_DIR: await temporaryFolder(),
+      DATA_DIR: await migratedFolder(),
       METRICS_TOKEN: TOKEN,
       HOST: '127.0.0.1',
       PORT: String(port),

@@ -1,13 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import { linesOf } from '../support/log-lines.ts';
-import { temporaryFolder, until } from '../support/processes/process.ts';
+import { migratedFolder } from '../support/processes/migrated-folder.ts';
+import { until } from '../support/processes/process.ts';
 import { productionSettings, startServer } from '../support/processes/server.ts';
 
 const REQUESTS = 200;
 
 /** A server that has answered many requests, each with an id of its own. */
 async function answered() {
-  const server = await startServer(await temporaryFolder(), productionSettings());
+  const server = await startServer(await migratedFolder(), productionSettings());
   const ids = Array.from({ length: REQUESTS }, (_, index) => `request-${index}`);
   for (const id of ids) await fetch(`${server.origin}/health/live`, { headers: { 'x-request-id': id } });
   return { server, ids };

@@ -1,7 +1,8 @@
 import * as oauth from 'oauth4webapi';
 import { describe, expect, it } from 'vitest';
 import { Browser } from '../support/credentials/oauth.ts';
-import { temporaryFolder, until } from '../support/processes/process.ts';
+import { migratedFolder } from '../support/processes/migrated-folder.ts';
+import { until } from '../support/processes/process.ts';
 import { admin, type ServerProcess, startServer } from '../support/processes/server.ts';
 
 const EMAIL = 'eve@example.org';
@@ -67,7 +68,7 @@ async function codeFlow(
 
 describe('an OAuth library that knows nothing of this service', () => {
   it('gets tokens, refreshes, asks about and revokes them', async () => {
-    const dataDir = await temporaryFolder();
+    const dataDir = await migratedFolder();
     const server = await startServer(dataDir);
     const made = ['user', 'create', '--name', 'Eve', '--email', EMAIL, '--password', PASSWORD];
     const { id } = (await admin(made, dataDir)).json;
@@ -127,7 +128,7 @@ describe('an OAuth library that knows nothing of this service', () => {
   });
 
   it('loses nothing when the service is killed, and everything with its client', async () => {
-    const dataDir = await temporaryFolder();
+    const dataDir = await migratedFolder();
     const first = await startServer(dataDir);
     await admin(['user', 'create', '--name', 'Eve', '--email', EMAIL, '--password', PASSWORD], dataDir);
     const create = ['oauth-client', 'create', '--owner', EMAIL, '--scopes', 'posts:read users:read'];
@@ -190,7 +191,7 @@ describe('an OAuth library that knows nothing of this service', () => {
 
 describe('oauth-client create', () => {
   it('says what is wrong with a client', async () => {
-    const dataDir = await temporaryFolder();
+    const dataDir = await migratedFolder();
     const user = ['user', 'create', '--name', 'Eve', '--email', EMAIL, '--password', PASSWORD];
     expect((await admin(user, dataDir)).code).toBe(0);
     const create = (...more: string[]) =>

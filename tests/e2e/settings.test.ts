@@ -2,12 +2,13 @@ import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { temporaryFolder } from '../support/processes/process.ts';
+import { migratedFolder } from '../support/processes/migrated-folder.ts';
+
 import { admin, launchServer, productionSettings, startServer } from '../support/processes/server.ts';
 
 describe('settings', () => {
   it('names all mistakes at once in plain words, touches nothing and exits 1', async () => {
-    const dataDir = join(await temporaryFolder(), 'never');
+    const dataDir = join(await migratedFolder(), 'never');
     const mistakes = {
       PORT: 'many',
       PUBLIC_URL: 'https://api.example.com/path',
@@ -29,7 +30,7 @@ describe('settings', () => {
   });
 
   it('are refused in the same way by the admin command', async () => {
-    const dataDir = await temporaryFolder();
+    const dataDir = await migratedFolder();
     const { code, stdout, stderr } = await admin(['user', 'list'], dataDir, { PORT: 'many', GRAPHIQL: 'on' });
     expect(code).toBe(1);
     expect(stdout).toBe('');
@@ -52,14 +53,14 @@ describe('NODE_ENV=production', () => {
     ],
   ];
   it.each(cases)('refuses to start with %s', async (_name, settings, message) => {
-    const { code, stderr } = await launchServer(await temporaryFolder(), { ...withoutSecret, ...settings })
+    const { code, stderr } = await launchServer(await migratedFolder(), { ...withoutSecret, ...settings })
       .exited;
     expect(code).toBe(1);
     expect(stderr).toMatch(message);
   });
 
   it('refuses to start with a PUBLIC_URL that is not https', async () => {
-    const { code, stderr } = await launchServer(await temporaryFolder(), {
+    const { code, stderr } = await launchServer(await migratedFolder(), {
       ...productionSettings(),
       PUBLIC_URL: 'http://api.example.com',
     }).exited;
@@ -75,7 +76,7 @@ describe('NODE_ENV=production', () => {
   });
 
   it('seeds nothing, prints no credentials, and has introspection and GraphiQL off', async () => {
-    const dataDir = await temporaryFolder();
+    const dataDir = await migratedFolder();
     const settings = productionSettings();
     const server = await startServer(dataDir, settings);
     expect(existsSync(join(dataDir, 'demo.json'))).toBe(false);
@@ -107,7 +108,7 @@ describe('NODE_ENV=production', () => {
   });
 
   it('has introspection and GraphiQL where they are switched on', async () => {
-    const server = await startServer(await temporaryFolder(), {
+    const server = await startServer(await migratedFolder(), {
       ...productionSettings(),
       INTROSPECTION: 'true',
       GRAPHIQL: 'true',

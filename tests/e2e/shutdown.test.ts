@@ -1,7 +1,8 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { runScript, temporaryFolder, until } from '../support/processes/process.ts';
+import { migratedFolder } from '../support/processes/migrated-folder.ts';
+import { runScript, until } from '../support/processes/process.ts';
 import { demoKey, type ServerProcess, startServer } from '../support/processes/server.ts';
 
 /** A subscription's stream as text, while it comes in. */
@@ -46,7 +47,7 @@ describe('SIGTERM', () => {
   });
 
   it('turns readiness off, serves on for SHUTDOWN_DELAY, ends streams without complete, and exits 0', async () => {
-    const dataDir = await temporaryFolder();
+    const dataDir = await migratedFolder();
     const server = await startServer(dataDir, { SHUTDOWN_DELAY: '20' });
     const key = await demoKey(dataDir);
     const stream = await subscribe(server, key);
@@ -74,7 +75,7 @@ describe('SIGTERM', () => {
   });
 
   it('waits for no client that keeps the connection of its stream alive', async () => {
-    const dataDir = await temporaryFolder();
+    const dataDir = await migratedFolder();
     const server = await startServer(dataDir);
     const stream = await subscribe(server, await demoKey(dataDir));
     server.kill('SIGTERM');
@@ -92,7 +93,7 @@ describe('SIGTERM', () => {
   });
 
   it('exits 0 at once in development, and leaves the folder free', async () => {
-    const dataDir = await temporaryFolder();
+    const dataDir = await migratedFolder();
     const server = await startServer(dataDir);
     server.kill('SIGTERM');
     expect(await server.exited).toMatchObject({ code: 0, signal: null });

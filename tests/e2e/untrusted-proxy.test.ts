@@ -1,9 +1,10 @@
 import { expect, it } from 'vitest';
-import { temporaryFolder } from '../support/processes/process.ts';
+import { migratedFolder } from '../support/processes/migrated-folder.ts';
+
 import { productionSettings, startServer } from '../support/processes/server.ts';
 
 it('X-Forwarded-For from a peer that TRUST_PROXY does not list is named once in the log, with the setting', async () => {
-  const server = await startServer(await temporaryFolder(), productionSettings());
+  const server = await startServer(await migratedFolder(), productionSettings());
   const headers = { 'x-forwarded-for': '203.0.113.7' };
   for (let requests = 0; requests < 3; requests += 1)
     expect((await fetch(`${server.origin}/health/live`, { headers })).status).toBe(200);

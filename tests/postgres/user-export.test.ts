@@ -56,7 +56,9 @@ it('has all of an account, and nothing that is secret or of others', async () =>
     ...{ id: ID, title: 'Tagged \u2028', body: 'b', tags: ['z', 'a'], commentCount: 0 },
     ...{ createdAt: TIME, updatedAt: TIME, version: 1 },
   });
-  expect(json.comments).toEqual([{ id: ID, postId: theirs, body: expect.any(String), createdAt: TIME, updatedAt: TIME, version: 1 }]);
+  expect(json.comments).toEqual([
+    { id: ID, postId: theirs, body: expect.any(String), createdAt: TIME, updatedAt: TIME, version: 1 },
+  ]);
   expect(json.apiKeys).toMatchObject([{ name: 'test', prefix: who.key.slice(0, 10), revokedAt: null }]);
   expect(json.sessions).toHaveLength(2);
   expect(json.streamTokens).toHaveLength(2);

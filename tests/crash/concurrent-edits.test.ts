@@ -1,0 +1,120 @@
+import { randomInt, randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import { expect, it } from 'vitest';
+import { temporaryFolder, until } from '../support/processes/process.ts';
+import { makeKey, ownDatabase, UNLIMITED } from './own-database.ts';
+import { restartedServer } from './restarted-server.ts';
+
+/** CRASH_EDITS says how many. */
+const EDITS = Number(process.env.CRASH_EDITS ?? 300);
+const POSTS = 20;
+const CLIENTS = 8;
+/** A crash comes so many edits after the one before. */
+const EDITS_BETWEEN = [20, 60] as const;
+const RETRY_MS = 10;
+const PATIENCE_MS = 15_000;
+
+const CREATE = 'mutation { createPost(title: "edited", body: "b") { id } }';
+const READ = 'query ($id: ID!) { post(id: $id) { version title } }';
+const EDIT =
+  'mutation ($id: ID!, $title: String!, $v: Int!) { updatePost(id: $id, title: $title, ifVersion: $v) { version } }';
+
+interface Answer {
+  readonly data?: Readonly<Record<string, { readonly id: string; readonly version: number } | null>> | null;
+  readonly errors?: readonly { readonly extensions: { readonly code: string; readonly version?: number } }[];
+}
+
+it('each edit that was acknowledged is one version, whoever edits and whatever is killed', async () => {
+  const database = { DATABASE_URL: await ownDatabase() };
+  const folders = [await temporaryFolder(), await temporaryFolder()] as const;
+  const servers = [
+    await restartedServer(folders[0], { ...UNLIMITED, ...database }),
+    await restartedServer(folders[1], { ...UNLIMITED, ...database }),
+  ] as const;
+  const apiKey = await makeKey(folders[0], database);
+  const anyServer = () => servers[randomInt(2)] ?? servers[0];
+
+  /** Undefined where nobody knows whether it was done. */
+  async function ask(query: string, variables: object, key?: string): Promise<Answer | undefined> {
+    try {
+      const response = await fetch(`${await anyServer().origin()}/graphql`, {
+        method: 'POST',
+        headers: {
+          'content-type': 'application/json',
+          authorization: `Bearer ${apiKey}`,
+          ...(key === undefined ? {} : { 'idempotency-key': key }),
+        },
+        body: JSON.stringify({ query, variables }),
+        signal: AbortSignal.timeout(PATIENCE_MS),
+      });
+      return [200, 409].includes(response.status) ? ((await response.json()) as Answer) : undefined;
+    } catch {
+      return undefined;
+    }
+  }
+
+  /** The same request until it is answered. */
+  async function answered(query: string, variables: object, key?: string): Promise<Answer> {
+    for (;;) {
+      const answer = await ask(query, variables, key);
+      const busy = answer?.errors?.some(({ extensions }) => extensions.code === 'IDEMPOTENCY_IN_PROGRESS');
+      if (answer !== undefined && !busy) return answer;
+      await delay(RETRY_MS);
+    }
+  }
+
+  const ids: string[] = [];
+  for (let made = 0; made < POSTS; made += 1)
+    ids.push((await answered(CREATE, {}, randomUUID())).data?.createPost?.id ?? '');
+  const versionOf = async (id: string) => (await answered(READ, { id })).data?.post?.version ?? 0;
+
+  const acknowledged = new Map(ids.map((id) => [id, 0]));
+  let done = 0;
+  let begun = 0;
+  let conflicts = 0;
+
+  /** As somebody who reads, writes, and reads again if others were faster. */
+  async function edit(number: number): Promise<void> {
+    const id = ids[randomInt(POSTS)] ?? '';
+    for (let version = await versionOf(id); ; ) {
+      const { data, errors } = await answered(
+        EDIT,
+        { id, title: `edit ${number}`, v: version },
+        randomUUID(),
+      );
+      if (data?.updatePost != null) {
+        expect(data.updatePost.version).toBe(version + 1);
+        break;
+      }
+      const [{ extensions } = { extensions: { code: 'nothing' } }] = errors ?? [];
+      expect(extensions).toEqual({ code: 'CONFLICT', version: expect.any(Number) });
+      conflicts += 1;
+      version = extensions.version ?? 0;
+    }
+    acknowledged.set(id, (acknowledged.get(id) ?? 0) + 1);
+    done += 1;
+  }
+
+  async function client(): Promise<void> {
+    while (begun < EDITS) {
+      begun += 1;
+      await edit(begun);
+    }
+  }
+
+  async function crashes(): Promise<number> {
+    for (let count = 0; ; count += 1) {
+      const next = done + randomInt(...EDITS_BETWEEN);
+      if (next >= EDITS) return count;
+      await until('more edits', () => done >= next);
+      await anyServer().crash();
+    }
+  }
+
+  const [killed] = await Promise.all([crashes(), ...Array.from({ length: CLIENTS }, client)]);
+  for (const id of ids) expect((await versionOf(id)) - 1, id).toBe(acknowledged.get(id));
+  expect(done).toBe(EDITS);
+  expect(conflicts).toBeGreaterThan(0);
+  expect(killed).toBeGreaterThan(EDITS / 100);
+  process.stdout.write(`${done} edits of ${POSTS} posts, ${conflicts} conflicts, ${killed} crashes\n`);
+});
