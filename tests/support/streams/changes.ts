@@ -28,10 +28,10 @@ export interface ToldChange extends Omit<Change, 'authorId'> {
   readonly comment: { readonly id: string; readonly body: string; readonly version: number } | null;
 }
 
-/** A change with the id of its event. */
-export interface Arrived {
+/** What an event tells, and its id. */
+export interface Arrived<Told = ToldChange> {
   readonly id: string;
-  readonly told: ToldChange;
+  readonly told: Told;
 }
 
 export type Format = 'sse' | 'multipart';
@@ -56,16 +56,16 @@ export const shown = ({
   commentId,
 }: Pick<Change, 'kind' | 'postId' | 'commentId'>): readonly (string | null)[] => [kind, postId, commentId];
 
-/** An open stream of `changes`, which keeps what it gets. */
-export interface ChangeStream {
+/** An open stream, of `changes` unless said otherwise, which keeps what it gets. */
+export interface ChangeStream<Told = ToldChange> {
   readonly startId: string;
-  readonly got: readonly Arrived[];
+  readonly got: readonly Arrived<Told>[];
   /** The position that it was told last. */
   readonly position: string;
   /** Resolves once it has got so many changes, with all that it has got. Rejects if it has ended. */
-  count(changes: number): Promise<readonly Arrived[]>;
+  count(changes: number): Promise<readonly Arrived<Told>[]>;
   /** Resolves once `found` is true, which is tried whenever something has come. */
-  until(found: (stream: ChangeStream) => boolean): Promise<void>;
+  until(found: (stream: ChangeStream<Told>) => boolean): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -77,7 +77,7 @@ export interface ChangesOptions extends Omit<SubscribeOptions, 'variables' | 'me
 /** A block or part of a stream: its position, if it has one, and its data, if it is a response. */
 interface Piece {
   readonly id: string | undefined;
-  readonly json: { readonly data?: { readonly changes: ToldChange }; readonly errors?: unknown } | undefined;
+  readonly json: { readonly data?: object; readonly errors?: unknown } | undefined;
 }
 
 function piecesOf(response: Response, format: Format) {
@@ -105,18 +105,21 @@ function piecesOf(response: Response, format: Format) {
 }
 
 /** Keeps what a response brings, until the test has finished. */
-export async function keepChanges(response: Response, format: Format = 'sse'): Promise<ChangeStream> {
+export async function keepChanges<Told = ToldChange>(
+  response: Response,
+  format: Format = 'sse',
+): Promise<ChangeStream<Told>> {
   expect(response.status).toBe(200);
   const source = piecesOf(response, format);
   onTestFinished(() => source.close().catch(() => undefined));
   const startId = await source.startId();
-  const state = { got: [] as Arrived[], position: startId, ended: undefined as string | undefined };
+  const state = { got: [] as Arrived<Told>[], position: startId, ended: undefined as string | undefined };
   let changed = Promise.withResolvers<void>();
   const tell = () => {
     changed.resolve();
     changed = Promise.withResolvers();
   };
-  const stream: ChangeStream = {
+  const stream: ChangeStream<Told> = {
     startId,
     got: state.got,
     get position() {
@@ -142,7 +145,8 @@ export async function keepChanges(response: Response, format: Format = 'sse'): P
       if (json !== undefined) {
         if (json.data == null || json.errors !== undefined || id === undefined)
           return `it brought ${JSON.stringify(json)}`;
-        state.got.push({ id, told: json.data.changes });
+        const [told] = Object.values(json.data);
+        state.got.push({ id, told });
       }
       if (id !== undefined) state.position = id;
       tell();
