@@ -3,10 +3,10 @@ import { expect, it, onTestFinished, vi } from 'vitest';
 import { scopesOfRole } from '../../src/auth/scopes.ts';
 import { useApp } from '../support/app.ts';
 import { instanceOnOwnPool, secondInstance } from '../support/second-instance.ts';
-import { commands } from './changes/commands.ts';
+import { commands, lateJoins } from './changes/commands.ts';
 import { type Between, interruptible, type Stage, World } from './changes/world.ts';
 
-const RUNS = Number(process.env.CHANGES_RUNS ?? 60);
+const RUNS = Number(process.env.CHANGES_RUNS ?? 40);
 
 const app = useApp({ settings: { MAX_STREAMS: '10000', MAX_COMPLEXITY: '50000' } });
 
@@ -24,18 +24,19 @@ it('each reader of changes gets exactly those that its filter lets through after
     }),
   );
   const first = secondInstance(app, { database: interruptible(app.database, between) });
-  const stage: Stage = { app, instances: [first, await instanceOnOwnPool(app)], between, accounts };
+  const second = await instanceOnOwnPool(app);
+  const stage: Stage = { app, instances: [first, second], late: secondInstance(app), between, accounts };
   await fc.assert(
-    fc.asyncProperty(commands, async (given) => {
+    fc.asyncProperty(commands, lateJoins, async (given, late) => {
       const world = await World.begin(stage);
       try {
         for (const command of given) await world.run(command);
-        await world.settle();
-        const late = () => {
+        await world.settle(late);
+        const unfinished = () => {
           vi.advanceTimersByTime(3_000);
           return world.unfinished();
         };
-        await expect.poll(late, { timeout: 30_000, interval: 20 }).toBe(0);
+        await expect.poll(unfinished, { timeout: 30_000, interval: 20 }).toBe(0);
         await world.judge();
       } finally {
         await world.close();

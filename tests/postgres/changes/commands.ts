@@ -103,3 +103,11 @@ const command: fc.Arbitrary<Command> = fc.oneof(
 );
 
 export const commands = fc.array(command, { minLength: 15, maxLength: 40, size: 'max' });
+
+/** A reader who comes when all has happened, with any id. */
+export type LateJoin = Pick<Extract<Command, { kind: 'join' }>, 'asked' | 'multipart' | 'source'>;
+
+export const lateJoins: fc.Arbitrary<LateJoin[]> = fc.array(
+  fc.record({ asked, multipart: fc.boolean(), source: any }),
+  { minLength: 4, maxLength: 8 },
+);

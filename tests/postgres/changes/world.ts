@@ -22,7 +22,7 @@ import {
   letsThrough,
 } from '../../support/streams/changes.ts';
 import { ACCEPT_MULTIPART } from '../../support/streams/multipart-stream.ts';
-import type { Asked, Command, Mutation } from './commands.ts';
+import type { Asked, Command, LateJoin, Mutation } from './commands.ts';
 import { FOLLOW, type Followed, followed, type Page, pageText, readPage } from './page.ts';
 
 /** What a transaction has changed, in the place of the order that its id gives it. */
@@ -62,6 +62,8 @@ export interface Stage {
   readonly app: TestApp;
   /** The first does what is in `between` after each of its statements for an operation. */
   readonly instances: readonly [Pick<TestApp, 'fetch'>, Pick<TestApp, 'fetch'>];
+  /** One that begins to follow the log when all has happened. */
+  readonly late: Pick<TestApp, 'fetch'>;
   readonly between: Between;
   readonly accounts: readonly (Account & { readonly caller: Caller })[];
 }
@@ -70,7 +72,10 @@ export interface Between {
   act: (() => Promise<void>) | undefined;
 }
 
-/** The same database, where something happens after the next statement for an operation, before anybody has its rows. */
+/**
+ * The same database, where something happens after the next statement of a query, before anybody has its rows. Events are
+ * read without taking turns.
+ */
 export const interruptible = (database: Database, between: Between): Database => ({
   ...database,
   cancellable(cancellation, options) {
@@ -79,8 +84,9 @@ export const interruptible = (database: Database, between: Between): Database =>
       async query(asked, values) {
         const rows = await inner.query(asked, values);
         const { act } = between;
+        if (act === undefined || options?.takesTurns === false) return rows;
         between.act = undefined;
-        await act?.();
+        await act();
         return rows;
       },
     };
@@ -141,10 +147,18 @@ export class World {
   }
 
   /** Ends what is held, has the pages followed that are not yet, and adds one that is read now that nothing happens. */
-  async settle(): Promise<void> {
+  async settle(late: readonly LateJoin[]): Promise<void> {
     await this.#end(true);
     await this.#readPage({ kind: 'page', cost: false, meanwhile: undefined, followed: 'at the end' });
-    for (const { page, id } of this.#pages.splice(0)) await this.#follow(page, id, 1);
+    for (const { page, id } of this.#pages.splice(0)) await this.#follow(page, id, this.#stage.instances[1]);
+    const ids = this.#ids();
+    // The first begins at the end.
+    await this.#open({ filter: {}, format: 'sse', from: undefined, instance: this.#stage.late });
+    for (const { asked, multipart, source } of late) {
+      const format = multipart ? 'multipart' : 'sse';
+      const from = pick(ids, source);
+      await this.#open({ filter: this.#filterOf(asked), format, from, instance: this.#stage.late });
+    }
   }
 
   #committed(): ReadonlySet<Slot> {
@@ -270,14 +284,19 @@ export class World {
     const ids = this.#ids();
     const from = resumes && ids.length > 0 ? pick(ids, source) : undefined;
     const format = multipart ? 'multipart' : 'sse';
-    await this.#open({ filter: this.#filterOf(asked), format, from, instance });
+    await this.#open({
+      filter: this.#filterOf(asked),
+      format,
+      from,
+      instance: pick(this.#stage.instances, instance),
+    });
   }
 
   async #open(opening: {
     readonly filter: ChangeFilter;
     readonly format: Format;
     readonly from: Source | undefined;
-    readonly instance: number;
+    readonly instance: Pick<TestApp, 'fetch'>;
     readonly page?: Page;
   }): Promise<void> {
     const { filter, format, from, instance, page } = opening;
@@ -297,12 +316,12 @@ export class World {
     readonly query: string;
     readonly variables?: object;
     readonly format: Format;
-    readonly instance: number;
+    readonly instance: Pick<TestApp, 'fetch'>;
     readonly after?: string | undefined;
   }): Promise<ChangeStream<Told>> {
     const { query, variables = {}, format, instance, after } = asked;
-    const { key } = pick(this.#stage.accounts, instance);
-    const response = await pick(this.#stage.instances, instance).fetch('/graphql?heartbeat=visible', {
+    const { key } = pick(this.#stage.accounts, this.#readers.length);
+    const response = await instance.fetch('/graphql?heartbeat=visible', {
       method: 'POST',
       headers: {
         'content-type': 'application/json',
@@ -315,9 +334,10 @@ export class World {
     return keepChanges<Told>(response, format);
   }
 
-  async #joinPosts(instance: number): Promise<void> {
+  async #joinPosts(which: number): Promise<void> {
     const excluded = this.#committed();
     const query = 'subscription { postCreated { id } }';
+    const instance = pick(this.#stage.instances, which);
     const stream = await this.#stream<{ readonly id: string }>({ query, format: 'sse', instance });
     this.#posts.push({ stream, excluded });
   }
@@ -333,11 +353,11 @@ export class World {
     );
     between.act = undefined;
     this.#sources.push({ id, excluded: new Set() });
-    if (when === 'at once') await this.#follow(page, id, 0);
+    if (when === 'at once') await this.#follow(page, id, instances[0]);
     else this.#pages.push({ page, id });
   }
 
-  #follow(page: Page, id: string, instance: number): Promise<void> {
+  #follow(page: Page, id: string, instance: Pick<TestApp, 'fetch'>): Promise<void> {
     const from = { id, excluded: new Set<Slot>() };
     return this.#open({ filter: {}, format: 'sse', from, instance, page });
   }
