@@ -65,9 +65,9 @@ const mutation = fc.record({
 });
 
 const asked: fc.Arbitrary<Asked> = fc.record({
-  post: fc.option(any, { nil: null, freq: 1 }),
-  author: fc.option(any, { nil: null, freq: 1 }),
-  kinds: fc.option(fc.subarray([...KINDS], { minLength: 1 }), { nil: null, freq: 1 }),
+  post: fc.option(any, { nil: null, freq: 3 }),
+  author: fc.option(any, { nil: null, freq: 3 }),
+  kinds: fc.option(fc.subarray([...KINDS], { minLength: 1 }), { nil: null, freq: 3 }),
 });
 
 const command: fc.Arbitrary<Command> = fc.oneof(

@@ -7,7 +7,7 @@ import { newId } from '../../../src/platform/uuid.ts';
 import { agree, withKnown } from '../../model/agree.ts';
 import { matchesExecuted } from '../../model/answers.ts';
 import { executed, operationIn } from '../../model/execution.ts';
-import { textOf } from '../../model/mutations.ts';
+import { type Field, textOf } from '../../model/mutations.ts';
 import type { Caller } from '../../model/permissions.ts';
 import { type State, stateOf } from '../../model/state.ts';
 import { type ChangeRow, readSnapshot } from '../../model/tables.ts';
@@ -95,6 +95,12 @@ export const interruptible = (database: Database, between: Between): Database =>
 
 const pick = <T>(from: readonly T[], index: number): T => from[index % from.length] as T;
 
+/** What each account does first. */
+const FIRST: readonly (readonly Field[])[] = [
+  [{ kind: 'createPost', title: 'T', tags: [], show: 'plain' }],
+  [{ kind: 'createComment', post: 0, body: 'B', show: 'plain' }],
+];
+
 /** Carries out commands, and knows what each reader must get because of them. */
 export class World {
   readonly #stage: Stage;
@@ -122,7 +128,10 @@ export class World {
     const { app } = stage;
     await app.prisma.post.deleteMany();
     const state = stateOf(await tables(app));
-    return new World(stage, state, (await app.database.query(LOG, [])).length);
+    const world = new World(stage, state, (await app.database.query(LOG, [])).length);
+    for (const account of stage.accounts.keys())
+      for (const fields of FIRST) await world.#mutate({ account, instance: account, fields });
+    return world;
   }
 
   async run(command: Command): Promise<void> {
