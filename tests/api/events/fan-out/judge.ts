@@ -2,7 +2,7 @@ import { expect } from 'vitest';
 import { decodeEventId } from '../../../../src/events/event-id.ts';
 import type { Database } from '../../../../src/platform/db/database.ts';
 import { statement } from '../../../../src/platform/db/statement.ts';
-import type { Got, KnownPost } from './operations.ts';
+import { type Got, type KnownPost, postIn } from './operations.ts';
 import type { Subscription, World } from './world.ts';
 
 interface LoggedEvent {
@@ -51,14 +51,21 @@ function judgeEvent(
   { operation, reader, floor }: Subscription,
 ): void {
   const known = floor.get(post.id);
-  expect(known?.deleted ?? false).toBe(false);
+  const tellsGone = operation.changes === true;
+  if (!tellsGone) expect(known?.deleted ?? false).toBe(false);
   if (operation.refused?.(post, reader)) {
     expect(data).toBeNull();
     expect(errors).toMatchObject([{ extensions: { code: 'FORBIDDEN' } }]);
     return;
   }
   expect(errors).toBeUndefined();
-  const { id, title, comments, commentsConnection, ...rest } = data.postCreated;
+  const shown = postIn(operation, data);
+  if (tellsGone && shown === null) {
+    expect(post.deleted).toBe(true);
+    return;
+  }
+  expect(known?.deleted ?? false).toBe(false);
+  const { id, title, comments, commentsConnection, ...rest } = shown;
   expect([id, rest]).toEqual([post.id, operation.expected(post, reader)]);
   const [number, version] = title.split(':').map(Number);
   expect(number).toBe(post.number);
@@ -66,18 +73,24 @@ function judgeEvent(
   expect(version).toBeLessThanOrEqual(post.version);
   const { commentsOf, mostComments = 0 } = operation;
   if (commentsOf === undefined) return;
-  const shown = commentsOf({ comments, commentsConnection });
-  expect(shown).toEqual(shown.map((_, n) => ({ body: `comment ${n}` })));
-  expect(shown.length).toBeGreaterThanOrEqual(Math.min(mostComments, known?.comments ?? 0));
-  expect(shown.length).toBeLessThanOrEqual(Math.min(mostComments, post.comments));
+  const bodies = commentsOf({ comments, commentsConnection });
+  expect(bodies).toEqual(bodies.map((_, n) => ({ body: `comment ${n}` })));
+  expect(bodies.length).toBeGreaterThanOrEqual(Math.min(mostComments, known?.comments ?? 0));
+  expect(bodies.length).toBeLessThanOrEqual(Math.min(mostComments, post.comments));
 }
 
 /** Checks all that a subscriber got: in order, nothing twice, nothing left out, nothing that is not for it. */
 export function judge(subscription: Subscription, { events, places }: Log): void {
-  const { stream, transport, reader, excluded, after, left } = subscription;
+  const { stream, transport, operation, reader, excluded, after, left } = subscription;
   const placeOf = (number: number) => places.get(number) ?? -1;
   const start = after === undefined ? -1 : placeOf(numberOf(after));
-  const due = events.filter(({ number, post }) => !excluded.has(post.id) && placeOf(number) > start);
+  const { authorId = undefined, changes = false } = operation;
+  const due = events.filter(
+    ({ number, post }) =>
+      !excluded.has(post.id) &&
+      placeOf(number) > start &&
+      (authorId === undefined || post.authorId === authorId),
+  );
   const got = stream.got.map((event) => ({ event, number: numberOf(event.eventId) }));
   const indexes = got.map(({ number }) => due.findIndex((event) => event.number === number));
   expect(indexes).toEqual([...new Set(indexes)].sort((a, b) => a - b));
@@ -89,7 +102,9 @@ export function judge(subscription: Subscription, { events, places }: Log): void
   // A subscriber that has left may lack what came after its last event.
   const ended = left || reader.revoked;
   const last = ended ? (indexes.at(-1) ?? -1) : due.length - 1;
-  const missing = due.slice(0, last + 1).filter(({ post }, n) => !post.deleted && !indexes.includes(n));
+  const missing = due
+    .slice(0, last + 1)
+    .filter(({ post }, n) => (changes || !post.deleted) && !indexes.includes(n));
   expect(missing.map(({ post }) => post.number)).toEqual([]);
   if (left) return;
   expect(stream.ended).toBe(reader.revoked ? 'complete' : undefined);

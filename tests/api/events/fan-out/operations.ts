@@ -34,7 +34,15 @@ export interface Operation {
   /** Whether the reader is refused a field, which leaves no data. */
   refused?(post: KnownPost, reader: Reader): boolean;
   commentsOf?(data: Parsed): readonly { readonly body: string }[];
+  /** Whether it is of `changes`: posts that are gone are told, too. */
+  readonly changes?: true;
+  /** Whose posts it is told of; of everybody's if undefined. */
+  readonly authorId?: string;
 }
+
+/** The post that an event shows; null for one that is gone. */
+export const postIn = ({ changes }: Operation, data: Parsed): Parsed =>
+  changes === true ? data.changes.post : data.postCreated;
 
 const seesEmail = ({ authorId }: KnownPost, { accountId, scopes }: Reader) =>
   scopes.includes(accountId === authorId ? 'users:read' : 'users:email');
@@ -78,6 +86,33 @@ export const OPERATIONS: readonly Operation[] = [
       expected: ({ tags }) => (given ? { tags } : {}),
     }),
   ),
+];
+
+/** The creation of posts as `changes` tells it: filtered by kind, and by author. */
+export const changesOf = (authorId: string): readonly Operation[] => [
+  {
+    query: 'subscription { changes(kinds: [POST_CREATED]) { kind post { id title } } }',
+    changes: true,
+    expected: () => ({}),
+  },
+  {
+    query:
+      'subscription ($author: ID!) { changes(author: $author, kinds: [POST_CREATED]) { post { id title author { name } } } }',
+    variables: { author: authorId },
+    changes: true,
+    authorId,
+    expected: ({ authorName }) => ({ author: { name: authorName } }),
+  },
+  {
+    query:
+      'subscription ($author: ID!) { changes(kinds: [POST_CREATED], author: $author) { at post { id title comments(limit: 3) { body } } } }',
+    variables: { author: authorId },
+    changes: true,
+    authorId,
+    mostComments: 3,
+    expected: () => ({}),
+    commentsOf: ({ comments }) => comments,
+  },
 ];
 
 /** An event as a subscriber got it. */

@@ -2,7 +2,8 @@ import type { Database } from '../../../../src/platform/db/database.ts';
 import { DatabaseError } from '../../../../src/platform/db/errors.ts';
 
 /** The statements that read events for subscribers, by the database or by resolvers. */
-const EVENT_READS = /^(events_postCreated|posts_by_id|users_by_id|comments_of_post|tags_of_posts)/;
+const EVENT_READS =
+  /^(events_postCreated|events_changes|posts_by_id|users_by_id|comments_of_post|tags_of_posts)/;
 
 /** What happens to statements that read events. */
 export interface Disturbance {

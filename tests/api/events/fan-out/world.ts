@@ -7,7 +7,7 @@ import type { Account, TestApp } from '../../../support/app.ts';
 import { createComment, createPost } from '../../../support/content.ts';
 import { dataOf } from '../../../support/refusal.ts';
 import type { Command } from './commands.ts';
-import { type KnownPost, OPERATIONS, type Operation, type Reader } from './operations.ts';
+import { changesOf, type KnownPost, OPERATIONS, type Operation, type Reader } from './operations.ts';
 import type { Disturbance } from './reading-database.ts';
 import { StreamReader, type Transport } from './stream-reader.ts';
 
@@ -62,7 +62,6 @@ const LARGE: Operation = {
   query: 'subscription { postCreated { id title body } }',
   expected: () => ({ body: expect.any(String) }),
 };
-const ALL = [...OPERATIONS, LARGE];
 
 /** Carries out commands one after another, and notes what each subscriber must get because of them. */
 export class World {
@@ -70,11 +69,13 @@ export class World {
   readonly subscriptions: Subscription[] = [];
   readonly #stage: Stage;
   readonly #credentials: Credential[] = [];
+  readonly #operations: readonly Operation[];
   #release: (() => void) | undefined;
   #transaction: HeldTransaction | undefined;
 
   private constructor(stage: Stage) {
     this.#stage = stage;
+    this.#operations = [...OPERATIONS, LARGE, ...changesOf(pick(stage.authors, 0).id)];
   }
 
   static async begin(stage: Stage): Promise<World> {
@@ -181,7 +182,8 @@ export class World {
     const instance = pick(this.#stage.instances, command.instance);
     const other =
       command.resumes && this.subscriptions.length > 0 ? pick(this.subscriptions, command.other) : undefined;
-    const operation = command.twin && other !== undefined ? other.operation : pick(ALL, command.operation);
+    const operation =
+      command.twin && other !== undefined ? other.operation : pick(this.#operations, command.operation);
     const events = [other?.stream.startId ?? '', ...(other?.stream.got.map(({ eventId }) => eventId) ?? [])];
     const after = other === undefined ? undefined : pick(events, command.event);
     const floor = new Map(this.posts.map(({ id, ...known }) => [id, known]));
@@ -234,7 +236,10 @@ export class World {
       'b',
       post.authorId,
     ]);
-    await client.query("INSERT INTO events (kind, root_id) VALUES ('POST_CREATED', $1)", [post.id]);
+    await client.query("INSERT INTO events (kind, root_id, owner_id) VALUES ('POST_CREATED', $1, $2)", [
+      post.id,
+      post.authorId,
+    ]);
     this.#transaction = { client, post };
   }
 
