@@ -48,13 +48,14 @@ function namedRows(info: Info): NamedRow[] {
 
 /**
  * Locks the rows that the root fields of a mutation name, before the first field runs. They are locked in the
- * order of their ids, not of the document, so that two operations never deadlock (decision 14). If there is
- * only one root field, it takes its one lock itself.
+ * order of their ids, not of the document, so that two operations never deadlock (decision 14), and before anything
+ * is written, so that the events of a row are in the order of its changes. If there is only one root field, it takes its
+ * one lock itself.
  */
 export async function takeRowLocks(work: UnitOfWork, info: Info, context: Context): Promise<void> {
   if (hasOneField(info)) return;
   const rows = namedRows(info).filter(({ id }) => id !== undefined);
-  if (rows.length < 2) return;
+  if (rows.length === 0) return;
   const kinds = [...new Set(rows.map(({ kind }) => kind))].sort((a, b) => a.rank - b.rank);
   for (const kind of kinds)
     await kind.take(

@@ -52,7 +52,7 @@ async function readExpected(
 ): Promise<ExpectedPost[]> {
   const rows = await readRows<{ id: string; title: string }>(
     database,
-    `SELECT posts.id, title FROM posts LEFT JOIN events ON events.post_id = posts.id
+    `SELECT posts.id, title FROM posts LEFT JOIN events ON events.root_id = posts.id AND kind = 'POST_CREATED'
      ORDER BY events.xid NULLS LAST, events.id`,
   );
   return rows.map(({ id, title }) => ({

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { migratedFolder } from '../support/processes/migrated-folder.ts';
-import { runShell } from '../support/processes/process.ts';
+import { runShell, temporaryFolder } from '../support/processes/process.ts';
 import { admin, startServer } from '../support/processes/server.ts';
 
 const ADA = ['--name', 'Ada', '--email', 'ada@example.org', '--password', 'a long passphrase'];
@@ -23,7 +23,7 @@ describe('npm run -s admin', () => {
 
 describe('admin migrate', () => {
   it('applies what is pending and names it', async () => {
-    const dataDir = await migratedFolder();
+    const dataDir = await temporaryFolder();
     const { code, json } = await admin(['migrate'], dataDir);
     expect(code).toBe(0);
     expect(json.applied[0]).toMatch(/^\d{14}_/);
