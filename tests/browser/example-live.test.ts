@@ -27,7 +27,7 @@ async function expectResumed(tabs: readonly Page[], { server, key, restart }: Ex
   const tryNow = tabs.at(-1)?.getByRole('button', { name: 'Try now' });
   if (await tryNow?.isVisible()) await tryNow?.click({ timeout: 1_000 }).catch(() => undefined);
   for (const tab of tabs) {
-    await expect.poll(() => announcedIn(tab), WAIT).toContain('Live again. No post was missed.');
+    await expect.poll(() => announcedIn(tab), WAIT).toContain('Live again. Nothing was missed.');
     await expect.poll(topOf(tab, 3), WAIT).toEqual(['and another', 'while it was away', 'before']);
     await waitUntilLive(tab);
   }

@@ -104,13 +104,13 @@ describe('a stream of examples/live.ts', { timeout: 300_000 }, () => {
   it('that the service will never accept is closed, with the errors', async () => {
     const { open, askedForStream, key } = await startLiveTabs();
     const headers = { authorization: `Bearer ${key}` };
-    const tab = await open({ headers, query: 'subscription { postDreamt { title } }' });
+    const tab = await open({ headers, query: 'subscription { changes { dream } }' });
     await expect.poll(tab.statuses, WAIT).toEqual(['closed']);
     const [state] = await statesOf(tab, 'closed')();
     expect(state).toMatchObject({
       httpStatus: 400,
       errors: [
-        { message: expect.stringContaining('postDreamt'), extensions: { code: 'GRAPHQL_VALIDATION_FAILED' } },
+        { message: expect.stringContaining('dream'), extensions: { code: 'GRAPHQL_VALIDATION_FAILED' } },
       ],
     });
     expect(askedForStream).toEqual([tab.page]);
