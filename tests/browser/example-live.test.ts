@@ -11,7 +11,7 @@ import {
 } from '../support/processes/example.ts';
 import { createPosts, openStreams } from '../support/processes/live-tabs.ts';
 
-const WAIT = { timeout: 120_000 };
+const WAIT = { timeout: 60_000 };
 
 const topOf = (page: Page, count: number) => async () => (await titlesOf(page)).slice(0, count);
 
