@@ -18,8 +18,8 @@ const POST = 'id title body tags createdAt updatedAt version author { id name }'
 const COMMENT = 'id body createdAt updatedAt version author { id name }';
 const COMMENTS = `nodes { ${COMMENT} } pageInfo { hasNextPage endCursor }`;
 const POSTS = `query ($after: String) {
-  postsConnection(first: 50, after: $after) {
-    nodes { ${POST} commentsConnection(first: 20) { ${COMMENTS} } }
+  postsConnection(first: 30, after: $after) {
+    nodes { ${POST} commentsConnection(first: 10) { ${COMMENTS} } }
     pageInfo { hasNextPage endCursor }
   }
 }`;

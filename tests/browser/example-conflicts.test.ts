@@ -41,7 +41,7 @@ async function openForms(): Promise<Example & { ada: Page; grace: Page; stored: 
 }
 
 const text = (page: Page) => page.getByLabel('Text', { exact: true });
-const save = (page: Page) => page.getByRole('button', { name: 'Save' });
+const save = (page: Page) => page.getByRole('button', { name: 'Save', exact: true });
 const theirs = (page: Page) => page.getByRole('region', { name: 'Text, as saved' });
 
 /** A tab that hears nothing of what others change. */

@@ -5,9 +5,9 @@ import { type Process, runScript, temporaryFolder, until } from '../support/proc
 import { admin, demoKey, type ServerProcess, startServer } from '../support/processes/server.ts';
 
 const POSTS = 130;
-const PAGE = `query ($after: String) { postsConnection(first: 100, after: $after) {
+const PAGE = `query ($after: String) { postsConnection(first: 30, after: $after) {
   nodes { id title body tags createdAt updatedAt version author { id name }
-    comments(limit: 100) { id body createdAt updatedAt version author { id name } } }
+    comments(limit: 10) { id body createdAt updatedAt version author { id name } } }
   pageInfo { hasNextPage endCursor } } }`;
 
 interface Item {
@@ -34,6 +34,7 @@ function foldedOf(text: string): Map<string, Item> {
     if (again === true) known.clear();
     const item = post ?? comment;
     if (item !== undefined) known.set(item.id, item);
+    if (deleted === undefined) continue;
     for (const [id, { postId }] of known) if (id === deleted || postId === deleted) known.delete(id);
   }
   return known;

@@ -56,29 +56,26 @@ export function createEdit<Field extends string, Result>(options: EditOptions<Fi
     },
   });
 
-  function settle(field: Field, value: string): void {
-    theirs.delete(field);
-    settled = { ...settled, values: { ...settled.values, [field]: value } };
-    if (theirs.size === 0) settled = latest;
+  /** What is decided about has this value in what is stored now. */
+  function settle(values: Partial<Values<Field>>): void {
+    settled = theirs.size === 0 ? latest : { ...settled, values: { ...settled.values, ...values } };
     // Saves the draft with what it is compared with now.
-    task.set(field, task.values[field]);
+    for (const field of fields.slice(0, 1)) task.set(field, task.values[field]);
   }
 
   function rebase(next: Stored<Field>): void {
-    if (next.version <= latest.version && next.version === settled.version) return;
-    if (next.version >= latest.version) latest = next;
-    for (const field of fields) {
-      const now = latest.values[field];
-      const isMine = task.values[field] !== settled.values[field];
-      if (isMine && now !== settled.values[field] && now !== task.values[field]) theirs.set(field, now);
-      else theirs.delete(field);
-    }
-    for (const field of fields) {
-      if (theirs.has(field)) continue;
-      const isMine = task.values[field] !== settled.values[field];
-      if (!isMine) task.set(field, latest.values[field]);
-      settle(field, latest.values[field]);
-    }
+    if (next.version < latest.version || next.version <= settled.version) return;
+    latest = next;
+    const { values } = task;
+    const isMine = (field: Field) => values[field] !== settled.values[field];
+    const isTheirs = (field: Field) => next.values[field] !== settled.values[field];
+    const mine = fields.filter(isMine);
+    theirs.clear();
+    for (const field of mine)
+      if (isTheirs(field) && next.values[field] !== values[field]) theirs.set(field, next.values[field]);
+    const agreed = fields.filter((field) => !theirs.has(field));
+    settle(Object.fromEntries(agreed.map((field) => [field, next.values[field]])) as Partial<Values<Field>>);
+    for (const field of fields) if (!mine.includes(field)) task.set(field, next.values[field]);
     update();
   }
 
@@ -97,8 +94,9 @@ export function createEdit<Field extends string, Result>(options: EditOptions<Fi
     rebase,
     decide(field, which) {
       const text = theirs.get(field) ?? settled.values[field];
+      theirs.delete(field);
+      settle({ [field]: text } as Partial<Values<Field>>);
       if (which === 'theirs') task.set(field, text);
-      settle(field, text);
     },
     async submit() {
       // What others have written is decided about first.
