@@ -1,4 +1,5 @@
-import type { Changes, Trouble } from './live/changes.ts';
+import type { Changes } from './live/changes.ts';
+import type { Trouble } from './live/persistence.ts';
 import { readAnswer } from './live/service.ts';
 
 export {
@@ -6,8 +7,8 @@ export {
   type ChangesOptions,
   type LiveState,
   openChanges,
-  type Trouble,
 } from './live/changes.ts';
+export type { Trouble } from './live/persistence.ts';
 
 /**
  * Lists that stay true: what a query has answered, and since then every change. All lists of all tabs of a browser share
@@ -92,8 +93,8 @@ export function liveQuery<Data, Item, Change>(options: LiveQueryOptions<Data, It
     const wanted = isNext ? 1 : (items?.length ?? 0);
     let after = isNext ? more : null;
     do {
-      const operation = { query, variables: variables(after) };
-      const ask = () => readAnswer<Data>(changes.service, operation, signal);
+      const operation = { ...changes.service, query, variables: variables(after) };
+      const ask = () => readAnswer<Data>(operation, signal);
       const answer = await changes.persist(ask, signal, fail);
       if (answer === undefined) return;
       if (answer.status === 'closed') return fail(answer);
@@ -123,7 +124,7 @@ export function liveQuery<Data, Item, Change>(options: LiveQueryOptions<Data, It
   }
 
   const follower = { onChange: take, onLost: () => void refresh() };
-  changes.follow(follower);
+  changes.follow(follower, signal);
   void refresh();
   return {
     /** Reads it again. */

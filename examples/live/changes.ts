@@ -1,12 +1,11 @@
-import { type Failure, type Operation, type Refusal, readStream, type Service } from './service.ts';
+import { createPersistence, type Trouble } from './persistence.ts';
+import { type Operation, readStream, type Service } from './service.ts';
 
-export interface ChangesOptions extends Service, Operation {
+export interface ChangesOptions extends Operation {
   /** Who is signed in, for example the id of the user. Tabs with different identities do not share a stream. */
   readonly identity: string;
   readonly onState?: (state: LiveState) => void;
 }
-
-export type Trouble = (Failure & { readonly attempt: number; readonly waitMs: number }) | Refusal;
 
 /** `resumed` (nothing was lost) and `gap` (lists are read again) are followed by `live`. */
 export type LiveState = { readonly status: 'connecting' | 'live' | 'resumed' | 'gap' } | Trouble;
@@ -32,22 +31,6 @@ interface News {
   readonly data?: string | undefined;
 }
 
-/** Exponential, with full jitter. Without valid credentials it is longer: such attempts have a limit of their own. */
-function pauseBefore({ reason, retryAfterMs }: Failure, attempt: number, baseMs: number): number {
-  const doubled = 2 ** (attempt - 1);
-  if (retryAfterMs !== undefined) return retryAfterMs + Math.random() * baseMs;
-  if (reason !== 'unauthenticated') return Math.min(30_000, baseMs * doubled) * Math.random();
-  return Math.min(60_000, 5_000 * doubled) * (0.5 + Math.random() / 2);
-}
-
-function pause(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) return resolve();
-    const timer = setTimeout(resolve, ms);
-    signal.addEventListener('abort', () => resolve(clearTimeout(timer)));
-  });
-}
-
 /**
  * Opens `subscription { changes { … } }`, or joins the tab that has it open. One tab, the leader, holds a Web Lock, reads
  * the stream and passes on what comes. When it goes, another tab continues after the last event that it knows. The others
@@ -58,15 +41,13 @@ export function openChanges<Change>(options: ChangesOptions) {
   const name = JSON.stringify(['live 2', identity, new URL(url, location.href).href, query, variables]);
   const followers = new Set<Follower<Change>>();
   const lifetime = new AbortController();
+  const persistence = createPersistence();
   let state: LiveState = { status: 'connecting' };
   let position: string | undefined;
   /** Undefined while the page is frozen, and after the end. */
   let membership: AbortController | undefined;
   let channel: BroadcastChannel | undefined;
   let isLeader = false;
-  let hurry = new AbortController();
-  /** The service says how long to wait before reconnecting. */
-  let baseMs = 1_000;
   let greet = () => {};
   const greeted = new Promise<void>((resolve) => {
     greet = resolve;
@@ -112,35 +93,11 @@ export function openChanges<Change>(options: ChangesOptions) {
 
   const announce = (next: LiveState) => tell({ state: next, after: position, position });
 
-  /** Repeats what fails until it succeeds, is refused or is no longer wanted. `reset`: it has succeeded meanwhile. */
-  async function persist<Result extends { readonly status: string }>(
-    run: (reset: () => void) => Promise<Result | Failure>,
-    signal: AbortSignal,
-    onTrouble: (trouble: Trouble) => void,
-  ): Promise<Exclude<Result, Failure> | undefined> {
-    let attempt = 0;
-    while (!signal.aborted) {
-      // Who is in a hurry during an attempt may know that it began with old credentials.
-      const { signal: hurried } = hurry;
-      const result = await run(() => {
-        attempt = 0;
-      });
-      if (signal.aborted) break;
-      if (!('reason' in result)) return result as Exclude<Result, Failure>;
-      attempt += 1;
-      const { retryAfterMs, ...failure } = result;
-      const waitMs = Math.round(pauseBefore(result, attempt, baseMs));
-      onTrouble({ ...failure, attempt, waitMs });
-      await pause(waitMs, retryAfterMs === undefined ? AbortSignal.any([signal, hurried]) : signal);
-    }
-    return undefined;
-  }
-
   /** Reads one stream and passes it on. `onOpen` is called once it is known to continue after `from`. */
   function readOnce(from: string, signal: AbortSignal, onOpen: () => void) {
     let isOpen = false;
-    return readStream(options, options, from, signal, ({ id, event, retry, data }) => {
-      baseMs = Number(retry) || baseMs;
+    return readStream(options, from, signal, ({ id, event, retry, data }) => {
+      if (retry !== undefined) persistence.setBase(Number(retry));
       // Where events were lost, the stream opens with another id, and an error follows.
       if (signal.aborted || id === undefined || (!isOpen && event !== 'next' && id !== from)) return;
       if (!isOpen) onOpen();
@@ -157,8 +114,7 @@ export function openChanges<Change>(options: ChangesOptions) {
     if (position === undefined) announce({ status: 'connecting' });
     else announce({ status: 'reconnecting', attempt: 0, waitMs: 0, reason: 'takeover' });
     // The first answer of a query says where to begin.
-    while (position === undefined && !signal.aborted)
-      await pause(60_000, AbortSignal.any([signal, hurry.signal]));
+    while (position === undefined && !signal.aborted) await persistence.rest(signal);
     while (!signal.aborted) {
       const read = (reset: () => void) =>
         readOnce(position ?? '', signal, () => {
@@ -166,7 +122,7 @@ export function openChanges<Change>(options: ChangesOptions) {
           if (state.status === 'reconnecting') announce({ status: 'resumed' });
           announce({ status: 'live' });
         });
-      const ending = await persist(read, signal, announce);
+      const ending = await persistence.persist(read, signal, announce);
       if (ending?.status === 'closed') announce(ending);
       else if (ending !== undefined) tell({ state: { status: 'gap' }, after: '', position: ending.position });
     }
@@ -176,12 +132,12 @@ export function openChanges<Change>(options: ChangesOptions) {
     if (position !== undefined) return;
     position = eventId;
     lose(by);
-    if (isLeader) hasten();
+    if (isLeader) persistence.hasten();
     else post({ kind: 'hello', position });
   }
 
   function receive(letter: Letter): void {
-    if (letter.kind === 'retry') hasten();
+    if (letter.kind === 'retry') persistence.hasten();
     else if (letter.kind === 'hello' && isLeader) {
       if (letter.position !== undefined) begin(letter.position);
       post({ kind: 'news', news: { state, after: position, position } });
@@ -217,13 +173,8 @@ export function openChanges<Change>(options: ChangesOptions) {
     leave();
   }
 
-  function hasten(): void {
-    hurry.abort();
-    hurry = new AbortController();
-  }
-
   function retry(): void {
-    hasten();
+    persistence.hasten();
     post({ kind: 'retry' });
   }
 
@@ -232,20 +183,23 @@ export function openChanges<Change>(options: ChangesOptions) {
   window.addEventListener('pageshow', join, { signal });
   document.addEventListener('freeze', leave, { signal });
   document.addEventListener('resume', join, { signal });
-  window.addEventListener('online', hasten, { signal });
+  window.addEventListener('online', persistence.hasten, { signal });
   const onVisible = () => document.visibilityState === 'visible' && retry();
   document.addEventListener('visibilitychange', onVisible, { signal });
   join();
   return {
     service: options as Service,
-    persist,
+    persist: persistence.persist,
     /** Resolves once what is asked from then on misses nothing, and after a second at the latest. */
     ready: () => greeted,
     /** Begins the stream after an event, if it has not begun. What was asked before is out of date, but for `by`. */
     begin,
     /** Applies a change at once that this page has made. The stream brings it to the other tabs. */
     apply,
-    follow: (follower: Follower<Change>) => followers.add(follower),
+    follow(follower: Follower<Change>, ended: AbortSignal): void {
+      followers.add(follower);
+      ended.addEventListener('abort', () => followers.delete(follower));
+    },
     /** Ends the pauses before the next attempts, for example after signing in. A `Retry-After` is still obeyed. */
     retry,
     /** Nothing is called after this. */

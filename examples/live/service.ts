@@ -6,7 +6,7 @@ export interface Service {
   readonly headers?: () => HeadersInit | Promise<HeadersInit>;
 }
 
-export interface Operation {
+export interface Operation extends Service {
   readonly query: string;
   readonly variables?: Readonly<Record<string, unknown>>;
 }
@@ -60,26 +60,21 @@ function endingOf({ status: httpStatus, headers }: Response, { errors = [] }: Pa
   return retryAfterMs > 0 ? { ...failure, retryAfterMs } : failure;
 }
 
-async function send(
-  service: Service,
-  operation: Operation,
-  own: Record<string, string>,
-  signal: AbortSignal,
-) {
-  const headers = new Headers(await service.headers?.());
+async function send(operation: Operation, own: Record<string, string>, signal: AbortSignal) {
+  const { url, query, variables } = operation;
+  const headers = new Headers(await operation.headers?.());
   for (const [name, value] of Object.entries(own)) headers.set(name, value);
   headers.set('content-type', 'application/json');
   // No `cache`: with one, browsers ask before each request to another origin. The response is `no-store` by itself.
   const init = { method: 'POST', headers, signal, credentials: 'include' } as const;
-  const { query, variables } = operation;
-  return fetch(service.url, { ...init, body: JSON.stringify({ query, variables }) });
+  return fetch(url, { ...init, body: JSON.stringify({ query, variables }) });
 }
 
 /** Asks once. Every change that the answer does not show comes after the event `eventId`. Never throws. */
-export async function readAnswer<Data>(service: Service, operation: Operation, signal: AbortSignal) {
+export async function readAnswer<Data>(operation: Operation, signal: AbortSignal) {
   try {
     const signals = AbortSignal.any([signal, AbortSignal.timeout(ANSWER_MS)]);
-    const response = await send(service, operation, { 'x-show-event-id': '1' }, signals);
+    const response = await send(operation, { 'x-show-event-id': '1' }, signals);
     const payload = await payloadOf<Data>(response);
     if (payload.data == null) return endingOf(response, payload);
     return { status: 'answered', data: payload.data, eventId: payload.extensions?.eventId } as const;
@@ -100,7 +95,6 @@ function verdictOf({ id, data = '' }: SseBlock): Ending | undefined {
 
 /** Reads a stream from its opening to its end, and says how it ended. Never throws. */
 export async function readStream(
-  service: Service,
   operation: Operation,
   lastEventId: string,
   signal: AbortSignal,
@@ -112,7 +106,7 @@ export async function readStream(
   const watch = setInterval(() => Date.now() - heardAtMs > SILENCE_MS && silence.abort('silence'), WATCH_MS);
   try {
     const own = { accept: 'text/event-stream', 'last-event-id': lastEventId };
-    const response = await send(service, operation, own, AbortSignal.any([signal, silence.signal]));
+    const response = await send(operation, own, AbortSignal.any([signal, silence.signal]));
     const isStream = response.headers.get('content-type')?.startsWith('text/event-stream') === true;
     const reader = response.ok && isStream ? response.body?.getReader() : undefined;
     if (reader === undefined) return endingOf(response, await payloadOf(response));

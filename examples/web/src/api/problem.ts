@@ -23,6 +23,12 @@ export interface Problem {
   readonly retryAtMs?: number;
 }
 
+/** What is said while a request is repeated. The status is undefined if there was no response. */
+export interface Pause {
+  readonly untilMs: number;
+  readonly status: number | undefined;
+}
+
 /** Thrown for every request that did not succeed. */
 export class RequestFailed extends Error {
   readonly problem: Problem;

@@ -1,4 +1,4 @@
-import type { Pause } from '../api/client.ts';
+import type { Pause } from '../api/problem.ts';
 import type { Basis } from './drafts.ts';
 import { createTask, type Task, type TaskOptions } from './task.ts';
 

@@ -1,5 +1,4 @@
-import type { Pause } from '../api/client.ts';
-import { type Problem, problemIn } from '../api/problem.ts';
+import { type Pause, type Problem, problemIn } from '../api/problem.ts';
 import type { Basis, Drafts } from './drafts.ts';
 
 export type TaskState =

@@ -1,5 +1,5 @@
 import { html, type TemplateResult } from 'lit-html';
-import type { Pause } from '../api/client.ts';
+import type { Pause } from '../api/problem.ts';
 import { outcome } from '../forms/fields.ts';
 import { createTask } from '../forms/task.ts';
 import { announce } from '../parts/announce.ts';
