@@ -142,6 +142,8 @@ function lineOf({ postId, post, commentId, comment }: Change): object {
 
 /** Appends what is changed, until the service no longer has the changes. */
 async function follow(file: FileHandle, place: Place): Promise<void> {
+  // Waits for a service that is not there: `resumingFetch` opens its first stream once.
+  await ask('{ __typename }', {});
   const own = { ...headers, accept: 'text/event-stream', 'last-event-id': place.eventId ?? '' };
   const body = JSON.stringify({ query: CHANGES });
   const response = await resumingFetch(url, { method: 'POST', headers: own, body });
