@@ -79,6 +79,17 @@ describe('the example page', { timeout: 300_000 }, () => {
     await page.getByRole('button', { name: 'Keep it' }).waitFor();
     await expectAccessible(page, 'deletion');
     await page.getByRole('button', { name: 'Keep it' }).click();
+    await page.locator('.comment').getByRole('button', { name: 'Edit' }).click();
+    await page.getByLabel('Edit comment').fill('a draft');
+    await expectAccessible(page, 'comment that is changed');
+    await page.getByRole('button', { name: 'Cancel' }).click();
+    const id = /posts\/(.+)$/.exec(page.url())?.[1];
+    await page.getByRole('link', { name: 'Edit', exact: true }).click();
+    await page.getByLabel('Text').fill('a draft');
+    const change = 'mutation ($id: ID!) { updatePost(id: $id, body: "of somebody else") { id } }';
+    expect((await server.gql(change, { key, variables: { id } })).errors).toBeUndefined();
+    await page.getByRole('region', { name: 'Text, as saved' }).waitFor();
+    await expectAccessible(page, 'conflict');
     await page.getByRole('link', { name: 'Write' }).click();
     await page.getByRole('button', { name: 'Publish' }).click();
     await page.locator('[aria-invalid=true]').first().waitFor();

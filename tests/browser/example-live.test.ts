@@ -11,7 +11,7 @@ import {
 } from '../support/processes/example.ts';
 import { createPosts, openStreams } from '../support/processes/live-tabs.ts';
 
-const WAIT = { timeout: 120_000 };
+const WAIT = { timeout: 60_000 };
 
 const topOf = (page: Page, count: number) => async () => (await titlesOf(page)).slice(0, count);
 
@@ -27,7 +27,7 @@ async function expectResumed(tabs: readonly Page[], { server, key, restart }: Ex
   const tryNow = tabs.at(-1)?.getByRole('button', { name: 'Try now' });
   if (await tryNow?.isVisible()) await tryNow?.click({ timeout: 1_000 }).catch(() => undefined);
   for (const tab of tabs) {
-    await expect.poll(() => announcedIn(tab), WAIT).toContain('Live again. No post was missed.');
+    await expect.poll(() => announcedIn(tab), WAIT).toContain('Live again. Nothing was missed.');
     await expect.poll(topOf(tab, 3), WAIT).toEqual(['and another', 'while it was away', 'before']);
     await waitUntilLive(tab);
   }

@@ -94,7 +94,7 @@ describe('docs/web-page.md', { timeout: 300_000 }, () => {
     expect(web.compile()).not.toContain('error');
     const path = join(web.folder, 'src/main.ts');
     const main = await readFile(path, 'utf8');
-    await writeFile(path, main.replace('postCreated { id title', 'postCreated { id titel'));
+    await writeFile(path, main.replace('post { id title', 'post { id titel'));
     const shown = blockOf('5. Open it', '', /Cannot query/).trim();
     expect(web.compile()).toContain(shown);
     await writeFile(path, main.replaceAll('title: field', 'titel: field'));

@@ -1,5 +1,7 @@
 import type { TemplateResult } from 'lit-html';
-import type { PostSummary } from './api/operations.ts';
+import { query } from './api/client.ts';
+import { createLoader } from './api/loader.ts';
+import { ViewerQuery } from './api/operations.ts';
 import type { User } from './api/session.ts';
 import { draftsOf } from './forms/drafts.ts';
 import { type Feed, type FeedState, openFeed } from './live/feed.ts';
@@ -24,17 +26,16 @@ export function openWorkspace({ user, update, onSignedOut }: WorkspaceOptions) {
   let posts: PostsScreen | undefined;
   let screen: Screen | undefined;
   let isOpen = true;
+  let isAdmin = false;
 
   /** A request of this user may be refused when another one has signed in. */
   const onEnded = () => {
     if (isOpen) onSignedOut();
   };
-  const status = (): TemplateResult => liveStatus(feedState, () => feed.retry());
+  const status = (): TemplateResult => liveStatus(feedState, () => feed.changes.retry());
 
   const feed: Feed = openFeed({
     userId: user.id,
-    onPost: (post) => posts?.onPost(post),
-    onGap: () => posts?.onGap(),
     onSignedOut: onEnded,
     onState(next) {
       const spoken = spokenChange(feedState.live.status, next);
@@ -44,12 +45,24 @@ export function openWorkspace({ user, update, onSignedOut }: WorkspaceOptions) {
     },
   });
 
+  const viewer = createLoader({
+    load: () => query(ViewerQuery, {}),
+    onData(data) {
+      isAdmin = data.viewer.role === 'ADMIN';
+    },
+    onSignedOut: onEnded,
+    update,
+  });
+  void viewer.run();
+
   /** For one screen: its user may leave it while a request is on its way. */
   function contextFor(isCurrent: () => boolean): Context {
     const go = (hash: string) => {
       if (isOpen && isCurrent()) location.hash = hash;
     };
-    return { user, drafts, update, onSignedOut: onEnded, go };
+    const mayChange = (authorId: string) => isAdmin || authorId === user.id;
+    const { changes } = feed;
+    return { user, drafts, changes, mayChange, update, onSignedOut: onEnded, go };
   }
 
   function show(create: (context: Context) => Screen): void {
@@ -75,11 +88,6 @@ export function openWorkspace({ user, update, onSignedOut }: WorkspaceOptions) {
     else screen?.dispose();
   }
 
-  function onSaved(post: PostSummary): void {
-    posts?.replace(post);
-    posts?.onPost(post);
-  }
-
   return {
     user,
     get screen() {
@@ -88,13 +96,11 @@ export function openWorkspace({ user, update, onSignedOut }: WorkspaceOptions) {
     open(route: Route): void {
       leave();
       if (route.screen === 'posts') openPosts(route.tag);
-      else if (route.screen === 'new') show((context) => createEditor(context, undefined, onSaved));
-      else if (route.screen === 'edit') show((context) => createEditor(context, route.id, onSaved));
+      else if (route.screen === 'new') show((context) => createEditor(context, undefined));
+      else if (route.screen === 'edit') show((context) => createEditor(context, route.id));
       else {
         const { id } = route;
-        const onChanged = (post: PostSummary) => posts?.replace(post);
-        const onDeleted = () => posts?.remove(id);
-        show((context) => createPost(context, { id, known: posts?.find(id), onChanged, onDeleted }));
+        show((context) => createPost(context, { id, known: posts?.find(id), status }));
       }
     },
     /** Returns to the place in the list that the reader came from. False if there is none. */
@@ -103,6 +109,7 @@ export function openWorkspace({ user, update, onSignedOut }: WorkspaceOptions) {
     close(): void {
       isOpen = false;
       feed.close();
+      viewer.dispose();
       screen?.dispose();
       posts?.dispose();
     },

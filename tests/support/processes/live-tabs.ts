@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import type { BrowserContext, Page } from 'playwright-core';
 import { expect, onTestFinished } from 'vitest';
-import type { Live, LiveOptions, LiveState, openLive } from '../../../examples/live.ts';
+import type { ChangesOptions, LiveList, LiveState, liveQuery, openChanges } from '../../../examples/live.ts';
 import { openBrowser } from './browser.ts';
 import { ROOT, type Settings, temporaryFolder } from './process.ts';
 import { demoKey, type ServerProcess, startServer } from './server.ts';
@@ -14,24 +14,48 @@ import { demoKey, type ServerProcess, startServer } from './server.ts';
 const PAGE =
   '<!doctype html><script type="module">import * as live from "/live.ts"; Object.assign(window, live);</script>';
 
-interface Created {
-  readonly postCreated: { readonly title: string };
+const CHANGES = 'subscription { changes { kind postId post { id title body createdAt } } }';
+const POSTS = `query ($first: Int!, $after: String) {
+  postsConnection(first: $first, after: $after) { nodes { id title body createdAt } pageInfo { endCursor hasNextPage } }
+}`;
+
+interface Post {
+  readonly id: string;
+  readonly title: string;
+  readonly body: string;
+  readonly createdAt: string;
 }
 
-/** The options of `openLive` that can be sent to a page. */
-export type TabOptions = Partial<Omit<LiveOptions<Created>, 'headers' | 'onEvent' | 'onState' | 'url'>> & {
+interface Change {
+  readonly postId: string;
+  readonly post: Post | null;
+}
+
+interface Posts {
+  readonly postsConnection: {
+    readonly nodes: readonly Post[];
+    readonly pageInfo: { readonly endCursor: string | null; readonly hasNextPage: boolean };
+  };
+}
+
+/** The options of `openChanges` that can be sent to a page. */
+export type TabOptions = Partial<Omit<ChangesOptions, 'headers' | 'onState' | 'url'>> & {
   readonly headers?: Record<string, string>;
+  /** How many posts its list reads at once. */
+  readonly first?: number;
 };
 
-/** A tab that has called `openLive`. */
+/** A tab with a live list of all posts. */
 export interface Tab {
   readonly page: Page;
-  /** The titles in the events, or the code of an event without data. */
+  /** The titles of the posts that `createPosts` has made, in the order in which they were. */
   titles(): Promise<string[]>;
+  list(): Promise<LiveList<Post>>;
   states(): Promise<LiveState[]>;
   /** The states without `connecting`, by their status. */
   statuses(): Promise<string[]>;
   retry(): Promise<void>;
+  more(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -66,32 +90,52 @@ async function openTab(
   await page.goto(origin);
   // On the window: what a page that is gone back to still has.
   await page.evaluate(
-    ({ headers, ...given }) => {
-      const titles: string[] = [];
+    ({ headers, first, subscription, posts, ...given }) => {
       const states: LiveState[] = [];
-      const open: typeof openLive<Created> = Reflect.get(window, 'openLive');
-      const live = open({
-        query: 'subscription { postCreated { title } }',
+      const open: typeof openChanges<Change> = Reflect.get(window, 'openChanges');
+      const query: typeof liveQuery<Posts, Post, Change> = Reflect.get(window, 'liveQuery');
+      const changes = open({
+        query: subscription,
         identity: 'reader',
         ...given,
         ...(headers === undefined ? {} : { headers: async () => headers }),
-        onEvent: ({ data, errors }) => titles.push(data?.postCreated.title ?? errors?.[0]?.message ?? ''),
         onState: (state) => states.push(state),
       });
-      Object.assign(window, { live, titles, states });
+      const live = query({
+        changes,
+        query: posts,
+        variables: (after) => ({ first, after }),
+        list: ({ postsConnection: { nodes, pageInfo } }) => ({
+          items: nodes,
+          more: pageInfo.hasNextPage ? pageInfo.endCursor : null,
+        }),
+        key: ({ id }) => id,
+        order: (one, other) => (one.createdAt + one.id < other.createdAt + other.id ? 1 : -1),
+        changed: ({ postId, post }) => ({ key: postId, item: post }),
+        onList: (list) => Object.assign(window, { list }),
+      });
+      const { retry } = changes;
+      Object.assign(window, { states, retry, close: changes.close, more: live.more });
     },
-    { ...options, url },
+    { first: 100, subscription: CHANGES, posts: POSTS, ...options, url },
   );
-  const read = (name: 'titles' | 'states') => page.evaluate((of) => Reflect.get(window, of), name);
-  const call = (name: keyof Live) => page.evaluate((method) => Reflect.get(window, 'live')[method](), name);
-  const states = (): Promise<LiveState[]> => read('states');
+  const call = (name: 'retry' | 'more' | 'close') =>
+    page.evaluate((method) => Reflect.get(window, method)(), name);
+  const list = (): Promise<LiveList<Post>> => page.evaluate(() => Reflect.get(window, 'list'));
+  const states = (): Promise<LiveState[]> => page.evaluate(() => Reflect.get(window, 'states'));
   return {
     page,
-    titles: () => read('titles'),
+    list,
+    titles: async () =>
+      ((await list()).items ?? [])
+        .filter(({ body }) => body === 'b')
+        .map(({ title }) => title)
+        .reverse(),
     states,
     statuses: async () =>
       (await states()).map(({ status }) => status).filter((status) => status !== 'connecting'),
     retry: () => call('retry'),
+    more: () => call('more'),
     close: () => call('close'),
   };
 }
@@ -110,7 +154,7 @@ export async function startLiveTabs(settings: Settings = {}) {
   onTestFinished(close);
   const askedForStream: Page[] = [];
   context.on('request', (request) => {
-    if (request.method() === 'POST' && request.url() === `${api}/graphql`)
+    if (request.postData()?.includes('subscription') && request.url() === `${api}/graphql`)
       askedForStream.push(request.frame().page());
   });
   const withKey = { headers: { authorization: `Bearer ${key}` } };

@@ -1,7 +1,7 @@
 import { print } from '@0no-co/graphql.web';
 import type { TadaDocumentNode } from 'gql.tada';
 import { retryingFetch } from '../../../retry.ts';
-import { type ApiError, problemOf, RequestFailed, unanswered } from './problem.ts';
+import { type ApiError, type Pause, problemOf, RequestFailed, unanswered } from './problem.ts';
 
 /** The origin of the service; empty if it is the origin of this page. */
 export const API_ORIGIN = (import.meta.env.VITE_API_URL ?? '').replace(/\/$/, '');
@@ -13,12 +13,6 @@ const ATTEMPTS = 8;
 interface Answer {
   readonly data?: unknown;
   readonly errors?: readonly ApiError[];
-}
-
-/** What is said while a request is repeated. The status is undefined if there was no response. */
-export interface Pause {
-  readonly untilMs: number;
-  readonly status: number | undefined;
 }
 
 /** One attempt. `retryingFetch` has a time limit of its own for each. */

@@ -1,12 +1,14 @@
 import type { ResultOf } from 'gql.tada';
 import { graphql } from './graphql.ts';
 
-const PostSummaryFields = graphql(`
-  fragment PostSummaryFields on Post @_unmask {
+const PostFields = graphql(`
+  fragment PostFields on Post @_unmask {
     id
     title
+    body
     tags
     createdAt
+    version
     commentCount
     author { id name }
   }
@@ -17,50 +19,49 @@ const CommentFields = graphql(`
     id
     body
     createdAt
+    version
     author { id name }
   }
 `);
 
-export type PostSummary = ResultOf<typeof PostSummaryFields>;
+export type Post = ResultOf<typeof PostFields>;
 export type Comment = ResultOf<typeof CommentFields>;
+
+export const ViewerQuery = graphql(`
+  query Viewer {
+    viewer { role }
+  }
+`);
 
 export const PostsQuery = graphql(
   `
     query Posts($first: Int!, $after: String, $tag: String) {
       postsConnection(first: $first, after: $after, tag: $tag) {
-        nodes { ...PostSummaryFields }
+        nodes { ...PostFields }
         pageInfo { hasNextPage endCursor }
       }
     }
   `,
-  [PostSummaryFields],
+  [PostFields],
 );
 
 export const PostQuery = graphql(
   `
-    query Post($id: ID!, $first: Int!) {
-      post(id: $id) {
-        ...PostSummaryFields
-        body
-        commentsConnection(first: $first) {
-          nodes { ...CommentFields }
-          pageInfo { hasNextPage endCursor }
-        }
-      }
+    query Post($id: ID!) {
+      post(id: $id) { ...PostFields }
     }
   `,
-  [PostSummaryFields, CommentFields],
+  [PostFields],
 );
 
-export type Post = NonNullable<ResultOf<typeof PostQuery>['post']>;
-
+/** Backwards: those who talk are at the end. */
 export const CommentsQuery = graphql(
   `
-    query Comments($id: ID!, $first: Int!, $after: String) {
+    query Comments($id: ID!, $last: Int!, $before: String) {
       post(id: $id) {
-        commentsConnection(first: $first, after: $after) {
+        commentsConnection(last: $last, before: $before) {
           nodes { ...CommentFields }
-          pageInfo { hasNextPage endCursor }
+          pageInfo { hasPreviousPage startCursor }
         }
       }
     }
@@ -68,44 +69,67 @@ export const CommentsQuery = graphql(
   [CommentFields],
 );
 
+/** One stream for all lists of all tabs. */
+export const ChangesSubscription = graphql(
+  `
+    subscription Changes {
+      changes {
+        postId
+        post { ...PostFields }
+        commentId
+        comment { ...CommentFields }
+      }
+    }
+  `,
+  [PostFields, CommentFields],
+);
+
+export type Change = ResultOf<typeof ChangesSubscription>['changes'];
+
 export const CreatePost = graphql(
   `
     mutation CreatePost($title: String!, $body: String!, $tags: [String!]) {
-      createPost(title: $title, body: $body, tags: $tags) { ...PostSummaryFields }
+      createPost(title: $title, body: $body, tags: $tags) { ...PostFields }
     }
   `,
-  [PostSummaryFields],
+  [PostFields],
 );
 
 export const UpdatePost = graphql(
   `
-    mutation UpdatePost($id: ID!, $title: String!, $body: String!, $tags: [String!]) {
-      updatePost(id: $id, title: $title, body: $body, tags: $tags) { ...PostSummaryFields }
+    mutation UpdatePost($id: ID!, $ifVersion: Int!, $title: String, $body: String, $tags: [String!]) {
+      updatePost(id: $id, ifVersion: $ifVersion, title: $title, body: $body, tags: $tags) { ...PostFields }
     }
   `,
-  [PostSummaryFields],
+  [PostFields],
 );
 
 export const DeletePost = graphql(`
-  mutation DeletePost($id: ID!) {
-    deletePost(id: $id)
+  mutation DeletePost($id: ID!, $ifVersion: Int!) {
+    deletePost(id: $id, ifVersion: $ifVersion)
   }
 `);
 
 export const CreateComment = graphql(
   `
     mutation CreateComment($postId: ID!, $body: String!) {
-      createComment(postId: $postId, body: $body) { ...CommentFields }
+      createComment(postId: $postId, body: $body) { ...CommentFields post { ...PostFields } }
     }
   `,
-  [CommentFields],
+  [CommentFields, PostFields],
 );
 
-export const PostCreated = graphql(
+export const UpdateComment = graphql(
   `
-    subscription PostCreated {
-      postCreated { ...PostSummaryFields }
+    mutation UpdateComment($id: ID!, $ifVersion: Int!, $body: String!) {
+      updateComment(id: $id, ifVersion: $ifVersion, body: $body) { ...CommentFields post { ...PostFields } }
     }
   `,
-  [PostSummaryFields],
+  [CommentFields, PostFields],
 );
+
+export const DeleteComment = graphql(`
+  mutation DeleteComment($id: ID!, $ifVersion: Int!) {
+    deleteComment(id: $id, ifVersion: $ifVersion)
+  }
+`);

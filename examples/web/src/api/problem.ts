@@ -13,6 +13,7 @@ export interface Problem {
     | 'unavailable'
     | 'forbidden'
     | 'not-found'
+    | 'conflict'
     | 'invalid'
     | 'unexpected';
   readonly message: string;
@@ -20,6 +21,12 @@ export interface Problem {
   readonly argument?: string;
   /** When to try again, in milliseconds as of `Date.now()`. */
   readonly retryAtMs?: number;
+}
+
+/** What is said while a request is repeated. The status is undefined if there was no response. */
+export interface Pause {
+  readonly untilMs: number;
+  readonly status: number | undefined;
 }
 
 /** Thrown for every request that did not succeed. */
@@ -51,6 +58,8 @@ export function problemOf(status: number, headers: Headers, errors: readonly Api
   if (code === 'FORBIDDEN') return { kind: 'forbidden', message: `You may not do this. ${message}` };
   if (code === 'NOT_FOUND')
     return { kind: 'not-found', message: 'It does not exist. It may have been deleted.' };
+  if (code === 'CONFLICT')
+    return { kind: 'conflict', message: 'Nothing is saved: somebody has changed it since you read it.' };
   if (code !== 'BAD_USER_INPUT') return { kind: 'unexpected', message };
   const argument = errors[0]?.extensions?.argument;
   return { kind: 'invalid', message, ...(argument === undefined ? {} : { argument }) };

@@ -1,9 +1,17 @@
 /** What a person has typed, and the key under which it was sent. */
 export interface Draft {
   readonly values: Readonly<Record<string, string>>;
+  /** What it began from, if it changes something. */
+  readonly basis?: Basis;
   readonly key?: string;
   /** The values that were sent under the key. */
   readonly sent?: string;
+}
+
+/** What a person has read before changing it. */
+export interface Basis {
+  readonly version: number;
+  readonly values: Readonly<Record<string, string>>;
 }
 
 /**

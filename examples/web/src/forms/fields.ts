@@ -1,11 +1,14 @@
 import { html, nothing, type TemplateResult } from 'lit-html';
 import type { Problem } from '../api/problem.ts';
 import { pauseNotice, problemNotice } from '../parts/notice.ts';
+import type { Edit } from './edit.ts';
 import type { Task } from './task.ts';
 
 export interface FieldOptions<Field extends string> {
-  readonly task: Task<Field>;
+  readonly task: Task<Field> | Edit<Field>;
   readonly name: Field;
+  /** Of the control; the name of the field unless the page has several of that name. */
+  readonly id?: string;
   readonly label: string;
   readonly hint?: string;
   /** Several lines. */
@@ -23,12 +26,37 @@ function errorFor<Field extends string>(task: Task<Field>, name: Field, label: s
   return problem.message.replace(/^Argument "\w+"/, label);
 }
 
+/** What somebody else has made of a field that was changed here too. Both texts are there until one is chosen. */
+function theirsFor<Field extends string>(
+  edit: Edit<Field>,
+  name: Field,
+  label: string,
+): TemplateResult | typeof nothing {
+  const text = edit.theirs.get(name);
+  if (text === undefined) return nothing;
+  return html`<div class="conflict" role="group" aria-label="${label}: two versions">
+    <p class="conflict-head"><strong>Saved meanwhile:</strong> yours is above and not saved.</p>
+    <div class="theirs" tabindex="0" role="region" aria-label="${label}, as saved">${text === '' ? html`<em>Nothing</em>` : text}</div>
+    <div class="actions">
+      <button type="button" class="small" @click=${() => edit.decide(name, 'mine')}>Keep mine</button>
+      <button type="button" class="small" @click=${() => edit.decide(name, 'theirs')}>Use the saved one</button>
+    </div>
+  </div>`;
+}
+
+/** Says that what stands in a form is a draft. */
+export function draftNote<Field extends string>(task: Task<Field>): TemplateResult | typeof nothing {
+  if (!task.isDraft || task.state.kind === 'sending') return nothing;
+  return html`<p class="draft"><span class="draft-mark">Draft</span> Not saved. It is kept in this tab.
+    <button type="button" class="small" @click=${task.discard}>Discard it</button></p>`;
+}
+
 /** A labelled field of a task. What the service says of its argument stands below it. */
 export function field<Field extends string>(options: FieldOptions<Field>): TemplateResult {
-  const { task, name, label, hint, rows } = options;
+  const { task, name, label, hint, rows, id = name } = options;
   const error = errorFor(task, name, label);
   const isBusy = task.state.kind === 'sending';
-  const describedBy = [hint && `${name}-hint`, error && `${name}-error`].filter(Boolean).join(' ') || nothing;
+  const describedBy = [hint && `${id}-hint`, error && `${id}-error`].filter(Boolean).join(' ') || nothing;
   const onInput = ({ currentTarget }: Event) => {
     if (currentTarget instanceof HTMLInputElement || currentTarget instanceof HTMLTextAreaElement)
       task.set(name, currentTarget.value);
@@ -39,15 +67,16 @@ export function field<Field extends string>(options: FieldOptions<Field>): Templ
   const invalid = error === undefined ? nothing : 'true';
   const control =
     rows === undefined
-      ? html`<input id=${name} name=${name} .value=${task.values[name]} autocomplete="off" ?readonly=${isBusy}
+      ? html`<input id=${id} name=${name} .value=${task.values[name]} autocomplete="off" ?readonly=${isBusy}
           aria-describedby=${describedBy} aria-invalid=${invalid} @input=${onInput} />`
-      : html`<textarea id=${name} name=${name} rows=${rows} .value=${task.values[name]} ?readonly=${isBusy}
+      : html`<textarea id=${id} name=${name} rows=${rows} .value=${task.values[name]} ?readonly=${isBusy}
           aria-describedby=${describedBy} aria-invalid=${invalid} @input=${onInput} @keydown=${onKey}></textarea>`;
   return html`<div class="field">
-    <label for=${name}>${label}</label>
-    ${hint === undefined ? nothing : html`<p class="hint" id="${name}-hint">${hint}</p>`}
+    <label for=${id}>${label}</label>
+    ${hint === undefined ? nothing : html`<p class="hint" id="${id}-hint">${hint}</p>`}
     ${control}
-    ${error === undefined ? nothing : html`<p class="field-error" id="${name}-error">${error}</p>`}
+    ${'theirs' in task ? theirsFor(task, name, label) : nothing}
+    ${error === undefined ? nothing : html`<p class="field-error" id="${id}-error">${error}</p>`}
   </div>`;
 }
 
@@ -57,6 +86,7 @@ export function outcome<Field extends string>(task: Task<Field>): TemplateResult
   if (state.kind === 'sending') return state.pause === undefined ? nothing : pauseNotice(state.pause);
   if (state.kind !== 'failed') return nothing;
   const { problem } = state;
+  if (problem.kind === 'conflict' && 'theirs' in task) return nothing;
   if (problem.kind === 'invalid' && problem.argument !== undefined && problem.argument in values)
     return html`<p class="visually-hidden" role="alert">${problem.message}</p>`;
   const isOpen = problem.kind === 'unanswered' || problem.kind === 'unavailable';

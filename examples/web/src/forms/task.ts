@@ -1,6 +1,5 @@
-import type { Pause } from '../api/client.ts';
-import { type Problem, problemIn } from '../api/problem.ts';
-import type { Drafts } from './drafts.ts';
+import { type Pause, type Problem, problemIn } from '../api/problem.ts';
+import type { Basis, Drafts } from './drafts.ts';
 
 export type TaskState =
   | { readonly kind: 'idle' }
@@ -11,6 +10,8 @@ export interface TaskOptions<Field extends string, Result> {
   readonly name: string;
   readonly drafts: Drafts;
   readonly initial: Readonly<Record<Field, string>>;
+  /** What is changed, if something is. The initial values are its. */
+  readonly basis?: () => Basis & { readonly values: Readonly<Record<Field, string>> };
   readonly send: (
     values: Readonly<Record<Field, string>>,
     idempotencyKey: string,
@@ -25,6 +26,8 @@ export interface TaskOptions<Field extends string, Result> {
 export interface Task<Field extends string> {
   readonly values: Readonly<Record<Field, string>>;
   readonly state: TaskState;
+  /** Whether something is typed that is not saved. */
+  readonly isDraft: boolean;
   set(field: Field, value: string): void;
   submit(): Promise<void>;
   /** Forgets what was typed. */
@@ -44,15 +47,22 @@ const OPEN_PROBLEMS: ReadonlySet<Problem['kind']> = new Set([
  * (docs/idempotency.md). Text that changes is another task.
  */
 export function createTask<Field extends string, Result>(options: TaskOptions<Field, Result>): Task<Field> {
-  const { name, drafts, initial, send, onDone, onSignedOut, update } = options;
+  const { name, drafts, basis, send, onDone, onSignedOut, update } = options;
+  const initial = () => basis?.().values ?? options.initial;
   const stored = drafts.read(name);
-  let values: Readonly<Record<Field, string>> = { ...initial, ...stored?.values };
+  let values: Readonly<Record<Field, string>> = { ...initial(), ...stored?.values };
   let key = stored?.key;
   let sent = stored?.sent;
   let state: TaskState = { kind: 'idle' };
 
+  const isDraft = () => JSON.stringify(values) !== JSON.stringify(initial());
+
   const save = () =>
-    drafts.write(name, { values, ...(key === undefined || sent === undefined ? {} : { key, sent }) });
+    drafts.write(name, {
+      values,
+      ...(basis === undefined ? {} : { basis: basis() }),
+      ...(key === undefined || sent === undefined ? {} : { key, sent }),
+    });
 
   function show(next: TaskState): void {
     state = next;
@@ -61,7 +71,7 @@ export function createTask<Field extends string, Result>(options: TaskOptions<Fi
 
   /** The key of the text as it stands. */
   function keyOfText(): string {
-    const text = JSON.stringify(values);
+    const text = JSON.stringify([values, basis?.().version]);
     if (key === undefined || sent !== text) key = crypto.randomUUID();
     sent = text;
     save();
@@ -77,7 +87,7 @@ export function createTask<Field extends string, Result>(options: TaskOptions<Fi
 
   function discard(): void {
     drafts.remove(name);
-    values = initial;
+    values = initial();
     key = undefined;
     show({ kind: 'idle' });
   }
@@ -89,9 +99,14 @@ export function createTask<Field extends string, Result>(options: TaskOptions<Fi
     get state() {
       return state;
     },
+    get isDraft() {
+      return isDraft();
+    },
     set(field, value) {
       values = { ...values, [field]: value };
-      save();
+      if (isDraft()) save();
+      else if (key === undefined) drafts.remove(name);
+      update();
     },
     async submit() {
       // A second click while the first is on its way.

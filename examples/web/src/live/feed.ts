@@ -1,16 +1,12 @@
 import { print } from '@0no-co/graphql.web';
-import type { ResultOf } from 'gql.tada';
-import { type LiveState, openLive } from '../../../live.ts';
+import { type Changes, type LiveState, openChanges } from '../../../live.ts';
 import { GRAPHQL_URL } from '../api/client.ts';
-import { PostCreated, type PostSummary } from '../api/operations.ts';
+import { type Change, ChangesSubscription } from '../api/operations.ts';
 
 const NEWS_MS = 8_000;
 
 export interface FeedOptions {
   readonly userId: string;
-  readonly onPost: (post: PostSummary) => void;
-  /** Posts may be missing: query again. */
-  readonly onGap: () => void;
   readonly onSignedOut: () => void;
   readonly onState: (feed: FeedState) => void;
 }
@@ -23,11 +19,16 @@ export interface FeedState {
   readonly news?: 'resumed' | 'gap';
 }
 
-/** New posts as they are written, over one stream for all tabs of this user. */
-export function openFeed({ userId, onPost, onGap, onSignedOut, onState }: FeedOptions) {
-  let hasBegun = false;
+export interface Feed {
+  readonly changes: Changes<Change>;
+  close(): void;
+}
+
+/** What others change, over one stream for all tabs of this user. */
+export function openFeed({ userId, onSignedOut, onState }: FeedOptions): Feed {
   let news: FeedState['news'];
   let timer: ReturnType<typeof setTimeout> | undefined;
+  let latest: LiveState = { status: 'connecting' };
 
   function tell(live: LiveState): void {
     const waits = live.status === 'reconnecting' ? { retryAtMs: Date.now() + live.waitMs } : {};
@@ -43,30 +44,23 @@ export function openFeed({ userId, onPost, onGap, onSignedOut, onState }: FeedOp
     }, NEWS_MS);
   }
 
-  let latest: LiveState = { status: 'connecting' };
-  const live = openLive<ResultOf<typeof PostCreated>>({
+  const changes = openChanges<Change>({
     url: GRAPHQL_URL,
-    query: print(PostCreated),
+    query: print(ChangesSubscription),
     identity: userId,
-    onEvent: ({ data }) => data?.postCreated && onPost(data.postCreated),
     onState(state) {
       latest = state;
       if (state.status === 'resumed' || state.status === 'gap') remember(state.status, state);
-      // A list that was loaded before the first stream opened may lack the posts in between.
-      if (state.status === 'gap' || (state.status === 'live' && !hasBegun)) onGap();
-      if (state.status === 'live') hasBegun = true;
       if (state.status === 'reconnecting' && state.reason === 'unauthenticated') onSignedOut();
       tell(state);
     },
   });
 
   return {
-    retry: live.retry,
+    changes,
     close() {
       clearTimeout(timer);
-      live.close();
+      changes.close();
     },
   };
 }
-
-export type Feed = ReturnType<typeof openFeed>;

@@ -1,5 +1,6 @@
 import { html, nothing, type TemplateResult } from 'lit-html';
-import type { LiveState } from '../../../live.ts';
+import type { LiveState, Trouble } from '../../../live.ts';
+import type { Problem } from '../api/problem.ts';
 import type { FeedState } from './feed.ts';
 
 const REASONS = {
@@ -24,14 +25,14 @@ function detailOf({ live, news, retryAtMs }: FeedState): TemplateResult | string
     return live.errors[0]?.message ?? `The service ended the subscription. Reload the page.`;
   if (live.status === 'reconnecting')
     return html`${REASONS[live.reason]} Next try in <count-down .until=${retryAtMs ?? Date.now()}></count-down>`;
-  if (news === 'resumed') return 'Back again, no post was missed';
-  return news === 'gap' ? 'Back again, the list was reloaded' : nothing;
+  if (news === 'resumed') return 'Back again, nothing was missed';
+  return news === 'gap' ? 'Back again, all was read anew' : nothing;
 }
 
 /** A wait that the service asks for cannot be cut short. */
 const canHurry = (live: LiveState) => live.status === 'reconnecting' && live.reason !== 'rate-limited';
 
-/** Whether new posts arrive by themselves, and if not, why and until when. */
+/** Whether changes arrive by themselves, and if not, why and until when. */
 export function liveStatus(feed: FeedState, retry: () => void): TemplateResult {
   const { status } = feed.live;
   return html`<div class="live" data-live=${status}>
@@ -44,8 +45,25 @@ export function liveStatus(feed: FeedState, retry: () => void): TemplateResult {
 /** What a screen reader says of a change; undefined if it need not say anything. */
 export function spokenChange(before: LiveState['status'], { live, news }: FeedState): string | undefined {
   if (live.status === before) return undefined;
-  if (live.status === 'reconnecting') return `New posts are not live. ${REASONS[live.reason]}`;
-  if (live.status === 'closed') return 'New posts are no longer live.';
+  if (live.status === 'reconnecting') return `The page is not live. ${REASONS[live.reason]}`;
+  if (live.status === 'closed') return 'The page is no longer live.';
   if (live.status !== 'live' || news === undefined) return undefined;
-  return news === 'resumed' ? 'Live again. No post was missed.' : 'Live again. The list was reloaded.';
+  return news === 'resumed' ? 'Live again. Nothing was missed.' : 'Live again. All was read anew.';
+}
+
+const KINDS = {
+  takeover: 'unanswered',
+  network: 'unanswered',
+  unauthenticated: 'signed-out',
+  'rate-limited': 'rate-limited',
+  unavailable: 'unavailable',
+} as const;
+
+/** Why a list could not be read, in words for a person. */
+export function problemOfList(trouble: Trouble): Problem {
+  if (trouble.status === 'closed')
+    return { kind: 'unexpected', message: trouble.errors[0]?.message ?? 'The service does not answer this.' };
+  const { reason, waitMs } = trouble;
+  const message = reason === 'network' ? 'The service does not answer.' : REASONS[reason];
+  return { kind: KINDS[reason], message, retryAtMs: Date.now() + waitMs };
 }

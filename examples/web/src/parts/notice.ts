@@ -1,6 +1,5 @@
 import { html, nothing, type TemplateResult } from 'lit-html';
-import type { Pause } from '../api/client.ts';
-import type { Problem } from '../api/problem.ts';
+import type { Pause, Problem } from '../api/problem.ts';
 
 const countdown = (untilMs: number) => html`<count-down .until=${untilMs}></count-down>`;
 

@@ -1,60 +1,58 @@
 import { html, nothing, type TemplateResult } from 'lit-html';
 import { repeat } from 'lit-html/directives/repeat.js';
-import { mutate, query } from '../api/client.ts';
-import { createLoader } from '../api/loader.ts';
-import { type Comment, CommentsQuery, CreateComment, type Post } from '../api/operations.ts';
-import { field, focusInvalid, outcome } from '../forms/fields.ts';
+import { mutate } from '../api/client.ts';
+import { type Comment, CreateComment, type Post } from '../api/operations.ts';
+import { draftNote, field, focusInvalid, outcome } from '../forms/fields.ts';
 import { createTask } from '../forms/task.ts';
+import { openComments } from '../live/list.ts';
 import { announce } from '../parts/announce.ts';
-import { avatar, byline } from '../parts/byline.ts';
 import { problemNotice } from '../parts/notice.ts';
+import { createCommentItem } from './comment.ts';
 import type { Context } from './screen.ts';
 
 const PAGE_SIZE = 20;
 
-type CommentPage = Post['commentsConnection'];
+/** The comments on a post, the last ones in the order of a talk, and a form for another one. */
+export function createComments(context: Context, postId: string, postAuthor: () => string | undefined) {
+  const { user, drafts, changes, update, onSignedOut } = context;
+  const items = new Map<string, ReturnType<typeof createCommentItem>>();
+  const list = openComments(context, postId, PAGE_SIZE, ({ items: found = [] }) => {
+    for (const comment of found) itemOf(comment).show(comment);
+    const ids = new Set(found.map(({ id }) => id));
+    for (const [id, item] of items) if (!ids.has(id)) item.onGone();
+    const [latest] = found;
+    if (latest === undefined || latest.id === newest) return;
+    if (newest !== undefined && newest < latest.id && latest.author.id !== user.id)
+      announce(`${latest.author.name} has commented.`);
+    newest = latest.id;
+  });
+  let newest: string | undefined;
 
-/** The comments on a post, oldest first, and a form for another one. */
-export function createComments(context: Context, postId: string, onAdded: () => void) {
-  const { drafts, update, onSignedOut } = context;
-  let loaded: readonly Comment[] = [];
-  /** What this page has written since. It belongs at the end, which may not be loaded yet. */
-  let written: readonly Comment[] = [];
-  let end: CommentPage['pageInfo'] | undefined;
-
-  function append({ nodes, pageInfo }: CommentPage): void {
-    const known = new Set(loaded.map(({ id }) => id));
-    loaded = [...loaded, ...nodes.filter(({ id }) => !known.has(id))];
-    const ids = new Set(loaded.map(({ id }) => id));
-    written = written.filter(({ id }) => !ids.has(id));
-    end = pageInfo;
+  function itemOf(comment: Comment) {
+    const known = items.get(comment.id);
+    const item =
+      known ?? createCommentItem(context, { comment, postId, postAuthor, refresh: () => list.refresh() });
+    items.set(comment.id, item);
+    return item;
   }
 
-  const more = createLoader({
-    load: () => query(CommentsQuery, { id: postId, first: PAGE_SIZE, after: end?.endCursor ?? null }),
-    onData({ post }) {
-      if (post === null) return;
-      const before = loaded.length;
-      append(post.commentsConnection);
-      announce(`${loaded.length - before} more comments.`);
-      const added = loaded[before];
-      void update().then(() => document.getElementById(`comment-${added?.id}`)?.focus());
-    },
-    onSignedOut,
-    update,
-  });
+  async function earlier(): Promise<void> {
+    const before = list.items?.length ?? 0;
+    await list.more();
+    const added = list.items?.slice(before) ?? [];
+    announce(`${added.length} earlier comments.`);
+    void update().then(() => document.getElementById(`comment-${added[0]?.id}`)?.focus());
+  }
 
-  const task = createTask<'body', Comment>({
+  const task = createTask<'body', Comment & { readonly post: Post }>({
     name: `comment on ${postId}`,
     drafts,
     initial: { body: '' },
     send: async ({ body }, key, onPause) =>
       (await mutate(CreateComment, { postId, body }, key, onPause)).createComment,
-    onDone(comment) {
-      written = [...written, comment];
+    onDone({ post, ...comment }) {
       announce('Your comment is published.');
-      onAdded();
-      void update();
+      changes.apply({ postId, post, commentId: comment.id, comment });
     },
     onSignedOut,
     update,
@@ -67,46 +65,51 @@ export function createComments(context: Context, postId: string, onAdded: () => 
     if (form instanceof HTMLFormElement && form.isConnected) focusInvalid(form);
   }
 
-  const item = (comment: Comment) => html`<li id="comment-${comment.id}" class="comment" tabindex="-1">
-    ${avatar(comment.author)}
-    <div class="row-text">
-      <p class="meta">${byline(comment.author, comment.createdAt)}</p>
-      <p class="comment-body">${comment.body}</p>
-    </div>
-  </li>`;
-
-  function moreButton(): TemplateResult | typeof nothing {
-    if (more.problem !== undefined) return problemNotice(more.problem, () => void more.run());
-    if (end?.hasNextPage !== true) return nothing;
-    return html`<button type="button" class="more" aria-busy=${more.isLoading} @click=${() => more.run()}>
-      ${more.isLoading ? 'Loading…' : 'More comments'}
+  function earlierButton(): TemplateResult | typeof nothing {
+    if (list.problem !== undefined) return problemNotice(list.problem, list.retry);
+    if (!list.hasMore) return nothing;
+    return html`<button type="button" class="more" aria-busy=${list.isReading} @click=${earlier}>
+      ${list.isReading ? 'Loading…' : 'Earlier comments'}
     </button>`;
   }
 
-  const items = (comments: readonly Comment[]) =>
-    comments.length === 0
-      ? nothing
-      : html`<ol class="comments">${repeat(comments, ({ id }) => id, item)}</ol>`;
+  /** The words of this user for comments that somebody has deleted meanwhile. */
+  const leftOver = () => [...items.values()].filter((item) => item.isLeftOver);
+
+  function talk(): TemplateResult | typeof nothing {
+    const shown = (list.items ?? []).toReversed();
+    if (shown.length === 0) return nothing;
+    return html`<ol class="comments">${repeat(
+      shown,
+      ({ id }) => id,
+      (comment) => itemOf(comment).render(),
+    )}</ol>`;
+  }
+
+  const form = () => html`<form class="comment-form" novalidate @submit=${submit}>
+    ${field({ task, name: 'body', label: 'Your comment', rows: 3 })}
+    ${draftNote(task)} ${outcome(task)}
+    <div class="actions">
+      <button class="primary" aria-busy=${task.state.kind === 'sending'}>
+        ${task.state.kind === 'sending' ? 'Sending…' : 'Comment'}
+      </button>
+    </div>
+  </form>`;
+
+  const unsent = () => html`<section class="card">
+    <h2>Your comment was not sent</h2>
+    <div class="theirs">${task.values.body}</div>
+  </section>`;
 
   return {
-    pageSize: PAGE_SIZE,
-    begin(page: CommentPage): void {
-      loaded = [];
-      append(page);
+    /** `count` is undefined once the post is gone. What was typed is still shown. */
+    render(count: number | undefined): TemplateResult | typeof nothing {
+      if (count === undefined) return task.values.body === '' ? nothing : unsent();
+      return html`<section class="card" aria-labelledby="comments-title">
+        <h2 id="comments-title">${count === 0 ? 'No comments yet' : `Comments (${count})`}</h2>
+        ${earlierButton()} ${talk()} ${leftOver().map((item) => item.render())} ${form()}
+      </section>`;
     },
-    render: (count: number): TemplateResult => html`<section class="card" aria-labelledby="comments-title">
-      <h2 id="comments-title">${count === 0 ? 'No comments yet' : `Comments (${count})`}</h2>
-      ${items(loaded)} ${moreButton()} ${items(written)}
-      <form class="comment-form" novalidate @submit=${submit}>
-        ${field({ task, name: 'body', label: 'Your comment', rows: 3 })}
-        ${outcome(task)}
-        <div class="actions">
-          <button class="primary" aria-busy=${task.state.kind === 'sending'}>
-            ${task.state.kind === 'sending' ? 'Sending…' : 'Comment'}
-          </button>
-        </div>
-      </form>
-    </section>`,
-    dispose: more.dispose,
+    dispose: list.close,
   };
 }

@@ -1,9 +1,11 @@
 import { html, nothing } from 'lit-html';
-import { mutate, query } from '../api/client.ts';
-import { createLoader } from '../api/loader.ts';
-import { CreatePost, type Post, PostQuery, type PostSummary, UpdatePost } from '../api/operations.ts';
-import { field, focusInvalid, outcome } from '../forms/fields.ts';
+import { mutate } from '../api/client.ts';
+import { CreatePost, type Post, UpdatePost } from '../api/operations.ts';
+import { createEdit, type Edit } from '../forms/edit.ts';
+import { draftNote, field, focusInvalid, outcome } from '../forms/fields.ts';
+import { tagsIn, tagText } from '../forms/tags.ts';
 import { createTask, type Task } from '../forms/task.ts';
+import { openPost } from '../live/list.ts';
 import { announce } from '../parts/announce.ts';
 import { problemNotice } from '../parts/notice.ts';
 import { listPath, postPath } from '../router.ts';
@@ -11,58 +13,80 @@ import type { Context, Screen } from './screen.ts';
 
 type Field = 'title' | 'body' | 'tags';
 
-const EMPTY = { title: '', body: '', tags: '' };
+/** The name under which the draft of a change of a post is kept. */
+export const draftNameOf = (id: string) => `post ${id}`;
 
-const tagsIn = (text: string) =>
-  text
-    .split(',')
-    .map((tag) => tag.trim())
-    .filter((tag) => tag !== '');
+const storedOf = ({ version, title, body, tags }: Post) => ({
+  version,
+  values: { title, body, tags: tagText(tags) },
+});
 
-/** A form for a new post, or for changing the post with an id. `onSaved` is called before the user is led to it. */
-export function createEditor(
-  context: Context,
-  id: string | undefined,
-  onSaved: (post: PostSummary) => void,
-): Screen {
-  const { user, drafts, update, onSignedOut, go } = context;
+function fields(task: Task<Field>) {
+  const hint = 'Up to ten, separated by commas. A tag with a comma stands in "quotes".';
+  return html`${field({ task, name: 'title', label: 'Title' })}
+    ${field({ task, name: 'body', label: 'Text', rows: 10 })}
+    ${field({ task, name: 'tags', label: 'Tags', hint })}
+    ${draftNote(task)} ${outcome(task)}`;
+}
+
+/** A form for a new post, or for changing the post with an id. */
+export function createEditor(context: Context, id: string | undefined): Screen {
+  const { drafts, changes, mayChange, update, onSignedOut, go } = context;
   const heading = id === undefined ? 'New post' : 'Edit post';
   let task: Task<Field> | undefined;
-  let refusal: string | undefined;
+  let edit: Edit<Field> | undefined;
 
-  const begin = (initial: typeof EMPTY) =>
-    createTask<Field, PostSummary>({
-      name: id === undefined ? 'new post' : `post ${id}`,
-      drafts,
-      initial,
-      async send({ title, body, tags }, key, onPause) {
-        const given = { title, body, tags: tagsIn(tags) };
-        if (id === undefined) return (await mutate(CreatePost, given, key, onPause)).createPost;
-        return (await mutate(UpdatePost, { id, ...given }, key, onPause)).updatePost;
-      },
-      onDone(post) {
-        onSaved(post);
-        announce(id === undefined ? 'Your post is published.' : 'Your changes are saved.');
-        go(postPath(post.id));
-      },
-      onSignedOut,
-      update,
-    });
-
-  function edit(post: Post | null): void {
-    if (post === null) refusal = 'This post does not exist. It may have been deleted.';
-    else if (post.author.id !== user.id) refusal = 'Only its author can edit this post.';
-    else task = begin({ title: post.title, body: post.body, tags: post.tags.join(', ') });
-  }
-
-  const loader = createLoader({
-    load: () => query(PostQuery, { id: id ?? '', first: 0 }),
-    onData: ({ post }) => edit(post),
+  const common = (verb: string) => ({
+    drafts,
+    onDone(post: Post) {
+      changes.apply({ postId: post.id, post, commentId: null, comment: null });
+      announce(verb);
+      go(postPath(post.id));
+    },
     onSignedOut,
     update,
   });
-  if (id === undefined) task = begin(EMPTY);
-  else void loader.run();
+
+  function beginEdit(post: Post): Edit<Field> {
+    return createEdit<Field, Post>({
+      ...common('Your changes are saved.'),
+      name: draftNameOf(post.id),
+      stored: storedOf(post),
+      async send({ tags, ...texts }, ifVersion, key, onPause) {
+        const given = { ...texts, ...(tags === undefined ? {} : { tags: tagsIn(tags) }) };
+        return (await mutate(UpdatePost, { id: post.id, ifVersion, ...given }, key, onPause)).updatePost;
+      },
+      onUnchanged: () => go(postPath(post.id)),
+      onConflict: () => void resolve(),
+    });
+  }
+
+  const list =
+    id === undefined
+      ? undefined
+      : openPost(context, id, ({ items: [post] = [] }) => {
+          if (post === undefined) return;
+          const before = edit?.theirs.size ?? 0;
+          if (edit === undefined) task = edit = beginEdit(post);
+          else edit.rebase(storedOf(post));
+          if (edit.theirs.size > before) announce('This post was changed while you were writing.');
+        });
+
+  /** Where both have changed different fields, all of it is kept, and nobody has to decide. */
+  async function resolve(): Promise<void> {
+    await list?.refresh();
+    if (edit?.theirs.size === 0 && list?.items?.length === 1) await edit.submit();
+  }
+
+  if (id === undefined)
+    task = createTask<Field, Post>({
+      ...common('Your post is published.'),
+      name: 'new post',
+      initial: { title: '', body: '', tags: '' },
+      async send({ title, body, tags }, key, onPause) {
+        return (await mutate(CreatePost, { title, body, tags: tagsIn(tags) }, key, onPause)).createPost;
+      },
+    });
 
   async function submit(event: SubmitEvent): Promise<void> {
     event.preventDefault();
@@ -71,27 +95,42 @@ export function createEditor(
     if (form instanceof HTMLFormElement && form.isConnected) focusInvalid(form);
   }
 
-  const verb = id === undefined ? 'Publish' : 'Save';
-  const form = (of: Task<Field>) => html`<form class="card" novalidate @submit=${submit}>
-    ${field({ task: of, name: 'title', label: 'Title' })}
-    ${field({ task: of, name: 'body', label: 'Text', rows: 10 })}
-    ${field({ task: of, name: 'tags', label: 'Tags', hint: 'Up to ten, separated by commas. You can leave this empty.' })}
-    ${outcome(of)}
-    <div class="actions">
-      <button class="primary" aria-busy=${of.state.kind === 'sending'}>
-        ${of.state.kind === 'sending' ? 'Saving…' : verb}
-      </button>
-      <a class="button" href=${id === undefined ? listPath : postPath(id)} @click=${() => of.discard()}>Cancel</a>
-    </div>
-  </form>`;
+  function refusal(): string | undefined {
+    const [post] = list?.items ?? [];
+    if (list?.items !== undefined && post === undefined)
+      return edit === undefined
+        ? 'This post does not exist. It may have been deleted.'
+        : 'This post was deleted while you were writing. Your text is still here.';
+    return post === undefined || mayChange(post.author.id)
+      ? undefined
+      : 'Only its author and admins can edit this post.';
+  }
+
+  const form = (of: Task<Field>) => {
+    const isOpen = (edit?.theirs.size ?? 0) > 0;
+    return html`<form class="card" novalidate @submit=${submit}>
+      ${isOpen ? html`<p class="notice" role="alert">This post was changed while you were writing. Nothing is lost: choose what stays.</p>` : nothing}
+      ${fields(of)}
+      <div class="actions">
+        <button class="primary" ?disabled=${isOpen} aria-busy=${of.state.kind === 'sending'}>
+          ${of.state.kind === 'sending' ? 'Saving…' : id === undefined ? 'Publish' : 'Save'}
+        </button>
+        <a class="button" href=${id === undefined ? listPath : postPath(id)} @click=${() => of.discard()}>Cancel</a>
+      </div>
+    </form>`;
+  };
 
   return {
     title: heading,
-    dispose: loader.dispose,
-    render: () => html`<div class="screen-head"><h1 tabindex="-1">${heading}</h1></div>
-      ${loader.isLoading ? html`<p class="soft loading">Loading the post…</p>` : nothing}
-      ${loader.problem === undefined ? nothing : problemNotice(loader.problem, () => void loader.run())}
-      ${refusal === undefined ? nothing : html`<p class="notice bad" role="alert">${refusal}</p>`}
-      ${task === undefined ? nothing : form(task)}`,
+    dispose: () => list?.close(),
+    render() {
+      const refused = refusal();
+      const isShown = task !== undefined && (refused === undefined || task.isDraft);
+      return html`<div class="screen-head"><h1 tabindex="-1">${heading}</h1></div>
+        ${list?.items === undefined && list?.problem === undefined && list !== undefined ? html`<p class="soft loading">Loading the post…</p>` : nothing}
+        ${list?.problem === undefined ? nothing : problemNotice(list.problem, list.retry)}
+        ${refused === undefined ? nothing : html`<p class="notice bad" role="alert">${refused}</p>`}
+        ${isShown && task !== undefined ? form(task) : nothing}`;
+    },
   };
 }

@@ -1,72 +1,70 @@
 import { html, nothing, type TemplateResult } from 'lit-html';
-import { query } from '../api/client.ts';
-import { createLoader } from '../api/loader.ts';
-import { type Post, PostQuery, type PostSummary } from '../api/operations.ts';
+import { mutate } from '../api/client.ts';
+import { DeletePost, type Post } from '../api/operations.ts';
+import { openPost } from '../live/list.ts';
 import { avatar, byline, tagList } from '../parts/byline.ts';
 import { problemNotice } from '../parts/notice.ts';
 import { editPath, listPath } from '../router.ts';
 import { createComments } from './comments.ts';
 import { createDeletion } from './deletion.ts';
+import { draftNameOf } from './editor.ts';
 import type { Context, Screen } from './screen.ts';
 
 export interface PostScreenOptions {
   readonly id: string;
-  /** What the list knows of it, shown until the rest is loaded. */
-  readonly known: PostSummary | undefined;
-  readonly onChanged: (post: PostSummary) => void;
-  readonly onDeleted: (id: string) => void;
+  /** What the list knows of it, shown until it is loaded. */
+  readonly known: Post | undefined;
+  readonly status: () => TemplateResult;
 }
 
-/** One post with its comments. */
-export function createPost(context: Context, { id, known, onChanged, onDeleted }: PostScreenOptions): Screen {
-  const { user, update, onSignedOut, go } = context;
-  let post: Post | undefined;
-  let isMissing = false;
-
-  const comments = createComments(context, id, () => {
-    if (post === undefined) return;
-    post = { ...post, commentCount: post.commentCount + 1 };
-    onChanged(post);
-  });
-  const deletion = createDeletion(context, id, () => {
-    onDeleted(id);
-    go(listPath);
-  });
-  const loader = createLoader({
-    load: () => query(PostQuery, { id, first: comments.pageSize }),
-    onData(data) {
-      isMissing = data.post === null;
-      if (data.post === null) return;
-      post = data.post;
-      comments.begin(post.commentsConnection);
-      onChanged(post);
+/** One post with its comments, as they are now. */
+export function createPost(context: Context, { id, known, status }: PostScreenOptions): Screen {
+  const { changes, drafts, mayChange, go } = context;
+  const list = openPost(context, id);
+  const current = (): Post | undefined => (list.items === undefined ? known : list.items[0]);
+  const isMissing = () => list.items?.length === 0;
+  const comments = createComments(context, id, () => current()?.author.id);
+  const deletion = createDeletion(context, {
+    id,
+    what: 'post',
+    hint: 'Its comments are deleted too.',
+    async send(key, onPause) {
+      const variables = { id, ifVersion: current()?.version ?? 0 };
+      const { deletePost } = await mutate(DeletePost, variables, key, onPause).catch((error: unknown) => {
+        // If somebody has changed it, the user sees that first.
+        void list.refresh();
+        throw error;
+      });
+      return deletePost;
     },
-    onSignedOut,
-    update,
+    onDeleted() {
+      changes.apply({ postId: id, post: null, commentId: null, comment: null });
+      go(listPath);
+    },
   });
-  void loader.run();
 
   const ownActions = () => html`<div class="actions">
-    <a class="button" href=${editPath(id)}>Edit</a>
+    <a class="button" href=${editPath(id)}>${drafts.read(draftNameOf(id)) === undefined ? 'Edit' : 'Edit your draft'}</a>
     ${deletion.render()}
   </div>`;
 
-  const article = (of: PostSummary, body: string | undefined) => html`
-    <div class="post-meta">${avatar(of.author)}<p class="meta">${byline(of.author, of.createdAt)}</p></div>
-    ${body === undefined ? html`<p class="soft loading">Loading…</p>` : html`<div class="post-body">${body}</div>`}
+  const article = (of: Post) => html`
+    <div class="post-meta">${avatar(of.author)}<p class="meta">${byline(of.author, of.createdAt)}
+      ${of.version === 1 ? nothing : html`<span class="dot" aria-hidden="true">·</span> edited`}</p></div>
+    <div class="post-body">${of.body}</div>
     ${tagList(of.tags)}
-    ${of.author.id === user.id && body !== undefined ? ownActions() : nothing}`;
+    ${mayChange(of.author.id) ? ownActions() : nothing}`;
 
   function content(): TemplateResult | typeof nothing {
-    const found = post ?? known;
-    if (isMissing)
+    if (isMissing())
       return html`<p class="notice" role="alert">This post does not exist. It may have been deleted.</p>`;
-    return found === undefined ? nothing : article(found, post?.body);
+    const post = current();
+    return post === undefined ? nothing : article(post);
   }
 
   function heading(): string {
-    if (isMissing) return 'Not found';
-    return (post ?? known)?.title ?? (loader.problem === undefined ? 'Loading…' : 'Post');
+    if (isMissing()) return 'Not found';
+    return current()?.title ?? (list.problem === undefined ? 'Loading…' : 'Post');
   }
 
   return {
@@ -75,14 +73,15 @@ export function createPost(context: Context, { id, known, onChanged, onDeleted }
     },
     render:
       () => html`<p class="back"><a class="back-link" href=${listPath}><span aria-hidden="true">←</span> All posts</a></p>
+      ${status()}
       <article class="card post">
         <h1 tabindex="-1">${heading()}</h1>
-        ${loader.problem === undefined ? nothing : problemNotice(loader.problem, () => void loader.run())}
+        ${list.problem === undefined ? nothing : problemNotice(list.problem, list.retry)}
         ${content()}
       </article>
-      ${post === undefined || isMissing ? nothing : comments.render(post.commentCount)}`,
+      ${list.items === undefined ? nothing : comments.render(list.items[0]?.commentCount)}`,
     dispose() {
-      loader.dispose();
+      list.close();
       comments.dispose();
     },
   };

@@ -1,9 +1,8 @@
 import { html, nothing, type TemplateResult } from 'lit-html';
 import { repeat } from 'lit-html/directives/repeat.js';
-import { query } from '../api/client.ts';
-import { createLoader } from '../api/loader.ts';
-import { type PostSummary, PostsQuery } from '../api/operations.ts';
-import { createPostList } from '../live/post-list.ts';
+import type { Post } from '../api/operations.ts';
+import { createHeld } from '../live/held.ts';
+import { openPosts } from '../live/list.ts';
 import { mayBeRead, TOP_PX } from '../live/reader.ts';
 import { announce } from '../parts/announce.ts';
 import { avatar, byline, tagList } from '../parts/byline.ts';
@@ -17,13 +16,7 @@ const counted = (count: number, one: string, many = `${one}s`) => `${count} ${co
 
 export interface PostsScreen extends Screen {
   readonly tag: string | undefined;
-  /** A post that somebody has just written. */
-  onPost(post: PostSummary): void;
-  /** The list may lack posts. */
-  onGap(): void;
-  find(id: string): PostSummary | undefined;
-  replace(post: PostSummary): void;
-  remove(id: string): void;
+  find(id: string): Post | undefined;
   /** Returns to where the reader was. False if there is no such place. */
   restore(): boolean;
   /** Keeps the place of the reader. */
@@ -32,39 +25,28 @@ export interface PostsScreen extends Screen {
 
 /** The list of posts, or of those with a tag. `status` says whether it is live. */
 export function createPosts(
-  { user, update, onSignedOut }: Context,
+  context: Context,
   tag: string | undefined,
   status: () => TemplateResult,
 ): PostsScreen {
-  const list = createPostList();
-  const page = (after: string | null) => query(PostsQuery, { first: PAGE_SIZE, after, tag: tag ?? null });
+  const { user, update } = context;
+  const held = createHeld<Post>();
+  const list = openPosts(context, {
+    tag,
+    first: PAGE_SIZE,
+    onList: ({ items = [] }) => arrive(held.take(items)),
+  });
   let place = { top: 0, id: '' };
   let isShown = false;
-  const common = { onSignedOut, update };
 
-  const first = createLoader({
-    load: () => page(null),
-    onData({ postsConnection }) {
-      const isFirst = list.end === undefined;
-      const added = list.refresh(postsConnection);
-      if (!isFirst && added.length > 0) arrive(added);
-    },
-    ...common,
-  });
-  const more = createLoader({
-    async load() {
-      const after = list.end?.endCursor ?? null;
-      return { after, ...(await page(after)) };
-    },
-    onData({ after, postsConnection }) {
-      // The list has begun anew meanwhile.
-      if (after !== (list.end?.endCursor ?? null)) return;
-      const added = list.append(postsConnection);
-      announce(`${counted(added.length, 'more post')}.`);
-      void update().then(() => linkOf(added[0]?.id ?? '')?.focus({ preventScroll: true }));
-    },
-    ...common,
-  });
+  async function more(): Promise<void> {
+    const before = held.shown.length;
+    await list.more();
+    const added = held.shown.slice(before);
+    if (added.length === 0) return;
+    announce(`${counted(added.length, 'more post')}.`);
+    void update().then(() => linkOf(added[0]?.id ?? '')?.focus({ preventScroll: true }));
+  }
 
   const linkOf = (id: string) => document.querySelector<HTMLElement>(`.posts a[href="${postPath(id)}"]`);
 
@@ -74,30 +56,29 @@ export function createPosts(
     return posts === null || !mayBeRead(posts);
   }
 
-  function arrive(posts: readonly PostSummary[]): void {
+  function arrive(posts: readonly Post[]): void {
     const [post] = posts;
     if (post === undefined) return;
     const isOwn = posts.every(({ author }) => author.id === user.id);
-    if (mayMove()) list.showWaiting();
+    if (mayMove()) held.show();
     if (!isOwn)
       announce(
         posts.length === 1
           ? `New post by ${post.author.name}: ${post.title}`
           : counted(posts.length, 'new post'),
       );
-    void update();
   }
 
   function showWaiting(): void {
-    const [newest] = list.waiting;
-    list.showWaiting();
+    const [newest] = held.waiting;
+    held.show();
     void update().then(() => {
       window.scrollTo({ top: 0 });
       linkOf(newest?.id ?? '')?.focus({ preventScroll: true });
     });
   }
 
-  const row = (post: PostSummary) => html`<li>
+  const row = (post: Post) => html`<li>
     <article class="row">
       ${avatar(post.author)}
       <div class="row-text">
@@ -116,17 +97,16 @@ export function createPosts(
 
   const waitingButton = () => html`<div class="waiting">
     <button type="button" class="pill" @click=${showWaiting}>
-      ${counted(list.waiting.length, 'new post')}
+      ${counted(held.waiting.length, 'new post')}
     </button>
   </div>`;
 
   function foot(): TemplateResult | typeof nothing {
-    if (list.end === undefined) return nothing;
-    if (more.problem !== undefined) return problemNotice(more.problem, () => void more.run());
-    if (!list.end.hasNextPage)
-      return html`<p class="end soft">${list.shown.length === 0 ? 'No posts yet.' : 'These are all posts.'}</p>`;
-    return html`<button type="button" class="more" aria-busy=${more.isLoading} @click=${() => more.run()}>
-      ${more.isLoading ? 'Loading…' : 'More'}
+    if (list.items === undefined || list.problem !== undefined) return nothing;
+    if (!list.hasMore)
+      return html`<p class="end soft">${held.shown.length === 0 ? 'No posts yet.' : 'These are all posts.'}</p>`;
+    return html`<button type="button" class="more" aria-busy=${list.isReading} @click=${more}>
+      ${list.isReading ? 'Loading…' : 'More'}
     </button>`;
   }
 
@@ -138,18 +118,10 @@ export function createPosts(
     </div>`;
   }
 
-  void first.run();
   return {
     tag,
     title: tag === undefined ? 'Posts' : `Posts tagged “${tag}”`,
-    onPost(post) {
-      if (tag !== undefined && !post.tags.includes(tag)) return;
-      if (list.announce(post)) arrive([post]);
-    },
-    onGap: () => void first.refresh(),
-    find: (id) => list.shown.find((post) => post.id === id),
-    replace: list.replace,
-    remove: list.remove,
+    find: (id) => held.shown.find((post) => post.id === id),
     leave() {
       isShown = false;
       place = { ...place, top: window.scrollY };
@@ -162,18 +134,15 @@ export function createPosts(
     },
     render() {
       isShown = true;
-      const isEmpty = list.end === undefined;
+      const isEmpty = list.items === undefined;
       return html`${head()} ${status()}
-        ${first.problem === undefined ? nothing : problemNotice(first.problem, () => void first.run())}
-        ${list.waiting.length === 0 ? nothing : waitingButton()}
-        <ol class="posts card" ?hidden=${list.shown.length === 0} aria-busy=${first.isLoading && isEmpty}>
-          ${repeat(list.shown, ({ id }) => id, row)}
+        ${held.waiting.length === 0 ? nothing : waitingButton()}
+        <ol class="posts card" ?hidden=${held.shown.length === 0} aria-busy=${list.isReading && isEmpty}>
+          ${repeat(held.shown, ({ id }) => id, row)}
         </ol>
-        ${isEmpty && first.isLoading ? html`<p class="soft loading">Loading posts…</p>` : foot()}`;
+        ${isEmpty && list.problem === undefined ? html`<p class="soft loading">Loading posts…</p>` : foot()}
+        ${list.problem === undefined ? nothing : problemNotice(list.problem, list.retry)}`;
     },
-    dispose() {
-      first.dispose();
-      more.dispose();
-    },
+    dispose: list.close,
   };
 }

@@ -1,4 +1,6 @@
 import type { TemplateResult } from 'lit-html';
+import type { Changes } from '../../../live.ts';
+import type { Change } from '../api/operations.ts';
 import type { User } from '../api/session.ts';
 import type { Drafts } from '../forms/drafts.ts';
 
@@ -13,6 +15,9 @@ export interface Screen {
 export interface Context {
   readonly user: User;
   readonly drafts: Drafts;
+  readonly changes: Changes<Change>;
+  /** Whether the user may change what this user has written. */
+  readonly mayChange: (authorId: string) => boolean;
   /** Renders again soon. Resolves when it has. */
   readonly update: () => Promise<void>;
   readonly onSignedOut: () => void;

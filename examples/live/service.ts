@@ -1,0 +1,132 @@
+import { type SseBlock, sseParser } from './sse.ts';
+
+/** Where the service is. Without `headers`, which is called before each request, the session cookie authenticates. */
+export interface Service {
+  readonly url: string;
+  readonly headers?: () => HeadersInit | Promise<HeadersInit>;
+}
+
+export interface Operation extends Service {
+  readonly query: string;
+  readonly variables?: Readonly<Record<string, unknown>>;
+}
+
+interface Payload<Data> {
+  readonly data?: Data | null;
+  readonly errors?: readonly { readonly message: string; readonly extensions?: { readonly code?: string } }[];
+  readonly extensions?: { readonly eventId?: string };
+}
+
+/** It is tried again. `takeover`: the tab that read the stream is gone. `unauthenticated`: sign in, then `retry()`. */
+export interface Failure {
+  readonly status: 'reconnecting';
+  readonly reason: 'takeover' | 'network' | 'unauthenticated' | 'rate-limited' | 'unavailable';
+  readonly httpStatus?: number;
+  readonly detail?: string;
+  readonly retryAfterMs?: number;
+}
+
+/** The service refuses it, or has ended it. It is not tried again. */
+export interface Refusal {
+  readonly status: 'closed';
+  readonly httpStatus?: number;
+  readonly errors: NonNullable<Payload<unknown>['errors']>;
+}
+
+/** Changes are lost. A new stream can begin at `position`. */
+export type Ending = Failure | Refusal | { readonly status: 'gap'; readonly position: string };
+
+/** The service sends a heartbeat every 12 seconds. */
+const SILENCE_MS = 45_000;
+const WATCH_MS = 5_000;
+const ANSWER_MS = 20_000;
+
+const broken = (detail: string): Failure => ({ status: 'reconnecting', reason: 'network', detail });
+
+async function payloadOf<Data>(response: Response): Promise<Payload<Data>> {
+  const text = await response.text();
+  const isJson = /json/.test(response.headers.get('content-type') ?? '');
+  return isJson ? JSON.parse(text) : { errors: [{ message: text }] };
+}
+
+function endingOf({ status: httpStatus, headers }: Response, { errors = [] }: Payload<unknown>) {
+  const mayPass = httpStatus >= 500 || httpStatus === 408;
+  const known = { 401: 'unauthenticated', 429: 'rate-limited' } as const;
+  const reason = known[httpStatus as 401 | 429] ?? (mayPass ? 'unavailable' : undefined);
+  if (reason === undefined) return { status: 'closed', httpStatus, errors } satisfies Refusal;
+  const asked = headers.get('retry-after');
+  const retryAfterMs = Number(asked) * 1_000 || Date.parse(asked ?? '') - Date.now();
+  const failure = { status: 'reconnecting', reason, httpStatus } satisfies Failure;
+  return retryAfterMs > 0 ? { ...failure, retryAfterMs } : failure;
+}
+
+async function send(operation: Operation, own: Record<string, string>, signal: AbortSignal) {
+  const { url, query, variables } = operation;
+  const headers = new Headers(await operation.headers?.());
+  for (const [name, value] of Object.entries(own)) headers.set(name, value);
+  headers.set('content-type', 'application/json');
+  // No `cache`: with one, browsers ask before each request to another origin. The response is `no-store` by itself.
+  const init = { method: 'POST', headers, signal, credentials: 'include' } as const;
+  return fetch(url, { ...init, body: JSON.stringify({ query, variables }) });
+}
+
+/** Asks once. Every change that the answer does not show comes after the event `eventId`. Never throws. */
+export async function readAnswer<Data>(operation: Operation, signal: AbortSignal) {
+  try {
+    const signals = AbortSignal.any([signal, AbortSignal.timeout(ANSWER_MS)]);
+    const response = await send(operation, { 'x-show-event-id': '1' }, signals);
+    const payload = await payloadOf<Data>(response);
+    if (payload.data == null) return endingOf(response, payload);
+    return { status: 'answered', data: payload.data, eventId: payload.extensions?.eventId } as const;
+  } catch (error) {
+    return broken(String(error));
+  }
+}
+
+/** What a last `next` without data means. Undefined if it says nothing about the stream. */
+function verdictOf({ id, data = '' }: SseBlock): Ending | undefined {
+  const { errors = [], ...payload }: Payload<unknown> = JSON.parse(data);
+  const code = 'data' in payload ? undefined : errors[0]?.extensions?.code;
+  if (code === 'UNAUTHENTICATED') return { status: 'reconnecting', reason: 'unauthenticated' };
+  if (code === 'FORBIDDEN') return { status: 'closed', errors };
+  const isLost = code === 'EVENT_HISTORY_EXPIRED' || code === 'BAD_USER_INPUT';
+  return isLost && id !== undefined ? { status: 'gap', position: id } : undefined;
+}
+
+/** Reads a stream from its opening to its end, and says how it ended. Never throws. */
+export async function readStream(
+  operation: Operation,
+  lastEventId: string,
+  signal: AbortSignal,
+  onBlock: (block: SseBlock) => void,
+): Promise<Ending> {
+  const silence = new AbortController();
+  let heardAtMs = Date.now();
+  // By the clock of the day: a timer of 45 seconds stands still while the machine sleeps.
+  const watch = setInterval(() => Date.now() - heardAtMs > SILENCE_MS && silence.abort('silence'), WATCH_MS);
+  try {
+    const own = { accept: 'text/event-stream', 'last-event-id': lastEventId };
+    const response = await send(operation, own, AbortSignal.any([signal, silence.signal]));
+    const isStream = response.headers.get('content-type')?.startsWith('text/event-stream') === true;
+    const reader = response.ok && isStream ? response.body?.getReader() : undefined;
+    if (reader === undefined) return endingOf(response, await payloadOf(response));
+    const decoder = new TextDecoder();
+    const parse = sseParser();
+    let verdict: Ending | undefined;
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) return broken('the stream ended');
+      heardAtMs = Date.now();
+      for (const block of parse(decoder.decode(value, { stream: true }))) {
+        if (block.event === 'complete') return verdict ?? { status: 'closed', errors: [] };
+        verdict = block.event === 'next' ? verdictOf(block) : undefined;
+        if (verdict === undefined) onBlock(block);
+      }
+    }
+  } catch (error) {
+    return broken(String(error));
+  } finally {
+    clearInterval(watch);
+    silence.abort();
+  }
+}

@@ -1,0 +1,136 @@
+import { html, nothing, type TemplateResult } from 'lit-html';
+import { mutate } from '../api/client.ts';
+import { type Comment, DeleteComment, type Post, UpdateComment } from '../api/operations.ts';
+import { createEdit, type Edit } from '../forms/edit.ts';
+import { draftNote, field, focusInvalid, outcome } from '../forms/fields.ts';
+import { announce } from '../parts/announce.ts';
+import { avatar, byline } from '../parts/byline.ts';
+import { createDeletion } from './deletion.ts';
+import type { Context } from './screen.ts';
+
+export interface CommentOptions {
+  readonly comment: Comment;
+  readonly postId: string;
+  readonly postAuthor: () => string | undefined;
+  /** Reads the comments again. */
+  readonly refresh: () => Promise<void>;
+}
+
+const storedOf = ({ version, body }: Comment) => ({ version, values: { body } });
+
+/** One comment, and the form in which it is changed. */
+export function createCommentItem(
+  context: Context,
+  { comment, postId, postAuthor, refresh }: CommentOptions,
+) {
+  const { user, drafts, changes, mayChange, update, onSignedOut } = context;
+  const { id } = comment;
+  const name = `comment ${id}`;
+  let current = comment;
+  let isGone = false;
+  let edit: Edit<'body'> | undefined;
+
+  const deletion = createDeletion(context, {
+    id,
+    what: 'comment',
+    hint: '',
+    async send(key, onPause) {
+      const sent = mutate(DeleteComment, { id, ifVersion: current.version }, key, onPause);
+      // If somebody has changed it, the user sees that first.
+      const { deleteComment } = await sent.catch((error: unknown) => {
+        void refresh();
+        throw error;
+      });
+      return deleteComment;
+    },
+    onDeleted: () => void refresh(),
+  });
+
+  function begin(): void {
+    edit = createEdit<'body', Comment & { readonly post: Post }>({
+      name,
+      drafts,
+      stored: storedOf(current),
+      async send({ body = current.body }, ifVersion, key, onPause) {
+        return (await mutate(UpdateComment, { id, ifVersion, body }, key, onPause)).updateComment;
+      },
+      onDone({ post, ...next }) {
+        announce('Your changes are saved.');
+        edit = undefined;
+        changes.apply({ postId, post, commentId: id, comment: next });
+      },
+      onUnchanged: () => end(),
+      onConflict: () => void refresh(),
+      onSignedOut,
+      update,
+    });
+    void update();
+  }
+
+  function end(): void {
+    edit?.discard();
+    edit = undefined;
+    void update();
+  }
+
+  async function submit(event: SubmitEvent): Promise<void> {
+    event.preventDefault();
+    const form = event.currentTarget;
+    await edit?.submit();
+    if (form instanceof HTMLFormElement && form.isConnected) focusInvalid(form);
+  }
+
+  const actions = () => {
+    const canEdit = current.author.id === user.id || mayChange(current.author.id);
+    const canRemove = canEdit || postAuthor() === user.id;
+    if (!canRemove) return nothing;
+    return html`<div class="comment-actions">
+      ${canEdit ? html`<button type="button" class="small" @click=${begin}>Edit</button>` : nothing}
+      ${deletion.render()}
+    </div>`;
+  };
+
+  const form = (of: Edit<'body'>) => html`<form class="comment-edit" novalidate @submit=${submit}>
+    ${field({ task: of, name: 'body', id: `edit-${id}`, label: 'Edit comment', rows: 3 })}
+    ${draftNote(of)} ${outcome(of)}
+    <div class="actions">
+      <button class="primary small" ?disabled=${of.theirs.size > 0} aria-busy=${of.state.kind === 'sending'}>
+        ${of.state.kind === 'sending' ? 'Saving…' : 'Save'}
+      </button>
+      <button type="button" class="small" @click=${end}>Cancel</button>
+    </div>
+  </form>`;
+
+  const remains = (of: Edit<'body'>) => html`<div class="notice" role="status">
+    <p>The comment that you were changing was deleted. Your text:</p>
+    <div class="theirs">${of.values.body}</div>
+    <button type="button" class="small" @click=${end}>Discard it</button>
+  </div>`;
+
+  if (drafts.read(name) !== undefined) begin();
+  return {
+    show(next: Comment): void {
+      current = next;
+      isGone = false;
+      edit?.rebase(storedOf(next));
+    },
+    onGone(): void {
+      isGone = true;
+      if (edit?.isDraft !== true) edit = undefined;
+    },
+    get isLeftOver() {
+      return isGone && edit !== undefined;
+    },
+    render(): TemplateResult {
+      if (isGone && edit !== undefined) return remains(edit);
+      return html`<li id="comment-${id}" class="comment" tabindex="-1">
+        ${avatar(current.author)}
+        <div class="row-text">
+          <p class="meta">${byline(current.author, current.createdAt)}
+            ${current.version === 1 ? nothing : html`<span class="dot" aria-hidden="true">·</span> edited`}</p>
+          ${edit === undefined ? html`<p class="comment-body">${current.body}</p>${actions()}` : form(edit)}
+        </div>
+      </li>`;
+    },
+  };
+}
