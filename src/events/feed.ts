@@ -38,6 +38,8 @@ export interface EventFeed {
    * (`SNAPSHOT_NAME`). Throws DatabaseError.
    */
   idOf(snapshotName: string | null): Promise<string>;
+  /** Whether the newest events of the place's history are in memory, even if those after the place may not all be. */
+  follows(place: EventPlace): boolean;
   /** A place further on, at the end of what is in memory: for readers who want nothing that lies between. */
   atEnd(place: EventPlace): EventPlace;
   /** Calls `onGrowth` when there may be more events. Returns a function that stops it. */
@@ -172,6 +174,7 @@ export function createEventFeed({ database, log, line }: EventFeedOptions): Even
       await readNow(database, log);
       return encodeEventName(await readFirst(database));
     },
+    follows: ({ history }) => tail.follows(history),
     atEnd(place) {
       const end = tail.end(place.history);
       return end !== undefined && isAfter(end, place) ? advance(place, end) : place;

@@ -162,6 +162,7 @@ export function createLogTail({ database, log }: LogTailOptions) {
       // The same function may be registered twice.
       const follower: OnGrowth = (growth) => onGrowth(growth);
       followers.add(follower);
+      if (followers.size === 1) wake();
       return () => {
         if (!followers.delete(follower) || followers.size > 0) return;
         clearTimeout(timer);

@@ -111,7 +111,8 @@ export function createFanOut(options: FanOutOptions): FanOut {
     const quiet: SubscriberStream[] = [];
     for (const stream of streams) {
       if (nowMs - stream.heartbeatAtMs >= HEARTBEAT_MS) beating.push(stream);
-      if (stream.isQuiet(nowMs)) quiet.push(stream);
+      // One that still reads history is told once it is at the end.
+      if (stream.isQuiet(nowMs) && stream.cohort?.atEnd === true) quiet.push(stream);
     }
     // Places in the log are kept for a limited time.
     if (quiet.length > 0) for (const { group } of groups.values()) group.moveOn(feed.atEnd);

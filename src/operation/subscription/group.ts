@@ -136,10 +136,11 @@ export class Group {
 
   /** Has a waiting cohort read on if there are events for it. `atEnd`: it has just found the end of the log. */
   #consider(cohort: Cohort, atEnd = false): void {
-    const recent = this.#options.feed.recent(cohort.place, this.filter, 1);
+    const { feed } = this.#options;
+    const recent = feed.recent(cohort.place, this.filter, 1);
     cohort.atEnd = recent?.events.length === 0;
-    // While the process does not follow the log yet, it has no recent events.
-    if (cohort.atEnd || (recent === undefined && atEnd)) {
+    // While the process does not follow the log yet, it has no recent events, and wakes everybody once it does.
+    if (cohort.atEnd || (recent === undefined && atEnd && !feed.follows(cohort.place))) {
       cohort.catchingUp = false;
       return;
     }
