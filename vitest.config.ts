@@ -20,8 +20,8 @@ const IN_PROCESS: Suite = {
 };
 /** The next file in a worker finds its modules loaded: a third less CPU. */
 const SHARED: Suite = { ...IN_PROCESS, isolate: false };
-/** Child processes on real sockets: slower than the others, and each with a folder of its own. */
-const PROCESSES: Suite = { testTimeout: 5 * MINUTE, hookTimeout: 5 * MINUTE };
+/** Child processes on real sockets: slower than the others, and each with a folder of its own. Some only wait. */
+const PROCESSES: Suite = { maxWorkers: 3, testTimeout: 5 * MINUTE, hookTimeout: 5 * MINUTE };
 /** One file at a time, for the sake of the clock. */
 const ALONE: Suite = { maxWorkers: 1, testTimeout: 10 * MINUTE };
 

@@ -7,6 +7,7 @@ import type { BrowserContext, Page } from 'playwright-core';
 import { expect, onTestFinished } from 'vitest';
 import { EXAMPLE } from '../../../scripts/example-package.ts';
 import { type Browser, openBrowser } from './browser.ts';
+import { migratedFolder } from './migrated-folder.ts';
 import { runProgram, type Settings, temporaryFolder } from './process.ts';
 import { type ServerProcess, startServer } from './server.ts';
 
@@ -75,7 +76,7 @@ export interface Example {
 
 /** The service with demo data in a process, and a browser in front of the example page. */
 export async function startExample(from: PageOrigin = 'own', settings: Settings = {}): Promise<Example> {
-  const dataDir = await temporaryFolder();
+  const dataDir = await migratedFolder();
   const application = from === 'other' ? await startApplication() : undefined;
   const cors = application === undefined ? {} : { CORS_ORIGINS: application.origin };
   const given: Settings = { RATE_LIMIT_BURST: '10000', LOG_LEVEL: 'warn', ...cors, ...settings };

@@ -8,7 +8,8 @@ import type { BrowserContext, Page } from 'playwright-core';
 import { expect, onTestFinished } from 'vitest';
 import type { ChangesOptions, LiveList, LiveState, liveQuery, openChanges } from '../../../examples/live.ts';
 import { openBrowser } from './browser.ts';
-import { ROOT, type Settings, temporaryFolder } from './process.ts';
+import { migratedFolder } from './migrated-folder.ts';
+import { ROOT, type Settings } from './process.ts';
 import { demoKey, type ServerProcess, startServer } from './server.ts';
 
 const PAGE =
@@ -142,7 +143,7 @@ async function openTab(
 
 /** The service in a process with demo data, and a browser in front of an application on another origin. */
 export async function startLiveTabs(settings: Settings = {}) {
-  const dataDir = await temporaryFolder();
+  const dataDir = await migratedFolder();
   const application = await startApplication();
   const given = { RATE_LIMIT_BURST: '10000', CORS_ORIGINS: application, ...settings };
   const server = await startServer(dataDir, given);
