@@ -76,7 +76,7 @@ describe('An installation in a schema of its own', () => {
     const { url, inApp } = await twoInstallations();
     const expected = await tour(await started(await settingsOf(url)));
     const inPublic = await counts(url, 'public');
-    expect(inPublic).toMatchObject({ users: 1, posts: 1, events: 2 });
+    expect(inPublic).toMatchObject({ users: 1, posts: 1, events: 7 });
     expect(await counts(url, 'app')).toEqual(NONE);
     expect(await tour(await started(await settingsOf(inApp)))).toEqual(expected);
     expect(await counts(url, 'public')).toEqual(inPublic);
