@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { AccountContent } from '../auth/account/content.ts';
-import { accountToDelete, type Endings, endAllCredentials, endMost } from '../auth/account/endings.ts';
+import { accountToDelete, type Endings, endAllCredentials, endMost, sumOf } from '../auth/account/endings.ts';
 import type { Database } from '../platform/db/database.ts';
 import { DatabaseError, violatedForeignKey } from '../platform/db/errors.ts';
 import { inBatches } from '../platform/db/in-batches.ts';
@@ -65,9 +65,6 @@ async function dropAccount(database: Database, id: string): Promise<boolean> {
     throw error;
   }
 }
-
-const sumOf = (one: Readonly<Record<string, number>>, other: Readonly<Record<string, number>>) =>
-  Object.fromEntries(Object.entries(one).map(([name, count]) => [name, count + (other[name] ?? 0)]));
 
 /** What others show has an author: the row goes last, and only once nothing refers to it. */
 async function dropWithContent(database: Database, id: string, content: AccountContent) {

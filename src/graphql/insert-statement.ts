@@ -49,7 +49,8 @@ export interface AlsoWritten {
 }
 
 /**
- * `insert` is the INSERT up to its SELECT list; each part of `also` is SQL that takes its rows from the inserted row. Each part of the statement takes its rows from the one before, so all are done or none.
+ * `insert` is the INSERT up to its SELECT list; each part of `also` is SQL that takes its rows from the inserted row. Each
+ * part of the statement takes its rows from the one before, so all are done or none.
  * The whole of a keyed createPost:
  *
  * @example

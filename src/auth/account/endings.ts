@@ -65,7 +65,7 @@ export async function endMost(db: Queryable, accounts: readonly string[], ending
   return ended;
 }
 
-/** What has ended in two steps. */
+/** What two steps have counted, by the names of the first. */
 export function sumOf(one: Ended, other: Ended): Ended {
   return Object.fromEntries(Object.entries(one).map(([kind, count]) => [kind, count + (other[kind] ?? 0)]));
 }

@@ -52,14 +52,7 @@ function statementOf(
   return cachedStatement(
     id,
     given,
-    [
-      given.shape,
-      bounded && ';bounded',
-      provisional && `;${provisional.check.kind}`,
-      onSnapshot && ';snapshot',
-    ]
-      .filter(Boolean)
-      .join(''),
+    `${given.shape}${bounded ? ';bounded' : ''}${provisional === undefined ? '' : `;${provisional.check.kind}`}${onSnapshot === undefined ? '' : ';snapshot'}`,
     () => `whole_${roots[0]?.field.name}`,
     (sql) => {
       const rows = bounded
