@@ -1,6 +1,7 @@
 /**
  * The service of this checkout against that of another one (`against FOLDER [--quick] [W0 … W9]`), such as the
- * version before a change: two processes on one database, interleaved in rounds. Prints the ratios and writes no file.
+ * version before a change: two processes, each on a database of its own schema with the same rows, interleaved in
+ * rounds. Prints the ratios and writes no file.
  */
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
@@ -16,8 +17,8 @@ import { chosenWorkloads } from './workloads.ts';
 
 const quick = process.argv.includes('--quick');
 const folder = process.argv.slice(2).find((argument) => !argument.startsWith('--'));
-const file = folder === undefined ? undefined : resolve(folder, 'bench/servers/product.ts');
-if (file === undefined || !existsSync(file)) {
+const inOther = (path: string) => resolve(folder ?? '', 'bench', path);
+if (folder === undefined || !existsSync(inOther('servers/product.ts'))) {
   process.stderr.write('Name the folder of another checkout, with its packages installed.\n');
   process.exit(2);
 }
@@ -31,7 +32,12 @@ const ROUNDS = {
   warmUpMs: 500,
   durationMs: quick ? 600 : 2_000,
 };
-const OTHER: Contestant = { ...PRODUCT, name: 'other checkout', file, note: '' };
+const OTHER: Contestant = {
+  ...PRODUCT,
+  name: 'other checkout',
+  file: inOther('servers/product.ts'),
+  note: '',
+};
 const COLUMNS = ['nodeCpuMs', 'databaseCpuMs', 'perSecond'] as const;
 const TITLES = { nodeCpuMs: 'Node CPU', databaseCpuMs: 'database CPU', perSecond: 'requests a second' };
 
@@ -44,12 +50,14 @@ function spread(values: readonly number[]): string {
 
 await withCleanup(async (cleanup) => {
   progress(`loading ${SIZE.users} users and ${SIZE.posts} posts`);
-  const workspace = await openWorkspace(cleanup, { size: SIZE, furnish: tagPosts });
-  const running: Running[] = [];
-  for (const contestant of [PRODUCT, OTHER])
-    running.push(await startContestant(cleanup, workspace, contestant));
-  await checkAnswers(running, workspace, WORKLOADS);
-  const measured = await measureAll(running, workspace, ROUNDS);
+  const other = (await import(inOther('data/workspace.ts'))) as { openWorkspace: typeof openWorkspace };
+  const options = { size: SIZE, furnish: tagPosts };
+  const running: Running[] = [
+    await startContestant(cleanup, await openWorkspace(cleanup, options), PRODUCT),
+    await startContestant(cleanup, await other.openWorkspace(cleanup, options), OTHER),
+  ];
+  await checkAnswers(running, WORKLOADS);
+  const measured = await measureAll(running, ROUNDS);
   const rows = WORKLOADS.map((workload) => {
     const others = measured.get(OTHER)?.get(workload) ?? [];
     const divided = (measured.get(PRODUCT)?.get(workload) ?? []).map((own, round) =>

@@ -42,9 +42,9 @@ await withCleanup(async (cleanup) => {
   for (const contestant of CONTESTANTS)
     if (CHOSEN.some((workload) => runs(contestant, workload)))
       running.push(await startContestant(cleanup, workspace, contestant));
-  await checkAnswers(running, workspace, CHOSEN);
+  await checkAnswers(running, CHOSEN);
   progress('all answers are equal');
-  const measured = await measureAll(running, workspace, ROUNDS);
+  const measured = await measureAll(running, ROUNDS);
   const ratios = ratiosToFloor(measured);
   const folder = values.charts ?? (partial ? undefined : `${import.meta.dirname}/${CHARTS}`);
   if (folder !== undefined) writeCharts(ratios, folder);

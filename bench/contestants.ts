@@ -79,6 +79,7 @@ export const runs = ({ workloads = WORKLOADS }: Contestant, workload: Workload) 
 /** A contestant that listens. */
 export interface Running {
   readonly contestant: Contestant;
+  readonly workspace: Workspace;
   readonly server: ServerProcess;
   readonly applicationName: string;
 }
@@ -111,5 +112,5 @@ export async function startContestant(
     },
   });
   cleanup.defer(() => server.stop());
-  return { contestant, server, applicationName };
+  return { contestant, workspace, server, applicationName };
 }

@@ -1,6 +1,5 @@
 import { type Contestant, type Running, runs } from '../contestants.ts';
 import { removeWritten } from '../data/content.ts';
-import type { Workspace } from '../data/workspace.ts';
 import { progress } from '../report/results.ts';
 import { normalised } from '../workloads/answers.ts';
 import { requestsOf } from '../workloads/requests.ts';
@@ -32,7 +31,7 @@ export function settingOf(
 }
 
 /** What a server answers to some requests of a workload, in the form that all share. */
-async function answersOf({ contestant, server }: Running, workload: Workload, workspace: Workspace) {
+async function answersOf({ contestant, server, workspace }: Running, workload: Workload) {
   const requests = requestsOf(workload, contestant.dialect, workspace);
   const next = inTurn(requests);
   const texts: string[] = [];
@@ -50,32 +49,31 @@ async function answersOf({ contestant, server }: Running, workload: Workload, wo
 /** Throws unless all servers answer every workload with the same data. */
 export async function checkAnswers(
   running: readonly Running[],
-  workspace: Workspace,
   workloads: readonly Workload[],
 ): Promise<void> {
   for (const workload of workloads) {
     const asked = running.filter(({ contestant }) => runs(contestant, workload));
-    const answers = await Promise.all(asked.map((entry) => answersOf(entry, workload, workspace)));
+    const answers = await Promise.all(asked.map((entry) => answersOf(entry, workload)));
     const [first] = answers;
     for (const { name, text } of answers)
       if (text !== first?.text)
         throw new Error(
           `${workload}: ${name} answers\n${text.slice(0, 1000)}\n${first?.name} answers\n${first?.text.slice(0, 1000)}`,
         );
-    if (writes(workload)) await removeWritten(workspace.admin);
+    if (writes(workload)) await Promise.all(asked.map(({ workspace }) => removeWritten(workspace.admin)));
   }
 }
 
 /** Measures the workloads on every server that has them, interleaved in rounds. */
 export async function measureAll(
   running: readonly Running[],
-  workspace: Workspace,
   { workloads, rounds, firstWarmUpMs, warmUpMs, durationMs }: RoundOptions,
 ): Promise<Measured> {
   const measured = new Map<Contestant, Map<Workload, Figures[]>>(
     running.map(({ contestant }) => [contestant, new Map()]),
   );
   const measureOne = async (entry: Running, workload: Workload, round: number) => {
+    const { workspace } = entry;
     const figures = await measure(workspace, entry, {
       requests: requestsOf(workload, entry.contestant.dialect, workspace),
       connections: CONNECTIONS,

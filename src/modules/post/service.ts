@@ -31,23 +31,27 @@ const INSERT_TAGGED_POST = insertStatement('post_insert_tagged', INSERT, {
   },
 });
 
-/**
- * Changes what is not null, if anything becomes different. The tags of a post are dated like the post: the lists by tag are
- * in the order of its date. No row if nothing has changed.
- */
-const CHANGE_POST = statement<Changed>(
-  'post_change',
-  `WITH present AS (SELECT ARRAY(SELECT name FROM tags WHERE post_id = $1 ORDER BY position) AS tags),
-   changed AS (UPDATE posts SET title = coalesce($2, title), body = coalesce($3, body), ${NEW_VERSION}
-     FROM present WHERE id = $1 AND (title <> $2 OR body <> $3 OR present.tags <> $4::text[])
-     RETURNING id, author_id, created_at, updated_at, version),
-   event AS (${POST_UPDATED.append('changed')}),
+/** Changes what is not null, and appends the event, if `differs` is the case. No row if it is not. */
+const changePost = (label: string, differs: string, parts = '') =>
+  statement<Changed>(
+    label,
+    `WITH changed AS (UPDATE posts SET title = coalesce($2, title), body = coalesce($3, body), ${NEW_VERSION}
+     WHERE id = $1 AND (${differs}) RETURNING id, author_id, created_at, updated_at, version),
+   event AS (${POST_UPDATED.append('changed')})${parts}
+   SELECT updated_at AS "updatedAt", version FROM changed`,
+  );
+const CHANGE_POST = changePost('post_change', 'title <> $2 OR body <> $3');
+
+/** The tags of a post are dated like the post: the lists by tag are in the order of its date. */
+const CHANGE_TAGGED_POST = changePost(
+  'post_change_tagged',
+  'title <> $2 OR body <> $3 OR ARRAY(SELECT name FROM tags WHERE post_id = $1 ORDER BY position) <> $4::text[]',
+  `,
    gone AS (DELETE FROM tags USING changed WHERE post_id = changed.id AND name <> ALL($4::text[])),
    tagged AS (INSERT INTO tags (post_id, name, position, created_at)
      SELECT changed.id, given.name, given.position, changed.created_at
      FROM changed, unnest($4::text[]) WITH ORDINALITY AS given(name, position)
-     ON CONFLICT (post_id, name) DO UPDATE SET position = excluded.position, created_at = excluded.created_at)
-   SELECT updated_at AS "updatedAt", version FROM changed`,
+     ON CONFLICT (post_id, name) DO UPDATE SET position = excluded.position, created_at = excluded.created_at)`,
 );
 
 /**
@@ -151,7 +155,11 @@ export async function updatePost(
   if (!mayChangePost(principal, post)) throw forbidden('Only the author and admins may change a post.');
   checkVersion('post', post.version, changes.ifVersion);
   if (title === undefined && body === undefined && tags === undefined) return post;
-  const [changed] = await work.query(CHANGE_POST, [post.id, title ?? null, body ?? null, tags ?? null]);
+  const values = [post.id, title ?? null, body ?? null];
+  const [changed] =
+    tags === undefined
+      ? await work.query(CHANGE_POST, values)
+      : await work.query(CHANGE_TAGGED_POST, [...values, tags]);
   return { ...post, title: title ?? post.title, body: body ?? post.body, ...changed };
 }
 
