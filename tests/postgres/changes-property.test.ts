@@ -4,7 +4,8 @@ import { scopesOfRole } from '../../src/auth/scopes.ts';
 import { useApp } from '../support/app.ts';
 import { instanceOnOwnPool, secondInstance } from '../support/second-instance.ts';
 import { commands, lateJoins } from './changes/commands.ts';
-import { type Between, interruptible, type Stage, World } from './changes/world.ts';
+import { type Between, interruptible, type Stage } from './changes/stage.ts';
+import { World } from './changes/world.ts';
 
 const RUNS = Number(process.env.CHANGES_RUNS ?? 40);
 

@@ -50,11 +50,11 @@ export const letsThrough =
     (kinds == null || kinds.includes(kind));
 
 /** What of a change the test knows beforehand. */
-export const shown = ({
-  kind,
-  postId,
-  commentId,
-}: Pick<Change, 'kind' | 'postId' | 'commentId'>): readonly (string | null)[] => [kind, postId, commentId];
+type Known = Pick<Change, 'kind' | 'postId' | 'commentId'>;
+const shown = ({ kind, postId, commentId }: Known): readonly (string | null)[] => [kind, postId, commentId];
+export const told = (changes: readonly Known[]) => changes.map(shown);
+/** The same of what a stream has got. */
+export const toldIn = (got: readonly { readonly told: Known }[]) => got.map((one) => shown(one.told));
 
 /** An open stream, of `changes` unless said otherwise, which keeps what it gets. */
 export interface ChangeStream<Told = ToldChange> {
