@@ -1,11 +1,12 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { createClient } from '../../examples/clients/apollo/client.ts';
 import {
+  apply,
   createPost,
   POST,
   POSTS,
-  type PostCreated,
-  postsCreated,
+  type PostChanged,
+  postChanges,
   prepend,
 } from '../../examples/clients/apollo/posts.ts';
 import { until } from '../support/processes/process.ts';
@@ -15,15 +16,15 @@ import { type LiveService, startService } from './live-service.ts';
 import { startLossyProxy } from './lossy-proxy.ts';
 
 /** What a new client has received so far. */
-function subscribed({ url, key }: LiveService): readonly PostCreated[] {
-  const received: PostCreated[] = [];
-  const subscription = postsCreated(createClient(url, key)).subscribe((result) => void received.push(result));
+function subscribed({ url, key }: LiveService): readonly PostChanged[] {
+  const received: PostChanged[] = [];
+  const subscription = postChanges(createClient(url, key)).subscribe((result) => void received.push(result));
   onTestFinished(() => subscription.unsubscribe());
   return received;
 }
 
-function titleOf({ data, error }: PostCreated): string {
-  return data?.postCreated.title ?? String(error);
+function titleOf({ data, error }: PostChanged): string {
+  return data?.changes.post?.title ?? String(error);
 }
 
 describe('Apollo Client', () => {
@@ -64,21 +65,36 @@ describe('Apollo Client', () => {
     expect(data.posts[2].title).not.toBe('once');
   });
 
-  it('puts the posts that it is told of into the list, each once', async () => {
+  it('applies the changes that it is told of: new posts come once, edits show, deleted posts go with their comments', async () => {
     const service = await startService();
     const answers = countAnswers(service.origin);
-    await service.create('old');
+    await service.create('older', 'old');
     const client = createClient(service.url, service.key);
-    await client.query({ query: POSTS, variables: { first: 1 } });
-    const received = subscribed(service);
+    const { data } = await client.query({ query: POSTS, variables: { first: 2 } });
+    const [old, older] = data?.postsConnection.edges.map(({ node }) => node.id) ?? [];
+    const received: PostChanged[] = [];
+    const following = postChanges(client).subscribe((result) => {
+      received.push(result);
+      if (result.data !== undefined) apply(client, result.data.changes);
+    });
+    onTestFinished(() => following.unsubscribe());
+    const titles = () => {
+      const list = client.cache.readQuery({ query: POSTS });
+      return list?.postsConnection.edges.map(({ node }) => node.title);
+    };
     await until('the stream', () => answers.opened === 1);
     const own = await createPost(client, 'own', 'b');
     prepend(client, own);
     await service.create('new');
     await until('two events', () => received.length === 2);
-    for (const { data } of received) if (data !== undefined) prepend(client, data.postCreated);
-    const list = client.cache.readQuery({ query: POSTS });
-    expect(list?.postsConnection.edges.map(({ node }) => node.title)).toEqual(['new', 'own', 'old']);
+    expect(titles()).toEqual(['new', 'own', 'old', 'older']);
+    await service.query('mutation ($id: ID!) { updatePost(id: $id, title: "edited") { id } }', { id: older });
+    await until('an edit', () => received.length === 3);
+    expect(titles()).toEqual(['new', 'own', 'old', 'edited']);
+    await service.query('mutation ($id: ID!) { deletePost(id: $id) }', { id: old });
+    await until('a deletion', () => received.length === 4);
+    expect(titles()).toEqual(['new', 'own', 'edited']);
+    expect(client.cache.extract()).not.toHaveProperty([`Post:${old}`]);
   });
 
   it('resumes over SIGKILL and over a shutdown: none lost, none twice, in order', async () => {
@@ -111,7 +127,7 @@ describe('Apollo Client', () => {
   it('waits while a stream is refused', async () => {
     const service = await startService({ MAX_STREAMS: '1' });
     const answers = countAnswers(service.origin);
-    const first = postsCreated(createClient(service.url, service.key)).subscribe();
+    const first = postChanges(createClient(service.url, service.key)).subscribe();
     onTestFinished(() => first.unsubscribe());
     await until('the first stream', () => answers.opened === 1);
     // By a client of its own: equal subscriptions of one client share a stream.
@@ -126,9 +142,9 @@ describe('Apollo Client', () => {
 
   it('passes on a refusal for good', async () => {
     const service = await startService();
-    const received: PostCreated[] = [];
+    const received: PostChanged[] = [];
     await new Promise<void>((resolve) => {
-      postsCreated(createClient(service.url, 'no key')).subscribe({
+      postChanges(createClient(service.url, 'no key')).subscribe({
         next: (result) => void received.push(result),
         complete: resolve,
       });

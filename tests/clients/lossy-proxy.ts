@@ -1,5 +1,6 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { pipeline } from 'node:stream/promises';
 import { onTestFinished } from 'vitest';
 
 /** A way to the service on which things go wrong. */
@@ -18,11 +19,14 @@ export async function startLossyProxy(target: string, losses: number): Promise<L
     const headers = new Headers(request.headers as Record<string, string>);
     for (const name of ['connection', 'host', 'content-length', 'expect']) headers.delete(name);
     const answer = await fetch(target, { method: 'POST', headers, body: Buffer.concat(parts) });
-    const text = await answer.text();
     if (headers.has('idempotency-key')) replayed.push(answer.headers.get('idempotency-replayed') === 'true');
-    if (headers.has('idempotency-key') && replayed.length <= losses) return void request.socket.destroy();
-    const type = answer.headers.get('content-type') ?? '';
-    response.writeHead(answer.status, { 'content-type': type }).end(text);
+    if (headers.has('idempotency-key') && replayed.length <= losses) {
+      await answer.body?.cancel();
+      return void request.socket.destroy();
+    }
+    response.writeHead(answer.status, { 'content-type': answer.headers.get('content-type') ?? '' });
+    // A stream lasts until either side goes.
+    await pipeline(answer.body ?? [], response).catch(() => undefined);
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   onTestFinished(async () => {

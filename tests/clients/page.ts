@@ -8,8 +8,8 @@ export interface Page {
   text(): string;
   /** Clicks a button once it can be clicked. */
   click(name: string): Promise<void>;
-  /** Clicks "More" until there is no more. Resolves to the items. */
-  readToTheEnd(): Promise<readonly string[]>;
+  /** Clicks "More", or the button that goes the other way, until there is no more. Resolves to the items. */
+  readToTheEnd(name?: string): Promise<readonly string[]>;
 }
 
 /** A part of the document that goes with the test. */
@@ -29,11 +29,11 @@ export function openPage(): Page {
     items,
     text: () => container.textContent ?? '',
     click,
-    async readToTheEnd() {
-      await until('the first page', () => button('More') !== undefined);
-      while (button('More')?.disabled === false) {
+    async readToTheEnd(name = 'More') {
+      await until('the first page', () => button(name) !== undefined);
+      while (button(name)?.disabled === false) {
         const before = items().length;
-        await click('More');
+        await click(name);
         await until('the next page', () => items().length > before && !isBusy());
       }
       return items();

@@ -3,6 +3,7 @@ import './document.ts';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { createEnvironment } from '../../examples/clients/relay/environment.ts';
 import { showAuthor, showFeed, showThread } from '../../examples/clients/relay/main.tsx';
+import type { FirstPage } from '../../examples/clients/relay/thread.tsx';
 import { until } from '../support/processes/process.ts';
 import { countAnswers } from './answers.ts';
 import { type LiveService, startService } from './live-service.ts';
@@ -26,6 +27,20 @@ function shown(show: (container: Element) => { unmount(): void }): Page {
   return page;
 }
 
+/** A post with these comments. Resolves to its id. */
+async function createThread(service: LiveService, bodies: readonly string[]): Promise<string> {
+  const { data } = await service.query('mutation { createPost(title: "Discussed", body: "b") { id } }');
+  for (const body of bodies) await createComment(service, data.createPost.id, body);
+  return data.createPost.id;
+}
+
+async function createComment(service: LiveService, postId: string, body: string): Promise<string> {
+  const query =
+    'mutation ($postId: ID!, $body: String!) { createComment(postId: $postId, body: $body) { id } }';
+  const { data } = await service.query(query, { postId, body });
+  return data.createComment.id;
+}
+
 describe('Relay', () => {
   it('pages through all posts and the posts of a user, each once', async () => {
     const service = await startService();
@@ -43,21 +58,14 @@ describe('Relay', () => {
   it('pages through the comments on a post, reads it again by its id, and sends a comment once', async () => {
     const service = await startService();
     const { url, replayed } = await startLossyProxy(service.url, 2);
-    const { data } = await service.query('mutation { createPost(title: "Discussed", body: "b") { id } }');
-    const postId: string = data.createPost.id;
-    const comment = (body: string) =>
-      service.query(
-        'mutation ($postId: ID!, $body: String!) { createComment(postId: $postId, body: $body) { id } }',
-        { postId, body },
-      );
     const bodies = ['first', 'second', 'third', 'fourth', 'fifth'];
-    for (const body of bodies) await comment(body);
+    const postId = await createThread(service, bodies);
     const environment = createEnvironment(url, service.headers);
     const thread = shown((container) => showThread(container, environment, postId));
     expect(await thread.readToTheEnd()).toEqual(bodies);
     expect(thread.text()).toContain('Discussed (5)');
 
-    await comment('sixth');
+    await createComment(service, postId, 'sixth');
     await thread.click('Refresh');
     await until('the new count', () => thread.text().includes('Discussed (6)'));
     expect(await thread.readToTheEnd()).toEqual([...bodies, 'sixth']);
@@ -67,6 +75,58 @@ describe('Relay', () => {
     await until('the comment', () => thread.text().includes('Discussed (7)'));
     expect(replayed).toEqual([false, true, true]);
     expect(thread.items()).toEqual([...bodies, 'sixth', 'seventh']);
+  });
+
+  it('pages through a list forwards, backwards, and in both directions from within: the same rows', async () => {
+    const service = await startService();
+    const bodies = Array.from({ length: 9 }, (_, number) => `comment ${number}`);
+    const postId = await createThread(service, bodies);
+    // In a store of its own each: a store has one list of these comments.
+    const threadFrom = (page: FirstPage) =>
+      shown((container) =>
+        showThread(container, createEnvironment(service.url, service.headers), postId, page),
+      );
+    expect(await threadFrom({ first: 2 }).readToTheEnd()).toEqual(bodies);
+    expect(await threadFrom({ last: 2 }).readToTheEnd('Earlier')).toEqual(bodies);
+    const { data } = await service.query(
+      'query ($id: ID!) { post(id: $id) { commentsConnection(first: 4) { pageInfo { endCursor } } } }',
+      { id: postId },
+    );
+    const after = data.post.commentsConnection.pageInfo.endCursor;
+    const within = threadFrom({ first: 2, after });
+    expect(await within.readToTheEnd('Earlier')).toEqual(bodies.slice(0, 6));
+    expect(await within.readToTheEnd()).toEqual(bodies);
+    const other = threadFrom({ last: 1, before: after });
+    expect(await other.readToTheEnd()).toEqual(bodies.slice(2));
+    expect(await other.readToTheEnd('Earlier')).toEqual(bodies);
+  });
+
+  it('shows edits and deletions in all lists, and counts that fall', async () => {
+    const service = await startService();
+    await service.create('one', 'two');
+    const postId = await createThread(service, ['stays']);
+    const commentId = await createComment(service, postId, 'goes');
+    const answers = countAnswers(service.origin);
+    const environment = createEnvironment(service.url, service.headers);
+    const feed = shown((container) => showFeed(container, environment));
+    const before = await feed.readToTheEnd();
+    const { data } = await service.query('{ viewer { id posts(limit: 3) { id title } } }');
+    const author = shown((container) => showAuthor(container, environment, data.viewer.id));
+    await author.readToTheEnd();
+    const thread = shown((container) => showThread(container, environment, postId));
+    await until('the streams', () => answers.opened === 2);
+    expect(thread.items()).toEqual(['stays', 'goes']);
+
+    await service.query('mutation ($id: ID!) { deleteComment(id: $id) }', { id: commentId });
+    await until('the count', () => thread.text().includes('Discussed (1)'));
+    expect(thread.items()).toEqual(['stays']);
+    const [, two, one] = data.viewer.posts;
+    await service.query('mutation ($id: ID!) { updatePost(id: $id, title: "1") { id } }', one);
+    await service.query('mutation ($id: ID!) { deletePost(id: $id) }', two);
+    await until('the deletion', () => !feed.items().includes('two'));
+    expect(feed.items()).toEqual(['Discussed', '1', ...before.slice(3)]);
+    expect(author.items().slice(0, 2)).toEqual(['Discussed', '1']);
+    expect(author.items()).not.toContain('two');
   });
 
   it('shows each new post once and in order, over SIGKILL and over a shutdown', async () => {

@@ -4,9 +4,9 @@ import { createInterface } from 'node:readline';
 import { expect, it, onTestFinished } from 'vitest';
 import { followPostsByCookie } from '../../examples/clients/event-source/by-cookie.ts';
 import { followPostsByToken } from '../../examples/clients/event-source/by-token.ts';
-import { newPosts } from '../../examples/clients/graphql-sse/new-posts.ts';
+import { postChanges } from '../../examples/clients/graphql-sse/post-changes.ts';
 import { createUrqlClient } from '../../examples/clients/urql/client.ts';
-import { followPosts } from '../../examples/clients/urql/posts.ts';
+import { followPosts, type PostChange } from '../../examples/clients/urql/posts.ts';
 import { ROOT, until } from '../support/processes/process.ts';
 import { admin } from '../support/processes/server.ts';
 import { provideBrowserGlobals } from './browser-globals.ts';
@@ -14,9 +14,16 @@ import { type LiveService, startService } from './live-service.ts';
 
 /** What a recipe has told of, and how its stream has ended. */
 class Received {
+  /** Of new posts. */
   readonly titles: string[] = [];
+  /** What was no new post. */
+  readonly others: string[] = [];
   ended: string | undefined;
-  readonly onPost = ({ title }: { title: string }) => void this.titles.push(title);
+  readonly onChange = ({ kind, post }: PostChange) => {
+    if (post === null) this.others.push(kind);
+    else if (kind === 'POST_CREATED') this.titles.push(post.title);
+    else this.others.push(`${kind} ${post.title}`);
+  };
   readonly onEnd = (error: Error) => {
     this.ended = error.message;
   };
@@ -24,14 +31,14 @@ class Received {
 
 function withUrql({ url, headers }: LiveService): Received {
   const received = new Received();
-  onTestFinished(followPosts(createUrqlClient(url, headers), received.onPost, received.onEnd));
+  onTestFinished(followPosts(createUrqlClient(url, headers), received.onChange, received.onEnd));
   return received;
 }
 
 function withGraphqlSse({ url, headers }: LiveService): Received {
   const received = new Received();
   const read = async () => {
-    for await (const post of newPosts(url, headers)) received.onPost(post);
+    for await (const change of postChanges(url, headers)) received.onChange(change);
   };
   read().catch(received.onEnd);
   return received;
@@ -62,7 +69,7 @@ function withCurl({ origin, key, dataDir }: LiveService): Received {
   createInterface({ input: child.stdout }).on('line', (line) => {
     last = line;
     const { data } = JSON.parse(line);
-    if (data != null) received.onPost(data.postCreated);
+    if (data != null) received.onChange(data.changes);
   });
   child.once('close', () => {
     received.ended = last;
@@ -114,9 +121,15 @@ it('each recipe has each post once and in order, over servers that are killed or
   await service.restart('SIGKILL', 'three', 'four');
   await service.create('five');
   await told('one', 'two', 'three', 'four', 'five');
+  const { data } = await service.query('{ posts(limit: 2) { id } }');
+  const [edited, deleted] = data.posts;
+  await service.query('mutation ($id: ID!) { updatePost(id: $id, title: "5") { id } }', edited);
+  await service.query('mutation ($id: ID!) { deletePost(id: $id) }', deleted);
   await service.restart('SIGTERM', 'six');
   await service.create('seven');
   await told('one', 'two', 'three', 'four', 'five', 'six', 'seven');
+  for (const [name, { others }] of Object.entries(recipes))
+    expect(others, name).toEqual(['POST_UPDATED 5', 'POST_DELETED']);
   expect(all.map(({ ended }) => ended)).toEqual(all.map(() => undefined));
 
   const keys = await admin(['api-key', 'list'], service.dataDir);

@@ -7,6 +7,14 @@ export interface Post {
   readonly title: string;
 }
 
+/** What has happened to a post. */
+export interface PostChange {
+  readonly kind: 'POST_CREATED' | 'POST_UPDATED' | 'POST_DELETED';
+  readonly postId: string;
+  /** As it is now; null if it is gone. */
+  readonly post: Post | null;
+}
+
 interface Page {
   readonly postsConnection: {
     readonly edges: readonly {
@@ -55,11 +63,15 @@ const CREATE_POST: TypedDocumentNode<{ readonly createPost: Post }, { title: str
   }
 `);
 
-const POST_CREATED: TypedDocumentNode<{ readonly postCreated: Post }, Record<string, never>> = gql(`
-  subscription PostCreated {
-    postCreated {
-      id
-      title
+const CHANGES: TypedDocumentNode<{ readonly changes: PostChange }, Record<string, never>> = gql(`
+  subscription PostChanges {
+    changes(kinds: [POST_CREATED, POST_UPDATED, POST_DELETED]) {
+      kind
+      postId
+      post {
+        id
+        title
+      }
     }
   }
 `);
@@ -81,10 +93,23 @@ export function prepend(client: ApolloClient, post: Post): void {
   });
 }
 
-/** A post, or an `error` that either ends the stream or tells of a gap (EVENT_HISTORY_EXPIRED). */
-export type PostCreated = ApolloClient.SubscribeResult<{ readonly postCreated: Post }>;
+/** Takes a post out of the cache, and so out of all lists, with what only it has led to, such as its comments. */
+function forget(client: ApolloClient, postId: string): void {
+  const id = client.cache.identify({ __typename: 'Post', id: postId });
+  if (id !== undefined) client.cache.evict({ id });
+  client.cache.gc();
+}
 
-/** Each post as it is created. */
-export function postsCreated(client: ApolloClient): Observable<PostCreated> {
-  return client.subscribe({ query: POST_CREATED });
+/** Brings the cache up to date. An edit needs nothing: the subscription has put the post into the cache. */
+export function apply(client: ApolloClient, { kind, postId, post }: PostChange): void {
+  if (kind === 'POST_DELETED') forget(client, postId);
+  else if (kind === 'POST_CREATED' && post !== null) prepend(client, post);
+}
+
+/** A change, or an `error` that either ends the stream or tells of a gap (EVENT_HISTORY_EXPIRED). */
+export type PostChanged = ApolloClient.SubscribeResult<{ readonly changes: PostChange }>;
+
+/** Each change of a post. */
+export function postChanges(client: ApolloClient): Observable<PostChanged> {
+  return client.subscribe({ query: CHANGES });
 }

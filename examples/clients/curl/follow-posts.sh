@@ -1,5 +1,5 @@
 #!/bin/sh
-# Prints each new post, and goes on after the last one that it printed, even when it is started again:
+# Prints each change of a post, and goes on after the last one that it printed, even when it is started again:
 # follow-posts.sh FILE, which keeps the id of the last event. Ends if the service refuses. Needs ORIGIN and KEY.
 set -eu
 touch "$1"
@@ -7,7 +7,7 @@ while
   last=$(cat "$1")
   curl -sSN "$ORIGIN/graphql${last:+?lastEventId=$last}" -w 'status: %{http_code}\n' \
     -H "Authorization: Bearer $KEY" -H 'Accept: text/event-stream' -H 'Content-Type: application/json' \
-    -d '{"query":"subscription { postCreated { id title } }"}' |
+    -d '{"query":"subscription { changes(kinds: [POST_CREATED, POST_UPDATED, POST_DELETED]) { kind postId post { id title } } }"}' |
     while IFS= read -r line; do
       case $line in
         'id: '*) id=${line#id: } ;;

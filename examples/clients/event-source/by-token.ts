@@ -1,4 +1,4 @@
-import { type Follower, followPosts, POST_CREATED, Refused } from './follow-posts.ts';
+import { type Follower, followPosts, POST_CHANGES, Refused } from './follow-posts.ts';
 
 /** Exchanges the caller's credentials for a stream token, and puts it in the address. */
 async function findAddress(endpoint: string, headers: Readonly<Record<string, string>>): Promise<URL> {
@@ -6,7 +6,7 @@ async function findAddress(endpoint: string, headers: Readonly<Record<string, st
     method: 'POST',
     credentials: 'include',
     headers: { ...headers, 'content-type': 'application/json' },
-    body: JSON.stringify({ query: POST_CREATED }),
+    body: JSON.stringify({ query: POST_CHANGES }),
   });
   const { status } = response;
   if (status === 401 || status === 403) throw new Refused(`No stream token: status ${status}.`);

@@ -1,12 +1,17 @@
-export const POST_CREATED = 'subscription { postCreated { id title } }';
+export const POST_CHANGES = `subscription {
+  changes(kinds: [POST_CREATED, POST_UPDATED, POST_DELETED]) { kind postId post { id title } }
+}`;
 
-export interface Post {
-  readonly id: string;
-  readonly title: string;
+/** What has happened to a post. */
+export interface PostChange {
+  readonly kind: 'POST_CREATED' | 'POST_UPDATED' | 'POST_DELETED';
+  readonly postId: string;
+  /** As it is now; null if it is gone. */
+  readonly post: { readonly id: string; readonly title: string } | null;
 }
 
 export interface Follower {
-  readonly onPost: (post: Post) => void;
+  readonly onChange: (change: PostChange) => void;
   /** The stream is over: the credentials have ended, or events that were missed are no longer stored. */
   readonly onEnd: (error: Error) => void;
 }
@@ -15,7 +20,7 @@ export interface Follower {
 export class Refused extends Error {}
 
 interface Payload {
-  readonly data?: { readonly postCreated: Post } | null;
+  readonly data?: { readonly changes: PostChange } | null;
   readonly errors?: readonly { readonly message: string }[];
 }
 
@@ -23,10 +28,10 @@ const FIRST_PAUSE_MS = 1_000;
 const MAX_PAUSE_MS = 30_000;
 
 /**
- * Tells of each new post until it is stopped. The browser resumes by itself when the connection breaks, but gives up if
- * it gets a status other than 200. Then this asks for an address again, and goes on after the last event.
+ * Tells of each change of a post until it is stopped. The browser resumes by itself when the connection breaks, but
+ * gives up if it gets a status other than 200. Then this asks for an address again, and goes on after the last event.
  */
-export function followPosts(findAddress: () => Promise<URL>, { onPost, onEnd }: Follower): () => void {
+export function followPosts(findAddress: () => Promise<URL>, { onChange, onEnd }: Follower): () => void {
   let source: EventSource | undefined;
   let timer: ReturnType<typeof setTimeout> | undefined;
   let lastEventId = '';
@@ -50,6 +55,8 @@ export function followPosts(findAddress: () => Promise<URL>, { onPost, onEnd }: 
   }
 
   function listen(address: URL): void {
+    // Heartbeats that a page can see move the position of a stream on which nothing comes.
+    address.searchParams.set('heartbeat', 'visible');
     if (lastEventId !== '') address.searchParams.set('lastEventId', lastEventId);
     const opened = new EventSource(address, { withCredentials: true });
     source = opened;
@@ -60,8 +67,11 @@ export function followPosts(findAddress: () => Promise<URL>, { onPost, onEnd }: 
     opened.addEventListener('next', (event) => {
       const { data, errors } = JSON.parse(event.data) as Payload;
       lastEventId = event.lastEventId;
-      if (data != null) onPost(data.postCreated);
+      if (data != null) onChange(data.changes);
       else if (errors?.[0] !== undefined) reason = errors[0].message;
+    });
+    opened.addEventListener('heartbeat', (event) => {
+      lastEventId = event.lastEventId;
     });
     opened.addEventListener('complete', () => end(new Error(reason)));
     opened.addEventListener('error', () => {

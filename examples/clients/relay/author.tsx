@@ -32,9 +32,10 @@ function PostsOf({ author }: { readonly author: authorFragment$key }): ReactNode
     <section>
       <h1>{data.name}</h1>
       <ol aria-busy={isLoadingNext}>
-        {data.postsConnection.edges.map(({ node }) => (
-          <PostTitle key={node.id} post={node} />
-        ))}
+        {data.postsConnection.edges.map(
+          // Null for a post that was deleted, whatever the type says.
+          ({ node }) => node != null && <PostTitle key={node.id} post={node} />,
+        )}
       </ol>
       <button type="button" disabled={!hasNext || isLoadingNext} onClick={() => loadNext(2)}>
         More

@@ -1,35 +1,53 @@
 import { type ReactNode, useMemo } from 'react';
 import { graphql, useLazyLoadQuery, usePaginationFragment, useSubscription } from 'react-relay';
-import { ConnectionHandler, type GraphQLSubscriptionConfig } from 'relay-runtime';
+import {
+  ConnectionHandler,
+  type GraphQLSubscriptionConfig,
+  type RecordProxy,
+  type RecordSourceProxy,
+} from 'relay-runtime';
 import type { feedFragment$key } from './__generated__/feedFragment.graphql.ts';
 import type { feedNextPageQuery } from './__generated__/feedNextPageQuery.graphql.ts';
 import type { feedQuery } from './__generated__/feedQuery.graphql.ts';
 import type { feedSubscription } from './__generated__/feedSubscription.graphql.ts';
 import { PostTitle } from './post-title.tsx';
 
-const NEW_POSTS = graphql`
+const CHANGES = graphql`
   subscription feedSubscription {
-    postCreated {
-      id
-      ...postTitleFragment
+    changes(kinds: [POST_CREATED, POST_UPDATED, POST_DELETED]) {
+      kind
+      postId
+      post {
+        id
+        ...postTitleFragment
+      }
     }
   }
 `;
 
-/** Puts each new post before the others, unless the list has it already. */
-function useNewPosts(connectionId: string): void {
+/** Puts a post before the others, unless the list has it already. */
+function prepend(store: RecordSourceProxy, connectionId: string, post: RecordProxy): void {
+  const connection = store.get(connectionId);
+  if (connection == null) return;
+  const edges = connection.getLinkedRecords('edges') ?? [];
+  if (edges.some((edge) => edge?.getLinkedRecord('node')?.getDataID() === post.getDataID())) return;
+  const edge = ConnectionHandler.createEdge(store, connection, post, 'PostEdge');
+  ConnectionHandler.insertEdgeBefore(connection, edge);
+}
+
+/** Shows what happens to posts. Relay puts what an event says of a post into the store: an edit needs no more. */
+function useChanges(connectionId: string): void {
   const config = useMemo(
     (): GraphQLSubscriptionConfig<feedSubscription> => ({
-      subscription: NEW_POSTS,
+      subscription: CHANGES,
       variables: {},
       updater: (store) => {
-        const connection = store.get(connectionId);
-        const post = store.getRootField('postCreated');
-        if (connection == null || post == null) return;
-        const edges = connection.getLinkedRecords('edges') ?? [];
-        if (edges.some((edge) => edge?.getLinkedRecord('node')?.getDataID() === post.getDataID())) return;
-        const edge = ConnectionHandler.createEdge(store, connection, post, 'PostEdge');
-        ConnectionHandler.insertEdgeBefore(connection, edge);
+        const change = store.getRootField('changes');
+        const kind = change?.getValue('kind');
+        const post = change?.getLinkedRecord('post');
+        if (change != null && kind === 'POST_DELETED') store.delete(change.getValue('postId'));
+        // A post that is gone already is null.
+        else if (post != null && kind === 'POST_CREATED') prepend(store, connectionId, post);
       },
     }),
     [connectionId],
@@ -59,13 +77,14 @@ function Posts({ query }: { readonly query: feedFragment$key }): ReactNode {
     `,
     query,
   );
-  useNewPosts(data.postsConnection.__id);
+  useChanges(data.postsConnection.__id);
   return (
     <>
       <ol aria-busy={isLoadingNext}>
-        {data.postsConnection.edges.map(({ node }) => (
-          <PostTitle key={node.id} post={node} />
-        ))}
+        {data.postsConnection.edges.map(
+          // Null for a post that was deleted, whatever the type says.
+          ({ node }) => node != null && <PostTitle key={node.id} post={node} />,
+        )}
       </ol>
       <button type="button" disabled={!hasNext || isLoadingNext} onClick={() => loadNext(2)}>
         More
@@ -74,7 +93,7 @@ function Posts({ query }: { readonly query: feedFragment$key }): ReactNode {
   );
 }
 
-/** All posts, newest first, a page at a time; new ones appear as they are created. */
+/** All posts, newest first, a page at a time; it shows what happens to them. */
 export function Feed(): ReactNode {
   const query = useLazyLoadQuery<feedQuery>(
     graphql`

@@ -4,7 +4,7 @@ import { RelayEnvironmentProvider } from 'react-relay';
 import type { Environment } from 'relay-runtime';
 import { Author } from './author.tsx';
 import { Feed } from './feed.tsx';
-import { Thread } from './thread.tsx';
+import { type FirstPage, Thread } from './thread.tsx';
 
 function show(container: Element, environment: Environment, page: ReactNode): Root {
   const root = createRoot(container);
@@ -24,6 +24,11 @@ export function showAuthor(container: Element, environment: Environment, id: str
   return show(container, environment, <Author id={id} />);
 }
 
-export function showThread(container: Element, environment: Environment, id: string): Root {
-  return show(container, environment, <Thread id={id} />);
+export function showThread(
+  container: Element,
+  environment: Environment,
+  id: string,
+  page: FirstPage = { first: 2 },
+): Root {
+  return show(container, environment, <Thread id={id} page={page} />);
 }

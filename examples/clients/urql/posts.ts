@@ -6,6 +6,14 @@ export interface Post {
   readonly title: string;
 }
 
+/** What has happened to a post. */
+export interface PostChange {
+  readonly kind: 'POST_CREATED' | 'POST_UPDATED' | 'POST_DELETED';
+  readonly postId: string;
+  /** As it is now; null if it is gone. */
+  readonly post: Post | null;
+}
+
 // gql.tada and graphql-codegen infer these types from the documents.
 const NEWEST_POSTS: TypedDocumentNode<{ posts: readonly Post[] }, { limit: number }> = gql(`
   query NewestPosts($limit: Int!) { posts(limit: $limit) { id title } }
@@ -17,8 +25,10 @@ const CREATE_POST: TypedDocumentNode<{ createPost: Post }, { title: string; body
   }
 `);
 
-const POST_CREATED: TypedDocumentNode<{ postCreated: Post }, Record<string, never>> = gql(`
-  subscription PostCreated { postCreated { id title } }
+const CHANGES: TypedDocumentNode<{ changes: PostChange }, Record<string, never>> = gql(`
+  subscription PostChanges {
+    changes(kinds: [POST_CREATED, POST_UPDATED, POST_DELETED]) { kind postId post { id title } }
+  }
 `);
 
 /** Throws urql's error: `graphQLErrors` has the codes, `networkError` tells of no answer. */
@@ -41,19 +51,19 @@ export async function createPost(
   return data.createPost;
 }
 
-/** Tells of each new post until it is stopped, or until the service ends the stream for good. */
+/** Tells of each change of a post until it is stopped, or until the service ends the stream for good. */
 export function followPosts(
   client: Client,
-  onPost: (post: Post) => void,
+  onChange: (change: PostChange) => void,
   onEnd: (error: CombinedError) => void,
 ): () => void {
-  const subscription = client.subscription(POST_CREATED, {}).subscribe(({ data, error }) => {
+  const subscription = client.subscription(CHANGES, {}).subscribe(({ data, error }) => {
     // Beside the error of an event without data, urql repeats the data of the event before it.
     if (error !== undefined) {
       subscription.unsubscribe();
       onEnd(error);
     } else if (data != null) {
-      onPost(data.postCreated);
+      onChange(data.changes);
     }
   });
   return () => subscription.unsubscribe();
