@@ -2,11 +2,12 @@ import { randomInt } from 'node:crypto';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { Exit } from '../support/processes/process.ts';
 import { Authors } from './support/authors.ts';
+import { selectionsFor } from './support/change-selections.ts';
 import { Crowd } from './support/crowd.ts';
 import { createOwnDatabase, type OwnDatabase, readRows } from './support/database.ts';
 import { createInstance } from './support/instance.ts';
+import { type Change, keyOf, Ledger } from './support/ledger.ts';
 import { randomFrom } from './support/random.ts';
-import { contentOf, type ExpectedPost, SELECTIONS } from './support/selections.ts';
 import { issuePaths } from './support/stream-tokens.ts';
 import { Target } from './support/target.ts';
 import { findProblems } from './support/verify.ts';
@@ -45,29 +46,24 @@ const PATIENCE = {
   STATEMENT_TIMEOUT_MS: '60000',
 };
 
-/** All posts with what they must say, in the order of the event log; one without an event comes last. */
-async function readExpected(
-  database: OwnDatabase,
-  authors: ReadonlyMap<string, string>,
-): Promise<ExpectedPost[]> {
-  const rows = await readRows<{ id: string; title: string }>(
+/** The names of all changes, in the order of the event log. A post that was created twice has its name twice. */
+async function readStored(database: OwnDatabase, ledger: Ledger): Promise<string[]> {
+  const rows = await readRows<Change & { readonly title: string | null }>(
     database,
-    `SELECT posts.id, title FROM posts LEFT JOIN events ON events.root_id = posts.id AND kind = 'POST_CREATED'
-     ORDER BY events.xid NULLS LAST, events.id`,
+    `SELECT kind, root_id AS "postId", part_id AS "commentId", title
+     FROM events LEFT JOIN posts ON posts.id = root_id ORDER BY xid, events.id`,
   );
-  return rows.map(({ id, title }) => ({
-    id,
-    title,
-    author: authors.get(title) ?? 'nobody',
-    ...contentOf(Number(title.replace('post ', ''))),
-  }));
+  return rows.map((row) => {
+    const unknown = row.kind === 'POST_CREATED' ? row.title : undefined;
+    return ledger.find(keyOf(row))?.name ?? unknown ?? keyOf(row);
+  });
 }
 
 /** Lines with which a process has said that something went wrong: errors in its log, and what is no log at all. */
 const alarms = ({ stdout, stderr }: Exit) =>
   `${stdout}${stderr}`.split('\n').filter((line) => line !== '' && !/^\{"level":[1-4]0,/.test(line));
 
-/** Stops the instances and starts them again while posts are written and subscribers come. */
+/** Stops the instances and starts them again while posts are written and changed and subscribers come. */
 async function stopOneAfterAnother(
   targets: readonly Target[],
   crowd: Crowd,
@@ -85,7 +81,7 @@ async function stopOneAfterAnother(
     });
     await restarting;
     await authors.write(POSTS_AT_RETURN);
-    report(`${target.name} is back from ${signal}, ${authors.posts.size} posts are acknowledged`);
+    report(`${target.name} is back from ${signal}, ${authors.changes} changes are acknowledged`);
     if (!settles) continue;
     // Who comes after a post does not get it.
     await crowd.allConnected();
@@ -95,7 +91,7 @@ async function stopOneAfterAnother(
 }
 
 describe('two instances with 2,000 subscribers', () => {
-  it('give each exactly the posts committed since it connected, in the order of the log, whatever is stopped', async () => {
+  it('give each exactly the posts or changes committed since it connected, in the order of the log, whatever is stopped', async () => {
     const startedAt = performance.now();
     const seed = randomInt(2 ** 31);
     const report = (what: string) => {
@@ -104,15 +100,25 @@ describe('two instances with 2,000 subscribers', () => {
     };
     const database = await createOwnDatabase(NAMES);
     const { keys } = database;
+    const users = await readRows<{ id: string; name: string }>(database, 'SELECT id, name FROM users');
+    const accounts = NAMES.map((name, index) => ({
+      name,
+      id: users.find((user) => user.name === name)?.id ?? '',
+      key: keys[index] ?? '',
+    }));
     const settings = { ...database.settings, ...PATIENCE, MAX_STREAMS: String(SUBSCRIBERS) };
     const targets = await Promise.all(
       ['A', 'B'].map(async (name) => new Target(name, await createInstance(settings))),
     );
     const origins = targets.map(({ origin }) => origin);
-    const authors = new Authors({ names: NAMES, keys, origins, seed });
+    const ledger = new Ledger();
+    const authors = new Authors({ accounts, origins, seed, ledger });
     await Promise.all(targets.map((target) => target.start()));
-    const tokenPathOf = await issuePaths(origins[0] ?? '', keys, SELECTIONS);
-    const crowd = new Crowd({ targets, keys, tokenPathOf, random: randomFrom(seed) });
+    await authors.begin();
+    const selections = selectionsFor(authors.accounts);
+    const all = [...selections.shared.flat(), ...selections.executed];
+    const tokenPathOf = await issuePaths(origins[0] ?? '', keys, all);
+    const crowd = new Crowd({ targets, keys, selections, tokenPathOf, random: randomFrom(seed) });
     onTestFinished(() => crowd.stop());
     crowd.add(EARLY_SUBSCRIBERS);
     await crowd.allConnected();
@@ -124,18 +130,17 @@ describe('two instances with 2,000 subscribers', () => {
     await crowd.stop();
     const exits = await Promise.all(targets.map((target) => target.stop('SIGTERM')));
 
-    const expected = await readExpected(database, authors.authors);
     const problems = [
       ...findProblems({
-        clients: crowd.listeners,
-        posts: authors.posts,
-        stored: expected.map(({ title }) => title),
+        clients: crowd.accounts(ledger),
+        posts: ledger.told,
+        stored: await readStored(database, ledger),
         storedInOrder: true,
       }),
-      ...crowd.wrongContent(new Map(expected.map((post) => [post.title, post]))),
+      ...crowd.wrongContent(ledger),
       ...targets.flatMap(({ ended }) => ended.flatMap(alarms)),
     ];
-    const figures = { seed, posts: authors.posts.size, ...crowd.figures, retries: authors.retries };
+    const figures = { seed, changes: ledger.told.size, ...crowd.figures, retries: authors.retries };
     report(JSON.stringify({ ...figures, problems: problems.length }));
     expect(problems.slice(0, PRINTED_PROBLEMS)).toEqual([]);
     expect(exits.map(({ code }) => code)).toEqual([0, 0]);

@@ -1,80 +1,108 @@
-import { randomFrom } from './random.ts';
+import type { KnownPost, Ledger, Told } from './ledger.ts';
+import { comment, liveOn, noteCreated, type WritingAccount } from './lives.ts';
+import { type Random, randomFrom } from './random.ts';
 import { contentOf } from './selections.ts';
 import { inTime } from './waiting.ts';
-import { titleOf, type Written, writePosts } from './writers.ts';
+import { fieldOf, type NewPost, Sender, titleOf, type WriteOptions, writePosts } from './writers.ts';
 
 const WRITERS_AN_ACCOUNT = 2;
 
 export interface AuthorsOptions {
-  readonly names: readonly string[];
-  /** A key for each. */
-  readonly keys: readonly string[];
+  readonly accounts: readonly Omit<WritingAccount, 'pinned'>[];
   readonly origins: readonly string[];
   readonly seed: number;
+  readonly ledger: Ledger;
 }
 
-/** Accounts that write posts, each with its own key, through keyed mutations. */
+/** Accounts that write posts, each with its own key, through keyed mutations, and change what they have written. */
 export class Authors {
   readonly #options: AuthorsOptions;
-  readonly #random;
-  /** All posts that are acknowledged, by their titles, and who wrote each. */
-  readonly posts = new Map<string, Written>();
-  readonly authors = new Map<string, string>();
+  readonly #random: Random;
+  readonly accounts: WritingAccount[] = [];
   /** How many posts have been given to somebody to write. */
   #given = 0;
   retries = 0;
+
+  /** How many changes are acknowledged. */
+  get changes(): number {
+    return this.#options.ledger.told.size;
+  }
 
   constructor(options: AuthorsOptions) {
     this.#options = options;
     this.#random = randomFrom(options.seed);
   }
 
+  /** Has each of them create its pinned post. */
+  async begin(): Promise<void> {
+    for (const account of this.#options.accounts) {
+      const content = { title: `the pinned post of ${account.name}`, body: 'b', tags: [] };
+      const { ids } = await new Sender(this.#senderOptions(account)).send([
+        fieldOf('post', 'createPost', content),
+      ]);
+      const history = [{ ...content, version: 1, comments: [] }];
+      const pinned: KnownPost = { id: ids.post ?? '', account, title: content.title, history };
+      this.accounts.push({ ...account, pinned });
+    }
+  }
+
   /** Has each of them write so many posts. `onHalf` is called when half of all are acknowledged. */
   async write(each: number, onHalf = () => {}): Promise<void> {
-    const { names } = this.#options;
-    const total = each * names.length;
-    const acknowledged = names.map(() => 0);
+    const { accounts } = this;
+    const total = each * accounts.length;
+    const acknowledged = accounts.map(() => 0);
     const sum = () => acknowledged.reduce((so, far) => so + far, 0);
     let half = false;
-    const writing = names.map((_, account) =>
-      this.#writeAs(account, each, (count) => {
-        acknowledged[account] = count;
+    const writing = accounts.map((account, index) => {
+      const onProgress = (count: number) => {
+        acknowledged[index] = count;
         if (half || sum() < total / 2) return;
         half = true;
         onHalf();
-      }),
-    );
+      };
+      return this.#writeAs(account, each, onProgress, (posts, sender) =>
+        liveOn(this.#options.ledger, account, posts, sender),
+      );
+    });
     await inTime(Promise.all(writing), () => `the acknowledgement of ${total - sum()} of ${total} posts`);
   }
 
-  /** Writes a post that comes after all others in the event log. Returns its title. */
-  async writeLast(): Promise<string> {
-    const title = titleOf(this.#given);
-    await inTime(
-      this.#writeAs(0, 1, () => {}),
-      () => `the acknowledgement of ${title}`,
-    );
-    return title;
+  /** Has each of them write a post and a comment that come after all others in the event log. Returns these changes. */
+  async writeLast(): Promise<readonly Told[]> {
+    const { ledger } = this.#options;
+    const told: Told[] = [];
+    for (const account of this.accounts) {
+      const title = titleOf(this.#given);
+      const writing = this.#writeAs(account, 1, undefined, async (posts, sender) => {
+        for (const post of posts) told.push(noteCreated(ledger, account, post));
+        told.push(await comment(ledger, account, `after ${title}`, sender));
+      });
+      await inTime(writing, () => `the acknowledgement of ${title}`);
+    }
+    return told;
   }
 
-  async #writeAs(account: number, posts: number, onProgress: (acknowledged: number) => void): Promise<void> {
-    const { names, keys, origins } = this.#options;
+  async #writeAs(
+    account: WritingAccount,
+    posts: number,
+    onProgress: WriteOptions['onProgress'] = () => undefined,
+    goOn: (posts: readonly NewPost[], sender: Sender) => Promise<void>,
+  ): Promise<void> {
     const firstNumber = this.#given;
     this.#given += posts;
-    const written = await writePosts({
-      origins,
-      key: keys[account] ?? '',
-      random: this.#random,
+    const { retries } = await writePosts({
+      ...this.#senderOptions(account),
       posts,
       firstNumber,
       writers: WRITERS_AN_ACCOUNT,
       contentOf,
       onProgress,
+      goOn,
     });
-    this.retries += written.retries;
-    for (const [title, when] of written.posts) {
-      this.posts.set(title, when);
-      this.authors.set(title, names[account] ?? '');
-    }
+    this.retries += retries;
+  }
+
+  #senderOptions({ key }: Pick<WritingAccount, 'key'>) {
+    return { origins: this.#options.origins, key, random: this.#random };
   }
 }

@@ -1,6 +1,7 @@
 import { type ClientRequest, get } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Random } from './random.ts';
+import type { Data } from './selections.ts';
 import type { Arrival, Transport } from './transport.ts';
 
 /** A subscriber that comes back with its last id, to any instance, until it is stopped. */
@@ -24,6 +25,8 @@ export interface ClientOptions {
   readonly headers: Readonly<Record<string, string>>;
   readonly random: Random;
   readonly transport: Transport;
+  /** The title in an event's data. */
+  readonly titleIn: (data: Data) => string | undefined;
 }
 
 const BACK_OFF_MS = 100;
@@ -34,6 +37,7 @@ export function startClient({
   headers: authorization,
   random,
   transport,
+  titleIn,
 }: ClientOptions): ResumingClient {
   const titles: string[] = [];
   const complaints: string[] = [];
@@ -47,8 +51,9 @@ export function startClient({
     if (complaint !== undefined) complaints.push(complaint);
     if (response !== undefined) {
       const { data, errors } = JSON.parse(response);
-      if (errors === undefined) titles.push(data.postCreated.title);
-      else complaints.push(response);
+      const title = errors === undefined ? titleIn(data) : undefined;
+      if (title === undefined) complaints.push(response);
+      else titles.push(title);
     }
     if (id === undefined) return;
     lastId = id;

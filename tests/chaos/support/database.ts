@@ -6,7 +6,7 @@ import type { Settings } from '../../support/processes/process.ts';
 import { temporaryFolder } from '../../support/processes/process.ts';
 import { admin } from '../../support/processes/server.ts';
 
-const SCOPES = 'posts:read posts:write';
+const SCOPES = 'posts:read posts:write comments:write';
 
 /** A database that goes with the test, with accounts in it. */
 export interface OwnDatabase {

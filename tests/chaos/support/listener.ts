@@ -15,8 +15,8 @@ export interface ListenerOptions {
   readonly path: string;
   readonly headers: readonly string[];
   readonly random: Random;
-  /** The title of the post in an event's data; undefined where it is not the data of a post. */
-  readonly titleOf: (data: string) => string | undefined;
+  /** What identifies the event in its data, such as a title; undefined where it is no such data. */
+  readonly itemIn: (data: string) => string | undefined;
 }
 
 /** Those that lose a connection at the same moment do not all come back at the same moment. */
@@ -26,10 +26,11 @@ const BACK_OFF_MS = 250;
  * One of thousands of subscribers. Wherever its connection ends, it comes back with its last id to one of the instances,
  * and waits for that one where it is down.
  */
-export class Listener implements Account {
+export class Listener implements Omit<Account, 'titles'> {
   readonly #options: ListenerOptions;
   readonly name: string;
-  readonly titles: string[] = [];
+  /** What identifies each event that it has got. */
+  readonly items: string[] = [];
   readonly complaints: string[] = [];
   readonly connecting = tick();
   connected = Number.POSITIVE_INFINITY;
@@ -116,8 +117,8 @@ export class Listener implements Account {
   #take({ id, response, complaint }: Arrival, target: Target): void {
     if (complaint !== undefined) this.complaints.push(complaint);
     if (response !== undefined) {
-      const title = this.#options.titleOf(response);
-      if (title !== undefined) this.titles.push(title);
+      const item = this.#options.itemIn(response);
+      if (item !== undefined) this.items.push(item);
       else this.complaints.push(response);
     }
     if (id === undefined) return;

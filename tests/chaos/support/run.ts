@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { type ResumingClient, startClient } from './client.ts';
 import type { Instance } from './instance.ts';
 import { randomFrom } from './random.ts';
-import { pathOf, TITLES } from './selections.ts';
+import { NEW_TITLES, pathOf } from './selections.ts';
 import { issuePath } from './stream-tokens.ts';
 import { transportOf } from './transport.ts';
 import { type Account, findProblems } from './verify.ts';
@@ -57,15 +57,22 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
   const underway: Promise<void>[] = [];
   const startedAt = performance.now();
   let restarting: Promise<void> = Promise.resolve();
-  let tokenPath = '';
+  let selections: readonly ((typeof NEW_TITLES)[number] & { readonly tokenPath: string })[] = [];
 
   function subscribe(): Subscription {
     const connecting = tick();
     const transport = transportOf(subscriptions.length);
+    const { query, itemIn, tokenPath } = random.pick(selections);
     const access = transport.byToken
       ? { path: tokenPath, headers: {} }
-      : { path: pathOf(TITLES), headers: { authorization: `Bearer ${key}` } };
-    const client = startClient({ ...access, origins, transport, random: randomFrom(random.below(2 ** 31)) });
+      : { path: pathOf({ query }), headers: { authorization: `Bearer ${key}` } };
+    const client = startClient({
+      ...access,
+      origins,
+      transport,
+      titleIn: itemIn,
+      random: randomFrom(random.below(2 ** 31)),
+    });
     const subscription = { client, connecting, connected: Number.POSITIVE_INFINITY };
     subscriptions.push(subscription);
     underway.push(
@@ -113,7 +120,12 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
   }
 
   await Promise.all(instances.map(({ start }) => start()));
-  tokenPath = await issuePath(origins[0] ?? '', key, TITLES);
+  selections = await Promise.all(
+    NEW_TITLES.map(async (selection) => ({
+      ...selection,
+      tokenPath: await issuePath(origins[0] ?? '', key, selection),
+    })),
+  );
   for (let early = clients - lateClients; early > 0; early -= 1) subscribe();
   await Promise.all(underway);
   const writer = { origins, key, random, writers };

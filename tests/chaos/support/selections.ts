@@ -1,61 +1,99 @@
+import type { Change, PostState, Told } from './ledger.ts';
 import type { Content } from './writers.ts';
 
-/** A post as it must arrive. */
-export interface ExpectedPost extends Content {
-  readonly id: string;
-  readonly title: string;
-  readonly author: string;
+/** Whether a stream must have an event. */
+export type Due = 'always' | 'perhaps' | 'never';
+
+/** The data of an event. */
+export interface Data {
+  readonly postCreated?: { readonly title?: string };
+  readonly changes?: Change & { readonly post?: { readonly title?: string } | null };
 }
 
-/** A subscription, and what it must say of a post. */
+/** A subscription, and what it must say of an event. */
 export interface Selection {
   readonly name: string;
   readonly query: string;
   readonly variables?: Readonly<Record<string, unknown>>;
   readonly headers?: readonly string[];
-  expected(post: ExpectedPost): Readonly<Record<string, unknown>>;
+  due(event: Told): Due;
+  /** What identifies an event of this subscription. */
+  itemOf(event: Told): string;
+  /** The same in the data that it brings; undefined where it is no such data. */
+  itemIn(data: Data): string | undefined;
+  /** The data, for a post in this state; undefined where there must be none. */
+  expected(event: Told, state: PostState | null): Readonly<Record<string, unknown>> | undefined;
 }
 
-export const TITLES: Selection = {
-  name: 'titles',
-  query: 'subscription { postCreated { title } }',
-  expected: ({ title }) => ({ title }),
+/** What each subscription to new posts has in common: they are told unless they are gone. */
+const NEW_POSTS: Pick<Selection, 'due' | 'itemOf' | 'itemIn'> = {
+  due({ kind, post }) {
+    if (kind !== 'POST_CREATED') return 'never';
+    return post.history.at(-1) === null ? 'perhaps' : 'always';
+  },
+  itemOf: ({ post }) => post.title,
+  itemIn: ({ postCreated }) => postCreated?.title,
 };
 
-/** One statement writes these for all events that are read at once, and for all accounts. */
-export const SHARED_BY_ALL: readonly Selection[] = [
+type Shown = (state: PostState, event: Told) => Readonly<Record<string, unknown>>;
+
+const newPosts = (name: string, query: string, shown: Shown): Selection => ({
+  ...NEW_POSTS,
+  name,
+  query,
+  expected: (event, state) => (state === null ? undefined : { postCreated: shown(state, event) }),
+});
+
+export const TITLES = newPosts('titles', 'subscription { postCreated { title } }', ({ title }) => ({
+  title,
+}));
+
+/** Ways to be told of new posts by their titles, where nothing else happens. */
+export const NEW_TITLES: readonly Pick<Selection, 'query' | 'itemIn'>[] = [
   TITLES,
   {
-    name: 'whole posts',
-    query: 'subscription { postCreated { id title body tags } }',
-    expected: ({ id, title, body, tags }) => ({ id, title, body, tags }),
+    query: 'subscription { changes { kind post { title } } }',
+    itemIn: ({ changes }) => changes?.post?.title,
   },
+];
+
+/** One statement writes these for all events that are read at once, and for all accounts. */
+export const SHARED_NEW_POSTS: readonly Selection[] = [
+  TITLES,
+  newPosts(
+    'whole posts',
+    'subscription { postCreated { id title body tags } }',
+    ({ title, body, tags }, { postId }) => ({ id: postId, title, body, tags }),
+  ),
+  newPosts(
+    'authors',
+    'subscription { postCreated { title by: author { name } } }',
+    ({ title }, { post: { account } }) => ({ title, by: { name: account.name } }),
+  ),
   {
-    name: 'authors',
-    query: 'subscription { postCreated { title by: author { name } } }',
-    expected: ({ title, author }) => ({ title, by: { name: author } }),
-  },
-  {
-    name: 'comments',
-    query:
+    ...newPosts(
+      'comments',
       'subscription Newest($most: Int!) { postCreated { text: body title commentCount comments(limit: $most) { body } } }',
+      ({ title, body, comments }) => ({
+        text: body,
+        title,
+        commentCount: comments.length,
+        comments: comments.map((comment) => ({ body: comment.body })),
+      }),
+    ),
     variables: { most: 3 },
-    expected: ({ title, body }) => ({ text: body, title, commentCount: 0, comments: [] }),
   },
 ];
 
 /** Only execution tells what a response costs: event by event, and for each account by itself. */
-export const EXECUTED: Selection = {
-  name: 'titles with their cost',
-  query: 'subscription { postCreated { title } }',
+export const executed = (selection: Selection): Selection => ({
+  ...selection,
+  name: `${selection.name} with their cost`,
   headers: ['x-query-cost: 1'],
-  expected: ({ title }) => ({ title }),
-};
-
-export const SELECTIONS: readonly Selection[] = [...SHARED_BY_ALL, EXECUTED];
+});
 
 /** The path that subscribes. */
-export function pathOf({ query, variables }: Selection): string {
+export function pathOf({ query, variables }: Pick<Selection, 'query' | 'variables'>): string {
   const search = new URLSearchParams({
     query,
     ...(variables === undefined ? {} : { variables: JSON.stringify(variables) }),

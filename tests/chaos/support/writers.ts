@@ -8,28 +8,21 @@ export interface Content {
   readonly tags: readonly string[];
 }
 
-export interface WriteOptions {
-  readonly origins: readonly string[];
-  readonly key: string;
-  readonly random: Random;
-  readonly posts: number;
-  readonly firstNumber: number;
-  readonly writers: number;
-  /** What the post of a number says; left out where that is all the same. */
-  readonly contentOf?: (number: number) => Content;
-  /** Called when the posts of a mutation are acknowledged, with how many there are in all. */
-  readonly onProgress: (acknowledged: number) => void;
-}
-
-/** When a post was first asked for and when it was acknowledged, as numbers that grow. */
+/** When something was first asked for and when it was acknowledged, as numbers that grow. */
 export interface Written {
   readonly asked: number;
   readonly acknowledged: number;
 }
 
-export interface Writing {
-  readonly posts: ReadonlyMap<string, Written>;
-  readonly retries: number;
+/** A mutation that is acknowledged: the id that each of its fields has answered with, where it has one. */
+export interface Acknowledged extends Written {
+  readonly ids: Readonly<Record<string, string>>;
+}
+
+export interface SenderOptions {
+  readonly origins: readonly string[];
+  readonly key: string;
+  readonly random: Random;
 }
 
 let moment = 0;
@@ -43,34 +36,46 @@ const MAX_POSTS_A_MUTATION = 3;
 const ATTEMPT_LIMIT_MS = 15_000;
 const BACK_OFF_MS = 50;
 
-const SHORT: Content = { body: 'b', tags: [] };
-
-export const titleOf = (number: number) => `post ${number}`;
-
-function mutation(posts: readonly (Content & { readonly title: string })[]): string {
-  const fields = posts.map((post, index) => {
-    const args = Object.entries(post).map(([name, value]) => `${name}: ${JSON.stringify(value)}`);
-    return `p${index}: createPost(${args.join(', ')}) { id }`;
-  });
-  return JSON.stringify({ query: `mutation { ${fields.join(' ')} }` });
+interface Answer {
+  readonly data?: Readonly<Record<string, { readonly id: string } | boolean>> | null;
+  readonly errors?: readonly { readonly message: string; readonly extensions: { readonly code: string } }[];
 }
 
-/** Has so many writers at once create posts, a few a mutation, each with a key under which it retries until it is told. */
-export async function writePosts({
-  origins,
-  key,
-  random,
-  posts,
-  firstNumber,
-  writers,
-  contentOf = () => SHORT,
-  onProgress,
-}: WriteOptions): Promise<Writing> {
-  const written = new Map<string, Written>();
-  let given = 0;
-  let retries = 0;
+/** What trying again does not change. */
+const REFUSALS = ['BAD_REQUEST', 'BAD_USER_INPUT', 'COMPLEXITY_LIMIT', 'FORBIDDEN', 'NOT_FOUND'];
 
-  async function attempt(body: string, idempotencyKey: string): Promise<boolean> {
+/** Sends mutations, each with a key under which it tries again until it is told. */
+export class Sender {
+  readonly #options: SenderOptions;
+  retries = 0;
+
+  constructor(options: SenderOptions) {
+    this.#options = options;
+  }
+
+  async send(fields: readonly string[]): Promise<Acknowledged> {
+    const { random } = this.#options;
+    const body = JSON.stringify({ query: `mutation { ${fields.join(' ')} }` });
+    const idempotencyKey = randomUUID();
+    const asked = tick();
+    for (;;) {
+      const { data, errors } = (await this.#attempt(body, idempotencyKey)) ?? {};
+      const refusal = errors?.find(({ extensions }) => REFUSALS.includes(extensions.code));
+      if (refusal !== undefined) throw new Error(`${refusal.message}: ${body}`);
+      if (data != null && errors === undefined) {
+        const ids = Object.entries(data).map(([field, value]) => [
+          field,
+          typeof value === 'boolean' ? '' : value.id,
+        ]);
+        return { asked, acknowledged: tick(), ids: Object.fromEntries(ids) };
+      }
+      this.retries += 1;
+      await delay(random.below(BACK_OFF_MS));
+    }
+  }
+
+  async #attempt(body: string, idempotencyKey: string): Promise<Answer | undefined> {
+    const { random, origins, key } = this.#options;
     try {
       const response = await fetch(`${random.pick(origins)}/graphql`, {
         method: 'POST',
@@ -82,34 +87,82 @@ export async function writePosts({
         body,
         signal: AbortSignal.timeout(ATTEMPT_LIMIT_MS),
       });
-      const { errors } = (await response.json()) as { errors?: unknown };
-      return response.status === 200 && errors === undefined;
+      return (await response.json()) as Answer;
     } catch {
       // Killed while it answered, or not there: whether it committed is what the key finds out.
-      return false;
+      return undefined;
     }
   }
+}
+
+/** A post that is acknowledged. */
+export interface NewPost extends Written {
+  readonly number: number;
+  readonly id: string;
+}
+
+export interface WriteOptions extends SenderOptions {
+  readonly posts: number;
+  readonly firstNumber: number;
+  readonly writers: number;
+  /** What the post of a number says; left out where that is all the same. */
+  readonly contentOf?: (number: number) => Content;
+  /** Called when the posts of a mutation are acknowledged, with how many there are in all. */
+  readonly onProgress: (acknowledged: number) => void;
+  /** Goes on with these posts. The writer waits for it. */
+  readonly goOn?: (posts: readonly NewPost[], sender: Sender) => Promise<void>;
+}
+
+export interface Writing {
+  readonly posts: ReadonlyMap<string, Written>;
+  readonly retries: number;
+}
+
+const SHORT: Content = { body: 'b', tags: [] };
+
+export const titleOf = (number: number) => `post ${number}`;
+
+/** A field of a mutation, under an alias. */
+export function fieldOf(alias: string, name: string, args: object, answer = '{ id }'): string {
+  const given = Object.entries(args).map(([arg, value]) => `${arg}: ${JSON.stringify(value)}`);
+  return `${alias}: ${name}(${given.join(', ')}) ${answer}`;
+}
+
+/** Has so many writers at once create posts, a few a mutation. */
+export async function writePosts({
+  posts,
+  firstNumber,
+  writers,
+  contentOf = () => SHORT,
+  onProgress,
+  goOn,
+  ...options
+}: WriteOptions): Promise<Writing> {
+  const { random } = options;
+  const sender = new Sender(options);
+  const written = new Map<string, Written>();
+  let given = 0;
 
   async function write(): Promise<void> {
     while (given < posts) {
       const count = Math.min(1 + random.below(MAX_POSTS_A_MUTATION), posts - given);
       const first = firstNumber + given;
       const numbers = Array.from({ length: count }, (_, index) => first + index);
-      const titles = numbers.map(titleOf);
       given += count;
-      const body = mutation(numbers.map((number) => ({ title: titleOf(number), ...contentOf(number) })));
-      const idempotencyKey = randomUUID();
-      const asked = tick();
-      while (!(await attempt(body, idempotencyKey))) {
-        retries += 1;
-        await delay(random.below(BACK_OFF_MS));
-      }
-      const acknowledged = tick();
-      for (const title of titles) written.set(title, { asked, acknowledged });
+      const { ids, ...when } = await sender.send(
+        numbers.map((number) =>
+          fieldOf(`p${number}`, 'createPost', { title: titleOf(number), ...contentOf(number) }),
+        ),
+      );
+      for (const number of numbers) written.set(titleOf(number), when);
       onProgress(written.size);
+      await goOn?.(
+        numbers.map((number) => ({ number, id: ids[`p${number}`] ?? '', ...when })),
+        sender,
+      );
     }
   }
 
   await Promise.all(Array.from({ length: writers }, write));
-  return { posts: written, retries };
+  return { posts: written, retries: sender.retries };
 }
