@@ -13,6 +13,7 @@ import { filters } from './fanout/filters.ts';
 import { memory } from './fanout/memory.ts';
 import { aimsTable, type Part, type RunPart } from './fanout/part.ts';
 import { query } from './fanout/query.ts';
+import { returns } from './fanout/returns.ts';
 import { ALONE, BARE, FEW, mostSubscribers, openScene, PRE_FRAMED } from './fanout/scene.ts';
 import { selections } from './fanout/selections.ts';
 import { silent } from './fanout/silent.ts';
@@ -33,6 +34,7 @@ const PARTS: Readonly<Record<string, RunPart>> = {
   storm,
   query,
   silent,
+  returns,
 };
 
 const MANY = [10_000, 8_000];

@@ -32,14 +32,18 @@ async function sent(port: number): Promise<number> {
   return Number(/^events_sent_total (\d+)/m.exec(text)?.[1] ?? Number.NaN);
 }
 
+/** A stream that follows a post. */
+export const followRequest = (post: string, key: string, headers: Readonly<Record<string, string>> = {}) =>
+  postRequest(
+    '/graphql',
+    { query: QUERY, variables: { post } },
+    { accept: 'text/event-stream', authorization: `Bearer ${key}`, ...headers },
+  );
+
 /** Streams that follow these posts, in turn, of many accounts. */
 const requestsFor = (posts: readonly string[], keys: readonly string[]): Buffer[] =>
   Array.from({ length: Math.max(posts.length, keys.length) }, (_, index) =>
-    postRequest(
-      '/graphql',
-      { query: QUERY, variables: { post: posts[index % posts.length] } },
-      { accept: 'text/event-stream', authorization: `Bearer ${keys[index % keys.length]}` },
-    ),
+    followRequest(posts[index % posts.length] ?? '', keys[index % keys.length] ?? ''),
   );
 
 interface Measured {

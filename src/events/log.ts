@@ -43,6 +43,12 @@ interface EventRow extends StateRow, EventRecord {
 
 const EVENT_COLUMNS = `era, xid::text, id, kind, root_id AS "rootId", part_id AS "partId", owner_id AS "ownerId", created_at AS "createdAt"`;
 const AFTER_PLACE = `(era, events.xid, id) > (place.era, place.xid, place.id) AND (era, events.xid) < (${PRESENT_ERA}::smallint, ${HORIZON})`;
+/**
+ * The same of the events with a key. The key is part of both bounds, so that no other index than the key's serves: PostgreSQL
+ * takes the bounds for narrow, and would look through the whole log for the few of one post.
+ */
+const afterPlaceWith = (column: string, key: string) =>
+  `${column} = ${key} AND (${column}, era, events.xid, id) > (${key}, place.era, place.xid, place.id) AND (${column}, era, events.xid) < (${key}, ${PRESENT_ERA}::smallint, ${HORIZON})`;
 const LOG_COLUMNS = `${STATE_COLUMNS}, place.id IS NOT NULL AS found, EXISTS (SELECT FROM events WHERE ${HELD}) AS held`;
 const LOG_FROM = `${STATE_FROM} LEFT JOIN LATERAL ${positionSql('$1::bigint', '$2::text', MARK_SQL)} AS place ON true`;
 
@@ -101,12 +107,12 @@ interface FilteredRow extends EventRow {
  * to return; $4: how many with the key to look at; then the filter's kinds and owner, null for all. The end is where
  * looking has stopped: the last that was looked at or, past all of them, the newest of the log.
  */
-const filteredBy = (label: string, key: string) =>
+const filteredBy = (label: string, afterPlace: string) =>
   statement<FilteredRow>(
     `events_after_${label}`,
     `SELECT ${LOG_COLUMNS}, event.* FROM ${LOG_FROM}
      LEFT JOIN LATERAL (
-       WITH looked AS MATERIALIZED (SELECT * FROM events WHERE ${key}${AFTER_PLACE} ORDER BY era, events.xid, id LIMIT $4::int),
+       WITH looked AS MATERIALIZED (SELECT * FROM events WHERE ${afterPlace} ORDER BY era, events.xid, id LIMIT $4::int),
          stopped AS (SELECT * FROM looked WHERE (SELECT count(*) FROM looked) >= $4::int ORDER BY era DESC, xid DESC, id DESC LIMIT 1),
          newest AS (SELECT * FROM events WHERE ${SETTLED} AND NOT EXISTS (SELECT FROM stopped) ORDER BY era DESC, events.xid DESC, id DESC LIMIT 1),
          ends AS (SELECT era AS "endEra", xid::text AS "endXid", id AS "endId", ${MARK_SQL} AS "endMark"
@@ -117,9 +123,9 @@ const filteredBy = (label: string, key: string) =>
          ORDER BY era, looked.xid, id LIMIT $3) AS found ON true) AS event ON true`,
   );
 const FILTERED = {
-  all: filteredBy('filtered', ''),
-  root: filteredBy('of_root', 'root_id = $7::uuid AND '),
-  owner: filteredBy('of_owner', 'owner_id = $6::uuid AND '),
+  all: filteredBy('filtered', AFTER_PLACE),
+  root: filteredBy('of_root', afterPlaceWith('root_id', '$7::uuid')),
+  owner: filteredBy('of_owner', afterPlaceWith('owner_id', '$6::uuid')),
 };
 
 /** A slice of what a filter lets through. */
