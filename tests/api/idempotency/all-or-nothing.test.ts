@@ -14,6 +14,9 @@ import { type Account, useApp } from '../../support/app.ts';
 import { seedComments, seedPosts } from '../../support/content.ts';
 import { send, storedFor } from '../../support/keyed.ts';
 
+/** How many operations are tried. */
+const RUNS = Number(process.env.ALL_OR_NOTHING_RUNS ?? 60);
+
 const KEYS: readonly (readonly Scope[])[] = [
   ['posts:read', 'posts:write', 'comments:write', 'users:read'],
   ['posts:read', 'posts:write', 'comments:write', 'users:read'],
@@ -142,7 +145,7 @@ describe('A mutation', () => {
         else expect(again).toMatchObject({ status: 403, codes: ['FORBIDDEN'], replayed: null });
         await expectState(after, reader);
       }),
-      { numRuns: 120 },
+      { numRuns: RUNS },
     );
     // How many of each there are is up to chance.
     expect(Math.min(seen.done, seen.undone)).toBeGreaterThan(0);

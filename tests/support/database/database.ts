@@ -4,6 +4,7 @@ import { join, relative } from 'node:path';
 import pg from 'pg';
 import { expect, inject } from 'vitest';
 import { drawDatabase, drawFolder, type WorldSettings } from './drawn-world.ts';
+import { keepEngine } from './kept-engine.ts';
 import type { Template } from './template.ts';
 import { makeTestFolder } from './test-folder.ts';
 
@@ -43,6 +44,7 @@ export async function createTestDatabase({
   const dataDir = await makeTestFolder('content-graph-test-');
   const dropFolder = () => rm(dataDir, { recursive: true, force: true });
   if (template.kind === 'embedded') {
+    await keepEngine();
     await cp(join(template.folder, 'postgres'), join(dataDir, 'postgres'), { recursive: true });
     await drawFolder(dataDir, label, world);
     return { settings: { DATA_DIR: dataDir }, drop: dropFolder };

@@ -7,7 +7,7 @@ import { isOf, judge, logOf } from './judge.ts';
 import { type Disturbance, disturbed } from './reading-database.ts';
 import { type Stage, World } from './world.ts';
 
-const RUNS = Number(process.env.FAN_OUT_RUNS ?? 25);
+const RUNS = Number(process.env.FAN_OUT_RUNS ?? 15);
 const PATIENCE_MS = 60_000;
 
 const app = useApp({ settings: { MAX_STREAMS: '10000', CREDENTIAL_RECHECK_MS: '50' } });

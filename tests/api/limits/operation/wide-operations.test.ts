@@ -11,7 +11,8 @@ import { repeated } from '../../../support/schema/repeated.ts';
 import { toldErrors } from '../../../support/schema/told-errors.ts';
 import { clockOf } from '../../../support/time/stepped-clock.ts';
 
-const RUNS = 100;
+/** How many random operations are compared. */
+const RUNS = Number(process.env.WIDE_RUNS ?? 60);
 const POSTS = 60;
 const COMMENTS = 4;
 /** Fields of an account's own, which a session alone may read. */
