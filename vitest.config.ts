@@ -21,7 +21,12 @@ const IN_PROCESS: Suite = {
 /** The next file in a worker finds its modules loaded: a third less CPU. */
 const SHARED: Suite = { ...IN_PROCESS, isolate: false };
 /** Child processes on real sockets: slower than the others, and each with a folder of its own. Some only wait. */
-const PROCESSES: Suite = { maxWorkers: 3, testTimeout: 5 * MINUTE, hookTimeout: 5 * MINUTE };
+const PROCESSES: Suite = {
+  globalSetup: ['tests/support/processes/migrated-folder.ts'],
+  maxWorkers: 3,
+  testTimeout: 5 * MINUTE,
+  hookTimeout: 5 * MINUTE,
+};
 /** One file at a time, for the sake of the clock. */
 const ALONE: Suite = { maxWorkers: 1, testTimeout: 10 * MINUTE };
 
@@ -34,7 +39,7 @@ const SUITES: Readonly<Record<string, Suite>> = {
   redis: { ...IN_PROCESS, needs: ['REDIS_URL'] },
   deploy: { ...IN_PROCESS, needs: ['DATABASE_URL'], testTimeout: 3 * MINUTE },
   metrics: { ...IN_PROCESS, needs: ['DATABASE_URL', 'REDIS_URL'], testTimeout: 3 * MINUTE },
-  e2e: { ...PROCESSES, globalSetup: ['tests/support/processes/migrated-folder.ts'] },
+  e2e: PROCESSES,
   docs: PROCESSES,
   browser: {
     globalSetup: ['tests/support/processes/built-example.ts', 'tests/support/processes/migrated-folder.ts'],

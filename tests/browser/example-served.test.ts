@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { describe, expect, it } from 'vitest';
 import { EXAMPLE } from '../../scripts/example-package.ts';
-import { temporaryFolder } from '../support/processes/process.ts';
+import { migratedFolder } from '../support/processes/migrated-folder.ts';
 import { startServer } from '../support/processes/server.ts';
 
 /** The status of a request whose target no client library normalises. */
@@ -17,7 +17,7 @@ async function statusOf(origin: string, target: string): Promise<number> {
 
 describe('the service in development', { timeout: 300_000 }, () => {
   it('serves the files of the built example, and no others', async () => {
-    const { origin } = await startServer(await temporaryFolder());
+    const { origin } = await startServer(await migratedFolder());
     const get = (path: string, init?: RequestInit) =>
       fetch(`${origin}${path}`, { redirect: 'manual', ...init });
     const moved = await get('/example');

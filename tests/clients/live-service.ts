@@ -1,7 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'vitest';
-import { type Settings, temporaryFolder } from '../support/processes/process.ts';
+import { migratedFolder } from '../support/processes/migrated-folder.ts';
+import type { Settings } from '../support/processes/process.ts';
 import { type ServerProcess, startServer } from '../support/processes/server.ts';
 
 const SETTINGS = { RATE_LIMIT_BURST: '10000', SHUTDOWN_DELAY: '0', CREDENTIAL_RECHECK_MS: '250' };
@@ -42,7 +43,7 @@ async function end(server: ServerProcess, signal: NodeJS.Signals): Promise<void>
 }
 
 export async function startService(settings: Settings = {}): Promise<LiveService> {
-  const dataDir = await temporaryFolder();
+  const dataDir = await migratedFolder();
   let server = await startServer(dataDir, { ...SETTINGS, ...settings });
   const { origin } = server;
   const demo = await readFile(join(dataDir, 'demo.json'), 'utf8');

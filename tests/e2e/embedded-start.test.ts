@@ -7,12 +7,13 @@ import { startEmbeddedServer } from '../../src/platform/db/embedded/server.ts';
 import { EmbeddedStartError } from '../../src/platform/db/embedded/worker-thread.ts';
 import { embeddedServer } from '../../src/platform/db/server.ts';
 import { createLogger } from '../../src/platform/log.ts';
-import { temporaryFolder, until } from '../support/processes/process.ts';
+import { migratedFolder } from '../support/processes/migrated-folder.ts';
+import { until } from '../support/processes/process.ts';
 import { launchServer, productionSettings, startServer } from '../support/processes/server.ts';
 
 describe('a start on the embedded database', () => {
   it('waits for an administration command that has the folder for a moment', async () => {
-    const dataDir = await temporaryFolder();
+    const dataDir = await migratedFolder();
     const held = lockFolder(dataDir);
     const server = launchServer(dataDir);
     await server.printed(/another process is using the embedded database/);
@@ -21,12 +22,12 @@ describe('a start on the embedded database', () => {
   });
 
   it('works under node --watch, as npm run dev has it: by this setting Node says what each thread loads', async () => {
-    const server = await startServer(await temporaryFolder(), { WATCH_REPORT_DEPENDENCIES: '1' });
+    const server = await startServer(await migratedFolder(), { WATCH_REPORT_DEPENDENCIES: '1' });
     expect((await fetch(`${server.origin}/health/ready`)).status).toBe(200);
   });
 
   it('gives up on a folder that stays taken, in plain words', async () => {
-    const dataDir = await temporaryFolder();
+    const dataDir = await migratedFolder();
     await startServer(dataDir);
     const { code, stderr } = await launchServer(dataDir).exited;
     expect(code).toBe(1);
@@ -35,7 +36,7 @@ describe('a start on the embedded database', () => {
   });
 
   it('is tried once on a folder that cannot be opened, and says so in plain words', async () => {
-    const dataDir = await temporaryFolder();
+    const dataDir = await migratedFolder();
     const settings = productionSettings();
     const server = await startServer(dataDir, settings);
     server.kill('SIGTERM');
@@ -51,7 +52,7 @@ describe('a start on the embedded database', () => {
 
 describe('an embedded database that ends and cannot start again', () => {
   it('says at once that it is down, and serves again once it can', async () => {
-    const dataDir = await temporaryFolder();
+    const dataDir = await migratedFolder();
     const server = await startEmbeddedServer(dataDir, createLogger({ level: 'silent', pretty: false }));
     onTestFinished(() => server.close());
     const control = join(dataDir, 'postgres/global/pg_control');

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { migratedFolder } from '../support/processes/migrated-folder.ts';
 import { type Process, runScript, temporaryFolder, until } from '../support/processes/process.ts';
 import { admin, demoKey, type ServerProcess, startServer } from '../support/processes/server.ts';
 
@@ -88,7 +89,7 @@ function startWriting(server: ServerProcess, key: string) {
 
 describe('examples/export.ts', { timeout: 300_000 }, () => {
   it('has every line, and none of them half, however often it is killed', async () => {
-    const dataDir = await temporaryFolder();
+    const dataDir = await migratedFolder();
     const server = await startServer(dataDir, { RATE_LIMIT_BURST: '100000', LOG_LEVEL: 'warn' });
     const key = await demoKey(dataDir);
     const path = join(await temporaryFolder(), 'posts.ndjson');

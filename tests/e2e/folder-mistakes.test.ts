@@ -3,6 +3,7 @@ import { chmod, mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/pro
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { EMBEDDED_MAJOR } from '../../src/platform/db/embedded/major-version.ts';
+import { fillFolder, migratedFolder } from '../support/processes/migrated-folder.ts';
 import { expectBothSay, expectOneLine } from '../support/processes/mistakes.ts';
 import { mountedDisk, withoutTmp } from '../support/processes/mounted.ts';
 import { otherUser } from '../support/processes/other-user.ts';
@@ -128,7 +129,7 @@ describe('DATA_DIR', () => {
   });
 
   it('holds what the pinned PGlite writes, and a damaged address is written anew', async () => {
-    const dataDir = await temporaryFolder();
+    const dataDir = await migratedFolder();
     const settings = productionSettings();
     const server = await startServer(dataDir, settings);
     expect((await readFile(join(dataDir, 'postgres/PG_VERSION'), 'utf8')).trim()).toBe(EMBEDDED_MAJOR);
@@ -157,6 +158,7 @@ describe('DATA_DIR whose path is too long for a socket', () => {
     const parent = await temporaryFolder();
     const dataDir = join(parent, LONG);
     await mkdir(dataDir, { mode: 0o700 });
+    await fillFolder(dataDir);
     await writeFile(join(parent, 'file'), '');
     const settings = { ...productionSettings(), TMPDIR: make(parent) };
     const server = await startServer(dataDir, settings);

@@ -5,6 +5,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { publishAddress } from '../../src/platform/db/embedded/address.ts';
 import { identityOf } from '../../src/platform/db/embedded/folder-identity.ts';
 import { lockFolder } from '../../src/platform/db/embedded/lock.ts';
+import { fillFolder } from '../support/processes/migrated-folder.ts';
 import { type OtherUser, otherUser } from '../support/processes/other-user.ts';
 import { ROOT, runProgram, type Settings, temporaryFolder, until } from '../support/processes/process.ts';
 import { admin, launchServer, productionSettings, startServer } from '../support/processes/server.ts';
@@ -66,6 +67,7 @@ describe('another user of the machine reads nothing, changes nothing and listens
     const { home, tmp } = await sharedMachine();
     const dataDir = join(home, 'data');
     await mkdir(dataDir, { mode: 0o700 });
+    await fillFolder(dataDir);
     await startServer(dataDir, { TMPDIR: tmp });
     await expectNothing(await otherUser(), dataDir, tmp);
   });
@@ -74,6 +76,7 @@ describe('another user of the machine reads nothing, changes nothing and listens
     const { home, tmp } = await sharedMachine();
     const other = await otherUser();
     const dataDir = join(home, 'd'.repeat(100));
+    await fillFolder(dataDir);
     // The name of a folder that could be foreseen would be taken before the service starts.
     const digest = createHash('sha256').update(dataDir).digest('hex').slice(0, 16);
     const foreseen = join(tmp, `content-graph-${digest}`);

@@ -1,6 +1,7 @@
 import { cp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { migratedFolder } from '../support/processes/migrated-folder.ts';
 import { temporaryFolder } from '../support/processes/process.ts';
 import {
   admin,
@@ -12,7 +13,7 @@ import {
 
 describe('NODE_ENV=production', () => {
   it('refuses to start on a folder that development has seeded, or on a copy of its database', async () => {
-    const dataDir = await temporaryFolder();
+    const dataDir = await migratedFolder();
     const development = await startServer(dataDir);
     const key = await demoKey(dataDir);
     development.kill('SIGTERM');
@@ -34,7 +35,7 @@ describe('NODE_ENV=production', () => {
   });
 
   it('starts on a folder where development has seeded nothing', async () => {
-    const dataDir = await temporaryFolder();
+    const dataDir = await migratedFolder();
     const own = ['user', 'create', '--name', 'Op', '--email', 'op@example.org', '--password', 'a passphrase'];
     expect((await admin(own, dataDir)).code).toBe(0);
     const development = await startServer(dataDir);

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { freePort } from '../../scripts/cluster/processes.ts';
 import { fakePostgres } from '../support/database/fake-postgres.ts';
+import { migratedFolder } from '../support/processes/migrated-folder.ts';
 import { expectBothSay, expectOneLine } from '../support/processes/mistakes.ts';
 import { temporaryFolder } from '../support/processes/process.ts';
 import { admin, launchServer, productionSettings, startServer } from '../support/processes/server.ts';
@@ -27,7 +28,7 @@ describe('HOST and PORT', () => {
   });
 
   it('are those of a service that is just stopping on the same folder, which is waited for', async () => {
-    const dataDir = await temporaryFolder();
+    const dataDir = await migratedFolder();
     const settings = { ...productionSettings(), SHUTDOWN_DELAY: '3', PORT: String(await freePort()) };
     const first = await startServer(dataDir, settings);
     first.kill('SIGTERM');
@@ -37,7 +38,7 @@ describe('HOST and PORT', () => {
   });
 
   it('are an IPv6 address in brackets, as it is in addresses', async () => {
-    const server = await startServer(await temporaryFolder(), { ...productionSettings(), HOST: '[::1]' });
+    const server = await startServer(await migratedFolder(), { ...productionSettings(), HOST: '[::1]' });
     expect(server.origin).toMatch(/^http:\/\/\[::1\]:\d+$/);
     expect((await fetch(`${server.origin}/health/ready`)).status).toBe(200);
   });
@@ -156,7 +157,7 @@ describe('PUBLIC_URL', () => {
 
   it('is the origin that browsers name, however it is written', async () => {
     const PUBLIC_URL = 'HTTPS://API.example.com:443/';
-    const server = await startServer(await temporaryFolder(), { ...productionSettings(), PUBLIC_URL });
+    const server = await startServer(await migratedFolder(), { ...productionSettings(), PUBLIC_URL });
     expect(await issuerOf(server.origin)).toBe('https://api.example.com');
   });
 

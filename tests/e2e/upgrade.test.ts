@@ -6,6 +6,7 @@ import { PGlite } from 'pglite-17';
 import { describe, expect, it } from 'vitest';
 import { OLD, oldFolder } from '../support/database/old-folder.ts';
 import { KILLS } from '../support/processes/kills.ts';
+import { migratedFolder } from '../support/processes/migrated-folder.ts';
 import { runScript, temporaryFolder } from '../support/processes/process.ts';
 import { admin, launchServer, productionSettings, startServer } from '../support/processes/server.ts';
 
@@ -169,7 +170,7 @@ describe('admin upgrade', () => {
     }
     expect(left(dataDir)).toEqual(['postgres']);
     expect(contentOf(join(dataDir, 'postgres'))).toBe(before);
-    const used = await temporaryFolder();
+    const used = await migratedFolder();
     await startServer(used);
     expect((await upgrade(used)).stderr).toContain(`"${used}" is in use by another process`);
   });

@@ -51,7 +51,7 @@ function expectShown({ text, output }: Block, printed: string): void {
  */
 export function itRuns(page: string): void {
   it(`${page} can be pasted as it stands`, async () => {
-    const { folder, port, stop, start } = await startProject();
+    const { folder, port, stop, start } = await startProject(page === 'README.md');
     const shell = await openShell(folder, { npm_config_update_notifier: 'false' });
     const withPort = (text: string) => text.replaceAll(':4000', `:${port}`);
     const followed: Followed[] = [];

@@ -2,6 +2,7 @@ import { cp, rm, symlink } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { makeTestFolder } from '../../support/database/test-folder.ts';
+import { fillFolder } from '../../support/processes/migrated-folder.ts';
 import { type Process, ROOT, runProgram } from '../../support/processes/process.ts';
 
 /** What somebody has who has just cloned the project and run `npm ci`. */
@@ -25,9 +26,13 @@ async function copyProject(): Promise<string> {
   return folder;
 }
 
-/** Starts the service in a copy of the project with an empty data folder, on a free port. */
-export async function startProject(): Promise<Project> {
+/**
+ * Starts the service in a copy of the project, on a free port: with no data folder, as somebody has it who reads the
+ * first page, or with a database in which there is nothing yet.
+ */
+export async function startProject(isFirst: boolean): Promise<Project> {
   const folder = await copyProject();
+  if (!isFirst) await fillFolder(join(folder, '.data'));
   let server: Process;
   const launch = async (port: string) => {
     server = runProgram([join(ROOT, 'node_modules/.bin/node'), 'src/main.ts'], { PORT: port }, folder);

@@ -1,10 +1,9 @@
 import pg from 'pg';
-import { afterAll, beforeAll, onTestFinished } from 'vitest';
+import { afterAll, beforeAll, inject, onTestFinished } from 'vitest';
 import { CREDENTIALS_CHANNEL } from '../../../src/platform/db/channels.ts';
 import { startApp, type TestApp } from '../app.ts';
 import { until } from '../processes/process.ts';
 import { createTestDatabase } from './database.ts';
-import { createTemplate } from './template.ts';
 
 /** No clock of the service decides: it waits for guests as long as it takes. */
 const AMPLE_MS = '600000';
@@ -19,8 +18,7 @@ export function useEmbeddedApp(settings: Readonly<Record<string, string>> = {}):
   const holder = {} as TestApp;
   const opened: (() => Promise<unknown>)[] = [];
   beforeAll(async () => {
-    const { template, drop } = await createTemplate();
-    opened.push(drop);
+    const template = { kind: 'embedded', folder: inject('migratedFolder') } as const;
     const app = await startApp(await createTestDatabase({ template }), {
       settings: { ...AMPLE, ...settings },
     });

@@ -4,6 +4,7 @@ import pg from 'pg';
 import { onTestFinished } from 'vitest';
 import type { TestApp } from '../app.ts';
 import { type RawAnswer, send } from '../keyed.ts';
+import { fillFolder } from './migrated-folder.ts';
 import { mountedDisk } from './mounted.ts';
 import { type Process, runScript, type Settings } from './process.ts';
 import type { ServerProcess } from './server.ts';
@@ -13,7 +14,7 @@ export const asApp = ({ origin }: Pick<ServerProcess, 'origin'>): Pick<TestApp, 
   fetch: async (path, init) => fetch(`${origin}${path}`, init),
 });
 
-/** Folders on a disk in memory, where flushes cost nothing. The one for backups exists. */
+/** Folders on a disk in memory, where flushes cost nothing. The one for backups exists, that of the data has an empty database. */
 export async function quickFolders() {
   const { folder } = await mountedDisk(2_000);
   const [dataDir, backups, restored] = ['data', 'backups', 'restored'].map((name) => join(folder, name)) as [
@@ -22,6 +23,7 @@ export async function quickFolders() {
     string,
   ];
   mkdirSync(backups);
+  await fillFolder(dataDir);
   return { dataDir, backups, restored };
 }
 

@@ -6,6 +6,7 @@ import { loadConfig } from '../../../src/platform/config.ts';
 import { createLogger } from '../../../src/platform/log.ts';
 import { type Service, startService } from '../../../src/serve.ts';
 import { openProfiles, type Profiles } from './browser.ts';
+import { fillFolder } from './migrated-folder.ts';
 
 export interface DevelopmentService {
   readonly service: Service;
@@ -19,6 +20,7 @@ export function useDevelopmentService(): DevelopmentService {
   beforeAll(async () => {
     const folder = await mkdtemp(join(tmpdir(), 'content-graph-development-'));
     opened.push(() => rm(folder, { recursive: true, force: true }));
+    await fillFolder(folder);
     const config = loadConfig({ NODE_ENV: 'development', PORT: '0', DATA_DIR: folder });
     const service = await startService(config, createLogger({ level: 'error', pretty: false }));
     opened.push(() => service.stop());

@@ -24,9 +24,14 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
   return () => rm(folder, { recursive: true, force: true });
 }
 
-/** A folder with a database in which there is nothing yet. It goes with the test. */
+/** Puts a database in which there is nothing yet into a folder, which need not exist. */
+export async function fillFolder(folder: string): Promise<void> {
+  await cp(inject('migratedFolder'), folder, { recursive: true, preserveTimestamps: true });
+}
+
+/** A folder with such a database. It goes with the test. */
 export async function migratedFolder(): Promise<string> {
   const folder = await temporaryFolder();
-  await cp(inject('migratedFolder'), folder, { recursive: true, preserveTimestamps: true });
+  await fillFolder(folder);
   return folder;
 }
