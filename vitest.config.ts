@@ -11,6 +11,29 @@ interface Suite extends NonNullable<TestProjectInlineConfiguration['test']> {
   readonly needs?: readonly NeededSetting[];
 }
 
+/**
+ * Tests of `tests/api/` to which one database is as good as another: what they ask is answered, refused or sent on before
+ * or after the database has been asked for a key and a few posts. On the embedded one they have shown what they can.
+ */
+const OF_ANY_DATABASE = [
+  // Requests, routes, pages and headers; documents that are read and refused.
+  'transport/{audits,compact-json,cors,deprecations,development,docs,graphiql,introspection,metrics-token,pipelining}',
+  'transport/{plain-http,probes,request-head,request-id,routes,transport,validation-errors,wrong-body,yoga-plugins}',
+  'oauth/{documents,pages}',
+  'multipart/negotiation',
+  'log/requests',
+  // The coding of an answer that is there.
+  'compression/*',
+  // Documents and bodies are counted before they are executed.
+  'limits/operation/{block-strings,input-cost,operation-cost,operation-limits,page-bounds,variable-names}',
+  'limits/memory/body-limit',
+  // The embedded database, wherever the others run.
+  'events/copied-folder',
+  // Sockets, and buckets in memory.
+  'limits/clients/slow-clients',
+  'limits/rate-limit/address-buckets',
+].map((files) => `tests/api/${files}.test.ts`);
+
 /** They call the service in process, on a copy of one migrated database. */
 const IN_PROCESS: Suite = {
   globalSetup: ['tests/support/global-setup.ts'],
@@ -33,7 +56,7 @@ const ALONE: Suite = { maxWorkers: 1, testTimeout: 10 * MINUTE };
 /** A suite is a folder of `tests/`, where it doesn't say otherwise. CONTRIBUTING.md has what a machine needs for each. */
 const SUITES: Readonly<Record<string, Suite>> = {
   unit: { ...SHARED, include: ['tests/{unit,contract}/**/*.test.ts'] },
-  api: SHARED,
+  api: { ...SHARED, exclude: process.env.DATABASE_URL === undefined ? [] : OF_ANY_DATABASE },
   postgres: { ...SHARED, needs: ['DATABASE_URL'] },
   // The keys are those of accounts made for the run, so that runs do not meet.
   redis: { ...IN_PROCESS, needs: ['REDIS_URL'] },

@@ -1,24 +1,17 @@
 import { cp } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
-import { loadConfig } from '../../../src/platform/config.ts';
-import { openDatabase } from '../../../src/platform/db/database.ts';
-import { migrate } from '../../../src/platform/db/migrate.ts';
-import { createLogger } from '../../../src/platform/log.ts';
 import { startApp } from '../../support/app.ts';
 import { createPost } from '../../support/content.ts';
-import { drawFolder } from '../../support/database/drawn-world.ts';
+import { createTestDatabase } from '../../support/database/database.ts';
 import { temporaryFolder } from '../../support/processes/process.ts';
 import { LAST, Listeners, type Scene } from '../../support/streams/listeners.ts';
 
 /** A folder with a migrated database. */
 async function migrated(): Promise<string> {
-  const folder = await temporaryFolder();
-  const log = createLogger({ level: 'error', pretty: false });
-  const database = await openDatabase({ config: loadConfig({ NODE_ENV: 'test', DATA_DIR: folder }), log });
-  await migrate(database).finally(() => database.close());
-  await drawFolder(folder, 'copied folder');
-  return folder;
+  const { settings, drop } = await createTestDatabase();
+  onTestFinished(drop);
+  return settings.DATA_DIR ?? '';
 }
 
 /** What stays in the folder may be locked by nobody: its process is gone. */
