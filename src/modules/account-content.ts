@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { AccountContent } from '../auth/account/content.ts';
 import { storedPart } from '../auth/account/stored-part.ts';
 import type { Database } from '../platform/db/database.ts';
@@ -7,7 +8,9 @@ import { COMMENT_DELETED } from './comment/events.ts';
 import { POST_DELETED } from './post/events.ts';
 
 /** Transactions stay short: long ones would delay events. */
-const BATCH = 500;
+const BATCH = 200;
+/** Readers get all events in one order: those of a large account leave room for those of others. */
+const EVENTS_A_SECOND = 2_000;
 
 interface Target {
   readonly id: string;
@@ -45,22 +48,27 @@ const DROP_POSTS = statement<{ one: number }>(
    event AS (${POST_DELETED.append('gone')})
    SELECT 1 AS one FROM gone`,
 );
-/** Deletes rows in batches, each under the locks of its posts. Returns how many. */
+
+/** Deletes rows in batches, each under the locks of its posts, so many a second at most. Returns how many. */
 async function drop(
   database: Database,
   id: string,
   targets: Statement<Target>,
   [lock, remove]: readonly [Statement<never>, Statement<{ one: number }>],
+  aSecond = Number.POSITIVE_INFINITY,
 ): Promise<number> {
   let dropped = 0;
-  await inBatches(BATCH, () =>
-    database.unitOfWork().run(async (work) => {
+  let dueMs = performance.now();
+  await inBatches(BATCH, async () => {
+    await delay(Math.max(0, dueMs - performance.now()));
+    dueMs = performance.now() + (BATCH / aSecond) * 1_000;
+    return database.unitOfWork().run(async (work) => {
       const rows = await work.query(targets, [id, BATCH]);
       await work.query(lock, [[...new Set(rows.map(({ postId }) => postId))]]);
       dropped += (await work.query(remove, [rows.map((row) => row.id), id])).length;
       return rows.length;
-    }),
-  );
+    });
+  });
   return dropped;
 }
 
@@ -99,10 +107,10 @@ export const ACCOUNT_CONTENT: AccountContent = {
   ],
   none: { deletedPosts: 0, deletedComments: 0 },
   async drop(database, account) {
-    const own = await drop(database, account, OWN_COMMENTS, [TO_CHANGE, DROP_COMMENTS]);
-    // Before their posts, since a post may have any number of them.
+    const own = await drop(database, account, OWN_COMMENTS, [TO_CHANGE, DROP_COMMENTS], EVENTS_A_SECOND);
+    // Before their posts, since a post may have any number of them. They tell of nothing.
     const others = await drop(database, account, COMMENTS_ON_OWN_POSTS, [TO_CHANGE, DROP_COMMENTS]);
-    const deletedPosts = await drop(database, account, OWN_POSTS, [TO_DELETE, DROP_POSTS]);
+    const deletedPosts = await drop(database, account, OWN_POSTS, [TO_DELETE, DROP_POSTS], EVENTS_A_SECOND);
     return { deletedPosts, deletedComments: own + others };
   },
 };
