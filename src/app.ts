@@ -31,7 +31,7 @@ import { createStreamMetrics } from './operation/subscription/stream-metrics.ts'
 import { createOperationPipeline } from './operation-pipeline.ts';
 import { type Clock, systemClock } from './platform/clock.ts';
 import { type Config, ownOrigin } from './platform/config.ts';
-import { CREDENTIALS_CHANNEL, EVENTS_CHANNEL } from './platform/db/channels.ts';
+import { CREDENTIALS_CHANNEL, DOCUMENTS_CHANNEL, EVENTS_CHANNEL } from './platform/db/channels.ts';
 import type { Database } from './platform/db/database.ts';
 import { registerDatabaseMetrics } from './platform/db/database-metrics.ts';
 import { readOnlyError } from './platform/db/errors.ts';
@@ -47,6 +47,8 @@ import { createOrigins } from './request/origin-check.ts';
 import { PendingResponses } from './request/pending-responses.ts';
 import type { Route } from './request/request-state.ts';
 import { buildSchema } from './schema.ts';
+import { oldTextUses } from './trusted-documents/text-uses.ts';
+import { createTrustedDocuments } from './trusted-documents/trusted-documents.ts';
 import { YOGA_PLUGINS } from './yoga-plugins.ts';
 
 /** Contract section 5: one operation holds at most this many times the maximum response size in memory. */
@@ -104,6 +106,7 @@ export function cleanUpJobs(config: Config): Job[] {
     oldApiKeys,
     expiredStreamTokens,
     expiredTokens,
+    oldTextUses,
     ...FEATURES.flatMap(({ jobs }) => jobs(config)),
   ];
 }
@@ -180,18 +183,27 @@ export function createApp({
     now: clock.now,
     log,
   });
+  const trusted = createTrustedDocuments({
+    ...services,
+    config,
+    schema,
+    metrics,
+    hears: () => listener.connected,
+  });
   const listener = createListener({
     database,
     log,
-    channels: [EVENTS_CHANNEL, CREDENTIALS_CHANNEL],
+    channels: [EVENTS_CHANNEL, CREDENTIALS_CHANNEL, DOCUMENTS_CHANNEL],
     onNotification({ channel, payload, own }) {
       if (channel === CREDENTIALS_CHANNEL) credentialWatch.recheck(payload);
+      else if (channel === DOCUMENTS_CHANNEL) trusted.recheck();
       // This process woke its own readers when it committed.
       else if (!own) feed.wake();
     },
     onConnect() {
       feed.wake();
       credentialWatch.recheck();
+      trusted.recheck();
     },
   });
   const announcements = createAnnouncements({ feed, listener, log });
@@ -219,6 +231,7 @@ export function createApp({
     log,
     metrics,
     schema,
+    trusted,
     lookAhead,
     passwords,
     securityLog,
@@ -283,6 +296,7 @@ export function createApp({
       await feed.close();
       await buckets.close();
       await http.close();
+      await trusted.close();
       securityLog.close();
       slowOperations.close();
     },

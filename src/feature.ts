@@ -25,6 +25,8 @@ export interface Feature {
   readonly endings: readonly AccountEnding[];
   /** What it stores about an account. */
   readonly stored: readonly StoredPart[];
+  /** SQL of the columns "id" and "name", both text: the clients that its credentials are of, for reports. */
+  readonly clientNames: string;
   /** Its clean-up, in the order in which it is done. */
   jobs(config: Config): readonly Job[];
   /** For a server: its credentials and its paths. */

@@ -6,7 +6,6 @@ import { createPipeline, type Pipeline } from './http/pipeline/pipeline.ts';
 import { createResponder } from './http/response/responder.ts';
 import { STREAM_FORMATS } from './http/response/stream-formats.ts';
 import { createAdmission } from './operation/admission.ts';
-import { createDocumentCache } from './operation/document-cache.ts';
 import { createExecutor } from './operation/executor.ts';
 import { createIdempotentExecutor } from './operation/idempotency/idempotent-executor.ts';
 import { createReplayCheck } from './operation/idempotency/replay-check.ts';
@@ -31,6 +30,7 @@ import type { Logger } from './platform/log.ts';
 import type { Metrics } from './platform/metrics.ts';
 import type { OriginCheck } from './request/origin-check.ts';
 import type { PendingResponses } from './request/pending-responses.ts';
+import type { TrustedDocuments } from './trusted-documents/trusted-documents.ts';
 
 export interface OperationPipelineOptions {
   readonly config: Config;
@@ -38,6 +38,7 @@ export interface OperationPipelineOptions {
   readonly log: Logger;
   readonly metrics: Metrics;
   readonly schema: GraphQLSchema;
+  readonly trusted: Pick<TrustedDocuments, 'documents' | 'requested'>;
   readonly lookAhead: boolean;
   readonly passwords: Passwords;
   readonly securityLog: SecurityLog;
@@ -59,6 +60,7 @@ export function createOperationPipeline(options: OperationPipelineOptions): Pipe
   const { config, database, log, metrics, schema, lookAhead, passwords, securityLog, feed } = options;
   const { eventLine, streamMetrics, pending, checkOrigin, fanOut, shareEvents, onCommit } = options;
   const { maxResponseBytes } = config;
+  const { documents, requested } = options.trusted;
   const limits = config.operationLimits;
   const limiter = createOperationLimiter(schema, limits);
   const { requestedFields } = limiter;
@@ -104,10 +106,10 @@ export function createOperationPipeline(options: OperationPipelineOptions): Pipe
     replayCheck: createReplayCheck(requestedFields),
     metrics,
   });
-  const documents = createDocumentCache({ schema, introspection: config.introspection, limits });
   const eventsAfter = openEvents(feed);
   return createPipeline({
     schema,
+    requested,
     check: createAdmission({
       documents,
       limiter,
@@ -129,6 +131,7 @@ export function createOperationPipeline(options: OperationPipelineOptions): Pipe
       kept: keepArgs(documents, eventsAfter),
       streams,
       credentials: options.credentialWatch,
+      watchPublished: requested.watch,
       metrics: streamMetrics,
       formats: STREAM_FORMATS,
       limits,

@@ -1,11 +1,19 @@
 import { findAccount } from '../auth/account/store.ts';
 import { createApiKeyWithinLimit, revokeApiKey } from '../auth/api-key/store.ts';
+import type { StricterDocuments } from '../auth/principal.ts';
 import { type Scope, scopesOfRole } from '../auth/scopes.ts';
 import type { Database } from '../platform/db/database.ts';
 import { type Queryable, statement } from '../platform/db/statement.ts';
 import { isUuid } from '../platform/uuid.ts';
 import type { AdminCommand } from './command.ts';
-import { burstOption, parseCredentialName, parseExpiry, parseScopes, perSecondOption } from './options.ts';
+import {
+  burstOption,
+  documentsOption,
+  parseCredentialName,
+  parseExpiry,
+  parseScopes,
+  perSecondOption,
+} from './options.ts';
 import { AdminError } from './output.ts';
 
 interface CreateOptions {
@@ -15,10 +23,11 @@ interface CreateOptions {
   readonly expires?: Date;
   readonly burst?: number;
   readonly perSecond?: number;
+  readonly documents?: StricterDocuments;
 }
 
 async function create(database: Database, options: CreateOptions) {
-  const { user, name, scopes, expires, burst, perSecond } = options;
+  const { user, name, scopes, expires, burst, perSecond, documents } = options;
   const { id, role, disabledAt } = await findAccount(database, user);
   if (disabledAt !== null) throw new AdminError(`The account "${user}" is disabled: none of its keys work.`);
   const held = scopesOfRole(role);
@@ -28,7 +37,7 @@ async function create(database: Database, options: CreateOptions) {
     throw new AdminError(
       `The account "${user}" has the role ${role}, which does not allow ${beyond.join(', ')}.`,
     );
-  const wanted = { userId: id, name, scopes, expiresAt: expires, burst, perSecond };
+  const wanted = { userId: id, name, scopes, expiresAt: expires, burst, perSecond, documents };
   const { id: keyId, key } = await database.unitOfWork().run((work) => createApiKeyWithinLimit(work, wanted));
   return { id: keyId, key };
 }
@@ -60,6 +69,7 @@ export const apiKeyCommands: AdminCommand = {
       .option('--expires <time>', 'ISO 8601 time; default: valid until revoked', parseExpiry)
       .addOption(burstOption())
       .addOption(perSecondOption())
+      .addOption(documentsOption())
       .action((options: CreateOptions) => run(({ database }) => create(database, options)));
 
     apiKey

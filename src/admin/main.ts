@@ -7,7 +7,7 @@ import { loadProcessConfig } from '../platform/config.ts';
 import { createLogger } from '../platform/log.ts';
 import type { RunCommand, RunWithout } from './command.ts';
 import { openForCommand } from './connection.ts';
-import { EXIT, outliveReaders, printResult, report } from './output.ts';
+import { EXIT, outliveReaders, printResult, report, UndoneError } from './output.ts';
 import { createProgram } from './program.ts';
 
 // Before any thread starts: files written here are private to the user.
@@ -36,5 +36,6 @@ try {
   await createProgram(run, runWithout).parseAsync();
   process.exitCode = EXIT.ok;
 } catch (error) {
+  if (error instanceof UndoneError) await printResult(error.result);
   process.exitCode = report(error);
 }

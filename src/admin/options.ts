@@ -1,5 +1,6 @@
 import { InvalidArgumentError, Option } from 'commander';
 import type { z } from 'zod';
+import { STRICTER_DOCUMENTS } from '../auth/principal.ts';
 import { type Role, SCOPES, type Scope } from '../auth/scopes.ts';
 import { databaseUrl, decimal, integer } from '../platform/settings.ts';
 
@@ -74,6 +75,12 @@ export function burstOption(): Option {
   return new Option('--burst <n>', 'requests at once; default: RATE_LIMIT_BURST').argParser(
     parseAs(integer(1, MAX_LIMIT)),
   );
+}
+
+/** Which documents a credential may ask for. */
+export function documentsOption(): Option {
+  const about = 'documents that it may ask for, where that is stricter than TRUSTED_DOCUMENTS';
+  return new Option('--documents <policy>', about).choices(STRICTER_DOCUMENTS);
 }
 
 /** The sustained request rate of a credential. */

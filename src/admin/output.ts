@@ -7,6 +7,15 @@ import { withoutUserInformation } from '../platform/redact.ts';
 /** A command failed for a reason that its user can act on. */
 export class AdminError extends OperatorError {}
 
+/** A command has done nothing, or not all of it. Its result says what and why. */
+export class UndoneError extends AdminError {
+  readonly result: unknown;
+  constructor(message: string, result: unknown) {
+    super(message);
+    this.result = result;
+  }
+}
+
 /** The exit codes of contract section 8. */
 export const EXIT = { ok: 0, failed: 1, usage: 2 } as const;
 

@@ -1,8 +1,10 @@
 import { Command } from 'commander';
 import packageJson from '../../package.json' with { type: 'json' };
+import { API_KEY_NAMES } from '../auth/api-key/store.ts';
 import { ENDINGS, ENDINGS_OF_PASSWORD } from '../endings.ts';
 import { FEATURES } from '../features.ts';
 import { ACCOUNT_CONTENT } from '../modules/account-content.ts';
+import { documentCommands } from '../trusted-documents/commands/documents.ts';
 import { PARTS } from './account-parts.ts';
 import { apiKeyCommands } from './api-keys.ts';
 import { backupCommand, restoreCommand } from './backup/commands.ts';
@@ -24,6 +26,7 @@ const COMMANDS: readonly AdminCommand[] = [
   sessionCommands,
   tokenCommands,
   streamTokenCommands,
+  documentCommands([API_KEY_NAMES, ...FEATURES.map(({ clientNames }) => clientNames)]),
   revokeAllCommand(ENDINGS),
   ...(await Promise.all(FEATURES.map(({ commands }) => commands()))).flat(),
   eventLogCommands,

@@ -17,7 +17,9 @@ export interface Malformed {
 
 /** The subscription that a stream token opens. */
 export interface FixedOperation {
-  readonly query: string;
+  /** Its text, or the id of a published document. */
+  readonly query?: string;
+  readonly documentId?: string;
   readonly variables?: Record<string, unknown>;
   readonly operationName?: string;
 }

@@ -17,6 +17,8 @@ export interface LastUseOptions {
   /** What is used, for the log. */
   readonly what: string;
   readonly table: string;
+  /** The type of the column "id". */
+  readonly idType?: 'uuid' | 'text';
   /** The column with the last use. */
   readonly usedAt: string;
   /** SQL for the expiry that a use gives to a row that has not expired; without it, uses prolong nothing. */
@@ -31,13 +33,18 @@ export type NoteUse = (id: string, fresh: boolean) => void;
  * mutation can: their next use is stored, and neither they nor others in the statement wait. Locked in the subquery,
  * a row is one that still meets the condition.
  */
-function touch({ table, usedAt, prolongedTo }: Pick<LastUseOptions, 'table' | 'usedAt' | 'prolongedTo'>) {
+function touch({
+  table,
+  idType = 'uuid',
+  usedAt,
+  prolongedTo,
+}: Pick<LastUseOptions, 'table' | 'idType' | 'usedAt' | 'prolongedTo'>) {
   const prolongs = prolongedTo === undefined ? '' : `, expires_at = ${prolongedTo}`;
   const alive = prolongedTo === undefined ? '' : ' AND expires_at > now()';
   return statement<never>(
     `${table}_touch`,
     `UPDATE ${table} SET ${usedAt} = now()${prolongs} WHERE id IN (
-       SELECT id FROM ${table} WHERE id = ANY($1::uuid[]) AND (${usedAt} IS NULL OR ${usedAt} < now())${alive}
+       SELECT id FROM ${table} WHERE id = ANY($1::${idType}[]) AND (${usedAt} IS NULL OR ${usedAt} < now())${alive}
        FOR NO KEY UPDATE SKIP LOCKED
      )`,
   );

@@ -1,6 +1,10 @@
 import type { Config } from '../platform/config.ts';
 import { ANONYMOUS_SCOPES, type Role, type Scope } from './scopes.ts';
 
+/** The policies for documents that credentials may have of their own. */
+export const STRICTER_DOCUMENTS = ['listed', 'required'] as const;
+export type StricterDocuments = (typeof STRICTER_DOCUMENTS)[number];
+
 /** The account behind a request and what its credentials allow. Nothing past authentication sees more. */
 export interface Principal {
   /** The kind of the credentials, named by their recognizer. */
@@ -17,6 +21,8 @@ export interface Principal {
   readonly credentialId: string | undefined;
   /** Overrides of the rate limit for these credentials. */
   readonly rateLimit: { readonly burst?: number; readonly perSecond?: number } | undefined;
+  /** Which documents the credentials may ask for, where that is fewer than the service allows. */
+  readonly documents?: StricterDocuments | undefined;
   /** Latest end of the credentials in milliseconds since the epoch; undefined if they do not expire. */
   readonly expiresAtMs: number | undefined;
   /** When a JWT says that it was issued, in milliseconds since the epoch. */
@@ -62,14 +68,21 @@ export function hasExpired({ expiresAtMs }: Principal, nowMs: number): boolean {
   return expiresAtMs !== undefined && expiresAtMs <= nowMs;
 }
 
-/** The overrides of the rate limit that are stored with credentials. */
-export function rateLimitOf(stored: {
+/** The settings that are stored with credentials. */
+export interface StoredOverrides {
   readonly burst: number | null;
   readonly perSecond: number | null;
-}): Principal['rateLimit'] {
-  const { burst, perSecond } = stored;
-  if (burst === null && perSecond === null) return undefined;
-  return { ...(burst === null ? {} : { burst }), ...(perSecond === null ? {} : { perSecond }) };
+  readonly documents: StricterDocuments | null;
+}
+
+/** Those of a principal. */
+export function overridesOf(stored: StoredOverrides): Pick<Principal, 'rateLimit' | 'documents'> {
+  const { burst, perSecond, documents } = stored;
+  const rateLimit = { ...(burst === null ? {} : { burst }), ...(perSecond === null ? {} : { perSecond }) };
+  return {
+    rateLimit: burst === null && perSecond === null ? undefined : rateLimit,
+    documents: documents ?? undefined,
+  };
 }
 
 /** The bucket of a user, however signed in (contract section 5: the user behind the credentials). */

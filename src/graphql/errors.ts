@@ -10,6 +10,8 @@ export const ERROR_STATUS = {
   UNAUTHENTICATED: 401,
   FORBIDDEN: 403,
   NOT_FOUND: 200,
+  DOCUMENT_NOT_FOUND: 404,
+  DOCUMENT_REQUIRED: 400,
   CONFLICT: 200,
   RATE_LIMITED: 429,
   DEPTH_LIMIT: 400,
@@ -102,6 +104,11 @@ export function badInput(argument: string, problem: string): ApiError {
 
 export function notFound(what: string): ApiError {
   return new ApiError('NOT_FOUND', `There is no such ${what}.`);
+}
+
+/** Ends a stream whose document is published no more. */
+export function documentRetired(): ApiError {
+  return new ApiError('DOCUMENT_NOT_FOUND', 'The document of this stream is published no more.');
 }
 
 /** Refuses to change what is of another version than the caller has read. */

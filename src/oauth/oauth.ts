@@ -8,6 +8,7 @@ import { oldSigningKeys } from './tokens/signing-keys.ts';
 export const oauth: Feature = {
   endings: [grantsEnd, clientsEnd],
   stored: oauthParts,
+  clientNames: 'SELECT c.id::text AS id, c.name FROM oauth_clients c',
   jobs: ({ environment }) => [expiredRecords, oldSigningKeys(environment === 'production')],
   server: async () => (await import('./server/server.ts')).createServer,
   fields: async () => (await import('./grant-fields.ts')).defineGrantFields,

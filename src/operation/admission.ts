@@ -1,5 +1,4 @@
 import type { GraphQLError } from 'graphql';
-import type { GraphQLParams } from 'graphql-yoga';
 import { isAnonymous, isSession } from '../auth/principal.ts';
 import { ApiError } from '../graphql/errors.ts';
 import { isOfCaller } from '../graphql/look-ahead/plan-edge.ts';
@@ -14,7 +13,8 @@ import type { SchemaField } from './document/cost-walk.ts';
 import type { DocumentCache } from './document-cache.ts';
 import { onlyLooksAtSchema } from './introspection.ts';
 import type { createOperationLimiter } from './operation-cost.ts';
-import type { PreparedOperation } from './prepared-operation.ts';
+import type { PreparedDocument, PreparedOperation } from './prepared-operation.ts';
+import type { OperationParams } from './requested-documents.ts';
 
 /** Checks that a kind of operation may be requested in this way. Throws BAD_REQUEST. */
 export type TransportCheck = (kind: PreparedOperation['kind'], method: string, state: RequestState) => void;
@@ -45,8 +45,8 @@ export interface AdmissionOptions {
   readonly checkOrigin: OriginCheck;
 }
 
-/** Throws BAD_USER_INPUT for what depends on who asks: many share the events of a subscription. */
-function refuseOfCaller(fields: readonly SchemaField[]): void {
+/** Throws BAD_USER_INPUT for a field that depends on who asks: many share the events of a subscription. */
+export function refuseOfCaller(fields: readonly SchemaField[]): void {
   const found = fields.find(isOfCaller);
   if (found !== undefined)
     throw new ApiError('BAD_USER_INPUT', `"${found.name}" cannot be selected in a subscription.`);
@@ -55,9 +55,10 @@ function refuseOfCaller(fields: readonly SchemaField[]): void {
 /** Finds the operation of a request and decides about it before any of it runs. */
 export function createAdmission({ documents, limiter, checkOrigin }: AdmissionOptions) {
   return {
-    /** Returns the operation of a request, which may run if it is valid. Throws the refusal. */
+    /** Returns the operation of a request in its document, which may run if it is valid. Throws the refusal. */
     admit(
-      params: GraphQLParams,
+      document: PreparedDocument,
+      params: OperationParams,
       request: HttpRequest,
       state: RequestState,
       transport: TransportCheck = checkTransport,
@@ -65,7 +66,7 @@ export function createAdmission({ documents, limiter, checkOrigin }: AdmissionOp
       const open = canExecute(state.caller);
       let operation: PreparedOperation;
       try {
-        operation = documents.parse(params.query ?? '').operation(params.operationName ?? undefined);
+        operation = document.operation(params.operationName);
       } catch (error) {
         throw open ? error : credentialsMissing();
       }
@@ -95,7 +96,7 @@ export function createAdmission({ documents, limiter, checkOrigin }: AdmissionOp
     /** Returns the errors of an admitted operation or of its variables. */
     validate(
       operation: PreparedOperation,
-      { variables }: GraphQLParams,
+      { variables }: OperationParams,
       request: HttpRequest,
       state: RequestState,
     ): readonly GraphQLError[] {

@@ -12,6 +12,7 @@ import { withoutStacks } from '../graphql/without-stacks.ts';
 import { SeenBefore } from '../platform/seen-before.ts';
 import { createAcceptor } from './acceptor/surely-valid.ts';
 import { createDeprecations } from './deprecations.ts';
+import { schemaIdOf } from './document/digest.ts';
 import { maxFields, type OperationLimits } from './document/limits.ts';
 import { MeteredLexer } from './document/metered-lexer.ts';
 import { surveyDocument } from './document/survey.ts';
@@ -73,14 +74,32 @@ export function createDocumentCache({ schema, introspection, limits }: DocumentC
   const seen = new SeenBefore();
   const isSurelyValid = createAcceptor(schema);
   const findDeprecated = createDeprecations(schema);
+  let schemaId: string | undefined;
+
+  function parse(query: string): PreparedDocument {
+    const known = query.length > MAX_CACHED_TEXT_LENGTH ? undefined : valid.get(query);
+    if (known !== undefined) return known;
+    const node = parseDocument(query, limits);
+    return new PreparedDocument(node, query, surveyDocument(schema, node, maxFields(limits)));
+  }
+
   return {
     introspection,
     /** Throws GRAPHQL_PARSE_FAILED and, for a text that is too large to parse, DEPTH_LIMIT and COMPLEXITY_LIMIT. */
-    parse(query: string): PreparedDocument {
-      const known = query.length > MAX_CACHED_TEXT_LENGTH ? undefined : valid.get(query);
-      if (known !== undefined) return known;
-      const node = parseDocument(query, limits);
-      return new PreparedDocument(node, query, surveyDocument(schema, node, maxFields(limits)));
+    parse,
+    /** The same for a text that will come again. `checked` is whether it is known to be valid. */
+    prepare(query: string, checked: boolean): PreparedDocument {
+      const document = parse(query);
+      if (checked && !document.valid) {
+        document.valid = true;
+        if (query.length <= MAX_CACHED_TEXT_LENGTH) valid.set(query, document);
+      }
+      return document;
+    },
+    /** Identifies what documents are checked with. */
+    schemaId(): string {
+      schemaId ??= schemaIdOf(schema, introspection);
+      return schemaId;
     },
     /** The errors of a document; none if it is valid. */
     validate(document: PreparedDocument): readonly GraphQLError[] {

@@ -10,6 +10,7 @@ import {
 import type { OperationPlans } from '../graphql/operation-plans.ts';
 import type { RecentlyUsed } from '../platform/recently-used.ts';
 import type { Cost } from './document/cost-walk.ts';
+import { digestOf } from './document/digest.ts';
 import type { Survey } from './document/survey.ts';
 
 /** A parsed document with the results of later steps, each computed once. */
@@ -20,6 +21,7 @@ export class PreparedDocument {
   /** Whether it has passed validation. */
   valid = false;
   #normalised: string | undefined;
+  #digest: string | undefined;
   readonly #operations = new Map<OperationDefinitionNode, PreparedOperation>();
 
   constructor(node: DocumentNode, text: string, survey: Survey) {
@@ -34,10 +36,33 @@ export class PreparedDocument {
     return this.#normalised;
   }
 
+  /** By which it is known whether its text is published. */
+  get digest(): string {
+    this.#digest ??= digestOf(this.text);
+    return this.#digest;
+  }
+
+  /** The names of its operations; undefined if none has one. */
+  get names(): string | undefined {
+    const names = this.operations().flatMap(({ name }) => name ?? []);
+    return names.length === 0 ? undefined : names.join(', ');
+  }
+
+  /** All its operations. */
+  operations(): PreparedOperation[] {
+    return this.node.definitions.flatMap((node) =>
+      node.kind === Kind.OPERATION_DEFINITION ? this.#prepared(node) : [],
+    );
+  }
+
   /** The operation with this name, or the only one. Throws GRAPHQL_VALIDATION_FAILED if there is none. */
   operation(name: string | undefined): PreparedOperation {
     const node = getOperationAST(this.node, name);
     if (node == null) throw noSuchOperation(name);
+    return this.#prepared(node);
+  }
+
+  #prepared(node: OperationDefinitionNode): PreparedOperation {
     let operation = this.#operations.get(node);
     if (operation === undefined) {
       operation = new PreparedOperation(this, node);

@@ -110,6 +110,8 @@ function toConfig(v: Variables) {
     anonymousRead: v.ANONYMOUS_READ,
     introspection: v.INTROSPECTION ?? !production,
     graphiql: v.GRAPHIQL ?? !production,
+    /** Which documents requests may ask for. */
+    trustedDocuments: v.TRUSTED_DOCUMENTS,
     eventRetentionMs: v.EVENT_RETENTION_HOURS * HOUR_MS,
     idempotency: {
       retentionMs: v.IDEMPOTENCY_RETENTION_HOURS * HOUR_MS,

@@ -43,6 +43,9 @@ export const variables = z.object({
   ANONYMOUS_READ: flag.default(false),
   INTROSPECTION: flag.optional(),
   GRAPHIQL: flag.optional(),
+  TRUSTED_DOCUMENTS: z
+    .enum(['off', 'allowed', 'listed', 'required'], { error: 'must be off, allowed, listed or required' })
+    .default('allowed'),
   EVENT_RETENTION_HOURS: decimal(0.01, 8_760).default(24),
   IDEMPOTENCY_RETENTION_HOURS: decimal(0.01, 8_760).default(24),
   METRICS_TOKEN: z.string().min(16, { error: 'must be at least 16 characters long' }).optional(),

@@ -1,4 +1,4 @@
-import { type Caller, isAuthenticated } from '../auth/principal.ts';
+import { type Caller, isAuthenticated, userClientId } from '../auth/principal.ts';
 import { ApiError, unauthenticated } from '../graphql/errors.ts';
 import { addressKey } from './client-address.ts';
 import type { RequestState } from './request-state.ts';
@@ -11,6 +11,22 @@ export function clientIdOf({ caller }: RequestState): string | undefined {
 /** The client that a request counts for: the address, without credentials. Never a value the client chooses. */
 export function clientOf(state: RequestState): string {
   return clientIdOf(state) ?? `address:${addressKey(state.clientAddress)}`;
+}
+
+/**
+ * What reports for operators call the client: the id of its key or application, or else the kind of its credentials. Users
+ * are not told apart.
+ */
+export function reportedClient(caller: Caller | undefined): {
+  readonly client: string;
+  readonly kind: string;
+} {
+  if (!isAuthenticated(caller)) return { client: 'anonymous', kind: 'anonymous' };
+  const { kind, userId, clientId } = caller;
+  return {
+    client: clientId === userClientId(userId) ? kind : clientId.slice(clientId.lastIndexOf(':') + 1),
+    kind,
+  };
 }
 
 /** The account that a request also counts for; undefined without credentials. */

@@ -99,6 +99,8 @@ export class RequestState {
   visibleHeartbeats = false;
   /** Whether the operation was only checked: a stream token may open it later. */
   checkedOnly = false;
+  /** By which published document the operation may run: its id, or the digest of its text. Undefined if by none. */
+  published: { readonly by: 'id' | 'digest'; readonly key: string } | undefined = undefined;
   /** Set once the operation is valid. */
   document: DocumentNode | undefined = undefined;
   /** Deprecated schema elements that the operation uses. */

@@ -1,18 +1,16 @@
 import type { Presented, Recognizer } from '../authenticate.ts';
 import { createCredentialCache } from '../credential-cache.ts';
-import { type Principal, rateLimitOf } from '../principal.ts';
+import { overridesOf, type Principal, type StoredOverrides } from '../principal.ts';
 import { effectiveScopes, type Role } from '../scopes.ts';
 import { type SecretRow, type SecretServices, storedSecrets } from '../stored-secret.ts';
 import { API_KEY, API_KEY_KIND } from './store.ts';
 
-interface KeyRow extends SecretRow {
+interface KeyRow extends SecretRow, StoredOverrides {
   readonly role: Role;
   readonly scopes: string[];
   readonly expiresAt: Date | null;
   /** Time to expiry, by the database's clock. */
   readonly leftMs: number | null;
-  readonly burst: number | null;
-  readonly perSecond: number | null;
 }
 
 /** A key row with the principal it authenticates. */
@@ -39,7 +37,7 @@ export function apiKeyRecognizer(services: SecretServices): Recognizer {
     joins: 'JOIN users u ON u.id = s.user_id',
     ended: 's.revoked_at IS NOT NULL OR u.disabled_at IS NOT NULL OR coalesce(s.expires_at <= now(), false)',
     columns: [
-      'u.role, s.scopes, s.burst, s.per_second AS "perSecond", s.expires_at AS "expiresAt"',
+      'u.role, s.scopes, s.burst, s.per_second AS "perSecond", s.documents, s.expires_at AS "expiresAt"',
       '(extract(epoch FROM s.expires_at - now()) * 1000)::float8 AS "leftMs"',
     ],
     refusal: 'The API key is unknown, revoked or expired.',
@@ -80,7 +78,7 @@ function principalOf(row: KeyRow): Principal {
     scopes: effectiveScopes(row.scopes, row.role),
     clientId: `${row.userId}:key:${row.id}`,
     credentialId: row.id,
-    rateLimit: rateLimitOf(row),
+    ...overridesOf(row),
     expiresAtMs: row.expiresAt?.getTime(),
   };
 }

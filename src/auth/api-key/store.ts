@@ -4,6 +4,7 @@ import { OperatorError } from '../../platform/operator-error.ts';
 import { newId } from '../../platform/uuid.ts';
 import { type AccountEnding, endStatement, ofAccounts } from '../account/ending.ts';
 import { LOCK_ACCOUNT } from '../account/store.ts';
+import type { StricterDocuments } from '../principal.ts';
 import type { Scope } from '../scopes.ts';
 import { hashSecret, secretFormat } from '../secret-format.ts';
 
@@ -23,6 +24,7 @@ export interface NewApiKey {
   /** Overrides of the burst and the sustained rate in the settings. */
   readonly burst?: number | undefined;
   readonly perSecond?: number | undefined;
+  readonly documents?: StricterDocuments | undefined;
 }
 
 /** The key as it is stored, which is shown to its owner. */
@@ -44,8 +46,8 @@ export const API_KEY_COLUMNS = `id, user_id AS "userId", name, prefix, scopes, c
 /** Dated by the database's clock, which also says what has expired. */
 const INSERT = statement<StoredApiKey>(
   'api_key_insert',
-  `INSERT INTO api_keys (id, user_id, name, prefix, hash, scopes, expires_at, burst, per_second)
-   SELECT $1::uuid, $2::uuid, $3, $4, $5::bytea, $6::text[], $7::timestamptz, $8::int, $9::float8
+  `INSERT INTO api_keys (id, user_id, name, prefix, hash, scopes, expires_at, burst, per_second, documents)
+   SELECT $1::uuid, $2::uuid, $3, $4, $5::bytea, $6::text[], $7::timestamptz, $8::int, $9::float8, $10
    WHERE $7::timestamptz IS NULL OR $7::timestamptz > clock_timestamp()
    RETURNING ${API_KEY_COLUMNS}`,
 );
@@ -63,7 +65,7 @@ export class KeyExpiredError extends OperatorError {
  */
 export async function createApiKey(
   db: Queryable,
-  { userId, name, scopes, expiresAt, burst, perSecond }: NewApiKey,
+  { userId, name, scopes, expiresAt, burst, perSecond, documents }: NewApiKey,
 ): Promise<{ id: string; key: string; apiKey: StoredApiKey }> {
   const key = API_KEY.generate();
   const [apiKey] = await db.query(INSERT, [
@@ -76,10 +78,14 @@ export async function createApiKey(
     expiresAt ?? null,
     burst ?? null,
     perSecond ?? null,
+    documents ?? null,
   ]);
   if (apiKey === undefined) throw new KeyExpiredError();
   return { id: apiKey.id, key, apiKey };
 }
+
+/** SQL of ids and names, for reports. */
+export const API_KEY_NAMES = 'SELECT k.id::text AS id, k.name FROM api_keys k';
 
 /** Contract section 5: keys of an account that are neither revoked nor expired. */
 export const MAX_LIVE_KEYS = 100;

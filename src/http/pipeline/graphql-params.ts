@@ -1,25 +1,53 @@
 import type { GraphQLParams } from 'graphql-yoga';
 import { ApiError } from '../../graphql/errors.ts';
+import type { OperationParams } from '../../operation/requested-documents.ts';
 import { canExecute, credentialsMissing } from '../../request/caller.ts';
 import type { HttpRequest, RequestUrl } from '../../request/http-message.ts';
 import type { RequestState } from '../../request/request-state.ts';
 import { badRequest, isObject, parseJson, readJsonBody } from '../request/json-body.ts';
 
-/** Checks the members that GraphQL over HTTP defines, and ignores all others as it requires. */
-function checkMembers({
+/** The members of a request. Until they are checked, a client may have sent anything as them. */
+export type SentParams = GraphQLParams & { readonly documentId?: string };
+type Unchecked = { readonly [Name in keyof SentParams]: unknown };
+
+/** The id in the extension of Apollo and urql; undefined without it. */
+function persistedId(extensions: unknown): string | undefined {
+  const { persistedQuery } = isObject(extensions) ? extensions : {};
+  const { sha256Hash } = isObject(persistedQuery) ? persistedQuery : {};
+  return typeof sha256Hash === 'string' ? sha256Hash : undefined;
+}
+
+/** Its text, or the id of a published document. A text decides over the extension, which is nothing without the feature. */
+function documentOf({
   query,
-  variables,
-  operationName,
+  documentId,
   extensions,
-}: { readonly [Name in keyof GraphQLParams]: unknown }): GraphQLParams {
-  if (typeof query !== 'string')
-    throw badRequest(query == null ? 'The request has no "query".' : '"query" must be a string.');
+}: Unchecked): Pick<OperationParams, 'query' | 'documentId'> {
+  if (documentId != null && typeof documentId !== 'string')
+    throw badRequest('"documentId" must be a string.');
+  if (query != null && typeof query !== 'string') throw badRequest('"query" must be a string.');
+  if (typeof query === 'string') {
+    if (documentId == null) return { query };
+    throw badRequest('The request has both "query" and "documentId": send one of them.');
+  }
+  const persisted = persistedId(extensions);
+  if (documentId != null && persisted !== undefined && persisted !== documentId)
+    throw badRequest('The request names two documents.');
+  const id = documentId ?? persisted;
+  if (id === undefined) throw badRequest('The request has no "query" and no "documentId".');
+  return { documentId: id };
+}
+
+/** Checks the members that GraphQL over HTTP defines and those of documents, and ignores all others as it requires. */
+function checkMembers(sent: Unchecked): OperationParams {
+  const document = documentOf(sent);
+  const { variables, operationName, extensions } = sent;
   if (operationName != null && typeof operationName !== 'string')
     throw badRequest('"operationName" must be a string.');
   if (variables != null && !isObject(variables)) throw badRequest('"variables" must be an object.');
   if (extensions != null && !isObject(extensions)) throw badRequest('"extensions" must be an object.');
   return {
-    query,
+    ...document,
     ...(typeof operationName === 'string' ? { operationName } : {}),
     ...(variables == null ? {} : { variables }),
     ...(extensions == null ? {} : { extensions }),
@@ -27,22 +55,23 @@ function checkMembers({
 }
 
 /** What the client sent: nobody has looked at the members yet. */
-const isMembers = (value: unknown): value is GraphQLParams => isObject(value);
+const isMembers = (value: unknown): value is SentParams => isObject(value);
 
-async function postMembers(request: HttpRequest, maxBodyBytes: number): Promise<GraphQLParams> {
+async function postMembers(request: HttpRequest, maxBodyBytes: number): Promise<SentParams> {
   const body = await readJsonBody(request, maxBodyBytes);
   if (Array.isArray(body)) throw badRequest('Batching is not supported: send one operation per request.');
   if (!isMembers(body)) throw badRequest('The body must be a JSON object.');
   return body;
 }
 
-function getMembers(search: URLSearchParams): GraphQLParams {
+function getMembers(search: URLSearchParams): SentParams {
   const json = (name: string) => {
     const text = search.get(name);
     return text === null || text === '' ? undefined : parseJson(text, `"${name}"`);
   };
   const members: unknown = {
     query: search.get('query') ?? undefined,
+    documentId: search.get('documentId') ?? undefined,
     operationName: search.get('operationName') || undefined,
     variables: json('variables'),
     extensions: json('extensions'),
@@ -66,7 +95,7 @@ export function graphqlParams(maxBodyBytes: number) {
     request.method === 'GET' ? getMembers(searchParams) : postMembers(request, maxBodyBytes);
 
   /** Reads the members of a request as they are. */
-  async function parse(request: HttpRequest, url: RequestUrl, state: RequestState): Promise<GraphQLParams> {
+  async function parse(request: HttpRequest, url: RequestUrl, state: RequestState): Promise<SentParams> {
     if (state.fixedOperation !== undefined) return state.fixedOperation;
     try {
       return await membersOf(request, url);
@@ -76,7 +105,7 @@ export function graphqlParams(maxBodyBytes: number) {
   }
 
   /** Checks members, from whomever they are. What the credential fixes stays. Throws the refusal. */
-  function check(members: GraphQLParams, state: RequestState): GraphQLParams {
+  function check(members: SentParams, state: RequestState): OperationParams {
     if (state.fixedOperation !== undefined) return state.fixedOperation;
     try {
       return checkMembers(members);

@@ -1,10 +1,11 @@
 import type { GraphQLSchema } from 'graphql';
-import type { GraphQLParams } from 'graphql-yoga';
 import { confirmCaller, type Trace } from '../../graphql/context.ts';
 import { maskError } from '../../graphql/mask-error.ts';
 import type { createAdmission, TransportCheck } from '../../operation/admission.ts';
 import type { ContextOf, OperationArgs } from '../../operation/operation-context.ts';
 import { type Outcome, type Refused, refused, type Single } from '../../operation/outcome.ts';
+import type { PreparedDocument } from '../../operation/prepared-operation.ts';
+import type { OperationParams, RequestedDocuments } from '../../operation/requested-documents.ts';
 import type { Subscriber } from '../../operation/subscription/subscriber.ts';
 import { refusalOf, requireSubscription } from '../../operation/subscription/subscription-check.ts';
 import { forgetUndeclared } from '../../operation/variables.ts';
@@ -12,10 +13,11 @@ import type { Logger } from '../../platform/log.ts';
 import type { HttpRequest, RequestUrl } from '../../request/http-message.ts';
 import type { Answer, RequestState } from '../../request/request-state.ts';
 import type { Responder } from '../response/responder.ts';
-import { graphqlParams } from './graphql-params.ts';
+import { graphqlParams, type SentParams } from './graphql-params.ts';
 
 export interface PipelineOptions {
   readonly schema: GraphQLSchema;
+  readonly requested: Pick<RequestedDocuments, 'find' | 'noteUse'>;
   readonly check: ReturnType<typeof createAdmission>;
   readonly contextOf: ContextOf;
   /** Executes queries and mutations. Those with an Idempotency-Key run only once. */
@@ -31,24 +33,24 @@ export interface Pipeline {
   /** Reads the parameters, runs their operation and responds. Never rejects. */
   readonly answer: Answer;
   /** Rejects with the error that refuses the request. */
-  read(request: HttpRequest, url: RequestUrl, state: RequestState): Promise<GraphQLParams>;
+  read(request: HttpRequest, url: RequestUrl, state: RequestState): Promise<OperationParams>;
   /** The same without a look at what has been read: it may be changed before `execute` takes it. */
-  parse(request: HttpRequest, url: RequestUrl, state: RequestState): Promise<GraphQLParams>;
+  parse(request: HttpRequest, url: RequestUrl, state: RequestState): Promise<SentParams>;
   /** Checks the parameters and runs their operation. Never rejects. */
-  execute(params: GraphQLParams, request: HttpRequest, state: RequestState): Promise<Outcome>;
+  execute(params: SentParams, request: HttpRequest, state: RequestState): Promise<Outcome>;
   readonly respond: Responder;
   /**
    * What a subscription would be refused with; undefined if it would start. Nothing is started. Never rejects.
    */
   checkSubscription(
-    params: GraphQLParams,
+    params: OperationParams,
     request: HttpRequest,
     state: RequestState,
   ): Promise<Single | undefined>;
 }
 
 export function createPipeline(options: PipelineOptions): Pipeline {
-  const { schema, check, contextOf, execute, subscribe, respond, maxBodyBytes, log } = options;
+  const { schema, requested, check, contextOf, execute, subscribe, respond, maxBodyBytes, log } = options;
   const refuse = (error: unknown, { requestId }: RequestState) => refused(error, { requestId, log });
 
   /** Logs how an operation was answered, once it is. */
@@ -62,23 +64,25 @@ export function createPipeline(options: PipelineOptions): Pipeline {
 
   /** The arguments to execute an admitted and valid operation with, or its refusal. Throws the refusal too. */
   function prepare(
-    params: GraphQLParams,
+    document: PreparedDocument,
+    params: OperationParams,
     request: HttpRequest,
     state: RequestState,
     transport?: TransportCheck,
   ): OperationArgs | Refused {
-    const operation = check.admit(params, request, state, transport);
+    const operation = check.admit(document, params, request, state, transport);
     const errors = check.validate(operation, params, request, state);
     if (errors.length > 0) {
       const { requestId } = state;
       return { kind: 'refused', errors: errors.map((error) => maskError(error, { requestId, log })) };
     }
-    state.document = operation.document.node;
+    state.document = document.node;
+    requested.noteUse(operation, state);
     const context = contextOf(operation, request, state);
     if (state.fast) context.onPath('fast_path');
     return {
       schema,
-      document: operation.document.node,
+      document: document.node,
       contextValue: context,
       variableValues: params.variables ?? null,
       operationName: params.operationName ?? null,
@@ -87,8 +91,10 @@ export function createPipeline(options: PipelineOptions): Pipeline {
 
   const { read, parse, check: checkParams } = graphqlParams(maxBodyBytes);
 
-  async function run(params: GraphQLParams, request: HttpRequest, state: RequestState): Promise<Outcome> {
-    const args = prepare(params, request, state);
+  async function run(params: OperationParams, request: HttpRequest, state: RequestState): Promise<Outcome> {
+    const found = requested.find(params, state);
+    const document = found instanceof Promise ? await found : found;
+    const args = prepare(document, params, request, state);
     if ('kind' in args) return args;
     if (params.variables != null) forgetUndeclared(args.contextValue.operation.node, params.variables);
     const { operation, trace } = args.contextValue;
@@ -121,7 +127,8 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     async checkSubscription(params, request, state) {
       state.checkedOnly = true;
       try {
-        const args = prepare(params, request, state, requireSubscription);
+        const document = await requested.find(params, state);
+        const args = prepare(document, params, request, state, requireSubscription);
         return 'kind' in args ? args : await refusalOf(args, log);
       } catch (error) {
         return refuse(error, state);

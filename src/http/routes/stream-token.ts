@@ -1,10 +1,10 @@
-import type { GraphQLParams } from 'graphql-yoga';
 import type { FixedOperation } from '../../auth/authenticate.ts';
 import { isAuthenticated, type Principal } from '../../auth/principal.ts';
 import { type IssuedToken, StreamTokenLimitError } from '../../auth/stream-token/store.ts';
 import { ApiError } from '../../graphql/errors.ts';
 import { publicError } from '../../graphql/mask-error.ts';
 import { errorsOf, type Single } from '../../operation/outcome.ts';
+import type { OperationParams } from '../../operation/requested-documents.ts';
 import { statusOf } from '../../operation/response-status.ts';
 import type { Metrics } from '../../platform/metrics.ts';
 import { credentialsMissing } from '../../request/caller.ts';
@@ -27,13 +27,7 @@ export interface StreamTokenRouteOptions {
 }
 
 /** Without the extensions, which no stored operation needs. */
-function fixed({ query = '', variables, operationName }: GraphQLParams): FixedOperation {
-  return {
-    query,
-    ...(variables == null ? {} : { variables }),
-    ...(operationName == null ? {} : { operationName }),
-  };
-}
+const fixed = ({ extensions: _extensions, ...operation }: OperationParams): FixedOperation => operation;
 
 /** Throws BAD_REQUEST for an operation that is too large to be stored. */
 function checkLength(operation: FixedOperation): void {

@@ -1,6 +1,7 @@
 import type { AdminCommand } from '../../admin/command.ts';
 import {
   burstOption,
+  documentsOption,
   parseCredentialName,
   parseNames,
   parseScopes,
@@ -8,6 +9,7 @@ import {
 } from '../../admin/options.ts';
 import { AdminError } from '../../admin/output.ts';
 import { findAccount } from '../../auth/account/store.ts';
+import type { StricterDocuments } from '../../auth/principal.ts';
 import type { Scope } from '../../auth/scopes.ts';
 import { type Queryable, statement } from '../../platform/db/statement.ts';
 import { isUuid } from '../../platform/uuid.ts';
@@ -25,6 +27,7 @@ interface CreateOptions {
   readonly public?: boolean;
   readonly burst?: number;
   readonly perSecond?: number;
+  readonly documents?: StricterDocuments;
 }
 
 async function create(db: Queryable, { owner, redirectUri = [], ...options }: CreateOptions) {
@@ -75,6 +78,7 @@ export const oauthClientCommands: AdminCommand = {
       .option('--public', 'a public client, which has no secret')
       .addOption(burstOption())
       .addOption(perSecondOption())
+      .addOption(documentsOption())
       .action((options: CreateOptions) => run(({ database }) => create(database, options)));
 
     client

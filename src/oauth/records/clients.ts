@@ -1,3 +1,4 @@
+import type { StricterDocuments } from '../../auth/principal.ts';
 import { type Role, type Scope, scopesOfRole } from '../../auth/scopes.ts';
 import { hashSecret, secretFormat } from '../../auth/secret-format.ts';
 import { type Queryable, statement } from '../../platform/db/statement.ts';
@@ -28,6 +29,7 @@ export interface NewClient {
   readonly public: boolean;
   readonly burst?: number | undefined;
   readonly perSecond?: number | undefined;
+  readonly documents?: StricterDocuments | undefined;
 }
 
 function check({ owner, grants, scopes, redirectUris, ...client }: NewClient): void {
@@ -54,8 +56,8 @@ function check({ owner, grants, scopes, redirectUris, ...client }: NewClient): v
 
 const INSERT = statement<never>(
   'oauth_client_insert',
-  `INSERT INTO oauth_clients (id, owner_id, name, grants, scopes, redirect_uris, secret_hash, burst, per_second)
-   VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+  `INSERT INTO oauth_clients (id, owner_id, name, grants, scopes, redirect_uris, secret_hash, burst, per_second, documents)
+   VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
 );
 
 /** Creates a client. The returned secret is stored nowhere, only its hash. Throws ClientError, DatabaseError. */
@@ -76,6 +78,7 @@ export async function createOAuthClient(
     secret === undefined ? null : hashSecret(secret),
     client.burst ?? null,
     client.perSecond ?? null,
+    client.documents ?? null,
   ]);
   return { client_id: id, ...(secret === undefined ? {} : { client_secret: secret }) };
 }

@@ -1,6 +1,7 @@
 import { decodeJwt, decodeProtectedHeader, errors } from 'jose';
 import { looksLikeJwt, type VerifyOptions, verifyJwt } from '../../auth/jwt/verify.ts';
 import { FRESH } from '../../auth/last-use.ts';
+import type { StoredOverrides } from '../../auth/principal.ts';
 import type { Role } from '../../auth/scopes.ts';
 import { byteaText } from '../../auth/secret-format.ts';
 import type { Clock } from '../../platform/clock.ts';
@@ -31,15 +32,13 @@ export interface AccessToken {
 }
 
 /** The current state of what a token depends on. */
-export interface Standing {
+export interface Standing extends StoredOverrides {
   /** The account that acts: the user, or the owner of the client. */
   readonly accountId: string;
   readonly role: Role;
   readonly grantId: string | null;
   /** Whether the last use of the grant was stored so recently that it need not be stored again. */
   readonly fresh: boolean;
-  readonly burst: number | null;
-  readonly perSecond: number | null;
   readonly ended: boolean;
 }
 
@@ -52,7 +51,7 @@ type StandingRow = Standing | { readonly [Column in keyof Standing]: null };
 const STANDINGS = statement<StandingRow>(
   'oauth_standings',
   `SELECT CASE WHEN c.id IS NOT NULL THEN COALESCE(u.id, o.id) END AS "accountId", COALESCE(u.role, o.role) AS role, g.id AS "grantId",
-     coalesce(g.last_used_at > now() - ${FRESH}, false) AS "fresh", c.burst, c.per_second AS "perSecond",
+     coalesce(g.last_used_at > now() - ${FRESH}, false) AS "fresh", c.burst, c.per_second AS "perSecond", c.documents,
      (o.disabled_at IS NOT NULL OR u.disabled_at IS NOT NULL OR (a.user_id IS NOT NULL AND (u.id IS NULL OR g.id IS NULL))
        OR EXISTS (SELECT FROM revoked_tokens t WHERE t.jti = a.jti)) AS "ended"
    FROM unnest($1::uuid[], $2::uuid[], $3::bytea[], $4::text[]) WITH ORDINALITY AS a (client_id, user_id, family, jti, place)

@@ -1,7 +1,7 @@
 import type { Invalid, Recognizer } from '../../auth/authenticate.ts';
 import { createCredentialCache } from '../../auth/credential-cache.ts';
 import { createLastUse } from '../../auth/last-use.ts';
-import { hasExpired, rateLimitOf } from '../../auth/principal.ts';
+import { hasExpired, overridesOf } from '../../auth/principal.ts';
 import { effectiveScopes } from '../../auth/scopes.ts';
 import { OAUTH_KIND } from '../records/grants.ts';
 import type { OwnTokens, Reference, Standing } from './access-token.ts';
@@ -60,7 +60,7 @@ export function oauthRecognizer({ ownTokens, database, clock, log }: OAuthRecogn
           scopes: effectiveScopes(token.scopes, role),
           clientId: `${accountId}:oauth:${token.clientId}`,
           credentialId: name,
-          rateLimit: rateLimitOf(standing),
+          ...overridesOf(standing),
           expiresAtMs: token.expiresAt * 1000,
         },
       };
@@ -74,7 +74,7 @@ export function oauthRecognizer({ ownTokens, database, clock, log }: OAuthRecogn
       if (standing === undefined || standing.ended) return undefined;
       const { role } = standing;
       const scopes = effectiveScopes([...principal.scopes], role);
-      return { ...principal, role, scopes, rateLimit: rateLimitOf(standing) };
+      return { ...principal, role, scopes, ...overridesOf(standing) };
     },
   };
 }

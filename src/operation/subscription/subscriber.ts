@@ -1,6 +1,6 @@
 import { isAuthenticated } from '../../auth/principal.ts';
 import type { EventFeed, FeedStart } from '../../events/feed.ts';
-import { ApiError } from '../../graphql/errors.ts';
+import { ApiError, documentRetired } from '../../graphql/errors.ts';
 import { EventReader } from '../../graphql/event-reader.ts';
 import type { Logger } from '../../platform/log.ts';
 import { accountOf, clientOf, holderOf } from '../../request/caller.ts';
@@ -8,7 +8,8 @@ import type { StreamFormat } from '../../request/event-stream.ts';
 import { lastEventId } from '../../request/last-event-id.ts';
 import type { StreamType } from '../../request/media-type.ts';
 import type { EventsAfter, OperationArgs } from '../operation-context.ts';
-import { type CostCeilings, executed, type Outcome, refused } from '../outcome.ts';
+import { type CostCeilings, executed, type Outcome, refused, textOf } from '../outcome.ts';
+import type { RequestedDocuments } from '../requested-documents.ts';
 import type { CredentialWatch } from './credential-watch.ts';
 import { recheckCredentials } from './end-revoked-stream.ts';
 import type { EventTexts } from './event-texts.ts';
@@ -29,6 +30,7 @@ export interface SubscriberOptions {
   readonly kept: (args: OperationArgs) => KeptArgs;
   readonly streams: StreamLimit;
   readonly credentials: CredentialWatch;
+  readonly watchPublished: RequestedDocuments['watch'];
   readonly metrics: StreamMetrics;
   readonly formats: Readonly<Record<StreamType, StreamFormat>>;
   readonly limits: CostCeilings;
@@ -55,15 +57,30 @@ function startError(failure: NonNullable<FeedStart['failure']>): ApiError {
 /** Opens subscriptions: within the stream limits, resumed from the last event, while their credentials hold. */
 export function createSubscriber(options: SubscriberOptions): Subscriber {
   const told = { limits: options.limits, log: options.log };
-  const { fanOut, textsOf, kept: keep, streams, credentials, metrics, formats, log } = options;
+  const {
+    fanOut,
+    textsOf,
+    kept: keep,
+    streams,
+    credentials,
+    watchPublished,
+    metrics,
+    formats,
+    log,
+  } = options;
 
-  /** Ends the stream with its credentials, and with its request if the client leaves before it begins. */
+  /** Ends the stream with its credentials and its document, and with its request if the client leaves before it begins. */
   function bind(
     stream: SubscriberStream,
-    { state, caller }: OperationArgs['contextValue'],
+    { state, caller, requestId }: OperationArgs['contextValue'],
     kept: KeptArgs,
   ): void {
-    const { departure } = state;
+    const { departure, published, cost } = state;
+    if (published !== undefined) {
+      const end = () =>
+        stream.finish(textOf(refused(documentRetired(), { requestId, log }), { ...told, cost }));
+      stream.onClose(watchPublished(published, end));
+    }
     if (isAuthenticated(caller))
       stream.onClose(
         credentials.watch(caller, (present) => void recheckCredentials(stream, kept.again(), present, told)),

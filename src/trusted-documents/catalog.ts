@@ -1,0 +1,117 @@
+import { LRUCache } from 'lru-cache';
+import type { DocumentCache } from '../operation/document-cache.ts';
+import type { PreparedDocument } from '../operation/prepared-operation.ts';
+import type { Queryable } from '../platform/db/statement.ts';
+import type { Logger } from '../platform/log.ts';
+import { createOutageLog } from '../platform/outage-log.ts';
+import type { RequestState } from '../request/request-state.ts';
+import { createKnownPublished, type KnownPublished } from './known-published.ts';
+import { CHECK_DIGESTS, CHECK_DOCUMENTS, FIND_DOCUMENTS } from './store.ts';
+
+export interface CatalogOptions {
+  readonly database: Queryable;
+  readonly documents: Pick<DocumentCache, 'prepare' | 'schemaId'>;
+  /** Whether this process hears at once of documents that are retired. */
+  readonly hears: () => boolean;
+  /** The longest time between two looks at which documents are published still. */
+  readonly recheckMs: number;
+  readonly log: Logger;
+}
+
+/** The published documents, as far as this process has asked for them. */
+export interface Catalog {
+  readonly byId: Pick<KnownPublished<PreparedDocument>, 'get'>;
+  /** By the digest of their texts. */
+  readonly byDigest: Pick<KnownPublished<true>, 'get'>;
+  /** Calls `onRetired` once what a stream runs is published no more. Returns what ends that. */
+  watch(running: Published, onRetired: () => void): () => void;
+  /** Documents may have been retired. */
+  recheck(): void;
+  close(): void;
+}
+
+/** How what a request runs is published. */
+export type Published = NonNullable<RequestState['published']>;
+
+const ID = /^[\x20-\x7e]{1,128}$/;
+
+/** Whether a document may have this id. */
+export const isPublishableId = (id: string): boolean => ID.test(id);
+
+/** As many as of texts (`document-cache.ts`). */
+const MAX_KNOWN = 1_000;
+const MAX_TOKENS = 100_000;
+const MAX_DIGESTS = 10_000;
+const RETRY_MS = 500;
+
+export function createCatalog(options: CatalogOptions): Catalog {
+  const { database, documents, hears, recheckMs, log } = options;
+  const kept = new LRUCache<string, PreparedDocument>({
+    max: MAX_KNOWN,
+    maxSize: MAX_TOKENS,
+    sizeCalculation: ({ node: { tokenCount = MAX_TOKENS - 1 } }) => tokenCount + 1,
+  });
+  const byId = createKnownPublished({
+    database,
+    find: FIND_DOCUMENTS,
+    check: CHECK_DOCUMENTS,
+    toValue: ({ text, schema }) => documents.prepare(text, schema === documents.schemaId()),
+    kept,
+    hears,
+  });
+  const digests = new LRUCache<string, true>({ max: MAX_DIGESTS });
+  const byDigest = createKnownPublished({
+    database,
+    find: CHECK_DIGESTS,
+    check: CHECK_DIGESTS,
+    toValue: () => true as const,
+    kept: digests,
+    hears,
+  });
+  const outage = createOutageLog(log, 'could not check which documents are published still; trying again');
+  let checking = false;
+  let again = false;
+  let closed = false;
+
+  async function check(): Promise<void> {
+    checking = true;
+    let pauseMs = 0;
+    try {
+      await Promise.all([byId.recheck(), byDigest.recheck()]);
+      outage.over();
+    } catch (error) {
+      // Nothing is answered meanwhile that the database would not have to answer.
+      kept.clear();
+      digests.clear();
+      outage.failed({ err: error });
+      again = true;
+      pauseMs = RETRY_MS;
+    }
+    if (!again || closed) checking = false;
+    else setTimeout(check, pauseMs).unref();
+    again = false;
+  }
+
+  function recheck(): void {
+    if (checking) again = true;
+    else void check();
+  }
+
+  const timer = setInterval(recheck, recheckMs).unref();
+  return {
+    byId,
+    byDigest,
+    watch({ by, key }, onRetired) {
+      const published = by === 'id' ? byId : byDigest;
+      const stop = published.watch(key, onRetired);
+      // It may have been retired since its request was let in.
+      if (!published.knows(key)) recheck();
+      return stop;
+    },
+    recheck,
+    close() {
+      closed = true;
+      clearInterval(timer);
+    },
+  };
+}

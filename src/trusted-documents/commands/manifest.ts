@@ -1,0 +1,73 @@
+import { hash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { z } from 'zod';
+import { AdminError } from '../../admin/output.ts';
+
+/** A document as a toolchain has written it. */
+export interface ManifestEntry {
+  readonly id: string;
+  readonly text: string;
+}
+
+/** Apollo's, version 1. */
+const APOLLO = z.object({
+  format: z.literal('apollo-persisted-query-manifest'),
+  version: z.number(),
+  operations: z.union([
+    z.array(z.object({ id: z.string(), body: z.string() })),
+    z.record(z.string(), z.object({ body: z.string() })),
+  ]),
+});
+/** From ids to texts: of codegen's client preset, gql.tada, Relay, Mercurius and Hive. */
+const TEXTS = z.record(z.string(), z.string());
+
+const FORMS =
+  'Give an object from ids to texts, a manifest of Apollo, or a .graphql file (docs/trusted-documents.md).';
+
+function read(file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    throw new AdminError(
+      `${file} cannot be read: ${error instanceof Error ? error.message : String(error)}.`,
+    );
+  }
+}
+
+function parse(file: string, content: string): unknown {
+  try {
+    return JSON.parse(content);
+  } catch {
+    throw new AdminError(`${file} is neither JSON nor a .graphql file. ${FORMS}`);
+  }
+}
+
+/** A text has a selection set, an id has none. */
+const isId = (value: string): boolean => !value.includes('{');
+
+/**
+ * The documents of a file, as toolchains write it: ids are theirs, but for a text alone, whose id is its SHA-256 in
+ * hexadecimal. Throws AdminError.
+ */
+export function readManifest(file: string): readonly ManifestEntry[] {
+  const content = read(file);
+  if (/\.(?:graphql|gql)$/.test(file)) return [{ id: hash('sha256', content, 'hex'), text: content }];
+  const json = parse(file, content);
+  const apollo = APOLLO.safeParse(json).data;
+  if (apollo !== undefined) {
+    if (apollo.version !== 1)
+      throw new AdminError(`${file} is a manifest of Apollo's of version ${apollo.version}; 1 is known.`);
+    const { operations } = apollo;
+    return Array.isArray(operations)
+      ? operations.map(({ id, body }) => ({ id, text: body }))
+      : Object.entries(operations).map(([id, { body }]) => ({ id, text: body }));
+  }
+  const texts = Object.entries(TEXTS.safeParse(json).data ?? {});
+  if (texts.length === 0 && JSON.stringify(json) !== '{}')
+    throw new AdminError(`${file} has a form that is not known. ${FORMS}`);
+  if (texts.length > 0 && texts.every(([, value]) => isId(value)))
+    throw new AdminError(
+      `${file} has ids and no texts: it leads from names to ids. Give the file that the same tool writes with the texts, from ids to texts.`,
+    );
+  return texts.map(([id, text]) => ({ id, text }));
+}

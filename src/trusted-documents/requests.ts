@@ -1,0 +1,112 @@
+import { GraphQLError } from 'graphql';
+import { ApiError } from '../graphql/errors.ts';
+import type { DocumentCache } from '../operation/document-cache.ts';
+import { onlyLooksAtSchema } from '../operation/introspection.ts';
+import type { PreparedDocument } from '../operation/prepared-operation.ts';
+import type { OperationParams, RequestedDocuments } from '../operation/requested-documents.ts';
+import { canExecute, credentialsMissing } from '../request/caller.ts';
+import type { RequestState } from '../request/request-state.ts';
+import { type Catalog, isPublishableId } from './catalog.ts';
+import { type DocumentPolicy, documentRequired, policyFor, unknownDocument } from './policy.ts';
+import type { TextUses } from './text-uses.ts';
+
+export interface RequestsOptions {
+  /** The policy of the service. */
+  readonly policy: DocumentPolicy;
+  readonly documents: Pick<DocumentCache, 'parse' | 'introspection'>;
+  readonly catalog: Catalog;
+  readonly uses: TextUses;
+  /** Records that a document was used. */
+  readonly noteUse: (id: string) => void;
+}
+
+/** The documents of requests, as far as the policy lets them run (contract section 3). */
+export function createRequestedDocuments(options: RequestsOptions): RequestedDocuments {
+  const { policy: service, documents, catalog, uses, noteUse } = options;
+
+  function byId(id: string, persistedQuery: boolean, state: RequestState) {
+    const accept = (document: PreparedDocument | undefined): PreparedDocument => {
+      if (document === undefined) throw unknownDocument(persistedQuery);
+      state.published = { by: 'id', key: id };
+      return document;
+    };
+    if (!isPublishableId(id)) throw unknownDocument(persistedQuery);
+    const found = catalog.byId.get(id);
+    return found instanceof Promise ? found.then(accept) : accept(found);
+  }
+
+  /** The document of a text, and whether it asks for nothing but the schema, as tools do; undefined if it is none. */
+  function read(text: string, name: string | undefined) {
+    try {
+      const document = documents.parse(text);
+      return { document, introspects: onlyLooksAtSchema(document.operation(name)) };
+    } catch (error) {
+      if (error instanceof ApiError || error instanceof GraphQLError) return undefined;
+      throw error;
+    }
+  }
+
+  /** A text where only published ones may run, by themselves or by their id. */
+  function strict(
+    policy: DocumentPolicy,
+    text: string,
+    { operationName: name }: OperationParams,
+    state: RequestState,
+  ) {
+    if (policy === 'required' && !documents.introspection) throw documentRequired(policy);
+    const asked = read(text, name);
+    if (asked?.introspects && documents.introspection) return asked.document;
+    const { caller } = state;
+    // What is wrong with a text that may not run is of no use to its client.
+    if (asked === undefined || policy === 'required' || !canExecute(caller)) throw documentRequired(policy);
+    const { document } = asked;
+    const { digest } = document;
+    const accept = (isListed: boolean | undefined): PreparedDocument => {
+      if (isListed !== true) {
+        uses.note(caller, document);
+        throw documentRequired(policy);
+      }
+      state.published = { by: 'digest', key: digest };
+      return document;
+    };
+    const found = catalog.byDigest.get(digest);
+    return found instanceof Promise ? found.then(accept) : accept(found);
+  }
+
+  function choose(params: OperationParams, state: RequestState) {
+    const { documentId, query = '', extensions } = params;
+    const policy = policyFor(service, state.caller);
+    if (documentId !== undefined) {
+      const persistedQuery = extensions?.persistedQuery !== undefined;
+      if (policy === 'off') throw unknownDocument(persistedQuery);
+      return byId(documentId, persistedQuery, state);
+    }
+    const open = policy === 'off' || policy === 'allowed';
+    return open ? documents.parse(query) : strict(policy, query, params, state);
+  }
+
+  /** Whoever may run nothing is told nothing (contract section 3). */
+  const refusal = (error: unknown, { caller }: RequestState): unknown =>
+    canExecute(caller) ? error : credentialsMissing();
+
+  return {
+    find(params, state) {
+      try {
+        const found = choose(params, state);
+        if (!(found instanceof Promise)) return found;
+        return found.catch((error: unknown) => {
+          throw refusal(error, state);
+        });
+      } catch (error) {
+        throw refusal(error, state);
+      }
+    },
+    noteUse(operation, state) {
+      const { published, caller } = state;
+      if (published?.by === 'id') noteUse(published.key);
+      else if (policyFor(service, caller) !== 'off' && !onlyLooksAtSchema(operation))
+        uses.note(caller, operation.document);
+    },
+    watch: catalog.watch,
+  };
+}

@@ -1,0 +1,64 @@
+import type { GraphQLSchema } from 'graphql';
+import { createLastUse } from '../auth/last-use.ts';
+import { createDocumentCache, type DocumentCache } from '../operation/document-cache.ts';
+import type { RequestedDocuments } from '../operation/requested-documents.ts';
+import type { Clock } from '../platform/clock.ts';
+import type { Config } from '../platform/config.ts';
+import type { Queryable } from '../platform/db/statement.ts';
+import type { Logger } from '../platform/log.ts';
+import type { Metrics } from '../platform/metrics.ts';
+import { createCatalog } from './catalog.ts';
+import { createRequestedDocuments } from './requests.ts';
+import { createTextUses } from './text-uses.ts';
+
+export interface TrustedDocumentsOptions {
+  readonly config: Config;
+  readonly schema: GraphQLSchema;
+  readonly database: Queryable;
+  readonly clock: Clock;
+  readonly metrics: Metrics;
+  readonly log: Logger;
+  /** Whether this process hears at once of documents that are retired. */
+  readonly hears: () => boolean;
+}
+
+/** The documents of one service: those that are published, and those that are sent. */
+export interface TrustedDocuments {
+  readonly documents: DocumentCache;
+  readonly requested: RequestedDocuments;
+  /** Some documents may have been retired. */
+  recheck(): void;
+  close(): Promise<void>;
+}
+
+export function createTrustedDocuments(options: TrustedDocumentsOptions): TrustedDocuments {
+  const { config, schema, database, clock, metrics, log, hears } = options;
+  const { introspection, operationLimits: limits, trustedDocuments: policy, credentialRecheckMs } = config;
+  const documents = createDocumentCache({ schema, introspection, limits });
+  const catalog = createCatalog({ database, documents, hears, recheckMs: credentialRecheckMs, log });
+  const uses = createTextUses({ database, metrics, all: policy === 'listed', log });
+  const noteUse = createLastUse({
+    database,
+    clock,
+    log,
+    what: 'a published document',
+    table: 'trusted_documents',
+    idType: 'text',
+    usedAt: 'last_used_at',
+  });
+  return {
+    documents,
+    requested: createRequestedDocuments({
+      policy,
+      documents,
+      catalog,
+      uses,
+      noteUse: (id) => noteUse(id, false),
+    }),
+    recheck: catalog.recheck,
+    async close() {
+      catalog.close();
+      await uses.close();
+    },
+  };
+}
