@@ -2,14 +2,22 @@
  * Compares the published schema with an earlier one (contract section 7). No change may be breaking, except
  * the removal of a deprecated field that the usage report shows as unused.
  *
- *   npm run schema:check -- [--against REF] [--usage FILE]
+ *   npm run schema:check -- [--against REF] [--usage FILE] [--documents]
  *
- * REF is a commit, HEAD^ by default. FILE holds the /metrics output of all instances.
+ * REF is a commit, HEAD^ by default. FILE holds the /metrics output of all instances. With --documents, the documents that
+ * are published in the configured database are checked with the schema, too.
  */
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { BreakingChangeType, buildSchema, findBreakingChanges, isObjectType } from 'graphql';
+import { openForCommand } from '../src/admin/connection.ts';
+import { rulesOf } from '../src/modules/rules.ts';
+import { loadProcessConfig } from '../src/platform/config.ts';
+import { createLogger } from '../src/platform/log.ts';
+import { buildSchema as buildServiceSchema } from '../src/schema.ts';
+import { createDocumentCheck } from '../src/trusted-documents/check.ts';
+import { publishedTexts } from '../src/trusted-documents/store.ts';
 import { SCHEMA_FILE } from './print-schema.ts';
 
 const METRIC = 'graphql_deprecated_uses_total';
@@ -45,6 +53,25 @@ export function brokenPromises(before: string, after: string, report = ''): read
   });
 }
 
+/** The published documents that do not fit the schema of the code, a line for each release. */
+async function outdatedDocuments(): Promise<readonly string[]> {
+  const config = loadProcessConfig();
+  const log = createLogger({ level: 'error', pretty: false, destination: process.stderr });
+  const { database } = await openForCommand({ config, log, migrates: false });
+  try {
+    const { check } = createDocumentCheck(buildServiceSchema(rulesOf(config)), config);
+    const lines: string[] = [];
+    for await (const { id, client, release, text } of publishedTexts(database)) {
+      const checked = check(text);
+      if ('reason' in checked)
+        lines.push(`${client}${release === null ? '' : ` ${release}`}, document ${id}: ${checked.reason}`);
+    }
+    return lines;
+  } finally {
+    await database.close();
+  }
+}
+
 const git = (...args: readonly string[]): string | undefined => {
   try {
     return execFileSync('git', args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] });
@@ -56,7 +83,11 @@ const git = (...args: readonly string[]): string | undefined => {
 
 if (import.meta.main) {
   const { values } = parseArgs({
-    options: { against: { type: 'string', default: 'HEAD^' }, usage: { type: 'string' } },
+    options: {
+      against: { type: 'string', default: 'HEAD^' },
+      usage: { type: 'string' },
+      documents: { type: 'boolean', default: false },
+    },
   });
   const before = git('show', `${values.against}:schema.graphql`);
   if (before === undefined) {
@@ -67,5 +98,11 @@ if (import.meta.main) {
     for (const promise of broken) process.stderr.write(`${promise}\n`);
     if (broken.length > 0) process.exitCode = 1;
     else process.stdout.write(`The schema is compatible with the one at ${values.against}.\n`);
+  }
+  if (values.documents) {
+    const outdated = await outdatedDocuments();
+    for (const line of outdated) process.stderr.write(`${line}\n`);
+    if (outdated.length > 0) process.exitCode = 1;
+    else process.stdout.write('All published documents fit the schema.\n');
   }
 }

@@ -9,6 +9,7 @@ import { createSecurityLog } from './auth/security-log.ts';
 import { createLogin } from './auth/session/login.ts';
 import { sessionEnder } from './auth/session/store.ts';
 import { createAnnouncements } from './events/announcements.ts';
+import { registerEventMetrics } from './events/event-metrics.ts';
 import { createEventFeed } from './events/feed.ts';
 import { watchLog } from './events/log-watch.ts';
 import { oldEvents } from './events/old-events.ts';
@@ -208,20 +209,11 @@ export function createApp({
   });
   const announcements = createAnnouncements({ feed, listener, log });
   const logWatch = watchLog({ database, listener, log });
-  metrics.gauge(
-    'event_held_seconds',
-    'Age of the oldest committed event that cannot be read yet, because an older transaction is still open on the server; 0 if there is none.',
-    () => logWatch.heldSeconds,
-  );
+  registerEventMetrics(metrics, { logWatch, listener });
   metrics.gauge(
     'content_graph_ready',
     'Whether /health/ready answers 200 (1) or the instance must get no requests (0). As of the scrape before.',
     () => (readiness.lastKnown() ? 1 : 0),
-  );
-  metrics.gauge(
-    'event_notifications_connected',
-    'Whether the connection for wake-ups between instances is open (1), or not needed (embedded database, 1).',
-    () => (listener.connected ? 1 : 0),
   );
   const cleanUp = startCleanUp({ jobs: cleanUpJobs(config), database, metrics, log });
   const anonymous = anonymousCaller(config);

@@ -103,3 +103,5 @@ export function watchLog({ database, listener, log }: LogWatchOptions) {
     close: () => clearInterval(timer),
   };
 }
+
+export type LogWatch = ReturnType<typeof watchLog>;

@@ -150,14 +150,13 @@ export const CHECK_DIGESTS = statement<{ key: string }>(
 export interface PublishedText {
   readonly id: string;
   readonly text: string;
-  readonly schema: string;
   readonly client: string;
   readonly release: string | null;
 }
 
 const TEXTS = statement<PublishedText>(
   'documents_texts',
-  `SELECT d.id, d.text, d.schema::text AS schema, p.client, nullif(p.release, '') AS release
+  `SELECT d.id, d.text, p.client, nullif(p.release, '') AS release
    FROM document_publications p JOIN trusted_documents d ON d.id = p.document_id
    WHERE (d.id, p.client, p.release) > ($1, $2, $3) ORDER BY d.id, p.client, p.release LIMIT ${BATCH}`,
 );

@@ -1,10 +1,11 @@
 import type { GraphQLSchema } from 'graphql';
 import { createLastUse } from '../auth/last-use.ts';
+import type { LookUpDatabase } from '../auth/look-up.ts';
+import { readsOf } from '../auth/reads-of.ts';
 import { createDocumentCache, type DocumentCache } from '../operation/document-cache.ts';
 import type { RequestedDocuments } from '../operation/requested-documents.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Config } from '../platform/config.ts';
-import type { Queryable } from '../platform/db/statement.ts';
 import type { Logger } from '../platform/log.ts';
 import type { Metrics } from '../platform/metrics.ts';
 import { createCatalog } from './catalog.ts';
@@ -14,13 +15,16 @@ import { createTextUses } from './text-uses.ts';
 export interface TrustedDocumentsOptions {
   readonly config: Config;
   readonly schema: GraphQLSchema;
-  readonly database: Queryable;
+  readonly database: LookUpDatabase;
   readonly clock: Clock;
   readonly metrics: Metrics;
   readonly log: Logger;
   /** Whether this process hears at once of documents that are retired. */
   readonly hears: () => boolean;
 }
+
+/** Look-ups of ids, of whomever, share one owner's turns on the database (decision 16): anybody can make ids up. */
+const LOOK_UPS = 'published documents';
 
 /** The documents of one service: those that are published, and those that are sent. */
 export interface TrustedDocuments {
@@ -35,7 +39,13 @@ export function createTrustedDocuments(options: TrustedDocumentsOptions): Truste
   const { config, schema, database, clock, metrics, log, hears } = options;
   const { introspection, operationLimits: limits, trustedDocuments: policy, credentialRecheckMs } = config;
   const documents = createDocumentCache({ schema, introspection, limits });
-  const catalog = createCatalog({ database, documents, hears, recheckMs: credentialRecheckMs, log });
+  const catalog = createCatalog({
+    database: readsOf(database, LOOK_UPS),
+    documents,
+    hears,
+    recheckMs: credentialRecheckMs,
+    log,
+  });
   const uses = createTextUses({ database, metrics, all: policy === 'listed', log });
   const noteUse = createLastUse({
     database,

@@ -65,6 +65,7 @@ export function useAccessLog({ clock, log, metrics, slowOperations }: AccessLogO
           client: clientIdOf(state),
           operation: state.operationKind,
           operationName: state.operationName?.slice(0, MAX_NAME),
+          document: state.published?.by === 'id' ? state.published.key : undefined,
           deprecated: state.deprecated?.length === 0 ? undefined : state.deprecated,
           codes: state.errorCodes,
         },
