@@ -45,7 +45,7 @@ async function create(database: Database, options: CreateOptions) {
 const LIST = statement<Readonly<Record<string, unknown>>>(
   'admin_api_keys',
   `SELECT k.id, k.name, k.prefix, k.scopes, k.created_at AS "createdAt", k.last_used_at AS "lastUsedAt",
-     k.expires_at AS "expiresAt", k.revoked_at AS "revokedAt", u.email AS "user"
+     k.expires_at AS "expiresAt", k.revoked_at AS "revokedAt", k.documents, u.email AS "user"
    FROM api_keys k JOIN users u ON u.id = k.user_id ORDER BY k.created_at, k.id`,
 );
 

@@ -40,6 +40,8 @@ const FLUSH_MS = 10_000;
 const MAX_CLIENTS = 1_000;
 const MAX_TEXTS = 500;
 const MAX_NAMES = 100;
+/** As of texts that are cached: longer ones are rare, and would fill the memory. */
+const MAX_LENGTH = 10_000;
 /** Digests that are computed at a time: each takes up to some tenths of a millisecond. */
 const AT_A_TIME = 8;
 /** Rows kept of a client, and of all. */
@@ -166,9 +168,10 @@ export function createTextUses({ database, metrics, all, log }: TextUsesOptions)
   return {
     note(caller, document) {
       const { client, kind } = reportedClient(caller);
-      const use = clients.get(client)?.texts.get(document.text);
+      const text = document.text.length > MAX_LENGTH ? OTHERS : document.text;
+      const use = clients.get(client)?.texts.get(text);
       if (use !== undefined) use.count += 1;
-      else add(client, kind, document.text, 1, document.names);
+      else add(client, kind, text, 1, text === OTHERS ? undefined : document.names);
     },
     close() {
       clearInterval(timer);

@@ -45,7 +45,7 @@ async function create(db: Queryable, { owner, redirectUri = [], ...options }: Cr
 const LIST = statement<Readonly<Record<string, unknown>>>(
   'admin_oauth_clients',
   `SELECT c.id AS client_id, c.name, c.grants, c.scopes, c.created_at AS "createdAt", c.redirect_uris,
-     c.secret_hash IS NULL AS public, u.email AS owner
+     c.secret_hash IS NULL AS public, c.documents, u.email AS owner
    FROM oauth_clients c JOIN users u ON u.id = c.owner_id ORDER BY c.created_at, c.id`,
 );
 
