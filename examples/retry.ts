@@ -1,6 +1,8 @@
 /** Retries a mutation until it is answered, and runs it only once. Needs only `fetch`: copy this file. */
 export interface Mutation {
-  readonly query: string;
+  /** The text, or in its place the id of a published document. */
+  readonly query?: string;
+  readonly documentId?: string;
   readonly variables?: Readonly<Record<string, unknown>>;
   readonly operationName?: string;
 }

@@ -39,8 +39,8 @@ function createCache(): InMemoryCache {
   });
 }
 
-/** Without an API key, browsers send the session cookie. */
-export function createClient(uri: string, apiKey?: string): ApolloClient {
+/** Without an API key, browsers send the session cookie. Further links stand before the one that sends. */
+export function createClient(uri: string, apiKey?: string, ...links: readonly ApolloLink[]): ApolloClient {
   return new ApolloClient({
     cache: createCache(),
     link: ApolloLink.from([
@@ -48,6 +48,7 @@ export function createClient(uri: string, apiKey?: string): ApolloClient {
       retries,
       new ResumingLink(),
       refusalsAsErrors,
+      ...links,
       new HttpLink({
         uri,
         credentials: 'include',

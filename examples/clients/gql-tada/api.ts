@@ -1,5 +1,5 @@
-import type { TadaDocumentNode } from 'gql.tada';
-import { print } from 'graphql';
+import type { TadaDocumentNode, TadaPersistedDocumentNode } from 'gql.tada';
+import { type DocumentNode, print } from 'graphql';
 import { mutate } from '../../retry.ts';
 
 /** An entry of `errors`. The codes are a closed set. */
@@ -24,6 +24,18 @@ interface Answer {
   readonly errors?: readonly ApiError[];
 }
 
+/** A document, or the id of one: `graphql.persisted`. */
+type Document<Data, Variables> =
+  | TadaDocumentNode<Data, Variables>
+  | TadaPersistedDocumentNode<Data, Variables>;
+
+function textOrId(
+  document: DocumentNode & { documentId?: string },
+): { query: string } | { documentId: string } {
+  const { documentId } = document;
+  return documentId === undefined ? { query: print(document) } : { documentId };
+}
+
 function dataOf<Data>({ data, errors }: Answer): Data {
   if (errors !== undefined) throw new RequestFailed(errors);
   return data as Data;
@@ -34,25 +46,22 @@ export type Api = ReturnType<typeof createApi>;
 /** Calls the service at `url`. The headers authenticate: `{ authorization: 'Bearer …' }`, or none beside a cookie. */
 export function createApi(url: string, headers: Readonly<Record<string, string>>) {
   return {
-    async query<Data, Variables>(
-      document: TadaDocumentNode<Data, Variables>,
-      variables: Variables,
-    ): Promise<Data> {
+    async query<Data, Variables>(document: Document<Data, Variables>, variables: Variables): Promise<Data> {
       const response = await fetch(url, {
         method: 'POST',
         headers: { ...headers, 'content-type': 'application/json' },
-        body: JSON.stringify({ query: print(document), variables }),
+        body: JSON.stringify({ ...textOrId(document), variables }),
       });
       return dataOf((await response.json()) as Answer);
     },
 
     /** Repeats the request until it is answered. It takes effect once for each key. */
     async mutate<Data, Variables extends Record<string, unknown>>(
-      document: TadaDocumentNode<Data, Variables>,
+      document: Document<Data, Variables>,
       variables: Variables,
       idempotencyKey: string,
     ): Promise<Data> {
-      const { body } = await mutate(url, { query: print(document), variables }, { headers, idempotencyKey });
+      const { body } = await mutate(url, { ...textOrId(document), variables }, { headers, idempotencyKey });
       return dataOf(body as Answer);
     },
   };
