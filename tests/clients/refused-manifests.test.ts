@@ -53,7 +53,10 @@ describe('a manifest', () => {
 
   it('in which an editor has left the id of an earlier text is refused', async () => {
     const entries = await entriesOf('gql-tada.json');
-    const edited = entries.map(({ id, text }) => ({ id, text: text.replace('title', 'title body') }));
+    const edited = entries.map(({ id, text }) => ({
+      id,
+      text: text.replace(/^( +)title$/m, '$1title\n$1body'),
+    }));
     const { code, json } = await publish(mapOf(edited));
     expect(code).toBe(1);
     expect(json.refused.map(({ id }: Entry) => id).toSorted()).toEqual(

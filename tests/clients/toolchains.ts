@@ -141,21 +141,6 @@ function withUrql({ url, headers }: LiveService): ClientById {
   };
 }
 
-/** urql's own way with the documents of gql.tada: no exchange is needed. */
-function withUrqlAndTada({ url, headers }: LiveService): ClientById {
-  const client = createUrqlClient(url, headers);
-  return {
-    read: async (tag) => titlesOf(dataOf(await client.query(tada.WITH_TAG, { tag })).posts),
-    create: async (title) => dataOf(await client.mutation(tada.CREATE, { title, body: 'b' })),
-    follow(onTitle) {
-      const subscription = client
-        .subscription(tada.CREATED, {})
-        .subscribe((answer) => onTitle(dataOf(answer).postCreated.title));
-      return () => subscription.unsubscribe();
-    },
-  };
-}
-
 const preset = (version: number, documents: Parameters<typeof withFetch>[1]): Toolchain => ({
   name: `codegen-${version}`,
   manifest: `codegen-${version}/persisted-documents.json`,
@@ -175,5 +160,4 @@ export const TOOLCHAINS: readonly Toolchain[] = [
     connect: (service) => withApollo(service, computedIds),
   },
   { name: 'urql', manifest: 'urql/persisted-documents.json', connect: withUrql },
-  { name: 'urql-and-tada', manifest: 'gql-tada.json', connect: withUrqlAndTada },
 ];

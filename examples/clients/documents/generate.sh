@@ -7,7 +7,8 @@ for config in codegen.yml codegen-4-and-5.yml urql.config.ts; do
   graphql-codegen --config "$config" --silent
 done
 generate-persisted-query-manifest
-# The file must exist. What it holds already stays in it.
+# The file must exist. Its compiler adds to it what is not generated yet: both begin empty.
+rm -f relay/__generated__/*
 echo '{}' >generated/relay.json
 relay-compiler relay.config.json
 cd .. && gql.tada generate-persisted
