@@ -29,8 +29,8 @@ export interface ClientById {
 
 export interface Toolchain {
   readonly name: string;
-  /** What its tool has made, in `examples/clients/documents/generated/`. */
-  readonly manifest: string;
+  /** Its section of docs/trusted-documents.md. */
+  readonly section: string;
   connect(service: LiveService): ClientById;
 }
 
@@ -143,7 +143,7 @@ function withUrql({ url, headers }: LiveService): ClientById {
 
 const preset = (version: number, documents: Parameters<typeof withFetch>[1]): Toolchain => ({
   name: `codegen-${version}`,
-  manifest: `codegen-${version}/persisted-documents.json`,
+  section: 'graphql-codegen',
   connect: (service) => withFetch(service, documents),
 });
 
@@ -151,13 +151,9 @@ export const TOOLCHAINS: readonly Toolchain[] = [
   preset(4, codegen4),
   preset(5, codegen5),
   preset(6, codegen6),
-  { name: 'gql-tada', manifest: 'gql-tada.json', connect: withTada },
-  { name: 'relay', manifest: 'relay.json', connect: withRelay },
-  { name: 'apollo', manifest: 'apollo.json', connect: (service) => withApollo(service, idsOfManifest) },
-  {
-    name: 'apollo-computed',
-    manifest: 'apollo.json',
-    connect: (service) => withApollo(service, computedIds),
-  },
-  { name: 'urql', manifest: 'urql/persisted-documents.json', connect: withUrql },
+  { name: 'gql.tada', section: 'gql.tada', connect: withTada },
+  { name: 'Relay', section: 'Relay', connect: withRelay },
+  { name: 'Apollo', section: 'Apollo Client', connect: (service) => withApollo(service, idsOfManifest) },
+  { name: 'computed ids', section: 'Apollo Client', connect: (service) => withApollo(service, computedIds) },
+  { name: 'urql', section: 'urql', connect: withUrql },
 ];

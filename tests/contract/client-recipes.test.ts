@@ -1,16 +1,19 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { blocksOf, pathOf } from '../support/docs/markdown.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
-const page = readFileSync(join(ROOT, 'docs/clients.md'), 'utf8');
-/** A block that is under the path of a file. */
-const SHOWN = /^`(examples\/[^`]+)`:\n\n```\w+\n([\s\S]*?)^```$/gm;
-const shown = [...page.matchAll(SHOWN)].map(([, path = '', text = '']) => ({ path, text }));
 
-describe('docs/clients.md', () => {
+describe.each(['docs/clients.md', 'docs/trusted-documents.md'])('%s', (page) => {
+  /** Blocks that are under the path of a file. */
+  const shown = blocksOf(readFileSync(join(ROOT, page), 'utf8')).flatMap((block) => {
+    const path = pathOf(block);
+    return path?.startsWith('examples/') ? [{ path, text: block.text }] : [];
+  });
+
   it('shows files', () => {
-    expect(shown.length).toBeGreaterThan(10);
+    expect(shown.length).toBeGreaterThan(5);
   });
 
   it.each(shown)('shows $path as it is', ({ path, text }) => {

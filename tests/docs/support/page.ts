@@ -8,7 +8,9 @@ import { LEFT_OUT } from './left-out.ts';
 import { startProject } from './project.ts';
 import { openShell, type Running } from './shell.ts';
 
-export const FLAGS = ['stream', 'stopped'];
+/** Needs what tools have made: `npm run test:clients` runs it. */
+const OF_TOOLS = 'tools';
+export const FLAGS = ['stream', 'stopped', OF_TOOLS];
 
 /** The shell blocks of a page, without those that show a file (`tests/contract/client-recipes.test.ts`). */
 export function shellBlocks(page: string): Block[] {
@@ -19,7 +21,9 @@ export function shellBlocks(page: string): Block[] {
 /** The blocks that are pasted. */
 export function pastedBlocks(page: string): Block[] {
   const begins = LEFT_OUT.filter((block) => block.page === page).map((block) => block.begins);
-  return shellBlocks(page).filter(({ text }) => !begins.some((words) => text.startsWith(words)));
+  return shellBlocks(page).filter(
+    ({ text, flags }) => !flags.includes(OF_TOOLS) && !begins.some((words) => text.startsWith(words)),
+  );
 }
 
 interface Followed {

@@ -1,0 +1,3 @@
+import { itRuns } from './support/page.ts';
+
+itRuns('docs/trusted-documents.md');
