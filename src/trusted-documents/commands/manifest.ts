@@ -63,8 +63,12 @@ export function readManifest(file: string): readonly ManifestEntry[] {
       : Object.entries(operations).map(([id, { body }]) => ({ id, text: body }));
   }
   const texts = Object.entries(TEXTS.safeParse(json).data ?? {});
-  if (texts.length === 0 && JSON.stringify(json) !== '{}')
-    throw new AdminError(`${file} has a form that is not known. ${FORMS}`);
+  if (texts.length === 0)
+    throw new AdminError(
+      JSON.stringify(json) === '{}'
+        ? `${file} is empty: what its client asks for would be unknown.`
+        : `${file} has a form that is not known. ${FORMS}`,
+    );
   if (texts.length > 0 && texts.every(([, value]) => isId(value)))
     throw new AdminError(
       `${file} has ids and no texts: it leads from names to ids. Give the file that the same tool writes with the texts, from ids to texts.`,

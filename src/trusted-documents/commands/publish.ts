@@ -54,15 +54,6 @@ function checkAll(entries: readonly ManifestEntry[], { check }: DocumentCheck) {
   return { documents: documents.filter(({ id }) => !refused.has(id)), refused };
 }
 
-/** Thrown to take everything back. */
-class TakenIds extends Error {
-  readonly ids: readonly string[];
-  constructor(ids: readonly string[]) {
-    super(TAKEN);
-    this.ids = ids;
-  }
-}
-
 /**
  * Checks the documents of files as requests would be, and publishes them in one transaction: all of them, or with `partial`
  * those that are not refused. Throws UndoneError if any is refused otherwise, and AdminError, DatabaseError.
@@ -76,32 +67,18 @@ export async function publish(
   const { buildSchema } = await import('../../schema.ts');
   const checks = createDocumentCheck(buildSchema(rulesOf(config)), config);
   const { documents, refused } = checkAll(files.flatMap(readManifest), checks);
-  let published = 0;
-  const refuse = (ids: readonly string[]) => {
-    for (const id of ids) refused.set(id, TAKEN);
-  };
-  if (partial || refused.size === 0)
-    try {
-      published = await database.unitOfWork().run(async (work) => {
-        const done = await publishDocuments(work, documents, release, checks.schemaId);
-        if (done.taken.length > 0 && !partial) throw new TakenIds(done.taken);
-        refuse(done.taken);
-        return done.published;
-      });
-    } catch (error) {
-      if (!(error instanceof TakenIds)) throw error;
-      refuse(error.ids);
-    }
-  const whole = partial || refused.size === 0;
-  const kept = documents.filter(({ id }) => !refused.has(id)).length;
-  const result = {
-    published,
-    unchanged: whole ? kept - published : 0,
-    refused: [...refused].map(([id, reason]) => ({ id, reason })),
-  };
-  if (whole) return result;
-  throw new UndoneError(
-    `Refused: ${refused.size} of ${documents.length + refused.size} documents. Nothing was published.`,
-    result,
-  );
+  const total = documents.length + refused.size;
+  return database.unitOfWork().run(async (work) => {
+    const { published, taken } = await publishDocuments(work, documents, release, checks.schemaId);
+    for (const id of taken) refused.set(id, TAKEN);
+    const told = [...refused].map(([id, reason]) => ({ id, reason }));
+    if (partial || told.length === 0)
+      return { published, unchanged: documents.length - taken.length - published, refused: told };
+    // Takes everything back.
+    throw new UndoneError(`Refused: ${told.length} of ${total} documents. Nothing was published.`, {
+      published: 0,
+      unchanged: 0,
+      refused: told,
+    });
+  });
 }
