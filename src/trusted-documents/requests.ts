@@ -78,6 +78,8 @@ export function createRequestedDocuments(options: RequestsOptions): RequestedDoc
     const policy = policyFor(service, state.caller);
     if (documentId !== undefined) {
       const persistedQuery = extensions?.persistedQuery !== undefined;
+      // Only introspection is open to callers who may run nothing: others cost no statement.
+      if (!documents.introspection && !canExecute(state.caller)) throw credentialsMissing();
       if (policy === 'off') throw unknownDocument(persistedQuery);
       return byId(documentId, persistedQuery, state);
     }
