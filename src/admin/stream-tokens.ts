@@ -27,8 +27,8 @@ const LIST = statement<Listed>(
 async function list(db: Queryable) {
   const tokens = await db.query(LIST, []);
   return tokens.map(({ id, user, credentials, client, operation, ...times }) => {
-    const { query, operationName } = JSON.parse(operation) as FixedOperation;
-    return { id, user, credentials, client, query, operationName, ...times };
+    const { query, documentId, operationName } = JSON.parse(operation) as FixedOperation;
+    return { id, user, credentials, client, query, documentId, operationName, ...times };
   });
 }
 
