@@ -3,18 +3,18 @@ import type { Parameter, Queryable, Statement } from '../../../src/platform/db/s
 
 /**
  * The same database with somebody who looks at every statement of the pool before it is sent, whoever it is for. What
- * `look` throws, the statement fails with. `seen` is shown the rows that are read for somebody.
+ * `look` throws, the statement fails with. `seen` is shown the rows that are read for somebody, and holds them up.
  */
 export function watchedDatabase(
   database: Database,
   look: (statement: Statement<unknown>, values: readonly Parameter[]) => Promise<void> | void,
-  seen: (rows: readonly unknown[]) => void = () => undefined,
+  seen: (rows: readonly unknown[], statement: Statement<unknown>) => unknown = () => undefined,
 ): Database {
   const watched = (inner: Queryable): Queryable => ({
     async query(statement, values) {
       await look(statement, values);
       const rows = await inner.query(statement, values);
-      seen(rows);
+      await seen(rows, statement);
       return rows;
     },
   });

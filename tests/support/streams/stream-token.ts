@@ -4,6 +4,8 @@ import { type EventStream, readEventStream } from './event-stream.ts';
 
 export interface Operation {
   readonly query?: unknown;
+  readonly documentId?: unknown;
+  readonly extensions?: unknown;
   readonly variables?: unknown;
   readonly operationName?: unknown;
 }
