@@ -1,0 +1,152 @@
+import { createHash } from 'node:crypto';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { adminCommand } from '../../support/admin-command.ts';
+import { useApp } from '../../support/app.ts';
+import { dataOf } from '../../support/refusal.ts';
+import {
+  askMembers,
+  type Files,
+  freshId,
+  type PublishOptions,
+  publishFiles,
+} from '../../support/trusted-documents.ts';
+
+const app = useApp();
+let key = '';
+let userId = '';
+beforeAll(async () => {
+  ({ key, id: userId } = await app.account());
+});
+
+const TEXT = 'query Mine { viewer { id } }';
+const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');
+const FORMAT = 'apollo-persisted-query-manifest';
+const entry = (id: string, body = TEXT) => ({ id, name: 'Mine', type: 'query', body });
+
+async function failureOf(files: Files, options?: PublishOptions): Promise<string> {
+  const { json, failure } = await publishFiles(app, files, options);
+  expect(json).toBeUndefined();
+  return failure ?? 'none';
+}
+
+async function expectPublished(files: Files, ids: readonly string[]): Promise<void> {
+  const { json } = await publishFiles(app, files);
+  expect(json).toEqual({ published: ids.length, unchanged: 0, refused: [] });
+  for (const documentId of ids)
+    expect(dataOf(await askMembers(app, { documentId }, { key }))).toEqual({ viewer: { id: userId } });
+}
+
+describe('a file of documents', () => {
+  it('leads from ids to texts', async () => {
+    const [one, two] = [freshId(), freshId()];
+    await expectPublished({ 'persisted-documents.json': { [one]: TEXT, [two]: TEXT } }, [one, two]);
+  });
+
+  it('is a manifest of Apollo’s, with a list of operations', async () => {
+    const [one, two] = [freshId(), freshId()];
+    const manifest = { format: FORMAT, version: 1, operations: [entry(one), entry(two)] };
+    await expectPublished({ 'manifest.json': manifest }, [one, two]);
+  });
+
+  it('is a manifest of Apollo’s, with operations by their ids', async () => {
+    const [one, two] = [freshId(), freshId()];
+    const { id: _id, ...rest } = entry(one);
+    const manifest = { format: FORMAT, version: 1, operations: { [one]: rest, [two]: entry(two) } };
+    await expectPublished({ 'manifest.json': manifest }, [one, two]);
+  });
+
+  it.each(['mine.graphql', 'mine.gql'])('is a document: %s', async (name) => {
+    const text = `# ${freshId()}\n${TEXT}\n`;
+    await expectPublished({ [name]: text }, [sha256(text)]);
+  });
+
+  it('may come with others, of any form', async () => {
+    const [one, two] = [freshId(), freshId()];
+    const text = `# ${freshId()}\n${TEXT}`;
+    const manifest = { format: FORMAT, version: 1, operations: [entry(two), entry(one)] };
+    await expectPublished({ 'a.json': { [one]: TEXT }, 'b.json': manifest, 'c.graphql': text }, [
+      one,
+      two,
+      sha256(text),
+    ]);
+  });
+
+  it('may not have another text for an id than the next one', async () => {
+    const id = freshId();
+    const { json } = await publishFiles(app, { 'a.json': { [id]: TEXT }, 'b.json': { [id]: `${TEXT} ` } });
+    expect(json).toEqual({
+      published: 0,
+      unchanged: 0,
+      refused: [{ id, reason: 'The files have several texts for this id.' }],
+    });
+    const operations = [entry(id), entry(id, `${TEXT} `)];
+    const twice = await publishFiles(
+      app,
+      { 'a.json': { format: FORMAT, version: 1, operations } },
+      { partial: true },
+    );
+    expect(twice.json).toMatchObject({ published: 0, refused: [{ id }] });
+  });
+
+  it('may have it where the other text is refused by itself, and is refused then, too', async () => {
+    const id = freshId();
+    for (const texts of [
+      [TEXT, '{ nothing }'],
+      ['{ nothing }', TEXT],
+    ]) {
+      const [a = '', b = ''] = texts;
+      const { json } = await publishFiles(
+        app,
+        { 'a.json': { [id]: a }, 'b.json': { [id]: b } },
+        { partial: true },
+      );
+      expect(json).toMatchObject({ published: 0, unchanged: 0, refused: [{ id }] });
+    }
+  });
+
+  it.each([0, 2, 1.5])('of another version of Apollo’s is refused: %d', async (version) => {
+    const failure = await failureOf({ 'm.json': { format: FORMAT, version, operations: [] } });
+    expect(failure).toMatch(
+      new RegExp(`m\\.json is a manifest of Apollo's of version ${version}; 1 is known\\.$`),
+    );
+  });
+
+  it('that leads from names to ids is refused with what to give instead', async () => {
+    const failure = await failureOf({ 'map.json': { Mine: 'abc', Other: `sha256:${sha256('x')}` } });
+    expect(failure).toMatch(
+      /map\.json has ids and no texts: .+ Give the file .+ with the texts, from ids to texts\.$/,
+    );
+  });
+
+  it.each([
+    ['no JSON', 'query Mine {', /neither JSON nor a \.graphql file/],
+    ['a list', ['x'], /has a form that is not known/],
+    ['a string', '"x"', /has a form that is not known/],
+    ['null', 'null', /has a form that is not known/],
+    ['a number', '3', /has a form that is not known/],
+    ['texts that are lists', { a: [TEXT] }, /has a form that is not known/],
+    [
+      'Apollo’s with no bodies',
+      { format: FORMAT, version: 1, operations: [{ id: 'x' }] },
+      /has a form that is not known/,
+    ],
+    ['Apollo’s with no operations', { format: FORMAT, version: 1 }, /has a form that is not known/],
+    ['nothing', {}, /is empty/],
+  ])('of no known form is refused: %s', async (_what, content, message) => {
+    for (const partial of [false, true])
+      expect(await failureOf({ 'file.json': content }, { partial })).toMatch(message);
+  });
+
+  it('that cannot be read is refused, with all others', async () => {
+    const id = freshId();
+    const missing = ['documents', 'publish', '--client', 'web', '/nowhere/at/all.json'];
+    expect((await adminCommand(app, missing)).failure).toMatch(
+      /^\/nowhere\/at\/all\.json cannot be read: ENOENT/,
+    );
+    expect(await failureOf({ 'a.json': { [id]: TEXT }, 'b.json': '{' }, { partial: true })).toMatch(
+      /b\.json/,
+    );
+    const { json } = await adminCommand(app, ['documents', 'list']);
+    expect(json.map((one: { id: string }) => one.id)).not.toContain(id);
+  });
+});
