@@ -1,6 +1,5 @@
 import { randomInt } from 'node:crypto';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import type { Exit } from '../support/processes/process.ts';
 import { Authors } from './support/authors.ts';
 import { selectionsFor } from './support/change-selections.ts';
 import { Crowd } from './support/crowd.ts';
@@ -58,10 +57,6 @@ async function readStored(database: OwnDatabase, ledger: Ledger): Promise<string
     return ledger.find(keyOf(row))?.name ?? unknown ?? keyOf(row);
   });
 }
-
-/** Lines with which a process has said that something went wrong: errors in its log, and what is no log at all. */
-const alarms = ({ stdout, stderr }: Exit) =>
-  `${stdout}${stderr}`.split('\n').filter((line) => line !== '' && !/^\{"level":[1-4]0,/.test(line));
 
 /** Stops the instances and starts them again while posts are written and changed and subscribers come. */
 async function stopOneAfterAnother(
@@ -138,7 +133,7 @@ describe('two instances with 2,000 subscribers', () => {
         storedInOrder: true,
       }),
       ...crowd.wrongContent(ledger),
-      ...targets.flatMap(({ ended }) => ended.flatMap(alarms)),
+      ...targets.flatMap(({ alarms }) => alarms),
     ];
     const figures = { seed, changes: ledger.told.size, ...crowd.figures, retries: authors.retries };
     report(JSON.stringify({ ...figures, problems: problems.length }));

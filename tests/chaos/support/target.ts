@@ -33,6 +33,13 @@ export class Target {
     return this.#stopping ? undefined : this.#starts;
   }
 
+  /** Lines with which its processes have said that something went wrong: errors in the log, and what is no log at all. */
+  get alarms(): string[] {
+    return this.ended
+      .flatMap(({ stdout, stderr }) => `${stdout}${stderr}`.split('\n'))
+      .filter((line) => line !== '' && !/^\{"level":[1-4]0,/.test(line));
+  }
+
   async start(): Promise<void> {
     await this.#instance.start();
     this.#starts += 1;
