@@ -1,0 +1,78 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { type TestApp, useApp } from '../support/app.ts';
+import { instanceThrough, postgresOf } from '../support/database/postgres.ts';
+import { switchedProxy } from '../support/database/switched-proxy.ts';
+import { readMetric } from '../support/metrics.ts';
+import { temporaryFolder } from '../support/processes/process.ts';
+import { admin } from '../support/processes/server.ts';
+import { readEventStream } from '../support/streams/event-stream.ts';
+
+const app = useApp();
+/** No periodic look finds what the instance has not heard of. */
+const NEVER_MS = 3_600_000;
+
+const TEXTS = {
+  query: '{ answered: posts { id } }',
+  stream: 'subscription { postCreated { id } }',
+  late: '{ late: posts { id } }',
+};
+
+async function documents(...args: string[]): Promise<void> {
+  const done = await admin(['documents', ...args], await temporaryFolder(), {
+    DATABASE_URL: postgresOf(app).url,
+  });
+  expect(done, done.stderr).toMatchObject({ code: 0 });
+}
+
+async function publish(release: string, ids: readonly (keyof typeof TEXTS)[]): Promise<void> {
+  const file = join(await temporaryFolder(), 'documents.json');
+  await writeFile(file, JSON.stringify(Object.fromEntries(ids.map((id) => [id, TEXTS[id]]))));
+  await documents('publish', '--client', 'web', '--release', release, file);
+}
+
+it('an instance whose connection that listens is cut refuses what is retired meanwhile, and ends its streams once it hears again', async () => {
+  const { url } = postgresOf(app);
+  const proxy = await switchedProxy(url);
+  await proxy.on();
+  const instance: Pick<TestApp, 'fetch'> = await instanceThrough(
+    app,
+    { url, directUrl: proxy.url },
+    { credentialRecheckMs: NEVER_MS },
+  );
+  const hears = () => readMetric(instance, 'event_notifications_connected');
+  const { key } = await app.account();
+  const ask = (documentId: keyof typeof TEXTS) =>
+    instance.fetch('/graphql', {
+      method: 'POST',
+      headers: {
+        'content-type': 'application/json',
+        accept: documentId === 'stream' ? 'text/event-stream' : 'application/json',
+        authorization: `Bearer ${key}`,
+      },
+      body: JSON.stringify({ documentId }),
+    });
+
+  await publish('r1', ['query', 'stream']);
+  await expect.poll(hears).toBe(1);
+  const stream = readEventStream(await ask('stream'));
+  await stream.block();
+  expect((await ask('query')).status).toBe(200);
+
+  await proxy.off();
+  await expect.poll(hears).toBe(0);
+  expect((await ask('query')).status).toBe(200);
+  await documents('retire', '--client', 'web', '--release', 'r1');
+  expect((await ask('query')).status).toBe(404);
+  await publish('r2', ['late']);
+  expect((await ask('late')).status).toBe(200);
+
+  await proxy.on();
+  const { errors } = await stream.next();
+  expect(errors).toMatchObject([{ extensions: { code: 'DOCUMENT_NOT_FOUND' } }]);
+  expect(await stream.event()).toMatchObject({ event: 'complete' });
+  await expect.poll(hears).toBe(1);
+  expect((await ask('query')).status).toBe(404);
+  expect((await ask('late')).status).toBe(200);
+});
