@@ -14,7 +14,7 @@ import { Target } from './support/target.ts';
 /** More than an instance keeps: look-ups are under way whenever a release is retired. */
 const SIZE = 1_500;
 const DUEL = { name: 'duel', first: 10_000, count: 100 };
-const LARGE = { client: 'large', name: 'whole', first: 20_000, count: 3_000 };
+const LARGE = { client: 'large', name: 'whole', first: 20_000, count: 2_000 };
 /** Kills of a publisher at any moment, besides the one in the middle. */
 const KILLS_AT_RANDOM = 2;
 /** So long a command takes to begin. */
