@@ -11,7 +11,7 @@ import { openWorkspace } from './data/workspace.ts';
 import { withCleanup } from './harness/cleanup.ts';
 import { type Figures, ratios } from './harness/measure.ts';
 import { checkAnswers, measureAll, settingOf } from './harness/side-by-side.ts';
-import { figure, table } from './report/markdown.ts';
+import { spread, table } from './report/markdown.ts';
 import { progress } from './report/results.ts';
 import { chosenWorkloads } from './workloads.ts';
 
@@ -40,13 +40,6 @@ const OTHER: Contestant = {
 };
 const COLUMNS = ['nodeCpuMs', 'databaseCpuMs', 'perSecond'] as const;
 const TITLES = { nodeCpuMs: 'Node CPU', databaseCpuMs: 'database CPU', perSecond: 'requests a second' };
-
-/** The median over the rounds, and the quarter of them on either side of it. */
-function spread(values: readonly number[]): string {
-  const sorted = values.filter(Number.isFinite).sort((a, b) => a - b);
-  const at = (share: number) => figure(sorted[Math.round(share * (sorted.length - 1))]);
-  return sorted.length === 0 ? '–' : `${at(0.5)} (${at(0.25)}–${at(0.75)})`;
-}
 
 await withCleanup(async (cleanup) => {
   progress(`loading ${SIZE.users} users and ${SIZE.posts} posts`);

@@ -10,6 +10,7 @@ const COMMANDS: Readonly<Record<string, string>> = {
   compare: 'side by side with the floor and the peers (the default: 25 minutes; --quick: 3)',
   browsers: 'requests as Chromium sends them, beside the same without its headers',
   against: 'this checkout against another one, before and after a change (against FOLDER)',
+  documents: 'published documents by id beside texts, and 100,000 of them',
   growth: 'lists of 1, 10, 100; nesting 1 to 4; 10,000 to 1,000,000 posts',
   latency: 'p99 against p50 at half the saturation rate, a minute each',
   abuse: '100 clients with the most expensive query, slow clients, idle connections',

@@ -6,6 +6,7 @@ const TITLE = '# Results';
 const SECTIONS = [
   'As browsers ask',
   'Side by side',
+  'Published documents',
   'Growth',
   'Latency at half the saturation rate',
   'Compression',
