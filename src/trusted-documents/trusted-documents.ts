@@ -26,6 +26,9 @@ export interface TrustedDocumentsOptions {
 /** Look-ups of ids, of whomever, share one owner's turns on the database (decision 16): anybody can make ids up. */
 const LOOK_UPS = 'published documents';
 
+/** How long uses wait to be stored together: after a start or a release, thousands are used for the first time. */
+const USES_MS = 1_000;
+
 /** The documents of one service: those that are published, and those that are sent. */
 export interface TrustedDocuments {
   readonly documents: DocumentCache;
@@ -56,6 +59,11 @@ export function createTrustedDocuments(options: TrustedDocumentsOptions): Truste
     idType: 'text',
     usedAt: 'last_used_at',
   });
+  const used = new Set<string>();
+  const timer = setInterval(() => {
+    for (const id of used) noteUse(id, false);
+    used.clear();
+  }, USES_MS).unref();
   return {
     documents,
     requested: createRequestedDocuments({
@@ -63,10 +71,11 @@ export function createTrustedDocuments(options: TrustedDocumentsOptions): Truste
       documents,
       catalog,
       uses,
-      noteUse: (id) => noteUse(id, false),
+      noteUse: (id) => used.add(id),
     }),
     recheck: catalog.recheck,
     async close() {
+      clearInterval(timer);
       catalog.close();
       await uses.close();
     },
