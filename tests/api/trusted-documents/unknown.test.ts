@@ -178,13 +178,15 @@ describe('the texts that clients send', () => {
   it('take at most 100 rows of a client, and one for the rest', async () => {
     const { id, key } = await namedKey('many');
     const texts = Array.from({ length: 1_000 }, (_, at) => `query Many${at} { viewer { a${at}: id } }`);
-    const again = texts.slice(0, 10);
-    await counted('allowed', async (ask) => {
-      for (const query of [...texts.slice(0, 400), ...again]) await ask({ query }, key);
-    });
-    const metric = await counted('allowed', async (ask) => {
-      for (const query of texts.slice(400)) await ask({ query }, key);
-    });
+    const often = texts.slice(0, 10);
+    const askAll = (queries: readonly string[]) =>
+      counted('allowed', async (ask) => {
+        for (let at = 0; at < queries.length; at += 50)
+          await Promise.all(queries.slice(at, at + 50).map((query) => ask({ query }, key)));
+      });
+    // However long it takes: counts may be stored in between.
+    await askAll([...often, ...often, ...texts.slice(10, 400)]);
+    const metric = await askAll(texts.slice(400));
     const rows = await unknown('allowed', id);
     const rest = rows.filter(({ digest }) => digest === null);
     expect(rest).toHaveLength(1);
