@@ -41,6 +41,7 @@ const releasesOf = (client: string, offset: number): Release[] =>
 
 const parsed = ({ stdout }: Exit) => (stdout === '' ? undefined : JSON.parse(stdout));
 
+/** What happens to the documents of two instances, and must be seen at both a second later. */
 class Scene {
   readonly #targets: readonly Target[];
   readonly #commands: DocumentCommands;
