@@ -76,6 +76,12 @@ export function createDocumentCache({ schema, introspection, limits }: DocumentC
   const findDeprecated = createDeprecations(schema);
   let schemaId: string | undefined;
 
+  function keep(document: PreparedDocument): void {
+    const { text } = document;
+    document.valid = true;
+    if (text.length <= MAX_CACHED_TEXT_LENGTH && seen.see(text)) valid.set(text, document);
+  }
+
   function parse(query: string): PreparedDocument {
     const known = query.length > MAX_CACHED_TEXT_LENGTH ? undefined : valid.get(query);
     if (known !== undefined) return known;
@@ -87,13 +93,10 @@ export function createDocumentCache({ schema, introspection, limits }: DocumentC
     introspection,
     /** Throws GRAPHQL_PARSE_FAILED and, for a text that is too large to parse, DEPTH_LIMIT and COMPLEXITY_LIMIT. */
     parse,
-    /** The same for a text that will come again. `checked` is whether it is known to be valid. */
-    prepare(query: string, checked: boolean): PreparedDocument {
+    /** The same for a text that is known to be valid. */
+    parseChecked(query: string): PreparedDocument {
       const document = parse(query);
-      if (checked && !document.valid) {
-        document.valid = true;
-        if (query.length <= MAX_CACHED_TEXT_LENGTH) valid.set(query, document);
-      }
+      if (!document.valid) keep(document);
       return document;
     },
     /** Identifies what documents are checked with. */
@@ -104,12 +107,11 @@ export function createDocumentCache({ schema, introspection, limits }: DocumentC
     /** The errors of a document; none if it is valid. */
     validate(document: PreparedDocument): readonly GraphQLError[] {
       if (document.valid) return [];
-      const { node, text, survey } = document;
+      const { node, survey } = document;
       const errors = withoutStacks(() => (isSurelyValid(node, survey.fragments) ? [] : errorsOf(node)));
       for (const { extensions } of errors) Object.assign(extensions, { code: 'GRAPHQL_VALIDATION_FAILED' });
       if (errors.length > 0) return errors;
-      document.valid = true;
-      if (text.length <= MAX_CACHED_TEXT_LENGTH && seen.see(text)) valid.set(text, document);
+      keep(document);
       return errors;
     },
     /** The errors of variables that do not fit an operation of a valid document; none if they fit. */

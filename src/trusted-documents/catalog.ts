@@ -10,7 +10,7 @@ import { CHECK_DIGESTS, CHECK_DOCUMENTS, FIND_DOCUMENTS } from './store.ts';
 
 export interface CatalogOptions {
   readonly database: Queryable;
-  readonly documents: Pick<DocumentCache, 'prepare' | 'schemaId'>;
+  readonly documents: Pick<DocumentCache, 'parse' | 'parseChecked' | 'schemaId'>;
   /** Whether this process hears at once of documents that are retired. */
   readonly hears: () => boolean;
   /** The longest time between two looks at which documents are published still. */
@@ -20,7 +20,7 @@ export interface CatalogOptions {
 
 /** The published documents, as far as this process has asked for them. */
 export interface Catalog {
-  readonly byId: Pick<KnownPublished<PreparedDocument>, 'get'>;
+  readonly byId: Pick<KnownPublished<KnownDocument>, 'get'>;
   /** By the digest of their texts. */
   readonly byDigest: Pick<KnownPublished<true>, 'get'>;
   /** Calls `onRetired` once what a stream runs is published no more. Returns what ends that. */
@@ -28,6 +28,12 @@ export interface Catalog {
   /** Documents may have been retired. */
   recheck(): void;
   close(): void;
+}
+
+/** A published document that this process was asked for. */
+export interface KnownDocument {
+  /** Its document. Throws the errors of parsing. */
+  prepared(): PreparedDocument;
 }
 
 /** How what a request runs is published. */
@@ -38,24 +44,49 @@ const ID = /^[\x20-\x7e]{1,128}$/;
 /** Whether a document may have this id. */
 export const isPublishableId = (id: string): boolean => ID.test(id);
 
-/** As many as of texts (`document-cache.ts`). */
+/** About as many as of texts (`document-cache.ts`), where a token has five characters. */
 const MAX_KNOWN = 1_000;
-const MAX_TOKENS = 100_000;
+const MAX_LENGTH = 500_000;
 const MAX_DIGESTS = 10_000;
 const RETRY_MS = 500;
 
+/**
+ * Has the text at first, and its document from the second use on: a document that is used once does not grow old in memory,
+ * where collecting it costs most.
+ */
+class PublishedText implements KnownDocument {
+  readonly text: string;
+  readonly #parse: (text: string) => PreparedDocument;
+  #used = false;
+  #document: PreparedDocument | undefined;
+
+  constructor(text: string, parse: (text: string) => PreparedDocument) {
+    this.text = text;
+    this.#parse = parse;
+  }
+
+  prepared(): PreparedDocument {
+    if (this.#document !== undefined) return this.#document;
+    const document = this.#parse(this.text);
+    if (this.#used) this.#document = document;
+    this.#used = true;
+    return document;
+  }
+}
+
 export function createCatalog(options: CatalogOptions): Catalog {
   const { database, documents, hears, recheckMs, log } = options;
-  const kept = new LRUCache<string, PreparedDocument>({
+  const kept = new LRUCache<string, PublishedText>({
     max: MAX_KNOWN,
-    maxSize: MAX_TOKENS,
-    sizeCalculation: ({ node: { tokenCount = MAX_TOKENS - 1 } }) => tokenCount + 1,
+    maxSize: MAX_LENGTH,
+    sizeCalculation: ({ text }) => text.length,
   });
   const byId = createKnownPublished({
     database,
     find: FIND_DOCUMENTS,
     check: CHECK_DOCUMENTS,
-    toValue: ({ text, schema }) => documents.prepare(text, schema === documents.schemaId()),
+    toValue: ({ text, schema }) =>
+      new PublishedText(text, schema === documents.schemaId() ? documents.parseChecked : documents.parse),
     kept,
     hears,
   });

@@ -6,7 +6,7 @@ import type { PreparedDocument } from '../operation/prepared-operation.ts';
 import type { OperationParams, RequestedDocuments } from '../operation/requested-documents.ts';
 import { canExecute, credentialsMissing } from '../request/caller.ts';
 import type { RequestState } from '../request/request-state.ts';
-import { type Catalog, isPublishableId } from './catalog.ts';
+import { type Catalog, isPublishableId, type KnownDocument } from './catalog.ts';
 import { type DocumentPolicy, documentRequired, policyFor, unknownDocument } from './policy.ts';
 import type { TextUses } from './text-uses.ts';
 
@@ -25,10 +25,10 @@ export function createRequestedDocuments(options: RequestsOptions): RequestedDoc
   const { policy: service, documents, catalog, uses, noteUse } = options;
 
   function byId(id: string, persistedQuery: boolean, state: RequestState) {
-    const accept = (document: PreparedDocument | undefined): PreparedDocument => {
-      if (document === undefined) throw unknownDocument(persistedQuery);
+    const accept = (known: KnownDocument | undefined): PreparedDocument => {
+      if (known === undefined) throw unknownDocument(persistedQuery);
       state.published = { by: 'id', key: id };
-      return document;
+      return known.prepared();
     };
     if (!isPublishableId(id)) throw unknownDocument(persistedQuery);
     const found = catalog.byId.get(id);

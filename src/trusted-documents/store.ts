@@ -100,6 +100,11 @@ const LEFT = statement<{ id: string }>(
   'documents_left',
   `SELECT DISTINCT p.document_id AS id FROM document_publications p WHERE p.document_id = ANY($1::text[])`,
 );
+/** One at a time: each counts what no other leaves. */
+const RETIRE_LOCK = statement<never>(
+  'documents_retire_lock',
+  `SELECT pg_advisory_xact_lock(hashtext('documents_retire'))`,
+);
 /** Heard once the transaction has committed. */
 const TELL = statement<never>('documents_tell', 'SELECT pg_notify($1, $2)');
 
@@ -112,6 +117,7 @@ export async function retireDocuments(
   what: Release | readonly string[],
   channel: string,
 ): Promise<{ ended: string[]; retired: number }> {
+  await work.query(RETIRE_LOCK, []);
   const rows =
     'client' in what
       ? await work.query(RETIRE_RELEASE, [what.client, what.release])

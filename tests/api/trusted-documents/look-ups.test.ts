@@ -81,4 +81,35 @@ describe('looking up documents', () => {
       expect((await askMembers(instance, { documentId })).status).toBe(401);
     expect(asked).toEqual([]);
   });
+
+  it('keeps nothing that it read before a retirement and got after it', async () => {
+    const { key } = await app.account();
+    const [late, other] = [
+      await published(app, '{ viewer { id } }'),
+      await published(app, '{ viewer { name } }'),
+    ];
+    const held = Promise.withResolvers<void>();
+    const read = Promise.withResolvers<void>();
+    const database = watchedDatabase(
+      app.database,
+      () => undefined,
+      async (rows, statement) => {
+        if (statement !== FIND_DOCUMENTS || !rows.some((row) => (row as { key: string }).key === late))
+          return;
+        read.resolve();
+        await held.promise;
+      },
+    );
+    const instance = secondInstance(app, { database });
+    const status = async (documentId: string) => (await askMembers(instance, { documentId }, { key })).status;
+    expect(await status(other)).toBe(200);
+    const asked = status(late);
+    await read.promise;
+    await retire(app, late, other);
+    await expect.poll(() => status(other)).toBe(404);
+    held.resolve();
+    // It was asked before.
+    expect(await asked).toBe(200);
+    expect(await status(late)).toBe(404);
+  });
 });
