@@ -18,8 +18,14 @@ const APOLLO = z.object({
     z.record(z.string(), z.object({ body: z.string() })),
   ]),
 });
-/** From ids to texts: of codegen's client preset, gql.tada, Relay, Mercurius and Hive. */
-const TEXTS = z.record(z.string(), z.string());
+
+/** From ids to texts: of codegen's client preset, gql.tada, Relay, Mercurius and Hive. Undefined if it is none. */
+function entriesOfTexts(json: unknown): readonly ManifestEntry[] | undefined {
+  if (typeof json !== 'object' || json === null || Array.isArray(json)) return undefined;
+  const members: [string, unknown][] = Object.entries(json);
+  const entries = members.flatMap(([id, text]) => (typeof text === 'string' ? { id, text } : []));
+  return entries.length === members.length ? entries : undefined;
+}
 
 const FORMS =
   'Give an object from ids to texts, a manifest of Apollo, or a .graphql file (docs/trusted-documents.md).';
@@ -43,7 +49,19 @@ function parse(file: string, content: string): unknown {
 }
 
 /** A text has a selection set, an id has none. */
-const isId = (value: string): boolean => !value.includes('{');
+const isId = ({ text }: ManifestEntry): boolean => text.trim() !== '' && !text.includes('{');
+
+/** The documents of a manifest of Apollo's; undefined if it is none. Throws AdminError. */
+function entriesOfApollo(file: string, json: unknown): readonly ManifestEntry[] | undefined {
+  const manifest = APOLLO.safeParse(json).data;
+  if (manifest === undefined) return undefined;
+  const { version, operations } = manifest;
+  if (version !== 1)
+    throw new AdminError(`${file} is a manifest of Apollo's of version ${version}; 1 is known.`);
+  return Array.isArray(operations)
+    ? operations.map(({ id, body }) => ({ id, text: body }))
+    : Object.entries(operations).map(([id, { body }]) => ({ id, text: body }));
+}
 
 /**
  * The documents of a file, as toolchains write it: ids are theirs, but for a text alone, whose id is its SHA-256 in
@@ -53,25 +71,13 @@ export function readManifest(file: string): readonly ManifestEntry[] {
   const content = read(file);
   if (/\.(?:graphql|gql)$/.test(file)) return [{ id: hash('sha256', content, 'hex'), text: content }];
   const json = parse(file, content);
-  const apollo = APOLLO.safeParse(json).data;
-  if (apollo !== undefined) {
-    if (apollo.version !== 1)
-      throw new AdminError(`${file} is a manifest of Apollo's of version ${apollo.version}; 1 is known.`);
-    const { operations } = apollo;
-    return Array.isArray(operations)
-      ? operations.map(({ id, body }) => ({ id, text: body }))
-      : Object.entries(operations).map(([id, { body }]) => ({ id, text: body }));
-  }
-  const texts = Object.entries(TEXTS.safeParse(json).data ?? {});
-  if (texts.length === 0)
-    throw new AdminError(
-      JSON.stringify(json) === '{}'
-        ? `${file} is empty: what its client asks for would be unknown.`
-        : `${file} has a form that is not known. ${FORMS}`,
-    );
-  if (texts.length > 0 && texts.every(([, value]) => isId(value)))
+  const entries = entriesOfApollo(file, json) ?? entriesOfTexts(json);
+  if (entries === undefined) throw new AdminError(`${file} has a form that is not known. ${FORMS}`);
+  if (entries.length === 0)
+    throw new AdminError(`${file} is empty: what its client asks for would be unknown.`);
+  if (entries.every(isId))
     throw new AdminError(
       `${file} has ids and no texts: it leads from names to ids. Give the file that the same tool writes with the texts, from ids to texts.`,
     );
-  return texts.map(([id, text]) => ({ id, text }));
+  return entries;
 }

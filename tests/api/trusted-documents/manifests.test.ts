@@ -42,6 +42,12 @@ describe('a file of documents', () => {
     await expectPublished({ 'persisted-documents.json': { [one]: TEXT, [two]: TEXT } }, [one, two]);
   });
 
+  it('leads from any id, also one that objects have as a member', async () => {
+    // As a literal it would be the prototype.
+    const file = `{"__proto__":${JSON.stringify(TEXT)},"constructor":${JSON.stringify(TEXT)}}`;
+    await expectPublished({ 'persisted-documents.json': file }, ['__proto__', 'constructor']);
+  });
+
   it('is a manifest of Apollo’s, with a list of operations', async () => {
     const [one, two] = [freshId(), freshId()];
     const manifest = { format: FORMAT, version: 1, operations: [entry(one), entry(two)] };
@@ -132,6 +138,7 @@ describe('a file of documents', () => {
     ],
     ['Apollo’s with no operations', { format: FORMAT, version: 1 }, /has a form that is not known/],
     ['nothing', {}, /is empty/],
+    ['nothing, of Apollo’s', { format: FORMAT, version: 1, operations: [] }, /is empty/],
   ])('of no known form is refused: %s', async (_what, content, message) => {
     for (const partial of [false, true])
       expect(await failureOf({ 'file.json': content }, { partial })).toMatch(message);
