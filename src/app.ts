@@ -48,7 +48,7 @@ import { createOrigins } from './request/origin-check.ts';
 import { PendingResponses } from './request/pending-responses.ts';
 import type { Route } from './request/request-state.ts';
 import { buildSchema } from './schema.ts';
-import { oldTextUses } from './trusted-documents/text-uses.ts';
+import { oldTextUses } from './trusted-documents/text-uses-store.ts';
 import { createTrustedDocuments } from './trusted-documents/trusted-documents.ts';
 import { YOGA_PLUGINS } from './yoga-plugins.ts';
 

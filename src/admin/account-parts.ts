@@ -7,7 +7,7 @@ export const PARTS: readonly StoredPart[] = [
     tables: ['api_keys'],
     alias: 'k',
     columns: `k.id, k.name, k.prefix, k.scopes, k.created_at AS "createdAt", k.last_used_at AS "lastUsedAt",
-       k.expires_at AS "expiresAt", k.revoked_at AS "revokedAt", k.burst, k.per_second AS "perSecond"`,
+       k.expires_at AS "expiresAt", k.revoked_at AS "revokedAt", k.burst, k.per_second AS "perSecond", k.documents`,
   }),
   storedPart({
     name: 'sessions',

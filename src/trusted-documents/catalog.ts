@@ -24,7 +24,7 @@ export interface Catalog {
   /** By the digest of their texts. */
   readonly byDigest: Pick<KnownPublished<true>, 'get'>;
   /** Calls `onRetired` once what a stream runs is published no more. Returns what ends that. */
-  watch(running: Published, onRetired: () => void): () => void;
+  watch(running: PublishedBy, onRetired: () => void): () => void;
   /** Documents may have been retired. */
   recheck(): void;
   close(): void;
@@ -36,8 +36,8 @@ export interface KnownDocument {
   prepared(): PreparedDocument;
 }
 
-/** How what a request runs is published. */
-export type Published = NonNullable<RequestState['published']>;
+/** By what a request's document is published. */
+type PublishedBy = NonNullable<RequestState['published']>;
 
 const ID = /^[\x20-\x7e]{1,128}$/;
 
@@ -54,7 +54,7 @@ const RETRY_MS = 500;
  * Has the text at first, and its document from the second use on: a document that is used once does not grow old in memory,
  * where collecting it costs most.
  */
-class PublishedText implements KnownDocument {
+class KnownText implements KnownDocument {
   readonly text: string;
   readonly #parse: (text: string) => PreparedDocument;
   #used = false;
@@ -76,7 +76,7 @@ class PublishedText implements KnownDocument {
 
 export function createCatalog(options: CatalogOptions): Catalog {
   const { database, documents, hears, recheckMs, log } = options;
-  const kept = new LRUCache<string, PublishedText>({
+  const kept = new LRUCache<string, KnownText>({
     max: MAX_KNOWN,
     maxSize: MAX_LENGTH,
     sizeCalculation: ({ text }) => text.length,
@@ -86,7 +86,7 @@ export function createCatalog(options: CatalogOptions): Catalog {
     find: FIND_DOCUMENTS,
     check: CHECK_DOCUMENTS,
     toValue: ({ text, schema }) =>
-      new PublishedText(text, schema === documents.schemaId() ? documents.parseChecked : documents.parse),
+      new KnownText(text, schema === documents.schemaId() ? documents.parseChecked : documents.parse),
     kept,
     hears,
   });
@@ -105,6 +105,7 @@ export function createCatalog(options: CatalogOptions): Catalog {
   let closed = false;
 
   async function check(): Promise<void> {
+    if (closed) return;
     checking = true;
     let pauseMs = 0;
     try {

@@ -35,13 +35,23 @@ export function createRequestedDocuments(options: RequestsOptions): RequestedDoc
     return found instanceof Promise ? found.then(accept) : accept(found);
   }
 
-  /** The document of a text, and whether it asks for nothing but the schema, as tools do; undefined if it is none. */
-  function read(text: string, name: string | undefined) {
+  /** The document of a text; undefined if it is none. */
+  function read(text: string): PreparedDocument | undefined {
     try {
-      const document = documents.parse(text);
-      return { document, introspects: onlyLooksAtSchema(document.operation(name)) };
+      return documents.parse(text);
     } catch (error) {
       if (error instanceof ApiError || error instanceof GraphQLError) return undefined;
+      throw error;
+    }
+  }
+
+  /** Whether a document asks for nothing but the schema, as tools do. */
+  function introspects(document: PreparedDocument, name: string | undefined): boolean {
+    try {
+      return documents.introspection && onlyLooksAtSchema(document.operation(name));
+    } catch (error) {
+      // It has no such operation, which is told once it is known to be published.
+      if (error instanceof GraphQLError) return false;
       throw error;
     }
   }
@@ -54,12 +64,12 @@ export function createRequestedDocuments(options: RequestsOptions): RequestedDoc
     state: RequestState,
   ) {
     if (policy === 'required' && !documents.introspection) throw documentRequired(policy);
-    const asked = read(text, name);
-    if (asked?.introspects && documents.introspection) return asked.document;
+    const document = read(text);
+    if (document !== undefined && introspects(document, name)) return document;
     const { caller } = state;
     // What is wrong with a text that may not run is of no use to its client.
-    if (asked === undefined || policy === 'required' || !canExecute(caller)) throw documentRequired(policy);
-    const { document } = asked;
+    if (document === undefined || policy === 'required' || !canExecute(caller))
+      throw documentRequired(policy);
     const { digest } = document;
     const accept = (isListed: boolean | undefined): PreparedDocument => {
       if (isListed !== true) {

@@ -153,14 +153,14 @@ export const CHECK_DIGESTS = statement<{ key: string }>(
 );
 
 /** Whose text it is, for what no longer fits a schema. */
-export interface PublishedText {
+export interface TextOfRelease {
   readonly id: string;
   readonly text: string;
   readonly client: string;
   readonly release: string | null;
 }
 
-const TEXTS = statement<PublishedText>(
+const TEXTS = statement<TextOfRelease>(
   'documents_texts',
   `SELECT d.id, d.text, p.client, nullif(p.release, '') AS release
    FROM document_publications p JOIN trusted_documents d ON d.id = p.document_id
@@ -168,7 +168,7 @@ const TEXTS = statement<PublishedText>(
 );
 
 /** All that is published, a part at a time. Throws DatabaseError. */
-export async function* publishedTexts(db: Queryable): AsyncGenerator<PublishedText> {
+export async function* publishedTexts(db: Queryable): AsyncGenerator<TextOfRelease> {
   let last: readonly [string, string, string] = ['', '', ''];
   for (;;) {
     const rows = await db.query(TEXTS, last);

@@ -1,13 +1,14 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import type { Caller } from '../auth/principal.ts';
-import { deletion } from '../jobs/job.ts';
 import { digestOf } from '../operation/document/digest.ts';
 import type { PreparedDocument } from '../operation/prepared-operation.ts';
+import { atMost } from '../platform/at-most.ts';
 import { isOutage } from '../platform/db/errors.ts';
-import { type Queryable, statement } from '../platform/db/statement.ts';
+import type { Queryable } from '../platform/db/statement.ts';
 import type { Logger } from '../platform/log.ts';
 import type { Metrics } from '../platform/metrics.ts';
 import { reportedClient } from '../request/caller.ts';
+import { type CountedTexts, NO_DIGEST, storeTextUses } from './text-uses-store.ts';
 
 export interface TextUsesOptions {
   readonly database: Queryable;
@@ -38,50 +39,26 @@ interface Client {
 const FLUSH_MS = 10_000;
 /** Between two flushes. Texts beyond count together for each client, and clients beyond as one. */
 const MAX_CLIENTS = 1_000;
-const MAX_TEXTS = 500;
+const MAX_TEXTS = 1_000;
+const MAX_TEXTS_OF_CLIENT = 200;
+/** How long a stop waits for the database. */
+const CLOSE_MS = 5_000;
 const MAX_NAMES = 100;
-/** As of texts that are cached: longer ones are rare, and would fill the memory. */
+/** As of texts that are cached: of longer ones, which would fill the memory, the digest is held. */
 const MAX_LENGTH = 10_000;
 /** Digests that are computed at a time: each takes up to some tenths of a millisecond. */
 const AT_A_TIME = 8;
-/** Rows kept of a client, and of all. */
-const MAX_ROWS_OF_CLIENT = 100;
-const MAX_ROWS = 10_000;
-/** Stands for all texts beyond. */
+/** Stands for all texts beyond, and for all clients beyond. */
 const OTHERS = '';
-const NO_DIGEST = '\\x';
+const OTHER = 'other';
 
-const STORE = statement<{ client: string; count: number }>(
-  'text_uses_store',
-  `WITH given AS (
-     SELECT g.*, NOT EXISTS (
-       SELECT FROM trusted_documents d JOIN document_publications p ON p.document_id = d.id WHERE d.digest = g.digest
-     ) AS unpublished
-     FROM unnest($1::text[], $2::text[], $3::bytea[], $4::text[], $5::float8[]) AS g (client, kind, digest, names, count)
-   ), placed AS (
-     SELECT g.client, g.kind, g.names, g.count, CASE WHEN k.client IS NOT NULL
-       OR row_number() OVER (PARTITION BY g.client, k.client IS NULL ORDER BY g.count DESC)
-         + (SELECT count(*) FROM text_uses c WHERE c.client = g.client) <= ${MAX_ROWS_OF_CLIENT}
-       AND row_number() OVER (PARTITION BY k.client IS NULL ORDER BY g.count DESC)
-         + (SELECT count(*) FROM text_uses) <= ${MAX_ROWS}
-       THEN g.digest ELSE ''::bytea END AS digest
-     FROM given g LEFT JOIN text_uses k ON k.client = g.client AND k.digest = g.digest
-     WHERE g.unpublished OR $6
-   ), stored AS (
-     INSERT INTO text_uses AS u (client, kind, digest, operation_name, count)
-     SELECT client, min(kind), digest, CASE WHEN digest <> '' THEN min(names) END, sum(count)
-     FROM placed GROUP BY client, digest ORDER BY client, digest
-     ON CONFLICT (client, digest) DO UPDATE SET count = u.count + excluded.count, last_used_at = now()
-   )
-   SELECT client, sum(count) AS count FROM given WHERE unpublished GROUP BY client`,
-);
+/** What uses of a document are counted by: its text, or the digest of a long one, which is no text of GraphQL. */
+const keyOf = ({ text, digest }: PreparedDocument): string => (text.length > MAX_LENGTH ? digest : text);
 
-/** Texts that nobody has sent for 30 days. */
-export const oldTextUses = deletion('text_uses', {
-  table: 'text_uses',
-  key: 'client, digest',
-  condition: "last_used_at <= now() - interval '30 days'",
-});
+function digestOfKey(key: string): string {
+  if (key === OTHERS) return NO_DIGEST;
+  return key.startsWith(NO_DIGEST) ? key : digestOf(key);
+}
 
 /** Counts in memory and stores from time to time: a process that is killed loses what it has counted since. */
 export function createTextUses({ database, metrics, all, log }: TextUsesOptions): TextUses {
@@ -104,27 +81,21 @@ export function createTextUses({ database, metrics, all, log }: TextUsesOptions)
     if (known === undefined) clients.set(client, { kind, texts: uses });
     const use = uses.get(text);
     if (use !== undefined) use.count += count;
-    else if (texts < MAX_TEXTS || text === OTHERS) {
+    else if (text === OTHERS || (texts < MAX_TEXTS && uses.size < MAX_TEXTS_OF_CLIENT)) {
       texts += 1;
       uses.set(text, { names: names?.slice(0, MAX_NAMES), count });
     } else add(client, kind, OTHERS, count, undefined);
   }
 
   /** The columns of what was counted. */
-  async function columnsOf(counted: ReadonlyMap<string, Client>) {
-    const columns = {
-      client: [] as string[],
-      kind: [] as string[],
-      digest: [] as string[],
-      names: [] as (string | null)[],
-      count: [] as number[],
-    };
+  async function columnsOf(counted: ReadonlyMap<string, Client>): Promise<CountedTexts> {
+    const columns: CountedTexts = { client: [], kind: [], digest: [], names: [], count: [] };
     let computed = 0;
     for (const [client, { kind, texts: uses }] of counted)
       for (const [text, { names, count }] of uses) {
-        columns.client.push(client === OTHERS ? 'others' : client);
-        columns.kind.push(client === OTHERS ? 'others' : kind);
-        columns.digest.push(text === OTHERS ? NO_DIGEST : digestOf(text));
+        columns.client.push(client === OTHERS ? OTHER : client);
+        columns.kind.push(client === OTHERS ? OTHER : kind);
+        columns.digest.push(digestOfKey(text));
         columns.names.push(names ?? null);
         columns.count.push(count);
         computed += 1;
@@ -134,7 +105,7 @@ export function createTextUses({ database, metrics, all, log }: TextUsesOptions)
   }
 
   function tell(client: string): string {
-    if (!told.has(client) && told.size >= MAX_CLIENTS) return 'others';
+    if (!told.has(client) && told.size >= MAX_CLIENTS) return OTHER;
     told.add(client);
     return client;
   }
@@ -145,9 +116,8 @@ export function createTextUses({ database, metrics, all, log }: TextUsesOptions)
     clients = new Map();
     texts = 0;
     try {
-      const { client, kind, digest, names, count } = await columnsOf(counted);
-      const rows = await database.query(STORE, [client, kind, digest, names, count, all]);
-      for (const { client: of, count: times } of rows) unpublished.add(tell(of), '', times);
+      for (const { client, count } of await storeTextUses(database, await columnsOf(counted), all))
+        unpublished.add(tell(client), '', count);
     } catch (error) {
       log[isOutage(error) ? 'debug' : 'warn'](
         { err: error },
@@ -158,24 +128,26 @@ export function createTextUses({ database, metrics, all, log }: TextUsesOptions)
     }
   }
 
-  let flushing = Promise.resolve();
-  const next = (): Promise<void> => {
-    flushing = flushing.then(flush);
-    return flushing;
-  };
+  let running: Promise<void> | undefined;
+  function next(): Promise<void> {
+    running ??= flush().finally(() => {
+      running = undefined;
+    });
+    return running;
+  }
   const timer = setInterval(next, FLUSH_MS).unref();
 
   return {
     note(caller, document) {
       const { client, kind } = reportedClient(caller);
-      const text = document.text.length > MAX_LENGTH ? OTHERS : document.text;
-      const use = clients.get(client)?.texts.get(text);
+      const key = keyOf(document);
+      const use = clients.get(client)?.texts.get(key);
       if (use !== undefined) use.count += 1;
-      else add(client, kind, text, 1, text === OTHERS ? undefined : document.names);
+      else add(client, kind, key, 1, document.names);
     },
-    close() {
+    async close() {
       clearInterval(timer);
-      return next();
+      await atMost(CLOSE_MS, (running ?? Promise.resolve()).then(next));
     },
   };
 }

@@ -60,10 +60,11 @@ export function createTrustedDocuments(options: TrustedDocumentsOptions): Truste
     usedAt: 'last_used_at',
   });
   const used = new Set<string>();
-  const timer = setInterval(() => {
+  const storeUses = () => {
     for (const id of used) noteUse(id, false);
     used.clear();
-  }, USES_MS).unref();
+  };
+  const timer = setInterval(storeUses, USES_MS).unref();
   return {
     documents,
     requested: createRequestedDocuments({
@@ -76,6 +77,7 @@ export function createTrustedDocuments(options: TrustedDocumentsOptions): Truste
     recheck: catalog.recheck,
     async close() {
       clearInterval(timer);
+      storeUses();
       catalog.close();
       await uses.close();
     },

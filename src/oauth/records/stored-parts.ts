@@ -8,7 +8,7 @@ export const oauthParts: readonly StoredPart[] = [
     alias: 'c',
     owner: 'owner_id',
     columns: `c.id, c.name, c.grants, c.scopes, c.redirect_uris AS "redirectUris", c.created_at AS "createdAt",
-       c.burst, c.per_second AS "perSecond"`,
+       c.burst, c.per_second AS "perSecond", c.documents`,
   }),
   storedPart({
     name: 'oauthGrants',

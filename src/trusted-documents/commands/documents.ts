@@ -1,11 +1,11 @@
-import { InvalidArgumentError } from 'commander';
+import { type Command, InvalidArgumentError } from 'commander';
 import type { AdminCommand } from '../../admin/command.ts';
 import type { Opened } from '../../admin/connection.ts';
 import { parseCredentialName } from '../../admin/options.ts';
-import { AdminError, tell } from '../../admin/output.ts';
+import { tell } from '../../admin/output.ts';
 import { DOCUMENTS_CHANNEL } from '../../platform/db/channels.ts';
-import { listDocuments, retireDocuments } from '../store.ts';
-import { listTextUses } from '../text-uses-report.ts';
+import { listDocuments, type Release, retireDocuments } from '../store.ts';
+import { listTextUses } from '../text-uses-store.ts';
 
 interface ReleaseOptions {
   readonly client?: string;
@@ -17,15 +17,13 @@ interface PublishOptions extends ReleaseOptions {
   readonly partial?: boolean;
 }
 
-/** What is to be retired: a release, or some ids. */
+/** What is to be retired: a release, that without a name, or some ids. Undefined if it is not said. */
 function retiredBy(ids: readonly string[], { client, release }: ReleaseOptions) {
-  if (ids.length > 0 && client === undefined && release === undefined) return ids;
-  if (ids.length === 0 && client !== undefined && release !== undefined) return { client, release };
-  throw new AdminError('Name the ids of documents, or --client and --release.');
+  if (ids.length > 0) return client === undefined && release === undefined ? ids : undefined;
+  return client === undefined ? undefined : { client, release: release ?? '' };
 }
 
-async function retire({ database }: Opened, ids: readonly string[], options: ReleaseOptions) {
-  const what = retiredBy(ids, options);
+async function retire({ database }: Opened, ids: readonly string[], what: Release | readonly string[]) {
   const { ended, retired } = await database
     .unitOfWork()
     .run((work) => retireDocuments(work, what, DOCUMENTS_CHANNEL));
@@ -69,10 +67,12 @@ export const documentCommands = (clientNames: readonly string[]): AdminCommand =
       .command('retire [id...]')
       .description('ends a release, or documents of all releases: their ids are unknown from then on')
       .option('--client <name>', 'the client of the release')
-      .option('--release <name>', 'the release')
-      .action((ids: readonly string[], options: ReleaseOptions) =>
-        run((opened) => retire(opened, ids, options)),
-      );
+      .option('--release <name>', 'the release; without it, what was published without one')
+      .action((ids: readonly string[], options: ReleaseOptions, command: Command) => {
+        const what = retiredBy(ids, options);
+        if (what === undefined) command.error('error: name the ids of documents, or --client and --release');
+        return run((opened) => retire(opened, ids, what));
+      });
 
     documents
       .command('unknown')

@@ -13,11 +13,10 @@ export interface ManifestEntry {
 const APOLLO = z.object({
   format: z.literal('apollo-persisted-query-manifest'),
   version: z.number(),
-  operations: z.union([
-    z.array(z.object({ id: z.string(), body: z.string() })),
-    z.record(z.string(), z.object({ body: z.string() })),
-  ]),
+  operations: z.unknown(),
 });
+const BODY = z.object({ body: z.string() });
+const OPERATIONS = z.array(BODY.extend({ id: z.string() }));
 
 /** From ids to texts: of codegen's client preset, gql.tada, Relay, Mercurius and Hive. Undefined if it is none. */
 function entriesOfTexts(json: unknown): readonly ManifestEntry[] | undefined {
@@ -51,6 +50,19 @@ function parse(file: string, content: string): unknown {
 /** A text has a selection set, an id has none. */
 const isId = ({ text }: ManifestEntry): boolean => text.trim() !== '' && !text.includes('{');
 
+/** Operations as a list, or as an object from ids. Undefined if they are neither. */
+function entriesOfOperations(operations: unknown): readonly ManifestEntry[] | undefined {
+  const listed = OPERATIONS.safeParse(operations).data;
+  if (listed !== undefined) return listed.map(({ id, body }) => ({ id, text: body }));
+  if (typeof operations !== 'object' || operations === null || Array.isArray(operations)) return undefined;
+  const members: [string, unknown][] = Object.entries(operations);
+  const entries = members.flatMap(([id, operation]) => {
+    const { data } = BODY.safeParse(operation);
+    return data === undefined ? [] : { id, text: data.body };
+  });
+  return entries.length === members.length ? entries : undefined;
+}
+
 /** The documents of a manifest of Apollo's; undefined if it is none. Throws AdminError. */
 function entriesOfApollo(file: string, json: unknown): readonly ManifestEntry[] | undefined {
   const manifest = APOLLO.safeParse(json).data;
@@ -58,9 +70,7 @@ function entriesOfApollo(file: string, json: unknown): readonly ManifestEntry[] 
   const { version, operations } = manifest;
   if (version !== 1)
     throw new AdminError(`${file} is a manifest of Apollo's of version ${version}; 1 is known.`);
-  return Array.isArray(operations)
-    ? operations.map(({ id, body }) => ({ id, text: body }))
-    : Object.entries(operations).map(([id, { body }]) => ({ id, text: body }));
+  return entriesOfOperations(operations);
 }
 
 /**

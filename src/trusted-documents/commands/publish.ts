@@ -13,7 +13,7 @@ interface Refused {
 }
 
 /** What is printed. The first two are numbers of documents. */
-export interface Published {
+export interface PublishResult {
   readonly published: number;
   readonly unchanged: number;
   readonly refused: readonly Refused[];
@@ -62,7 +62,7 @@ export async function publish(
   { database, config }: Opened,
   files: readonly string[],
   { partial, ...release }: Release & { readonly partial: boolean },
-): Promise<Published> {
+): Promise<PublishResult> {
   // Only this command needs the whole schema.
   const { buildSchema } = await import('../../schema.ts');
   const checks = createDocumentCheck(buildSchema(rulesOf(config)), config);

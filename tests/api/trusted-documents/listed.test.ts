@@ -57,6 +57,16 @@ describe('where texts must be listed', () => {
     expectRefused(await app.gql(query, { key }), REQUIRED);
   });
 
+  it('a published text is told which operation it lacks, as by its id', async () => {
+    const query = 'query A { viewer { id } } query B { viewer { id } }';
+    const documentId = await published(app, query);
+    for (const members of [{ query }, { documentId }])
+      for (const operationName of [undefined, 'C']) {
+        const answer = await askMembers(app, { ...members, operationName }, { key });
+        expectRefused(answer, { code: 'GRAPHQL_VALIDATION_FAILED', status: 200 });
+      }
+  });
+
   it('the other operations of a published text run, too', async () => {
     const query = 'query Left { a: viewer { id } } query Right { b: viewer { id } }';
     await published(app, query);

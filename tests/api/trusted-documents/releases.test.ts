@@ -91,15 +91,21 @@ describe('retiring', () => {
     const id = await published(app, TEXT, { client: 'careful', release: '1' });
     for (const what of [
       [],
-      ['--client', 'careful'],
       ['--release', '1'],
       [id, '--client', 'careful'],
       [id, '--client', 'careful', '--release', '1'],
     ]) {
-      const { failure } = await adminCommand(app, ['documents', 'retire', ...what]);
-      expect(failure).toBe('Name the ids of documents, or --client and --release.');
+      const retiring = adminCommand(app, ['documents', 'retire', ...what]);
+      await expect(retiring).rejects.toThrow('error: name the ids of documents, or --client and --release');
     }
     expect(await listed('careful')).toEqual([id]);
+  });
+
+  it('without a release ends what was published without one', async () => {
+    await published(app, TEXT, { client: 'nameless' });
+    const named = await published(app, TEXT, { client: 'nameless', release: '1' });
+    expect(await retire(app, '--client', 'nameless')).toBe(1);
+    expect(await listed('nameless')).toEqual([named]);
   });
 
   it('beside publishing leaves each release whole or gone', async () => {
