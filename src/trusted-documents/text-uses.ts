@@ -52,8 +52,12 @@ const AT_A_TIME = 8;
 const OTHERS = '';
 const OTHER = 'other';
 
-/** What uses of a document are counted by: its text, or the digest of a long one, which is no text of GraphQL. */
-const keyOf = ({ text, digest }: PreparedDocument): string => (text.length > MAX_LENGTH ? digest : text);
+/**
+ * What uses of a document are counted by: its text, or the digest of a long one, which is no text of GraphQL. The digest is
+ * not computed before it is needed.
+ */
+const keyOf = (document: PreparedDocument): string =>
+  document.text.length > MAX_LENGTH ? document.digest : document.text;
 
 function digestOfKey(key: string): string {
   if (key === OTHERS) return NO_DIGEST;
