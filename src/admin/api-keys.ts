@@ -9,10 +9,12 @@ import type { AdminCommand } from './command.ts';
 import {
   burstOption,
   documentsOption,
+  type ListedOverrides,
   parseCredentialName,
   parseExpiry,
   parseScopes,
   perSecondOption,
+  withoutNoPolicy,
 } from './options.ts';
 import { AdminError } from './output.ts';
 
@@ -42,7 +44,7 @@ async function create(database: Database, options: CreateOptions) {
   return { id: keyId, key };
 }
 
-const LIST = statement<Readonly<Record<string, unknown>>>(
+const LIST = statement<ListedOverrides>(
   'admin_api_keys',
   `SELECT k.id, k.name, k.prefix, k.scopes, k.created_at AS "createdAt", k.last_used_at AS "lastUsedAt",
      k.expires_at AS "expiresAt", k.revoked_at AS "revokedAt", k.documents, u.email AS "user"
@@ -75,7 +77,7 @@ export const apiKeyCommands: AdminCommand = {
     apiKey
       .command('list')
       .description('lists the keys without their secrets, oldest first')
-      .action(() => run(({ database }) => database.query(LIST, [])));
+      .action(() => run(async ({ database }) => (await database.query(LIST, [])).map(withoutNoPolicy)));
 
     apiKey
       .command('revoke <id>')

@@ -83,6 +83,15 @@ export function documentsOption(): Option {
   return new Option('--documents <policy>', about).choices(STRICTER_DOCUMENTS);
 }
 
+/** A credential as it is listed. */
+export interface ListedOverrides {
+  readonly documents: string | null;
+}
+
+/** The policy for documents is listed of those that have one. */
+export const withoutNoPolicy = ({ documents, ...listed }: ListedOverrides): object =>
+  documents === null ? listed : { ...listed, documents };
+
 /** The sustained request rate of a credential. */
 export function perSecondOption(): Option {
   const about = 'sustained requests per second; default: RATE_LIMIT_PER_SECOND';

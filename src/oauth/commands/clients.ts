@@ -2,10 +2,12 @@ import type { AdminCommand } from '../../admin/command.ts';
 import {
   burstOption,
   documentsOption,
+  type ListedOverrides,
   parseCredentialName,
   parseNames,
   parseScopes,
   perSecondOption,
+  withoutNoPolicy,
 } from '../../admin/options.ts';
 import { AdminError } from '../../admin/output.ts';
 import { findAccount } from '../../auth/account/store.ts';
@@ -42,7 +44,7 @@ async function create(db: Queryable, { owner, redirectUri = [], ...options }: Cr
   });
 }
 
-const LIST = statement<Readonly<Record<string, unknown>>>(
+const LIST = statement<ListedOverrides>(
   'admin_oauth_clients',
   `SELECT c.id AS client_id, c.name, c.grants, c.scopes, c.created_at AS "createdAt", c.redirect_uris,
      c.secret_hash IS NULL AS public, c.documents, u.email AS owner
@@ -84,7 +86,7 @@ export const oauthClientCommands: AdminCommand = {
     client
       .command('list')
       .description('lists the clients without their secrets, oldest first')
-      .action(() => run(({ database }) => database.query(LIST, [])));
+      .action(() => run(async ({ database }) => (await database.query(LIST, [])).map(withoutNoPolicy)));
 
     client
       .command('delete <id>')
