@@ -12,7 +12,7 @@ const MAX_REMEMBERED = 10_000;
 /** All look-ups of secrets that nobody has shown before share one owner's turns on the database (decision 16). */
 const STRANGERS = 'unknown credentials';
 
-/** Looks credentials up by key, many in one statement. Undefined if there is none. Rejects with DatabaseError. */
+/** Looks rows up by key, many in one statement. Undefined if there is none. Rejects with DatabaseError. */
 export function lookUp<Row>(db: Queryable, statement: Statement<Row>, keyOf: (row: Row) => string) {
   return gathered(async (keys: readonly string[]) => {
     const found = new Map((await db.query(statement, [keys])).map((row) => [keyOf(row), row]));

@@ -1,5 +1,5 @@
 import type { LRUCache } from 'lru-cache';
-import { gathered } from '../platform/db/gathered.ts';
+import { lookUp } from '../auth/look-up.ts';
 import type { Queryable, Statement } from '../platform/db/statement.ts';
 
 export interface KnownPublishedOptions<Row extends { readonly key: string }, Value extends object | true> {
@@ -38,12 +38,9 @@ export function createKnownPublished<Row extends { readonly key: string }, Value
   /** What was read before a recheck began may have been retired since. */
   let rechecks = 0;
 
-  const read = gathered(async (keys: readonly string[]) => {
-    const found = new Map((await database.query(find, [keys])).map((row) => [row.key, row]));
-    return keys.map((key) => found.get(key));
-  });
+  const read = lookUp(database, find, (row) => row.key);
 
-  async function lookUp(key: string): Promise<Value | undefined> {
+  async function readAndKeep(key: string): Promise<Value | undefined> {
     const asked = rechecks;
     const row = await read(key);
     if (row === undefined) return undefined;
@@ -67,7 +64,7 @@ export function createKnownPublished<Row extends { readonly key: string }, Value
   return {
     get(key) {
       const value = hears() ? kept.get(key) : undefined;
-      return value ?? lookUp(key);
+      return value ?? readAndKeep(key);
     },
     knows: (key) => kept.has(key),
     watch(key, onRetired) {
