@@ -102,7 +102,7 @@ export function defineUser(kernel: Kernel) {
           kind: 'value',
           ofCaller: true,
           sql: ({ id, role }, _args, caller) =>
-            `CASE WHEN ${id} = ${caller.id} OR ${caller.isAdmin} THEN upper(${role}::text) END`,
+            `CASE WHEN ${id} = ${caller.id} OR ${caller.isAdmin} THEN upper(${role}::text COLLATE "C") END`,
         },
         description:
           'What the account may do: your own and, for admins, that of everybody; null otherwise. It cannot be selected in subscriptions: BAD_USER_INPUT.',
