@@ -16,6 +16,7 @@ import { createProxyTrust, type ProxyTrust } from './http/request/proxy-trust.ts
 import { useAuthentication } from './http/request/use-authentication.ts';
 import { useSites } from './http/request/use-sites.ts';
 import { useTurns } from './http/request/use-turns.ts';
+import { createCaching } from './http/response/caching.ts';
 import { createCompression } from './http/response/compression.ts';
 import type { SlowOperations } from './http/response/slow-operations.ts';
 import { useAccessLog } from './http/response/use-access-log.ts';
@@ -23,6 +24,7 @@ import { useCors } from './http/response/use-cors.ts';
 import { useDeprecationReport } from './http/response/use-deprecation-report.ts';
 import { useOriginReport } from './http/response/use-origin-report.ts';
 import { useResponseHeaders } from './http/response/use-response-headers.ts';
+import { useVary } from './http/response/use-vary.ts';
 import { answerLive, readyAnswer } from './http/routes/health.ts';
 import { loginAnswer } from './http/routes/login.ts';
 import { logoutAnswer } from './http/routes/logout.ts';
@@ -71,6 +73,7 @@ function pluginsOf(options: HttpOptions, trust: ProxyTrust): HttpPlugin[] {
   return [
     trust.useProxyTrust(),
     useCors(config.corsOrigins),
+    useVary(config.corsOrigins),
     useResponseHeaders(),
     useAccessLog({ clock, log, metrics, slowOperations }),
     ...(config.environment === 'development' ? [useOriginReport(origins, log)] : []),
@@ -140,6 +143,7 @@ export function createHttp(options: HttpOptions): Entrance {
     routes: routesOf(options, trust),
     checkOrigin: origins.check,
     compression: createCompression(),
+    caching: createCaching(config.publicCacheSeconds),
     pipeline: options.pipeline,
     yogaPlugins: options.yogaPlugins,
     pending,

@@ -1,7 +1,8 @@
-import { hash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { extname, join } from 'node:path';
 import { html } from '../http/pages/html.ts';
+import { ASKED_AGAIN } from '../http/response/caching.ts';
+import { BytesResponse } from '../request/http-message.ts';
 import type { Answer } from '../request/request-state.ts';
 import { moved, siteResponse } from './layout.ts';
 import { unlessMissing } from './pages.ts';
@@ -49,20 +50,15 @@ async function filesIn(folder: string): Promise<ReadonlySet<string>> {
   );
 }
 
-async function fileResponse(folder: string, name: string, ifNoneMatch: string | null): Promise<Response> {
-  const content = await readFile(join(folder, name));
-  const etag = `"${hash('sha256', content, 'base64url')}"`;
+async function fileResponse(folder: string, name: string): Promise<BytesResponse> {
   const headers = {
-    etag,
     'content-type': TYPES[extname(name)] ?? 'application/octet-stream',
-    'cache-control': name.startsWith(HASHED) ? 'public, max-age=31536000, immutable' : 'no-cache',
+    'cache-control': name.startsWith(HASHED) ? 'public, max-age=31536000, immutable' : ASKED_AGAIN,
     'content-security-policy': POLICY,
     'x-frame-options': 'DENY',
     'referrer-policy': 'same-origin',
   };
-  // Weak where the file came compressed; the comparison is weak (RFC 9110 section 13.1.2).
-  if (ifNoneMatch?.replace(/^W\//, '') === etag) return new Response(null, { status: 304, headers });
-  return new Response(new Uint8Array(content), { headers });
+  return new BytesResponse(await readFile(join(folder, name)), { headers: Object.entries(headers) });
 }
 
 /**
@@ -70,11 +66,11 @@ async function fileResponse(folder: string, name: string, ifNoneMatch: string | 
  * made, so no path leads out of the folder. The folder is read for each request: it may be built again meanwhile.
  */
 export function exampleAnswer(folder: string = FOLDER): Answer {
-  return async ({ headers }, _state, { pathname }) => {
+  return async (_request, _state, { pathname }) => {
     if (pathname.length < EXAMPLE.length) return moved(EXAMPLE);
     const name = pathname === EXAMPLE ? 'index.html' : pathname.slice(EXAMPLE.length);
     const files = await filesIn(folder);
-    if (files.has(name)) return fileResponse(folder, name, headers.get('if-none-match'));
+    if (files.has(name)) return fileResponse(folder, name);
     return name === 'index.html' ? notBuilt() : undefined;
   };
 }

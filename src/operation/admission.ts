@@ -23,8 +23,12 @@ export type TransportCheck = (kind: PreparedOperation['kind'], method: string, s
 function checkTransport(
   kind: PreparedOperation['kind'],
   method: string,
-  { mediaType, streamType }: RequestState,
+  { mediaType, streamType, headOnly }: RequestState,
 ): void {
+  if (kind === 'subscription' && headOnly) {
+    const headers = { allow: 'GET, POST' };
+    throw new ApiError('BAD_REQUEST', 'Subscriptions require GET or POST.', { status: 405, headers });
+  }
   if (kind === 'mutation' && method !== 'POST') {
     throw new ApiError('BAD_REQUEST', 'Mutations require POST.', { status: 405, headers: { allow: 'POST' } });
   }

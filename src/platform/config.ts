@@ -108,6 +108,8 @@ function toConfig(v: Variables) {
     /** How often the credentials behind an open event stream are rechecked. */
     credentialRecheckMs: v.CREDENTIAL_RECHECK_MS,
     anonymousRead: v.ANONYMOUS_READ,
+    /** For how long shared caches may keep what callers without credentials get by the id of a document. */
+    publicCacheSeconds: v.PUBLIC_CACHE_SECONDS,
     introspection: v.INTROSPECTION ?? !production,
     graphiql: v.GRAPHIQL ?? !production,
     /** Which documents requests may ask for. */

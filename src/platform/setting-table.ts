@@ -43,6 +43,7 @@ export const variables = z.object({
   ANONYMOUS_READ: flag.default(false),
   INTROSPECTION: flag.optional(),
   GRAPHIQL: flag.optional(),
+  PUBLIC_CACHE_SECONDS: integer(0, 86_400).default(0),
   TRUSTED_DOCUMENTS: z
     .enum(['off', 'allowed', 'listed', 'required'], { error: 'must be off, allowed, listed or required' })
     .default('allowed'),

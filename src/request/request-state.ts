@@ -34,7 +34,8 @@ export interface BodyCharge {
 
 /** The state of an HTTP request, filled in by the plugins in the order in which they run. */
 export class RequestState {
-  readonly requestId: string;
+  /** That of the client, if it sent one, but for an answer that others get too. */
+  requestId: string;
   /** What the service knows of the request's path. */
   readonly route: Route;
   /** On the clock that does not jump. */
@@ -66,6 +67,8 @@ export class RequestState {
   authenticationError: unknown = undefined;
   /** The credential that was refused, for the log. */
   failedCredential: FailedCredential | undefined = undefined;
+  /** What caches may do with the answer, if that is not what they may do with all answers of the route. */
+  cacheControl: string | undefined = undefined;
   /** Headers set on the response, whatever it is. */
   readonly responseHeaders: Record<string, string> = {};
   /** Why the request was refused before it was complete, such as a body over its limit. */
@@ -76,6 +79,8 @@ export class RequestState {
   readonly connection: Connection | undefined;
   /** Whether the request bypasses Yoga's HTTP handling. */
   readonly fast: boolean;
+  /** Whether it is HEAD: it is answered as GET, without the body. */
+  readonly headOnly: boolean;
   /** Undefined if it cannot be detected that the client disconnects. */
   readonly departure: Departure | undefined;
   /** The media type of a single response; undefined if none is acceptable. */
@@ -116,6 +121,7 @@ export class RequestState {
     this.malformed = arrival.malformed;
     this.connection = arrival.connection;
     this.fast = head.fast;
+    this.headOnly = head.headOnly;
     this.mayBeProvisional = head.mayBeProvisional;
     this.departure = arrival.departure;
     this.mediaType = head.accepts.single;
@@ -167,8 +173,10 @@ export interface Route {
     | 'ignored';
   /** Whether it is refused over plain HTTP even if no credentials are to be seen: its body or its answer has some. */
   readonly needsTls: boolean;
-  /** Whether caches may store its answers. If not, they are `no-store`. */
+  /** Whether caches may store its answers. If not, they are `no-store`, but for those that say more (caching.ts). */
   readonly storable: boolean;
+  /** The request fields that its answers depend on, beside those of the origin, the coding and the credentials. */
+  readonly varies: readonly string[];
   /** Whether its answers may be compressed, which tells their length (BREACH). */
   readonly compressible: boolean;
   /** Whether pages of `CORS_ORIGINS` may read its answers. */
@@ -210,6 +218,7 @@ export interface Head {
   readonly route: Route;
   readonly accepts: Negotiated;
   readonly fast: boolean;
+  readonly headOnly: boolean;
   /** Only where all that is done for the caller has them confirmed first. */
   readonly mayBeProvisional: boolean;
   readonly reservation: Reservation;

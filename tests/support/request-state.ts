@@ -15,6 +15,7 @@ export function stateOf(peerAddress = '127.0.0.1', head: Partial<Head> = {}): Re
       route: NOTHING,
       accepts: negotiate(null),
       fast: true,
+      headOnly: false,
       mayBeProvisional: false,
       reservation: pending.reservation(),
       ...head,

@@ -1,7 +1,6 @@
 import { FileResponse, PlainResponse } from '../../request/http-message.ts';
 import { type DemoKey, demoKeyFor, withToken } from '../../request/local-request.ts';
 import type { Route } from '../../request/request-state.ts';
-import { addVary } from '../response/vary.ts';
 import { OPEN, PATHS } from '../routes/table.ts';
 import { type Asset, type Assets, loadAssets } from './assets.ts';
 import { graphiqlPage } from './page.ts';
@@ -36,9 +35,7 @@ const POLICY = [
 /** An address has the hash of what it stands for, so the response never changes (RFC 8246). */
 function assetResponse({ type, bytes }: Asset): FileResponse {
   const headers = { 'content-type': type, 'cache-control': 'public, max-age=31536000, immutable' };
-  const response = new FileResponse(bytes, { headers: Object.entries(headers) });
-  addVary(response.headers, 'Accept-Encoding');
-  return response;
+  return new FileResponse(bytes, { headers: Object.entries(headers) });
 }
 
 /** GraphiQL for browsers that open GraphQL's path, and the assets of its page. */
@@ -61,6 +58,7 @@ export function graphiqlRoutes({
       ...OPEN,
       path: PATHS.graphql,
       storable: false,
+      varies: ['Accept'],
       async answer(_request, state, url) {
         const assets = `${ASSETS}${(await loaded()).hash}/`;
         const demo = demoKeyFor(demoKey, state, url);
@@ -72,9 +70,7 @@ export function graphiqlRoutes({
         const homeLink =
           home === undefined || typeof demo !== 'object' ? home : home + withToken(demo.pageToken);
         const page = graphiqlPage({ endpoint: PATHS.graphql, assets, examples, home: homeLink, demo });
-        const response = new PlainResponse(page, { headers });
-        addVary(response.headers, 'Accept');
-        return response;
+        return new PlainResponse(page, { headers });
       },
     },
     assets: {

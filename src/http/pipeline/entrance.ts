@@ -8,6 +8,7 @@ import { credentialsMissing } from '../../request/caller.ts';
 import { departureOf } from '../../request/departure.ts';
 import {
   asResponse,
+  BytesResponse,
   type HeaderFields,
   type HttpRequest,
   type HttpResponse,
@@ -22,7 +23,8 @@ import type { PendingResponses } from '../../request/pending-responses.ts';
 import { type Arrival, type Head, RequestState, type Route } from '../../request/request-state.ts';
 import type { AskedRequest, HttpPlugin } from '../plugin.ts';
 import { badRequest } from '../request/json-body.ts';
-import type { Compression } from '../response/compression.ts';
+import type { Caching } from '../response/caching.ts';
+import { type Compression, isCompressible } from '../response/compression.ts';
 import { createTable, NOTHING } from '../routes/table.ts';
 import type { Pipeline } from './pipeline.ts';
 import { takes, targetOf, urlOf } from './target.ts';
@@ -34,6 +36,7 @@ export interface EntranceOptions {
   readonly routes: readonly Route[];
   readonly checkOrigin: OriginCheck;
   readonly compression: Compression;
+  readonly caching: Caching;
   readonly pipeline: Pipeline;
   /** Those of Yoga's ecosystem. If there is any, all requests take the path through Yoga. */
   readonly yogaPlugins: readonly YogaPlugin[];
@@ -79,6 +82,17 @@ function requestIdOf(headers: RequestFields): string {
   return sent !== null && ACCEPTABLE_ID.test(sent) ? sent : randomUUID();
 }
 
+/**
+ * A response of the Fetch API with its body read, if it can be compressed, and without its cookies, of which there may be
+ * several. A file for good stays as it is: of megabytes, and open to anybody, it is not compressed for each request.
+ */
+async function wholeOf(response: Response): Promise<HttpResponse> {
+  const { status, headers } = response;
+  if (!isCompressible(headers) || headers.get('cache-control')?.includes('immutable')) return response;
+  const fields = [...headers].filter(([name]) => name !== 'set-cookie' && name !== 'content-length');
+  return new BytesResponse(Buffer.from(await response.arrayBuffer()), { status, headers: fields });
+}
+
 /** Throws the refusal of a request that its route does not take. */
 function checkRoute(request: HttpRequest, state: RequestState, checkOrigin: OriginCheck): void {
   const { method } = request;
@@ -101,7 +115,8 @@ function checkRoute(request: HttpRequest, state: RequestState, checkOrigin: Orig
  * thirds of what Yoga costs for a short query.
  */
 export function createEntrance(options: EntranceOptions): Entrance {
-  const { plugins, routes, checkOrigin, compression, pipeline, yogaPlugins, pending, clock, log } = options;
+  const { plugins, routes, checkOrigin, compression, caching, pipeline, yogaPlugins, pending, clock, log } =
+    options;
   const routeOf = createTable(routes);
   const onRequest = plugins.flatMap((plugin) => plugin.onRequest ?? []);
   const onResponse = plugins.flatMap((plugin) => plugin.onResponse ?? []);
@@ -115,6 +130,7 @@ export function createEntrance(options: EntranceOptions): Entrance {
       route,
       accepts,
       fast,
+      headOnly: method === 'HEAD',
       // The pipeline has its callers confirmed before it acts, and `fastPath` all others before they are answered.
       mayBeProvisional: fast && route.answer === pipeline.answer,
       reservation: arrival.reservation ?? pending.reservation(),
@@ -149,17 +165,35 @@ export function createEntrance(options: EntranceOptions): Entrance {
 
   const refuse = (error: unknown, state: RequestState) => state.route.errors(error, state, log);
 
-  const depart: NonNullable<HttpPlugin['onResponse']> = (request, response, state, url) => {
+  /** What goes out for an answer: in its coding, with its headers, or 304 in its place. */
+  function depart(
+    answered: HttpResponse,
+    request: AskedRequest,
+    state: RequestState,
+    url: RequestUrl,
+  ): HttpResponse | Promise<HttpResponse> {
+    const coding = compression.choose(answered, request, state, url);
+    const response = caching(answered, request, state, coding?.encoding);
+    const encoded = coding !== undefined && response.status !== 304;
+    if (encoded) response.headers.set('content-encoding', coding.encoding);
     for (const hook of onResponse) hook(request, response, state, url);
-  };
+    return encoded ? compression.encode(response, coding, state) : response;
+  }
 
   const { path } = routes.find((route) => route.answer === pipeline.answer) ?? NOTHING;
-  const yoga = createYogaServer({ admit, answer, refuse, depart, pipeline, path, plugins: yogaPlugins, log });
+  const yoga = createYogaServer({ admit, answer, refuse, pipeline, path, plugins: yogaPlugins, log });
 
   async function throughYoga(request: Request, arrival: Arrival): Promise<Response> {
     const url = new URL(request.url);
     const state = new RequestState(arrival, headOf(request, url, arrival, false));
-    return compression.fetched(await yoga.handle(request, { state, url }), request, state, url);
+    // Yoga refuses HEAD.
+    const { headers, signal } = request;
+    const asked = state.headOnly ? new Request(request.url, { headers, signal }) : request;
+    const answered = await yoga.handle(asked, { state, url });
+    const cookies = answered.headers.getSetCookie();
+    const response = asResponse(await depart(await wholeOf(answered), request, state, url));
+    if (response !== answered) for (const cookie of cookies) response.headers.append('set-cookie', cookie);
+    return response;
   }
 
   /** Never rejects. */
@@ -197,8 +231,7 @@ export function createEntrance(options: EntranceOptions): Entrance {
         state = new RequestState(arrival, { ...head, mayBeProvisional: false });
         response = await attempt(request, state, url);
       }
-      depart(request, response, state, url);
-      return compression.plain(response, request, state, url);
+      return depart(response, request, state, url);
     },
   };
 
@@ -214,16 +247,16 @@ export function createEntrance(options: EntranceOptions): Entrance {
       const url = new URL(request.url);
       const { protocol, host } = url;
       const target = targetOf(url);
+      // A response to HEAD has no body (RFC 9110 section 9.3.2).
+      const shown = (response: Response) => (method === 'HEAD' ? new Response(null, response) : response);
       try {
         // Sockets have no TLS.
         if (protocol === 'http:' && fastPath.takes(method, target)) {
           const fields = { host, ...Object.fromEntries(request.headers) };
           const body = new Uint8Array(await request.arrayBuffer());
-          return asResponse(await fastPath.answer({ method, target, fields, body }, arrival));
+          return shown(asResponse(await fastPath.answer({ method, target, fields, body }, arrival)));
         }
-        const response = await throughYoga(request, arrival);
-        // A response to HEAD has no body (RFC 9110 section 9.3.2).
-        return method === 'HEAD' ? new Response(null, response) : response;
+        return shown(await throughYoga(request, arrival));
       } finally {
         reservation.release();
       }

@@ -92,7 +92,7 @@ function refusalOf(error: unknown, { caller }: RequestState): unknown {
 /** The GraphQL parameters of requests. All refuse as contract section 1 says. */
 export function graphqlParams(maxBodyBytes: number) {
   const membersOf = (request: HttpRequest, { searchParams }: RequestUrl) =>
-    request.method === 'GET' ? getMembers(searchParams) : postMembers(request, maxBodyBytes);
+    request.method === 'POST' ? postMembers(request, maxBodyBytes) : getMembers(searchParams);
 
   /** Reads the members of a request as they are. */
   async function parse(request: HttpRequest, url: RequestUrl, state: RequestState): Promise<SentParams> {

@@ -4,7 +4,7 @@ import { PATHS } from '../routes/table.ts';
 
 /** A path of plain segments, with any query. Every parser reads such a target the same way. */
 const PLAIN_TARGET = /^(?:\/\.?[\w-]+(?:\.[\w-]+)*)+(?:\?[\x21\x24-\x7e]*)?$/;
-const PLAIN_METHODS = new Set<string | undefined>(['GET', 'POST', 'OPTIONS']);
+const PLAIN_METHODS = new Set<string | undefined>(['GET', 'HEAD', 'POST', 'OPTIONS']);
 
 /** Whether the fast path handles a request. All others go through Yoga's HTTP handling. */
 export const takes = (method: string | undefined, target: string | undefined): boolean =>

@@ -7,7 +7,6 @@ import {
   type RequestUrl,
 } from '../../request/http-message.ts';
 import type { RequestState } from '../../request/request-state.ts';
-import type { HttpPlugin } from '../plugin.ts';
 import type { Pipeline } from './pipeline.ts';
 import type { YogaPlugin } from './yoga-plugin.ts';
 import { createResults } from './yoga-result.ts';
@@ -29,7 +28,6 @@ export interface YogaOptions {
   /** The answer of the request's route. Rejects with a refusal. */
   readonly answer: Step<HttpResponse>;
   readonly refuse: (error: unknown, state: RequestState) => HttpResponse;
-  readonly depart: NonNullable<HttpPlugin['onResponse']>;
   readonly pipeline: Pipeline;
   /** Where the pipeline answers. */
   readonly path: string;
@@ -52,7 +50,7 @@ const CHECKED_ALREADY: GraphQLParams = { query: '{ __typename }' };
  * not take. The hooks of plugins run after our checks and before our headers. Yoga executes nothing: the pipeline does.
  */
 export function createYogaServer(options: YogaOptions): YogaServer {
-  const { admit, answer, refuse, depart, pipeline, path, plugins, log } = options;
+  const { admit, answer, refuse, pipeline, path, plugins, log } = options;
   const results = createResults(
     pipeline.respond,
     log,
@@ -86,9 +84,6 @@ export function createYogaServer(options: YogaOptions): YogaServer {
       setParams(CHECKED_ALREADY);
       setParamsHandler(async () => results.of(await pipeline.execute(params, request, state), state));
     },
-    onResponse({ request, response, serverContext: { state, url } }) {
-      depart(request, response, state, url);
-    },
   };
   const yoga = createYoga<Travelling, object>({
     logging: false,
@@ -111,11 +106,9 @@ export function createYogaServer(options: YogaOptions): YogaServer {
         return await yoga.handleRequest(request, travelling);
       } catch (error) {
         // Thrown by a hook of a plugin that nothing in Yoga catches.
-        const { state, url } = travelling;
+        const { state } = travelling;
         results.discard(state);
-        const response = asResponse(refuse(error, state));
-        depart(request, response, state, url);
-        return response;
+        return asResponse(refuse(error, state));
       }
     },
     close: async () => yoga.dispose(),

@@ -17,12 +17,10 @@ import {
   type OutgoingHeaders,
   PlainResponse,
   type RequestUrl,
-  StreamResponse,
 } from '../../request/http-message.ts';
 import type { RequestState } from '../../request/request-state.ts';
 import type { AskedRequest } from '../plugin.ts';
-import { type Encoding, type Preferred, preferredEncodings } from './accept-encoding.ts';
-import { addVary } from './vary.ts';
+import { type Encoding, preferredEncodings } from './accept-encoding.ts';
 
 /** Contract section 2: answers up to this size stay as they are. Most fit into one packet then. */
 const MAX_PLAIN_BYTES = 1_024;
@@ -57,21 +55,23 @@ function optionsOf(encoding: Encoding, level: number, size: number): object {
   return { params: { [BROTLI_PARAM_QUALITY]: level, [BROTLI_PARAM_SIZE_HINT]: size } };
 }
 
+/** What is chosen for a response. `size` is in bytes. */
+export interface Coding {
+  readonly encoding: Encoding;
+  readonly size: number;
+}
+
 /** Gives responses the coding that their clients prefer, or leaves them as they are. */
 export interface Compression {
-  plain(
+  /** The coding for a response; undefined if it stays as it is. */
+  choose(
     response: HttpResponse,
     request: AskedRequest,
     state: RequestState,
     url: RequestUrl,
-  ): HttpResponse | Promise<HttpResponse>;
-  /** The same for a response that is no more than one of the Fetch API, whoever made it. */
-  fetched(
-    response: Response,
-    request: AskedRequest,
-    state: RequestState,
-    url: RequestUrl,
-  ): Response | Promise<Response>;
+  ): Coding | undefined;
+  /** The response in the coding that was chosen for it. */
+  encode(response: HttpResponse, coding: Coding, state: RequestState): HttpResponse | Promise<HttpResponse>;
 }
 
 /** Whether an answer made for this caller may be compressed (contract section 2). */
@@ -86,24 +86,18 @@ function mayCompress(
   return search === '' || !EXCLUDED_PARAMETERS.some((name) => searchParams.has(name));
 }
 
-function isCompressible(headers: OutgoingHeaders): boolean {
+/** Whether a response has a text that gets shorter. */
+export function isCompressible(headers: OutgoingHeaders): boolean {
   return !headers.has('content-encoding') && COMPRESSIBLE.test(headers.get('content-type') ?? '');
 }
 
-/** The codings for a response; undefined if it stays as it is. */
-function preferredFor(request: AskedRequest, headers: OutgoingHeaders): Preferred | undefined {
-  const accepted = request.headers.get('accept-encoding');
-  if (accepted === null) return undefined;
-  const preferred = preferredEncodings(accepted);
-  return preferred !== undefined && isCompressible(headers) ? preferred : undefined;
-}
+const contentOf = (response: PlainResponse): string | Buffer =>
+  response instanceof BytesResponse ? response.bytes : response.text;
 
-function describe(headers: OutgoingHeaders, encoding: Encoding): void {
-  headers.set('content-encoding', encoding);
-  addVary(headers, 'Accept-Encoding');
-  // A strong validator names the bytes of one representation (RFC 9110 section 8.8.1).
-  const etag = headers.get('etag');
-  if (etag?.startsWith('"')) headers.set('etag', `W/${etag}`);
+/** In bytes. A character has one at least and three at most: only texts about which that leaves a doubt are measured. */
+function sizeOf(content: string | Buffer): number {
+  if (typeof content !== 'string' || content.length > MAX_INLINE_BYTES) return content.length;
+  return content.length * 3 <= MAX_PLAIN_BYTES ? content.length : Buffer.byteLength(content);
 }
 
 /** Compresses answers over 1 KiB for clients that ask for it. Costs the others one look at a header. */
@@ -129,72 +123,33 @@ export function createCompression(): Compression {
     return compressed;
   }
 
-  async function compressFile(response: FileResponse, encoding: Encoding): Promise<HttpResponse> {
-    if (response.bytes.length <= MAX_PLAIN_BYTES) return response;
-    describe(response.headers, encoding);
-    return new FileResponse(await fileIn(encoding, response.bytes), response);
-  }
-
-  async function compressLarge(
-    response: PlainResponse,
-    encoding: Encoding,
-    owner: string,
-  ): Promise<HttpResponse> {
-    return new BytesResponse(await inTurn(owner, response.text, encoding, QUICK[encoding]), response);
-  }
-
-  function compressPlain(
-    response: PlainResponse,
-    { small, large }: Preferred,
-    state: RequestState,
-  ): HttpResponse | Promise<HttpResponse> {
-    const { text, headers } = response;
-    // A character has one byte at least, and three at most.
-    if (text.length * 3 <= MAX_PLAIN_BYTES) return response;
-    // Long ones are not looked through for that.
-    const size = text.length > MAX_INLINE_BYTES ? text.length : Buffer.byteLength(text);
-    if (size <= MAX_PLAIN_BYTES) return response;
-    if (size > MAX_INLINE_BYTES && threads.waiting >= MAX_WAITING) return response;
-    describe(headers, size > MAX_INLINE_BYTES ? large : small);
-    if (size > MAX_INLINE_BYTES) return compressLarge(response, large, holderOf(state));
-    return new BytesResponse(inline[small](text, optionsOf(small, QUICK[small], size)), response);
-  }
-
-  async function compressFetched(
-    response: Response,
-    { small, large }: Preferred,
-    owner: string,
-  ): Promise<Response> {
-    const body = Buffer.from(await response.arrayBuffer());
-    const { status } = response;
-    const headers = new Headers(response.headers);
-    if (body.length <= MAX_PLAIN_BYTES || threads.waiting >= MAX_WAITING)
-      return new Response(body.length === 0 ? null : new Uint8Array(body), { status, headers });
-    const encoding = body.length > MAX_INLINE_BYTES ? large : small;
-    describe(headers, encoding);
-    headers.delete('content-length');
-    const bytes = await inTurn(owner, body, encoding, QUICK[encoding]);
-    return new Response(new Uint8Array(bytes), { status, headers });
-  }
-
   return {
-    plain(response, request, state, url) {
-      const preferred = preferredFor(request, response.headers);
-      if (preferred === undefined) return response;
+    choose(response, request, state, url) {
+      const accepted = request.headers.get('accept-encoding');
+      if (accepted === null || !(response instanceof PlainResponse)) return undefined;
+      const preferred = preferredEncodings(accepted);
+      if (preferred === undefined || !isCompressible(response.headers)) return undefined;
       // Files are the same for every caller, so they tell nothing about this one.
-      if (response instanceof FileResponse) return compressFile(response, preferred.small);
-      if (!mayCompress(request, state, url)) return response;
-      if (response instanceof PlainResponse) return compressPlain(response, preferred, state);
-      return response instanceof StreamResponse
-        ? response
-        : compressFetched(response, preferred, holderOf(state));
+      const isFile = response instanceof FileResponse;
+      if (!isFile && !mayCompress(request, state, url)) return undefined;
+      const size = sizeOf(contentOf(response));
+      if (size <= MAX_PLAIN_BYTES) return undefined;
+      if (isFile || size <= MAX_INLINE_BYTES) return { encoding: preferred.small, size };
+      return threads.waiting < MAX_WAITING ? { encoding: preferred.large, size } : undefined;
     },
-    fetched(response, request, state, url) {
-      const preferred = preferredFor(request, response.headers);
-      if (preferred === undefined || !mayCompress(request, state, url)) return response;
-      // A file of megabytes, open to anybody: compressed once, for plain responses, and not for each request.
-      if (response.headers.get('cache-control')?.includes('immutable')) return response;
-      return compressFetched(response, preferred, holderOf(state));
+    encode(response, { encoding, size }, state) {
+      if (!(response instanceof PlainResponse)) return response;
+      const content = contentOf(response);
+      if (response instanceof FileResponse)
+        return fileIn(encoding, response.bytes).then((bytes) => new FileResponse(bytes, response));
+      if (size > MAX_INLINE_BYTES)
+        return inTurn(holderOf(state), content, encoding, QUICK[encoding]).then(
+          (bytes) => new BytesResponse(bytes, response),
+        );
+      return new BytesResponse(
+        inline[encoding](content, optionsOf(encoding, QUICK[encoding], size)),
+        response,
+      );
     },
   };
 }

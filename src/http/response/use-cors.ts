@@ -1,8 +1,8 @@
 import { remember } from '../../platform/remember.ts';
 import type { HttpPlugin } from '../plugin.ts';
-import { addVary } from './vary.ts';
 
 const EXPOSED = [
+  'ETag',
   'X-Request-Id',
   'X-Event-Id',
   'X-RateLimit-Limit',
@@ -22,6 +22,7 @@ const ALLOWED = [
   'authorization',
   'content-type',
   'idempotency-key',
+  'if-none-match',
   'last-event-id',
   'x-query-cost',
   'x-request-id',
@@ -42,8 +43,6 @@ export function useCors(origins: readonly string[]): HttpPlugin {
   return {
     onResponse({ method, headers: asked }, { headers }, { route }) {
       if (allowed.size === 0) return;
-      // Caches must keep responses apart by origin (Fetch, section 3.2.5).
-      addVary(headers, 'Origin');
       const origin = asked.get('origin');
       if (origin === null || !allowed.has(origin) || !route.cors) return;
       headers.set('access-control-allow-origin', origin);
@@ -53,9 +52,7 @@ export function useCors(origins: readonly string[]): HttpPlugin {
       headers.set('access-control-allow-methods', route.methods.join(', '));
       headers.set('access-control-max-age', String(PREFLIGHT_MAX_AGE_SECONDS));
       const fields = asked.get('access-control-request-headers');
-      if (fields === null) return;
-      headers.set('access-control-allow-headers', allowedFields(fields));
-      addVary(headers, 'Access-Control-Request-Headers');
+      if (fields !== null) headers.set('access-control-allow-headers', allowedFields(fields));
     },
   };
 }

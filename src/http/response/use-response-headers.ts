@@ -3,9 +3,10 @@ import type { HttpPlugin } from '../plugin.ts';
 /** Sets the headers that every response carries, and those that earlier plugins requested. */
 export function useResponseHeaders(): HttpPlugin {
   return {
-    onResponse(_request, { status, headers }, { route, requestId, responseHeaders }) {
+    onResponse(_request, { status, headers }, { route, requestId, responseHeaders, cacheControl }) {
       // What is not there may be there soon.
-      if (!route.storable || status === 404) headers.set('cache-control', 'no-store');
+      if (cacheControl !== undefined) headers.set('cache-control', cacheControl);
+      else if (!route.storable || status === 404) headers.set('cache-control', 'no-store');
       headers.set('x-content-type-options', 'nosniff');
       headers.set('x-request-id', requestId);
       for (const name in responseHeaders) headers.set(name, responseHeaders[name] as string);

@@ -17,6 +17,8 @@ export function logoutAnswer(endSession: EndSession): Answer {
     if (authenticationError !== undefined && !hasEnded) throw authenticationError;
     if (isSession(caller)) await endSession(caller.credentialId ?? '', caller.userId);
     else if (isAuthenticated(caller)) throw forbidden('Only sessions can be logged out.');
-    return new PlainResponse('', { status: 204, headers: { 'set-cookie': CLEAR_SESSION_COOKIE } });
+    // Whoever uses the browser next finds nothing of the account (Clear Site Data, section 3.1).
+    const headers = { 'set-cookie': CLEAR_SESSION_COOKIE, 'clear-site-data': '"cache"' };
+    return new PlainResponse('', { status: 204, headers });
   };
 }

@@ -26,6 +26,7 @@ export const OPEN: RouteProperties = {
   credentials: 'ignored',
   needsTls: false,
   storable: true,
+  varies: [],
   compressible: true,
   cors: true,
   originCheck: 'none',
@@ -78,7 +79,8 @@ export function coreRoutes(answers: CoreAnswers, page: Route | undefined): CoreR
     graphql: {
       ...PRIVATE,
       path: PATHS.graphql,
-      methods: ['GET', 'POST'],
+      methods: ['GET', 'HEAD', 'POST'],
+      varies: ['Accept', 'X-Query-Cost', 'X-Show-Event-Id'],
       credentials: 'with-stream-token',
       // A mutation with a session is checked once the operation is known (admission.ts).
       originCheck: 'none',
@@ -137,6 +139,8 @@ export function createTable(routes: readonly Route[]): RouteOf {
     byPath.get(pathname) ?? patterns.find(({ matcher }) => matcher.test(pathname))?.route ?? NOTHING;
   return (method, { pathname }, accepts) => {
     const route = find(pathname);
-    return route.page !== undefined && method === 'GET' && accepts.html ? route.page : route;
+    return route.page !== undefined && (method === 'GET' || method === 'HEAD') && accepts.html
+      ? route.page
+      : route;
   };
 }

@@ -12,7 +12,7 @@ import { batchWrite } from './batched-writes.ts';
 import { type StreamSending, sendStream } from './node-stream.ts';
 
 export interface SendOptions {
-  /** A response to HEAD has no body. The fast path takes no HEAD. */
+  /** A response to HEAD has no body (RFC 9110 section 9.3.2). */
   readonly head: boolean;
   /**
    * Whether the connection ends with the response: the unread rest of the request would be taken for the next one, or
@@ -99,6 +99,10 @@ function sendPlain(response: PlainResponse, outgoing: ServerResponse, options: S
   for (const [name, value] of headers) fields.push(name, value);
   // Alternating names and values: Node writes such a list as is, without building a table first.
   outgoing.writeHead(status, fields);
+  if (options.head) {
+    end(outgoing, '', 0, 'latin1', options);
+    return;
+  }
   if (response instanceof FileResponse) {
     options.reservation.release();
     endInParts(outgoing, response.bytes, options, 0);

@@ -85,6 +85,7 @@ describe('CORS_ORIGINS', () => {
       'authorization',
       'content-type',
       'idempotency-key',
+      'if-none-match',
       'last-event-id',
       'x-query-cost',
       'x-request-id',

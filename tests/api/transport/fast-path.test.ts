@@ -18,6 +18,7 @@ describe('the fast path', () => {
     ['GET', '/oauth/authorize?client_id=a&state=%20'],
     ['POST', '/oauth/token'],
     ['POST', '/login'],
+    ['HEAD', '/health/live'],
     ['GET', '/favicon.ico?api_key=x'],
     ['GET', '/nowhere/at/all'],
     ['GET', '/graphql-of-another-kind'],
@@ -28,7 +29,7 @@ describe('the fast path', () => {
   it.each([
     ['POST', '/graphql?"'],
     ['OPTIONS', '/./login'],
-    ['HEAD', '/health/live'],
+    ['HEAD', '/./health/live'],
     ['GET', '//elsewhere.example/'],
     ['GET', '/./metrics'],
     ['GET', '/health/../metrics'],

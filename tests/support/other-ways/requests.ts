@@ -151,7 +151,7 @@ const ADDRESSES: readonly OtherWay[] = [
   get('GET for the address bar of a browser', PAGE, () => [['query', TEXT]], {
     accept: 'text/html,*/*;q=0.8',
   }),
-  { ...get('HEAD', '405 ', () => [['query', TEXT]]), method: 'HEAD' },
+  { ...get('HEAD', '400 ', () => [['query', TEXT]]), method: 'HEAD' },
   { ...get('PUT', METHOD, () => [['query', TEXT]]), method: 'PUT' },
   get('GET with another method in a header', REQUIRED, () => [['query', TEXT]], {
     'x-http-method-override': 'POST',

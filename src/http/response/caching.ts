@@ -1,0 +1,80 @@
+import { randomUUID } from 'node:crypto';
+import { isAnonymous } from '../../auth/principal.ts';
+import { canExecute } from '../../request/caller.ts';
+import { type HttpResponse, PlainResponse } from '../../request/http-message.ts';
+import type { RequestState } from '../../request/request-state.ts';
+import type { AskedRequest } from '../plugin.ts';
+import { RATE_LIMIT_FIELDS } from '../rate-limit/headers.ts';
+import type { Encoding } from './accept-encoding.ts';
+import { entityTagOf, hasRepresentation } from './entity-tag.ts';
+
+/** For files that may have changed: they are asked for again each time (RFC 9111 section 5.2.2.4). */
+export const ASKED_AGAIN = 'no-cache';
+/** The caller's own cache may keep it, and asks before each use. */
+const PRIVATE = 'private, no-cache';
+/** What asks for more than the answer: nobody else would get the same. */
+const SHOWN = /^x-(?:show-.*|query-cost|consistency-token)$/;
+
+/**
+ * Gives a response the validator of its representation and says what caches may do with it. Returns a 304 in its place if
+ * the client has it already (RFC 9110 section 13.2.2).
+ */
+export type Caching = (
+  response: HttpResponse,
+  request: AskedRequest,
+  state: RequestState,
+  encoding: Encoding | undefined,
+) => HttpResponse;
+
+/** Whether the same request can have the same answer again: a query over GET, whole and without errors, or a file. */
+function canBeAskedAgain({ status, headers }: PlainResponse, { method }: AskedRequest, state: RequestState) {
+  if ((method !== 'GET' && method !== 'HEAD') || status !== 200) return false;
+  if (state.operationKind === undefined) return headers.get('cache-control') === ASKED_AGAIN;
+  if (state.operationKind !== 'query' || state.errorCodes !== undefined) return false;
+  // As an event stream it says so itself.
+  return headers.get('cache-control') !== 'no-store';
+}
+
+/** 304, with what describes the response to caches, and nothing that describes its body (RFC 9110 section 15.4.5). */
+function notModified({ headers }: PlainResponse): PlainResponse {
+  const short = new PlainResponse('', { status: 304 });
+  for (const [name, value] of headers) if (!name.startsWith('content-type')) short.headers.set(name, value);
+  return short;
+}
+
+/** Whether the answer is the same for everybody who asks with the same address, for as long as it is fresh. */
+const isForEverybody = ({ caller, credentialPlace, published }: RequestState): boolean =>
+  credentialPlace === undefined && isAnonymous(caller) && canExecute(caller) && published?.by === 'id';
+
+/** `publicSeconds` is for how long shared caches may keep what everybody gets; 0 if they may not. */
+export function createCaching(publicSeconds: number): Caching {
+  const forEverybody = `public, max-age=0, s-maxage=${publicSeconds}, stale-while-revalidate=${publicSeconds}`;
+
+  /** The Cache-Control of an answer to a query; undefined if it must not be stored. */
+  function cacheControlOf({ headers }: AskedRequest, state: RequestState): string | undefined {
+    for (const name of headers.keys()) if (SHOWN.test(name)) return undefined;
+    const { credentialPlace } = state;
+    if (credentialPlace === 'authorization') return PRIVATE;
+    // Whoever uses the browser next must not find it, so only a page that keeps answers itself may have them checked.
+    if (credentialPlace === 'cookie') return headers.has('if-none-match') ? PRIVATE : undefined;
+    return publicSeconds > 0 && isForEverybody(state) ? forEverybody : undefined;
+  }
+
+  /** Takes from an answer for everybody what is of one request. */
+  function removeOwn(request: AskedRequest, state: RequestState): void {
+    for (const name of RATE_LIMIT_FIELDS) delete state.responseHeaders[name];
+    if (request.headers.has('x-request-id')) state.requestId = randomUUID();
+  }
+
+  return (response, request, state, encoding) => {
+    if (!(response instanceof PlainResponse) || !canBeAskedAgain(response, request, state)) return response;
+    const tag = entityTagOf(response, encoding);
+    response.headers.set('etag', tag);
+    if (state.operationKind !== undefined) {
+      state.cacheControl = cacheControlOf(request, state);
+      if (state.cacheControl === forEverybody) removeOwn(request, state);
+    }
+    const known = request.headers.get('if-none-match');
+    return known !== null && hasRepresentation(known, tag) ? notModified(response) : response;
+  };
+}

@@ -1,0 +1,28 @@
+import { hash } from 'node:crypto';
+import { BytesResponse, type PlainResponse } from '../../request/http-message.ts';
+import type { Encoding } from './accept-encoding.ts';
+
+const RESPONSE_TYPE = 'application/graphql-response+json';
+/** 162 bits of the digest, in characters of base64url. */
+const DIGEST_LENGTH = 27;
+
+/**
+ * The strong validator of a response in a coding (RFC 9110 section 8.8.3). A tag names the bytes of one representation,
+ * so those that differ in media type or coding have tags of their own.
+ */
+export function entityTagOf(response: PlainResponse, encoding: Encoding | undefined): string {
+  const content = response instanceof BytesResponse ? response.bytes : response.text;
+  const digest = hash('sha256', content, 'base64url').slice(0, DIGEST_LENGTH);
+  const type = response.headers.get('content-type')?.startsWith(RESPONSE_TYPE) ? '-response' : '';
+  return `"${digest}${type}${encoding === undefined ? '' : `-${encoding}`}"`;
+}
+
+const TAGS = /"[^"]*"/g;
+
+/**
+ * Whether a client has the representation with this tag, by the If-None-Match that it sent. The comparison is weak, as
+ * that field requires (RFC 9110 section 13.1.2): a proxy that compresses makes strong tags weak.
+ */
+export function hasRepresentation(ifNoneMatch: string, tag: string): boolean {
+  return ifNoneMatch.trim() === '*' || (ifNoneMatch.match(TAGS)?.includes(tag) ?? false);
+}
