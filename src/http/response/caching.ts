@@ -6,7 +6,7 @@ import type { RequestState } from '../../request/request-state.ts';
 import type { AskedRequest } from '../plugin.ts';
 import { RATE_LIMIT_FIELDS } from '../rate-limit/headers.ts';
 import type { Encoding } from './accept-encoding.ts';
-import { entityTagOf, hasRepresentation } from './entity-tag.ts';
+import { hasRepresentation, validatorOf } from './validator.ts';
 
 /** For files that may have changed: they are asked for again each time (RFC 9111 section 5.2.2.4). */
 export const ASKED_AGAIN = 'no-cache';
@@ -68,13 +68,13 @@ export function createCaching(publicSeconds: number): Caching {
 
   return (response, request, state, encoding) => {
     if (!(response instanceof PlainResponse) || !canBeAskedAgain(response, request, state)) return response;
-    const tag = entityTagOf(response, encoding);
-    response.headers.set('etag', tag);
+    const validator = validatorOf(response, encoding);
+    response.headers.set('etag', validator);
     if (state.operationKind !== undefined) {
       state.cacheControl = cacheControlOf(request, state);
       if (state.cacheControl === forEverybody) removeOwn(request, state);
     }
     const known = request.headers.get('if-none-match');
-    return known !== null && hasRepresentation(known, tag) ? notModified(response) : response;
+    return known !== null && hasRepresentation(known, validator) ? notModified(response) : response;
   };
 }

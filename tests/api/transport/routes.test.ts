@@ -99,7 +99,9 @@ describe('every route of the table', () => {
       const url = `http://localhost${pathOf(route)}`;
       const request = new PlainRequest('GET', url, { 'accept-encoding': 'gzip' }, new Uint8Array());
       const response = new PlainResponse('a'.repeat(2_000), { headers: { 'content-type': 'text/plain' } });
-      return compression.choose(response, request, stateOf('127.0.0.1', { route }), new URL(url)) !== undefined;
+      return (
+        compression.choose(response, request, stateOf('127.0.0.1', { route }), new URL(url)) !== undefined
+      );
     };
     const { routes } = app.app;
     expect(await each(routes, encoding)).toEqual(wanted(routes, ({ compressible }) => compressible));
