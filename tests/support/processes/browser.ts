@@ -9,6 +9,8 @@ const PATHS = [process.env.CHROMIUM_PATH, '/usr/bin/chromium', '/usr/bin/chromiu
 /** A browser that reaches one origin and nothing else. */
 export interface Browser {
   readonly context: BrowserContext;
+  /** The folder in which it keeps what it stores, until `close`. */
+  readonly profile: string;
   /** The addresses beyond the origin that pages asked for, all of which were refused. */
   readonly strayRequests: readonly string[];
   close(): Promise<void>;
@@ -84,6 +86,7 @@ export async function openBrowser(
   await confine(context, new Set([origin, ...others]), strayRequests);
   return {
     context,
+    profile,
     strayRequests,
     async close() {
       await context.close();
