@@ -18,7 +18,7 @@ export function validatorOf(response: PlainResponse, encoding: Encoding | undefi
 }
 
 /** All that can be ours. */
-const VALIDATORS = /"[\w-]+"/g;
+const VALIDATORS = /"[\w-]+["]/g;
 
 /**
  * Whether a client has the representation with this validator, by the If-None-Match that it sent. The comparison is weak,
