@@ -100,11 +100,27 @@ function contentType({ accept }: Way, status: number): RegExp {
     : /^application\/graphql-response\+json; charset=utf-8$/;
 }
 
+/** Contract section 2: an answer that can be asked for again, over GET. */
+function canBeAskedAgain({ kind }: Verdict, way: Way, status: number, reading: Reading | undefined): boolean {
+  if (kind !== 'query' || way.method !== 'GET' || way.accept === STREAM || status !== 200) return false;
+  return reading !== undefined && reading.errors.length === 0;
+}
+
+/** What a response says to caches. Answers by session are not stored. */
+const cacheControl = (again: boolean, { cost }: Way) =>
+  again && !cost ? /^(?:private, no-cache|no-store)$/ : /^no-store$/;
+
 /** The headers that each response of `/graphql` has, whatever it says. */
-function headerDifferences({ headers, status }: Reply, way: Way, requestId: string): Difference[] {
+function headerDifferences(
+  { headers, status }: Reply,
+  way: Way,
+  requestId: string,
+  again: boolean,
+): Difference[] {
   const expected = new Map<string, RegExp>([
     ['content-type', contentType(way, status)],
-    ['cache-control', /^no-store$/],
+    ['cache-control', cacheControl(again, way)],
+    ['etag', again ? /^"[\w-]+"$/ : /^$/],
     ['x-request-id', new RegExp(`^${requestId}$`)],
     ['x-ratelimit-limit', /^\d+$/],
     ['x-ratelimit-remaining', /^\d+$/],
@@ -175,5 +191,8 @@ export function compare(verdict: Verdict, way: Way, reply: Reply, requestId: str
   const found = outcomes.map((outcome) => outcomeDifference(outcome, reply, reading));
   const differences = found.includes(undefined) ? [] : found.slice(0, 1);
   const cost = reading && costDifference(verdict, way, reply, reading);
-  return [...differences, cost, ...headerDifferences(reply, way, requestId)].filter((it) => it !== undefined);
+  const again = canBeAskedAgain(verdict, way, reply.status, reading);
+  return [...differences, cost, ...headerDifferences(reply, way, requestId, again)].filter(
+    (it) => it !== undefined,
+  );
 }
