@@ -22,6 +22,7 @@ async function serverBlocks(upstreams: readonly number[], port: number): Promise
     .replaceAll('listen 443', `listen 127.0.0.1:${port}`)
     .replace('api.example.com', 'localhost')
     .replaceAll('/etc/nginx/', '')
+    .replaceAll('/var/cache/', '')
     .replace(/access_log .*;/g, 'access_log off;');
 }
 

@@ -81,7 +81,9 @@ describe('deploy/nginx', () => {
     await run(join(folder, 'compose/secrets.sh'), ['api.example.org']);
     const files = ['content-graph.conf', 'metrics.conf'].map((name) => {
       const file = join(folder, 'nginx', name);
-      const names = readFileSync(file, 'utf8').replaceAll('/etc/nginx/', `${folder}/compose/secrets/`);
+      const names = readFileSync(file, 'utf8')
+        .replaceAll('/etc/nginx/', `${folder}/compose/secrets/`)
+        .replaceAll('/var/cache/', `${folder}/`);
       writeFileSync(file, names.replaceAll(/server api-\d:/g, 'server 127.0.0.1:'));
       return `include ${file};`;
     });

@@ -20,11 +20,12 @@ export interface Nginx {
   logs(): Promise<string>;
 }
 
-/** Whatever nginx has under `/etc/nginx`, `/var/log/nginx` and `/run`, in a folder of its own. */
+/** Whatever nginx has under `/etc/nginx`, `/var/log/nginx`, `/var/cache` and `/run`, in a folder of its own. */
 const inFolder = (configuration: string, home: string) =>
   configuration
     .replaceAll(/\/etc\/nginx\/(?=\w+\.pem)/g, `${home}/`)
     .replaceAll('/var/log/nginx/', `${home}/`)
+    .replaceAll('/var/cache/', `${home}/`)
     .replace('/run/nginx.pid', `${home}/nginx.pid`)
     .replace(
       'http {',

@@ -1,0 +1,154 @@
+import type { Random } from '../../chaos/support/random.ts';
+
+type Fields = Readonly<Record<string, string>>;
+
+/** Somebody who asks, with what tells who it is. */
+export interface Asker {
+  readonly name: string;
+  readonly headers: Fields;
+  readonly parameters: Fields;
+}
+
+/** A request but for what makes it conditional. */
+export interface Asked {
+  readonly asker: Asker;
+  readonly parameters: Fields;
+  readonly headers: Fields;
+}
+
+/** A request as it is sent. */
+export interface Sending extends Asked {
+  readonly head: boolean;
+  /** What If-None-Match has: nothing, the validator of the answer, or of another. */
+  readonly known: 'nothing' | 'this' | 'weak' | 'other' | 'any';
+}
+
+const ACCEPTS = [
+  'application/json',
+  'application/graphql-response+json',
+  'application/graphql-response+json, application/json;q=0.9',
+  'text/event-stream',
+  'text/html',
+  'image/png',
+];
+const CODINGS = ['gzip', 'br', 'zstd', 'gzip, deflate, br, zstd', 'identity', 'identity;q=0, *', 'gzip;q=0'];
+const KNOWN = ['this', 'weak', 'other', 'any'] as const;
+
+const oneIn = (random: Random, many: number) => random.below(many) === 0;
+
+const showsEventId = (headers: Fields) => headers['x-show-event-id'] === '1';
+const withoutEventId = (body: string) => body.replace(/"eventId":"[\w-]+"/, '"eventId":""');
+
+export interface Choices {
+  readonly askers: readonly Asker[];
+  /** Whoever has no credentials, in the ways there are: they ask most of the time. */
+  readonly strangers: readonly Asker[];
+  readonly operations: readonly Fields[];
+  readonly origins: readonly string[];
+}
+
+/** Draws a request. Each of its parts is what most requests have more often than not, so that many ask the same. */
+export function drawRequest(random: Random, { askers, strangers, operations, origins }: Choices): Sending {
+  const headers: Record<string, string> = {};
+  if (oneIn(random, 6)) headers.accept = random.pick(ACCEPTS);
+  if (oneIn(random, 4)) headers['accept-encoding'] = random.pick(CODINGS);
+  if (oneIn(random, 8)) headers.origin = random.pick(origins);
+  if (oneIn(random, 30)) headers['x-query-cost'] = random.pick(['0', '1']);
+  if (oneIn(random, 30)) headers['x-show-event-id'] = random.pick(['0', '1']);
+  return {
+    asker: random.pick(oneIn(random, 3) ? askers : strangers),
+    parameters: random.pick(operations),
+    headers,
+    head: oneIn(random, 8),
+    // An answer with an event id has another one whenever something was written, such as the last use of a key.
+    known: showsEventId(headers) || !oneIn(random, 3) ? 'nothing' : random.pick(KNOWN),
+  };
+}
+
+export const addressOf = ({ asker, parameters }: Asked): string =>
+  `/graphql?${new URLSearchParams({ ...parameters, ...asker.parameters })}`;
+
+export const nameOf = (asked: Asked): string =>
+  JSON.stringify([addressOf(asked), asked.asker.name, asked.headers]);
+
+/** An answer, decoded. */
+export interface Reply {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string | undefined>>;
+  readonly body: string;
+}
+
+/** What of an answer is the same whoever brings it. */
+const COMPARED = [
+  'content-type',
+  'etag',
+  'cache-control',
+  'access-control-allow-origin',
+  'access-control-allow-credentials',
+  'www-authenticate',
+  'allow',
+] as const;
+const LIMITS = ['x-ratelimit-remaining', 'ratelimit', 'retry-after'] as const;
+
+/** The If-None-Match of a request, if the service gave this answer before. */
+export function conditionOf({ known }: Sending, { headers }: Reply): string | undefined {
+  if (known === 'nothing') return undefined;
+  if (known === 'any') return '*';
+  if (known === 'other' || headers.etag === undefined) return '"another", W/"one"';
+  return known === 'weak' ? `"another", W/${headers.etag}` : headers.etag;
+}
+
+const isMet = ({ known }: Sending, { headers }: Reply) =>
+  headers.etag !== undefined && (known === 'this' || known === 'weak' || known === 'any');
+
+/** The form in which the service answers by cookie depends on whether it is asked for a 304 (contract section 2). */
+const cacheControlOf = (cookie: boolean, conditional: boolean, whole: string | undefined) =>
+  cookie && conditional && whole === 'no-store' ? 'private, no-cache' : whole;
+
+const isPublic = ({ headers }: Reply) => headers['cache-control']?.startsWith('public') === true;
+
+/**
+ * What of an answer that came through the cache is not as the service gives it to this caller; `whole` is that, asked for
+ * directly and without a condition. `asked` is the id of the request. `maybeWhole` is whether the cache may answer a
+ * condition with the whole.
+ */
+export function differences(
+  sending: Sending,
+  whole: Reply,
+  got: Reply,
+  asked: string,
+  maybeWhole: boolean,
+): string[] {
+  const short = isMet(sending, whole);
+  const { asker, head } = sending;
+  const found: string[] = [];
+  const expect = (what: string, wanted: unknown, is: unknown) => {
+    if (wanted !== is) found.push(`${what}: ${JSON.stringify(wanted)} became ${JSON.stringify(is)}`);
+  };
+  const came = short && maybeWhole && got.status === 200 ? 200 : short ? 304 : whole.status;
+  expect('status', came, got.status);
+  const body = withoutEventId(whole.body);
+  expect('body', head || came === 304 ? '' : body, withoutEventId(got.body));
+  const bySession =
+    asker.headers.cookie?.includes('session_id=') === true && whole.headers.etag !== undefined;
+  for (const name of COMPARED) {
+    if (came === 304 && name === 'content-type') continue;
+    if (name === 'etag' && showsEventId(sending.headers)) continue;
+    const wanted = whole.headers[name];
+    const conditional = sending.known !== 'nothing' && !maybeWhole;
+    const due =
+      name === 'cache-control'
+        ? cacheControlOf(
+            bySession && !sending.headers['x-query-cost'] && !sending.headers['x-show-event-id'],
+            conditional,
+            wanted,
+          )
+        : wanted;
+    expect(name, due, got.headers[name]);
+  }
+  if (isPublic(whole)) {
+    for (const name of LIMITS) expect(name, undefined, got.headers[name]);
+    if (!/^[\da-f-]{36}$/.test(got.headers['x-request-id'] ?? '')) found.push('the id of a request');
+  } else expect('x-request-id', asked, got.headers['x-request-id']);
+  return found;
+}
