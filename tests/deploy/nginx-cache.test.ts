@@ -96,7 +96,7 @@ async function everybody(): Promise<Choices> {
   ];
   const { id } = await first.account();
   const texts = [
-    '{ posts(limit: 10) { id title body author { name role } } }',
+    '{ posts(limit: 10) { id title body author { name } } }',
     '{ posts(limit: 1) { title } }',
     '{ viewer { id name email } }',
     `{ posts(limit: 1) { title } node(id: "${id}") { id } }`,

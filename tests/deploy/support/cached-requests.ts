@@ -81,6 +81,7 @@ export interface Reply {
 /** What of an answer is the same whoever brings it. */
 const COMPARED = [
   'content-type',
+  'content-encoding',
   'etag',
   'cache-control',
   'access-control-allow-origin',
@@ -101,54 +102,61 @@ export function conditionOf({ known }: Sending, { headers }: Reply): string | un
 const isMet = ({ known }: Sending, { headers }: Reply) =>
   headers.etag !== undefined && (known === 'this' || known === 'weak' || known === 'any');
 
-/** The form in which the service answers by cookie depends on whether it is asked for a 304 (contract section 2). */
-const cacheControlOf = (cookie: boolean, conditional: boolean, whole: string | undefined) =>
-  cookie && conditional && whole === 'no-store' ? 'private, no-cache' : whole;
-
 const isPublic = ({ headers }: Reply) => headers['cache-control']?.startsWith('public') === true;
+const asksForMore = ({ headers }: Sending) => Object.keys(headers).some((name) => /^x-/.test(name));
+const isBySession = ({ asker }: Sending) => asker.headers.cookie?.includes('session_id=') === true;
+
+/** A session's answer is the page's own to keep where it asks for a 304 (contract section 2). */
+const cacheControlOf = (sending: Sending, { headers }: Reply, maybeWhole: boolean) =>
+  isBySession(sending) &&
+  headers.etag !== undefined &&
+  sending.known !== 'nothing' &&
+  !maybeWhole &&
+  !asksForMore(sending)
+    ? 'private, no-cache'
+    : headers['cache-control'];
+
+/** What is wrong with an answer that any cache may give to anybody. */
+function wronglyPublic(sending: Sending, { status, body, headers }: Reply): string[] {
+  const { asker } = sending;
+  const isOfSomebody = asker.headers.authorization !== undefined || isBySession(sending);
+  const wrong: string[] = [];
+  if (isOfSomebody || Object.keys(asker.parameters).length > 0)
+    wrong.push('an answer to credentials is public');
+  if ((status !== 200 && status !== 304) || body.includes('"errors"')) wrong.push('an error is public');
+  if (asksForMore(sending)) wrong.push('what else was asked for is public');
+  for (const name of LIMITS) if (headers[name] !== undefined) wrong.push(`${name} is public`);
+  if (!/^[\da-f-]{36}$/.test(headers['x-request-id'] ?? '')) wrong.push('the id of a request is public');
+  return wrong;
+}
 
 /**
  * What of an answer that came through the cache is not as the service gives it to this caller; `whole` is that, asked for
- * directly and without a condition. `asked` is the id of the request. `maybeWhole` is whether the cache may answer a
- * condition with the whole.
+ * directly and without a condition. `id` is that of the request. `maybeWhole` is whether the cache may answer a condition
+ * with the whole.
  */
 export function differences(
   sending: Sending,
   whole: Reply,
   got: Reply,
-  asked: string,
+  id: string,
   maybeWhole: boolean,
 ): string[] {
-  const short = isMet(sending, whole);
-  const { asker, head } = sending;
+  const met = isMet(sending, whole);
   const found: string[] = [];
   const expect = (what: string, wanted: unknown, is: unknown) => {
     if (wanted !== is) found.push(`${what}: ${JSON.stringify(wanted)} became ${JSON.stringify(is)}`);
   };
-  const came = short && maybeWhole && got.status === 200 ? 200 : short ? 304 : whole.status;
-  expect('status', came, got.status);
-  const body = withoutEventId(whole.body);
-  expect('body', head || came === 304 ? '' : body, withoutEventId(got.body));
-  const bySession =
-    asker.headers.cookie?.includes('session_id=') === true && whole.headers.etag !== undefined;
+  const short = met && !(maybeWhole && got.status === 200);
+  expect('status', short ? 304 : whole.status, got.status);
+  expect('body', sending.head || short ? '' : withoutEventId(whole.body), withoutEventId(got.body));
   for (const name of COMPARED) {
-    if (came === 304 && name === 'content-type') continue;
+    if (short && name.startsWith('content-')) continue;
     if (name === 'etag' && showsEventId(sending.headers)) continue;
-    const wanted = whole.headers[name];
-    const conditional = sending.known !== 'nothing' && !maybeWhole;
-    const due =
-      name === 'cache-control'
-        ? cacheControlOf(
-            bySession && !sending.headers['x-query-cost'] && !sending.headers['x-show-event-id'],
-            conditional,
-            wanted,
-          )
-        : wanted;
+    const due = name === 'cache-control' ? cacheControlOf(sending, whole, maybeWhole) : whole.headers[name];
     expect(name, due, got.headers[name]);
   }
-  if (isPublic(whole)) {
-    for (const name of LIMITS) expect(name, undefined, got.headers[name]);
-    if (!/^[\da-f-]{36}$/.test(got.headers['x-request-id'] ?? '')) found.push('the id of a request');
-  } else expect('x-request-id', asked, got.headers['x-request-id']);
+  if (isPublic(got)) found.push(...wronglyPublic(sending, got));
+  else expect('x-request-id', id, got.headers['x-request-id']);
   return found;
 }
