@@ -19,6 +19,8 @@ export interface LiveQueryOptions<Data, Item, Change> {
   /** What `openChanges` gave. */
   readonly changes: Changes<Change>;
   readonly query: string;
+  /** The id under which the query is published: pages that have not changed are not sent again then. */
+  readonly documentId?: string | undefined;
   /** The variables for the page after a cursor, or for the first page. */
   readonly variables?: (after: string | null) => Readonly<Record<string, unknown>>;
   /** The items of an answer, and the cursor for more of them; null after the last page. */
@@ -42,7 +44,8 @@ export interface LiveList<Item> {
 
 /** Reads a list and keeps it true until it is closed. */
 export function liveQuery<Data, Item, Change>(options: LiveQueryOptions<Data, Item, Change>) {
-  const { changes, query, variables = () => ({}), list, key, order, changed, onList } = options;
+  const { changes, query, documentId, variables = () => ({}), list, key, order, changed, onList } = options;
+  const { answers } = changes;
   const lifetime = new AbortController();
   const { signal } = lifetime;
   let items: readonly Item[] | undefined;
@@ -93,8 +96,8 @@ export function liveQuery<Data, Item, Change>(options: LiveQueryOptions<Data, It
     const wanted = isNext ? 1 : (items?.length ?? 0);
     let after = isNext ? more : null;
     do {
-      const operation = { ...changes.service, query, variables: variables(after) };
-      const ask = () => readAnswer<Data>(operation, signal);
+      const operation = { ...changes.service, query, documentId, variables: variables(after) };
+      const ask = () => readAnswer<Data>(operation, { answers, showsEventId: !changes.hasBegun(), signal });
       const answer = await changes.persist(ask, signal, fail);
       if (answer === undefined) return;
       if (answer.status === 'closed') return fail(answer);

@@ -1,5 +1,13 @@
-/** Builds the example page and starts the service, which serves it at `/example/`. */
-import { buildExample, ExampleError } from './example-package.ts';
+/**
+ * Builds the example page, starts the service, which serves it at `/example/`, and publishes what the page asks for by id.
+ * Where that fails, the page sends texts.
+ */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { buildExample, DOCUMENTS, ExampleError } from './example-package.ts';
+
+const ADMIN = fileURLToPath(new URL('../src/admin/main.ts', import.meta.url));
 
 try {
   buildExample();
@@ -9,3 +17,13 @@ try {
   process.exit(1);
 }
 await import('../src/main.ts');
+const publishing = spawn(
+  process.execPath,
+  [ADMIN, 'documents', 'publish', '--client', 'example', DOCUMENTS],
+  {
+    stdio: ['ignore', 'ignore', 'inherit'],
+  },
+);
+const [code] = await once(publishing, 'exit');
+if (code !== 0)
+  process.stderr.write('The documents of the example page could not be published: it sends texts.\n');

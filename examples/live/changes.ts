@@ -1,3 +1,4 @@
+import { createAnswers } from './answers.ts';
 import { createPersistence, type Trouble } from './persistence.ts';
 import { type Operation, readStream, type Service } from './service.ts';
 
@@ -190,6 +191,9 @@ export function openChanges<Change>(options: ChangesOptions) {
   return {
     service: options as Service,
     persist: persistence.persist,
+    answers: createAnswers(),
+    /** Whether the stream has its place: what is asked from now on misses nothing of it. */
+    hasBegun: () => position !== undefined,
     /** Resolves once what is asked from then on misses nothing, and after a second at the latest. */
     ready: () => greeted,
     /** Begins the stream after an event, if it has not begun. What was asked before is out of date, but for `by`. */

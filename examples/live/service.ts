@@ -1,3 +1,4 @@
+import type { Answers } from './answers.ts';
 import { type SseBlock, sseParser } from './sse.ts';
 
 /** Where the service is. Without `headers`, which is called before each request, the session cookie authenticates. */
@@ -8,6 +9,8 @@ export interface Service {
 
 export interface Operation extends Service {
   readonly query: string;
+  /** The id under which the query is published: it is asked for by GET then. */
+  readonly documentId?: string | undefined;
   readonly variables?: Readonly<Record<string, unknown>>;
 }
 
@@ -60,21 +63,51 @@ function endingOf({ status: httpStatus, headers }: Response, { errors = [] }: Pa
   return retryAfterMs > 0 ? { ...failure, retryAfterMs } : failure;
 }
 
-async function send(operation: Operation, own: Record<string, string>, signal: AbortSignal) {
-  const { url, query, variables } = operation;
+async function headersOf(operation: Operation, own: Record<string, string>): Promise<Headers> {
   const headers = new Headers(await operation.headers?.());
   for (const [name, value] of Object.entries(own)) headers.set(name, value);
+  return headers;
+}
+
+async function send(operation: Operation, own: Record<string, string>, signal: AbortSignal) {
+  const { url, query, variables } = operation;
+  const headers = await headersOf(operation, own);
   headers.set('content-type', 'application/json');
   // No `cache`: with one, browsers ask before each request to another origin. The response is `no-store` by itself.
   const init = { method: 'POST', headers, signal, credentials: 'include' } as const;
   return fetch(url, { ...init, body: JSON.stringify({ query, variables }) });
 }
 
+/** Asks by the id, if there is one. Undefined if the service does not have it. */
+async function sendId(
+  operation: Operation,
+  own: Record<string, string>,
+  answers: Answers,
+  signal: AbortSignal,
+) {
+  const { url, documentId, variables = {} } = operation;
+  if (documentId === undefined || answers.unknown.has(documentId)) return undefined;
+  const parameters = new URLSearchParams({ documentId, variables: JSON.stringify(variables) });
+  const response = await answers.get(`${url}?${parameters}`, await headersOf(operation, own), signal);
+  if (response.status !== 404) return response;
+  answers.unknown.add(documentId);
+  return undefined;
+}
+
+export interface Reading {
+  readonly answers: Answers;
+  /** Whether it must be known which changes the answer does not show. Such an answer is another one each time. */
+  readonly showsEventId: boolean;
+  readonly signal: AbortSignal;
+}
+
 /** Asks once. Every change that the answer does not show comes after the event `eventId`. Never throws. */
-export async function readAnswer<Data>(operation: Operation, signal: AbortSignal) {
+export async function readAnswer<Data>(operation: Operation, { answers, showsEventId, signal }: Reading) {
   try {
     const signals = AbortSignal.any([signal, AbortSignal.timeout(ANSWER_MS)]);
-    const response = await send(operation, { 'x-show-event-id': '1' }, signals);
+    const own: Record<string, string> = showsEventId ? { 'x-show-event-id': '1' } : {};
+    const response =
+      (await sendId(operation, own, answers, signals)) ?? (await send(operation, own, signals));
     const payload = await payloadOf<Data>(response);
     if (payload.data == null) return endingOf(response, payload);
     return { status: 'answered', data: payload.data, eventId: payload.extensions?.eventId } as const;

@@ -1,5 +1,5 @@
 import { print } from '@0no-co/graphql.web';
-import type { TadaDocumentNode } from 'gql.tada';
+import type { TadaPersistedDocumentNode } from 'gql.tada';
 import { type LiveList, liveQuery } from '../../../live.ts';
 import {
   type Change,
@@ -19,7 +19,7 @@ interface Item {
 }
 
 interface ListOptions<Data, Variables, Of extends Item> {
-  readonly document: TadaDocumentNode<Data, Variables>;
+  readonly document: TadaPersistedDocumentNode<Data, Variables>;
   readonly variables: (after: string | null) => Variables & Readonly<Record<string, unknown>>;
   readonly list: (data: Data) => { readonly items: readonly Of[]; readonly more: string | null };
   readonly changed: (change: Change) => { readonly key: string; readonly item: Of | null } | undefined;
@@ -52,6 +52,7 @@ function openList<Data, Variables, Of extends Item>(
     ...options,
     changes,
     query: print(document),
+    documentId: document.documentId,
     key: ({ id }) => id,
     order: byAge,
     onList(next) {
