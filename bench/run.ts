@@ -17,6 +17,7 @@ const COMMANDS: Readonly<Record<string, string>> = {
   adversary: 'a search for what one account can do to another (adversary --minutes 10, --embedded, --kept)',
   probes: 'what hostile requests cost before they are refused',
   compression: 'bytes and CPU of answers as they are, with gzip, br and zstd',
+  caching: 'answers asked for again: 304 against 200, what an ETag costs, a public page through nginx',
   prices: 'database time a point of complexity, over 200 random queries',
   dearest: 'a search for the dearest operations that the limits accept (dearest --out FILE)',
   anonymous: 'what floods of requests without credentials do to a client with a key',

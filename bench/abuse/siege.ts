@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { Connection, postRequest } from '../harness/connection.ts';
+import { Connection, getRequest, postRequest } from '../harness/connection.ts';
 import { closedLoop, once, quantile } from '../harness/load.ts';
 import { residentBytes } from '../harness/process-time.ts';
 import { figure, megabytes, table } from '../report/markdown.ts';
@@ -14,7 +14,7 @@ const HEALTH_INTERVAL_MS = 100;
 const CHEAP = '{ posts(limit: 5) { id title } }';
 const CHEAP_MS = 3_000;
 const CUT_OFF = 'cut off';
-const HEALTH = Buffer.from('GET /health/live HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n');
+const HEALTH = getRequest('/health/live', {});
 
 const cheapRequest = (key = '') =>
   postRequest('/graphql', { query: CHEAP }, { authorization: `Bearer ${key}` });

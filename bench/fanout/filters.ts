@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { PRODUCT } from '../contestants.ts';
-import { postRequest } from '../harness/connection.ts';
+import { getRequest, postRequest } from '../harness/connection.ts';
 import { once } from '../harness/load.ts';
 import type { ServerProcess } from '../harness/server-process.ts';
 import { figure, table } from '../report/markdown.ts';
@@ -16,7 +16,7 @@ const QUICK_EVENTS = 50;
 const PER_SECOND = 50;
 const IDLE_MS = 4_000;
 const REHEARSAL = 500;
-const METRICS = Buffer.from('GET /metrics HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n');
+const METRICS = getRequest('/metrics', {});
 const INSERT = `INSERT INTO events (kind, root_id, owner_id) VALUES ('POST_UPDATED', $1, $2)`;
 const NOTIFY = 'NOTIFY content_graph_events';
 const LIMIT_MS = 60_000;

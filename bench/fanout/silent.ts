@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { PRODUCT } from '../contestants.ts';
+import { getRequest } from '../harness/connection.ts';
 import { once } from '../harness/load.ts';
 import { peakBytes, resetPeak, residentBytes } from '../harness/process-time.ts';
 import { figure, megabytes, table } from '../report/markdown.ts';
@@ -21,7 +22,7 @@ const QUICK_EVENTS = 30;
 /** Longer than the service waits for a reader that has too much unread. */
 const AFTERWARDS_MS = 12_000;
 const QUICK_AFTERWARDS_MS = 1_000;
-const METRICS = Buffer.from('GET /metrics HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n');
+const METRICS = getRequest('/metrics', {});
 
 async function cutOff(port: number): Promise<number> {
   const { text } = await once(port, METRICS);

@@ -1,7 +1,7 @@
 import { connect, type Socket } from 'node:net';
 
-/** What came back: the body is only good until the callback returns. */
-export type OnResponse = (status: number, body: Buffer) => void;
+/** What came back, and all of it as it was on the wire: both are only good until the callback returns. */
+export type OnResponse = (status: number, body: Buffer, received: Buffer) => void;
 
 const HEAD_END = Buffer.from('\r\n\r\n');
 const LINE_END = Buffer.from('\r\n');
@@ -86,7 +86,7 @@ export class Connection {
     this.#head = undefined;
     const onResponse = this.#onResponse;
     this.#onResponse = undefined;
-    onResponse?.(status, body);
+    onResponse?.(status, body, received);
   }
 }
 
@@ -116,15 +116,27 @@ function readChunks(received: Buffer, start: number): Buffer | undefined {
   }
 }
 
+type Headers = Readonly<Record<string, string>>;
+
+function head(start: string, headers: Headers): string {
+  const fields = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+  return `${start} HTTP/1.1\r\n${fields.join('')}\r\n`;
+}
+
+/** A GET, as the bytes on the wire. */
+export function getRequest(path: string, headers: Headers): Buffer {
+  return Buffer.from(head(`GET ${path}`, { host: '127.0.0.1', accept: 'application/json', ...headers }));
+}
+
 /** A POST of JSON, as the bytes on the wire. */
-export function postRequest(path: string, body: unknown, headers: Readonly<Record<string, string>>): Buffer {
+export function postRequest(path: string, body: unknown, headers: Headers): Buffer {
   const payload = Buffer.from(JSON.stringify(body));
-  const fields = Object.entries({
+  const fields = {
     host: '127.0.0.1',
     'content-type': 'application/json',
     accept: 'application/json',
     'content-length': String(payload.length),
     ...headers,
-  }).map(([name, value]) => `${name}: ${value}\r\n`);
-  return Buffer.concat([Buffer.from(`POST ${path} HTTP/1.1\r\n${fields.join('')}\r\n`), payload]);
+  };
+  return Buffer.concat([Buffer.from(head(`POST ${path}`, fields)), payload]);
 }

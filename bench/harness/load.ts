@@ -169,11 +169,20 @@ export async function openLoop({
   }
 }
 
+/** An answer, and all of it as it was on the wire. */
+export interface Answer {
+  readonly status: number;
+  readonly text: string;
+  readonly received: Buffer;
+}
+
 /** One request on a connection of its own. */
-export async function once(port: number, request: Buffer): Promise<{ status: number; text: string }> {
-  const { promise, resolve, reject } = Promise.withResolvers<{ status: number; text: string }>();
+export async function once(port: number, request: Buffer): Promise<Answer> {
+  const { promise, resolve, reject } = Promise.withResolvers<Answer>();
   const connection = await Connection.open(port, reject);
-  connection.send(request, (status, body) => resolve({ status, text: body.toString() }));
+  connection.send(request, (status, body, received) =>
+    resolve({ status, text: body.toString(), received: Buffer.from(received) }),
+  );
   try {
     return await promise;
   } finally {

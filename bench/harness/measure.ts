@@ -1,6 +1,6 @@
 import type { Running } from '../contestants.ts';
 import type { Workspace } from '../data/workspace.ts';
-import { closedLoop, median, type Requests } from './load.ts';
+import { closedLoop, type LoadOptions, median } from './load.ts';
 import { backendTimes, spentMs } from './process-time.ts';
 
 /** What a request costs: CPU and latencies in milliseconds. */
@@ -14,24 +14,21 @@ export interface Figures {
 
 export const FIGURES = ['nodeCpuMs', 'databaseCpuMs', 'perSecond', 'p50Ms', 'p99Ms'] as const;
 
-export interface MeasureOptions {
-  readonly requests: Requests;
-  readonly connections: number;
+export interface MeasureOptions extends Omit<LoadOptions, 'port'> {
   readonly warmUpMs: number;
-  readonly durationMs: number;
 }
 
 /** Loads a server with as much as it takes, after a warm-up, and divides what it has cost by the requests. */
 export async function measure(
   { admin }: Workspace,
   { server, applicationName }: Running,
-  { requests, connections, warmUpMs, durationMs }: MeasureOptions,
+  { warmUpMs, ...options }: MeasureOptions,
 ): Promise<Figures> {
-  const { port } = server;
-  await closedLoop({ port, requests, connections, durationMs: warmUpMs });
+  const load = { port: server.port, ...options };
+  await closedLoop({ ...load, durationMs: warmUpMs });
   const backendsBefore = await backendTimes(admin, applicationName);
   const before = await server.usage();
-  const { count, perSecond, p50Ms, p99Ms } = await closedLoop({ port, requests, connections, durationMs });
+  const { count, perSecond, p50Ms, p99Ms } = await closedLoop(load);
   const after = await server.usage();
   const backendsAfter = await backendTimes(admin, applicationName);
   return {

@@ -10,6 +10,7 @@ const SECTIONS = [
   'Growth',
   'Latency at half the saturation rate',
   'Compression',
+  'Answers asked for again',
   'Abuse',
   'Adversary',
   'Adversary, embedded database',
