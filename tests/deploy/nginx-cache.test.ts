@@ -25,7 +25,8 @@ import {
 import { secureClient } from './support/secure-client.ts';
 import { shippedConfiguration } from './support/shipped-nginx.ts';
 
-const REQUESTS = 20_000;
+/** In each of two configurations. */
+const REQUESTS = 10_000;
 const CONNECTIONS = 12;
 const ACCOUNTS = 20;
 /** So often somebody without anything asks for each time that somebody with a bad key does. */
@@ -47,21 +48,25 @@ const SETTINGS = {
 /** What nginx says of itself. */
 const FORWARDED = { host: HOST, 'x-forwarded-proto': 'https', 'x-forwarded-for': '127.0.0.1' };
 
-const [first, second] = [{} as TestApp, {} as TestApp];
-let stop: () => Promise<unknown> = async () => {};
+const [first, second, withoutPublic] = [{} as TestApp, {} as TestApp, {} as TestApp];
+const stops: (() => Promise<void>)[] = [];
 beforeAll(async () => {
   const database = await createTestDatabase();
-  const others = await startApp({ ...database, drop: async () => {} }, { settings: SETTINGS });
-  const own = await startApp(database, { settings: SETTINGS });
-  Object.assign(first, own);
-  Object.assign(second, others);
-  stop = async () => {
-    await others.stop();
-    await own.stop();
+  const borrowed = { ...database, drop: async () => {} };
+  const start = async (app: TestApp, on: typeof database, settings: Readonly<Record<string, string>>) => {
+    const { stop, ...started } = await startApp(on, { settings });
+    Object.assign(app, started);
+    stops.unshift(stop);
   };
+  await start(first, database, SETTINGS);
+  await start(second, borrowed, SETTINGS);
+  await start(withoutPublic, borrowed, { ...SETTINGS, PUBLIC_CACHE_SECONDS: '0' });
 });
-afterAll(() => stop());
+afterAll(async () => {
+  for (const stop of stops) await stop();
+});
 const sockets = [useSocket(first), useSocket(second)];
+const socketWithoutPublic = useSocket(withoutPublic);
 
 /** Accounts with their kinds of credentials, those who have none, and what all of them ask. */
 async function everybody(): Promise<Choices> {
@@ -118,9 +123,9 @@ async function everybody(): Promise<Choices> {
 }
 
 /** nginx as it is shipped, or with some change. */
-async function cached(change: (configuration: string) => string) {
+async function cached(change: (configuration: string) => string, before = sockets) {
   const port = await freePort();
-  const instances = sockets.map(({ origin }) => new URL(origin).host);
+  const instances = before.map(({ origin }) => new URL(origin).host);
   const folder = await temporaryFolder();
   const nginx = await startNginx(change(shippedConfiguration({ port, instances })), { folder, port });
   return { nginx, ...secureClient(port, nginx.certificate, CONNECTIONS) };
@@ -201,12 +206,29 @@ describe.each([
     const documentId = await published(first, 'subscription { postCreated { title } }');
     const token = await issueToken(first, { authorization: `Bearer ${key}` });
     const { nginx, open } = await cached(change);
-    for (const path of [`/graphql?stream_token=${token}`, `/graphql?documentId=${documentId}`])
-      for (let reader = 0; reader < 2; reader += 1) {
-        const stream = await open(path, path.includes('token') ? {} : { authorization: `Bearer ${key}` });
-        expect(stream).toMatch(/^retry: /);
-      }
+    const ways: readonly (readonly [string, Record<string, string>])[] = [
+      [`/graphql?stream_token=${token}`, {}],
+      [`/graphql?documentId=${documentId}`, { authorization: `Bearer ${key}` }],
+      // Looked up in the cache as it is shipped, too.
+      [`/graphql?${new URLSearchParams({ documentId, api_key: key })}`, {}],
+    ];
+    for (const [path, headers] of ways) {
+      const streams = await Promise.all([open(path, headers), open(path, headers)]);
+      for (const stream of streams) expect(stream).toMatch(/^retry: /);
+    }
     expect(await nginx.logs()).not.toContain('cache HIT');
+  });
+
+  it('keeps nothing unless the service lets it', async () => {
+    const documentId = await published(first, '{ posts(limit: 1) { title } }');
+    const { nginx, ask } = await cached(change, [socketWithoutPublic]);
+    const times = 5;
+    for (let time = 0; time < times; time += 1) {
+      const path = `/graphql?documentId=${documentId}`;
+      const { status, headers } = await ask({ path, method: 'GET', headers: { host: HOST } });
+      expect([status, headers['cache-control']]).toEqual([200, 'no-store']);
+    }
+    await expect.poll(async () => (await nginx.logs()).split('cache MISS\n').length - 1).toBe(times);
   });
 
   it('gives out what has changed once the answer is old', async () => {
@@ -219,7 +241,7 @@ describe.each([
         method: 'GET',
         headers: { host: HOST },
       });
-      return JSON.parse(body).data.posts[0].title;
+      return JSON.parse(body).data.posts[0]?.title;
     };
     await newest();
     await second.fetch(

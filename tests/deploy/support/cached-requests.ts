@@ -86,6 +86,10 @@ const COMPARED = [
   'cache-control',
   'access-control-allow-origin',
   'access-control-allow-credentials',
+  'access-control-expose-headers',
+  'x-content-type-options',
+  'set-cookie',
+  'vary',
   'www-authenticate',
   'allow',
 ] as const;

@@ -70,8 +70,8 @@ const CommentsDocument = graphql(
 );
 
 /**
- * What lists are read with, by the ids under which `npm run example` publishes it. A manifest with an id that is not that
- * of its text is refused.
+ * What lists are read with, by the ids under which `npm run example` publishes it. An editor with gql.tada's plugin writes
+ * them ("Insert document-id"), and the build refuses those that are not of their texts.
  */
 export const PostsQuery = graphql.persisted(
   'sha256:72247c2233c120ae9e11f4c3bc74fa13942380c442315b6dffee401667e3ea93',
