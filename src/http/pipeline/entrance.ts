@@ -83,13 +83,14 @@ function requestIdOf(headers: RequestFields): string {
 }
 
 /**
- * A response of the Fetch API with its body read, if it can be compressed, and without its cookies, of which there may be
- * several. A file for good stays as it is: of megabytes, and open to anybody, it is not compressed for each request.
+ * A response of the Fetch API with its body read, if it can be compressed or kept. One that sets cookies is for one client
+ * alone. A file for good, of megabytes and open to anybody, is not compressed for each request.
  */
 async function wholeOf(response: Response): Promise<HttpResponse> {
   const { status, headers } = response;
-  if (!isCompressible(headers) || headers.get('cache-control')?.includes('immutable')) return response;
-  const fields = [...headers].filter(([name]) => name !== 'set-cookie' && name !== 'content-length');
+  const stays = headers.has('set-cookie') || headers.get('cache-control')?.includes('immutable') === true;
+  if (stays || !isCompressible(headers)) return response;
+  const fields = [...headers].filter(([name]) => name !== 'content-length');
   return new BytesResponse(Buffer.from(await response.arrayBuffer()), { status, headers: fields });
 }
 
@@ -190,10 +191,7 @@ export function createEntrance(options: EntranceOptions): Entrance {
     const { headers, signal } = request;
     const asked = state.headOnly ? new Request(request.url, { headers, signal }) : request;
     const answered = await yoga.handle(asked, { state, url });
-    const cookies = answered.headers.getSetCookie();
-    const response = asResponse(await depart(await wholeOf(answered), request, state, url));
-    if (response !== answered) for (const cookie of cookies) response.headers.append('set-cookie', cookie);
-    return response;
+    return asResponse(await depart(await wholeOf(answered), request, state, url));
   }
 
   /** Never rejects. */

@@ -16,6 +16,10 @@ const open = useApp({
   settings: { ANONYMOUS_READ: 'true', PUBLIC_CACHE_SECONDS: '30', CORS_ORIGINS: PAGE },
 });
 const byDefault = useApp({ settings: { ANONYMOUS_READ: 'true' } });
+const withPlugin = useApp({
+  settings: { ANONYMOUS_READ: 'true', PUBLIC_CACHE_SECONDS: '30' },
+  yogaPlugins: [{ onResponse: ({ response }) => response.headers.append('set-cookie', 'visit=1') }],
+});
 const closed = useApp({ settings: { PUBLIC_CACHE_SECONDS: '30', INTROSPECTION: 'true' } });
 
 const address = (parameters: Fields) => `/graphql?${new URLSearchParams(parameters)}`;
@@ -160,6 +164,10 @@ describe('no cache keeps', () => {
           headers: { 'content-type': 'application/json' },
           body: JSON.stringify({ documentId: await documentOf(open) }),
         }),
+    ],
+    [
+      'a cookie that a plugin of Yoga sets',
+      async () => ask(withPlugin, { documentId: await documentOf(withPlugin) }),
     ],
     [
       'what the service was not told to have kept',
