@@ -55,7 +55,7 @@ function optionsOf(encoding: Encoding, level: number, size: number): object {
   return { params: { [BROTLI_PARAM_QUALITY]: level, [BROTLI_PARAM_SIZE_HINT]: size } };
 }
 
-/** What is chosen for a response. `size` is in bytes. */
+/** What is chosen for a response. `size` is in bytes; of a long text, the least that it can be. */
 export interface Coding {
   readonly encoding: Encoding;
   readonly size: number;

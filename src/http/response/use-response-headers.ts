@@ -4,8 +4,8 @@ import type { HttpPlugin } from '../plugin.ts';
 export function useResponseHeaders(): HttpPlugin {
   return {
     onResponse(_request, { status, headers }, { route, requestId, responseHeaders, cacheControl }) {
-      // What is not there may be there soon.
       if (cacheControl !== undefined) headers.set('cache-control', cacheControl);
+      // What is not there may be there soon.
       else if (!route.storable || status === 404) headers.set('cache-control', 'no-store');
       headers.set('x-content-type-options', 'nosniff');
       headers.set('x-request-id', requestId);
