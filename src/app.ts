@@ -1,5 +1,6 @@
 import type { GraphQLSchema } from 'graphql';
 import packageJson from '../package.json' with { type: 'json' };
+import { oldAuditEntries } from './audit/entries.ts';
 import { accountTurns } from './auth/account/turns.ts';
 import { createCredentials } from './auth/credentials.ts';
 import { expiredSessions, expiredStreamTokens, expiredTokens, oldApiKeys } from './auth/expired.ts';
@@ -108,6 +109,7 @@ export function cleanUpJobs(config: Config): Job[] {
     expiredStreamTokens,
     expiredTokens,
     oldTextUses,
+    oldAuditEntries(config.auditRetentionMs),
     ...FEATURES.flatMap(({ jobs }) => jobs(config)),
   ];
 }

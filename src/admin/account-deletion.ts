@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { audit, OPERATOR } from '../audit/audit.ts';
 import type { AccountContent } from '../auth/account/content.ts';
 import { accountToDelete, type Endings, endAllCredentials, endMost, sumOf } from '../auth/account/endings.ts';
 import type { Database } from '../platform/db/database.ts';
@@ -40,10 +41,11 @@ const DROP_ACCOUNT = statement<never>('account_drop', 'DELETE FROM users WHERE i
  * Ends everything that the account could be used with, for good: at once, since nothing of a disabled account works.
  * Safe to repeat.
  */
-async function begin(database: Database, endings: Endings, email: string): Promise<string> {
-  const id = await database.unitOfWork().run(async (work) => {
+async function begin(database: Database, endings: Endings, email: string, fate: Fate): Promise<string> {
+  const id = await database.unitOfWork({ author: OPERATOR }).run(async (work) => {
     const found = await accountToDelete(work, email);
     await work.query(BEGIN, [found.id]);
+    await audit(work, 'user.delete', found.id, { account: found.id, content: fate });
     return found.id;
   });
   await endMost(database, [id], endings);
@@ -92,7 +94,7 @@ export async function deleteAccount(
   email: string,
   { fate, content }: { readonly fate: Fate; readonly content: AccountContent },
 ) {
-  const id = await begin(database, endings, email);
+  const id = await begin(database, endings, email, fate);
   if (fate === 'delete') return dropWithContent(database, id, content);
   await delay(LATE_REQUESTS_MS);
   await dropAnswers(database, id);

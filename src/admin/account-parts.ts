@@ -23,6 +23,15 @@ export const PARTS: readonly StoredPart[] = [
     columns: `t.id, t.credential_kind AS "credentials", t.role, t.scopes, t.operation::json AS "operation",
        t.created_at AS "createdAt", t.last_used_at AS "lastUsedAt", t.expires_at AS "expiresAt", t.ends_at AS "endsAt"`,
   }),
+  // Who else has changed it is not shown.
+  storedPart({
+    name: 'audit',
+    tables: ['audit_log'],
+    alias: 'a',
+    owner: 'account_id',
+    key: [['id', 'bigint', 0]],
+    columns: `a.at, split_part(a.via, ':', 1) AS via, a.action, a.subject, a.detail, a.request_id AS "requestId"`,
+  }),
   // Their bodies are sealed: only the client has the key.
   storedPart({
     name: 'storedResponses',

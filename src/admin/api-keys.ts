@@ -1,9 +1,10 @@
+import { audit, OPERATOR } from '../audit/audit.ts';
 import { findAccount } from '../auth/account/store.ts';
 import { createApiKeyWithinLimit, revokeApiKey } from '../auth/api-key/store.ts';
 import type { StricterDocuments } from '../auth/principal.ts';
 import { type Scope, scopesOfRole } from '../auth/scopes.ts';
 import type { Database } from '../platform/db/database.ts';
-import { type Queryable, statement } from '../platform/db/statement.ts';
+import { statement } from '../platform/db/statement.ts';
 import { isUuid } from '../platform/uuid.ts';
 import type { AdminCommand } from './command.ts';
 import {
@@ -40,8 +41,11 @@ async function create(database: Database, options: CreateOptions) {
       `The account "${user}" has the role ${role}, which does not allow ${beyond.join(', ')}.`,
     );
   const wanted = { userId: id, name, scopes, expiresAt: expires, burst, perSecond, documents };
-  const { id: keyId, key } = await database.unitOfWork().run((work) => createApiKeyWithinLimit(work, wanted));
-  return { id: keyId, key };
+  return database.unitOfWork({ author: OPERATOR }).run(async (work) => {
+    const { id: keyId, key } = await createApiKeyWithinLimit(work, wanted);
+    await audit(work, 'api-key.create', keyId, { account: id, scopes });
+    return { id: keyId, key };
+  });
 }
 
 const LIST = statement<ListedOverrides>(
@@ -51,10 +55,14 @@ const LIST = statement<ListedOverrides>(
    FROM api_keys k JOIN users u ON u.id = k.user_id ORDER BY k.created_at, k.id`,
 );
 
-async function revoke(db: Queryable, id: string) {
-  if (!isUuid(id) || !(await revokeApiKey(db, id)))
-    throw new AdminError(`There is no API key with the id "${id}", or it is already revoked.`);
-  return { id, revoked: true };
+function revoke(database: Database, id: string) {
+  return database.unitOfWork({ author: OPERATOR }).run(async (work) => {
+    const account = isUuid(id) ? await revokeApiKey(work, id) : undefined;
+    if (account === undefined)
+      throw new AdminError(`There is no API key with the id "${id}", or it is already revoked.`);
+    await audit(work, 'api-key.revoke', id, { account });
+    return { id, revoked: true };
+  });
 }
 
 /** `api-key create`, `api-key list`, `api-key revoke`. */

@@ -1,21 +1,29 @@
+import { audit, OPERATOR } from '../audit/audit.ts';
 import { findAccount } from '../auth/account/store.ts';
 import { isRevocable, revokeToken } from '../auth/jwt/blocklist.ts';
 import { sessionsEnd } from '../auth/session/store.ts';
-import type { Queryable } from '../platform/db/statement.ts';
+import type { Database } from '../platform/db/database.ts';
 import type { AdminCommand } from './command.ts';
 import { AdminError } from './output.ts';
 
-async function endSessions(db: Queryable, email: string) {
-  const { id } = await findAccount(db, email);
-  const [gone] = await db.query(sessionsEnd.all, [[id]]);
-  return { id, revoked: gone?.ended ?? 0 };
+function endSessions(database: Database, email: string) {
+  return database.unitOfWork({ author: OPERATOR }).run(async (work) => {
+    const { id } = await findAccount(work, email);
+    const [gone] = await work.query(sessionsEnd.all, [[id]]);
+    const revoked = gone?.ended ?? 0;
+    await audit(work, 'session.revoke', id, { account: id, ended: { sessions: revoked } });
+    return { id, revoked };
+  });
 }
 
 /** Idempotent: revoking a token again succeeds. */
-async function endToken(db: Queryable, jti: string) {
+async function endToken(database: Database, jti: string) {
   if (!isRevocable(jti)) throw new AdminError('A jti has 1 to 255 characters.');
-  await revokeToken(db, { jti });
-  return { jti, revoked: true };
+  return database.unitOfWork({ author: OPERATOR }).run(async (work) => {
+    await revokeToken(work, { jti });
+    await audit(work, 'token.revoke', jti);
+    return { jti, revoked: true };
+  });
 }
 
 export const sessionCommands: AdminCommand = {

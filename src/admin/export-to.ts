@@ -1,9 +1,12 @@
 import { existsSync } from 'node:fs';
+import { escapeIdentifier } from 'pg';
+import { audit, OPERATOR } from '../audit/audit.ts';
 import { type Config, loadConfig } from '../platform/config.ts';
 import { setupError } from '../platform/db/contact.ts';
 import { type Database, openDatabase } from '../platform/db/database.ts';
 import { refuseNoDatabase } from '../platform/db/embedded/major-version.ts';
 import { holdMigrations, migrateLike } from '../platform/db/migrate.ts';
+import { queryableOn } from '../platform/db/statement.ts';
 import { contentOf } from '../platform/db/transfer/catalog.ts';
 import { sourceOn, targetOn } from '../platform/db/transfer/client-side.ts';
 import { type CopiedTable, copyDatabase } from '../platform/db/transfer/copy-database.ts';
@@ -45,6 +48,10 @@ async function copy(source: Database, target: Database): Promise<CopiedTable[]> 
       target: into,
       progress: progress.step,
     });
+    // The rows of the target are those of the source, and this one.
+    const schema = escapeIdentifier(into.schema);
+    await to.query(`SET LOCAL search_path = ${schema}`);
+    await audit({ ...queryableOn(to), author: OPERATOR }, 'export-to', null);
     await to.query('COMMIT');
     return tables;
   } finally {

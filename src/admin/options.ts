@@ -37,13 +37,19 @@ const ISO_8601 = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{
 /** What no clock that is nearly right doubts. The database's clock decides about the rest. */
 const LONG_PAST_MS = 86_400_000;
 
-/** A future instant: an ISO 8601 time with an offset, or a date, which means its start in UTC. */
-export function parseExpiry(text: string): Date {
+/** An instant: an ISO 8601 time with an offset, or a date, which means its start in UTC. */
+export function parseInstant(text: string): Date {
   const instant = new Date(text);
   const [year, month, day] = text.split(/[-T]/).map(Number);
   const exists = new Date(Date.UTC(year ?? 0, (month ?? 0) - 1, day)).getUTCDate() === day;
   if (!ISO_8601.test(text) || !exists || Number.isNaN(instant.getTime()))
     throw new InvalidArgumentError('It must be a time such as 2030-01-31T12:00:00Z.');
+  return instant;
+}
+
+/** An instant in the future. */
+export function parseExpiry(text: string): Date {
+  const instant = parseInstant(text);
   if (instant.getTime() < Date.now() - LONG_PAST_MS)
     throw new InvalidArgumentError('It must be in the future.');
   return instant;

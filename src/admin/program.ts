@@ -7,6 +7,7 @@ import { ACCOUNT_CONTENT } from '../modules/account-content.ts';
 import { documentCommands } from '../trusted-documents/commands/documents.ts';
 import { PARTS } from './account-parts.ts';
 import { apiKeyCommands } from './api-keys.ts';
+import { auditCommand } from './audit.ts';
 import { backupCommand, restoreCommand } from './backup/commands.ts';
 import type { AdminCommand, RunCommand, RunWithout } from './command.ts';
 import { sessionCommands, tokenCommands } from './credentials.ts';
@@ -30,6 +31,7 @@ const COMMANDS: readonly AdminCommand[] = [
   revokeAllCommand(ENDINGS),
   ...(await Promise.all(FEATURES.map(({ commands }) => commands()))).flat(),
   eventLogCommands,
+  auditCommand,
   migrateCommand,
   backupCommand,
   restoreCommand(ENDINGS),

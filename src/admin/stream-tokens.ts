@@ -1,5 +1,7 @@
+import { audit, OPERATOR } from '../audit/audit.ts';
 import type { FixedOperation } from '../auth/authenticate.ts';
 import { revokeStreamToken } from '../auth/stream-token/store.ts';
+import type { Database } from '../platform/db/database.ts';
 import { type Queryable, statement } from '../platform/db/statement.ts';
 import { isUuid } from '../platform/uuid.ts';
 import type { AdminCommand } from './command.ts';
@@ -32,10 +34,14 @@ async function list(db: Queryable) {
   });
 }
 
-async function revoke(db: Queryable, id: string) {
-  if (!isUuid(id) || !(await revokeStreamToken(db, id)))
-    throw new AdminError(`There is no stream token with the id "${id}", or it has already ended.`);
-  return { id, revoked: true };
+function revoke(database: Database, id: string) {
+  return database.unitOfWork({ author: OPERATOR }).run(async (work) => {
+    const account = isUuid(id) ? await revokeStreamToken(work, id) : undefined;
+    if (account === undefined)
+      throw new AdminError(`There is no stream token with the id "${id}", or it has already ended.`);
+    await audit(work, 'stream-token.revoke', id, { account });
+    return { id, revoked: true };
+  });
 }
 
 /** `stream-token list`, `stream-token revoke`. */

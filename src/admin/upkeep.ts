@@ -1,3 +1,4 @@
+import { audit, OPERATOR } from '../audit/audit.ts';
 import { renewLog } from '../events/log-state.ts';
 import type { AdminCommand } from './command.ts';
 
@@ -6,7 +7,19 @@ export const migrateCommand: AdminCommand = {
   name: 'migrate',
   description: 'applies the pending migrations and prints their names',
   define(command, run) {
-    command.action(() => run(async ({ applied }) => ({ applied }), { migrates: true }));
+    command.action(() =>
+      run(
+        async ({ database, applied }) => {
+          // Each is recorded in its own transaction, too: by the migrations' table, which is older than this log.
+          if (applied.length > 0)
+            await database
+              .unitOfWork({ author: OPERATOR })
+              .run((work) => audit(work, 'migrate', null, { applied }));
+          return { applied };
+        },
+        { migrates: true },
+      ),
+    );
   },
 };
 
@@ -20,7 +33,11 @@ export const eventLogCommands: AdminCommand = {
       .description('begins the log anew: all earlier event ids are answered with EVENT_HISTORY_EXPIRED')
       .action(() =>
         run(async ({ database }) => {
-          const { first } = await renewLog(database);
+          const { first } = await renewLog(database, (transaction, state) =>
+            audit({ ...transaction, author: OPERATOR }, 'event-log.renew', null, {
+              beginning: state.first.mark,
+            }),
+          );
           return { beginning: first.mark };
         }),
       );

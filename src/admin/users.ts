@@ -1,4 +1,5 @@
 import { type Command, Option } from 'commander';
+import { audit, OPERATOR } from '../audit/audit.ts';
 import type { AccountContent } from '../auth/account/content.ts';
 import {
   accountToChange,
@@ -11,7 +12,7 @@ import {
   setRole,
   sumOf,
 } from '../auth/account/endings.ts';
-import { createAccount, findAccount } from '../auth/account/store.ts';
+import { findAccount, insertAccount, type NewAccount, readyAccount } from '../auth/account/store.ts';
 import type { StoredPart } from '../auth/account/stored-part.ts';
 import { hashPassword } from '../auth/password.ts';
 import type { Role } from '../auth/scopes.ts';
@@ -36,17 +37,19 @@ const LIST = statement<Readonly<Record<string, unknown>>>(
 );
 
 function disable(database: Database, email: string) {
-  return database.unitOfWork().run(async (work) => {
+  return database.unitOfWork({ author: OPERATOR }).run(async (work) => {
     const id = await accountToChange(work, email);
     await disableAccount(work, id);
+    await audit(work, 'user.disable', id, { account: id });
     return { id, disabled: true };
   });
 }
 
 function enable(database: Database, email: string) {
-  return database.unitOfWork().run(async (work) => {
+  return database.unitOfWork({ author: OPERATOR }).run(async (work) => {
     const id = await accountToChange(work, email);
     await enableAccount(work, id);
+    await audit(work, 'user.enable', id, { account: id });
     return { id, enabled: true };
   });
 }
@@ -55,10 +58,11 @@ function enable(database: Database, email: string) {
 async function enableWithNothing(database: Database, endings: Endings, email: string) {
   const { id: found } = await findAccount(database, email);
   const most = await endMost(database, [found], endings);
-  return database.unitOfWork().run(async (work) => {
+  return database.unitOfWork({ author: OPERATOR }).run(async (work) => {
     const id = await accountToChange(work, email);
     const ended = sumOf(await endAllCredentials(work, [id], endings), most);
     await enableAccount(work, id);
+    await audit(work, 'user.enable', id, { account: id, ended });
     return { id, enabled: true, ended };
   });
 }
@@ -67,17 +71,30 @@ async function changePassword(database: Database, signedIn: Endings, email: stri
   const hash = await hashPassword(password);
   const { id: found } = await findAccount(database, email);
   const most = await endMost(database, [found], signedIn);
-  return database.unitOfWork().run(async (work) => {
+  return database.unitOfWork({ author: OPERATOR }).run(async (work) => {
     const id = await accountToChange(work, email);
-    return { id, ended: sumOf(await setPassword(work, id, hash, signedIn), most) };
+    const ended = sumOf(await setPassword(work, id, hash, signedIn), most);
+    await audit(work, 'user.set-password', id, { account: id, ended });
+    return { id, ended };
   });
 }
 
 function changeRole(database: Database, email: string, role: Role) {
-  return database.unitOfWork().run(async (work) => {
+  return database.unitOfWork({ author: OPERATOR }).run(async (work) => {
     const id = await accountToChange(work, email);
     await setRole(work, id, role);
+    await audit(work, 'user.set-role', id, { account: id, role });
     return { id, role };
+  });
+}
+
+/** Nothing is held while the password is hashed. */
+async function create(database: Database, account: NewAccount) {
+  const ready = await readyAccount(database, account);
+  return database.unitOfWork({ author: OPERATOR }).run(async (work) => {
+    const made = await insertAccount(work, ready);
+    await audit(work, 'user.create', made.id, { account: made.id, role: account.role });
+    return made;
   });
 }
 
@@ -107,7 +124,7 @@ export const userCommands = (
       .option('--role <role>', 'member or admin', parseRole, 'member')
       .action(async ({ name, email, role, ...options }: CreateOptions, command: Command) => {
         const password = await readPassword(options, command);
-        await run(({ database }) => createAccount(database, { name, email, role, password }));
+        await run(({ database }) => create(database, { name, email, role, password }));
       });
 
     user

@@ -1,4 +1,5 @@
 import type { Config } from '../platform/config.ts';
+import type { Author } from '../platform/db/unit-of-work.ts';
 import { ANONYMOUS_SCOPES, type Role, type Scope } from './scopes.ts';
 
 /** The policies for documents that credentials may have of their own. */
@@ -52,6 +53,13 @@ export function isAnonymous(caller: Caller | undefined): caller is Anonymous {
 
 export function isAuthenticated(caller: Caller | undefined): caller is Principal {
   return caller !== undefined && !isAnonymous(caller);
+}
+
+/** As whom a caller changes something, for the audit log. */
+export function authorOf(caller: Caller, requestId: string): Author {
+  if (!isAuthenticated(caller)) return { actorId: null, via: caller.kind, requestId };
+  const { kind, userId, credentialId } = caller;
+  return { actorId: userId, via: credentialId === undefined ? kind : `${kind}:${credentialId}`, requestId };
 }
 
 export const SESSION = 'session';

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Client } from 'pg';
 import type { Database } from '../platform/db/database.ts';
 import { toDatabaseError } from '../platform/db/errors.ts';
+import { type Queryable, queryableOn } from '../platform/db/statement.ts';
 import type { Logger } from '../platform/log.ts';
 import { MARK_DIGITS, type MarkedPosition } from './position.ts';
 
@@ -124,14 +125,21 @@ export async function openLog(database: Database, log: Logger): Promise<void> {
   });
 }
 
-/** Begins the log anew: all event ids so far have expired. Throws DatabaseError. */
-export async function renewLog(database: Database): Promise<LogState> {
+/**
+ * Begins the log anew: all event ids so far have expired. `record` writes in the same transaction. Throws DatabaseError.
+ */
+export async function renewLog(
+  database: Database,
+  record?: (transaction: Queryable, state: LogState) => Promise<void>,
+): Promise<LogState> {
   return alone(database, async (client) => {
     await client.query(BEGIN_LOG, [randomUUID()]);
     await client.query(CLEAR);
     await client.query(RENEW, [randomUUID()]);
     const [row] = (await client.query<StateRow>(READ)).rows;
     if (row === undefined) throw new Error('the event log has no state row');
-    return toLogState(row);
+    const state = toLogState(row);
+    await record?.(queryableOn(client), state);
+    return state;
   });
 }

@@ -23,6 +23,14 @@ export interface Trace {
   declined?: string;
 }
 
+/** What a mutation does, for the log. */
+export interface Changes {
+  /** The names of its root fields. */
+  readonly fields: string[];
+  /** The ids of what they changed. */
+  readonly ids: string[];
+}
+
 /** The context of every resolver. Each operation gets a new one, and so does each event of a subscription. */
 export interface Context {
   readonly requestId: string;
@@ -45,6 +53,8 @@ export interface Context {
   readonly db: Queryable;
   /** The transaction of the running mutation; undefined in queries and subscriptions. */
   readonly unitOfWork: UnitOfWork | undefined;
+  /** What the fields of the running mutation change; undefined in queries and subscriptions. */
+  readonly changes?: Changes | undefined;
   /** Undefined in queries and subscriptions. */
   readonly onPasswordChanged: ((opened: OpenedSession) => void) | undefined;
   /** Resolvers add the scopes that they check for some rows only. Undefined if not recorded. */

@@ -30,6 +30,15 @@ interface Options {
   readonly prepare?: Prepare;
 }
 
+const idIn = (value: unknown): unknown =>
+  typeof value === 'object' && value !== null && 'id' in value ? value.id : value;
+
+/** A root field returns what it changed, or its id, or whether there was what its argument names. */
+function changedId(result: unknown, args: object): string | undefined {
+  const id = result === true ? idIn(args) : idIn(result);
+  return typeof id === 'string' ? id : undefined;
+}
+
 /** Units of work whose first root field has started. */
 const begun = new WeakSet<UnitOfWork>();
 
@@ -58,7 +67,11 @@ class MutationPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
         begun.add(work);
         await takeRowLocks(work, info, own);
       }
-      return resolve(parent, args, context, info);
+      own.changes?.fields.push(info.fieldName);
+      const result: unknown = await resolve(parent, args, context, info);
+      const id = changedId(result, args);
+      if (id !== undefined) own.changes?.ids.push(id);
+      return result;
     };
   }
 }

@@ -115,6 +115,8 @@ function planOperation(
 
 /** A mutation that is a single statement, with its values. */
 export interface ReadyInsert extends Insert {
+  /** The name of the mutation's field. */
+  readonly field: string;
   /** The `data` of the response, with OPEN_INSTANT for what the database sets. */
   readonly data: string;
 }
@@ -148,5 +150,5 @@ export function readyInsert(
   const given = getArgumentValues(plan.field, plan.node, variables);
   requirePermissions(caller, permissionsOf(plan.field));
   const ready = plan.insert(given, context);
-  return { ...ready, data: dataOf(plan, ready.row) };
+  return { ...ready, field: plan.field.name, data: dataOf(plan, ready.row) };
 }

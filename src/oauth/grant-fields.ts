@@ -1,3 +1,4 @@
+import { audit } from '../audit/audit.ts';
 import type { DefineFields } from '../feature.ts';
 import { type Context, principalOf, unitOfWorkOf } from '../graphql/context.ts';
 import { parseId } from '../graphql/input.ts';
@@ -63,7 +64,12 @@ export const defineGrantFields: DefineFields = ({ builder }, { User }, { account
       args: { id: t.arg.id({ required: true, description: 'The id of the grant.' }) },
       resolve: async (_root, args, context) => {
         const id = parseId(args.id);
-        return id !== undefined && revokeOAuthGrant(unitOfWorkOf(context), id, principalOf(context).userId);
+        const { userId: account } = principalOf(context);
+        const work = unitOfWorkOf(context);
+        const clientId = id === undefined ? undefined : await revokeOAuthGrant(work, id, account);
+        if (id === undefined || clientId === undefined) return false;
+        await audit(work, 'revokeGrant', id, { account, client: clientId });
+        return true;
       },
     }),
   }));

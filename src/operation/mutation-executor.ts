@@ -1,10 +1,10 @@
 import { execute } from 'graphql';
 import type { Passwords } from '../auth/password-check.ts';
-import type { Caller } from '../auth/principal.ts';
+import { authorOf, type Caller } from '../auth/principal.ts';
 import type { SecurityLog } from '../auth/security-log.ts';
 import { setSessionCookie } from '../auth/session/cookie.ts';
 import type { OpenedSession } from '../auth/session/store.ts';
-import { principalOf } from '../graphql/context.ts';
+import { type Changes, principalOf } from '../graphql/context.ts';
 import { databaseKindOf } from '../graphql/database-kind.ts';
 import { type Preparations, prepareFields } from '../graphql/preparation.ts';
 import type { Cancellation } from '../platform/db/cancellation.ts';
@@ -76,10 +76,12 @@ export function createMutationExecutor(options: MutationOptions) {
     steps?: MutationSteps,
   ): Promise<Single | undefined | typeof AGAIN> {
     let opened: OpenedSession | undefined;
+    const changes: Changes = { fields: [], ids: [] };
     const context: OperationContext & { caller: Caller } = {
       ...given.contextValue,
       db: work,
       unitOfWork: work,
+      changes,
       onPasswordChanged(session) {
         opened = session;
         const { id: credentialId, expiresAt } = session;
@@ -88,6 +90,7 @@ export function createMutationExecutor(options: MutationOptions) {
     };
     const args: OperationArgs = { ...given, contextValue: context };
     const { state } = context;
+    state.changes = { fields: changes.fields };
     try {
       if (steps !== undefined && !(await steps.before(work))) {
         await work.rollback();
@@ -114,6 +117,7 @@ export function createMutationExecutor(options: MutationOptions) {
       const answer = steps === undefined ? outcome : await steps.after(work, outcome);
       await work.commit();
       onCommit();
+      state.changes = changes;
       if (opened !== undefined) {
         state.responseHeaders['set-cookie'] = setSessionCookie(opened.sessionId);
         securityLog.passwordChanged(attemptOrigin(state), principalOf(context).userId);
@@ -135,14 +139,16 @@ export function createMutationExecutor(options: MutationOptions) {
     cancellation: Cancellation,
     steps?: MutationSteps,
   ): Promise<Single | undefined> => {
-    const { operation, caller, state } = given.contextValue;
+    const { operation, caller, state, requestId } = given.contextValue;
+    const author = authorOf(caller, requestId);
     const retries = new Retries(lockWaitMs);
     const preparing = { caller, db: database.cancellable(cancellation), passwords };
     const preparation =
       preparations.get(state) ?? prepareFields(given, operation.node, operation.plans.fragments, preparing);
     preparations.set(state, preparation);
     const args = { ...given, contextValue: { ...given.contextValue, prepared: await preparation } };
-    const run = () => tryOnce(args, database.unitOfWork({}, cancellation), cancellation, retries, steps);
+    const run = () =>
+      tryOnce(args, database.unitOfWork({ author }, cancellation), cancellation, retries, steps);
     const { owner } = cancellation;
     const inTurn = () => line.run(owner, run, cancellation);
     const asWriter = () => writeLine.run(owner, inTurn, cancellation);

@@ -38,7 +38,7 @@ export function createOneStatementExecutor(options: MutationOptions) {
   }
 
   async function run(
-    { statement, values, data }: ReadyInsert,
+    { statement, values, data, row, field }: ReadyInsert,
     { contextValue: context }: OperationArgs,
     cancellation: Cancellation,
     keyLock: KeyLock | undefined,
@@ -57,6 +57,7 @@ export function createOneStatementExecutor(options: MutationOptions) {
       context.onPath('one_statement');
       cancellation.close();
       onCommit();
+      context.state.changes = { fields: [field], ids: 'id' in row ? [String(row.id)] : [] };
       return rendered(withInstant(response, inserted.createdAt));
     } catch (cause) {
       const error = afterCommit(work, cause);

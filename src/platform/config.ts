@@ -120,6 +120,7 @@ function toConfig(v: Variables) {
       /** What an account may have stored. */
       maxBytes: v.IDEMPOTENCY_MAX_BYTES,
     },
+    auditRetentionMs: v.AUDIT_RETENTION_DAYS * 24 * HOUR_MS,
     metricsToken: v.METRICS_TOKEN,
     redisUrl: v.REDIS_URL,
     rateLimit: bucket(v.RATE_LIMIT_BURST, v.RATE_LIMIT_PER_SECOND),

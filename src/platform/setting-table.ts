@@ -49,6 +49,7 @@ export const variables = z.object({
     .default('allowed'),
   EVENT_RETENTION_HOURS: decimal(0.01, 8_760).default(24),
   IDEMPOTENCY_RETENTION_HOURS: decimal(0.01, 8_760).default(24),
+  AUDIT_RETENTION_DAYS: decimal(0.01, 36_500).default(365),
   METRICS_TOKEN: z.string().min(16, { error: 'must be at least 16 characters long' }).optional(),
   REDIS_URL: redisUrl.optional(),
   RATE_LIMIT_BURST: integer(1, 1_000_000).default(100),

@@ -100,6 +100,8 @@ export class RequestState {
   operationKind: 'query' | 'mutation' | 'subscription' | undefined = undefined;
   operationName: string | undefined = undefined;
   errorCodes: readonly string[] | undefined = undefined;
+  /** What a mutation did: its root fields and, once it is committed, the ids of what they changed. */
+  changes: { readonly fields: readonly string[]; readonly ids?: readonly string[] } | undefined = undefined;
   /** Whether the heartbeats of its stream are to be events. */
   visibleHeartbeats = false;
   /** Whether the operation was only checked: a stream token may open it later. */

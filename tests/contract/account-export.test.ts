@@ -9,6 +9,8 @@ const SCHEMA = readFileSync(join(import.meta.dirname, '../../prisma/schema.prism
 const models = [...SCHEMA.matchAll(/^model (\w+) \{([\s\S]*?)^\}/gm)].map(([, name = '', body = '']) => ({
   name,
   table: /@@map\("(\w+)"\)/.exec(body)?.[1] ?? name,
+  // An audit entry outlives the account that it names.
+  isOfAccount: /@map\("account_id"\)/.test(body),
   refersTo: [...body.matchAll(/^ +\w+ +(\w+)\?? +@relation\(fields:/gm)].map(([, model = '']) => model),
 }));
 
@@ -17,7 +19,8 @@ function dependants(): Set<string> {
   const found = new Set(['User']);
   for (let size = 0; size !== found.size; ) {
     size = found.size;
-    for (const { name, refersTo } of models) if (refersTo.some((model) => found.has(model))) found.add(name);
+    for (const model of models)
+      if (model.isOfAccount || model.refersTo.some((other) => found.has(other))) found.add(model.name);
   }
   return found;
 }

@@ -1,5 +1,5 @@
 import type { RunCommand } from '../../src/admin/command.ts';
-import { AdminError, UndoneError } from '../../src/admin/output.ts';
+import { AdminError, JsonText, UndoneError } from '../../src/admin/output.ts';
 import { createProgram } from '../../src/admin/program.ts';
 import type { TestApp } from './app.ts';
 import type { Parsed } from './parsed.ts';
@@ -20,6 +20,11 @@ export async function adminCommand(
   let result: unknown;
   const run: RunCommand = async (work) => {
     result = await work({ database, config, applied: [] });
+    // It is read while the database is open.
+    if (!(result instanceof JsonText)) return;
+    let text = '';
+    for await (const piece of result.pieces) text += piece;
+    result = JSON.parse(text);
   };
   const runWithout = () => Promise.reject(new Error('the command opens a database of its own'));
   let failure: string | undefined;

@@ -1,5 +1,6 @@
 import { mkdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { audit, OPERATOR } from '../../audit/audit.ts';
 import type { Endings } from '../../auth/account/endings.ts';
 import { endSignIns } from '../../auth/account/everyone.ts';
 import type { Config } from '../../platform/config.ts';
@@ -57,6 +58,9 @@ async function settle({ config, log, revokeKeys, endings }: RestoreOptions) {
   const { database, applied } = await openCluster(config, log, DRAFT);
   try {
     const { ended } = await endSignIns(database, endings, { keys: revokeKeys });
+    await database
+      .unitOfWork({ author: OPERATOR })
+      .run((work) => audit(work, 'restore', null, { ended, migrations: applied }));
     return { applied, ended, keys: await livingKeys(database) };
   } finally {
     await database.close();

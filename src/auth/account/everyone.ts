@@ -1,3 +1,4 @@
+import { auditAccounts, OPERATOR } from '../../audit/audit.ts';
 import type { Database } from '../../platform/db/database.ts';
 import { DatabaseError } from '../../platform/db/errors.ts';
 import { inBatches } from '../../platform/db/in-batches.ts';
@@ -30,6 +31,8 @@ export interface Revocation {
   readonly endings: Endings;
   /** Whether JWTs of other issuers end, too. */
   readonly tokens: boolean;
+  /** The command, for the audit log, if it is not `revoke-all`. */
+  readonly command?: string;
 }
 
 /** How many accounts were gone through, and what has ended. */
@@ -50,13 +53,16 @@ export const revocationOf = (endings: Endings, option: string): Revocation => ({
 async function endForSome(
   database: Database,
   accounts: readonly string[],
-  { endings, tokens }: Revocation,
+  { endings, tokens, command = 'revoke-all' }: Revocation,
   lock: Statement<Account>,
 ) {
   const most = await endMost(database, accounts, endings);
-  return database.unitOfWork().run(async (work) => {
+  return database.unitOfWork({ author: OPERATOR }).run(async (work) => {
     const locked = (await work.query(lock, [accounts])).map(({ id }) => id);
     const rest = await (tokens ? endAllCredentials : end)(work, locked, endings);
+    await auditAccounts(work, command, locked, {
+      kinds: [...endings.map(({ kind }) => kind), ...(tokens ? ['tokens'] : [])],
+    });
     return { locked, ended: sumOf(rest, most) };
   });
 }
@@ -122,4 +128,5 @@ export const endSignIns = (database: Database, endings: Endings, { keys = false 
   endForEveryone(database, {
     endings: endings.filter(({ ofPassword, alone }) => ofPassword || (keys && alone?.option === 'keys')),
     tokens: false,
+    command: 'restore',
   });

@@ -58,17 +58,36 @@ const INSERT = statement<{ id: string }>(
    ON CONFLICT (email_key) DO NOTHING RETURNING id`,
 );
 
+const isTaken = (email: string) => new AccountError(`An account with the e-mail "${email}" already exists.`);
+
+/** A new account, checked, and with its password hashed. */
+export interface ReadyAccount extends Omit<NewAccount, 'password'> {
+  readonly passwordHash: string | null;
+}
+
+/** Throws AccountError if a rule is broken or the e-mail is taken, DatabaseError. */
+export async function readyAccount(
+  db: Queryable,
+  { password, ...account }: NewAccount,
+): Promise<ReadyAccount> {
+  check({ ...account, password });
+  if ((await db.query(FIND, [emailKey(account.email)])).length > 0) throw isTaken(account.email);
+  return { ...account, passwordHash: password === undefined ? null : await hashPassword(password) };
+}
+
+/** Throws AccountError if the e-mail has been taken, DatabaseError. */
+export async function insertAccount(
+  db: Queryable,
+  { name, email, role = 'member', passwordHash }: ReadyAccount,
+): Promise<{ id: string }> {
+  const [made] = await db.query(INSERT, [newId(), name, email, emailKey(email), role, passwordHash]);
+  if (made === undefined) throw isTaken(email);
+  return made;
+}
+
 /** Creates an account. Throws AccountError if a rule is broken or the e-mail is taken, DatabaseError. */
 export async function createAccount(db: Queryable, account: NewAccount): Promise<{ id: string }> {
-  check(account);
-  const { name, email, password, role = 'member' } = account;
-  const key = emailKey(email);
-  const taken = () => new AccountError(`An account with the e-mail "${email}" already exists.`);
-  if ((await db.query(FIND, [key])).length > 0) throw taken();
-  const passwordHash = password === undefined ? null : await hashPassword(password);
-  const [made] = await db.query(INSERT, [newId(), name, email, key, role, passwordHash]);
-  if (made === undefined) throw taken();
-  return made;
+  return insertAccount(db, await readyAccount(db, account));
 }
 
 export const noAccount = (email: string): AccountError =>

@@ -124,18 +124,18 @@ export async function createApiKeyWithinLimit(
   return createApiKey(work, key);
 }
 
-const REVOKE = statement<{ one: number }>(
+const REVOKE = statement<{ userId: string }>(
   'api_key_revoke',
   `UPDATE api_keys SET revoked_at = now()
-   WHERE id = $1 AND revoked_at IS NULL AND ($2::uuid IS NULL OR user_id = $2) RETURNING 1 AS one`,
+   WHERE id = $1 AND revoked_at IS NULL AND ($2::uuid IS NULL OR user_id = $2) RETURNING user_id AS "userId"`,
 );
 
 /**
- * Revokes a key for good. False if there is no such key, it belongs to another account, or it is already
- * revoked.
+ * Revokes a key for good, and returns the id of its account. Undefined if there is no such key, it belongs to another
+ * account, or it is already revoked. Throws DatabaseError.
  */
-export async function revokeApiKey(db: Queryable, id: string, userId?: string): Promise<boolean> {
-  return (await db.query(REVOKE, [id, userId ?? null])).length > 0;
+export async function revokeApiKey(db: Queryable, id: string, userId?: string): Promise<string | undefined> {
+  return (await db.query(REVOKE, [id, userId ?? null]))[0]?.userId;
 }
 
 /** Kept for their owner to see, as those that are revoked. */

@@ -110,14 +110,14 @@ export function streamTokenIssuer(
     turns.transaction(principal.userId, (work) => insert(work, drop, principal, operation), LOCK_WAIT_MS);
 }
 
-const END = statement<{ one: number }>(
+const END = statement<{ userId: string }>(
   'stream_token_end',
-  'DELETE FROM stream_tokens WHERE id = $1 RETURNING 1 AS one',
+  'DELETE FROM stream_tokens WHERE id = $1 RETURNING user_id AS "userId"',
 );
 
-/** Ends a token. False if there is no such token. Throws DatabaseError. */
-export async function revokeStreamToken(db: Queryable, id: string): Promise<boolean> {
-  return (await db.query(END, [id])).length > 0;
+/** Ends a token, and returns the id of its account. Undefined if there is no such token. Throws DatabaseError. */
+export async function revokeStreamToken(db: Queryable, id: string): Promise<string | undefined> {
+  return (await db.query(END, [id]))[0]?.userId;
 }
 
 const KIND = { kind: 'streamTokens', words: 'stream tokens', ofPassword: true };

@@ -65,6 +65,8 @@ export function useAccessLog({ clock, log, metrics, slowOperations }: AccessLogO
           client: clientIdOf(state),
           operation: state.operationKind,
           operationName: state.operationName?.slice(0, MAX_NAME),
+          fields: state.changes?.fields,
+          changed: state.changes?.ids,
           document: state.published?.by === 'id' ? state.published.key : undefined,
           deprecated: state.deprecated?.length === 0 ? undefined : state.deprecated,
           codes: state.errorCodes,

@@ -1,3 +1,4 @@
+import { audit } from '../../audit/audit.ts';
 import { type Endings, end } from '../../auth/account/endings.ts';
 import { PASSWORD } from '../../auth/account/store.ts';
 import { accountFailures } from '../../auth/password-check.ts';
@@ -68,7 +69,8 @@ export async function changePassword(
   const changed = await work.query(CHANGE_HASH, [userId, currentHash, newHash]);
   if (changed.length === 0) throw wrong();
   const { userAgent } = await checkSession(work, principal);
-  await end(work, [userId], signedIn);
+  const ended = await end(work, [userId], signedIn);
+  await audit(work, 'changePassword', userId, { account: userId, ended });
   const opened = await openSession(work, { userId, passwordHash: newHash, userAgent });
   if (opened === undefined) throw unauthenticated('The account has been disabled.');
   return opened;

@@ -1,3 +1,4 @@
+import { audit } from '../../audit/audit.ts';
 import { ACCOUNT_NAME } from '../../auth/account/store.ts';
 import {
   createApiKeyWithinLimit,
@@ -51,19 +52,20 @@ export async function makeApiKey(
   principal: Principal,
   { name, scopes, expiresAt }: NewKey,
   { keyName }: Rules['account'],
-): Promise<{ key: string; apiKey: StoredApiKey }> {
+): Promise<{ id: string; key: string; apiKey: StoredApiKey }> {
   const wanted = {
     userId: principal.userId,
     name: checkText('name', name, keyName),
     scopes: checkScopes(scopes, principal),
     expiresAt: expiresAt ?? undefined,
   };
-  const { key, apiKey } = await createApiKeyWithinLimit(work, wanted).catch((error: unknown) => {
+  const { id, key, apiKey } = await createApiKeyWithinLimit(work, wanted).catch((error: unknown) => {
     if (error instanceof KeyExpiredError) throw badInput('expiresAt', 'must be in the future.');
     throw error instanceof KeyLimitError ? new ApiError('BAD_USER_INPUT', error.message) : error;
   });
   await checkSession(work, principal);
-  return { key, apiKey };
+  await audit(work, 'createApiKey', id, { account: principal.userId, scopes: wanted.scopes });
+  return { id, key, apiKey };
 }
 
 /** Changes the name of the caller's account, and returns its id. Throws BAD_USER_INPUT, UNAUTHENTICATED, DatabaseError. */
@@ -77,10 +79,14 @@ export async function renameAccount(work: UnitOfWork, principal: Principal, name
 
 /** Revokes a key of the caller's account. False if it has no such key, or no longer has it. */
 export async function endApiKey(work: UnitOfWork, { userId }: Principal, id: string | undefined) {
-  return id !== undefined && revokeApiKey(work, id, userId);
+  if (id === undefined || (await revokeApiKey(work, id, userId)) === undefined) return false;
+  await audit(work, 'revokeApiKey', id, { account: userId });
+  return true;
 }
 
 /** Ends a session of the caller's account. False if it has no such session, or no longer has it. */
 export async function endSession(work: UnitOfWork, { userId }: Principal, id: string | undefined) {
-  return id !== undefined && revokeSession(work, id, userId);
+  if (id === undefined || !(await revokeSession(work, id, userId))) return false;
+  await audit(work, 'revokeSession', id, { account: userId });
+  return true;
 }

@@ -5,6 +5,7 @@ import { selectList } from '../../graphql/read/entity.ts';
 import { statement } from '../../platform/db/statement.ts';
 import type { UnitOfWork } from '../../platform/db/unit-of-work.ts';
 import { newId } from '../../platform/uuid.ts';
+import { auditModeration } from '../moderation.ts';
 import type { Rules } from '../rules.ts';
 import { type Changed, checkVersion, NEW_VERSION } from '../version.ts';
 import { COMMENT_CREATED, COMMENT_DELETED, COMMENT_UPDATED } from './events.ts';
@@ -109,6 +110,7 @@ export async function updateComment(
   checkVersion('comment', comment.version, ifVersion);
   if (body === comment.body) return comment;
   const [changed] = await work.query(CHANGE_COMMENT, [comment.id, body, comment.postAuthorId]);
+  await auditModeration(work, principal, 'updateComment', comment);
   return { ...comment, body, ...changed };
 }
 
@@ -125,5 +127,8 @@ export async function deleteComment(
     throw forbidden('Only the comment’s author, the post’s author and admins may delete a comment.');
   checkVersion('comment', comment.version, ifVersion);
   await work.query(DELETE_COMMENT, [comment.id, comment.postAuthorId]);
+  // What a post's author does not want under it is no admin's doing.
+  if (principal.userId !== comment.postAuthorId)
+    await auditModeration(work, principal, 'deleteComment', comment);
   return true;
 }

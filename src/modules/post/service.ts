@@ -7,6 +7,7 @@ import { selectList } from '../../graphql/read/entity.ts';
 import { statement } from '../../platform/db/statement.ts';
 import type { UnitOfWork } from '../../platform/db/unit-of-work.ts';
 import { newId } from '../../platform/uuid.ts';
+import { auditModeration } from '../moderation.ts';
 import type { Rules } from '../rules.ts';
 import { type Changed, checkVersion, NEW_VERSION } from '../version.ts';
 import { POST_CREATED, POST_DELETED, POST_UPDATED } from './events.ts';
@@ -67,6 +68,7 @@ const LOCK_TO_CHANGE = statement<PostRow>(
 interface Deleted {
   /** Whether the caller may delete it. */
   readonly allowed: boolean;
+  readonly authorId: string;
   readonly version: number;
   readonly deleted: boolean;
 }
@@ -77,11 +79,11 @@ interface Deleted {
  */
 const DELETE_POST = statement<Deleted>(
   'post_delete',
-  `WITH post AS (SELECT id, version, coalesce(author_id = $2::uuid, true) AS allowed FROM posts WHERE id = $1 FOR UPDATE),
+  `WITH post AS (SELECT id, author_id, version, coalesce(author_id = $2::uuid, true) AS allowed FROM posts WHERE id = $1 FOR UPDATE),
    gone AS (DELETE FROM posts USING post
      WHERE posts.id = post.id AND post.allowed AND coalesce(post.version = $3::int, true) RETURNING posts.id, posts.author_id),
    event AS (${POST_DELETED.append('gone')})
-   SELECT post.allowed, post.version, gone.id IS NOT NULL AS deleted FROM post LEFT JOIN gone ON true`,
+   SELECT post.allowed, post.author_id AS "authorId", post.version, gone.id IS NOT NULL AS deleted FROM post LEFT JOIN gone ON true`,
 );
 
 /** Only its author and admins may change or delete a post (contract section 3). */
@@ -160,21 +162,23 @@ export async function updatePost(
     tags === undefined
       ? await work.query(CHANGE_POST, values)
       : await work.query(CHANGE_TAGGED_POST, [...values, tags]);
+  if (changed !== undefined) await auditModeration(work, principal, 'updatePost', post);
   return { ...post, title: title ?? post.title, body: body ?? post.body, ...changed };
 }
 
 /** Deletes a post and its comments. False if the post does not exist. Throws FORBIDDEN, CONFLICT, DatabaseError. */
 export async function deletePost(
   work: UnitOfWork,
-  { userId, role }: Principal,
+  principal: Principal,
   id: string | undefined,
   ifVersion: number | undefined,
 ): Promise<boolean> {
   if (id === undefined) return false;
-  const author = role === 'admin' ? null : userId;
+  const author = principal.role === 'admin' ? null : principal.userId;
   const [found] = await work.query(DELETE_POST, [id, author, ifVersion ?? null]);
   if (found === undefined) return false;
   if (!found.allowed) throw forbidden('Only the author and admins may delete a post.');
   checkVersion('post', found.version, ifVersion);
+  if (found.deleted) await auditModeration(work, principal, 'deletePost', { id, ...found });
   return found.deleted;
 }

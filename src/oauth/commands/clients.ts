@@ -10,10 +10,12 @@ import {
   withoutNoPolicy,
 } from '../../admin/options.ts';
 import { AdminError } from '../../admin/output.ts';
+import { audit, OPERATOR } from '../../audit/audit.ts';
 import { findAccount } from '../../auth/account/store.ts';
 import type { StricterDocuments } from '../../auth/principal.ts';
 import type { Scope } from '../../auth/scopes.ts';
-import { type Queryable, statement } from '../../platform/db/statement.ts';
+import type { Database } from '../../platform/db/database.ts';
+import { statement } from '../../platform/db/statement.ts';
 import { isUuid } from '../../platform/uuid.ts';
 import { createOAuthClient, deleteOAuthClient, GRANTS, type Grant } from '../records/clients.ts';
 
@@ -32,15 +34,21 @@ interface CreateOptions {
   readonly documents?: StricterDocuments;
 }
 
-async function create(db: Queryable, { owner, redirectUri = [], ...options }: CreateOptions) {
-  const { id, role, disabledAt } = await findAccount(db, owner);
+async function create(database: Database, { owner, redirectUri = [], ...options }: CreateOptions) {
+  const { id, role, disabledAt } = await findAccount(database, owner);
   if (disabledAt !== null)
     throw new AdminError(`The account "${owner}" is disabled: none of its clients work.`);
-  return createOAuthClient(db, {
+  const wanted = {
     ...options,
     owner: { id, role },
     redirectUris: redirectUri,
     public: options.public ?? false,
+  };
+  return database.unitOfWork({ author: OPERATOR }).run(async (work) => {
+    const made = await createOAuthClient(work, wanted);
+    const { grants, scopes } = wanted;
+    await audit(work, 'oauth-client.create', made.client_id, { account: id, grants, scopes });
+    return made;
   });
 }
 
@@ -51,10 +59,13 @@ const LIST = statement<ListedOverrides>(
    FROM oauth_clients c JOIN users u ON u.id = c.owner_id ORDER BY c.created_at, c.id`,
 );
 
-async function remove(db: Queryable, id: string) {
-  if (!isUuid(id) || !(await deleteOAuthClient(db, id)))
-    throw new AdminError(`There is no OAuth client with the id "${id}".`);
-  return { client_id: id, deleted: true };
+function remove(database: Database, id: string) {
+  return database.unitOfWork({ author: OPERATOR }).run(async (work) => {
+    const account = isUuid(id) ? await deleteOAuthClient(work, id) : undefined;
+    if (account === undefined) throw new AdminError(`There is no OAuth client with the id "${id}".`);
+    await audit(work, 'oauth-client.delete', id, { account });
+    return { client_id: id, deleted: true };
+  });
 }
 
 /** Collects an option that may be repeated. */

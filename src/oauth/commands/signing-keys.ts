@@ -1,5 +1,6 @@
 import type { AdminCommand } from '../../admin/command.ts';
 import { AdminError } from '../../admin/output.ts';
+import { audit, OPERATOR } from '../../audit/audit.ts';
 import type { Config } from '../../platform/config.ts';
 import type { Database } from '../../platform/db/database.ts';
 import {
@@ -22,9 +23,20 @@ async function list(database: Database, config: Config) {
   }));
 }
 
-async function drop(database: Database, id: string) {
-  if (!(await dropSigningKey(database, id))) throw new AdminError(`There is no signing key "${id}".`);
-  return { id, dropped: true };
+function rotate(database: Database, config: Config) {
+  return database.unitOfWork({ author: OPERATOR }).run(async (work) => {
+    const made = await rotateSigningKey(work, sealerOf(config));
+    await audit(work, 'signing-key.rotate', made.id);
+    return made;
+  });
+}
+
+function drop(database: Database, id: string) {
+  return database.unitOfWork({ author: OPERATOR }).run(async (work) => {
+    if (!(await dropSigningKey(work, id))) throw new AdminError(`There is no signing key "${id}".`);
+    await audit(work, 'signing-key.drop', id);
+    return { id, dropped: true };
+  });
 }
 
 /** `signing-key rotate`, `signing-key list`, `signing-key drop`. */
@@ -37,7 +49,7 @@ export const signingKeyCommands: AdminCommand = {
       .description(
         'creates a key that takes over in ten seconds; earlier tokens stay valid until they expire',
       )
-      .action(() => run(({ database, config }) => rotateSigningKey(database, sealerOf(config))));
+      .action(() => run(({ database, config }) => rotate(database, config)));
 
     key
       .command('list')

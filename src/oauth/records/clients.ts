@@ -83,14 +83,14 @@ export async function createOAuthClient(
   return { client_id: id, ...(secret === undefined ? {} : { client_secret: secret }) };
 }
 
-const DELETE = statement<{ one: number }>(
+const DELETE = statement<{ ownerId: string }>(
   'oauth_client_delete',
-  'DELETE FROM oauth_clients WHERE id = $1 RETURNING 1 AS one',
+  'DELETE FROM oauth_clients WHERE id = $1 RETURNING owner_id AS "ownerId"',
 );
 
-/** Deletes a client with everything it holds. False if there is no such client. Throws DatabaseError. */
-export async function deleteOAuthClient(db: Queryable, id: string): Promise<boolean> {
-  return (await db.query(DELETE, [id])).length > 0;
+/** Deletes a client with everything it holds, and returns its owner. Undefined if there is none. Throws DatabaseError. */
+export async function deleteOAuthClient(db: Queryable, id: string): Promise<string | undefined> {
+  return (await db.query(DELETE, [id]))[0]?.ownerId;
 }
 
 export interface ClientRow {

@@ -1,5 +1,7 @@
+import { audit } from '../../audit/audit.ts';
 import type { Scope } from '../../auth/scopes.ts';
 import { type Queryable, statement } from '../../platform/db/statement.ts';
+import type { UnitOfWork } from '../../platform/db/unit-of-work.ts';
 import { newId } from '../../platform/uuid.ts';
 
 /** Names the service's own access tokens among all credentials. */
@@ -18,7 +20,7 @@ const FIND = statement<Allowed>(
  * whoever ends sessions and grants ends the sessions first, so either the session is missed here or the grant is found
  * there.
  */
-const ALLOW = statement<{ one: number }>(
+const ALLOW = statement<{ id: string }>(
   'oauth_grant_allow',
   `INSERT INTO oauth_grants (id, user_id, client_id, scopes, created_at)
    SELECT $1, s.user_id, c.id, $4::text[], now() FROM oauth_clients c, sessions s
@@ -27,7 +29,7 @@ const ALLOW = statement<{ one: number }>(
    ON CONFLICT (user_id, client_id) DO UPDATE
    SET scopes = ARRAY(SELECT s FROM unnest(oauth_grants.scopes || excluded.scopes) WITH ORDINALITY AS a (s, place)
      GROUP BY s ORDER BY min(place))
-   RETURNING 1 AS one`,
+   RETURNING id`,
 );
 
 export interface Consent {
@@ -47,22 +49,29 @@ export async function isAllowed(db: Queryable, { userId, clientId, scopes }: Con
  * client is gone. Throws DatabaseError.
  */
 export async function allow(
-  db: Queryable,
+  work: UnitOfWork,
   { userId, clientId, scopes }: Consent,
   sessionId: string,
 ): Promise<boolean> {
-  return (await db.query(ALLOW, [newId(), userId, clientId, scopes, sessionId])).length > 0;
+  const [grant] = await work.query(ALLOW, [newId(), userId, clientId, scopes, sessionId]);
+  if (grant === undefined) return false;
+  await audit(work, 'oauth-grant.allow', grant.id, { account: userId, client: clientId, scopes });
+  return true;
 }
 
-const REVOKE = statement<{ one: number }>(
+const REVOKE = statement<{ clientId: string }>(
   'oauth_grant_revoke',
-  'DELETE FROM oauth_grants WHERE id = $1 AND user_id = $2 RETURNING 1 AS one',
+  'DELETE FROM oauth_grants WHERE id = $1 AND user_id = $2 RETURNING client_id AS "clientId"',
 );
 
 /**
- * Revokes what a user has allowed a client, with every token issued from it. False if there is no such grant. Throws
- * DatabaseError.
+ * Revokes what a user has allowed a client, with every token issued from it, and returns the client's id. Undefined if
+ * there is no such grant. Throws DatabaseError.
  */
-export async function revokeOAuthGrant(db: Queryable, id: string, userId: string): Promise<boolean> {
-  return (await db.query(REVOKE, [id, userId])).length > 0;
+export async function revokeOAuthGrant(
+  db: Queryable,
+  id: string,
+  userId: string,
+): Promise<string | undefined> {
+  return (await db.query(REVOKE, [id, userId]))[0]?.clientId;
 }

@@ -1,4 +1,5 @@
 import type { Client, Interaction, InteractionResults } from 'oidc-provider';
+import { SESSION } from '../../auth/principal.ts';
 import { type Scope, scopesOfRole } from '../../auth/scopes.ts';
 import { setSessionCookie } from '../../auth/session/cookie.ts';
 import type { Login } from '../../auth/session/login.ts';
@@ -23,10 +24,13 @@ import { readForm } from './form.ts';
 import { oauthRefusal } from './oauth-error.ts';
 import { signInPath } from './paths.ts';
 import type { createSignIns } from './sign-ins.ts';
+import type { createWorks } from './work.ts';
 
 export interface InteractionOptions {
   readonly calls: LibraryCalls;
   readonly database: Queryable;
+  /** Runs a transaction for the request. */
+  readonly transaction: ReturnType<typeof createWorks>['transaction'];
   readonly login: Login;
   readonly signIns: ReturnType<typeof createSignIns>;
   /** Called before something is done that the answer must tell. Throws if the request is out of time. */
@@ -73,7 +77,7 @@ const prompts = ({ params }: Interaction, name: string) => text(params.prompt).s
 
 /** The pages of an authorization. They ask who the user is and what they allow. */
 export function createInteractions(options: InteractionOptions) {
-  const { calls, database, login, signIns, settle, log } = options;
+  const { calls, database, transaction, login, signIns, settle, log } = options;
 
   /** Throws BAD_REQUEST if the sign-in does not exist or belongs to another browser. */
   async function underWay(arrived: PageRequest): Promise<UnderWay> {
@@ -224,7 +228,10 @@ export function createInteractions(options: InteractionOptions) {
     const { account } = signedIn;
     const scopes = scopesFor(context, account);
     const consent = { userId: account.id, clientId: client.clientId, scopes };
-    if (!(await allow(database, consent, signedIn.session))) return redirect(signInPath('interaction', uid));
+    const { requestId } = context.state;
+    const author = { actorId: account.id, via: `${SESSION}:${signedIn.session}`, requestId };
+    if (!(await transaction(author, (work) => allow(work, consent, signedIn.session))))
+      return redirect(signInPath('interaction', uid));
     return authorize(context, signedIn, scopes);
   }
 

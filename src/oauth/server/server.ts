@@ -36,7 +36,7 @@ function routesOf(
     timeoutMs: config.operationTimeoutMs,
     onResult: turns.measure,
   });
-  const { database, settle } = works;
+  const { database, transaction, settle } = works;
   const turn = ({ departure }: RequestState) => turns.take(works.current(), departure);
   const calls = createLibraryCalls({ issuer, turn, log });
   const provider = createProviderSource({
@@ -62,7 +62,7 @@ function routesOf(
     },
   });
   const signIns = createSignIns({ sessions, endSession, isOf: works.isOf });
-  const interactions = createInteractions({ calls, database, login, signIns, settle, log });
+  const interactions = createInteractions({ calls, database, transaction, login, signIns, settle, log });
   let keyedHash: ReturnType<typeof createKeyedHash> | undefined;
   const addressHash = (address: string) => {
     keyedHash ??= createKeyedHash(secretKeyOf(config), 'addresses of OAuth sign-ins');

@@ -3,6 +3,7 @@ import { ApiError } from '../../graphql/errors.ts';
 import { Cancellation } from '../../platform/db/cancellation.ts';
 import type { Database } from '../../platform/db/database.ts';
 import type { Queryable } from '../../platform/db/statement.ts';
+import type { Author, UnitOfWork } from '../../platform/db/unit-of-work.ts';
 import { createDeadline } from '../../platform/deadline.ts';
 
 /** Who waits for the answer to a request: a user in a browser, or a program. */
@@ -17,7 +18,7 @@ export interface Work {
 }
 
 export interface WorkOptions {
-  readonly database: Pick<Database, 'owned'>;
+  readonly database: Pick<Database, 'owned' | 'unitOfWork'>;
   /** How long a request may take. */
   readonly timeoutMs: number;
   /** Told whenever a request goes on after a statement. */
@@ -75,6 +76,15 @@ export function createWorks({ database, timeoutMs, onResult }: WorkOptions) {
      */
     settle(): void {
       if (!current().cancellation.close()) throw tooLate();
+    },
+    /** Runs a transaction for the request that is being answered. Throws what `write` throws, and DatabaseError. */
+    async transaction<T>(author: Author, write: (work: UnitOfWork) => Promise<T>): Promise<T> {
+      const work = current();
+      try {
+        return await database.unitOfWork({ author }, work.cancellation).run(write);
+      } finally {
+        onResult(work);
+      }
     },
     /** The database for the request that is being answered. */
     database: ofRequest,

@@ -1,4 +1,6 @@
 import { hash } from 'node:crypto';
+import type { Client } from 'pg';
+import { toDatabaseError } from './errors.ts';
 
 /**
  * An SQL statement. The name is derived from the text: PostgreSQL parses and plans a named statement once per
@@ -43,3 +45,14 @@ export function statement<Row>(label: string, text: string): Statement<Row> {
   const digest = hash('sha256', text, 'base64url').slice(0, DIGEST_LENGTH);
   return { name: `${label.slice(0, LABEL_LENGTH)}_${digest}`, text };
 }
+
+/** Runs statements on a connection that the caller owns. */
+export const queryableOn = (client: Pick<Client, 'query'>): Queryable => ({
+  query: async <Row>({ text }: Statement<Row>, values: readonly Parameter[]) => {
+    try {
+      return (await client.query(text, [...values])).rows as Row[];
+    } catch (error) {
+      throw toDatabaseError(error);
+    }
+  },
+});

@@ -20,7 +20,18 @@ export interface Connection extends Queryable {
   release(error?: Error): void;
 }
 
+/** For whom a unit of work writes. */
+export interface Author {
+  /** The id of an account; null for a command. */
+  readonly actorId: string | null;
+  /** By what means: `command`, or the kind of credentials and, after a colon, what identifies them. Not secret. */
+  readonly via: string;
+  readonly requestId: string | null;
+}
+
 export interface UnitOfWorkOptions {
+  /** Needed for what the audit log records. */
+  readonly author?: Author;
   /**
    * The unit is a single statement that commits by itself, which saves the round trips of BEGIN and COMMIT.
    */
@@ -33,6 +44,7 @@ export interface UnitOfWorkOptions {
  * in a transaction cannot wait for a second connection.
  */
 export class UnitOfWork implements Queryable {
+  readonly author: Author | undefined;
   readonly #connect: () => Promise<Connection>;
   readonly #oneStatement: boolean;
   readonly #cancellation: Cancellation | undefined;
@@ -44,9 +56,10 @@ export class UnitOfWork implements Queryable {
 
   constructor(
     connect: () => Promise<Connection>,
-    { oneStatement = false }: UnitOfWorkOptions,
+    { oneStatement = false, author }: UnitOfWorkOptions,
     cancellation?: Cancellation,
   ) {
+    this.author = author;
     this.#connect = connect;
     this.#oneStatement = oneStatement;
     this.#cancellation = cancellation;

@@ -3,6 +3,7 @@ import type { AdminCommand } from '../../admin/command.ts';
 import type { Opened } from '../../admin/connection.ts';
 import { parseCredentialName } from '../../admin/options.ts';
 import { tell } from '../../admin/output.ts';
+import { audit, OPERATOR } from '../../audit/audit.ts';
 import { DOCUMENTS_CHANNEL } from '../../platform/db/channels.ts';
 import { listDocuments, type Release, retireDocuments } from '../store.ts';
 import { listTextUses } from '../text-uses-store.ts';
@@ -24,9 +25,15 @@ function retiredBy(ids: readonly string[], { client, release }: ReleaseOptions) 
 }
 
 async function retire({ database }: Opened, ids: readonly string[], what: Release | readonly string[]) {
-  const { ended, retired } = await database
-    .unitOfWork()
-    .run((work) => retireDocuments(work, what, DOCUMENTS_CHANNEL));
+  const { ended, retired } = await database.unitOfWork({ author: OPERATOR }).run(async (work) => {
+    const done = await retireDocuments(work, what, DOCUMENTS_CHANNEL);
+    const named = 'client' in what ? what : { documents: done.ended };
+    await audit(work, 'documents.retire', 'client' in what ? what.client : null, {
+      ...named,
+      retired: done.retired,
+    });
+    return done;
+  });
   const unknown = ids.filter((id) => !ended.includes(id));
   if (unknown.length > 0) tell(`Not published: ${unknown.join(', ')}.`);
   if (ended.length > retired) tell(`${ended.length - retired} stay published by other releases.`);

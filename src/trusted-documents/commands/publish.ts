@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import type { Opened } from '../../admin/connection.ts';
 import { UndoneError } from '../../admin/output.ts';
+import { audit, OPERATOR } from '../../audit/audit.ts';
 import { rulesOf } from '../../modules/rules.ts';
 import { isPublishableId } from '../catalog.ts';
 import { createDocumentCheck, type DocumentCheck } from '../check.ts';
@@ -68,12 +69,14 @@ export async function publish(
   const checks = createDocumentCheck(buildSchema(rulesOf(config)), config);
   const { documents, refused } = checkAll(files.flatMap(readManifest), checks);
   const total = documents.length + refused.size;
-  return database.unitOfWork().run(async (work) => {
+  return database.unitOfWork({ author: OPERATOR }).run(async (work) => {
     const { published, taken } = await publishDocuments(work, documents, release, checks.schemaId);
     for (const id of taken) refused.set(id, TAKEN);
     const told = [...refused].map(([id, reason]) => ({ id, reason }));
-    if (partial || told.length === 0)
+    if (partial || told.length === 0) {
+      await audit(work, 'documents.publish', release.client, { ...release, published });
       return { published, unchanged: documents.length - taken.length - published, refused: told };
+    }
     // Takes everything back.
     throw new UndoneError(`Refused: ${told.length} of ${total} documents. Nothing was published.`, {
       published: 0,

@@ -1,0 +1,189 @@
+import { describe, expect, it } from 'vitest';
+import { createApiKey } from '../../../src/auth/api-key/store.ts';
+import { adminCommand } from '../../support/admin-command.ts';
+import { useApp } from '../../support/app.ts';
+import { actions, entries } from '../../support/audit.ts';
+import { cleanUp } from '../../support/clean-up.ts';
+import { createPost } from '../../support/content.ts';
+import { authorizeClient, oauthClient } from '../../support/credentials/oauth.ts';
+import { gqlAs, PASSWORD, person, visitor } from '../../support/credentials/session.ts';
+import { linesOf } from '../../support/log-lines.ts';
+
+const app = useApp();
+const COMMENT = 'mutation ($id: ID!) { createComment(postId: $id, body: "b") { id } }';
+const UPDATE = 'mutation ($id: ID!, $title: String!) { updatePost(id: $id, title: $title) { id } }';
+const DELETE = 'mutation ($id: ID!) { deletePost(id: $id) }';
+const UPDATE_COMMENT = 'mutation ($id: ID!, $body: String!) { updateComment(id: $id, body: $body) { id } }';
+const DELETE_COMMENT = 'mutation ($id: ID!) { deleteComment(id: $id) }';
+
+const postWithComment = async (key: string) => {
+  const id = await createPost(app, key);
+  const { data } = await app.gql(COMMENT, { key, variables: { id } });
+  return { id, comment: data.createComment.id as string };
+};
+
+describe('What an admin does to content of others', () => {
+  it('is found by the content, its author, the admin and the admin’s key, with the request’s id', async () => {
+    const author = await app.account();
+    const admin = await app.account({ role: 'admin' });
+    const { id, comment } = await postWithComment(author.key);
+    const asAdmin = (query: string, variables: object) => app.gql(query, { key: admin.key, variables });
+    await asAdmin(UPDATE_COMMENT, { id: comment, body: 'changed' });
+    await asAdmin(DELETE_COMMENT, { id: comment });
+    await asAdmin(UPDATE, { id, title: 'changed' });
+    const { headers } = await asAdmin(DELETE, { id });
+    const did = ['updateComment', 'deleteComment', 'updatePost', 'deletePost'];
+    expect(await actions(app, '--subject', author.id)).toEqual(did);
+    expect(await actions(app, '--subject', author.email)).toEqual(did);
+    expect(await actions(app, '--actor', admin.email)).toEqual(did);
+    const { json: keys } = await adminCommand(app, ['api-key', 'list']);
+    const { id: keyId } = keys.find(({ user }: { user: string }) => user === admin.email);
+    expect(await actions(app, '--actor', keyId)).toEqual(did);
+    expect(await entries(app, '--subject', id, '--action', 'deletePost')).toEqual([
+      {
+        at: expect.any(String),
+        actor: admin.id,
+        via: `api-key:${keyId}`,
+        action: 'deletePost',
+        subject: id,
+        detail: { account: author.id },
+        requestId: headers.get('x-request-id'),
+      },
+    ]);
+  });
+
+  it('is not there if nothing was changed, if it was undone, or if it is the admin’s own', async () => {
+    const author = await app.account();
+    const admin = await app.account({ role: 'admin' });
+    const { id, comment } = await postWithComment(author.key);
+    const as = (key: string, query: string, variables: object) => app.gql(query, { key, variables });
+    const { data } = await app.gql('query ($id: ID!) { post(id: $id) { title } }', {
+      key: admin.key,
+      variables: { id },
+    });
+    await as(admin.key, UPDATE, { id, title: data.post.title });
+    await as(admin.key, UPDATE_COMMENT, { id: comment, body: 'b' });
+    await as(admin.key, DELETE, { id: '00000000-0000-7000-8000-000000000000' });
+    const undone = `mutation ($id: ID!) { deletePost(id: $id) updatePost(id: $id, title: "x") { id } }`;
+    expect((await as(admin.key, undone, { id })).errors).toBeDefined();
+    const own = await createPost(app, admin.key);
+    await as(admin.key, UPDATE, { id: own, title: 'mine' });
+    await as(admin.key, DELETE, { id: own });
+    await as(author.key, DELETE, { id });
+    expect(await entries(app, '--actor', admin.id)).toEqual([]);
+    expect(await entries(app, '--actor', author.id)).toEqual([]);
+  });
+});
+
+describe('What people change of their accounts', () => {
+  it('keys, sessions, passwords and grants, by session', async () => {
+    const { id: account, cookie, email, password } = await visitor(app, {});
+    const create = 'mutation { createApiKey(name: "k", scopes: ["posts:read"]) { apiKey { id } } }';
+    const { data } = await gqlAs(app, cookie, create);
+    const { id } = data.createApiKey.apiKey;
+    await gqlAs(app, cookie, `mutation { revokeApiKey(id: "${id}") }`);
+    // Not another time, and not of others.
+    await gqlAs(app, cookie, `mutation { revokeApiKey(id: "${id}") }`);
+    const client = await oauthClient(app, { owner: await app.account() });
+    await authorizeClient(app, client, { email, password });
+    const grants = '{ viewer { oauthGrants { id } sessions { id current } } }';
+    const { viewer } = (await gqlAs(app, cookie, grants)).data;
+    await gqlAs(app, cookie, `mutation { revokeGrant(id: "${viewer.oauthGrants[0].id}") }`);
+    const other = viewer.sessions.find(({ current }: { current: boolean }) => !current);
+    await gqlAs(app, cookie, `mutation { revokeSession(id: "${other.id}") }`);
+    const change = `mutation { changePassword(currentPassword: "${PASSWORD}", newPassword: "another long password") }`;
+    expect((await gqlAs(app, cookie, change)).data).toEqual({ changePassword: true });
+    const left = await entries(app, '--subject', account);
+    expect(left.map(({ action, subject }) => [action, subject])).toEqual([
+      ['createApiKey', id],
+      ['revokeApiKey', id],
+      ['oauth-grant.allow', viewer.oauthGrants[0].id],
+      ['revokeGrant', viewer.oauthGrants[0].id],
+      ['revokeSession', other.id],
+      ['changePassword', account],
+    ]);
+    const current = viewer.sessions.find((session: { current: boolean }) => session.current).id;
+    for (const { actor, via, action, requestId } of left) {
+      expect({ actor, requestId }).toEqual({ actor: account, requestId: expect.any(String) });
+      expect(via).toBe(`session:${action === 'oauth-grant.allow' ? other.id : current}`);
+    }
+    expect(JSON.stringify(left)).not.toContain('@');
+    const { json: exported } = await adminCommand(app, ['user', 'export', email]);
+    expect(exported.audit.map(({ action }: { action: string }) => action)).toEqual(
+      left.map(({ action }) => action),
+    );
+  });
+
+  it('are counted beyond 10,000 a day, while what an admin does to others always has its entry', async () => {
+    const admin = await visitor(app, { role: 'admin' });
+    const [author, key] = [
+      await app.account(),
+      'mutation { createApiKey(name: "k", scopes: ["posts:read"]) { key } }',
+    ];
+    const create = async () => expect((await gqlAs(app, admin.cookie, key)).errors).toBeUndefined();
+    await create();
+    await app.prisma.auditEntry.updateMany({ where: { actorId: admin.id }, data: { number: 9_999 } });
+    for (let n = 0; n < 5; n += 1) await create();
+    const id = await createPost(app, author.key);
+    await app.gql(DELETE, { key: admin.key, variables: { id } });
+    const left = await entries(app, '--actor', admin.id);
+    expect(left.map(({ action, detail }) => [action, detail.count])).toEqual([
+      ['createApiKey', undefined],
+      ['createApiKey', undefined],
+      ['own.more', 4],
+      ['deletePost', undefined],
+    ]);
+    // Another day.
+    await app.prisma.auditEntry.updateMany({
+      where: { actorId: admin.id },
+      data: { at: new Date(Date.now() - 86_400_000) },
+    });
+    await create();
+    expect(await actions(app, '--actor', admin.id)).toHaveLength(5);
+  });
+});
+
+it('Entries go after AUDIT_RETENTION_DAYS, and --since shows the later ones', async () => {
+  const { email } = await person(app);
+  await adminCommand(app, ['user', 'disable', email]);
+  await adminCommand(app, ['user', 'enable', email]);
+  const ago = (days: number) => new Date(Date.now() - days * 86_400_000);
+  const set = (action: string, days: number) =>
+    app.prisma.auditEntry.updateMany({ where: { action }, data: { at: ago(days) } });
+  await set('user.disable', 366);
+  await set('user.enable', 364);
+  expect(await actions(app, '--subject', email)).toEqual(['user.disable', 'user.enable']);
+  expect(await actions(app, '--subject', email, '--since', ago(365).toISOString())).toEqual(['user.enable']);
+  await cleanUp(app).runAll();
+  expect(await actions(app, '--subject', email)).toEqual(['user.enable']);
+});
+
+it('The line of a mutation names its fields, and what they changed once it is committed', async () => {
+  const author = await app.account();
+  const { key } = await createApiKey(app.database, {
+    userId: author.id,
+    name: 'k',
+    scopes: ['posts:write', 'comments:write'],
+  });
+  const lineOf = async (query: string, headers: Record<string, string> = {}) => {
+    const answer = await app.gql(query, { key, headers });
+    const requestId = answer.headers.get('x-request-id');
+    const [line] = linesOf(app.logged, 'request').filter((logged) => logged.requestId === requestId);
+    return { data: answer.data, fields: line?.fields, changed: line?.changed };
+  };
+  for (const headers of [{}, { 'idempotency-key': 'a-key' }]) {
+    const one = await lineOf('mutation { createPost(title: "t", body: "b") { id } }', headers);
+    const { id } = one.data.createPost;
+    expect(one).toMatchObject({ fields: ['createPost'], changed: [id] });
+    const two = await lineOf(
+      `mutation { a: createComment(postId: "${id}", body: "b") { id } deletePost(id: "${id}") none: deletePost(id: "x") }`,
+    );
+    const fields = ['createComment', 'deletePost', 'deletePost'];
+    expect(two).toMatchObject({ fields, changed: [two.data.a.id, id] });
+  }
+  const failed = await lineOf(
+    'mutation { deletePost(id: "x") createComment(postId: "x", body: "b") { id } }',
+  );
+  expect(failed).toMatchObject({ fields: ['deletePost', 'createComment'], changed: undefined });
+  expect(await lineOf('{ __typename }')).toMatchObject({ fields: undefined, changed: undefined });
+});

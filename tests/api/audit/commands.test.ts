@@ -1,0 +1,138 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Command } from 'commander';
+import { expect, it } from 'vitest';
+import { createProgram } from '../../../src/admin/program.ts';
+import { adminCommand } from '../../support/admin-command.ts';
+import { useApp } from '../../support/app.ts';
+import { actions, type Entry, entries } from '../../support/audit.ts';
+import { PASSWORD } from '../../support/credentials/session.ts';
+import { graphqlPost } from '../../support/graphql.ts';
+import { temporaryFolder } from '../../support/processes/process.ts';
+
+const app = useApp();
+const EMAIL = 'grace@example.com';
+
+/** They change nothing, or run without an open database: tests of their own look at these. */
+const READ = ['user.list', 'user.export', 'api-key.list', 'stream-token.list', 'oauth-client.list'];
+const READ_TOO = ['signing-key.list', 'documents.list', 'documents.unknown', 'audit', 'backup'];
+const ALONE = ['migrate', 'restore', 'export-to', 'upgrade'];
+
+/** The names of all commands, as the audit log has them. */
+function namesOf({ commands }: Command, before = ''): string[] {
+  return commands.flatMap((command) => {
+    const name = `${before}${command.name()}`;
+    return command.commands.length === 0 ? [name] : namesOf(command, `${name}.`);
+  });
+}
+
+/** Runs a command that is to succeed, and returns what it prints and what it has left in the audit log. */
+async function run(...args: readonly string[]) {
+  const before = (await entries(app)).length;
+  const { json, failure } = await adminCommand(app, args);
+  expect(failure).toBeUndefined();
+  return { json, left: (await entries(app)).slice(before) };
+}
+
+it('Each command that changes something leaves its entry, and no e-mail, name or secret in it', async () => {
+  const done = new Map<string, readonly Entry[]>();
+  const did = async (name: string, ...options: readonly string[]) => {
+    const { json, left } = await run(...name.split('.'), ...options);
+    done.set(name, [...(done.get(name) ?? []), ...left]);
+    return { json, left };
+  };
+  const made = await did('user.create', '--name', 'Grace', '--email', EMAIL, '--password', PASSWORD);
+  const account = made.json.id;
+  expect(made.left).toEqual([
+    {
+      at: expect.stringMatching(/^\d{4}-.*Z$/),
+      actor: null,
+      via: 'command',
+      action: 'user.create',
+      subject: account,
+      detail: { account, role: 'member' },
+      requestId: null,
+    },
+  ]);
+  const keyOf = ['--user', EMAIL, '--name', 'k', '--scopes', 'posts:read'] as const;
+  const { json: key, left: keyed } = await did('api-key.create', ...keyOf);
+  expect(keyed).toMatchObject([{ subject: key.id, detail: { account, scopes: ['posts:read'] } }]);
+  const query = 'subscription { postCreated { id } }';
+  await app.fetch('/graphql/stream-token', graphqlPost(query, { key: key.key }));
+  const { json: tokens } = await adminCommand(app, ['stream-token', 'list']);
+  expect((await did('stream-token.revoke', tokens[0].id)).left).toMatchObject([
+    { subject: tokens[0].id, detail: { account } },
+  ]);
+  expect((await did('api-key.revoke', key.id)).left).toMatchObject([
+    { subject: key.id, detail: { account } },
+  ]);
+  const client = [
+    '--owner',
+    EMAIL,
+    '--name',
+    'c',
+    '--grants',
+    'client_credentials',
+    '--scopes',
+    'posts:read',
+  ];
+  const { json: created } = await did('oauth-client.create', ...client);
+  expect((await did('oauth-client.delete', created.client_id)).left).toMatchObject([
+    { subject: created.client_id, detail: { account } },
+  ]);
+  await did('session.revoke', '--user', EMAIL);
+  await did('token.revoke', 'a-jti');
+  await did('user.set-role', EMAIL, 'admin');
+  expect(done.get('user.set-role')).toMatchObject([{ subject: account, detail: { role: 'admin' } }]);
+  await did('user.disable', EMAIL);
+  await did('user.enable', EMAIL, '--revoke');
+  expect((await did('revoke-all', '--everything')).left).toMatchObject([{ subject: account }]);
+  const { json: signing } = await did('signing-key.rotate');
+  await did('signing-key.drop', signing.id);
+  const file = join(await temporaryFolder(), 'documents.json');
+  await writeFile(file, JSON.stringify({ one: '{ __typename }' }));
+  await did('documents.publish', file, '--client', 'web', '--release', '1');
+  expect((await did('documents.retire', '--client', 'web', '--release', '1')).left).toMatchObject([
+    { subject: 'web', detail: { release: '1', retired: 1 } },
+  ]);
+  await did('event-log.renew');
+  await did('user.delete', EMAIL, '--posts', 'delete');
+
+  const all = namesOf(
+    createProgram(
+      () => Promise.resolve(),
+      () => Promise.resolve(),
+    ),
+  );
+  const known = [...done.keys(), 'user.set-password', ...READ, ...READ_TOO, ...ALONE];
+  expect(all.sort()).toEqual(known.sort());
+  for (const [name, left] of done)
+    expect(
+      left.map(({ action, via, actor }) => ({ action, via, actor })),
+      name,
+    ).toEqual([{ action: name, via: 'command', actor: null }]);
+  expect(JSON.stringify(await entries(app))).not.toMatch(/@|Grace|cga_|cgc_/);
+  // The account has gone; what happened to it has not.
+  expect(await actions(app, '--subject', account)).toEqual(
+    expect.arrayContaining(['user.create', 'api-key.revoke', 'user.set-role', 'user.delete']),
+  );
+});
+
+it('A command that fails leaves no entry', async () => {
+  const before = await entries(app);
+  const nobody = 'nobody@example.com';
+  const unknown = '00000000-0000-7000-8000-000000000000';
+  for (const args of [
+    ['user', 'disable', nobody],
+    ['api-key', 'revoke', unknown],
+    ['stream-token', 'revoke', unknown],
+    ['oauth-client', 'delete', unknown],
+    ['signing-key', 'drop', 'none'],
+    ['token', 'revoke', ''],
+  ])
+    await adminCommand(app, args).then(
+      ({ failure }) => expect(failure).toBeDefined(),
+      (error: unknown) => expect(error).toMatchObject({ message: expect.stringContaining(nobody) }),
+    );
+  expect(await entries(app)).toEqual(before);
+});
