@@ -2,6 +2,7 @@ import { randomInt, randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { temporaryFolder, until } from '../support/processes/process.ts';
+import { admin as runAdmin } from '../support/processes/server.ts';
 import { makeKey, ownDatabase, UNLIMITED } from './own-database.ts';
 import { restartedServer } from './restarted-server.ts';
 
@@ -24,18 +25,23 @@ interface Answer {
   readonly errors?: readonly { readonly extensions: { readonly code: string; readonly version?: number } }[];
 }
 
-it('each edit that was acknowledged is one version, whoever edits and whatever is killed', async () => {
+it('each edit that was acknowledged is one version and, as an admin’s, one audit entry, whoever edits and whatever is killed', async () => {
   const database = { DATABASE_URL: await ownDatabase() };
   const folders = [await temporaryFolder(), await temporaryFolder()] as const;
   const servers = [
     await restartedServer(folders[0], { ...UNLIMITED, ...database }),
     await restartedServer(folders[1], { ...UNLIMITED, ...database }),
   ] as const;
-  const apiKey = await makeKey(folders[0], database);
+  const [author, admin] = [await makeKey(folders[0], database), await makeKey(folders[0], database, 'admin')];
   const anyServer = () => servers[randomInt(2)] ?? servers[0];
 
   /** Undefined where nobody knows whether it was done. */
-  async function ask(query: string, variables: object, key?: string): Promise<Answer | undefined> {
+  async function ask(
+    apiKey: string,
+    query: string,
+    variables: object,
+    key?: string,
+  ): Promise<Answer | undefined> {
     try {
       const response = await fetch(`${await anyServer().origin()}/graphql`, {
         method: 'POST',
@@ -54,9 +60,9 @@ it('each edit that was acknowledged is one version, whoever edits and whatever i
   }
 
   /** The same request until it is answered. */
-  async function answered(query: string, variables: object, key?: string): Promise<Answer> {
+  async function answered(apiKey: string, query: string, variables: object, key?: string): Promise<Answer> {
     for (;;) {
-      const answer = await ask(query, variables, key);
+      const answer = await ask(apiKey, query, variables, key);
       const busy = answer?.errors?.some(({ extensions }) => extensions.code === 'IDEMPOTENCY_IN_PROGRESS');
       if (answer !== undefined && !busy) return answer;
       await delay(RETRY_MS);
@@ -65,8 +71,8 @@ it('each edit that was acknowledged is one version, whoever edits and whatever i
 
   const ids: string[] = [];
   for (let made = 0; made < POSTS; made += 1)
-    ids.push((await answered(CREATE, {}, randomUUID())).data?.createPost?.id ?? '');
-  const versionOf = async (id: string) => (await answered(READ, { id })).data?.post?.version ?? 0;
+    ids.push((await answered(author, CREATE, {}, randomUUID())).data?.createPost?.id ?? '');
+  const versionOf = async (id: string) => (await answered(admin, READ, { id })).data?.post?.version ?? 0;
 
   const acknowledged = new Map(ids.map((id) => [id, 0]));
   let done = 0;
@@ -78,6 +84,7 @@ it('each edit that was acknowledged is one version, whoever edits and whatever i
     const id = ids[randomInt(POSTS)] ?? '';
     for (let version = await versionOf(id); ; ) {
       const { data, errors } = await answered(
+        admin,
         EDIT,
         { id, title: `edit ${number}`, v: version },
         randomUUID(),
@@ -113,6 +120,11 @@ it('each edit that was acknowledged is one version, whoever edits and whatever i
 
   const [killed] = await Promise.all([crashes(), ...Array.from({ length: CLIENTS }, client)]);
   for (const id of ids) expect((await versionOf(id)) - 1, id).toBe(acknowledged.get(id));
+  const { json: entries } = await runAdmin(['audit', '--action', 'updatePost'], folders[0], database);
+  for (const id of ids)
+    expect(entries.filter(({ subject }: { subject: string }) => subject === id)).toHaveLength(
+      acknowledged.get(id) ?? 0,
+    );
   expect(done).toBe(EDITS);
   expect(conflicts).toBeGreaterThan(0);
   expect(killed).toBeGreaterThan(EDITS / 200);

@@ -19,10 +19,10 @@ export async function ownDatabase(): Promise<string> {
 }
 
 /** An API key of a new account. */
-export async function makeKey(dataDir: string, settings: Settings): Promise<string> {
-  const email = 'writer@example.com';
+export async function makeKey(dataDir: string, settings: Settings, role = 'member'): Promise<string> {
+  const email = `${role}@example.com`;
   const user = ['user', 'create', '--name', 'Writer', '--email', email, '--password', 'a long password'];
-  expect((await admin(user, dataDir, settings)).code).toBe(0);
+  expect((await admin([...user, '--role', role], dataDir, settings)).code).toBe(0);
   const key = ['api-key', 'create', '--user', email, '--name', 'crash', '--scopes', 'posts:read posts:write'];
   return (await admin(key, dataDir, settings)).json.key;
 }

