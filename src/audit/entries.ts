@@ -1,5 +1,6 @@
 import { deletion, type Job } from '../jobs/job.ts';
-import { type Queryable, statement } from '../platform/db/statement.ts';
+import { type Parameter, type Queryable, statement } from '../platform/db/statement.ts';
+import { isUuid } from '../platform/uuid.ts';
 import { MAX_OWN_A_DAY } from './audit.ts';
 
 /** An entry of the audit log, as the command line shows it. */
@@ -28,25 +29,38 @@ export interface AuditFilter {
 const CREDENTIAL_IDS = "string_to_array(substr(via, strpos(via, ':') + 1), ' ')";
 const MANY = 1_000;
 
-const PAGE = statement<AuditEntry & { readonly id: string }>(
-  'audit_page',
-  `SELECT id::text, at, actor_id AS actor, via, action, subject, request_id AS "requestId",
+/** Only what is asked for is a condition, so that the index for it is used. */
+function pageOf({ since, actor, subject, action }: AuditFilter) {
+  const values: Parameter[] = [];
+  const of = (value: Parameter) => `$${values.push(value) + 1}`;
+  const conditions: string[] = [];
+  if (since !== undefined) conditions.push(`at >= ${of(since)}::timestamptz`);
+  if (action !== undefined) conditions.push(`action = ${of(action)}::text`);
+  if (subject !== undefined) {
+    const itself = `subject = ${of(subject)}::text`;
+    conditions.push(isUuid(subject) ? `(${itself} OR account_id = ${of(subject)}::uuid)` : itself);
+  }
+  if (actor !== undefined) {
+    const credential = `${of(actor)}::text = ANY(${CREDENTIAL_IDS})`;
+    conditions.push(isUuid(actor) ? `(${credential} OR actor_id = ${of(actor)}::uuid)` : credential);
+  }
+  const page = statement<AuditEntry & { readonly id: string }>(
+    'audit_page',
+    `SELECT id::text, at, actor_id AS actor, via, action, subject, request_id AS "requestId",
      CASE WHEN account_id IS NULL THEN detail ELSE jsonb_build_object('account', account_id) || detail END
        || CASE WHEN number > ${MAX_OWN_A_DAY} THEN jsonb_build_object('count', number - ${MAX_OWN_A_DAY}) ELSE '{}' END AS detail
-   FROM audit_log
-   WHERE audit_log.id > $1::bigint AND ($2::timestamptz IS NULL OR at >= $2)
-     AND ($3::text IS NULL OR actor_id::text = $3 OR $3 = ANY(${CREDENTIAL_IDS}))
-     AND ($4::text IS NULL OR subject = $4 OR account_id::text = $4)
-     AND ($5::text IS NULL OR action = $5)
+   FROM audit_log WHERE ${['audit_log.id > $1::bigint', ...conditions].join(' AND ')}
    ORDER BY audit_log.id LIMIT ${MANY}`,
-);
+  );
+  return { page, values };
+}
 
 /** The entries, oldest first, read in parts: there may be millions. Throws DatabaseError. */
 export async function* auditEntries(db: Queryable, filter: AuditFilter): AsyncGenerator<AuditEntry> {
-  const { since = null, actor = null, subject = null, action = null } = filter;
+  const { page, values } = pageOf(filter);
   let last = '0';
   for (;;) {
-    const rows = await db.query(PAGE, [last, since, actor, subject, action]);
+    const rows = await db.query(page, [last, ...values]);
     for (const { id, ...entry } of rows) {
       last = id;
       yield entry;
