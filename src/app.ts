@@ -1,39 +1,41 @@
 import type { GraphQLSchema } from 'graphql';
 import packageJson from '../package.json' with { type: 'json' };
-import { oldAuditEntries } from './audit/entries.ts';
 import { accountTurns } from './auth/account/turns.ts';
 import { createCredentials } from './auth/credentials.ts';
-import { expiredSessions, expiredStreamTokens, expiredTokens, oldApiKeys } from './auth/expired.ts';
 import { createPasswords } from './auth/password-check.ts';
 import { anonymousCaller } from './auth/principal.ts';
 import { createSecurityLog } from './auth/security-log.ts';
 import { createLogin } from './auth/session/login.ts';
 import { sessionEnder } from './auth/session/store.ts';
+import { cleanUpJobs } from './clean-up-jobs.ts';
+import { createClientUses } from './client-use/client-uses.ts';
 import { createAnnouncements } from './events/announcements.ts';
 import { registerEventMetrics } from './events/event-metrics.ts';
 import { createEventFeed } from './events/feed.ts';
 import { watchLog } from './events/log-watch.ts';
-import { oldEvents } from './events/old-events.ts';
 import { FEATURES } from './features.ts';
 import type { Entrance } from './http/pipeline/entrance.ts';
 import { requireHttpHooks, type YogaPlugin } from './http/pipeline/yoga-plugin.ts';
+import { createBuckets } from './http/rate-limit/buckets.ts';
 import { createRateLimiter } from './http/rate-limit/limiter.ts';
-import { redisBuckets } from './http/rate-limit/redis-store.ts';
-import { memoryBuckets } from './http/rate-limit/store.ts';
+import { createRefusals } from './http/response/refusals.ts';
 import { createSlowOperations } from './http/response/slow-operations.ts';
 import { createReadiness } from './http/routes/readiness.ts';
 import { createHttp } from './http-entrance.ts';
 import { startCleanUp } from './jobs/clean-up.ts';
-import type { Job } from './jobs/job.ts';
 import { rulesOf } from './modules/rules.ts';
-import { oldResponses } from './operation/idempotency/store.ts';
 import { createCredentialWatch } from './operation/subscription/credential-watch.ts';
 import { createFanOut } from './operation/subscription/fan-out.ts';
 import { createStreamMetrics } from './operation/subscription/stream-metrics.ts';
 import { createOperationPipeline } from './operation-pipeline.ts';
 import { type Clock, systemClock } from './platform/clock.ts';
 import { type Config, ownOrigin } from './platform/config.ts';
-import { CREDENTIALS_CHANNEL, DOCUMENTS_CHANNEL, EVENTS_CHANNEL } from './platform/db/channels.ts';
+import {
+  CREDENTIALS_CHANNEL,
+  DOCUMENTS_CHANNEL,
+  EVENTS_CHANNEL,
+  RESTRICTIONS_CHANNEL,
+} from './platform/db/channels.ts';
 import type { Database } from './platform/db/database.ts';
 import { registerDatabaseMetrics } from './platform/db/database-metrics.ts';
 import { readOnlyError } from './platform/db/errors.ts';
@@ -48,8 +50,8 @@ import type { DemoKey } from './request/local-request.ts';
 import { createOrigins } from './request/origin-check.ts';
 import { PendingResponses } from './request/pending-responses.ts';
 import type { Route } from './request/request-state.ts';
+import { createRestrictions } from './restrictions/restrictions.ts';
 import { buildSchema } from './schema.ts';
-import { oldTextUses } from './trusted-documents/text-uses-store.ts';
 import { createTrustedDocuments } from './trusted-documents/trusted-documents.ts';
 import { YOGA_PLUGINS } from './yoga-plugins.ts';
 
@@ -99,21 +101,6 @@ export interface App extends Entrance {
 
 const createFeatures = await Promise.all(FEATURES.map(({ server }) => server()));
 
-/** All clean-up there is, in the order in which it is done. */
-export function cleanUpJobs(config: Config): Job[] {
-  return [
-    oldEvents(config.eventRetentionMs),
-    oldResponses(config.idempotency.retentionMs),
-    expiredSessions,
-    oldApiKeys,
-    expiredStreamTokens,
-    expiredTokens,
-    oldTextUses,
-    oldAuditEntries(config.auditRetentionMs),
-    ...FEATURES.flatMap(({ jobs }) => jobs(config)),
-  ];
-}
-
 /** Creates every dependency. */
 export function createApp({
   config,
@@ -136,10 +123,7 @@ export function createApp({
   // Whoever waits for events is read more of them at once.
   const eventLine = halfLine(config, { patienceMs: 0 });
   const feed = createEventFeed({ database, log, line: eventLine });
-  const buckets =
-    config.redisUrl === undefined
-      ? memoryBuckets(clock)
-      : redisBuckets({ url: config.redisUrl, clock, log, metrics });
+  const buckets = createBuckets(config, { clock, log, metrics });
   const rateLimiter = createRateLimiter({ store: buckets, clock, failures: config.failureLimit, metrics });
   let origin = config.publicUrl ?? ownOrigin(config);
   const services = { database, clock, log };
@@ -154,6 +138,7 @@ export function createApp({
   const passwords = createPasswords(new Line(PASSWORD_HASHES), rateLimiter.logins);
   const securityLog = createSecurityLog(log);
   const slowOperations = createSlowOperations({ thresholdMs: config.slowOperationMs, log });
+  const refusals = createRefusals(log);
   const turns = accountTurns(database, new Line(ACCOUNT_WRITES));
   const endSession = sessionEnder(turns);
   const login = createLogin({ database, turns, passwords, securityLog });
@@ -193,13 +178,21 @@ export function createApp({
     metrics,
     hears: () => listener.connected,
   });
+  const restrictions = createRestrictions({
+    ...services,
+    trustProxy: config.trustProxy,
+    recheckMs: config.credentialRecheckMs,
+    hears: () => listener.connected,
+  });
+  const clientUses = createClientUses(services);
   const listener = createListener({
     database,
     log,
-    channels: [EVENTS_CHANNEL, CREDENTIALS_CHANNEL, DOCUMENTS_CHANNEL],
+    channels: [EVENTS_CHANNEL, CREDENTIALS_CHANNEL, DOCUMENTS_CHANNEL, RESTRICTIONS_CHANNEL],
     onNotification({ channel, payload, own }) {
       if (channel === CREDENTIALS_CHANNEL) credentialWatch.recheck(payload);
       else if (channel === DOCUMENTS_CHANNEL) trusted.recheck();
+      else if (channel === RESTRICTIONS_CHANNEL) restrictions.recheck();
       // This process woke its own readers when it committed.
       else if (!own) feed.wake();
     },
@@ -207,6 +200,7 @@ export function createApp({
       feed.wake();
       credentialWatch.recheck();
       trusted.recheck();
+      restrictions.recheck();
     },
   });
   const announcements = createAnnouncements({ feed, listener, log });
@@ -235,6 +229,7 @@ export function createApp({
     pending,
     checkOrigin: origins.check,
     credentialWatch,
+    watchBlocked: restrictions.watch,
     fanOut,
     shareEvents,
     onCommit: announcements.announce,
@@ -260,8 +255,11 @@ export function createApp({
     login,
     securityLog,
     slowOperations,
+    refusals,
     origins,
     rateLimiter,
+    restrictions,
+    clientUses,
     readiness,
     pipeline,
     yogaPlugins,
@@ -291,8 +289,11 @@ export function createApp({
       await buckets.close();
       await http.close();
       await trusted.close();
+      restrictions.close();
+      await clientUses.close();
       securityLog.close();
       slowOperations.close();
+      refusals.close();
     },
   };
 }

@@ -5,6 +5,7 @@ import type { SecurityLog } from './auth/security-log.ts';
 import type { Login } from './auth/session/login.ts';
 import type { EndSession } from './auth/session/store.ts';
 import { streamTokenIssuer } from './auth/stream-token/store.ts';
+import type { ClientUses } from './client-use/client-uses.ts';
 import { graphiqlRoutes } from './http/graphiql/routes.ts';
 import { createEntrance, type Entrance } from './http/pipeline/entrance.ts';
 import type { Pipeline } from './http/pipeline/pipeline.ts';
@@ -14,12 +15,15 @@ import type { RateLimiter } from './http/rate-limit/limiter.ts';
 import { useRateLimit } from './http/rate-limit/use-rate-limit.ts';
 import { createProxyTrust, type ProxyTrust } from './http/request/proxy-trust.ts';
 import { useAuthentication } from './http/request/use-authentication.ts';
+import { useBlocks } from './http/request/use-blocks.ts';
 import { useSites } from './http/request/use-sites.ts';
 import { useTurns } from './http/request/use-turns.ts';
 import { createCaching } from './http/response/caching.ts';
 import { createCompression } from './http/response/compression.ts';
+import type { Refusals } from './http/response/refusals.ts';
 import type { SlowOperations } from './http/response/slow-operations.ts';
 import { useAccessLog } from './http/response/use-access-log.ts';
+import { useClientUse } from './http/response/use-client-use.ts';
 import { useCors } from './http/response/use-cors.ts';
 import { useDeprecationReport } from './http/response/use-deprecation-report.ts';
 import { useOriginReport } from './http/response/use-origin-report.ts';
@@ -42,6 +46,7 @@ import type { DemoKey } from './request/local-request.ts';
 import type { Origins } from './request/origin-check.ts';
 import type { PendingResponses } from './request/pending-responses.ts';
 import type { Route } from './request/request-state.ts';
+import type { Restrictions } from './restrictions/restrictions.ts';
 
 export interface HttpOptions {
   readonly config: Config;
@@ -57,8 +62,11 @@ export interface HttpOptions {
   readonly login: Login;
   readonly securityLog: SecurityLog;
   readonly slowOperations: SlowOperations;
+  readonly refusals: Refusals;
   readonly origins: Origins;
   readonly rateLimiter: RateLimiter;
+  readonly restrictions: Restrictions;
+  readonly clientUses: Pick<ClientUses, 'note'>;
   readonly readiness: Readiness;
   readonly pipeline: Pipeline;
   readonly yogaPlugins: readonly YogaPlugin[];
@@ -75,9 +83,11 @@ function pluginsOf(options: HttpOptions, trust: ProxyTrust): HttpPlugin[] {
     useCors(config.corsOrigins),
     useVary(config.corsOrigins),
     useResponseHeaders(),
-    useAccessLog({ clock, log, metrics, slowOperations }),
+    useAccessLog({ clock, log, metrics, slowOperations, refusals: options.refusals }),
+    useClientUse(options.clientUses),
     ...(config.environment === 'development' ? [useOriginReport(origins, log)] : []),
     useDeprecationReport(metrics),
+    useBlocks(options.restrictions, metrics),
     useSites(origins.check),
     useAuthentication({
       resolvers: options.credentials.resolvers,
@@ -88,6 +98,7 @@ function pluginsOf(options: HttpOptions, trust: ProxyTrust): HttpPlugin[] {
       limiter: options.rateLimiter,
       policy: config.rateLimit,
       accountFactor: config.accountLimitFactor,
+      limitsOf: options.restrictions.limitsOf,
       checkOrigin: origins.check,
       securityLog,
     }),

@@ -21,7 +21,7 @@ import { createHalfOpenWatch } from './operation/subscription/half-open-connecti
 import { keepArgs } from './operation/subscription/kept-args.ts';
 import { createStreamLimit } from './operation/subscription/stream-limit.ts';
 import type { StreamMetrics } from './operation/subscription/stream-metrics.ts';
-import { createSubscriber, openEvents } from './operation/subscription/subscriber.ts';
+import { createSubscriber, openEvents, type SubscriberOptions } from './operation/subscription/subscriber.ts';
 import type { Config } from './platform/config.ts';
 import type { Database } from './platform/db/database.ts';
 import { halfLine } from './platform/db/half-line.ts';
@@ -49,6 +49,7 @@ export interface OperationPipelineOptions {
   readonly pending: PendingResponses;
   readonly checkOrigin: OriginCheck;
   readonly credentialWatch: CredentialWatch;
+  readonly watchBlocked: SubscriberOptions['watchBlocked'];
   readonly fanOut: FanOut;
   /** Whether subscribers share what is the same for them. */
   readonly shareEvents: boolean;
@@ -132,6 +133,7 @@ export function createOperationPipeline(options: OperationPipelineOptions): Pipe
       streams,
       credentials: options.credentialWatch,
       watchPublished: requested.watch,
+      watchBlocked: options.watchBlocked,
       metrics: streamMetrics,
       formats: STREAM_FORMATS,
       limits,

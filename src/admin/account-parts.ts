@@ -7,7 +7,7 @@ export const PARTS: readonly StoredPart[] = [
     tables: ['api_keys'],
     alias: 'k',
     columns: `k.id, k.name, k.prefix, k.scopes, k.created_at AS "createdAt", k.last_used_at AS "lastUsedAt",
-       k.expires_at AS "expiresAt", k.revoked_at AS "revokedAt", k.burst, k.per_second AS "perSecond", k.documents`,
+       k.expires_at AS "expiresAt", k.revoked_at AS "revokedAt", k.suspended_at AS "suspendedAt", k.burst, k.per_second AS "perSecond", k.documents`,
   }),
   storedPart({
     name: 'sessions',
@@ -22,6 +22,13 @@ export const PARTS: readonly StoredPart[] = [
     alias: 't',
     columns: `t.id, t.credential_kind AS "credentials", t.role, t.scopes, t.operation::json AS "operation",
        t.created_at AS "createdAt", t.last_used_at AS "lastUsedAt", t.expires_at AS "expiresAt", t.ends_at AS "endsAt"`,
+  }),
+  storedPart({
+    name: 'limits',
+    tables: ['account_limits'],
+    alias: 'l',
+    key: [['user_id', 'uuid', '00000000-0000-0000-0000-000000000000']],
+    columns: 'l.burst, l.per_second AS "perSecond"',
   }),
   // Who else has changed it is not shown.
   storedPart({

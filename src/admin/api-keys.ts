@@ -1,21 +1,27 @@
+import type { Command } from 'commander';
 import { audit, OPERATOR } from '../audit/audit.ts';
 import { findAccount } from '../auth/account/store.ts';
+import { setApiKeyLimits, suspendApiKey } from '../auth/api-key/restraint.ts';
 import { createApiKeyWithinLimit, revokeApiKey } from '../auth/api-key/store.ts';
 import type { StricterDocuments } from '../auth/principal.ts';
 import { type Scope, scopesOfRole } from '../auth/scopes.ts';
 import type { Database } from '../platform/db/database.ts';
 import { statement } from '../platform/db/statement.ts';
+import type { UnitOfWork } from '../platform/db/unit-of-work.ts';
 import { isUuid } from '../platform/uuid.ts';
 import type { AdminCommand } from './command.ts';
 import {
   burstOption,
   documentsOption,
+  type LimitOptions,
   type ListedOverrides,
+  limitOptions,
+  limitsOf,
   parseCredentialName,
   parseExpiry,
   parseScopes,
   perSecondOption,
-  withoutNoPolicy,
+  withoutUnset,
 } from './options.ts';
 import { AdminError } from './output.ts';
 
@@ -51,21 +57,52 @@ async function create(database: Database, options: CreateOptions) {
 const LIST = statement<ListedOverrides>(
   'admin_api_keys',
   `SELECT k.id, k.name, k.prefix, k.scopes, k.created_at AS "createdAt", k.last_used_at AS "lastUsedAt",
-     k.expires_at AS "expiresAt", k.revoked_at AS "revokedAt", k.documents, u.email AS "user"
+     k.expires_at AS "expiresAt", k.revoked_at AS "revokedAt", k.suspended_at AS "suspendedAt", k.burst,
+     k.per_second AS "perSecond", k.documents, u.email AS "user"
    FROM api_keys k JOIN users u ON u.id = k.user_id ORDER BY k.created_at, k.id`,
 );
 
-function revoke(database: Database, id: string) {
+/** Changes a key and records that. `change` returns what it was done to; undefined if there was nothing to do. */
+function changeKey<T extends { readonly account: string }>(
+  database: Database,
+  action: string,
+  id: string,
+  change: (work: UnitOfWork) => Promise<T | undefined>,
+  otherwise: string,
+): Promise<Omit<T, 'account'>> {
   return database.unitOfWork({ author: OPERATOR }).run(async (work) => {
-    const account = isUuid(id) ? await revokeApiKey(work, id) : undefined;
-    if (account === undefined)
-      throw new AdminError(`There is no API key with the id "${id}", or it is already revoked.`);
-    await audit(work, 'api-key.revoke', id, { account });
-    return { id, revoked: true };
+    const changed = isUuid(id) ? await change(work) : undefined;
+    if (changed === undefined)
+      throw new AdminError(`There is no API key with the id "${id}", or it is ${otherwise}.`);
+    const { account, ...detail } = changed;
+    await audit(work, action, id, { account, ...detail });
+    return detail;
   });
 }
 
-/** `api-key create`, `api-key list`, `api-key revoke`. */
+async function revoke(database: Database, id: string) {
+  const end = async (work: UnitOfWork) => {
+    const account = await revokeApiKey(work, id);
+    return account === undefined ? undefined : { account };
+  };
+  await changeKey(database, 'api-key.revoke', id, end, 'already revoked');
+  return { id, revoked: true };
+}
+
+async function setSuspended(database: Database, id: string, suspended: boolean) {
+  const { action, otherwise } = suspended
+    ? { action: 'api-key.suspend', otherwise: 'revoked or already suspended' }
+    : { action: 'api-key.resume', otherwise: 'revoked or not suspended' };
+  await changeKey(database, action, id, (work) => suspendApiKey(work, id, suspended), otherwise);
+  return { id, suspended };
+}
+
+async function setLimits(database: Database, id: string, limits: ReturnType<typeof limitsOf>) {
+  const change = (work: UnitOfWork) => setApiKeyLimits(work, id, limits);
+  return { id, ...(await changeKey(database, 'api-key.set-limits', id, change, 'revoked')) };
+}
+
+/** `api-key create`, `list`, `revoke`, `suspend`, `resume`, `set-limits`. */
 export const apiKeyCommands: AdminCommand = {
   name: 'api-key',
   description: 'manages API keys',
@@ -85,11 +122,30 @@ export const apiKeyCommands: AdminCommand = {
     apiKey
       .command('list')
       .description('lists the keys without their secrets, oldest first')
-      .action(() => run(async ({ database }) => (await database.query(LIST, [])).map(withoutNoPolicy)));
+      .action(() => run(async ({ database }) => (await database.query(LIST, [])).map(withoutUnset)));
 
     apiKey
       .command('revoke <id>')
       .description('revokes a key permanently')
       .action((id: string) => run(({ database }) => revoke(database, id)));
+
+    apiKey
+      .command('suspend <id>')
+      .description('has a key refused, and its streams end, until it is resumed')
+      .action((id: string) => run(({ database }) => setSuspended(database, id, true)));
+
+    apiKey
+      .command('resume <id>')
+      .description('has a suspended key work again')
+      .action((id: string) => run(({ database }) => setSuspended(database, id, false)));
+
+    const limiting = apiKey
+      .command('set-limits <id>')
+      .description('sets how many requests a key may make, on all instances within a second')
+      .action((id: string, options: LimitOptions, command: Command) => {
+        const limits = limitsOf(options, command);
+        return run(({ database }) => setLimits(database, id, limits));
+      });
+    for (const option of limitOptions()) limiting.addOption(option);
   },
 };

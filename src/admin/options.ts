@@ -1,8 +1,10 @@
-import { InvalidArgumentError, Option } from 'commander';
+import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { z } from 'zod';
+import { isBroken } from '../auth/account/store.ts';
 import { STRICTER_DOCUMENTS } from '../auth/principal.ts';
 import { type Role, SCOPES, type Scope } from '../auth/scopes.ts';
 import { databaseUrl, decimal, integer } from '../platform/settings.ts';
+import { type Network, networkOf } from '../restrictions/network.ts';
 
 const ROLES: readonly Role[] = ['member', 'admin'];
 const MAX_NAME_LENGTH = 100;
@@ -73,14 +75,44 @@ const parseAs =
     return data;
   };
 
+/** A number of seconds. */
+export const parseSeconds = (most: number) => parseAs(integer(1, most));
+
+const UNIT_MS = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
+const LONGEST_MS = 3_650 * UNIT_MS.d;
+
+/** A duration such as 30m, in milliseconds. */
+export function parseDuration(text: string): number {
+  const [, count, unit] = /^(\d{1,6})([smhd])$/.exec(text) ?? [];
+  const ms = Number(count) * (UNIT_MS[unit as keyof typeof UNIT_MS] ?? 0);
+  if (!(ms > 0 && ms <= LONGEST_MS))
+    throw new InvalidArgumentError('It must be a number of s, m, h or d, such as 30m, and at most 3650d.');
+  return ms;
+}
+
+/** An address, or a network of addresses. */
+export function parseNetwork(text: string): Network {
+  const network = networkOf(text);
+  if (network === undefined)
+    throw new InvalidArgumentError('It must be an address or a network such as 192.0.2.0/24.');
+  return network;
+}
+
+const MAX_REASON = 500;
+
+/** Why something is done, in a few words. */
+export function parseReason(text: string): string {
+  if (text.trim() === '' || [...text].length > MAX_REASON || isBroken(text))
+    throw new InvalidArgumentError(`It must be 1 to ${MAX_REASON} characters long.`);
+  return text;
+}
+
 /** The address of a PostgreSQL database. */
 export const parseDatabaseUrl = parseAs(databaseUrl);
 
 /** How many requests a credential may make at once. */
-export function burstOption(): Option {
-  return new Option('--burst <n>', 'requests at once; default: RATE_LIMIT_BURST').argParser(
-    parseAs(integer(1, MAX_LIMIT)),
-  );
+export function burstOption(about = 'requests at once; default: RATE_LIMIT_BURST'): Option {
+  return new Option('--burst <n>', about).argParser(parseAs(integer(1, MAX_LIMIT)));
 }
 
 /** Which documents a credential may ask for. */
@@ -92,14 +124,46 @@ export function documentsOption(): Option {
 /** A credential as it is listed. */
 export interface ListedOverrides {
   readonly documents: string | null;
+  readonly burst: number | null;
+  readonly perSecond: number | null;
 }
 
-/** The policy for documents is listed of those that have one. */
-export const withoutNoPolicy = ({ documents, ...listed }: ListedOverrides): object =>
-  documents === null ? listed : { ...listed, documents };
+/** What is as the settings say is not listed. */
+export const withoutUnset = ({ documents, burst, perSecond, ...listed }: ListedOverrides): object => ({
+  ...listed,
+  ...(burst === null ? {} : { burst }),
+  ...(perSecond === null ? {} : { perSecond }),
+  ...(documents === null ? {} : { documents }),
+});
+
+/** The limits of a command that changes them. */
+export interface LimitOptions {
+  readonly burst?: number;
+  readonly perSecond?: number;
+  readonly default?: boolean;
+}
+
+/** The options of a command that changes limits. */
+export const limitOptions = (): readonly Option[] => [
+  burstOption('requests at once'),
+  perSecondOption('sustained requests per second'),
+  new Option('--default', 'as the settings say').conflicts(['burst', 'perSecond']),
+];
+
+/** The limits to set; undefined for those of the settings. Ends the command with a usage error if none are given. */
+export function limitsOf(
+  { default: reset = false, ...limits }: LimitOptions,
+  command: Command,
+): Omit<LimitOptions, 'default'> | undefined {
+  if (reset) return undefined;
+  if (limits.burst === undefined && limits.perSecond === undefined)
+    command.error('error: give --burst, --per-second or both, or --default');
+  return limits;
+}
 
 /** The sustained request rate of a credential. */
-export function perSecondOption(): Option {
-  const about = 'sustained requests per second; default: RATE_LIMIT_PER_SECOND';
+export function perSecondOption(
+  about = 'sustained requests per second; default: RATE_LIMIT_PER_SECOND',
+): Option {
   return new Option('--per-second <n>', about).argParser(parseAs(decimal(0.001, MAX_LIMIT)));
 }

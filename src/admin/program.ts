@@ -9,11 +9,13 @@ import { PARTS } from './account-parts.ts';
 import { apiKeyCommands } from './api-keys.ts';
 import { auditCommand } from './audit.ts';
 import { backupCommand, restoreCommand } from './backup/commands.ts';
+import { blockCommand, blocksCommand, unblockCommand } from './blocks.ts';
 import type { AdminCommand, RunCommand, RunWithout } from './command.ts';
 import { sessionCommands, tokenCommands } from './credentials.ts';
 import { exportCommand } from './export-to.ts';
 import { revokeAllCommand } from './revoke-all.ts';
 import { streamTokenCommands } from './stream-tokens.ts';
+import { topCommand } from './top.ts';
 import { upgradeCommand } from './upgrade.ts';
 import { eventLogCommands, migrateCommand } from './upkeep.ts';
 import { userCommands } from './users.ts';
@@ -32,6 +34,10 @@ const COMMANDS: readonly AdminCommand[] = [
   ...(await Promise.all(FEATURES.map(({ commands }) => commands()))).flat(),
   eventLogCommands,
   auditCommand,
+  topCommand,
+  blockCommand,
+  unblockCommand,
+  blocksCommand,
   migrateCommand,
   backupCommand,
   restoreCommand(ENDINGS),

@@ -18,10 +18,11 @@ import { hashPassword } from '../auth/password.ts';
 import type { Role } from '../auth/scopes.ts';
 import type { Database } from '../platform/db/database.ts';
 import { statement } from '../platform/db/statement.ts';
+import { resetAccountLimits, setAccountLimits } from '../restrictions/account-limits.ts';
 import { deleteAccount, type Fate } from './account-deletion.ts';
 import { exportAccount } from './account-export.ts';
 import type { AdminCommand } from './command.ts';
-import { parseRole } from './options.ts';
+import { type LimitOptions, limitOptions, limitsOf, parseRole } from './options.ts';
 import { type PasswordOptions, passwordStdinOption, readPassword } from './password-input.ts';
 
 interface CreateOptions extends PasswordOptions {
@@ -85,6 +86,17 @@ function changeRole(database: Database, email: string, role: Role) {
     await setRole(work, id, role);
     await audit(work, 'user.set-role', id, { account: id, role });
     return { id, role };
+  });
+}
+
+function setLimits(database: Database, email: string, limits: ReturnType<typeof limitsOf>) {
+  return database.unitOfWork({ author: OPERATOR }).run(async (work) => {
+    const id = await accountToChange(work, email);
+    const set = await (limits === undefined
+      ? resetAccountLimits(work, id)
+      : setAccountLimits(work, id, limits));
+    await audit(work, 'user.set-limits', id, { account: id, ...set });
+    return { id, ...set };
   });
 }
 
@@ -168,6 +180,15 @@ export const userCommands = (
       .description('sets the role, for all credentials at once')
       .argument('<role>', 'member or admin', parseRole)
       .action((email: string, role: Role) => run(({ database }) => changeRole(database, email, role)));
+
+    const limiting = user
+      .command('set-limits <email>')
+      .description('sets how many requests all credentials of an account may make, and each of them')
+      .action((email: string, options: LimitOptions, command: Command) => {
+        const limits = limitsOf(options, command);
+        return run(({ database }) => setLimits(database, email, limits));
+      });
+    for (const option of limitOptions()) limiting.addOption(option);
 
     user
       .command('delete <email>')

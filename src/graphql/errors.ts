@@ -111,6 +111,11 @@ export function documentRetired(): ApiError {
   return new ApiError('DOCUMENT_NOT_FOUND', 'The document of this stream is published no more.');
 }
 
+/** Refuses whoever comes from an address that an operator has blocked. */
+export function addressBlocked(): ApiError {
+  return forbidden('Requests from this address are refused. Ask whoever runs this service.');
+}
+
 /** Refuses to change what is of another version than the caller has read. */
 export function conflict(what: string, version: number): ApiError {
   return new ApiError('CONFLICT', `The ${what} has changed: it is of version ${version} by now.`, {

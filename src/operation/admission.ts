@@ -83,6 +83,7 @@ export function createAdmission({ documents, limiter, checkOrigin }: AdmissionOp
       transport(kind, request.method, state);
       const variables = params.variables ?? {};
       const cost = limiter.costOf(operation, variables);
+      state.complexity = cost.complexity;
       if (request.headers.get('x-query-cost') === '1') state.cost = cost;
       limiter.check(operation, cost);
       // Without credentials, some fields may be read (contract section 3). Whoever asks for others gets none.

@@ -117,15 +117,16 @@ export function createExecutor(options: ExecutorOptions): Executor {
   /**
    * Runs within the operation timeout and the memory bounds of responses. Work still running at the timeout
    * keeps running until it notices; its result is discarded. `refuse` makes the result of a refusal, or throws
-   * it.
+   * it. The time of the statements is added to `spent`.
    */
   function inTime<T, R>(
     holder: string | undefined,
     reservation: Reservation,
     run: (cancellation: Cancellation) => Promise<T>,
     refuse: (error: unknown) => R,
+    spent?: { databaseMs: number },
   ): Promise<T | R> {
-    const cancellation = new Cancellation(reservation, holder);
+    const cancellation = new Cancellation(reservation, holder, spent);
     return new Promise<T | R>((resolve, reject) => {
       // Called again when the work notices its timeout: nothing may be thrown past the promise then.
       const fail = (error: unknown) => {
@@ -172,6 +173,7 @@ export function createExecutor(options: ExecutorOptions): Executor {
       state.reservation,
       run,
       (error): Single => refused(error, masking(context)),
+      state,
     );
   }
 

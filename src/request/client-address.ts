@@ -55,6 +55,12 @@ export const attemptOrigin = ({
   readonly clientAddress: string;
 }) => ({ requestId, address });
 
+/** What `addressKey` stands for, as an address or a network that can be blocked. */
+export function addressNetwork(address: string): string {
+  const key = addressKey(address);
+  return key === address ? address : `${key}::/64`;
+}
+
 /** The part of an address that a client cannot change at will: all of IPv4, the /64 of IPv6. */
 export function addressKey(address: string): string {
   if (isIP(address) !== 6) return address;

@@ -19,6 +19,7 @@ export interface OperationCost {
 
 /** The connection that a response goes out on; a Node socket is one. */
 export interface Connection {
+  readonly localAddress?: string | undefined;
   readonly localPort?: number | undefined;
   readonly remoteAddress?: string | undefined;
   readonly remotePort?: number | undefined;
@@ -65,6 +66,8 @@ export class RequestState {
    * counted.
    */
   authenticationError: unknown = undefined;
+  /** Whether it was refused because its address is blocked. */
+  blocked = false;
   /** The credential that was refused, for the log. */
   failedCredential: FailedCredential | undefined = undefined;
   /** What caches may do with the answer, if that is not what they may do with all answers of the route. */
@@ -93,6 +96,10 @@ export class RequestState {
   readonly body: BodyCharge | undefined;
   /** The cost of the operation, if the client asked for it. */
   cost: OperationCost | undefined = undefined;
+  /** What its operation may cost, whether or not the client asked; 0 without an operation. */
+  complexity = 0;
+  /** How long the database has worked on the statements of its operation. */
+  databaseMs = 0;
   /** Whether the client asks for an event id that fits the answer to its query, and the id once it is known. */
   showsEventId = false;
   eventId: string | undefined = undefined;
@@ -173,6 +180,8 @@ export interface Route {
     | 'session'
     | 'own'
     | 'ignored';
+  /** Whether blocked addresses are answered, too: by what watches over the service. */
+  readonly answersBlocked: boolean;
   /** Whether it is refused over plain HTTP even if no credentials are to be seen: its body or its answer has some. */
   readonly needsTls: boolean;
   /** Whether caches may store its answers. If not, they are `no-store`, but for those that say more (caching.ts). */

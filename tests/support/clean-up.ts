@@ -1,5 +1,5 @@
 import { onTestFinished } from 'vitest';
-import { cleanUpJobs } from '../../src/app.ts';
+import { cleanUpJobs } from '../../src/clean-up-jobs.ts';
 import { startCleanUp } from '../../src/jobs/clean-up.ts';
 import type { Job } from '../../src/jobs/job.ts';
 import type { Database } from '../../src/platform/db/database.ts';

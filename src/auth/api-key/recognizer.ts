@@ -35,12 +35,13 @@ export function apiKeyRecognizer(services: SecretServices): Recognizer {
     table: 'api_keys',
     usedAt: 'last_used_at',
     joins: 'JOIN users u ON u.id = s.user_id',
-    ended: 's.revoked_at IS NOT NULL OR u.disabled_at IS NOT NULL OR coalesce(s.expires_at <= now(), false)',
+    ended: `s.revoked_at IS NOT NULL OR s.suspended_at IS NOT NULL OR u.disabled_at IS NOT NULL
+      OR coalesce(s.expires_at <= now(), false)`,
     columns: [
       'u.role, s.scopes, s.burst, s.per_second AS "perSecond", s.documents, s.expires_at AS "expiresAt"',
       '(extract(epoch FROM s.expires_at - now()) * 1000)::float8 AS "leftMs"',
     ],
-    refusal: 'The API key is unknown, revoked or expired.',
+    refusal: 'The API key is unknown, revoked, suspended or expired.',
   });
 
   async function ask(key: string): Promise<KnownKey | undefined> {

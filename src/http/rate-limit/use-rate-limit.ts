@@ -15,9 +15,17 @@ export interface RateLimitOptions {
   readonly policy: BucketPolicy;
   /** All credentials of an account together get this multiple of one client's limits. */
   readonly accountFactor: number;
+  /** The limits that an operator has set for an account; undefined if there are none. */
+  readonly limitsOf: (account: string) => Partial<BucketPolicy> | undefined;
   readonly checkOrigin: OriginCheck;
   readonly securityLog: SecurityLog;
 }
+
+/** No credential has more than its account. */
+const lesserOf = (one: BucketPolicy, other: BucketPolicy): BucketPolicy => ({
+  burst: Math.min(one.burst, other.burst),
+  perSecond: Math.min(one.perSecond, other.perSecond),
+});
 
 /**
  * Takes one token per request, whatever its outcome, before anything of it is parsed. Runs after
@@ -28,6 +36,7 @@ export function useRateLimit({
   limiter,
   policy,
   accountFactor,
+  limitsOf,
   checkOrigin,
   securityLog,
 }: RateLimitOptions): HttpPlugin {
@@ -61,6 +70,15 @@ export function useRateLimit({
       return [{ name, policy }];
     }
     const { clientId: name, userId: group, rateLimit: own } = caller;
+    const limits = limitsOf(group);
+    if (limits !== undefined) {
+      const account = { ...accountPolicy(own ?? {}), ...limits };
+      const client = lesserOf({ ...policy, ...own }, account);
+      return [
+        { name, group, policy: client },
+        { name: group, group, policy: account },
+      ];
+    }
     return own === undefined
       ? [
           { name, group, policy },

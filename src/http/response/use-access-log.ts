@@ -5,6 +5,7 @@ import type { Metrics } from '../../platform/metrics.ts';
 import { clientIdOf } from '../../request/caller.ts';
 import type { HttpPlugin } from '../plugin.ts';
 import { createOperationTimes } from './operation-times.ts';
+import type { Refusals } from './refusals.ts';
 import type { SlowOperations } from './slow-operations.ts';
 
 export interface AccessLogOptions {
@@ -12,6 +13,7 @@ export interface AccessLogOptions {
   readonly log: Logger;
   readonly metrics: Metrics;
   readonly slowOperations: SlowOperations;
+  readonly refusals: Refusals;
 }
 
 const DURATION_BUCKETS_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
@@ -21,10 +23,16 @@ const MAX_PATH = 200;
 const MAX_NAME = 100;
 
 /**
- * One log line and one observation per response. Of the request, the line holds method, path, operation and
+ * One observation per response and, but for refusals of a client that has had its line, one log line. Of the request, the line holds method, path, operation and
  * caller. It never holds headers, query string, document, variables or body, which may contain secrets.
  */
-export function useAccessLog({ clock, log, metrics, slowOperations }: AccessLogOptions): HttpPlugin {
+export function useAccessLog({
+  clock,
+  log,
+  metrics,
+  slowOperations,
+  refusals,
+}: AccessLogOptions): HttpPlugin {
   const requests = metrics.tally('http_requests_total', 'HTTP responses by path and status.', [
     'path',
     'status',
@@ -55,24 +63,28 @@ export function useAccessLog({ clock, log, metrics, slowOperations }: AccessLogO
         operations.add(state.operationKind, state.errorCodes?.[0] ?? '');
         times.note(state, state.operationKind, elapsedMs / 1000);
       }
-      log.info(
-        {
-          requestId: state.requestId,
-          method: request.method,
-          path: logged === 'route' ? path : pathname.slice(0, MAX_PATH),
-          status: response.status,
-          durationMs,
-          client: clientIdOf(state),
-          operation: state.operationKind,
-          operationName: state.operationName?.slice(0, MAX_NAME),
-          fields: state.changes?.fields,
-          changed: state.changes?.ids,
-          document: state.published?.by === 'id' ? state.published.key : undefined,
-          deprecated: state.deprecated?.length === 0 ? undefined : state.deprecated,
-          codes: state.errorCodes,
-        },
-        'request',
-      );
+      const client = clientIdOf(state);
+      if (refusals.hasLine(state, response.status))
+        log.info(
+          {
+            requestId: state.requestId,
+            method: request.method,
+            path: logged === 'route' ? path : pathname.slice(0, MAX_PATH),
+            status: response.status,
+            durationMs,
+            client,
+            // Without credentials nothing else tells clients apart.
+            address: client === undefined ? state.clientAddress : undefined,
+            operation: state.operationKind,
+            operationName: state.operationName?.slice(0, MAX_NAME),
+            fields: state.changes?.fields,
+            changed: state.changes?.ids,
+            document: state.published?.by === 'id' ? state.published.key : undefined,
+            deprecated: state.deprecated?.length === 0 ? undefined : state.deprecated,
+            codes: state.errorCodes,
+          },
+          'request',
+        );
       slowOperations.note(state, durationMs);
       // An open stream keeps its state.
       state.document = undefined;

@@ -24,6 +24,7 @@ export const OPEN: RouteProperties = {
   readsBody: false,
   bucket: undefined,
   credentials: 'ignored',
+  answersBlocked: false,
   needsTls: false,
   storable: true,
   varies: [],
@@ -35,6 +36,9 @@ export const OPEN: RouteProperties = {
   logged: 'asked',
   page: undefined,
 };
+
+/** For what tells how the service is. */
+const WATCH: RouteProperties = { ...OPEN, answersBlocked: true };
 
 /** For what is between a caller and the service. */
 export const PRIVATE: RouteProperties = {
@@ -113,9 +117,9 @@ export function coreRoutes(answers: CoreAnswers, page: Route | undefined): CoreR
       originCheck: 'always',
       answer: answers.logout,
     },
-    live: { ...OPEN, path: PATHS.live, answer: answers.live },
-    ready: { ...OPEN, path: PATHS.ready, answer: answers.ready },
-    metrics: { ...OPEN, path: PATHS.metrics, answer: answers.metrics },
+    live: { ...WATCH, path: PATHS.live, answer: answers.live },
+    ready: { ...WATCH, path: PATHS.ready, answer: answers.ready },
+    metrics: { ...WATCH, path: PATHS.metrics, answer: answers.metrics },
   };
 }
 

@@ -7,7 +7,7 @@ import {
   parseNames,
   parseScopes,
   perSecondOption,
-  withoutNoPolicy,
+  withoutUnset,
 } from '../../admin/options.ts';
 import { AdminError } from '../../admin/output.ts';
 import { audit, OPERATOR } from '../../audit/audit.ts';
@@ -55,7 +55,7 @@ async function create(database: Database, { owner, redirectUri = [], ...options 
 const LIST = statement<ListedOverrides>(
   'admin_oauth_clients',
   `SELECT c.id AS client_id, c.name, c.grants, c.scopes, c.created_at AS "createdAt", c.redirect_uris,
-     c.secret_hash IS NULL AS public, c.documents, u.email AS owner
+     c.secret_hash IS NULL AS public, c.burst, c.per_second AS "perSecond", c.documents, u.email AS owner
    FROM oauth_clients c JOIN users u ON u.id = c.owner_id ORDER BY c.created_at, c.id`,
 );
 
@@ -97,7 +97,7 @@ export const oauthClientCommands: AdminCommand = {
     client
       .command('list')
       .description('lists the clients without their secrets, oldest first')
-      .action(() => run(async ({ database }) => (await database.query(LIST, [])).map(withoutNoPolicy)));
+      .action(() => run(async ({ database }) => (await database.query(LIST, [])).map(withoutUnset)));
 
     client
       .command('delete <id>')

@@ -1,13 +1,13 @@
 import { isAuthenticated } from '../../auth/principal.ts';
 import type { EventFeed, FeedStart } from '../../events/feed.ts';
-import { ApiError, documentRetired } from '../../graphql/errors.ts';
+import { ApiError, addressBlocked, documentRetired } from '../../graphql/errors.ts';
 import { EventReader } from '../../graphql/event-reader.ts';
 import type { Logger } from '../../platform/log.ts';
 import { accountOf, clientOf, holderOf } from '../../request/caller.ts';
 import type { StreamFormat } from '../../request/event-stream.ts';
 import { lastEventId } from '../../request/last-event-id.ts';
 import type { StreamType } from '../../request/media-type.ts';
-import type { EventsAfter, OperationArgs } from '../operation-context.ts';
+import type { EventsAfter, OperationArgs, OperationContext } from '../operation-context.ts';
 import { type CostCeilings, executed, type Outcome, refused, textOf } from '../outcome.ts';
 import type { RequestedDocuments } from '../requested-documents.ts';
 import type { CredentialWatch } from './credential-watch.ts';
@@ -31,6 +31,8 @@ export interface SubscriberOptions {
   readonly streams: StreamLimit;
   readonly credentials: CredentialWatch;
   readonly watchPublished: RequestedDocuments['watch'];
+  /** Calls `onBlocked` once the address of a request is blocked. Returns what ends that. */
+  readonly watchBlocked: (state: OperationContext['state'], onBlocked: () => void) => () => void;
   readonly metrics: StreamMetrics;
   readonly formats: Readonly<Record<StreamType, StreamFormat>>;
   readonly limits: CostCeilings;
@@ -64,6 +66,7 @@ export function createSubscriber(options: SubscriberOptions): Subscriber {
     streams,
     credentials,
     watchPublished,
+    watchBlocked,
     metrics,
     formats,
     log,
@@ -76,11 +79,10 @@ export function createSubscriber(options: SubscriberOptions): Subscriber {
     kept: KeptArgs,
   ): void {
     const { departure, published, cost } = state;
-    if (published !== undefined) {
-      const end = () =>
-        stream.finish(textOf(refused(documentRetired(), { requestId, log }), { ...told, cost }));
-      stream.onClose(watchPublished(published, end));
-    }
+    const endsWith = (error: () => ApiError) => () =>
+      stream.finish(textOf(refused(error(), { requestId, log }), { ...told, cost }));
+    if (published !== undefined) stream.onClose(watchPublished(published, endsWith(documentRetired)));
+    stream.onClose(watchBlocked(state, endsWith(addressBlocked)));
     if (isAuthenticated(caller))
       stream.onClose(
         credentials.watch(caller, (present) => void recheckCredentials(stream, kept.again(), present, told)),

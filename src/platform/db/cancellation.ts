@@ -19,10 +19,18 @@ export class Cancellation {
   readonly #meter: ReceivedMeter | undefined;
   /** Who is charged for the work when turns are shared out: an account or, without one, an address. */
   readonly owner: string | undefined;
+  readonly #spent: { databaseMs: number } | undefined;
 
-  constructor(meter?: ReceivedMeter, owner?: string) {
+  /** `spent` is where the time of the statements is added up. */
+  constructor(meter?: ReceivedMeter, owner?: string, spent?: { databaseMs: number }) {
     this.#meter = meter;
     this.owner = owner;
+    this.#spent = spent;
+  }
+
+  /** Counts the time that a statement of the work took. */
+  spend(ms: number): void {
+    if (this.#spent !== undefined) this.#spent.databaseMs += ms;
   }
 
   /**

@@ -173,6 +173,7 @@ export function limitStatements(client: pg.ClientBase, control: StatementControl
       heardAfterwards?.();
       release?.();
       const reason = reasonOf(error, ended);
+      cancellation?.spend(performance.now() - sinceMs);
       control.onEnd?.(sinceMs, reason);
       // A cancel request still in flight must not hit the next statement.
       if (cancelling === undefined) done(reason, result);

@@ -15,7 +15,15 @@ const EMAIL = 'grace@example.com';
 
 /** They change nothing, or run without an open database: tests of their own look at these. */
 const READ = ['user.list', 'user.export', 'api-key.list', 'stream-token.list', 'oauth-client.list'];
-const READ_TOO = ['signing-key.list', 'documents.list', 'documents.unknown', 'audit', 'backup'];
+const READ_TOO = [
+  'signing-key.list',
+  'documents.list',
+  'documents.unknown',
+  'audit',
+  'top',
+  'blocks',
+  'backup',
+];
 const ALONE = ['migrate', 'restore', 'export-to', 'upgrade'];
 
 /** The names of all commands, as the audit log has them. */
@@ -63,6 +71,21 @@ it('Each command that changes something leaves its entry, and no e-mail, name or
   expect((await did('stream-token.revoke', tokens[0].id)).left).toMatchObject([
     { subject: tokens[0].id, detail: { account } },
   ]);
+  const limits = ['--burst', '7', '--per-second', '0.5'];
+  const limited = { account, burst: 7, perSecond: 0.5 };
+  expect((await did('api-key.set-limits', key.id, ...limits)).left).toMatchObject([
+    { subject: key.id, detail: limited },
+  ]);
+  expect((await did('user.set-limits', EMAIL, ...limits)).left).toMatchObject([
+    { subject: account, detail: limited },
+  ]);
+  for (const name of ['api-key.suspend', 'api-key.resume'])
+    expect((await did(name, key.id)).left).toMatchObject([{ subject: key.id, detail: { account } }]);
+  const network = '203.0.113.0/24';
+  const why = 'said by grace@example.com';
+  const { json: block, left: blocked } = await did('block', network, '--for', '1h', '--reason', why);
+  expect(blocked).toMatchObject([{ subject: network, detail: { endsAt: block.endsAt } }]);
+  expect((await did('unblock', network)).left).toMatchObject([{ subject: network, detail: {} }]);
   expect((await did('api-key.revoke', key.id)).left).toMatchObject([
     { subject: key.id, detail: { account } },
   ]);
@@ -129,6 +152,12 @@ it('A command that fails leaves no entry', async () => {
     ['oauth-client', 'delete', unknown],
     ['signing-key', 'drop', 'none'],
     ['token', 'revoke', ''],
+    ['api-key', 'suspend', unknown],
+    ['api-key', 'resume', unknown],
+    ['api-key', 'set-limits', unknown, '--default'],
+    ['user', 'set-limits', nobody, '--default'],
+    ['block', '127.0.0.1'],
+    ['unblock', '203.0.113.1'],
   ])
     await adminCommand(app, args).then(
       ({ failure }) => expect(failure).toBeDefined(),

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it, vi } from 'vitest';
-import { cleanUpJobs } from '../../../src/app.ts';
 import { createApiKey } from '../../../src/auth/api-key/store.ts';
 import { SCOPES } from '../../../src/auth/scopes.ts';
+import { cleanUpJobs } from '../../../src/clean-up-jobs.ts';
 import { statement } from '../../../src/platform/db/statement.ts';
 import { newId } from '../../../src/platform/uuid.ts';
 import { type TestApp, useApp } from '../../support/app.ts';

@@ -2,7 +2,7 @@ import { rmSync } from 'node:fs';
 import { Worker } from 'node:worker_threads';
 import type { Logger } from '../../log.ts';
 import { OperatorError, onOneLine } from '../../operator-error.ts';
-import { CREDENTIALS_CHANNEL, DOCUMENTS_CHANNEL } from '../channels.ts';
+import { CREDENTIALS_CHANNEL, DOCUMENTS_CHANNEL, RESTRICTIONS_CHANNEL } from '../channels.ts';
 import { type EmbeddedAddress, socketPath } from './address.ts';
 import { folderError } from './folder-error.ts';
 import type { HoldMark, HoldWatch } from './held-time.ts';
@@ -33,7 +33,7 @@ function startError(dataDir: string, failure: unknown): OperatorError {
 }
 
 /** The channels that other processes notify, too. */
-const NOTIFIED_CHANNELS = [CREDENTIALS_CHANNEL, DOCUMENTS_CHANNEL];
+const NOTIFIED_CHANNELS = [CREDENTIALS_CHANNEL, DOCUMENTS_CHANNEL, RESTRICTIONS_CHANNEL];
 
 /** What a worker and the service's thread share. */
 export interface Shared {

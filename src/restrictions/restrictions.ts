@@ -1,0 +1,170 @@
+import { isIP } from 'node:net';
+import { LRUCache } from 'lru-cache';
+import type { Clock } from '../platform/clock.ts';
+import type { Queryable } from '../platform/db/statement.ts';
+import type { Logger } from '../platform/log.ts';
+import { createOutageLog } from '../platform/outage-log.ts';
+import { normaliseAddress, trustedProxies } from '../request/client-address.ts';
+import type { RequestState } from '../request/request-state.ts';
+import { type AccountLimits, readAccountLimits } from './account-limits.ts';
+import { readBlocks } from './address-blocks.ts';
+import { LOOPBACK, listOf, networkOf } from './network.ts';
+
+/** What is known of where a request comes from. */
+export type Origin = Pick<RequestState, 'clientAddress' | 'connection'>;
+
+/** What an operator has set while the service runs. Every instance has all of it in memory. */
+export interface Restrictions {
+  /**
+   * Whether requests from there are refused. Never those of this machine, or of a proxy on its own behalf: whoever looks
+   * after the service is not shut out by a mistake.
+   */
+  blocks(origin: Origin): boolean;
+  /** Calls `onBlocked` once requests from there are refused. Returns what ends that. */
+  watch(origin: Origin, onBlocked: () => void): () => void;
+  /** The limits of an account; undefined if it has those of the settings. */
+  limitsOf(account: string): AccountLimits | undefined;
+  /** Until all of it has been read, or could not be, for the first time. Never rejects. */
+  readonly loading: Promise<void> | undefined;
+  /** Something may have changed. */
+  recheck(): void;
+  close(): void;
+}
+
+export interface RestrictionsOptions {
+  readonly database: Queryable;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly trustProxy: readonly string[];
+  /** Whether this process hears at once of what changes. */
+  readonly hears: () => boolean;
+  /** The longest time between two looks. */
+  readonly recheckMs: number;
+}
+
+/** Changes are in force within a second, even if nobody tells of them, and once it works again after a failure. */
+const UNHEARD_MS = 500;
+const MAX_REMEMBERED = 10_000;
+
+interface Block {
+  readonly network: string;
+  /** In elapsed time. */
+  readonly endsMs: number;
+}
+
+/** Looks addresses up in the blocks that have not ended. */
+function lookUpIn(blocks: readonly Block[], clock: Clock): (address: string) => boolean {
+  const remembered = new LRUCache<string, boolean>({ max: MAX_REMEMBERED });
+  let list = listOf([]);
+  let current: readonly Block[] = blocks;
+  let nextEndMs = Number.NEGATIVE_INFINITY;
+
+  function refresh(nowMs: number): void {
+    current = current.filter(({ endsMs }) => endsMs > nowMs);
+    nextEndMs = Math.min(...current.map(({ endsMs }) => endsMs));
+    list = listOf(current.flatMap(({ network }) => networkOf(network) ?? []));
+    remembered.clear();
+  }
+
+  return (address) => {
+    if (current.length === 0) return false;
+    const nowMs = clock.elapsedMs();
+    if (nowMs >= nextEndMs) refresh(nowMs);
+    let found = remembered.get(address);
+    if (found === undefined) {
+      found = list.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4');
+      remembered.set(address, found);
+    }
+    return found;
+  };
+}
+
+export function createRestrictions(options: RestrictionsOptions): Restrictions {
+  const { database, clock, log, hears, recheckMs } = options;
+  const isProxy = trustedProxies(options.trustProxy);
+  const loopback = listOf(LOOPBACK);
+  const outage = createOutageLog(
+    log,
+    'could not read which addresses are blocked and which accounts have limits; those known stay in force',
+  );
+  const watched = new Set<() => void>();
+  let isBlocked = lookUpIn([], clock);
+  let limits: ReadonlyMap<string, AccountLimits> = new Map();
+  let reading: Promise<void> | undefined;
+  let again = false;
+  let failed = false;
+  let closed = false;
+  let nextMs = 0;
+
+  const mayBeBlocked = ({ clientAddress, connection }: Origin): boolean =>
+    !isProxy(clientAddress) &&
+    !loopback.check(clientAddress, isIP(clientAddress) === 6 ? 'ipv6' : 'ipv4') &&
+    clientAddress !== normaliseAddress(connection?.localAddress ?? '');
+  const blocks = (origin: Origin) => isBlocked(origin.clientAddress) && mayBeBlocked(origin);
+
+  async function read(): Promise<void> {
+    const askedMs = clock.elapsedMs();
+    nextMs = performance.now() + recheckMs;
+    try {
+      const [found, accounts] = await Promise.all([readBlocks(database), readAccountLimits(database)]);
+      const current = found.map(({ network, leftMs }) => ({
+        network,
+        endsMs: askedMs + (leftMs ?? Infinity),
+      }));
+      isBlocked = lookUpIn(current, clock);
+      limits = accounts;
+      failed = false;
+      outage.over();
+      if (current.length > 0) for (const check of [...watched]) check();
+    } catch (error) {
+      failed = true;
+      if (!closed) outage.failed({ err: error });
+    }
+  }
+
+  async function readUntilCurrent(): Promise<void> {
+    do {
+      again = false;
+      await read();
+    } while (again && !closed);
+    reading = undefined;
+  }
+
+  function recheck(): void {
+    if (closed) return;
+    if (reading !== undefined) again = true;
+    else reading = readUntilCurrent();
+  }
+
+  const timer = setInterval(() => {
+    if (failed || !hears() || performance.now() >= nextMs) recheck();
+  }, UNHEARD_MS).unref();
+  recheck();
+  let loading = reading;
+  void reading?.then(() => {
+    loading = undefined;
+  });
+
+  return {
+    blocks,
+    watch(origin, onBlocked) {
+      const { clientAddress, connection } = origin;
+      const check = () => {
+        if (blocks({ clientAddress, connection })) onBlocked();
+      };
+      watched.add(check);
+      // Its address may have been blocked since its request was let in.
+      queueMicrotask(check);
+      return () => watched.delete(check);
+    },
+    limitsOf: (account) => limits.get(account),
+    get loading() {
+      return loading;
+    },
+    recheck,
+    close() {
+      closed = true;
+      clearInterval(timer);
+    },
+  };
+}

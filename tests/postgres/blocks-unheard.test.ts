@@ -1,0 +1,46 @@
+import { expect, it } from 'vitest';
+import { adminCommand } from '../support/admin-command.ts';
+import { type TestApp, useApp } from '../support/app.ts';
+import { instanceThrough, postgresOf } from '../support/database/postgres.ts';
+import { switchedProxy } from '../support/database/switched-proxy.ts';
+import { graphqlPost } from '../support/graphql.ts';
+import { readMetric } from '../support/metrics.ts';
+import { readEventStream } from '../support/streams/event-stream.ts';
+
+const app = useApp({ settings: { TRUST_PROXY: '127.0.0.1', ANONYMOUS_READ: 'true' } });
+/** No periodic look finds what the instance has not heard of. */
+const NEVER_MS = 3_600_000;
+const ADDRESS = '203.0.113.7';
+const from = (query: string, accept = 'application/json') =>
+  graphqlPost(query, { headers: { accept, 'x-forwarded-for': ADDRESS } });
+
+it('an instance whose connection that listens is cut hears of blocks and limits all the same, and ends streams', async () => {
+  const { url } = postgresOf(app);
+  const proxy = await switchedProxy(url);
+  await proxy.on();
+  const instance: Pick<TestApp, 'fetch'> = await instanceThrough(
+    app,
+    { url, directUrl: proxy.url },
+    { credentialRecheckMs: NEVER_MS },
+  );
+  const hears = () => readMetric(instance, 'event_notifications_connected');
+  await expect.poll(hears).toBe(1);
+  const stream = readEventStream(
+    await instance.fetch('/graphql', from('subscription { postCreated { id } }', 'text/event-stream')),
+  );
+  await stream.block();
+  await proxy.off();
+  await expect.poll(hears).toBe(0);
+  const { key, email } = await app.account();
+  const limitOf = async () =>
+    (await instance.fetch('/graphql', graphqlPost('{ __typename }', { key }))).headers.get(
+      'x-ratelimit-limit',
+    );
+  expect(await limitOf()).not.toBe('9');
+
+  expect((await adminCommand(app, ['block', ADDRESS])).failure).toBeUndefined();
+  expect((await adminCommand(app, ['user', 'set-limits', email, '--burst', '9'])).failure).toBeUndefined();
+  await expect.poll(async () => (await instance.fetch('/graphql', from('{ __typename }'))).status).toBe(403);
+  expect((await stream.next()).errors).toMatchObject([{ extensions: { code: 'FORBIDDEN' } }]);
+  await expect.poll(limitOf).toBe('9');
+});
