@@ -6,6 +6,7 @@ import {
   constants,
   type OutgoingHttpHeaders,
 } from 'node:http2';
+import { createServer as createHttpServer } from 'node:http';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
@@ -168,6 +169,26 @@ describe('the logs of deploy/nginx have no query and no id of a sign-in', () => 
     await rm(join(nginx.home, 'client_body'), { recursive: true });
     expect(await ask(ADDRESSES[0] ?? '', { ':method': 'POST' }, Buffer.alloc(200_000, ' '))).toBe(500);
     await expectLogged(nginx, /"POST \/graphql" 500 /);
+  });
+});
+
+describe('a request has one id in the log of deploy/nginx and at the instance', () => {
+  it.each([
+    ['of its own, which the client sent', 'an id of 17 c.', (id: string) => id === 'an id of 17 c.'],
+    ['that nginx makes where the client sent none', undefined, (id: string) => /^[0-9a-f]{32}$/.test(id)],
+    ['in place of one that is too long', 'x'.repeat(129), (id: string) => /^[0-9a-f]{32}$/.test(id)],
+  ])('%s', async (_what, sent, isRight) => {
+    const passed: unknown[] = [];
+    const instance = createHttpServer((request, response) => {
+      passed.push(request.headers['x-request-id']);
+      response.end();
+    });
+    await once(instance.listen(0, '127.0.0.1'), 'listening');
+    onTestFinished(() => void instance.close());
+    const { nginx, ask } = await shipped([`127.0.0.1:${(instance.address() as AddressInfo).port}`]);
+    expect(await ask('/graphql', sent === undefined ? {} : { 'x-request-id': sent })).toBe(200);
+    expect(passed).toEqual([expect.toSatisfy(isRight)]);
+    await expect.poll(() => nginx.logs(), WAIT).toContain(` request ${passed[0]}\n`);
   });
 });
 
