@@ -20,7 +20,7 @@ import { createBuckets } from './http/rate-limit/buckets.ts';
 import { createRateLimiter } from './http/rate-limit/limiter.ts';
 import { createRefusals } from './http/response/refusals.ts';
 import { createSlowOperations } from './http/response/slow-operations.ts';
-import { createReadiness } from './http/routes/readiness.ts';
+import { createReadiness, registerReadiness } from './http/routes/readiness.ts';
 import { createHttp } from './http-entrance.ts';
 import { startCleanUp } from './jobs/clean-up.ts';
 import { rulesOf } from './modules/rules.ts';
@@ -29,6 +29,7 @@ import { createFanOut } from './operation/subscription/fan-out.ts';
 import { createStreamMetrics } from './operation/subscription/stream-metrics.ts';
 import { createOperationPipeline } from './operation-pipeline.ts';
 import { type Clock, systemClock } from './platform/clock.ts';
+import { watchClock } from './platform/clock-watch.ts';
 import { type Config, ownOrigin } from './platform/config.ts';
 import {
   CREDENTIALS_CHANNEL,
@@ -185,6 +186,7 @@ export function createApp({
     hears: () => listener.connected,
   });
   const clientUses = createClientUses(services);
+  const endClockWatch = watchClock({ ...services, metrics });
   const listener = createListener({
     database,
     log,
@@ -206,11 +208,7 @@ export function createApp({
   const announcements = createAnnouncements({ feed, listener, log });
   const logWatch = watchLog({ database, listener, log });
   registerEventMetrics(metrics, { logWatch, listener });
-  metrics.gauge(
-    'content_graph_ready',
-    'Whether /health/ready answers 200 (1) or the instance must get no requests (0). As of the scrape before.',
-    () => (readiness.lastKnown() ? 1 : 0),
-  );
+  registerReadiness(metrics, readiness);
   const cleanUp = startCleanUp({ jobs: cleanUpJobs(config), database, metrics, log });
   const anonymous = anonymousCaller(config);
   const pipeline = createOperationPipeline({
@@ -290,6 +288,7 @@ export function createApp({
       await http.close();
       await trusted.close();
       restrictions.close();
+      endClockWatch();
       await clientUses.close();
       securityLog.close();
       slowOperations.close();

@@ -9,6 +9,8 @@ import { startService } from './serve.ts';
 /** How long the last lines of the log may take. */
 const LAST_LINES_MS = 1_000;
 
+const IGNORED = ['SIGUSR1', 'SIGUSR2', 'SIGALRM', 'SIGIO', 'SIGPWR', 'SIGVTALRM'] as const;
+
 async function main(): Promise<void> {
   // Before any thread starts: files written here are private to the service's user.
   process.umask(0o077);
@@ -18,7 +20,9 @@ async function main(): Promise<void> {
   // What a signal does anyway, but not to the first process of a container, where it needs a handler.
   let stop = (signal: NodeJS.Signals): void => process.exit(128 + constants.signals[signal]);
   // For good: a second signal must not end what the first has begun.
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => stop(signal));
+  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => stop(signal));
+  // Without a handler they would end the process at once, and SIGUSR1 would open a debugger's port.
+  for (const signal of IGNORED) process.on(signal, () => log.info({ signal }, 'ignored a signal'));
   const service = await startService(config, log);
   let stopping = false;
   stop = (signal) => {

@@ -1,3 +1,5 @@
+import { existsSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Config } from '../platform/config.ts';
 import { connectDatabase, type Database, openDatabase } from '../platform/db/database.ts';
@@ -109,6 +111,19 @@ export async function openAlone(options: OpenOptions): Promise<Opened> {
   }
 }
 
+/** Where the settings of an installation under systemd are. */
+const INSTALLED = '/etc/content-graph/settings.env';
+const DEFAULT_DATA_DIR = '.data';
+
+/** A command without settings would create a database that nobody has asked for. Throws AdminError. */
+function refuseBesideInstallation({ database, environment }: Config): void {
+  if (environment === 'production' || database.kind !== 'embedded') return;
+  if (database.dataDir !== DEFAULT_DATA_DIR || existsSync(DEFAULT_DATA_DIR) || !existsSync(INSTALLED)) return;
+  throw new AdminError(
+    `There are no settings here, and those of an installation are in ${dirname(INSTALLED)}: run "content-graph-admin" with the same options. Nothing was created. For a new database in this folder, set DATA_DIR=./${DEFAULT_DATA_DIR}.`,
+  );
+}
+
 const ALIVE = statement('admin_alive', 'SELECT 1');
 
 /** Why the running server's database cannot be used yet. */
@@ -151,6 +166,7 @@ async function openBeside({ config, log, asIs = false }: OpenOptions): Promise<O
  * exits. Throws AdminError if neither happens, and the errors of opening and migrating.
  */
 export async function openForCommand(options: OpenOptions): Promise<Opened> {
+  refuseBesideInstallation(options.config);
   const startBy = performance.now() + START_WAIT_MS;
   let answerBy: number | undefined;
   for (;;) {

@@ -12,6 +12,7 @@ import { backupCommand, restoreCommand } from './backup/commands.ts';
 import { blockCommand, blocksCommand, unblockCommand } from './blocks.ts';
 import type { AdminCommand, RunCommand, RunWithout } from './command.ts';
 import { sessionCommands, tokenCommands } from './credentials.ts';
+import { doctorCommand } from './doctor/doctor.ts';
 import { exportCommand } from './export-to.ts';
 import { revokeAllCommand } from './revoke-all.ts';
 import { streamTokenCommands } from './stream-tokens.ts';
@@ -35,6 +36,7 @@ const COMMANDS: readonly AdminCommand[] = [
   eventLogCommands,
   auditCommand,
   topCommand,
+  doctorCommand,
   blockCommand,
   unblockCommand,
   blocksCommand,

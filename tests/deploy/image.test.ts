@@ -92,7 +92,7 @@ async function start(settings: Record<string, string>, data?: string): Promise<S
 
 /** Makes an account and a key with the image's own command, and asks the service for something with it. */
 async function use({ origin, run }: Started): Promise<void> {
-  const admin = (...args: string[]) => run(...image.entrypoint, 'src/admin/main.ts', ...args);
+  const admin = (...args: string[]) => run('/usr/local/bin/content-graph-admin', ...args);
   const made = await admin(
     'user',
     'create',

@@ -1,12 +1,12 @@
 import { once } from 'node:events';
 import { rm } from 'node:fs/promises';
+import { createServer as createHttpServer } from 'node:http';
 import {
   type ClientHttp2Session,
   connect as connectHttp2,
   constants,
   type OutgoingHttpHeaders,
 } from 'node:http2';
-import { createServer as createHttpServer } from 'node:http';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';

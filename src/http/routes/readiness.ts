@@ -1,5 +1,6 @@
 import type { Clock } from '../../platform/clock.ts';
 import { MigrationError } from '../../platform/db/migrate.ts';
+import type { Metrics } from '../../platform/metrics.ts';
 
 /** Whether the service should receive requests. */
 export interface Readiness {
@@ -79,4 +80,13 @@ export function createReadiness({
       leaving = true;
     },
   };
+}
+
+/** Tells whether the instance is ready, to whom asks for the metrics. */
+export function registerReadiness(metrics: Metrics, readiness: Pick<Readiness, 'lastKnown'>): void {
+  metrics.gauge(
+    'content_graph_ready',
+    'Whether /health/ready answers 200 (1) or the instance must get no requests (0). As of the scrape before.',
+    () => (readiness.lastKnown() ? 1 : 0),
+  );
 }

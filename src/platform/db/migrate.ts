@@ -5,7 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { type Client, escapeIdentifier } from 'pg';
 import { OperatorError } from '../operator-error.ts';
-import { setupError } from './contact.ts';
+import { messageOf, setupError } from './contact.ts';
 import type { Database } from './database.ts';
 import { isConnectionLost, toDatabaseError } from './errors.ts';
 import { type Queryable, statement } from './statement.ts';
@@ -98,13 +98,23 @@ async function applyAlone(client: Client, migration: Migration): Promise<void> {
   await client.query('COMMIT');
 }
 
+/** Which migration has failed. What is wrong with the server or with the connection is no fault of a migration. */
+function failureOf({ name }: Migration, error: unknown): unknown {
+  const { kind, cause } = toDatabaseError(error);
+  if (kind === 'unavailable' || setupError('', error) !== error) return error;
+  return new MigrationError(
+    `Migration ${name} failed and was rolled back: it has changed nothing, and the version that runs goes on. PostgreSQL says: ${messageOf(cause)}. Correct what that names, and run it again.`,
+    { cause: error },
+  );
+}
+
 /** Gives way to the requests that wait behind a lock that the migration waits for, and tries again. */
 async function applyPatiently(client: Client, migration: Migration): Promise<void> {
   for (let tries = 1; ; tries += 1) {
     try {
       return await applyAlone(client, migration);
     } catch (error) {
-      if (toDatabaseError(error).kind !== 'locked') throw error;
+      if (toDatabaseError(error).kind !== 'locked') throw failureOf(migration, error);
       await client.query('ROLLBACK');
       if (tries === MAX_TRIES)
         throw new MigrationError(

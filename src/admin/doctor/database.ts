@@ -1,0 +1,98 @@
+import type { Config } from '../../platform/config.ts';
+import type { Database } from '../../platform/db/database.ts';
+import { pendingMigrations, unknownMigrations } from '../../platform/db/migrate.ts';
+import { type Queryable, statement } from '../../platform/db/statement.ts';
+import { type Check, failed, ok, reasonOf, warning } from './check.ts';
+
+interface Seen {
+  readonly version: string;
+  readonly bytes: number;
+  readonly readOnly: boolean;
+  readonly most: number;
+  readonly reserved: number;
+  readonly used: number;
+}
+
+const LOOK = statement<Seen>(
+  'doctor_look',
+  `SELECT current_setting('server_version') AS version, pg_database_size(current_database())::float8 AS bytes,
+     current_setting('transaction_read_only')::bool AS "readOnly", current_setting('max_connections')::int AS most,
+     current_setting('superuser_reserved_connections')::int AS reserved,
+     (SELECT count(*)::int FROM pg_stat_activity WHERE backend_type = 'client backend') AS used`,
+);
+const NOW = statement<{ ms: number }>(
+  'doctor_now',
+  'SELECT (extract(epoch FROM clock_timestamp()) * 1000)::float8 AS ms',
+);
+
+/** Beside its pool, an instance listens, cleans up and migrates. */
+const BESIDE_POOL = 3;
+/** Nobody notices less. */
+const CLOCK_WARNING_S = 2;
+/** Tokens and sessions are longer or shorter by this. */
+const CLOCK_ERROR_S = 30;
+
+/** Throws DatabaseError. */
+async function clock(db: Queryable): Promise<Check> {
+  const beforeMs = Date.now();
+  const [row] = await db.query(NOW, []);
+  const afterMs = Date.now();
+  const aheadMs = (beforeMs + afterMs) / 2 - (row?.ms ?? 0);
+  const surelyS = Math.max(0, Math.abs(aheadMs) - (afterMs - beforeMs) / 2) / 1_000;
+  const seen = `this machine is ${Math.abs(aheadMs / 1_000).toFixed(2)} s ${aheadMs < 0 ? 'behind' : 'ahead of'} the database`;
+  if (surelyS < CLOCK_WARNING_S) return ok('clock', seen);
+  const todo = 'set both by a time service (NTP): access tokens live longer or shorter by the difference';
+  return surelyS < CLOCK_ERROR_S ? warning('clock', seen, todo) : failed('clock', seen, todo);
+}
+
+/** Throws DatabaseError. */
+async function migrations(db: Queryable): Promise<Check> {
+  const unknown = await unknownMigrations(db);
+  let pending: readonly string[];
+  try {
+    pending = await pendingMigrations(db);
+  } catch (error) {
+    return failed(
+      'migrations',
+      reasonOf(error),
+      'restore the history, or run the version that belongs to it',
+    );
+  }
+  if (pending.length > 0)
+    return failed('migrations', `pending: ${pending.join(', ')}`, 'run "npm run -s db:migrate"');
+  if (unknown.length > 0)
+    return warning(
+      'migrations',
+      `of a newer version: ${unknown.join(', ')}`,
+      'nothing, if going back to this version is meant; otherwise see which version runs',
+    );
+  return ok('migrations', 'all are applied');
+}
+
+function pool({ database }: Config, { most, reserved, used }: Seen): Check {
+  if (database.kind === 'embedded') return ok('pool', 'the embedded database has connections enough');
+  const free = most - reserved;
+  const own = database.poolSize + BESIDE_POOL;
+  const seen = `an instance takes up to ${own} connections; of ${free} (max_connections ${most}), ${used} are in use, so ${Math.floor(free / own)} instances fit`;
+  const todo = 'raise max_connections, lower DATABASE_POOL_SIZE, or put PgBouncer in between';
+  if (own > free) return failed('pool', seen, todo);
+  return used + own > free ? warning('pool', seen, todo) : ok('pool', seen);
+}
+
+const MEBIBYTE = 1_048_576;
+
+/** What can be asked of a database that answers. Throws DatabaseError. */
+export async function databaseChecks(config: Config, database: Database): Promise<Check[]> {
+  const [seen] = await database.query(LOOK, []);
+  if (seen === undefined) throw new Error('the database has returned no row');
+  const kind = config.database.kind === 'embedded' ? `embedded, ${config.database.dataDir}` : 'a server';
+  const what = `PostgreSQL ${seen.version} (${kind}), ${Math.ceil(seen.bytes / MEBIBYTE)} MiB`;
+  return [
+    seen.readOnly
+      ? failed('database', `${what}, read-only`, 'point DATABASE_URL at the primary')
+      : ok('database', what),
+    await clock(database),
+    await migrations(database),
+    pool(config, seen),
+  ];
+}

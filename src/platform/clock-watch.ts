@@ -1,0 +1,66 @@
+import type { Clock } from './clock.ts';
+import { isOutage } from './db/errors.ts';
+import { type Queryable, statement } from './db/statement.ts';
+import type { Logger } from './log.ts';
+import type { Metrics } from './metrics.ts';
+import { createOutageLog } from './outage-log.ts';
+
+const INTERVAL_MS = 60_000;
+/** Nobody notices less. */
+const MOST_MS = 2_000;
+
+const NOW = statement<{ ms: number }>(
+  'clock_now',
+  'SELECT (extract(epoch FROM clock_timestamp()) * 1000)::float8 AS ms',
+);
+
+export interface ClockWatchOptions {
+  readonly database: Queryable;
+  readonly clock: Clock;
+  readonly metrics: Metrics;
+  readonly log: Logger;
+}
+
+/** Compares the clock of this machine with the database's every minute, and tells of a difference. Returns what ends that. */
+export function watchClock({ database, clock, metrics, log }: ClockWatchOptions): () => void {
+  let aheadMs = 0;
+  let closed = false;
+  metrics.gauge(
+    'clock_ahead_seconds',
+    'How far the clock of this machine is ahead of the database’s; negative: behind it. Looked at every minute.',
+    () => aheadMs / 1_000,
+  );
+  const outage = createOutageLog(
+    log,
+    'the clock of this machine and that of the database differ',
+    'the clock of this machine and that of the database agree again',
+  );
+
+  async function look(): Promise<void> {
+    try {
+      const beforeMs = clock.now();
+      const [row] = await database.query(NOW, []);
+      const afterMs = clock.now();
+      if (row === undefined || closed) return;
+      aheadMs = Math.round((beforeMs + afterMs) / 2 - row.ms);
+      // The answer may have come at once and been late, or the other way round.
+      const surelyMs = Math.abs(aheadMs) - Math.abs(afterMs - beforeMs) / 2;
+      if (surelyMs <= MOST_MS) return outage.over();
+      outage.failed({
+        aheadSeconds: aheadMs / 1_000,
+        check:
+          'set both by a time service (NTP): access tokens signed here live longer or shorter by the difference',
+      });
+    } catch (error) {
+      if (!closed)
+        log[isOutage(error) ? 'debug' : 'warn']({ err: error }, 'could not read the clock of the database');
+    }
+  }
+
+  const timer = setInterval(look, INTERVAL_MS).unref();
+  void look();
+  return () => {
+    closed = true;
+    clearInterval(timer);
+  };
+}
