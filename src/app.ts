@@ -119,7 +119,7 @@ export function createApp({
   const metrics = createMetrics();
   registerBuildInfo(metrics, packageJson.version);
   registerLogMetrics(metrics);
-  registerDatabaseMetrics(metrics, database);
+  registerDatabaseMetrics(metrics, database, config);
   // Reading and executing events, however many subscribers there are: that bounds the statements ahead of a query.
   // Whoever waits for events is read more of them at once.
   const eventLine = halfLine(config, { patienceMs: 0 });
@@ -139,7 +139,7 @@ export function createApp({
   const passwords = createPasswords(new Line(PASSWORD_HASHES), rateLimiter.logins);
   const securityLog = createSecurityLog(log);
   const slowOperations = createSlowOperations({ thresholdMs: config.slowOperationMs, log });
-  const refusals = createRefusals(log);
+  const refusals = createRefusals(log, metrics);
   const turns = accountTurns(database, new Line(ACCOUNT_WRITES));
   const endSession = sessionEnder(turns);
   const login = createLogin({ database, turns, passwords, securityLog });

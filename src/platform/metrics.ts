@@ -1,3 +1,4 @@
+import { totalmem } from 'node:os';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import { Tally } from './tally.ts';
 import { Timings, TimingsBy } from './timings.ts';
@@ -142,8 +143,19 @@ export function createMetrics(): Metrics {
   };
 }
 
-/** Which version runs, on which Node. */
+/** How much memory this process may have: what its cgroup allows, or all of the machine. */
+function memoryLimit(): number {
+  const constrained = process.constrainedMemory();
+  return constrained > 0 ? Math.min(constrained, totalmem()) : totalmem();
+}
+
+/** Which version runs, on which Node, in how much memory. */
 export function registerBuildInfo(metrics: Metrics, version: string): void {
+  metrics.gauge(
+    'memory_limit_bytes',
+    'How much memory the process may have: what its control group allows, or all of the machine.',
+    memoryLimit,
+  );
   new Gauge({
     registers: [metrics.registry],
     name: 'content_graph_build_info',

@@ -1,7 +1,9 @@
 import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
 import { ROOT, temporaryFolder } from '../support/processes/process.ts';
 
 const RULES = join(ROOT, 'deploy/alerts.yml');
@@ -10,30 +12,200 @@ it('promtool accepts deploy/alerts.yml', () => {
   expect(execFileSync('promtool', ['check', 'rules', RULES], { encoding: 'utf8' })).toContain('SUCCESS');
 });
 
-/** A test of promtool: the alerts that are firing after two minutes of these values. */
-const firing = (up: number, writable: number, expected: readonly string[]) => ({
-  interval: '15s',
-  input_series: [
-    { series: 'database_up{instance="a"}', values: `${up}x8` },
-    { series: 'database_writable{instance="a"}', values: `${writable}x8` },
-  ],
-  promql_expr_test: [
-    {
-      expr: 'sum by (alertname) (ALERTS{alertstate="firing"})',
-      eval_time: '2m',
-      exp_samples: expected.map((alertname) => ({ labels: `{alertname="${alertname}"}`, value: 1 })),
-    },
-  ],
-});
+/** A series in promtool's notation, such as `0+10x20`: one value every 15 s. */
+type Series = Readonly<Record<string, string>>;
 
-it('of a database that is away and one that cannot write, one alert each tells', async () => {
-  const file = join(await temporaryFolder(), 'rules.test.yml');
-  const tests = [
-    firing(1, 1, []),
-    firing(0, 1, ['DatabaseUnreachable']),
-    firing(0, 0, ['DatabaseNotWritable']),
-  ];
-  // JSON is YAML.
-  await writeFile(file, JSON.stringify({ rule_files: [RULES], evaluation_interval: '15s', tests }));
-  expect(execFileSync('promtool', ['test', 'rules', file], { encoding: 'utf8' })).toContain('SUCCESS');
+interface Case {
+  readonly alert: string;
+  /** With these it fires, and no other alert. */
+  readonly bad: Series;
+  /** With these none does. */
+  readonly good: Series;
+}
+
+const UP = 'up{job="content-graph",instance="a"}';
+const always = (value: number | string) => `${value}x160`;
+const growing = (by: number) => `0+${by}x160`;
+const request = (status: string) => `http_requests_total{path="/graphql",status="${status}"}`;
+const bucket = (metric: string, labels: string, les: Readonly<Record<string, number>>): Series =>
+  Object.fromEntries(
+    Object.entries(les).map(([le, by]) => [`${metric}_bucket{${labels}le="${le}"}`, growing(by)]),
+  );
+
+const CASES: readonly Case[] = [
+  { alert: 'InstanceDown', bad: { [UP]: always(0) }, good: { [UP]: always(1) } },
+  {
+    alert: 'InstanceNotReady',
+    bad: { 'content_graph_ready{instance="a"}': always(0) },
+    good: { 'content_graph_ready{instance="a"}': always(1) },
+  },
+  {
+    alert: 'ServerErrors',
+    bad: { [request('200')]: growing(90), [request('503')]: growing(10) },
+    good: { [request('200')]: growing(990), [request('503')]: growing(10) },
+  },
+  {
+    alert: 'InternalErrors',
+    bad: { 'response_errors_total{code="INTERNAL_SERVER_ERROR"}': growing(1) },
+    good: { 'response_errors_total{code="INTERNAL_SERVER_ERROR"}': always(7) },
+  },
+  {
+    alert: 'SlowRequests',
+    bad: bucket('http_request_duration_seconds', 'path="/graphql",', { '1': 50, '5': 100, '+Inf': 100 }),
+    good: bucket('http_request_duration_seconds', 'path="/graphql",', { '1': 100, '5': 100, '+Inf': 100 }),
+  },
+  {
+    alert: 'DatabaseUnreachable',
+    bad: { 'database_up{instance="a"}': always(0), 'database_writable{instance="a"}': always(1) },
+    good: { 'database_up{instance="a"}': always(1), 'database_writable{instance="a"}': always(1) },
+  },
+  {
+    alert: 'DatabaseNotWritable',
+    bad: { 'database_up{instance="a"}': always(0), 'database_writable{instance="a"}': always(0) },
+    good: { 'database_writable{instance="a"}': always(1) },
+  },
+  {
+    alert: 'PoolExhausted',
+    bad: { 'database_connections_waiting{instance="a"}': always(3) },
+    good: { 'database_connections_waiting{instance="a"}': '3 0 3 0x160' },
+  },
+  {
+    alert: 'EventsLate',
+    bad: bucket('event_lag_seconds', '', { '1': 50, '5': 100, '+Inf': 100 }),
+    good: bucket('event_lag_seconds', '', { '1': 100, '5': 100, '+Inf': 100 }),
+  },
+  {
+    alert: 'EventsHeld',
+    bad: { 'event_held_seconds{instance="a"}': always(30) },
+    good: { 'event_held_seconds{instance="a"}': always(1) },
+  },
+  {
+    alert: 'WakeUpsLost',
+    bad: { 'event_notifications_connected{instance="a"}': always(0) },
+    good: { 'event_notifications_connected{instance="a"}': always(1) },
+  },
+  {
+    alert: 'StreamsCutOff',
+    bad: { event_streams_cut_off_total: growing(10), event_streams_open: always(100) },
+    good: { event_streams_cut_off_total: growing(1), event_streams_open: always(10_000) },
+  },
+  {
+    alert: 'PendingResponsesNearBound',
+    bad: {
+      'response_bytes_pending{instance="a"}': always(9),
+      'response_bytes_pending_max{instance="a"}': always(10),
+    },
+    good: {
+      'response_bytes_pending{instance="a"}': always(1),
+      'response_bytes_pending_max{instance="a"}': always(10),
+    },
+  },
+  {
+    alert: 'RedisDown',
+    bad: { 'rate_limit_redis_up{instance="a"}': always(0), 'rate_limit_redis_up{instance="b"}': always(1) },
+    good: { 'rate_limit_redis_up{instance="a"}': always(0) },
+  },
+  {
+    alert: 'JobOverdue',
+    bad: { 'job_last_success_timestamp_seconds{task="events"}': always(-4_000) },
+    good: { 'job_last_success_timestamp_seconds{task="events"}': growing(15) },
+  },
+  {
+    alert: 'EventLoopBlocked',
+    bad: { 'nodejs_eventloop_lag_p99_seconds{instance="a"}': always(1) },
+    good: { 'nodejs_eventloop_lag_p99_seconds{instance="a"}': always(0.01) },
+  },
+  {
+    alert: 'MemoryHigh',
+    bad: {
+      'process_resident_memory_bytes{instance="a"}': always(9e8),
+      'memory_limit_bytes{instance="a"}': always(1e9),
+    },
+    good: {
+      'process_resident_memory_bytes{instance="a"}': always(9e8),
+      'memory_limit_bytes{instance="a"}': always(8e9),
+    },
+  },
+  {
+    alert: 'InstanceRestarts',
+    bad: { 'process_start_time_seconds{job="content-graph",instance="a"}': '1x120 2x10 3x10 4x10 5x10' },
+    good: { 'process_start_time_seconds{job="content-graph",instance="a"}': '1x120 2x10 3x30' },
+  },
+  { alert: 'TargetsMissing', bad: { 'up{job="node"}': always(1) }, good: { [UP]: always(1) } },
+  {
+    alert: 'ClientRefused',
+    bad: {
+      'client_refusals_total{client="one",instance="a"}': growing(12),
+      'client_refusals_total{client="one",instance="b"}': growing(12),
+    },
+    good: {
+      'client_refusals_total{client="one"}': growing(9),
+      'client_refusals_total{client="two"}': growing(9),
+    },
+  },
+  {
+    alert: 'FailedLogins',
+    bad: { 'rate_limit_checks_total{bucket="login",outcome="refused"}': growing(12) },
+    good: {
+      'rate_limit_checks_total{bucket="login",outcome="allowed"}': growing(2),
+      'rate_limit_checks_total{bucket="client",outcome="allowed"}': growing(1_000),
+    },
+  },
+  {
+    alert: 'DatabaseFailures',
+    bad: { 'database_failures_total{kind="timeout"}': growing(6) },
+    good: {
+      'database_failures_total{kind="timeout"}': growing(1),
+      'database_failures_total{kind="conflict"}': growing(600),
+    },
+  },
+  {
+    alert: 'DiskLow',
+    bad: { 'data_disk_free_bytes{instance="a"}': always(5e8) },
+    good: { 'data_disk_free_bytes{instance="a"}': always(5e10) },
+  },
+  {
+    alert: 'ClockWrong',
+    bad: { 'clock_ahead_seconds{instance="a"}': always(-5) },
+    good: { 'clock_ahead_seconds{instance="a"}': always(0.2) },
+  },
+];
+
+/** After this, every alert has had its time. */
+const AT = '39m';
+
+const testOf = (series: Series, expected: readonly string[]) => {
+  // One that does not look for missing targets has some.
+  const all = Object.keys(series).some((name) => name.startsWith('up{'))
+    ? series
+    : { ...series, [UP]: always(1) };
+  return {
+    interval: '15s',
+    input_series: Object.entries(all).map(([name, values]) => ({ series: name, values })),
+    promql_expr_test: [
+      {
+        expr: 'group by (alertname) (ALERTS{alertstate="firing"})',
+        eval_time: AT,
+        exp_samples: expected.map((alertname) => ({ labels: `{alertname="${alertname}"}`, value: 1 })),
+      },
+    ],
+  };
+};
+
+describe('deploy/alerts.yml', () => {
+  it.each(CASES)('$alert fires when it is to, and no other does', async ({ alert, bad, good }) => {
+    const file = join(await temporaryFolder(), 'rules.test.yml');
+    const tests = [testOf(bad, [alert]), testOf(good, [])];
+    // JSON is YAML.
+    await writeFile(file, JSON.stringify({ rule_files: [RULES], evaluation_interval: '15s', tests }));
+    expect(execFileSync('promtool', ['test', 'rules', file], { encoding: 'utf8' })).toContain('SUCCESS');
+  });
+
+  it('has no alert that is not tried here', () => {
+    const { groups } = parse(readFileSync(RULES, 'utf8')) as {
+      groups: { rules: { alert: string }[] }[];
+    };
+    const names = groups.flatMap(({ rules }) => rules.map(({ alert }) => alert));
+    expect(names).toEqual(CASES.map(({ alert }) => alert));
+  });
 });

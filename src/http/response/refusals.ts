@@ -1,5 +1,6 @@
 import type { Logger } from '../../platform/log.ts';
-import { clientOf } from '../../request/caller.ts';
+import type { Metrics } from '../../platform/metrics.ts';
+import { clientOf, reportedClient } from '../../request/caller.ts';
 import type { RequestState } from '../../request/request-state.ts';
 
 /** The log lines of requests that are refused because there are too many, or because their address is blocked. */
@@ -15,9 +16,17 @@ const MINUTE_MS = 60_000;
 const MAX_CLIENTS = 1_000;
 const OTHERS = 'other';
 const TOO_MANY_REQUESTS = 429;
+/** Of the metric. */
+const MAX_REPORTED = 100;
 
 /** At the end of a minute, one line for each client has the number of its further refusals. */
-export function createRefusals(log: Logger): Refusals {
+export function createRefusals(log: Logger, metrics: Metrics): Refusals {
+  const refusals = metrics.tally(
+    'client_refusals_total',
+    'Requests refused with 429 or as of a blocked address, by client: the id of a key or application, or the kind of credentials; after 100 clients, "other".',
+    ['client'],
+  );
+  const reported = new Set<string>();
   let counted = new Map<string, number>();
   let timer: NodeJS.Timeout | undefined;
 
@@ -30,9 +39,16 @@ export function createRefusals(log: Logger): Refusals {
       if (more > 0) log.warn({ client, more }, 'further requests of a client refused within a minute');
   }
 
+  function count({ caller }: RequestState): void {
+    const { client } = reportedClient(caller);
+    if (reported.size < MAX_REPORTED) reported.add(client);
+    refusals.add(reported.has(client) ? client : OTHERS);
+  }
+
   return {
     hasLine(state, status) {
       if (status !== TOO_MANY_REQUESTS && !state.blocked) return true;
+      count(state);
       timer ??= setTimeout(endMinute, MINUTE_MS).unref();
       const own = clientOf(state);
       const client = counted.has(own) || counted.size < MAX_CLIENTS ? own : OTHERS;

@@ -1,8 +1,20 @@
+import type { Config } from '../config.ts';
 import type { Metrics } from '../metrics.ts';
 import type { Database } from './database.ts';
+import { freeBytes } from './embedded/folder-watch.ts';
 
 /** Has the metrics tell what the database knows of itself. Asks it nothing. */
-export function registerDatabaseMetrics(metrics: Metrics, { statistics, writes }: Database): void {
+export function registerDatabaseMetrics(
+  metrics: Metrics,
+  { statistics, writes }: Database,
+  { database }: Pick<Config, 'database'>,
+): void {
+  if (database.kind === 'embedded')
+    metrics.gauge(
+      'data_disk_free_bytes',
+      'How much the embedded database may still write to the disk of DATA_DIR. Not there with PostgreSQL.',
+      () => freeBytes(database.dataDir) ?? Number.NaN,
+    );
   const { statements, waits, failures, pool } = statistics;
   metrics.readTimings(
     'database_statement_duration_seconds',

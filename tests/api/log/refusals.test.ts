@@ -4,7 +4,7 @@ import { startApp, type TestApp } from '../../support/app.ts';
 import { createTestDatabase } from '../../support/database/database.ts';
 import { graphqlPost } from '../../support/graphql.ts';
 import { linesOf, WARN } from '../../support/log-lines.ts';
-import { readMetric } from '../../support/metrics.ts';
+import { readMetric, readMetricBy } from '../../support/metrics.ts';
 
 const from = (address: string, key?: string) =>
   graphqlPost('{ __typename }', { key, headers: { 'x-forwarded-for': address } });
@@ -39,7 +39,11 @@ it('Of the requests of a client that are refused in a minute, one has a line, an
     await expect.poll(async () => (await app.fetch('/graphql', from('203.0.113.3'))).status).toBe(403);
     for (let count = 0; count < 10; count += 1) await app.fetch('/graphql', from('203.0.113.3'));
     expect(requestsOf(app, 403)).toMatchObject([{ address: '203.0.113.3' }]);
-    // Each of them is counted.
+    // Each of them is counted, by client where a client is no address.
+    const { id: keyId } = JSON.parse(JSON.stringify(await app.prisma.apiKey.findFirstOrThrow()));
+    const counted = await readMetricBy(app.app, 'client_refusals_total', 'client');
+    expect(counted.get(keyId)).toBe(100);
+    expect(counted.get('anonymous')).toBeGreaterThan(110);
     expect(await readMetric(app, 'rate_limited_total\\{reason="requests"\\}')).toBe(200);
     expect(await readMetric(app, 'blocked_requests_total')).toBeGreaterThan(10);
   } finally {

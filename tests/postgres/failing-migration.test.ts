@@ -1,0 +1,37 @@
+import { expect, it } from 'vitest';
+import { temporaryFolder } from '../support/processes/process.ts';
+import { admin, launchServer, productionSettings } from '../support/processes/server.ts';
+import { database, run, said } from '../support/processes/started.ts';
+
+const FAILING = '20261127100000_restrictions';
+const FORGET = `DELETE FROM _prisma_migrations WHERE migration_name = '${FAILING}'`;
+const UNDO = `ALTER TABLE api_keys DROP COLUMN suspended_at CASCADE;
+  DROP TABLE account_limits, address_blocks, client_uses; DROP FUNCTION restrictions_changed`;
+
+it('a migration that fails is named with what PostgreSQL says, and has changed nothing; corrected, it is applied', async () => {
+  const url = await database();
+  const folder = await temporaryFolder();
+  const settings = { DATABASE_URL: url };
+  // Its first statement succeeds, and a later one cannot.
+  await run(url, `${FORGET}; ALTER TABLE api_keys DROP COLUMN suspended_at CASCADE`);
+  const failed = await admin(['migrate'], folder, settings);
+  expect(failed).toMatchObject({ code: 1, stdout: '' });
+  expect(failed.stderr).toBe(
+    `Migration ${FAILING} failed and was rolled back: it has changed nothing, and the version that runs goes on. PostgreSQL says: relation "account_limits" already exists. Correct what that names, and run it again.\n`,
+  );
+  await expect(run(url, 'SELECT suspended_at FROM api_keys')).rejects.toThrow('does not exist');
+  // An instance of this version is not ready, and says why.
+  const server = launchServer(folder, { ...productionSettings(), ...settings });
+  expect(
+    await said(
+      server,
+      'migrations are pending, so /health/ready is 503: apply them with "npm run -s db:migrate"',
+    ),
+  ).toMatchObject({ migrations: [FAILING] });
+  server.kill('SIGTERM');
+
+  await run(url, `ALTER TABLE api_keys ADD COLUMN suspended_at timestamptz; ${UNDO}`);
+  const applied = await admin(['migrate'], folder, settings);
+  expect(applied.json).toEqual({ applied: [FAILING] });
+  expect(applied.code).toBe(0);
+});
