@@ -23,6 +23,7 @@ interface ComposeFile {
       readonly environment?: Record<string, string>;
       readonly volumes?: string[];
       readonly secrets?: string[];
+      readonly logging?: { readonly options: Readonly<Record<string, string>> };
     }
   >;
   readonly secrets: Record<string, { readonly file: string }>;
@@ -39,6 +40,7 @@ interface Manifest {
   readonly kind: string;
   readonly data?: Record<string, string>;
   readonly spec?: {
+    readonly activeDeadlineSeconds?: number;
     readonly template?: {
       readonly spec: {
         readonly containers: Record<'startupProbe' | 'livenessProbe' | 'readinessProbe', Probe>[];
@@ -89,6 +91,11 @@ describe('compose.yaml', () => {
     }
   });
 
+  it('bounds the lines of every service', () => {
+    for (const [name, { logging }] of Object.entries(compose.services))
+      expect([name, logging?.options]).toEqual([name, { 'max-size': '20m', 'max-file': '5' }]);
+  });
+
   it('has every instance that nginx and Prometheus name, and no other', () => {
     const instances = Object.keys(compose.services).filter((name) => /^api-\d$/.test(name));
     const named = [...read('deploy/nginx/content-graph.conf').matchAll(/server (api-\d):4000/g)].map(
@@ -136,6 +143,11 @@ describe('the Kubernetes manifests', () => {
         stdio: 'pipe',
       },
     );
+  });
+
+  it('have no secret, which applying the folder would overwrite, and a job that fails in time', () => {
+    expect(manifests.map((file) => manifestOf(file).kind)).not.toContain('Secret');
+    expect(manifestOf('deploy/kubernetes/migrate.yaml').spec?.activeDeadlineSeconds).toBeLessThan(600);
   });
 
   it('probe paths that the service answers', async () => {

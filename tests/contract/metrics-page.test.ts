@@ -32,7 +32,7 @@ const queries: (readonly [string, string])[] = [
 /** Added by Prometheus when it scrapes. */
 const OF_PROMETHEUS = new Set(['instance', 'job', 'le']);
 const WORDS = new Set(
-  'sum by rate increase histogram_quantile topk count time max min and on up unless min_over_time avg_over_time'.split(
+  'sum by rate increase histogram_quantile topk count time changes absent abs max min and on up unless min_over_time avg_over_time'.split(
     ' ',
   ),
 );

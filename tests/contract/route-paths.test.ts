@@ -33,7 +33,7 @@ const READERS = new Map([
 ]);
 
 /** A text that begins like a path, and is no file of Linux. The end of a regular expression in quotes is none. */
-const PATH = /(?<![\w)\]])['"`](\/(?!proc\/|dev\/|tmp\b)[\w.:$][^'"`]*)|\bpath: ['"`](\/)['"`]/g;
+const PATH = /(?<![\w)\]])['"`](\/(?!proc\/|dev\/|etc\/|tmp\b)[\w.:$][^'"`]*)|\bpath: ['"`](\/)['"`]/g;
 /** The path of a request, or a test of its address. */
 const LOOK =
   /\bpathname\b|\b(?:url|href)(?:\)? [!=]==|\.(?:\w+Of|at|endsWith|includes|match\w*|replace\w*|search|slice|split|startsWith|substring)\()|\b(?:exec|test)\((?:\w+\.)*(?:url|href)\)|switch \((?:\w+\.)*(?:url|href)\)/g;

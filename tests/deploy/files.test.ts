@@ -31,6 +31,7 @@ describe('deploy/compose', () => {
     const folder = join(copied(), 'compose');
     const made = await run(join(folder, 'secrets.sh'), ['api.example.org']);
     expect(made.stdout).toContain('secrets/secret-key\n');
+    expect(made.stderr).toContain('nobody is told of them');
     expect(readFileSync(join(folder, '.env'), 'utf8')).toBe('DOMAIN=api.example.org');
     const secret = (name: string) => readFileSync(join(folder, 'secrets', name), 'utf8');
     expect(secret('database-url')).toBe(
@@ -41,6 +42,7 @@ describe('deploy/compose', () => {
     expect((await config()).stdout).toContain('PUBLIC_URL: https://api.example.org\n');
     const { stdout } = await config('--services');
     expect(stdout.trim().split('\n').sort()).toEqual([
+      'alertmanager',
       'api-1',
       'api-2',
       'api-3',
@@ -72,6 +74,26 @@ describe('deploy/compose', () => {
       join(folder, 'compose/prometheus.yml'),
     ]);
     expect(stdout).toContain('SUCCESS');
+  });
+});
+
+describe('deploy/compose/secrets.sh', () => {
+  it('makes a configuration that Alertmanager takes, with the address or without', async () => {
+    for (const address of [[], ['https://chat.example.org/hooks/a?b=c']]) {
+      const folder = join(copied(), 'compose');
+      await run(join(folder, 'secrets.sh'), ['api.example.org', ...address]);
+      const file = join(folder, 'secrets/alertmanager.yml');
+      expect(readFileSync(file, 'utf8').includes('webhook_configs')).toBe(address.length > 0);
+      expect((await run('amtool', ['check-config', file])).stdout).toContain('SUCCESS');
+    }
+  });
+
+  it('refuses what would break the configuration', async () => {
+    const folder = join(copied(), 'compose');
+    await expect(run(join(folder, 'secrets.sh'), ['api.example.org', 'https://a"b'])).rejects.toMatchObject({
+      code: 1,
+      stderr: 'https://a"b is no address\n',
+    });
   });
 });
 
@@ -117,10 +139,19 @@ describe('deploy/systemd', () => {
     }
   });
 
+  it('has a configuration that Prometheus takes', async () => {
+    const folder = join(copied(), 'systemd');
+    cpSync(join(folder, '../alerts.yml'), join(folder, 'alerts.yml'));
+    const { stdout } = await run('promtool', ['check', 'config', join(folder, 'prometheus.yml')]);
+    expect(stdout).toContain('SUCCESS');
+  });
+
   it('leaves an attacker little', async () => {
-    const unit = join(ROOT, 'deploy/systemd/content-graph@.service');
-    const { stdout } = await run('systemd-analyze', ['security', '--offline=true', '--threshold=20', unit]);
-    expect(stdout).toMatch(/Overall exposure level for .*: 1\.\d OK/);
+    for (const unit of units) {
+      const analyze = ['security', '--offline=true', '--threshold=20', join(ROOT, unit)];
+      const { stdout } = await run('systemd-analyze', analyze);
+      expect(stdout).toMatch(/Overall exposure level for .*: 1\.\d OK/);
+    }
   });
 });
 

@@ -26,6 +26,7 @@ export function createRefusals(log: Logger, metrics: Metrics): Refusals {
     'Requests refused with 429 or as of a blocked address, by client: the id of a key or application, or the kind of credentials; after 100 clients, "other".',
     ['client'],
   );
+  refusals.add('anonymous', '', 0);
   const reported = new Set<string>();
   let counted = new Map<string, number>();
   let timer: NodeJS.Timeout | undefined;
