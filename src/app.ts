@@ -107,7 +107,7 @@ export function createApp({
   config,
   database,
   log,
-  clock = systemClock,
+  clock: given,
   demoKey,
   routes = [],
   lookAhead = true,
@@ -120,6 +120,9 @@ export function createApp({
   registerBuildInfo(metrics, packageJson.version);
   registerLogMetrics(metrics);
   registerDatabaseMetrics(metrics, database, config);
+  const clockWatch = watchClock({ database, clock: given ?? systemClock, metrics, log });
+  // Whoever gives a clock means it.
+  const clock = given ?? clockWatch.clock;
   // Reading and executing events, however many subscribers there are: that bounds the statements ahead of a query.
   // Whoever waits for events is read more of them at once.
   const eventLine = halfLine(config, { patienceMs: 0 });
@@ -186,7 +189,6 @@ export function createApp({
     hears: () => listener.connected,
   });
   const clientUses = createClientUses(services);
-  const endClockWatch = watchClock({ ...services, metrics });
   const listener = createListener({
     database,
     log,
@@ -288,7 +290,7 @@ export function createApp({
       await http.close();
       await trusted.close();
       restrictions.close();
-      endClockWatch();
+      clockWatch.close();
       await clientUses.close();
       securityLog.close();
       slowOperations.close();

@@ -21,9 +21,17 @@ export interface ClockWatchOptions {
   readonly log: Logger;
 }
 
-/** Compares the clock of this machine with the database's every minute, and tells of a difference. Returns what ends that. */
-export function watchClock({ database, clock, metrics, log }: ClockWatchOptions): () => void {
+/** The clock of this machine beside that of the database. */
+export interface ClockWatch {
+  /** Put right as soon as it is known to be wrong. */
+  readonly clock: Clock;
+  close(): void;
+}
+
+/** Compares the clock of this machine with the database's every minute, tells of a difference, and allows for it. */
+export function watchClock({ database, clock, metrics, log }: ClockWatchOptions): ClockWatch {
   let aheadMs = 0;
+  let wrongByMs = 0;
   let closed = false;
   metrics.gauge(
     'clock_ahead_seconds',
@@ -45,7 +53,8 @@ export function watchClock({ database, clock, metrics, log }: ClockWatchOptions)
       aheadMs = Math.round((beforeMs + afterMs) / 2 - row.ms);
       // The answer may have come at once and been late, or the other way round.
       const surelyMs = Math.abs(aheadMs) - Math.abs(afterMs - beforeMs) / 2;
-      if (surelyMs <= MOST_MS) return outage.over();
+      wrongByMs = surelyMs > MOST_MS ? aheadMs : 0;
+      if (wrongByMs === 0) return outage.over();
       outage.failed({
         aheadSeconds: aheadMs / 1_000,
         check:
@@ -59,8 +68,11 @@ export function watchClock({ database, clock, metrics, log }: ClockWatchOptions)
 
   const timer = setInterval(look, INTERVAL_MS).unref();
   void look();
-  return () => {
-    closed = true;
-    clearInterval(timer);
+  return {
+    clock: { ...clock, now: () => clock.now() - wrongByMs },
+    close() {
+      closed = true;
+      clearInterval(timer);
+    },
   };
 }

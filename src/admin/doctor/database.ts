@@ -29,7 +29,7 @@ const NOW = statement<{ ms: number }>(
 const BESIDE_POOL = 3;
 /** Nobody notices less. */
 const CLOCK_WARNING_S = 2;
-/** Tokens and sessions are longer or shorter by this. */
+/** Tokens of others who go by their own clocks are refused. */
 const CLOCK_ERROR_S = 30;
 
 /** Throws DatabaseError. */
@@ -41,7 +41,8 @@ async function clock(db: Queryable): Promise<Check> {
   const surelyS = Math.max(0, Math.abs(aheadMs) - (afterMs - beforeMs) / 2) / 1_000;
   const seen = `this machine is ${Math.abs(aheadMs / 1_000).toFixed(2)} s ${aheadMs < 0 ? 'behind' : 'ahead of'} the database`;
   if (surelyS < CLOCK_WARNING_S) return ok('clock', seen);
-  const todo = 'set both by a time service (NTP): access tokens live longer or shorter by the difference';
+  const todo =
+    'set both by a time service (NTP): instances allow for the difference, whoever else checks their tokens does not';
   return surelyS < CLOCK_ERROR_S ? warning('clock', seen, todo) : failed('clock', seen, todo);
 }
 

@@ -3,7 +3,8 @@ import type { KeyRing } from '../tokens/key-ring.ts';
 import { type Library, loadLibrary } from './library.ts';
 import { createProvider, type ProviderOptions } from './provider.ts';
 
-export interface ProviderSourceOptions extends Pick<ProviderOptions, 'database' | 'settle' | 'renderError'> {
+export interface ProviderSourceOptions
+  extends Pick<ProviderOptions, 'database' | 'settle' | 'renderError' | 'clock'> {
   readonly issuer: () => string;
   readonly keys: KeyRing;
   /** Called for each provider that is created. */

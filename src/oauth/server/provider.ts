@@ -1,6 +1,7 @@
 import type { Configuration, JWK, KoaContextWithOIDC, default as Provider } from 'oidc-provider';
 import { SCOPES } from '../../auth/scopes.ts';
 import { hashSecret, matchesSecret } from '../../auth/secret-format.ts';
+import type { Clock } from '../../platform/clock.ts';
 import { findActiveAccount } from '../records/accounts.ts';
 import { GRANTS } from '../records/clients.ts';
 import { REFRESH_TOKEN_SECONDS } from '../records/records.ts';
@@ -31,6 +32,7 @@ export interface ProviderOptions extends AdapterOptions {
   readonly issuer: string;
   readonly signer: SigningKey;
   readonly renderError: NonNullable<Configuration['renderError']>;
+  readonly clock: Pick<Clock, 'now'>;
 }
 
 /**
@@ -49,7 +51,7 @@ function checkScopes({ oidc }: KoaContextWithOIDC, { errors }: Library): void {
 }
 
 function configure(options: ProviderOptions): Configuration {
-  const { library, issuer, signer, database, renderError } = options;
+  const { library, issuer, signer, database, renderError, clock } = options;
   const { errors } = library;
   return {
     adapter: createAdapterFactory(options),
@@ -98,6 +100,18 @@ function configure(options: ProviderOptions): Configuration {
       'grantId' in token && token.grantId !== undefined
         ? { [FAMILY_CLAIM]: Buffer.from(hashSecret(token.grantId)).toString('base64url') }
         : undefined,
+    formats: {
+      customizers: {
+        // The library dates tokens by the clock of this machine, which may be wrong.
+        jwt(_ctx, _token, { payload }) {
+          const aheadSeconds = Math.round((Date.now() - clock.now()) / 1_000);
+          for (const claim of ['iat', 'exp'] as const) {
+            const at = payload[claim];
+            if (typeof at === 'number') payload[claim] = at - aheadSeconds;
+          }
+        },
+      },
+    },
     features: {
       clientCredentials: { enabled: true },
       introspection: {

@@ -26,7 +26,7 @@ export const createServer: CreateFeature = (services) => {
 };
 
 function routesOf(
-  { config, origin: issuer, log, metrics, database: pool }: FeatureServices,
+  { config, origin: issuer, log, clock, metrics, database: pool }: FeatureServices,
   { keys, ownTokens }: ReturnType<typeof createAuthority>,
   { sessions, endSession, login, limiter, securityLog }: RouteServices,
 ): Route[] {
@@ -45,6 +45,7 @@ function routesOf(
     database,
     settle,
     renderError: createErrorRenderer(calls, log),
+    clock,
     onCreated: calls.watch,
   });
   const endpoints = createEndpoints({

@@ -1,0 +1,46 @@
+import { decodeJwt } from 'jose';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { type TestApp, useApp } from '../../support/app.ts';
+import { askToken, oauthClient } from '../../support/credentials/oauth.ts';
+import { graphqlPost } from '../../support/graphql.ts';
+import { linesOf } from '../../support/log-lines.ts';
+import { secondInstance } from '../../support/second-instance.ts';
+
+const LIFE_SECONDS = 900;
+const DIFFER = 'the clock of this machine and that of the database differ';
+const realMs = Date.now.bind(Date);
+
+describe.each([
+  ['two hours ahead', 7_200],
+  ['two hours behind', -7_200],
+])('On an instance whose clock is %s', (_what, aheadSeconds) => {
+  const right = useApp();
+  let wrong: Pick<TestApp, 'fetch'>;
+  beforeEach(async () => {
+    vi.useFakeTimers({ toFake: ['Date'], now: realMs() + aheadSeconds * 1_000 });
+    wrong = secondInstance(right);
+    await expect.poll(() => linesOf(right.logged, DIFFER)).not.toEqual([]);
+  });
+  afterEach(() => void vi.useRealTimers());
+
+  it('a token lives as long as promised, and tokens of others are taken', async () => {
+    const { id } = await right.account();
+    const client = await oauthClient(right, { owner: { id }, grants: ['client_credentials'] });
+    const fields = { grant_type: 'client_credentials' };
+    const signedHere = await askToken(wrong, client, fields);
+    expect(signedHere.body).toMatchObject({ expires_in: LIFE_SECONDS });
+    vi.useRealTimers();
+    const signedThere = await askToken(right, client, fields);
+    for (const { body } of [signedHere, signedThere]) {
+      const { iat = 0, exp = 0 } = decodeJwt(body.access_token);
+      expect(exp - iat).toBe(LIFE_SECONDS);
+      expect(Math.abs(iat - realMs() / 1_000)).toBeLessThan(60);
+      const ask = ({ fetch }: Pick<TestApp, 'fetch'>) =>
+        fetch('/graphql', graphqlPost('{ viewer { id } }', { key: body.access_token }));
+      expect((await ask(right)).status).toBe(200);
+      vi.useFakeTimers({ toFake: ['Date'], now: realMs() + aheadSeconds * 1_000 });
+      expect((await ask(wrong)).status).toBe(200);
+      vi.useRealTimers();
+    }
+  });
+});
