@@ -22,6 +22,7 @@ const READ_TOO = [
   'audit',
   'top',
   'blocks',
+  'doctor',
   'backup',
 ];
 const ALONE = ['migrate', 'restore', 'export-to', 'upgrade'];
