@@ -96,6 +96,7 @@ describe('admin api-key', () => {
         lastUsedAt: null,
         expiresAt: '2999-01-31T10:00:00.000Z',
         revokedAt: null,
+        suspendedAt: null,
       },
     ]);
     expect(listed.stdout).not.toContain(key);
