@@ -1,6 +1,7 @@
 import { isIP } from 'node:net';
 import { LRUCache } from 'lru-cache';
 import type { Clock } from '../platform/clock.ts';
+import { isOutage } from '../platform/db/errors.ts';
 import type { Queryable } from '../platform/db/statement.ts';
 import type { Logger } from '../platform/log.ts';
 import { createOutageLog } from '../platform/outage-log.ts';
@@ -45,6 +46,8 @@ export interface RestrictionsOptions {
 /** Changes are in force within a second, even if nobody tells of them, and once it works again after a failure. */
 const UNHEARD_MS = 500;
 const MAX_REMEMBERED = 10_000;
+const UNREAD =
+  'could not read which addresses are blocked and which accounts have limits; those known stay in force';
 
 interface Block {
   readonly network: string;
@@ -83,10 +86,7 @@ export function createRestrictions(options: RestrictionsOptions): Restrictions {
   const { database, clock, log, hears, recheckMs } = options;
   const isProxy = trustedProxies(options.trustProxy);
   const loopback = listOf(LOOPBACK);
-  const outage = createOutageLog(
-    log,
-    'could not read which addresses are blocked and which accounts have limits; those known stay in force',
-  );
+  const outage = createOutageLog(log, UNREAD);
   const watched = new Set<() => void>();
   let isBlocked = lookUpIn([], clock);
   let limits: ReadonlyMap<string, AccountLimits> = new Map();
@@ -118,7 +118,9 @@ export function createRestrictions(options: RestrictionsOptions): Restrictions {
       if (current.length > 0) for (const check of [...watched]) check();
     } catch (error) {
       failed = true;
-      if (!closed) outage.failed({ err: error });
+      // The watch of the database tells of an outage.
+      if (isOutage(error)) log.debug({ err: error }, UNREAD);
+      else if (!closed) outage.failed({ err: error });
     }
   }
 
