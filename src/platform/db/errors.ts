@@ -27,6 +27,8 @@ const KINDS: readonly [RegExp, DatabaseErrorKind][] = [
     /^E(CONN|PIPE|HOSTUNREACH|HOSTDOWN|NETUNREACH|TIMEDOUT|NOENT|AI_AGAIN|NOTFOUND|MFILE|NFILE|ADDRNOTAVAIL|ACCES)/,
     'unavailable',
   ],
+  // The certificate of the server is not taken.
+  [/^(?:ERR_TLS|CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_)/, 'unavailable'],
   // A prepared statement is missing or already exists: the connection is replaced.
   [/^26000$|^42P05$/, 'unavailable'],
   [/^P(1001|1002|1008|1011|1017|2024)$/, 'unavailable'],
@@ -35,6 +37,9 @@ const KINDS: readonly [RegExp, DatabaseErrorKind][] = [
 
 const LOST_CONNECTION =
   /Connection terminated|timeout exceeded when trying to connect|not queryable|Connection ended|closed the connection|Can't reach database/i;
+
+/** pg's messages for a connection that there never was: of another kind than the address asks for. */
+const NO_TLS = /does not support SSL|establishing an SSL connection/;
 
 /** pg's message for a connection that was already broken. */
 const NEVER_SENT = /not queryable/;
@@ -84,7 +89,7 @@ export function toDatabaseError(error: unknown): DatabaseError {
   const match = KINDS.find(([pattern]) => pattern.test(code));
   if (match !== undefined) return new DatabaseError(match[1], error);
   if (refusedWrite(error) !== undefined) return new DatabaseError('unavailable', error);
-  const lost = error instanceof Error && LOST_CONNECTION.test(error.message);
+  const lost = error instanceof Error && (LOST_CONNECTION.test(error.message) || NO_TLS.test(error.message));
   return new DatabaseError(lost ? 'unavailable' : 'other', error);
 }
 

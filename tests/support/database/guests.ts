@@ -1,6 +1,10 @@
 import pg from 'pg';
 import { afterAll, beforeAll, inject, onTestFinished } from 'vitest';
-import { CREDENTIALS_CHANNEL, DOCUMENTS_CHANNEL } from '../../../src/platform/db/channels.ts';
+import {
+  CREDENTIALS_CHANNEL,
+  DOCUMENTS_CHANNEL,
+  RESTRICTIONS_CHANNEL,
+} from '../../../src/platform/db/channels.ts';
 import { startApp, type TestApp } from '../app.ts';
 import { until } from '../processes/process.ts';
 import { createTestDatabase } from './database.ts';
@@ -100,7 +104,7 @@ export const UNTOUCHED = {
   role: 'postgres',
   prepared: [],
   cursors: [],
-  channels: [CREDENTIALS_CHANNEL, DOCUMENTS_CHANNEL],
+  channels: [CREDENTIALS_CHANNEL, DOCUMENTS_CHANNEL, RESTRICTIONS_CHANNEL],
   temporary: [],
   locks: 0,
 };
