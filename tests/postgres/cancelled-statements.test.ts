@@ -13,11 +13,12 @@ const QUERY = '{ posts { id } }';
 async function observe(app: TestApp) {
   const client = await connect(postgresOf(app).url);
   return {
-    /** How many connections of the service are busy, or in the middle of a transaction. */
+    /** How many connections of the service are busy with content, or in the middle of a transaction. */
     async busy(): Promise<number> {
       const { rows } = await client.query<{ count: number }>(
         `SELECT count(*)::int AS count FROM pg_stat_activity WHERE datname = current_database()
-           AND application_name = 'content-graph-api' AND state <> 'idle'`,
+           AND application_name = 'content-graph-api' AND state <> 'idle'
+           AND (state <> 'active' OR query ~ 'posts|comments')`,
       );
       return rows[0]?.count ?? -1;
     },
