@@ -13,12 +13,11 @@ const QUERY = '{ posts { id } }';
 async function observe(app: TestApp) {
   const client = await connect(postgresOf(app).url);
   return {
-    /** How many connections of the service are busy with content, or in the middle of a transaction. */
+    /** How many connections of the service are busy, or in the middle of a transaction. */
     async busy(): Promise<number> {
       const { rows } = await client.query<{ count: number }>(
         `SELECT count(*)::int AS count FROM pg_stat_activity WHERE datname = current_database()
-           AND application_name = 'content-graph-api' AND state <> 'idle'
-           AND (state <> 'active' OR query ~ 'posts|comments')`,
+           AND application_name = 'content-graph-api' AND state <> 'idle'`,
       );
       return rows[0]?.count ?? -1;
     },
@@ -43,7 +42,8 @@ describe('a statement past its time', () => {
     await expect.poll(busy).toBe(1);
     const answers = await Promise.all([1, 2, 3].map(() => app.gql(QUERY, { key })));
     for (const answer of answers) expectRefused(answer, { code: 'TIMEOUT', status: 504 });
-    expect(await busy()).toBe(1);
+    // The server says that it has ended a statement before it is idle again.
+    await expect.poll(busy).toBe(1);
   });
 });
 
