@@ -14,6 +14,23 @@ const NOW = statement<{ ms: number }>(
   'SELECT (extract(epoch FROM clock_timestamp()) * 1000)::float8 AS ms',
 );
 
+/** How far a clock is ahead of the database's, and by how much it surely differs. */
+export interface ClockDifference {
+  readonly aheadMs: number;
+  /** The answer may have come at once and been late, or the other way round. */
+  readonly surelyMs: number;
+}
+
+/** Compares a clock with the database's. Throws DatabaseError. */
+export async function compareClock(db: Queryable, clock: Pick<Clock, 'now'>): Promise<ClockDifference> {
+  const beforeMs = clock.now();
+  const [row] = await db.query(NOW, []);
+  const afterMs = clock.now();
+  if (row === undefined) throw new Error('the database has returned no row');
+  const aheadMs = Math.round((beforeMs + afterMs) / 2 - row.ms);
+  return { aheadMs, surelyMs: Math.max(0, Math.abs(aheadMs) - Math.abs(afterMs - beforeMs) / 2) };
+}
+
 export interface ClockWatchOptions {
   readonly database: Queryable;
   readonly clock: Clock;
@@ -46,19 +63,14 @@ export function watchClock({ database, clock, metrics, log }: ClockWatchOptions)
 
   async function look(): Promise<void> {
     try {
-      const beforeMs = clock.now();
-      const [row] = await database.query(NOW, []);
-      const afterMs = clock.now();
-      if (row === undefined || closed) return;
-      aheadMs = Math.round((beforeMs + afterMs) / 2 - row.ms);
-      // The answer may have come at once and been late, or the other way round.
-      const surelyMs = Math.abs(aheadMs) - Math.abs(afterMs - beforeMs) / 2;
-      wrongByMs = surelyMs > MOST_MS ? aheadMs : 0;
+      const found = await compareClock(database, clock);
+      if (closed) return;
+      aheadMs = found.aheadMs;
+      wrongByMs = found.surelyMs > MOST_MS ? aheadMs : 0;
       if (wrongByMs === 0) return outage.over();
       outage.failed({
         aheadSeconds: aheadMs / 1_000,
-        check:
-          'set both by a time service (NTP): access tokens signed here live longer or shorter by the difference',
+        check: 'set both by a time service (NTP); this instance allows for the difference until then',
       });
     } catch (error) {
       if (!closed)

@@ -20,12 +20,3 @@ export const failed = (check: string, seen: string, todo: string): Check => ({
   seen,
   todo,
 });
-
-/** What an error says, on one line. */
-export const reasonOf = (error: unknown): string =>
-  (error instanceof AggregateError && error.errors.length > 0
-    ? reasonOf(error.errors[0])
-    : error instanceof Error
-      ? error.message || error.name
-      : String(error)
-  ).replaceAll(/\s*\n\s*/g, ' ');

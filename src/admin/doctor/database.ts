@@ -1,8 +1,11 @@
+import { systemClock } from '../../platform/clock.ts';
+import { compareClock } from '../../platform/clock-watch.ts';
 import type { Config } from '../../platform/config.ts';
+import { messageOf } from '../../platform/db/contact.ts';
 import type { Database } from '../../platform/db/database.ts';
 import { pendingMigrations, unknownMigrations } from '../../platform/db/migrate.ts';
 import { type Queryable, statement } from '../../platform/db/statement.ts';
-import { type Check, failed, ok, reasonOf, warning } from './check.ts';
+import { type Check, failed, ok, warning } from './check.ts';
 
 interface Seen {
   readonly version: string;
@@ -20,11 +23,6 @@ const LOOK = statement<Seen>(
      current_setting('superuser_reserved_connections')::int AS reserved,
      (SELECT count(*)::int FROM pg_stat_activity WHERE backend_type = 'client backend') AS used`,
 );
-const NOW = statement<{ ms: number }>(
-  'doctor_now',
-  'SELECT (extract(epoch FROM clock_timestamp()) * 1000)::float8 AS ms',
-);
-
 /** Beside its pool, an instance listens, cleans up and migrates. */
 const BESIDE_POOL = 3;
 /** Nobody notices less. */
@@ -34,11 +32,8 @@ const CLOCK_ERROR_S = 30;
 
 /** Throws DatabaseError. */
 async function clock(db: Queryable): Promise<Check> {
-  const beforeMs = Date.now();
-  const [row] = await db.query(NOW, []);
-  const afterMs = Date.now();
-  const aheadMs = (beforeMs + afterMs) / 2 - (row?.ms ?? 0);
-  const surelyS = Math.max(0, Math.abs(aheadMs) - (afterMs - beforeMs) / 2) / 1_000;
+  const { aheadMs, surelyMs } = await compareClock(db, systemClock);
+  const surelyS = surelyMs / 1_000;
   const seen = `this machine is ${Math.abs(aheadMs / 1_000).toFixed(2)} s ${aheadMs < 0 ? 'behind' : 'ahead of'} the database`;
   if (surelyS < CLOCK_WARNING_S) return ok('clock', seen);
   const todo =
@@ -55,7 +50,7 @@ async function migrations(db: Queryable): Promise<Check> {
   } catch (error) {
     return failed(
       'migrations',
-      reasonOf(error),
+      messageOf(error),
       'restore the history, or run the version that belongs to it',
     );
   }

@@ -1,14 +1,14 @@
 import { existsSync } from 'node:fs';
 import packageJson from '../../../package.json' with { type: 'json' };
 import { type Config, ConfigError } from '../../platform/config.ts';
-import { DatabaseUnreachableError } from '../../platform/db/contact.ts';
+import { DatabaseUnreachableError, messageOf } from '../../platform/db/contact.ts';
 import { freeBytes } from '../../platform/db/embedded/folder-watch.ts';
 import { refuseNoDatabase } from '../../platform/db/embedded/major-version.ts';
 import type { Logger } from '../../platform/log.ts';
 import type { AdminCommand } from '../command.ts';
 import { openForCommand } from '../connection.ts';
 import { UndoneError } from '../output.ts';
-import { type Check, failed, ok, reasonOf, warning } from './check.ts';
+import { type Check, failed, ok, warning } from './check.ts';
 import { databaseChecks } from './database.ts';
 import { proxyChecks, redisCheck } from './outside.ts';
 
@@ -65,7 +65,7 @@ async function database({ config, log }: Given): Promise<Check[]> {
     }
   } catch (error) {
     if (error instanceof DatabaseUnreachableError) return [failed('database', error.reason, error.check)];
-    return [failed('database', reasonOf(error), 'correct what that names, and run this again')];
+    return [failed('database', messageOf(error), 'correct what that names, and run this again')];
   }
 }
 

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { Redis } from 'ioredis';
 import type { Config } from '../../platform/config.ts';
-import { type Check, failed, ok, reasonOf, warning } from './check.ts';
+import { messageOf } from '../../platform/db/contact.ts';
+import { type Check, failed, ok, warning } from './check.ts';
 
 const LIMIT_MS = 5_000;
 
@@ -65,7 +66,7 @@ export async function proxyChecks({ publicUrl, trustProxy }: Config): Promise<Ch
     return [
       failed(
         'proxy',
-        `${publicUrl} cannot be asked: ${reasonOf(cause)}`,
+        `${publicUrl} cannot be asked: ${messageOf(cause)}`,
         'see the proxy, its certificate and the name',
       ),
     ];
@@ -95,7 +96,7 @@ export async function redisCheck({ redisUrl }: Config): Promise<Check> {
   } catch (error) {
     const todo =
       'see that Redis runs, and the address and the password in REDIS_URL: limits are per instance meanwhile';
-    return failed('redis', reasonOf(cause ?? error), todo);
+    return failed('redis', messageOf(cause ?? error), todo);
   } finally {
     redis.disconnect();
   }

@@ -3,6 +3,15 @@ import type { Metrics } from '../metrics.ts';
 import type { Database } from './database.ts';
 import { freeBytes } from './embedded/folder-watch.ts';
 
+/** Not a number where the folder has gone, which the log tells: the other metrics are needed then most of all. */
+function freeOn(dataDir: string): number {
+  try {
+    return freeBytes(dataDir) ?? Number.NaN;
+  } catch {
+    return Number.NaN;
+  }
+}
+
 /** Has the metrics tell what the database knows of itself. Asks it nothing. */
 export function registerDatabaseMetrics(
   metrics: Metrics,
@@ -13,7 +22,7 @@ export function registerDatabaseMetrics(
     metrics.gauge(
       'data_disk_free_bytes',
       'How much the embedded database may still write to the disk of DATA_DIR. Not there with PostgreSQL.',
-      () => freeBytes(database.dataDir) ?? Number.NaN,
+      () => freeOn(database.dataDir),
     );
   const { statements, waits, failures, pool } = statistics;
   metrics.readTimings(
