@@ -113,8 +113,9 @@ describe('the Kubernetes manifests', () => {
   it('are what the API of Kubernetes takes', () => {
     const folder = mkdtempSync(join(ROOT, 'node_modules/.manifests-'));
     onTestFinished(() => rmSync(folder, { recursive: true }));
-    const lines = manifests.map((file, index) => {
-      const manifest = manifestOf(file);
+    // The operator's kinds are not Kubernetes' own.
+    const own = manifests.map(manifestOf).filter(({ apiVersion }) => !apiVersion.startsWith('monitoring.'));
+    const lines = own.map((manifest, index) => {
       const from = manifest.apiVersion.includes('/')
         ? manifest.apiVersion.replace('.k8s.io', '')
         : `core/${manifest.apiVersion}`;
@@ -134,7 +135,7 @@ describe('the Kubernetes manifests', () => {
       '--module',
       'esnext',
     ];
-    expect(manifests.length).toBeGreaterThan(5);
+    expect(own.length).toBeGreaterThan(5);
     execFileSync(
       process.execPath,
       [join(ROOT, 'node_modules/typescript/bin/tsc'), ...tsc, join(folder, 'manifests.ts')],

@@ -161,6 +161,21 @@ describe('what a killed service has left', () => {
 });
 
 describe('a service whose folder was moved away', () => {
+  it('still has metrics, but for the room on a disk that it no longer sees', async () => {
+    const parent = await migratedFolder();
+    const dataDir = join(parent, 'data');
+    const server = await startServer(dataDir);
+    const free = async () => {
+      const scraped = await fetch(`${server.origin}/metrics`);
+      const [, value] = /^data_disk_free_bytes (\S+)$/m.exec(await scraped.text()) ?? [];
+      return [scraped.status, Number(value)];
+    };
+    expect(await free()).toEqual([200, expect.any(Number)]);
+    expect((await free())[1]).toBeGreaterThan(0);
+    await rename(dataDir, join(parent, 'moved'));
+    expect(await free()).toEqual([200, Number.NaN]);
+  });
+
   it('ends without touching what has its place', async () => {
     const parent = await migratedFolder();
     const [dataDir, moved] = [join(parent, 'data'), join(parent, 'moved')];
