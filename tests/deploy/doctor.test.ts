@@ -67,6 +67,13 @@ describe('admin doctor, of a service in production behind nginx', () => {
     expect(looks.find(({ check }) => check === 'pool')?.status).toBeOneOf(['ok', 'warning']);
   });
 
+  it('calls no proxy bad that it cannot judge: limits come back faster than it answers', async () => {
+    const fast = { RATE_LIMIT_PER_SECOND: '1000000' };
+    const { code, of } = await examined(await database(), { settings: fast });
+    expect(of('client-address')?.status).toBe('warning');
+    expect(code).toBe(0);
+  });
+
   it.each<[string, string, Changes, RegExp]>([
     [
       'a proxy that TRUST_PROXY does not list',
