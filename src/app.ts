@@ -9,6 +9,7 @@ import { createLogin } from './auth/session/login.ts';
 import { sessionEnder } from './auth/session/store.ts';
 import { cleanUpJobs } from './clean-up-jobs.ts';
 import { createClientUses } from './client-use/client-uses.ts';
+import { createDeprecatedUses } from './deprecation/deprecated-uses.ts';
 import { createAnnouncements } from './events/announcements.ts';
 import { registerEventMetrics } from './events/event-metrics.ts';
 import { createEventFeed } from './events/feed.ts';
@@ -20,7 +21,7 @@ import { createBuckets } from './http/rate-limit/buckets.ts';
 import { createRateLimiter } from './http/rate-limit/limiter.ts';
 import { createRefusals } from './http/response/refusals.ts';
 import { createSlowOperations } from './http/response/slow-operations.ts';
-import { createReadiness, registerReadiness } from './http/routes/readiness.ts';
+import { databaseReadiness, registerReadiness } from './http/routes/readiness.ts';
 import { createHttp } from './http-entrance.ts';
 import { startCleanUp } from './jobs/clean-up.ts';
 import { rulesOf } from './modules/rules.ts';
@@ -39,10 +40,8 @@ import {
 } from './platform/db/channels.ts';
 import type { Database } from './platform/db/database.ts';
 import { registerDatabaseMetrics } from './platform/db/database-metrics.ts';
-import { readOnlyError } from './platform/db/errors.ts';
 import { halfLine } from './platform/db/half-line.ts';
 import { createListener } from './platform/db/listener.ts';
-import { pendingMigrations } from './platform/db/migrate.ts';
 import { Line } from './platform/line.ts';
 import type { Logger } from './platform/log.ts';
 import { registerLogMetrics } from './platform/log-output.ts';
@@ -154,12 +153,7 @@ export function createApp({
     },
     metrics,
   );
-  const readiness = createReadiness({
-    pendingMigrations: () => pendingMigrations(database, () => database.writes.check(readOnlyError())),
-    writeProblem: () => database.writes.problem,
-    clock,
-    onFailure: database.watch.broke,
-  });
+  const readiness = databaseReadiness(database, clock);
   const streamMetrics = createStreamMetrics(metrics);
   const fanOut = createFanOut({
     feed,
@@ -189,6 +183,7 @@ export function createApp({
     hears: () => listener.connected,
   });
   const clientUses = createClientUses(services);
+  const deprecatedUses = createDeprecatedUses(services);
   const listener = createListener({
     database,
     log,
@@ -260,6 +255,7 @@ export function createApp({
     rateLimiter,
     restrictions,
     clientUses,
+    deprecatedUses,
     readiness,
     pipeline,
     yogaPlugins,
@@ -292,6 +288,7 @@ export function createApp({
       restrictions.close();
       clockWatch.close();
       await clientUses.close();
+      await deprecatedUses.close();
       securityLog.close();
       slowOperations.close();
       refusals.close();

@@ -1,6 +1,7 @@
 import { oldAuditEntries } from './audit/entries.ts';
 import { expiredSessions, expiredStreamTokens, expiredTokens, oldApiKeys } from './auth/expired.ts';
 import { oldClientUses } from './client-use/client-uses-store.ts';
+import { oldDeprecatedUses } from './deprecation/deprecated-uses-store.ts';
 import { oldEvents } from './events/old-events.ts';
 import { FEATURES } from './features.ts';
 import type { Job } from './jobs/job.ts';
@@ -22,6 +23,7 @@ export function cleanUpJobs(config: Config): Job[] {
     oldAuditEntries(config.auditRetentionMs),
     endedBlocks,
     oldClientUses,
+    oldDeprecatedUses,
     ...FEATURES.flatMap(({ jobs }) => jobs(config)),
   ];
 }

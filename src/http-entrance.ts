@@ -6,6 +6,7 @@ import type { Login } from './auth/session/login.ts';
 import type { EndSession } from './auth/session/store.ts';
 import { streamTokenIssuer } from './auth/stream-token/store.ts';
 import type { ClientUses } from './client-use/client-uses.ts';
+import type { DeprecatedUses } from './deprecation/deprecated-uses.ts';
 import { graphiqlRoutes } from './http/graphiql/routes.ts';
 import { createEntrance, type Entrance } from './http/pipeline/entrance.ts';
 import type { Pipeline } from './http/pipeline/pipeline.ts';
@@ -25,7 +26,7 @@ import type { SlowOperations } from './http/response/slow-operations.ts';
 import { useAccessLog } from './http/response/use-access-log.ts';
 import { useClientUse } from './http/response/use-client-use.ts';
 import { useCors } from './http/response/use-cors.ts';
-import { useDeprecationReport } from './http/response/use-deprecation-report.ts';
+import { useDeprecations } from './http/response/use-deprecations.ts';
 import { useOriginReport } from './http/response/use-origin-report.ts';
 import { useResponseHeaders } from './http/response/use-response-headers.ts';
 import { useVary } from './http/response/use-vary.ts';
@@ -67,6 +68,7 @@ export interface HttpOptions {
   readonly rateLimiter: RateLimiter;
   readonly restrictions: Restrictions;
   readonly clientUses: Pick<ClientUses, 'note'>;
+  readonly deprecatedUses: Pick<DeprecatedUses, 'note'>;
   readonly readiness: Readiness;
   readonly pipeline: Pipeline;
   readonly yogaPlugins: readonly YogaPlugin[];
@@ -86,7 +88,7 @@ function pluginsOf(options: HttpOptions, trust: ProxyTrust): HttpPlugin[] {
     useAccessLog({ clock, log, metrics, slowOperations, refusals: options.refusals }),
     useClientUse(options.clientUses),
     ...(config.environment === 'development' ? [useOriginReport(origins, log)] : []),
-    useDeprecationReport(metrics),
+    useDeprecations(options.deprecatedUses, metrics),
     useBlocks(options.restrictions, metrics),
     useSites(origins.check),
     useAuthentication({

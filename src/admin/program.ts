@@ -1,6 +1,7 @@
 import { Command } from 'commander';
 import packageJson from '../../package.json' with { type: 'json' };
 import { API_KEY_NAMES } from '../auth/api-key/store.ts';
+import { deprecationsCommand } from '../deprecation/commands/deprecations.ts';
 import { ENDINGS, ENDINGS_OF_PASSWORD } from '../endings.ts';
 import { FEATURES } from '../features.ts';
 import { ACCOUNT_CONTENT } from '../modules/account-content.ts';
@@ -24,13 +25,17 @@ import { userCommands } from './users.ts';
 /** All that is stored about an account. */
 export const STORED = [...ACCOUNT_CONTENT.stored, ...PARTS, ...FEATURES.flatMap(({ stored }) => stored)];
 
+/** SQL of the ids and names of clients. */
+const CLIENT_NAMES = [API_KEY_NAMES, ...FEATURES.map(({ clientNames }) => clientNames)];
+
 const COMMANDS: readonly AdminCommand[] = [
   userCommands(ENDINGS, ENDINGS_OF_PASSWORD, STORED, ACCOUNT_CONTENT),
   apiKeyCommands,
   sessionCommands,
   tokenCommands,
   streamTokenCommands,
-  documentCommands([API_KEY_NAMES, ...FEATURES.map(({ clientNames }) => clientNames)]),
+  documentCommands(CLIENT_NAMES),
+  deprecationsCommand(CLIENT_NAMES),
   revokeAllCommand(ENDINGS),
   ...(await Promise.all(FEATURES.map(({ commands }) => commands()))).flat(),
   eventLogCommands,

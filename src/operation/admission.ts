@@ -107,7 +107,8 @@ export function createAdmission({ documents, limiter, checkOrigin }: AdmissionOp
     ): readonly GraphQLError[] {
       const errors = documents.validate(operation.document);
       if (errors.length > 0) return errors;
-      state.deprecated = documents.deprecatedIn(operation);
+      state.deprecated = documents.deprecatedIn(operation, variables);
+      state.showsDeprecations = request.headers.get('x-show-deprecations') === '1';
       // With an Idempotency-Key, its reuse is told first, and then whether they fit.
       const keyed = operation.kind === 'mutation' && request.headers.has('idempotency-key');
       return keyed ? errors : documents.checkVariables(operation, variables);

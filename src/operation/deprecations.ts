@@ -1,65 +1,104 @@
 import {
   type ASTVisitor,
   type DocumentNode,
+  type GraphQLInputType,
   type GraphQLSchema,
+  getNamedType,
   isEnumType,
   isInputObjectType,
+  isInputType,
   isInterfaceType,
   isObjectType,
   type OperationDefinitionNode,
   separateOperations,
   TypeInfo,
+  typeFromAST,
   visit,
   visitWithTypeInfo,
 } from 'graphql';
+import { type DeprecatedElement, deprecatedElement } from '../request/deprecated-element.ts';
+import { deprecatedInputs, type FindInValue } from './deprecated-inputs.ts';
 
-interface Deprecable {
-  readonly deprecationReason?: string | null | undefined;
-}
-
-const isDeprecated = (element: Deprecable | null | undefined): boolean => element?.deprecationReason != null;
-
-function hasDeprecated(schema: GraphQLSchema): boolean {
-  const fields = Object.values(schema.getTypeMap()).flatMap((type): Deprecable[] => {
-    if (isEnumType(type)) return [...type.getValues()];
-    if (isInputObjectType(type)) return Object.values(type.getFields());
-    if (!isObjectType(type) && !isInterfaceType(type)) return [];
-    return Object.values(type.getFields()).flatMap((field) => [field, ...field.args]);
-  });
-  return fields.some(isDeprecated);
-}
-
-/** Collects schema coordinates as the GraphQL specification writes them (section 3.14). */
-function collector(types: TypeInfo, found: Set<string>): ASTVisitor {
-  return {
-    Field() {
-      const field = types.getFieldDef();
-      if (isDeprecated(field)) found.add(`${types.getParentType()?.name}.${field?.name}`);
-    },
-    Argument() {
-      const argument = types.getArgument();
-      if (types.getDirective() == null && isDeprecated(argument))
-        found.add(`${types.getParentType()?.name}.${types.getFieldDef()?.name}(${argument?.name}:)`);
-    },
-    EnumValue({ value }) {
-      if (isDeprecated(types.getEnumValue())) found.add(`${types.getInputType()?.toString()}.${value}`);
-    },
+/** All that a schema deprecates, by schema coordinates: fields, arguments, input fields and enum values. */
+export function deprecatedElements(schema: GraphQLSchema): ReadonlyMap<string, DeprecatedElement> {
+  const found = new Map<string, DeprecatedElement>();
+  const note = (
+    element: string,
+    { deprecationReason }: { deprecationReason?: string | null | undefined },
+  ) => {
+    if (deprecationReason != null) found.set(element, deprecatedElement(element, deprecationReason));
   };
+  for (const type of Object.values(schema.getTypeMap())) {
+    if (isEnumType(type)) for (const value of type.getValues()) note(`${type.name}.${value.name}`, value);
+    if (isInputObjectType(type))
+      for (const field of Object.values(type.getFields())) note(`${type.name}.${field.name}`, field);
+    if (!isObjectType(type) && !isInterfaceType(type)) continue;
+    for (const field of Object.values(type.getFields())) {
+      note(`${type.name}.${field.name}`, field);
+      for (const arg of field.args) note(`${type.name}.${field.name}(${arg.name}:)`, arg);
+    }
+  }
+  return found;
 }
 
-const NOTHING: readonly string[] = [];
+/** Which deprecated elements an operation uses. */
+export interface DeprecatedUse {
+  /** Those that its text names. */
+  readonly named: readonly DeprecatedElement[];
+  /** Finds those in the values of its variables; undefined if no value can have any. */
+  readonly inVariables: FindInValue | undefined;
+}
 
-/** Returns the deprecated schema elements that an operation uses (contract section 7). */
-export type Deprecations = (document: DocumentNode, operation: OperationDefinitionNode) => readonly string[];
+/** Finds the deprecated elements of an operation of a valid document (contract section 7). */
+export type Deprecations = (document: DocumentNode, operation: OperationDefinitionNode) => DeprecatedUse;
 
-/** Checks once whether the schema deprecates anything at all. */
+const nameOf = (type: GraphQLInputType | null | undefined): string | undefined =>
+  type == null ? undefined : getNamedType(type).name;
+
+const NONE: DeprecatedUse = { named: [], inVariables: undefined };
+
+/** Looks once whether the schema deprecates anything at all. */
 export function createDeprecations(schema: GraphQLSchema): Deprecations {
-  if (!hasDeprecated(schema)) return () => NOTHING;
+  const deprecated = deprecatedElements(schema);
+  if (deprecated.size === 0) return () => NONE;
+  const finderOf = deprecatedInputs(schema, deprecated);
+
+  function collector(types: TypeInfo, found: Set<DeprecatedElement>): ASTVisitor {
+    const note = (coordinate: string) => {
+      const element = deprecated.get(coordinate);
+      if (element !== undefined) found.add(element);
+    };
+    const fieldOf = () => `${types.getParentType()?.name}.${types.getFieldDef()?.name}`;
+    return {
+      Field: () => note(fieldOf()),
+      Argument({ name }) {
+        if (types.getDirective() == null) note(`${fieldOf()}(${name.value}:)`);
+      },
+      ObjectField: ({ name }) => note(`${nameOf(types.getParentInputType())}.${name.value}`),
+      EnumValue: ({ value }) => note(`${nameOf(types.getInputType())}.${value}`),
+    };
+  }
+
+  /** By the names of variables whose values can have something deprecated in them. */
+  function findInVariables({ variableDefinitions = [] }: OperationDefinitionNode): FindInValue | undefined {
+    const finders = variableDefinitions.flatMap(({ variable, type }) => {
+      const given = typeFromAST(schema, type);
+      const find = isInputType(given) ? finderOf(given) : undefined;
+      return find === undefined ? [] : { name: variable.name.value, find };
+    });
+    if (finders.length === 0) return undefined;
+    return (variables, found) => {
+      const values = Object.entries(variables ?? {});
+      for (const [name, value] of values) finders.find((finder) => finder.name === name)?.find(value, found);
+    };
+  }
+
   return (document, operation) => {
-    const found = new Set<string>();
-    const types = new TypeInfo(schema);
     const own = separateOperations(document)[operation.name?.value ?? ''];
-    if (own !== undefined) visit(own, visitWithTypeInfo(types, collector(types, found)));
-    return [...found];
+    if (own === undefined) return NONE;
+    const found = new Set<DeprecatedElement>();
+    const types = new TypeInfo(schema);
+    visit(own, visitWithTypeInfo(types, collector(types, found)));
+    return { named: [...found], inVariables: findInVariables(operation) };
   };
 }

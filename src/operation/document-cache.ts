@@ -10,6 +10,7 @@ import {
 import { LRUCache } from 'lru-cache';
 import { withoutStacks } from '../graphql/without-stacks.ts';
 import { SeenBefore } from '../platform/seen-before.ts';
+import type { DeprecatedElement } from '../request/deprecated-element.ts';
 import { createAcceptor } from './acceptor/surely-valid.ts';
 import { createDeprecations } from './deprecations.ts';
 import { schemaIdOf } from './document/digest.ts';
@@ -117,10 +118,14 @@ export function createDocumentCache({ schema, introspection, limits }: DocumentC
     /** The errors of variables that do not fit an operation of a valid document; none if they fit. */
     checkVariables: ({ node }: PreparedOperation, given?: Variables): readonly GraphQLError[] =>
       variableErrors(schema, node, given),
-    /** The deprecated schema elements that an operation of a valid document uses. */
-    deprecatedIn(operation: PreparedOperation): readonly string[] {
+    /** The deprecated schema elements that an operation of a valid document uses, and its variables, which need not fit. */
+    deprecatedIn(operation: PreparedOperation, variables?: Variables): readonly DeprecatedElement[] {
       operation.deprecated ??= findDeprecated(operation.document.node, operation.node);
-      return operation.deprecated;
+      const { named, inVariables } = operation.deprecated;
+      if (inVariables === undefined) return named;
+      const found = new Set(named);
+      inVariables(variables, found);
+      return [...found];
     },
   };
 }

@@ -7,6 +7,7 @@ import {
 } from 'graphql';
 import { type MaskOptions, maskError, publicError } from '../graphql/mask-error.ts';
 import type { Config } from '../platform/config.ts';
+import type { DeprecatedElement } from '../request/deprecated-element.ts';
 import type { EventStream } from '../request/event-stream.ts';
 import type { OperationCost } from '../request/request-state.ts';
 
@@ -97,32 +98,50 @@ export function isRetriable(outcome: Single): boolean {
 
 export type CostCeilings = Pick<Config['operationLimits'], 'maxDepth' | 'maxComplexity'>;
 
-/** The cost to report, if the request asked for it (contract section 5). */
-export interface ToldCost {
+/** What a response tells beside its data, as far as the request asked for it. */
+export interface Told {
   readonly cost?: OperationCost | undefined;
   readonly limits: CostCeilings;
   /** The id from which events bring what the response does not show, if the request asked for it. */
   readonly eventId?: string | undefined;
+  /** The deprecated elements that the operation uses (contract section 7). */
+  readonly deprecations?: readonly DeprecatedElement[] | undefined;
 }
+
+/** Whatever an outcome has been told of without its cost. */
+const others = ({ eventId, deprecations }: Told): object => ({
+  ...(eventId === undefined ? {} : { eventId }),
+  ...(deprecations === undefined ? {} : { deprecations }),
+});
 
 export function extensionsWith(
   extensions: ExecutionResult['extensions'],
-  { cost, limits, eventId }: ToldCost,
+  told: Told,
 ): ExecutionResult['extensions'] {
-  const known = eventId === undefined ? extensions : { ...extensions, eventId };
+  const { cost, limits, eventId, deprecations } = told;
+  const known =
+    eventId === undefined && deprecations === undefined ? extensions : { ...extensions, ...others(told) };
   if (cost === undefined) return known;
   const { complexity, depth } = cost;
   const { maxComplexity: maximumComplexity, maxDepth: maximumDepth } = limits;
   return { ...known, cost: { complexity, depth, maximumComplexity, maximumDepth } };
 }
 
-/** A text that has no extensions, with the id in them. Ids need no escaping. */
-const withEventId = (body: string, eventId: string | undefined): string =>
-  eventId === undefined ? body : `${body.slice(0, -1)},"extensions":{"eventId":"${eventId}"}}`;
+/** A response in JSON with more extensions. */
+export function textWith(json: string, added: object): string {
+  // Most responses have no extensions, nor errors, which have extensions. Quotes in strings are escaped.
+  if (!json.includes('"extensions":'))
+    return `${json.slice(0, json.lastIndexOf('}'))},"extensions":${JSON.stringify(added)}}`;
+  const { extensions, ...rest }: { readonly extensions?: object } = JSON.parse(json);
+  return JSON.stringify({ ...rest, extensions: { ...extensions, ...added } });
+}
 
 /** The response as JSON: errors first, as the GraphQL specification suggests (section 7.1). */
-export function textOf(outcome: Single, told: ToldCost): string {
-  if (outcome.kind === 'rendered') return withEventId(outcome.body, told.eventId);
+export function textOf(outcome: Single, told: Told): string {
+  if (outcome.kind === 'rendered') {
+    const asked = told.eventId !== undefined || told.deprecations !== undefined;
+    return asked ? textWith(outcome.body, others(told)) : outcome.body;
+  }
   if (outcome.kind === 'refused')
     return JSON.stringify({ errors: outcome.errors, extensions: extensionsWith(undefined, told) });
   const { errors, data, extensions } = outcome.result;

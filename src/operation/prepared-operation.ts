@@ -9,6 +9,7 @@ import {
 } from 'graphql';
 import type { OperationPlans } from '../graphql/operation-plans.ts';
 import type { RecentlyUsed } from '../platform/recently-used.ts';
+import type { DeprecatedUse } from './deprecations.ts';
 import type { Cost } from './document/cost-walk.ts';
 import { digestOf } from './document/digest.ts';
 import type { Survey } from './document/survey.ts';
@@ -81,8 +82,8 @@ export class PreparedOperation {
   readonly plans: OperationPlans;
   /** Keyed by the values of the variables that size or skip something. */
   costs: RecentlyUsed<string, Cost> | undefined = undefined;
-  /** Deprecated schema elements that it uses. */
-  deprecated: readonly string[] | undefined = undefined;
+  /** Deprecated schema elements that it uses, whatever its variables, and how to find those in them. */
+  deprecated: DeprecatedUse | undefined = undefined;
   /**
    * Whether `__schema` or `__type` may be selected at its root. Any fragment counts as a possible selection.
    */

@@ -7,6 +7,7 @@ import type { ApiError } from '../graphql/errors.ts';
 import type { Logger } from '../platform/log.ts';
 import { normaliseAddress } from './client-address.ts';
 import type { Departure } from './departure.ts';
+import type { DeprecatedElement } from './deprecated-element.ts';
 import type { HttpRequest, HttpResponse, RequestUrl } from './http-message.ts';
 import type { MediaType, Negotiated, StreamType } from './media-type.ts';
 import type { Reservation } from './pending-responses.ts';
@@ -117,8 +118,9 @@ export class RequestState {
   published: { readonly by: 'id' | 'digest'; readonly key: string } | undefined = undefined;
   /** Set once the operation is valid. */
   document: DocumentNode | undefined = undefined;
-  /** Deprecated schema elements that the operation uses. */
-  deprecated: readonly string[] | undefined = undefined;
+  /** Deprecated schema elements that the operation uses, and whether the client asks to be told of each. */
+  deprecated: readonly DeprecatedElement[] | undefined = undefined;
+  showsDeprecations = false;
 
   constructor(arrival: Arrival, head: Head) {
     this.requestId = head.requestId;

@@ -1,3 +1,4 @@
+import { textWith } from '../../operation/outcome.ts';
 import type { StreamFormat } from '../../request/event-stream.ts';
 import { frame } from './frame.ts';
 
@@ -9,15 +10,6 @@ const HEADERS: Readonly<Record<string, string>> = {
   // nginx buffers responses by default, which would delay events.
   'x-accel-buffering': 'no',
 };
-
-/** The response with the position after it (contract section 2). */
-function withEventId(json: string, id: string): string {
-  // Most responses have no extensions, nor errors, which have extensions. Quotes in strings are escaped.
-  if (!json.includes('"extensions":'))
-    return `${json.slice(0, json.lastIndexOf('}'))},"extensions":{"eventId":"${id}"}}`;
-  const { extensions, ...rest }: { readonly extensions?: object } = JSON.parse(json);
-  return JSON.stringify({ ...rest, extensions: { ...extensions, eventId: id } });
-}
 
 /**
  * Parsers look for the boundary on a line of its own, where JSON cannot have it. Apollo's for iOS finds it
@@ -33,7 +25,7 @@ function part(json: string): string {
 }
 
 function payload(text: string, id: string | undefined): string {
-  return part(`{"payload":${withoutBoundary(id === undefined ? text : withEventId(text, id))}}`);
+  return part(`{"payload":${withoutBoundary(id === undefined ? text : textWith(text, { eventId: id }))}}`);
 }
 
 const HEARTBEAT = part('{}');

@@ -17,10 +17,10 @@ export function headersOf(errors: readonly GraphQLError[]): Record<string, strin
 
 export function createResponder(limits: CostCeilings): Responder {
   return (outcome, state) => {
-    const { streamType = 'text/event-stream', cost, eventId } = state;
+    const { streamType = 'text/event-stream', cost, eventId, deprecated, showsDeprecations } = state;
     // A client that accepts nothing but a stream is refused in JSON.
     const mediaType = state.mediaType ?? state.streamType ?? 'application/json';
-    const told = { cost, limits, eventId };
+    const told = { cost, limits, eventId, deprecations: showsDeprecations ? deprecated : undefined };
     const oneEvent = (type: StreamType, single: Single, id?: string) => {
       const format = STREAM_FORMATS[type];
       return new PlainResponse(format.whole(textOf(single, told), id), { headers: format.headers(id) });

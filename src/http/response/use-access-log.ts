@@ -64,6 +64,7 @@ export function useAccessLog({
         times.note(state, state.operationKind, elapsedMs / 1000);
       }
       const client = clientIdOf(state);
+      const { deprecated = [] } = state;
       if (refusals.hasLine(state, response.status))
         log.info(
           {
@@ -80,7 +81,7 @@ export function useAccessLog({
             fields: state.changes?.fields,
             changed: state.changes?.ids,
             document: state.published?.by === 'id' ? state.published.key : undefined,
-            deprecated: state.deprecated?.length === 0 ? undefined : state.deprecated,
+            deprecated: deprecated.length === 0 ? undefined : deprecated.map(({ element }) => element),
             codes: state.errorCodes,
           },
           'request',

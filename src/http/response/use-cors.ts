@@ -13,6 +13,8 @@ const EXPOSED = [
   'Retry-After',
   'Idempotency-Replayed',
   'X-Session-Warning',
+  'Deprecation',
+  'Sunset',
 ].join(', ');
 /**
  * What clients send to the service. All of them are allowed whatever a preflight asks for, so that it stands for the
@@ -26,6 +28,7 @@ const ALLOWED = [
   'last-event-id',
   'x-query-cost',
   'x-request-id',
+  'x-show-deprecations',
   'x-show-event-id',
 ];
 /** The most that Chromium keeps. */

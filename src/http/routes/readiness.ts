@@ -1,5 +1,7 @@
 import type { Clock } from '../../platform/clock.ts';
-import { MigrationError } from '../../platform/db/migrate.ts';
+import type { Database } from '../../platform/db/database.ts';
+import { readOnlyError } from '../../platform/db/errors.ts';
+import { MigrationError, pendingMigrations } from '../../platform/db/migrate.ts';
 import type { Metrics } from '../../platform/metrics.ts';
 
 /** Whether the service should receive requests. */
@@ -26,6 +28,15 @@ export interface ReadinessOptions {
  * Anyone may ask, as often as they like: the database is queried at most once a second (contract section 2).
  */
 const MAX_AGE_MS = 1_000;
+
+/** Whether a database has all migrations, and writes. */
+export const databaseReadiness = (database: Database, clock: Clock): Readiness =>
+  createReadiness({
+    pendingMigrations: () => pendingMigrations(database, () => database.writes.check(readOnlyError())),
+    writeProblem: () => database.writes.problem,
+    clock,
+    onFailure: database.watch.broke,
+  });
 
 /** Applied migrations stay applied. The database is queried all the same, since it may be unreachable. */
 export function createReadiness({

@@ -84,7 +84,7 @@ export function coreRoutes(answers: CoreAnswers, page: Route | undefined): CoreR
       ...PRIVATE,
       path: PATHS.graphql,
       methods: ['GET', 'HEAD', 'POST'],
-      varies: ['Accept', 'X-Query-Cost', 'X-Show-Event-Id'],
+      varies: ['Accept', 'X-Query-Cost', 'X-Show-Event-Id', 'X-Show-Deprecations'],
       credentials: 'with-stream-token',
       // A mutation with a session is checked once the operation is known (admission.ts).
       originCheck: 'none',

@@ -1,5 +1,7 @@
+import type { DeprecatedUses } from '../../deprecation/deprecated-uses.ts';
 import type { Metrics } from '../../platform/metrics.ts';
 import { clientIdOf } from '../../request/caller.ts';
+import { deprecationHeaders } from '../../request/deprecated-element.ts';
 import type { RequestState } from '../../request/request-state.ts';
 import type { HttpPlugin } from '../plugin.ts';
 
@@ -7,10 +9,10 @@ import type { HttpPlugin } from '../plugin.ts';
 const MAX_CLIENTS = 1_000;
 
 /**
- * Counts uses of deprecated elements per client (contract section 7), to show who still needs them before
- * they are removed. The access log names them too.
+ * Tells clients which deprecated elements they use, and counts the uses, to show who still needs what is to go (contract
+ * section 7): in the database for the report, and in a metric for alerts. The access log names them too.
  */
-export function useDeprecationReport(metrics: Metrics): HttpPlugin {
+export function useDeprecations(deprecated: Pick<DeprecatedUses, 'note'>, metrics: Metrics): HttpPlugin {
   const uses = metrics.counter(
     'graphql_deprecated_uses_total',
     'Operations that use deprecated schema elements, by element and client.',
@@ -26,11 +28,13 @@ export function useDeprecationReport(metrics: Metrics): HttpPlugin {
   }
 
   return {
-    onResponse(_request, _response, state) {
-      const { deprecated = [] } = state;
-      if (deprecated.length === 0) return;
+    onResponse(_request, { headers }, state) {
+      const { deprecated: used = [] } = state;
+      if (used.length === 0) return;
+      for (const [name, value] of Object.entries(deprecationHeaders(used))) headers.set(name, value);
+      deprecated.note(state, used);
       const client = nameOf(state);
-      for (const element of deprecated) uses.inc({ element, client });
+      for (const { element } of used) uses.inc({ element, client });
     },
   };
 }

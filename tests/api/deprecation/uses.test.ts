@@ -1,0 +1,223 @@
+import { randomUUID } from 'node:crypto';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { createApp } from '../../../src/app.ts';
+import { API_KEY_NAMES } from '../../../src/auth/api-key/store.ts';
+import { usageReport } from '../../../src/deprecation/commands/usage-report.ts';
+import { oldDeprecatedUses, storeDeprecatedUses } from '../../../src/deprecation/deprecated-uses-store.ts';
+import { createLogger } from '../../../src/platform/log.ts';
+import { adminCommand } from '../../support/admin-command.ts';
+import { type Account, ORIGIN, useApp } from '../../support/app.ts';
+import { cleanUp } from '../../support/clean-up.ts';
+import { visitor } from '../../support/credentials/session.ts';
+import { deprecatingSchema } from '../../support/schema/deprecating-schema.ts';
+import { askMembers, type Members, publish, published } from '../../support/trusted-documents.ts';
+
+const app = useApp({ settings: { ANONYMOUS_READ: 'true' } });
+const schema = deprecatingSchema();
+let account: Account;
+beforeAll(async () => {
+  account = await app.account();
+});
+
+type Ask = (members: Members, key?: string, headers?: Record<string, string>) => Promise<number>;
+
+/** Does something with an instance of its own, which has stored what it counted when it resolves. */
+async function counted(work: (ask: Ask) => Promise<unknown>): Promise<void> {
+  const log = createLogger({ level: 'error', pretty: false });
+  const instance = createApp({ config: app.config, database: app.database, log, schema });
+  const fetch = (path: string, init?: RequestInit) =>
+    instance.fetch(new Request(new URL(path, ORIGIN), init));
+  try {
+    await work(async (members, key, headers = {}) => {
+      const given = key === undefined ? { headers } : { key, headers };
+      return (await askMembers({ fetch }, members, given)).status;
+    });
+  } finally {
+    await instance.close();
+  }
+}
+
+interface Listed {
+  readonly element: string;
+  readonly client: string;
+  readonly release: string | null;
+  readonly count: number;
+  readonly firstUsedAt: string;
+  readonly lastUsedAt: string;
+}
+
+/** `deprecations`, of one client. */
+async function listed(client: string, ...options: string[]): Promise<Listed[]> {
+  const { json } = await adminCommand(app, ['deprecations', ...options]);
+  return json.filter((row: Listed) => row.client === client);
+}
+
+async function namedKey(name: string): Promise<{ id: string; key: string }> {
+  const scopes = ['--scopes', 'posts:read,users:read'];
+  return (await adminCommand(app, ['api-key', 'create', '--user', account.email, '--name', name, ...scopes]))
+    .json;
+}
+
+const BODY = 'query Old { posts(limit: 1) { body } }';
+const CHOSEN = 'query ($orders: [Order!]) { chosen(orders: $orders) }';
+
+describe('uses of what is deprecated', () => {
+  it('are listed by element and client: since when, until when, and how often', async () => {
+    const { id, key } = await namedKey('reader');
+    const before = Date.now();
+    await counted(async (ask) => {
+      for (let times = 0; times < 3; times += 1) await ask({ query: BODY }, key);
+      await ask({ query: CHOSEN, variables: { orders: ['OLD'] } }, key);
+      await ask({ query: CHOSEN, variables: { orders: ['NEW'] } }, key);
+      await ask({ query: 'query New { posts(limit: 1) { title } }' }, key);
+    });
+    const rows = await listed(id);
+    expect(rows).toEqual([
+      {
+        element: 'Order.OLD',
+        client: id,
+        clientName: 'reader',
+        kind: 'api-key',
+        release: null,
+        firstUsedAt: expect.any(String),
+        lastUsedAt: expect.any(String),
+        count: 1,
+      },
+      expect.objectContaining({ element: 'Post.body', count: 3 }),
+    ]);
+    // Counted on by the next instance, also of another day.
+    await app.prisma.$executeRawUnsafe(
+      `UPDATE deprecated_uses SET day = day - 40, first_used_at = first_used_at - interval '40 days',
+         last_used_at = last_used_at - interval '40 days' WHERE client = '${id}'`,
+    );
+    await counted((ask) => ask({ query: BODY }, key));
+    const [, body] = await listed(id);
+    expect(body).toMatchObject({ element: 'Post.body', count: 4 });
+    const days = (text = '') => Math.round((Date.parse(text) - before) / 86_400_000);
+    expect([days(body?.firstUsedAt), days(body?.lastUsedAt)]).toEqual([-40, 0]);
+    const since = new Date(before - 20 * 86_400_000).toISOString();
+    expect(await listed(id, '--since', since)).toMatchObject([{ element: 'Post.body', count: 1 }]);
+  });
+
+  it('are those of sessions and of strangers, too, without telling them apart', async () => {
+    const { cookie } = await visitor(app);
+    await counted(async (ask) => {
+      await ask({ query: BODY }, undefined, { cookie, origin: ORIGIN });
+      await ask({ query: BODY });
+      await ask({ query: BODY }, undefined, { 'x-forwarded-for': '192.0.2.7' });
+    });
+    const [session] = await listed('session');
+    const [anonymous] = await listed('anonymous');
+    expect(session).toMatchObject({ clientName: null, kind: 'session', count: 1 });
+    expect(anonymous).toMatchObject({ clientName: null, kind: 'anonymous', count: 2 });
+  });
+
+  it('name the release of the published document, and the report the documents themselves', async () => {
+    const { id, key } = await namedKey('released');
+    const document = await published(app, BODY, { client: 'web', release: '1.4.0' });
+    await published(app, 'query New { posts(limit: 1) { title } }', { client: 'web', release: '1.4.0' });
+    await counted(async (ask) => {
+      await ask({ documentId: document }, key);
+      await ask({ query: `${BODY} # as a text` }, key);
+    });
+    const releases = (await listed(id)).map(({ release, count }) => ({ release, count }));
+    expect(releases).toHaveLength(2);
+    expect(releases).toEqual(
+      expect.arrayContaining([
+        { release: '1.4.0', count: 1 },
+        { release: null, count: 1 },
+      ]),
+    );
+    await publish(app, { [document]: BODY }, { client: 'app', release: '2.0' });
+    const report = await usageReport({
+      database: app.database,
+      schema,
+      since: undefined,
+      clientNames: [API_KEY_NAMES],
+    });
+    expect(report.documents.filter((one) => one.id === document)).toEqual([
+      { id: document, client: 'app', release: '2.0', elements: ['Post.body'] },
+      { id: document, client: 'web', release: '1.4.0', elements: ['Post.body'] },
+    ]);
+    expect(report.documents.filter(({ elements }) => elements.length === 0)).toEqual([]);
+    expect(report.uses.filter(({ client }) => client === id)).toHaveLength(2);
+    expect(report.at.getTime()).toBeGreaterThan(report.since.getTime());
+  });
+
+  it('are a report as the command prints it, of what the schema deprecates', async () => {
+    const { json } = await adminCommand(app, ['deprecations', '--report', '--since', '2026-11-01']);
+    expect(json).toEqual({
+      at: expect.any(String),
+      since: '2026-11-01T00:00:00.000Z',
+      uses: expect.any(Array),
+      documents: [],
+    });
+  });
+});
+
+describe('what an instance stores', () => {
+  const uses = (client: string, count = 1) => ({
+    element: ['Post.body'],
+    client: [client],
+    kind: ['api-key'],
+    document: [null],
+    digest: [null],
+    count: [count],
+  });
+
+  it('counts once, however often it is stored', async () => {
+    const [instance, client] = [randomUUID(), randomUUID()];
+    await storeDeprecatedUses(app.database, { instance, number: 1 }, uses(client, 5));
+    await storeDeprecatedUses(app.database, { instance, number: 1 }, uses(client, 5));
+    expect(await listed(client)).toMatchObject([{ count: 5 }]);
+    await storeDeprecatedUses(app.database, { instance, number: 2 }, uses(client, 2));
+    await storeDeprecatedUses(app.database, { instance: randomUUID(), number: 1 }, uses(client, 1));
+    expect(await listed(client)).toMatchObject([{ count: 8 }]);
+  });
+
+  it('goes after 400 days', async () => {
+    const [old, kept] = [randomUUID(), randomUUID()];
+    for (const client of [old, kept])
+      await storeDeprecatedUses(app.database, { instance: randomUUID(), number: 1 }, uses(client));
+    await app.prisma.$executeRawUnsafe(
+      `UPDATE deprecated_uses SET day = day - CASE WHEN client = '${old}' THEN 401 ELSE 399 END WHERE client IN ('${old}', '${kept}')`,
+    );
+    await cleanUp(app, [oldDeprecatedUses]).runAll();
+    expect(await listed(old)).toEqual([]);
+    expect(await listed(kept)).toHaveLength(1);
+  });
+});
+
+describe('a day', () => {
+  const own = useApp();
+
+  it('has at most 10,000 rows: clients beyond count together, and those that are known go on', async () => {
+    const store = (clients: readonly string[], number: number) => {
+      const all = <T>(value: T): T[] => clients.map(() => value);
+      return storeDeprecatedUses(
+        own.database,
+        { instance: '00000000-0000-4000-8000-000000000001', number },
+        {
+          element: all('Post.body'),
+          client: [...clients],
+          kind: all('api-key'),
+          document: all(null),
+          digest: all(null),
+          count: all(2),
+        },
+      );
+    };
+    const names = (prefix: string) => Array.from({ length: 4_000 }, (_, index) => `${prefix}${index}`);
+    await store(names('a'), 1);
+    await store(names('b'), 2);
+    await store(names('c'), 3);
+    await store(['a0', 'd0'], 4);
+    const { json } = await adminCommand(own, ['deprecations']);
+    const counts = new Map<string, number>(json.map(({ client, count }: Listed) => [client, count]));
+    expect(counts.size).toBeLessThanOrEqual(10_000);
+    expect([...counts.values()].reduce((sum, count) => sum + count)).toBe(24_004);
+    expect(counts.get('a0')).toBe(4);
+    expect(counts.has('d0')).toBe(false);
+    expect(counts.get('other')).toBeGreaterThan(2_000);
+  });
+});
