@@ -2,8 +2,8 @@
  * `npm run demo:cluster [-- --seconds 60 --subscribers 500 --rate 60 --old FOLDER]`: PostgreSQL, Redis, three instances
  * and nginx with HTTP/2, on free loopback ports and in a temporary folder, under a mixed load with subscribers. Every
  * instance is replaced in turn, then one is killed. Prints what that cost, fails if anything was lost or done twice,
- * and removes everything. With `--old`, the instances are those of another checkout first, such as the last version:
- * the migrations of this one run while they serve.
+ * and removes everything. With `--old`, the instances are those of another checkout first: the migrations of this one run
+ * while they serve. `--old released` takes that of the last release from the repository.
  */
 import { randomBytes } from 'node:crypto';
 import { chmod, mkdtemp, rm } from 'node:fs/promises';
@@ -19,6 +19,7 @@ import { MixedLoad, type Outcome } from './cluster/load.ts';
 import { startNginx } from './cluster/nginx.ts';
 import { freePorts, type Service, SetupError, until } from './cluster/processes.ts';
 import { findNginx, findPostgres, findRedis, startPostgres, startRedis } from './cluster/programs.ts';
+import { checkOutReleased } from './cluster/released.ts';
 import { deliveriesOf, failuresIn, latencyTable, mixOf, type Phase } from './cluster/report.ts';
 import { kill, roll, seconds } from './cluster/rollout.ts';
 import { Subscriber } from './cluster/subscriber.ts';
@@ -58,10 +59,10 @@ async function demonstrate(
   folder: string,
   services: Pick<Service, 'stop'>[],
   signal: AbortSignal,
+  old: string,
 ): Promise<void> {
   const [postgresBin, redisFile, nginxFile] = [findPostgres(), findRedis(), findNginx()];
   const [databasePort = 0, redisPort = 0, proxyPort = 0, ...ports] = await freePorts(6);
-  const old = given.old === undefined ? ROOT : resolve(given.old);
 
   const database = await startPostgres(postgresBin, { folder, port: databasePort, signal });
   services.push(database.service);
@@ -186,8 +187,21 @@ async function demonstrate(
   );
 }
 
+/** The folder of the last release, or this one where there is no repository to take it from. */
+async function lastRelease(folder: string, cleanUp: (() => Promise<void>)[]): Promise<string> {
+  const released = await checkOutReleased(ROOT, folder);
+  if (released === undefined) {
+    say('No repository here has a release: both versions are this one.');
+    return ROOT;
+  }
+  cleanUp.push(released.remove);
+  say(`The last release is commit ${released.commit}.`);
+  return released.folder;
+}
+
 async function main(): Promise<void> {
   const services: Pick<Service, 'stop'>[] = [];
+  const cleanUp: (() => Promise<void>)[] = [];
   const folder = await mkdtemp(join(tmpdir(), 'content-graph-cluster-'));
   const limit = new AbortController();
   const timer = setTimeout(
@@ -201,10 +215,12 @@ async function main(): Promise<void> {
   try {
     // The users of PostgreSQL and nginx must be able to reach their files.
     await chmod(folder, 0o755);
-    await Promise.race([demonstrate(folder, services, limit.signal), aborted]);
+    const old = given.old === 'released' ? await lastRelease(folder, cleanUp) : resolve(given.old ?? ROOT);
+    await Promise.race([demonstrate(folder, services, limit.signal, old), aborted]);
   } finally {
     clearTimeout(timer);
     for (const service of services.reverse()) await service.stop();
+    for (const remove of cleanUp) await remove();
     await rm(folder, { recursive: true, force: true, maxRetries: 5 });
     say('Everything has been stopped and removed.');
   }

@@ -1,5 +1,4 @@
 import type { GraphQLSchema } from 'graphql';
-import packageJson from '../package.json' with { type: 'json' };
 import { accountTurns } from './auth/account/turns.ts';
 import { createCredentials } from './auth/credentials.ts';
 import { createPasswords } from './auth/password-check.ts';
@@ -29,6 +28,7 @@ import { createCredentialWatch } from './operation/subscription/credential-watch
 import { createFanOut } from './operation/subscription/fan-out.ts';
 import { createStreamMetrics } from './operation/subscription/stream-metrics.ts';
 import { createOperationPipeline } from './operation-pipeline.ts';
+import { build } from './platform/build.ts';
 import { type Clock, systemClock } from './platform/clock.ts';
 import { watchClock } from './platform/clock-watch.ts';
 import { type Config, ownOrigin } from './platform/config.ts';
@@ -116,7 +116,7 @@ export function createApp({
 }: AppOptions): App {
   requireHttpHooks(yogaPlugins);
   const metrics = createMetrics();
-  registerBuildInfo(metrics, packageJson.version);
+  registerBuildInfo(metrics, build());
   registerLogMetrics(metrics);
   registerDatabaseMetrics(metrics, database, config);
   const clockWatch = watchClock({ database, clock: given ?? systemClock, metrics, log });

@@ -1,4 +1,5 @@
 import { constants } from 'node:os';
+import { build } from './platform/build.ts';
 import { loadProcessConfig } from './platform/config.ts';
 import { createLogger } from './platform/log.ts';
 import { logOutput } from './platform/log-output.ts';
@@ -17,6 +18,7 @@ async function main(): Promise<void> {
   const config = loadProcessConfig();
   const development = config.environment === 'development';
   const log = createLogger({ level: config.logLevel, pretty: development });
+  log.info(build(), 'starting');
   // What a signal does anyway, but not to the first process of a container, where it needs a handler.
   let stop = (signal: NodeJS.Signals): void => process.exit(128 + constants.signals[signal]);
   // For good: a second signal must not end what the first has begun.

@@ -1,10 +1,10 @@
 import { Command } from 'commander';
-import packageJson from '../../package.json' with { type: 'json' };
 import { API_KEY_NAMES } from '../auth/api-key/store.ts';
 import { deprecationsCommand } from '../deprecation/commands/deprecations.ts';
 import { ENDINGS, ENDINGS_OF_PASSWORD } from '../endings.ts';
 import { FEATURES } from '../features.ts';
 import { ACCOUNT_CONTENT } from '../modules/account-content.ts';
+import { buildText } from '../platform/build.ts';
 import { documentCommands } from '../trusted-documents/commands/documents.ts';
 import { PARTS } from './account-parts.ts';
 import { apiKeyCommands } from './api-keys.ts';
@@ -56,7 +56,7 @@ const COMMANDS: readonly AdminCommand[] = [
 export function createProgram(run: RunCommand, runWithout: RunWithout): Command {
   const program = new Command('npm run -s admin --')
     .description('Administers the configured database, even while a server uses it.')
-    .version(packageJson.version, '--version', 'prints the version')
+    .version(buildText(), '--version', 'prints the version and the commit')
     .exitOverride()
     .showHelpAfterError('(add --help for usage)');
   for (const { name, description, define } of COMMANDS)

@@ -1,5 +1,6 @@
 import { totalmem } from 'node:os';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import type { Build } from './build.ts';
 import { Tally } from './tally.ts';
 import { Timings, TimingsBy } from './timings.ts';
 
@@ -150,7 +151,7 @@ function memoryLimit(): number {
 }
 
 /** Which version runs, on which Node, in how much memory. */
-export function registerBuildInfo(metrics: Metrics, version: string): void {
+export function registerBuildInfo(metrics: Metrics, { version, commit }: Build): void {
   metrics.gauge(
     'memory_limit_bytes',
     'How much memory the process may have: what its control group allows, or all of the machine.',
@@ -159,7 +160,7 @@ export function registerBuildInfo(metrics: Metrics, version: string): void {
   new Gauge({
     registers: [metrics.registry],
     name: 'content_graph_build_info',
-    help: 'The version of the service and of Node; always 1.',
-    labelNames: ['version', 'node'],
-  }).set({ version, node: process.versions.node }, 1);
+    help: 'The version of the service, its commit if it is known, and the version of Node; always 1.',
+    labelNames: ['version', 'commit', 'node'],
+  }).set({ version, commit: commit ?? '', node: process.versions.node }, 1);
 }

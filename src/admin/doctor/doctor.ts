@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import packageJson from '../../../package.json' with { type: 'json' };
+import { buildText } from '../../platform/build.ts';
 import { type Config, ConfigError } from '../../platform/config.ts';
 import { DatabaseUnreachableError, messageOf } from '../../platform/db/contact.ts';
 import { freeBytes } from '../../platform/db/embedded/folder-watch.ts';
@@ -36,7 +36,7 @@ function settings({ environment, host, trustProxy, metricsToken }: Config): Chec
 }
 
 const versions = (): Check =>
-  ok('versions', `${packageJson.name} ${packageJson.version}, Node ${process.versions.node}`);
+  ok('versions', `content-graph-api ${buildText()}, Node ${process.versions.node}`);
 
 function disk({ database }: Config): Check {
   if (database.kind === 'postgres')

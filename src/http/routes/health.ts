@@ -1,10 +1,10 @@
-import packageJson from '../../../package.json' with { type: 'json' };
+import { build } from '../../platform/build.ts';
 import type { Answer } from '../../request/request-state.ts';
 import { jsonResponse } from '../response/error-response.ts';
 import type { Readiness } from './readiness.ts';
 
-/** `/health/live`: the process responds. */
-export const answerLive: Answer = async () => jsonResponse({ status: 'ok', version: packageJson.version });
+/** `/health/live`: the process responds, and says what it is. */
+export const answerLive: Answer = async () => jsonResponse({ status: 'ok', ...build() });
 
 /** `/health/ready`: the service can serve requests, so a load balancer may send some. */
 export function readyAnswer({ problem }: Pick<Readiness, 'problem'>): Answer {

@@ -1,16 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { createApp } from '../../../src/app.ts';
 import { API_KEY_NAMES } from '../../../src/auth/api-key/store.ts';
 import { usageReport } from '../../../src/deprecation/commands/usage-report.ts';
 import { oldDeprecatedUses, storeDeprecatedUses } from '../../../src/deprecation/deprecated-uses-store.ts';
-import { createLogger } from '../../../src/platform/log.ts';
 import { adminCommand } from '../../support/admin-command.ts';
 import { type Account, ORIGIN, useApp } from '../../support/app.ts';
 import { cleanUp } from '../../support/clean-up.ts';
 import { visitor } from '../../support/credentials/session.ts';
+import { type Ask, withInstance } from '../../support/deprecating-instance.ts';
 import { deprecatingSchema } from '../../support/schema/deprecating-schema.ts';
-import { askMembers, type Members, publish, published } from '../../support/trusted-documents.ts';
+import { publish, published } from '../../support/trusted-documents.ts';
 
 const app = useApp({ settings: { ANONYMOUS_READ: 'true' } });
 const schema = deprecatingSchema();
@@ -19,23 +18,8 @@ beforeAll(async () => {
   account = await app.account();
 });
 
-type Ask = (members: Members, key?: string, headers?: Record<string, string>) => Promise<number>;
-
 /** Does something with an instance of its own, which has stored what it counted when it resolves. */
-async function counted(work: (ask: Ask) => Promise<unknown>): Promise<void> {
-  const log = createLogger({ level: 'error', pretty: false });
-  const instance = createApp({ config: app.config, database: app.database, log, schema });
-  const fetch = (path: string, init?: RequestInit) =>
-    instance.fetch(new Request(new URL(path, ORIGIN), init));
-  try {
-    await work(async (members, key, headers = {}) => {
-      const given = key === undefined ? { headers } : { key, headers };
-      return (await askMembers({ fetch }, members, given)).status;
-    });
-  } finally {
-    await instance.close();
-  }
-}
+const counted = (work: (ask: Ask) => Promise<unknown>) => withInstance(app, schema, work);
 
 interface Listed {
   readonly element: string;

@@ -1,0 +1,90 @@
+/**
+ * Makes a release: `npm run release [-- --usage FILE]`. Compares the schema, the settings, the error codes, the metrics and the
+ * commands with those of the last release, and writes the version that follows from that, CHANGELOG.md, and what the next
+ * release is compared with: schema.released.graphql and scripts/released/surface.json. Changes nothing if a promise is broken.
+ */
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { parseArgs } from 'node:util';
+import { RELEASED_SCHEMA_FILE, SCHEMA_FILE } from './print-schema.ts';
+import { type Change, changeLogSection, changesBetween, versionAfter } from './released/changes.ts';
+import { brokenPromises } from './released/gate.ts';
+import { headOf, releaseOf } from './released/release-head.ts';
+import { presentSurface, SURFACE } from './released/surface.ts';
+import { parseUsage } from './released/usage-file.ts';
+
+const at = (path: string) => new URL(`../${path}`, import.meta.url);
+const SURFACE_FILE = at('scripts/released/surface.json');
+const CHANGE_LOG = at('CHANGELOG.md');
+const CHANGE_LOG_HEAD = `# Changes
+
+What clients and operators see of each release. [Versions](docs/versioning.md) says what may change in which.
+`;
+/** Where else the version stands, and what is before it there. */
+const VERSIONED: readonly (readonly [string, RegExp])[] = [
+  ['package.json', /(?<=^ {2}"version": ")[\d.]+/m],
+  ['package-lock.json', /(?<=^ {2}"version": ")[\d.]+/m],
+  ['package-lock.json', /(?<=^ {4}"": \{\n {6}"name": "content-graph-api",\n {6}"version": ")[\d.]+/m],
+  ['deploy/kubernetes/deployment.yaml', /(?<=image: content-graph-api:)[\d.]+/],
+  ['deploy/kubernetes/migrate.yaml', /(?<=image: content-graph-api:)[\d.]+/],
+];
+
+const read = (file: URL): string => readFileSync(file, 'utf8');
+
+interface Made {
+  readonly version: string;
+  readonly section: string;
+}
+
+/** The first release has no changes to tell of: it says what there is. */
+function firstRelease(now: Date): Made {
+  const { version } = JSON.parse(read(at('package.json'))) as { version: string };
+  const section = `## ${version}, ${now.toISOString().slice(0, 10)}\n\nThe first release. What it promises is in [the contract](docs/contract.md).`;
+  return { version, section };
+}
+
+/** Throws an error with a message for people if the last release was promised more. */
+function nextRelease(now: Date, usageFile: string | undefined): Made {
+  const released = read(RELEASED_SCHEMA_FILE);
+  const schema = read(SCHEMA_FILE);
+  const usage = usageFile === undefined ? undefined : parseUsage(readFileSync(usageFile, 'utf8'));
+  const broken = brokenPromises(released, schema, usage);
+  if (broken.length > 0) throw new Error(`Nothing is released:\n${broken.join('\n')}`);
+  const before = { schema: released, surface: SURFACE.parse(JSON.parse(read(SURFACE_FILE))) };
+  const changes: readonly Change[] = changesBetween(before, { schema, surface: presentSurface() });
+  const version = versionAfter(releaseOf(released).version, changes);
+  return { version, section: changeLogSection(version, now, changes) };
+}
+
+function write({ version, section }: Made, now: Date): void {
+  for (const [path, place] of VERSIONED) {
+    const text = read(at(path));
+    if (!place.test(text)) throw new Error(`${path} has no version where it is looked for`);
+    writeFileSync(at(path), text.replace(place, version));
+  }
+  // One that was begun and not finished has left its own.
+  const old = existsSync(CHANGE_LOG)
+    ? read(CHANGE_LOG)
+        .split(/^(?=## )/m)
+        .slice(1)
+    : [];
+  const sections = [`${section}\n`, ...old.filter((one) => !one.startsWith(`## ${version},`))];
+  writeFileSync(CHANGE_LOG, [CHANGE_LOG_HEAD, ...sections].join('\n'));
+  writeFileSync(SURFACE_FILE, `${JSON.stringify(presentSurface(), null, 2)}\n`);
+  // Last: by it the check knows what is released.
+  writeFileSync(RELEASED_SCHEMA_FILE, `${headOf({ version, at: now })}${read(SCHEMA_FILE)}`);
+}
+
+if (import.meta.main) {
+  const { values } = parseArgs({ options: { usage: { type: 'string' } } });
+  const now = new Date();
+  try {
+    const made = existsSync(RELEASED_SCHEMA_FILE) ? nextRelease(now, values.usage) : firstRelease(now);
+    write(made, now);
+    process.stdout.write(
+      `${made.section}\n\nLook at "git diff", run .ci/run, then:\n  git commit --all --message "${made.version}" && git tag v${made.version}\n`,
+    );
+  } catch (error) {
+    process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+    process.exitCode = 1;
+  }
+}

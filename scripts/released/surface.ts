@@ -1,0 +1,48 @@
+import { readFileSync } from 'node:fs';
+import type { Command } from 'commander';
+import { z } from 'zod';
+import { createProgram } from '../../src/admin/program.ts';
+import { ERROR_STATUS } from '../../src/graphql/errors.ts';
+import { SETTING_NAMES } from '../../src/platform/setting-table.ts';
+
+/** What people rely on beside the schema, by its kinds: names, with what belongs to each. */
+export const SURFACE = z.object({
+  settings: z.array(z.string()),
+  codes: z.array(z.string()),
+  metrics: z.array(z.string()),
+  commands: z.array(z.string()),
+});
+export type Surface = z.infer<typeof SURFACE>;
+
+const METRICS_PAGE = new URL('../../docs/metrics.md', import.meta.url);
+
+/** The metrics of the page, which a test compares with those of the service: each with its type and its labels. */
+const metrics = (): string[] =>
+  [...readFileSync(METRICS_PAGE, 'utf8').matchAll(/^\| `(\w+)` \| (\w+) \| ([^|]*) \|/gm)].map(
+    ([, name, type, labels = '']) =>
+      [name, type, ...[...labels.matchAll(/`(\w+)`/g)].map(([, label]) => label)].join(' '),
+  );
+
+/** A command with its arguments and options, and those under it. */
+function commandsOf(command: Command, before = ''): string[] {
+  return command.commands.flatMap((one) => {
+    const name = `${before}${one.name()}`;
+    if (one.commands.length > 0) return commandsOf(one, `${name} `);
+    const given = one.registeredArguments.map((argument) =>
+      argument.required ? `<${argument.name()}>` : `[${argument.name()}]`,
+    );
+    return [[name, ...given, ...one.options.map(({ long }) => long ?? '').sort()].join(' ')];
+  });
+}
+
+const never = () => Promise.reject(new Error('no command runs here'));
+
+/** What the code has at present, sorted. */
+export function presentSurface(): Surface {
+  return {
+    settings: [...SETTING_NAMES].sort(),
+    codes: Object.keys(ERROR_STATUS).sort(),
+    metrics: metrics().sort(),
+    commands: commandsOf(createProgram(never, never)).sort(),
+  };
+}

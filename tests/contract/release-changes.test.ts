@@ -1,0 +1,84 @@
+import { describe, expect, it } from 'vitest';
+import {
+  changeLogSection,
+  changesBetween,
+  type Published,
+  versionAfter,
+} from '../../scripts/released/changes.ts';
+import { presentSurface } from '../../scripts/released/surface.ts';
+
+const PRESENT: Published = {
+  schema: 'type Query { a: Int }',
+  surface: {
+    settings: ['PORT'],
+    codes: ['NOT_FOUND'],
+    metrics: ['requests_total counter path'],
+    commands: ['user create <email> --name', 'user list'],
+  },
+};
+const but = (surface: Partial<Published['surface']>, schema = PRESENT.schema): Published => ({
+  schema,
+  surface: { ...PRESENT.surface, ...surface },
+});
+
+describe('the version after a release', () => {
+  it.each<[string, Published, string, string]>([
+    ['nothing', PRESENT, '1.4.3', 'Nothing that clients or operators see has changed.'],
+    ['a description', but({}, 'type Query { "A number." a: Int }'), '1.4.3', 'Query.a'],
+    ['a field', but({}, 'type Query { a: Int  b: Int }'), '1.5.0', 'Query.b'],
+    [
+      'a deprecation',
+      but({}, 'type Query { a: Int @deprecated(reason: "Use b, since 2027-01-01.")  b: Int }'),
+      '1.5.0',
+      'Query.a is deprecated: Use b, since 2027-01-01.',
+    ],
+    ['a setting', but({ settings: ['HOST', 'PORT'] }), '1.5.0', '`HOST` is new.'],
+    ['a setting less', but({ settings: [] }), '2.0.0', '`PORT` is gone.'],
+    ['a code less', but({ codes: [] }), '2.0.0', '`NOT_FOUND` is gone.'],
+    [
+      'a label more',
+      but({ metrics: ['requests_total counter path status'] }),
+      '1.5.0',
+      'is now `requests_total counter path status`',
+    ],
+    [
+      'a label less',
+      but({ metrics: ['requests_total counter'] }),
+      '2.0.0',
+      'is now `requests_total counter`',
+    ],
+    [
+      'another type of a metric',
+      but({ metrics: ['requests_total gauge path'] }),
+      '2.0.0',
+      'requests_total gauge',
+    ],
+    [
+      'an option more',
+      but({ commands: ['user create <email> --name --role', 'user list'] }),
+      '1.5.0',
+      '--role',
+    ],
+    [
+      'an option less',
+      but({ commands: ['user create <email>', 'user list'] }),
+      '2.0.0',
+      'is now `user create <email>`',
+    ],
+    ['a command less', but({ commands: ['user create <email> --name'] }), '2.0.0', '`user list` is gone.'],
+  ])('is that which %s asks for, and the change log says it', (_what, after, version, line) => {
+    const changes = changesBetween(PRESENT, after);
+    expect(versionAfter('1.4.2', changes)).toBe(version);
+    const section = changeLogSection(version, new Date('2027-01-31T23:00:00Z'), changes);
+    expect(section).toMatch(new RegExp(`^## ${version}, 2027-01-31\n`));
+    expect(section).toContain(line);
+  });
+});
+
+it('the service has settings, codes, metrics and commands to compare', () => {
+  const { settings, codes, metrics, commands } = presentSurface();
+  expect(settings).toContain('DATABASE_URL');
+  expect(codes).toContain('RATE_LIMITED');
+  expect(metrics).toContain('content_graph_build_info gauge version commit node');
+  expect(commands).toContain('deprecations --report --since');
+});
