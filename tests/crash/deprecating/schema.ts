@@ -1,0 +1,2 @@
+export { defineTypes, schemaOf } from '../../../src/schema.ts';
+export { deprecatingSchema as buildSchema } from '../../support/schema/deprecating-schema.ts';

@@ -1,0 +1,101 @@
+import { execFile } from 'node:child_process';
+import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { expect, it } from 'vitest';
+import { ROOT, temporaryFolder } from '../support/processes/process.ts';
+
+const run = promisify(execFile);
+const PARTS = ['scripts', 'src', 'docs/metrics.md', 'deploy/kubernetes', 'package.json', 'package-lock.json'];
+const SCHEMAS = ['schema.graphql', 'schema.released.graphql', 'CHANGELOG.md'];
+
+/** A copy of the project, as far as a release is made of it. */
+async function copied() {
+  const folder = await temporaryFolder();
+  for (const part of [...PARTS, ...SCHEMAS])
+    cpSync(join(ROOT, part), join(folder, part), { recursive: true });
+  symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
+  mkdirSync(join(folder, 'prisma'));
+  const read = (path: string) => readFileSync(join(folder, path), 'utf8');
+  return {
+    read,
+    edit: (path: string, change: (text: string) => string) =>
+      writeFileSync(join(folder, path), change(read(path))),
+    version: (): string => JSON.parse(read('package.json')).version,
+    /** Resolves to what a script says, and to whether it succeeds. */
+    script: (name: string, ...args: readonly string[]) =>
+      run(process.execPath, [join(folder, 'scripts', name), ...args], { cwd: folder }).then(
+        ({ stdout }) => ({ ok: true, said: stdout }),
+        ({ stderr }: { stderr: string }) => ({ ok: false, said: stderr }),
+      ),
+  };
+}
+
+it('a release is made of what differs from the last one, and the next is compared with it', async () => {
+  const project = await copied();
+  const [before, log] = [project.version(), project.read('CHANGELOG.md')];
+  const [major, minor] = before.split('.').map(Number);
+  project.edit('schema.graphql', (text) =>
+    text.replace(
+      'type Query {',
+      'type Query {\n  "More."\n  more: Int @deprecated(reason: "Use `posts`, since 2026-11-01.")\n',
+    ),
+  );
+  const made = await project.script('release.ts');
+  const next = `${major}.${(minor ?? 0) + 1}.0`;
+  expect(made).toMatchObject({ ok: true, said: expect.stringContaining(`## ${next}, `) });
+  expect(made.said).toContain('- Field Query.more was added.');
+  expect(made.said).toContain('- Query.more is deprecated: Use `posts`, since 2026-11-01.');
+  expect(project.version()).toBe(next);
+  expect(JSON.parse(project.read('package-lock.json')).packages[''].version).toBe(next);
+  expect(project.read('deploy/kubernetes/deployment.yaml')).toContain(`content-graph-api:${next}`);
+  expect(project.read('schema.released.graphql')).toMatch(new RegExp(`^# Version ${next}, released at 2`));
+  const [, old = ''] = log.split('\n## ');
+  expect(project.read('CHANGELOG.md')).toContain(`\n## ${old}`);
+
+  // It is gone again: nobody may know who uses it.
+  project.edit('schema.graphql', (text) => text.replace(/ {2}"More\."\n.*\n/, ''));
+  const refused = await project.script('release.ts');
+  expect(refused).toEqual({
+    ok: false,
+    said: expect.stringContaining('Field Query.more was removed. It is deprecated: pass --usage FILE'),
+  });
+  expect(await project.script('check-schema.ts')).toMatchObject({ ok: false });
+  expect(project.version()).toBe(next);
+
+  const at = new Date(Date.now() + 1_000).toISOString();
+  project.edit('CHANGELOG.md', (text) => text);
+  const use = {
+    element: 'Query.more',
+    client: 'anonymous',
+    clientName: null,
+    kind: 'anonymous',
+    release: null,
+  };
+  const report = {
+    at,
+    since: '2026-10-01T00:00:00Z',
+    uses: [{ ...use, lastUsedAt: at, count: 3 }],
+    documents: [],
+  };
+  const file = join(await temporaryFolder(), 'usage.json');
+  writeFileSync(file, JSON.stringify(report));
+  expect((await project.script('check-schema.ts', '--usage', file)).said).toContain(
+    '- anonymous: 3 times, last on',
+  );
+  writeFileSync(file, JSON.stringify({ ...report, uses: [] }));
+  expect(await project.script('check-schema.ts', '--usage', file)).toMatchObject({ ok: true });
+  expect((await project.script('release.ts', '--usage', file)).said).toContain(
+    'Field Query.more was removed. Nobody used it any more.',
+  );
+});
+
+it('without a base or a report that can be read, nothing is taken for compatible', async () => {
+  const project = await copied();
+  expect(await project.script('check-schema.ts', '--usage', 'nowhere.json')).toEqual({
+    ok: false,
+    said: expect.stringContaining('The report cannot be read'),
+  });
+  project.edit('schema.released.graphql', () => '');
+  expect(await project.script('check-schema.ts')).toMatchObject({ ok: false });
+});
