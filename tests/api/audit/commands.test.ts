@@ -22,6 +22,7 @@ const READ_TOO = [
   'audit',
   'top',
   'blocks',
+  'deprecations',
   'doctor',
   'backup',
 ];

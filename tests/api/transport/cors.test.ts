@@ -89,6 +89,7 @@ describe('CORS_ORIGINS', () => {
       'last-event-id',
       'x-query-cost',
       'x-request-id',
+      'x-show-deprecations',
       'x-show-event-id',
       'x-of-a-proxy',
     ]);
