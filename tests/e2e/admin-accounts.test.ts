@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
+import { commitOf } from '../../src/platform/build.ts';
 import { migratedFolder } from '../support/processes/migrated-folder.ts';
 import { ROOT, runProgram, runShell } from '../support/processes/process.ts';
 import { admin, demoKey, type ServerProcess, startServer } from '../support/processes/server.ts';
@@ -152,9 +153,11 @@ describe('user delete --posts delete', () => {
   });
 });
 
-it('admin --version prints the version', async () => {
+it('admin --version prints the version and, where anything tells, the commit', async () => {
   const { version } = JSON.parse(await readFile(`${ROOT}/package.json`, 'utf8')) as { version: string };
-  expect(await runShell(`${ADMIN} --version`)).toMatchObject({ code: 0, stderr: '', stdout: `${version}\n` });
+  const commit = commitOf(ROOT);
+  const stdout = `${version}${commit === null ? '' : ` (${commit})`}\n`;
+  expect(await runShell(`${ADMIN} --version`)).toMatchObject({ code: 0, stderr: '', stdout });
 });
 
 describe('a reader that has seen enough', () => {

@@ -1,17 +1,23 @@
 import { describe, expect, it } from 'vitest';
 import packageJson from '../../../package.json' with { type: 'json' };
+import { commitOf } from '../../../src/platform/build.ts';
 import { statement } from '../../../src/platform/db/statement.ts';
 import { ORIGIN, useApp } from '../../support/app.ts';
 import { useCountedDatabase } from '../../support/database/statement-count.ts';
+import { ROOT } from '../../support/processes/process.ts';
 import { steppedClock } from '../../support/time/stepped-clock.ts';
 
 describe('/health', () => {
   const app = useApp();
 
-  it('/live says the version', async () => {
+  it('/live says the version and the commit', async () => {
     const response = await app.fetch('/health/live');
     expect(response.status).toBe(200);
-    expect(await response.json()).toMatchObject({ version: packageJson.version });
+    expect(await response.json()).toEqual({
+      status: 'ok',
+      version: packageJson.version,
+      commit: commitOf(ROOT),
+    });
   });
 
   it('/ready is 200 where the database answers and is migrated', async () => {
