@@ -139,7 +139,7 @@ describe('Vary', () => {
         lists.add((await app.fetch(target, { headers, method: 'HEAD' })).headers.get('vary'));
       }
     expect([...lists]).toEqual([
-      'Origin, Accept-Encoding, Authorization, Cookie, Accept, X-Query-Cost, X-Show-Event-Id',
+      'Origin, Accept-Encoding, Authorization, Cookie, Accept, X-Query-Cost, X-Show-Event-Id, X-Show-Deprecations',
     ]);
     for (const { path: at } of app.app.routes) {
       const list = (await app.fetch(at)).headers.get('vary') ?? '';
