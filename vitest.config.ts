@@ -17,7 +17,8 @@ interface Suite extends NonNullable<TestProjectInlineConfiguration['test']> {
  */
 const OF_ANY_DATABASE = [
   // Requests, routes, pages and headers; documents that are read and refused.
-  'transport/{audits,compact-json,cors,deprecations,development,docs,graphiql,introspection,metrics-token,pipelining}',
+  'deprecation/{metric-and-log,told}',
+  'transport/{audits,compact-json,cors,development,docs,graphiql,introspection,metrics-token,pipelining}',
   'transport/{plain-http,probes,request-head,request-id,routes,transport,validation-errors,wrong-body,yoga-plugins}',
   'oauth/{documents,pages}',
   'multipart/negotiation',

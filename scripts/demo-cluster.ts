@@ -188,21 +188,19 @@ async function demonstrate(
 }
 
 /** The folder of the last release, or this one where there is no repository to take it from. */
-async function lastRelease(folder: string, cleanUp: (() => Promise<void>)[]): Promise<string> {
-  const released = await checkOutReleased(ROOT, folder);
+async function lastRelease(folder: string, undo: (() => Promise<unknown>)[]): Promise<string> {
+  const released = await checkOutReleased(ROOT, folder, undo);
   if (released === undefined) {
-    say('No repository here has a release: both versions are this one.');
+    say('This folder is no repository: both versions are this one.');
     return ROOT;
   }
-  cleanUp.push(released.remove);
   say(`The last release is commit ${released.commit}.`);
   return released.folder;
 }
 
-async function main(): Promise<void> {
+/** Runs the demo, which has a limit from then on, and stops what it has started. */
+async function run(folder: string, old: string): Promise<void> {
   const services: Pick<Service, 'stop'>[] = [];
-  const cleanUp: (() => Promise<void>)[] = [];
-  const folder = await mkdtemp(join(tmpdir(), 'content-graph-cluster-'));
   const limit = new AbortController();
   const timer = setTimeout(
     () => limit.abort(new Error('the demo took too long')),
@@ -213,14 +211,25 @@ async function main(): Promise<void> {
     limit.signal.addEventListener('abort', () => reject(limit.signal.reason));
   });
   try {
-    // The users of PostgreSQL and nginx must be able to reach their files.
-    await chmod(folder, 0o755);
-    const old = given.old === 'released' ? await lastRelease(folder, cleanUp) : resolve(given.old ?? ROOT);
     await Promise.race([demonstrate(folder, services, limit.signal, old), aborted]);
   } finally {
     clearTimeout(timer);
     for (const service of services.reverse()) await service.stop();
-    for (const remove of cleanUp) await remove();
+  }
+}
+
+async function main(): Promise<void> {
+  const folder = await mkdtemp(join(tmpdir(), 'content-graph-cluster-'));
+  const undo: (() => Promise<unknown>)[] = [];
+  try {
+    // The users of PostgreSQL and nginx must be able to reach their files.
+    await chmod(folder, 0o755);
+    await run(
+      folder,
+      given.old === 'released' ? await lastRelease(folder, undo) : resolve(given.old ?? ROOT),
+    );
+  } finally {
+    for (const step of undo) await step();
     await rm(folder, { recursive: true, force: true, maxRetries: 5 });
     say('Everything has been stopped and removed.');
   }

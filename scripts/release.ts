@@ -5,6 +5,8 @@
  */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
+import { buildSchema } from 'graphql';
+import { deprecatedElements } from '../src/operation/deprecations.ts';
 import { RELEASED_SCHEMA_FILE, SCHEMA_FILE } from './print-schema.ts';
 import { type Change, changeLogSection, changesBetween, versionAfter } from './released/changes.ts';
 import { brokenPromises } from './released/gate.ts';
@@ -35,6 +37,16 @@ interface Made {
   readonly section: string;
 }
 
+/** What is newly deprecated for no day, or since one that has passed: nobody has counted its uses since then. */
+function uncounted(before: string, after: string, today: string): string[] {
+  const known = deprecatedElements(buildSchema(before));
+  return [...deprecatedElements(buildSchema(after)).values()].flatMap(({ element, reason, since }) =>
+    known.get(element)?.reason === reason || (since !== null && since >= today)
+      ? []
+      : [`${element} is deprecated "${reason}": name a day from ${today} on ("since YYYY-MM-DD").`],
+  );
+}
+
 /** The first release has no changes to tell of: it says what there is. */
 function firstRelease(now: Date): Made {
   const { version } = JSON.parse(read(at('package.json'))) as { version: string };
@@ -48,7 +60,9 @@ function nextRelease(now: Date, usageFile: string | undefined): Made {
   const schema = read(SCHEMA_FILE);
   const usage = usageFile === undefined ? undefined : parseUsage(readFileSync(usageFile, 'utf8'));
   const broken = brokenPromises(released, schema, usage);
-  if (broken.length > 0) throw new Error(`Nothing is released:\n${broken.join('\n')}`);
+  const early = uncounted(released, schema, now.toISOString().slice(0, 10));
+  if (broken.length + early.length > 0)
+    throw new Error(`Nothing is released:\n${[...broken, ...early].join('\n')}`);
   const before = { schema: released, surface: SURFACE.parse(JSON.parse(read(SURFACE_FILE))) };
   const changes: readonly Change[] = changesBetween(before, { schema, surface: presentSurface() });
   const version = versionAfter(releaseOf(released).version, changes);

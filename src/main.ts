@@ -17,8 +17,7 @@ async function main(): Promise<void> {
   process.umask(0o077);
   const config = loadProcessConfig();
   const development = config.environment === 'development';
-  const log = createLogger({ level: config.logLevel, pretty: development });
-  log.info(build(), 'starting');
+  const log = createLogger({ level: config.logLevel, pretty: development, first: { ...build() } });
   // What a signal does anyway, but not to the first process of a container, where it needs a handler.
   let stop = (signal: NodeJS.Signals): void => process.exit(128 + constants.signals[signal]);
   // For good: a second signal must not end what the first has begun.

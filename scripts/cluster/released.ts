@@ -1,40 +1,46 @@
-import { readFileSync, symlinkSync } from 'node:fs';
+import { existsSync, readFileSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { run } from './processes.ts';
 
-/** A checkout of the last release: the commit that wrote the file by which the schema is checked. */
+/** A checkout of the last release: the commit that wrote the version into the file by which the schema is checked. */
 export interface Released {
   readonly folder: string;
   readonly commit: string;
-  remove(): Promise<void>;
 }
 
-const LOCK = 'package-lock.json';
+/** What the process has been given: proxies, certificates, npm's settings. */
+const given = Object.fromEntries(
+  Object.entries(process.env).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
+);
+
+const lockOf = (folder: string): string => {
+  const { packages } = JSON.parse(readFileSync(join(folder, 'package-lock.json'), 'utf8')) as {
+    packages: object;
+  };
+  return JSON.stringify({ ...packages, '': undefined });
+};
 
 /**
- * Checks the last release out into a folder within `parent`, ready to run; undefined where there is no repository, or none that
- * has the release. Rejects if it cannot be made ready.
+ * Checks the last release out into a folder within `parent`, ready to run; undefined where there is no repository. What undoes
+ * it is added to `undo`. Rejects if the repository does not have the release, or it cannot be made ready.
  */
-export async function checkOutReleased(root: string, parent: string): Promise<Released | undefined> {
-  const git = async (...args: readonly string[]) =>
-    run({ file: 'git', args: ['-C', root, ...args], cwd: root });
-  const found = await git('log', '-1', '--format=%H', '--', 'schema.released.graphql').catch(() => '');
+export async function checkOutReleased(
+  root: string,
+  parent: string,
+  undo: (() => Promise<unknown>)[],
+): Promise<Released | undefined> {
+  if (!existsSync(join(root, '.git'))) return undefined;
+  const git = (...args: readonly string[]) =>
+    run({ file: 'git', args: ['-C', root, ...args], cwd: root, env: given });
+  const found = await git('log', '-1', '--format=%H', '-G^# Version ', '--', 'schema.released.graphql');
   const commit = found.trim();
-  if (commit === '') return undefined;
+  if (commit === '') throw new Error('no commit of this repository is a release');
   const folder = join(parent, 'released');
   await git('worktree', 'add', '--detach', folder, commit);
-  const env = { HOME: process.env.HOME ?? parent };
-  const lockOf = (of: string) => {
-    const { packages } = JSON.parse(readFileSync(join(of, LOCK), 'utf8')) as { packages: object };
-    return JSON.stringify({ ...packages, '': undefined });
-  };
+  undo.push(() => git('worktree', 'remove', '--force', folder));
   // The same packages need not be fetched again.
   if (lockOf(root) === lockOf(folder)) symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'));
-  else await run({ file: 'npm', args: ['ci'], cwd: folder, env });
-  await run({ file: 'npm', args: ['run', '-s', 'generate'], cwd: folder, env });
-  return {
-    folder,
-    commit,
-    remove: async () => void (await git('worktree', 'remove', '--force', folder)),
-  };
+  else await run({ file: 'npm', args: ['ci'], cwd: folder, env: given });
+  await run({ file: 'npm', args: ['run', '-s', 'generate'], cwd: folder, env: given });
+  return { folder, commit };
 }

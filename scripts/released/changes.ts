@@ -1,5 +1,5 @@
 import { BreakingChangeType, buildSchema, findSchemaChanges, type SchemaChange } from 'graphql';
-import { deprecatedElements } from '../../src/operation/deprecations.ts';
+import { deprecableElements, deprecatedElements } from '../../src/operation/deprecations.ts';
 import type { Surface } from './surface.ts';
 
 /** How much a change asks of those who use the service. */
@@ -28,16 +28,43 @@ function schemaChanges(before: string, after: string): Change[] {
     const removed = BREAKING.includes(change.type) ? ' Nobody used it any more.' : '';
     return { kind: 'schema', level: levelOf(change), text: `${change.description}${removed}` };
   });
-  for (const [element, { reason }] of isDeprecated)
-    if (!wasDeprecated.has(element))
-      changes.push({ kind: 'schema', level: 'minor', text: `${element} is deprecated: ${reason}` });
+  for (const [element, { reason }] of isDeprecated) {
+    const was = wasDeprecated.get(element)?.reason;
+    const what = was === undefined ? 'is deprecated' : 'is deprecated for another reason';
+    if (was !== reason)
+      changes.push({ kind: 'schema', level: 'minor', text: `${element} ${what}: ${reason}` });
+  }
+  const left = deprecableElements(later);
+  for (const element of wasDeprecated.keys())
+    if (!isDeprecated.has(element) && left.has(element))
+      changes.push({ kind: 'schema', level: 'minor', text: `${element} is no longer deprecated.` });
   return changes;
 }
 
-/** The name of a metric is its first word, that of a command what comes before its arguments. */
+/** The name of a metric or a code is its first word, that of a command what comes before its arguments. */
 function nameOf(kind: keyof Surface, entry: string): string {
   const [name = entry] = kind === 'commands' ? entry.split(/ (?=[-<[])/) : entry.split(' ');
   return name;
+}
+
+const positionals = (words: readonly string[]): string[] => words.filter((word) => /^[<[]/.test(word));
+const bare = (positional: string): string => positional.slice(1, -1);
+
+/** Whether who relies on how an entry was can go on. */
+function isKept(kind: keyof Surface, before: string, after: string): boolean {
+  const [was, is] = [before.split(' '), after.split(' ')];
+  // A code has its status, a metric its type and its labels.
+  if (kind === 'codes' || (kind === 'metrics' && was[1] !== is[1])) return false;
+  if (kind !== 'commands') return was.every((word) => is.includes(word));
+  const [given, taken] = [positionals(was), positionals(is)];
+  const inPlace = given.every((one, index) => {
+    const now = taken[index] ?? '';
+    // What was required may become optional.
+    return now === one || (bare(now) === bare(one) && now.startsWith('['));
+  });
+  const more = taken.slice(given.length);
+  const options = was.filter((word) => word.startsWith('-'));
+  return inPlace && more.every((one) => one.startsWith('[')) && options.every((word) => is.includes(word));
 }
 
 function surfaceChanges(kind: keyof Surface, before: readonly string[], after: readonly string[]): Change[] {
@@ -49,8 +76,8 @@ function surfaceChanges(kind: keyof Surface, before: readonly string[], after: r
     const was = earlier.get(name);
     if (was === undefined) changes.push({ kind, level: 'minor', text: `\`${entry}\` is new.` });
     else if (was !== entry) {
-      const kept = was.split(' ').every((word) => entry.split(' ').includes(word));
-      changes.push({ kind, level: kept ? 'minor' : 'major', text: `\`${was}\` is now \`${entry}\`.` });
+      const level = isKept(kind, was, entry) ? 'minor' : 'major';
+      changes.push({ kind, level, text: `\`${was}\` is now \`${entry}\`.` });
     }
   }
   for (const [name, entry] of earlier)

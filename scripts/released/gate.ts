@@ -3,10 +3,10 @@ import { deprecatedElements } from '../../src/operation/deprecations.ts';
 import type { DeprecatedElement } from '../../src/request/deprecated-element.ts';
 import { type Release, releaseOf } from './release-head.ts';
 import type { Usage } from './usage-file.ts';
-import { withoutDeprecated } from './without-deprecated.ts';
+import { withoutElements } from './without-deprecated.ts';
 
 const DAY_MS = 86_400_000;
-/** For so long nothing may have been used, however the report was asked for. */
+/** A report that begins after the day of an element has so many days at least. */
 const UNUSED_DAYS = 30;
 
 const REMOVALS: readonly string[] = [
@@ -17,7 +17,9 @@ const REMOVALS: readonly string[] = [
 
 /** The schema coordinate in the description of a change. */
 const COORDINATE = /\b\w+\.\w+(?:\(\w+:\))?/;
-const TYPE_NAME = /^\w+/;
+const TYPE_NAME = /^(?:Standard scalar )?(\w+)/;
+
+const elementOf = (description: string): string => COORDINATE.exec(description)?.[0] ?? '';
 
 const times = (count: number): string => (count === 1 ? 'once' : `${count} times`);
 const release = (name: string | null): string => (name === null ? '' : `, release ${name}`);
@@ -55,6 +57,8 @@ function refusal(
   if (usage.at < at)
     return `The report is of ${usage.at.toISOString()}, and older than release ${version}: make a new one.`;
   const sinceMs = Date.parse(since);
+  if (usage.at.getTime() < sinceMs)
+    return `It may be used until ${since}, its day, and the report is of ${usage.at.toISOString().slice(0, 10)}.`;
   if (usage.since.getTime() > Math.max(sinceMs, usage.at.getTime() - UNUSED_DAYS * DAY_MS))
     return `The report begins on ${usage.since.toISOString().slice(0, 10)}: it must have all uses since ${since}, or of ${UNUSED_DAYS} days.`;
   const found = users(element, usage, sinceMs);
@@ -69,14 +73,18 @@ export function brokenPromises(released: string, present: string, usage?: Usage)
   const head = releaseOf(released);
   const before = buildSchema(released);
   const deprecated = deprecatedElements(before);
-  const left = withoutDeprecated(released);
-  return findBreakingChanges(before, buildSchema(present)).flatMap(({ type, description }) => {
-    // A type that only deprecated elements lead to: whoever needs it uses one of them.
+  const changes = findBreakingChanges(before, buildSchema(present));
+  const gone = new Set(
+    changes.flatMap(({ type, description }) => (REMOVALS.includes(type) ? elementOf(description) : [])),
+  );
+  const left = withoutElements(released, (element) => gone.has(element) && deprecated.has(element));
+  return changes.flatMap(({ type, description }) => {
+    // A type that only what is deprecated and gone led to: whoever needs it uses some of that.
     if (type === BreakingChangeType.TYPE_REMOVED) {
-      const [name = ''] = TYPE_NAME.exec(description) ?? [];
+      const [, name = ''] = TYPE_NAME.exec(description) ?? [];
       if (before.getType(name) !== undefined && left.getType(name) === undefined) return [];
     }
-    const [element = ''] = COORDINATE.exec(description) ?? [];
+    const element = elementOf(description);
     if (REMOVALS.includes(type)) {
       const why = refusal(element, deprecated.get(element), head, usage);
       return why === undefined ? [] : [`${description} ${why}`];

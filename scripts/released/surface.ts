@@ -41,7 +41,9 @@ const never = () => Promise.reject(new Error('no command runs here'));
 export function presentSurface(): Surface {
   return {
     settings: [...SETTING_NAMES].sort(),
-    codes: Object.keys(ERROR_STATUS).sort(),
+    codes: Object.entries(ERROR_STATUS)
+      .map(([code, status]) => `${code} ${status}`)
+      .sort(),
     metrics: metrics().sort(),
     commands: commandsOf(createProgram(never, never)).sort(),
   };

@@ -1,6 +1,6 @@
 import {
   buildASTSchema,
-  type DocumentNode,
+  type DefinitionNode,
   type GraphQLNamedType,
   type GraphQLSchema,
   getNamedType,
@@ -8,20 +8,47 @@ import {
   isInterfaceType,
   isObjectType,
   isUnionType,
+  Kind,
   lexicographicSortSchema,
   parse,
   printSchema,
-  visit,
 } from 'graphql';
 
-interface Deprecable {
+interface Element {
+  readonly name: { readonly value: string };
   readonly directives?: readonly { readonly name: { readonly value: string } }[] | undefined;
 }
 
-const isDeprecated = ({ directives = [] }: Deprecable): boolean =>
+/** Whether an element goes, by its schema coordinate. */
+type Goes = (coordinate: string, element: Element) => boolean;
+
+const isDeprecated: Goes = (_coordinate, { directives = [] }) =>
   directives.some(({ name }) => name.value === 'deprecated');
 
-const drop = (node: Deprecable) => (isDeprecated(node) ? null : undefined);
+/** A definition of a type without some of its elements. */
+function without(definition: DefinitionNode, goes: Goes): DefinitionNode {
+  const of = 'name' in definition ? (definition.name?.value ?? '') : '';
+  const kept = <T extends Element>(elements: readonly T[] = []): T[] =>
+    elements.filter((element) => !goes(`${of}.${element.name.value}`, element));
+  switch (definition.kind) {
+    case Kind.ENUM_TYPE_DEFINITION:
+      return { ...definition, values: kept(definition.values) };
+    case Kind.INPUT_OBJECT_TYPE_DEFINITION:
+      return { ...definition, fields: kept(definition.fields) };
+    case Kind.OBJECT_TYPE_DEFINITION:
+    case Kind.INTERFACE_TYPE_DEFINITION: {
+      const fields = kept(definition.fields).map((field) => ({
+        ...field,
+        arguments: field.arguments?.filter(
+          (argument) => !goes(`${of}.${field.name.value}(${argument.name.value}:)`, argument),
+        ),
+      }));
+      return { ...definition, fields };
+    }
+    default:
+      return definition;
+  }
+}
 
 /** The types that a client can come across, from the roots on. */
 function reachable(schema: GraphQLSchema): ReadonlySet<GraphQLNamedType> {
@@ -50,26 +77,26 @@ function reachable(schema: GraphQLSchema): ReadonlySet<GraphQLNamedType> {
   return found;
 }
 
-/** A schema as it will be once all that it deprecates is gone, with the types that only that leads to. Throws if none is left. */
-export function withoutDeprecated(text: string): GraphQLSchema {
-  const document = parse(text);
-  const kept: DocumentNode = visit(document, {
-    FieldDefinition: { enter: drop },
-    InputValueDefinition: { enter: drop },
-    EnumValueDefinition: { enter: drop },
-  });
-  const found = reachable(buildASTSchema(kept, { assumeValidSDL: true }));
+/**
+ * A schema in SDL without the elements that go, by default all that it deprecates, and without the types that only those lead to.
+ * Throws if nothing is left.
+ */
+export function withoutElements(text: string, goes: Goes = isDeprecated): GraphQLSchema {
+  const kept = parse(text).definitions.map((definition) => without(definition, goes));
+  const found = reachable(
+    buildASTSchema({ kind: Kind.DOCUMENT, definitions: kept }, { assumeValidSDL: true }),
+  );
   const names = new Set([...found].map(({ name }) => name));
-  const definitions = kept.definitions.filter(
+  const definitions = kept.filter(
     (definition) =>
       !('name' in definition) ||
       definition.name === undefined ||
-      definition.kind === 'DirectiveDefinition' ||
+      definition.kind === Kind.DIRECTIVE_DEFINITION ||
       names.has(definition.name.value),
   );
-  return buildASTSchema({ ...kept, definitions });
+  return buildASTSchema({ kind: Kind.DOCUMENT, definitions });
 }
 
 /** The content of `schema.without-deprecated.graphql`. */
 export const printedWithoutDeprecated = (text: string): string =>
-  `${printSchema(lexicographicSortSchema(withoutDeprecated(text)))}\n`;
+  `${printSchema(lexicographicSortSchema(withoutElements(text)))}\n`;

@@ -19,15 +19,14 @@ import {
 import { type DeprecatedElement, deprecatedElement } from '../request/deprecated-element.ts';
 import { deprecatedInputs, type FindInValue } from './deprecated-inputs.ts';
 
-/** All that a schema deprecates, by schema coordinates: fields, arguments, input fields and enum values. */
-export function deprecatedElements(schema: GraphQLSchema): ReadonlyMap<string, DeprecatedElement> {
-  const found = new Map<string, DeprecatedElement>();
-  const note = (
-    element: string,
-    { deprecationReason }: { deprecationReason?: string | null | undefined },
-  ) => {
-    if (deprecationReason != null) found.set(element, deprecatedElement(element, deprecationReason));
-  };
+interface Deprecable {
+  readonly deprecationReason?: string | null | undefined;
+}
+
+/** All that can be deprecated, by schema coordinates: fields, arguments, input fields and enum values. */
+export function deprecableElements(schema: GraphQLSchema): ReadonlyMap<string, Deprecable> {
+  const found = new Map<string, Deprecable>();
+  const note = (element: string, of: Deprecable) => found.set(element, of);
   for (const type of Object.values(schema.getTypeMap())) {
     if (isEnumType(type)) for (const value of type.getValues()) note(`${type.name}.${value.name}`, value);
     if (isInputObjectType(type))
@@ -38,6 +37,14 @@ export function deprecatedElements(schema: GraphQLSchema): ReadonlyMap<string, D
       for (const arg of field.args) note(`${type.name}.${field.name}(${arg.name}:)`, arg);
     }
   }
+  return found;
+}
+
+/** All that a schema deprecates, by schema coordinates. */
+export function deprecatedElements(schema: GraphQLSchema): ReadonlyMap<string, DeprecatedElement> {
+  const found = new Map<string, DeprecatedElement>();
+  for (const [element, { deprecationReason }] of deprecableElements(schema))
+    if (deprecationReason != null) found.set(element, deprecatedElement(element, deprecationReason));
   return found;
 }
 

@@ -69,15 +69,25 @@ export interface LogOptions {
   readonly pretty: boolean;
   /** Standard output by default. */
   readonly destination?: DestinationStream;
+  /** Further fields of the first line that is written, whatever it says. */
+  readonly first?: Readonly<Record<string, unknown>>;
 }
 
 /** A structured logger: one JSON object per line, `time` in ISO 8601, secrets removed. */
-export function createLogger({ level, pretty: readable, destination }: LogOptions): Logger {
+export function createLogger({ level, pretty: readable, destination, first }: LogOptions): Logger {
+  let more = first;
+  function format(fields: Record<string, unknown>): Record<string, unknown> {
+    const kept = withoutSecrets(fields);
+    if (more === undefined) return kept;
+    const whole = { ...kept, ...more };
+    more = undefined;
+    return whole;
+  }
   const options = {
     level,
     base: null,
     timestamp: isoTime,
-    formatters: { log: (fields: Record<string, unknown>) => withoutSecrets(fields) },
+    formatters: { log: format },
     serializers: { err: serialised },
     hooks: { streamWrite: withoutUserInformation },
   };

@@ -11,7 +11,7 @@ const PRESENT: Published = {
   schema: 'type Query { a: Int }',
   surface: {
     settings: ['PORT'],
-    codes: ['NOT_FOUND'],
+    codes: ['NOT_FOUND 404'],
     metrics: ['requests_total counter path'],
     commands: ['user create <email> --name', 'user list'],
   },
@@ -34,7 +34,20 @@ describe('the version after a release', () => {
     ],
     ['a setting', but({ settings: ['HOST', 'PORT'] }), '1.5.0', '`HOST` is new.'],
     ['a setting less', but({ settings: [] }), '2.0.0', '`PORT` is gone.'],
-    ['a code less', but({ codes: [] }), '2.0.0', '`NOT_FOUND` is gone.'],
+    ['another status', but({ codes: ['NOT_FOUND 410'] }), '2.0.0', 'is now `NOT_FOUND 410`'],
+    [
+      'an argument more',
+      but({ commands: ['user create <email> <name> --name', 'user list'] }),
+      '2.0.0',
+      'is now `user create <email> <name> --name`',
+    ],
+    [
+      'an argument that may be left out',
+      but({ commands: ['user create [email] [name] --name', 'user list'] }),
+      '1.5.0',
+      'is now `user create [email] [name] --name`',
+    ],
+    ['a code less', but({ codes: [] }), '2.0.0', '`NOT_FOUND 404` is gone.'],
     [
       'a label more',
       but({ metrics: ['requests_total counter path status'] }),
@@ -78,7 +91,17 @@ describe('the version after a release', () => {
 it('the service has settings, codes, metrics and commands to compare', () => {
   const { settings, codes, metrics, commands } = presentSurface();
   expect(settings).toContain('DATABASE_URL');
-  expect(codes).toContain('RATE_LIMITED');
+  expect(codes).toContain('RATE_LIMITED 429');
   expect(metrics).toContain('content_graph_build_info gauge version commit node');
   expect(commands).toContain('deprecations --report --since');
+});
+
+it('a deprecation that is moved or taken back is in the change log', () => {
+  const because = (reason: string) => but({}, `type Query { a: Int @deprecated(reason: "${reason}") }`);
+  const texts = (before: Published, after: Published) =>
+    changesBetween(before, after).map(({ level, text }) => `${level}: ${text}`);
+  expect(texts(because('since 2027-01-01'), because('since 2027-02-01'))).toEqual([
+    'minor: Query.a is deprecated for another reason: since 2027-02-01',
+  ]);
+  expect(texts(because('since 2027-01-01'), PRESENT)).toEqual(['minor: Query.a is no longer deprecated.']);
 });

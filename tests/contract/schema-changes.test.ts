@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import {
   type ASTNode,
+  buildSchema,
   type DefinitionNode,
   type DocumentNode,
   Kind,
@@ -16,6 +17,7 @@ import { brokenPromises } from '../../scripts/released/gate.ts';
 import { headOf } from '../../scripts/released/release-head.ts';
 import { parseUsage, type Usage } from '../../scripts/released/usage-file.ts';
 import { printedWithoutDeprecated } from '../../scripts/released/without-deprecated.ts';
+import { deprecatedElements } from '../../src/operation/deprecations.ts';
 
 const HEAD = headOf({ version: '1.2.0', at: new Date('2027-02-01T12:00:00Z') });
 const SINCE = '@deprecated(reason: "Use `a`, since 2027-01-10.")';
@@ -119,6 +121,24 @@ describe('a change of the schema', () => {
     expect(brokenPromises(BEFORE, without(...OLD), report)).toEqual([expect.stringContaining(why)]);
   });
 
+  it('waits for its day, whatever is used before', () => {
+    const at = new Date('2027-01-09T23:59:59Z');
+    const early = `${headOf({ version: '1.2.0', at: new Date('2027-01-01T00:00:00Z') })}${BODY}`;
+    expect(brokenPromises(early, without(...OLD), usage({ at }))).toEqual([
+      expect.stringContaining('It may be used until 2027-01-10'),
+    ]);
+  });
+
+  it('takes along a scalar that only it used, and no type that something left still leads to', () => {
+    const scalar = `${HEAD}type Query { a: Int  score: Float ${SINCE} }`;
+    expect(brokenPromises(scalar, 'type Query { a: Int }', usage())).toEqual([]);
+    const one = 'interface I { a: Int }  type X implements I { a: Int }  type Y implements I { a: Int }';
+    const found = `${HEAD}type Query { a: Int  i: I ${SINCE} }  ${one}`;
+    const withoutX = found.replace(HEAD, '').replace('type X implements I { a: Int }', '');
+    expect(brokenPromises(found, withoutX, usage())).toEqual([expect.stringContaining('X was removed')]);
+    expect(brokenPromises(found, 'type Query { a: Int }', usage())).toEqual([]);
+  });
+
   it('may be shown by a report of the last 30 days, whatever was used before', () => {
     expect(
       brokenPromises(BEFORE, without(...OLD), usage({ since: new Date('2027-01-30T00:00:00Z') })),
@@ -218,10 +238,8 @@ describe('the schema of the service', () => {
   );
 
   it('has no deprecated element that names no day', () => {
-    const reasons = [...present.matchAll(/@deprecated(?:\(reason: "(.*)"\))?/g)].map(
-      ([, reason = '']) => reason,
-    );
-    expect(reasons.filter((reason) => !/since \d{4}-\d{2}-\d{2}/.test(reason))).toEqual([]);
+    const elements = [...deprecatedElements(buildSchema(present)).values()];
+    expect(elements.filter(({ since }) => since === null)).toEqual([]);
   });
 });
 

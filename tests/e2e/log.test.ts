@@ -1,7 +1,9 @@
 import { describe, expect, it } from 'vitest';
+import packageJson from '../../package.json' with { type: 'json' };
+import { commitOf } from '../../src/platform/build.ts';
 import { linesOf } from '../support/log-lines.ts';
 import { migratedFolder } from '../support/processes/migrated-folder.ts';
-import { until } from '../support/processes/process.ts';
+import { ROOT, until } from '../support/processes/process.ts';
 import { productionSettings, startServer } from '../support/processes/server.ts';
 
 const REQUESTS = 200;
@@ -18,6 +20,16 @@ const loggedIds = (output: string) =>
   linesOf(output.split('\n').slice(0, -1), 'request').map(({ requestId }) => requestId);
 
 describe('the log of a process', () => {
+  it('begins with the version and the commit, whatever its first line says', async () => {
+    const server = await startServer(await migratedFolder(), productionSettings());
+    const [first, ...others] = server.stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    expect(first).toMatchObject({ version: packageJson.version, commit: commitOf(ROOT) });
+    for (const line of others) expect(line).not.toHaveProperty('version');
+  });
+
   it('lacks no line after SIGTERM', async () => {
     const { server, ids } = await answered();
     server.kill('SIGTERM');

@@ -33,19 +33,35 @@ async function copied() {
 
 it('a release is made of what differs from the last one, and the next is compared with it', async () => {
   const project = await copied();
+  // What has changed since the last release is in this one.
+  expect(await project.script('release.ts')).toMatchObject({ ok: true });
   const [before, log] = [project.version(), project.read('CHANGELOG.md')];
   const [major, minor] = before.split('.').map(Number);
-  project.edit('schema.graphql', (text) =>
-    text.replace(
-      'type Query {',
-      'type Query {\n  "More."\n  more: Int @deprecated(reason: "Use `posts`, since 2026-11-01.")\n',
-    ),
-  );
+  const dayIn = (days: number) => new Date(Date.now() + days * 86_400_000).toISOString().slice(0, 10);
+  const MORE = / {2}"More\."\n.*\n/;
+  const deprecate = (day: string) =>
+    project.edit('schema.graphql', (text) =>
+      text
+        .replace(MORE, '')
+        .replace(
+          'type Query {\n',
+          `type Query {\n  "More."\n  more: Int @deprecated(reason: "Use \`posts\`, since ${day}.")\n`,
+        ),
+    );
+  // Nobody has counted since then.
+  deprecate(dayIn(-1));
+  expect(await project.script('release.ts')).toEqual({
+    ok: false,
+    said: expect.stringContaining('("since YYYY-MM-DD")'),
+  });
+  expect(project.version()).toBe(before);
+  const day = dayIn(1);
+  deprecate(day);
   const made = await project.script('release.ts');
   const next = `${major}.${(minor ?? 0) + 1}.0`;
   expect(made).toMatchObject({ ok: true, said: expect.stringContaining(`## ${next}, `) });
   expect(made.said).toContain('- Field Query.more was added.');
-  expect(made.said).toContain('- Query.more is deprecated: Use `posts`, since 2026-11-01.');
+  expect(made.said).toContain(`- Query.more is deprecated: Use \`posts\`, since ${day}.`);
   expect(project.version()).toBe(next);
   expect(JSON.parse(project.read('package-lock.json')).packages[''].version).toBe(next);
   expect(project.read('deploy/kubernetes/deployment.yaml')).toContain(`content-graph-api:${next}`);
@@ -54,7 +70,7 @@ it('a release is made of what differs from the last one, and the next is compare
   expect(project.read('CHANGELOG.md')).toContain(`\n## ${old}`);
 
   // It is gone again: nobody may know who uses it.
-  project.edit('schema.graphql', (text) => text.replace(/ {2}"More\."\n.*\n/, ''));
+  project.edit('schema.graphql', (text) => text.replace(MORE, ''));
   const refused = await project.script('release.ts');
   expect(refused).toEqual({
     ok: false,
@@ -63,8 +79,7 @@ it('a release is made of what differs from the last one, and the next is compare
   expect(await project.script('check-schema.ts')).toMatchObject({ ok: false });
   expect(project.version()).toBe(next);
 
-  const at = new Date(Date.now() + 1_000).toISOString();
-  project.edit('CHANGELOG.md', (text) => text);
+  const at = `${dayIn(3)}T00:00:00Z`;
   const use = {
     element: 'Query.more',
     client: 'anonymous',

@@ -1,4 +1,12 @@
-import { type GraphQLSchema, Kind, parse } from 'graphql';
+import {
+  type DocumentNode,
+  type GraphQLSchema,
+  Kind,
+  parse,
+  TypeInfo,
+  visit,
+  visitWithTypeInfo,
+} from 'graphql';
 import { createDeprecations } from '../../operation/deprecations.ts';
 import { type Queryable, statement } from '../../platform/db/statement.ts';
 import { publishedTexts } from '../../trusted-documents/store.ts';
@@ -9,6 +17,7 @@ export interface DocumentUse {
   readonly id: string;
   readonly client: string;
   readonly release: string | null;
+  /** And those that the schema does not have, if this version is another than clients use. */
   readonly elements: readonly string[];
 }
 
@@ -25,6 +34,27 @@ const NOW = statement<{ at: Date; kept: Date }>(
   'usage_report_now',
   `SELECT now() AS at, date_trunc('day', now() - interval '${KEPT_DAYS} days', 'UTC') AS kept`,
 );
+
+/** The fields and arguments of a document that the schema has no more: it fits another version. */
+function unknownIn(schema: GraphQLSchema, document: DocumentNode): string[] {
+  const types = new TypeInfo(schema);
+  const found: string[] = [];
+  visit(
+    document,
+    visitWithTypeInfo(types, {
+      Field({ name }) {
+        const parent = types.getParentType();
+        if (parent != null && types.getFieldDef() == null) found.push(`${parent.name}.${name.value}`);
+      },
+      Argument({ name }) {
+        const field = types.getFieldDef();
+        if (types.getDirective() == null && field != null && types.getArgument() == null)
+          found.push(`${types.getParentType()?.name}.${field.name}(${name.value}:)`);
+      },
+    }),
+  );
+  return found;
+}
 
 export interface UsageReportOptions {
   readonly database: Queryable;
@@ -48,7 +78,7 @@ export async function usageReport(options: UsageReportOptions): Promise<UsageRep
     const used = document.definitions.flatMap((node) =>
       node.kind === Kind.OPERATION_DEFINITION ? deprecationsOf(document, node).named : [],
     );
-    const elements = [...new Set(used.map(({ element }) => element))];
+    const elements = [...new Set([...used.map(({ element }) => element), ...unknownIn(schema, document)])];
     if (elements.length > 0) documents.push({ id, client, release, elements });
   }
   return { at: now.at, since: since === undefined || since < now.kept ? now.kept : since, uses, documents };

@@ -32,6 +32,8 @@ export function useDeprecations(deprecated: Pick<DeprecatedUses, 'note'>, metric
       const { deprecated: used = [] } = state;
       if (used.length === 0) return;
       for (const [name, value] of Object.entries(deprecationHeaders(used))) headers.set(name, value);
+      // It counts when its stream opens.
+      if (state.checkedOnly) return;
       deprecated.note(state, used);
       const client = nameOf(state);
       for (const { element } of used) uses.inc({ element, client });

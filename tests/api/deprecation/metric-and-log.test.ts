@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { buildSchema } from '../../../src/schema.ts';
 import { useApp } from '../../support/app.ts';
 import { dataOf } from '../../support/refusal.ts';
+import { openByToken, requestToken } from '../../support/streams/stream-token.ts';
 
 function typeOf(schema: GraphQLSchema, name: string): GraphQLObjectType {
   const type = schema.getType(name);
@@ -71,5 +72,17 @@ describe('what is deprecated', () => {
     const query = 'query Old { posts { ...F } } fragment F on Post { body } query New { posts { id } }';
     await app.gql(query, { key, operationName: 'New' });
     expect(Object.keys(await uses()).filter((name) => name.includes(id))).toEqual([]);
+  });
+
+  it('of a stream by a token counts when the stream opens, and the token is told of it', async () => {
+    const { id, key } = await app.account();
+    const counts = async () => Object.entries(await uses()).filter(([name]) => name.includes(id));
+    const query = 'subscription { postCreated { body } }';
+    const asked = await requestToken(app, { authorization: `Bearer ${key}` }, { query });
+    const { token } = (await asked.json()) as { token: string };
+    expect(await counts()).toEqual([]);
+    const { stream } = await openByToken(app, token);
+    expect((await counts()).map(([, count]) => count)).toEqual([1]);
+    await stream.close();
   });
 });
