@@ -79,7 +79,8 @@ export function createLogger({ level, pretty: readable, destination, first }: Lo
   function format(fields: Record<string, unknown>): Record<string, unknown> {
     const kept = withoutSecrets(fields);
     if (more === undefined) return kept;
-    const whole = { ...kept, ...more };
+    // Before the others: what follows a field in its line stays what it was.
+    const whole = { ...more, ...kept };
     more = undefined;
     return whole;
   }
