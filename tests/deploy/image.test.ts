@@ -14,6 +14,8 @@ import { type Contained, contain, root } from './support/sandbox.ts';
 const MAX_MEGABYTES = 200;
 const { SECRET_KEY = '', PUBLIC_URL = '' } = productionSettings();
 const SETTINGS = { SECRET_KEY, PUBLIC_URL };
+/** What the image is said to be of. */
+const COMMITTED = 'c0ffee'.padEnd(40, '0');
 const folders: string[] = [];
 let image: Image;
 
@@ -35,7 +37,9 @@ async function emptyDatabase(): Promise<{ readonly DATABASE_URL: string }> {
 beforeAll(async () => {
   const context = makeContext();
   folders.push(context);
-  image = await buildImage(join(ROOT, 'deploy/Dockerfile'), context, (folder) => folders.push(folder));
+  image = await buildImage(join(ROOT, 'deploy/Dockerfile'), context, (folder) => folders.push(folder), {
+    COMMIT: COMMITTED,
+  });
 }, 300_000);
 
 afterAll(async () => {
@@ -200,6 +204,8 @@ describe('the image', () => {
   it('stops with its signal, exits 0, and has a health check that notices', async () => {
     const started = await start({ DATA_DIR: '/data', SHUTDOWN_DELAY: '0' }, await volume());
     expect((await started.run(...image.healthCheck)).code).toBe(0);
+    const live = await fetch(`${started.origin}/health/live`);
+    expect(await live.json()).toMatchObject({ commit: COMMITTED });
     expect((await started.run(...image.healthCheck, '/health/ready')).code).toBe(0);
     expect((await started.run(...image.healthCheck, '/health/unknown')).code).toBe(1);
     started.process.kill(lastOf(image.stage, 'STOPSIGNAL').trim() as NodeJS.Signals);

@@ -123,6 +123,7 @@ export async function buildImage(
   dockerfile: string,
   context: string,
   keep: (folder: string) => void,
+  buildArguments: Readonly<Record<string, string>> = {},
 ): Promise<Image> {
   const stages = readDockerfile(dockerfile);
   const built = new Map<string, string>();
@@ -134,6 +135,7 @@ export async function buildImage(
     const mounts = Object.fromEntries(base.map((path) => [path, path]));
     let workdir = '/';
     let user = '0:0';
+    const given: Record<string, string> = {};
     for (const instruction of stage.instructions) {
       const { name, rest, flags } = instruction;
       if (name === 'WORKDIR') {
@@ -141,6 +143,8 @@ export async function buildImage(
         mkdirSync(join(folder, workdir), { recursive: true });
       } else if (name === 'USER') {
         user = rest.trim();
+      } else if (name === 'ARG') {
+        given[rest.trim()] = buildArguments[rest.trim()] ?? '';
       } else if (name === 'COPY') {
         await copy(instruction, built.get(flags.get('from') ?? '') ?? context, folder, workdir);
       } else if (name === 'RUN' && rest.startsWith('apt-get')) {
@@ -154,6 +158,7 @@ export async function buildImage(
       } else if (name === 'RUN') {
         const { HTTPS_PROXY } = process.env;
         const env = {
+          ...given,
           PATH: '/usr/local/bin:/usr/bin:/bin:/usr/sbin',
           HOME: '/root',
           NODE_USE_SYSTEM_CA: '1',
