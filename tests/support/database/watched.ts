@@ -1,6 +1,11 @@
 import type { Database } from '../../../src/platform/db/database.ts';
 import type { Parameter, Queryable, Statement } from '../../../src/platform/db/statement.ts';
 
+/** What an instance asks for itself, at times of its own, and not for a request. */
+const OF_INSTANCE = /^(?:blocks_read|account_limits_read|clock_|client_uses_|deprecated_uses_|text_uses_)/;
+
+export const isOfRequest = ({ name }: Statement<unknown>): boolean => !OF_INSTANCE.test(name);
+
 /**
  * The same database with somebody who looks at every statement of the pool before it is sent, whoever it is for. What
  * `look` throws, the statement fails with. `seen` is shown the rows that are read for somebody, and holds them up.
