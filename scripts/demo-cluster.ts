@@ -187,11 +187,11 @@ async function demonstrate(
   );
 }
 
-/** The folder of the last release, or this one where there is no repository to take it from. */
+/** The folder of the last release, or this one where no repository gives it. */
 async function lastRelease(folder: string, undo: (() => Promise<unknown>)[]): Promise<string> {
   const released = await checkOutReleased(ROOT, folder, undo);
   if (released === undefined) {
-    say('This folder is no repository: both versions are this one.');
+    say('No repository here gives the last release: both versions are this one.');
     return ROOT;
   }
   say(`The last release is commit ${released.commit}.`);

@@ -21,8 +21,8 @@ const lockOf = (folder: string): string => {
 };
 
 /**
- * Checks the last release out into a folder within `parent`, ready to run; undefined where there is no repository. What undoes
- * it is added to `undo`. Rejects if the repository does not have the release, or it cannot be made ready.
+ * Checks the last release out into a folder within `parent`, ready to run; undefined where no repository gives it. What undoes it
+ * is added to `undo`. Rejects if it cannot be made ready.
  */
 export async function checkOutReleased(
   root: string,
@@ -32,9 +32,12 @@ export async function checkOutReleased(
   if (!existsSync(join(root, '.git'))) return undefined;
   const git = (...args: readonly string[]) =>
     run({ file: 'git', args: ['-C', root, ...args], cwd: root, env: given });
-  const found = await git('log', '-1', '--format=%H', '-G^# Version ', '--', 'schema.released.graphql');
+  // Git may also refuse, as it does where the checkout belongs to somebody else.
+  const found = await git('log', '-1', '--format=%H', '-G^# Version ', '--', 'schema.released.graphql').catch(
+    () => '',
+  );
   const commit = found.trim();
-  if (commit === '') throw new Error('no commit of this repository is a release');
+  if (commit === '') return undefined;
   const folder = join(parent, 'released');
   await git('worktree', 'add', '--detach', folder, commit);
   undo.push(() => git('worktree', 'remove', '--force', folder));
