@@ -95,8 +95,8 @@ export function createDeprecations(schema: GraphQLSchema): Deprecations {
     });
     if (finders.length === 0) return undefined;
     return (variables, found) => {
-      const values = Object.entries(variables ?? {});
-      for (const [name, value] of values) finders.find((finder) => finder.name === name)?.find(value, found);
+      const values = new Map(Object.entries(variables ?? {}));
+      for (const { name, find } of finders) find(values.get(name), found);
     };
   }
 
