@@ -6,7 +6,7 @@ import { createComment, createPost, seedComments, seedPosts } from '../../suppor
 import { type Visitor, visitor } from '../../support/credentials/session.ts';
 import { dropEvents, eventsReadable } from '../../support/database/events.ts';
 import { useCountedDatabase } from '../../support/database/statement-count.ts';
-import { watchedDatabase } from '../../support/database/watched.ts';
+import { isOfRequest, watchedDatabase } from '../../support/database/watched.ts';
 import { graphqlPost } from '../../support/graphql.ts';
 import { secondInstance } from '../../support/second-instance.ts';
 import { CHANGES, subscribeToChanges, Writer } from '../../support/streams/changes.ts';
@@ -218,9 +218,10 @@ describe('What an answer does not show', () => {
   } {
     const created: string[] = [];
     const names: string[] = [];
-    const database = watchedDatabase(app.database, async ({ name }) => {
-      names.push(name);
-      created.push(await createPost(app, ada.key, { title: `before ${name}` }));
+    const database = watchedDatabase(app.database, async (statement) => {
+      if (!isOfRequest(statement)) return;
+      names.push(statement.name);
+      created.push(await createPost(app, ada.key, { title: `before ${statement.name}` }));
     });
     return { instance: secondInstance(app, { database }), created, names };
   }

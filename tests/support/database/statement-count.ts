@@ -8,6 +8,7 @@ import { socketPath } from '../../../src/platform/db/embedded/address.ts';
 import { startEmbeddedServer } from '../../../src/platform/db/embedded/server.ts';
 import { createLogger } from '../../../src/platform/log.ts';
 import { createTestDatabase } from './database.ts';
+import { isOfRequest } from './watched.ts';
 
 /** A database that is heard saying what it has done. */
 export interface CountedDatabase {
@@ -21,6 +22,9 @@ export interface CountedDatabase {
 
 const COMMAND_COMPLETE = 'C'.charCodeAt(0);
 const READY_FOR_QUERY = 'Z'.charCodeAt(0);
+const BIND = 'B'.charCodeAt(0);
+const QUERY = 'Q'.charCodeAt(0);
+const SYNC = 'S'.charCodeAt(0);
 const HEADER_BYTES = 5;
 
 /** Begins the event log: a service does so once it first looks at it, in the middle of what is counted. */
@@ -34,11 +38,23 @@ async function beginLog(settings: Readonly<Record<string, string>>): Promise<voi
   }
 }
 
-/** Reads the messages of a PostgreSQL server (Frontend/Backend Protocol: type, length, body) in whatever pieces they come. */
-function messageReader(onMessage: (type: number, body: Buffer) => void): (chunk: Buffer) => void {
+/**
+ * Reads the messages of a PostgreSQL server or client (Frontend/Backend Protocol: type, length, body) in whatever
+ * pieces they come. A client's first has no type.
+ */
+function messageReader(
+  side: 'client' | 'server',
+  onMessage: (type: number, body: Buffer) => void,
+): (chunk: Buffer) => void {
   let rest: Buffer = Buffer.alloc(0);
+  let started = side === 'server';
   return (chunk) => {
     rest = Buffer.concat([rest, chunk]);
+    if (!started) {
+      if (rest.length < 4 || rest.length < rest.readUInt32BE(0)) return;
+      rest = rest.subarray(rest.readUInt32BE(0));
+      started = true;
+    }
     while (rest.length >= HEADER_BYTES) {
       const end = 1 + rest.readUInt32BE(1);
       if (rest.length < end) return;
@@ -46,6 +62,21 @@ function messageReader(onMessage: (type: number, body: Buffer) => void): (chunk:
       rest = rest.subarray(end);
     }
   };
+}
+
+/** The names of the statements of each trip that a client has asked for, in the order in which they are answered. */
+function askedOn(client: Socket): string[][] {
+  const trips: string[][] = [];
+  let names: string[] = [];
+  const read = messageReader('client', (type, body) => {
+    // Bind: the portal, then the prepared statement, each ended by a zero byte.
+    if (type === BIND) names.push(body.toString('latin1').split('\0', 2)[1] ?? '');
+    if (type !== SYNC && type !== QUERY) return;
+    trips.push(names);
+    names = [];
+  });
+  client.on('data', read);
+  return trips;
 }
 
 async function openUpstream(): Promise<{ path: string; dial: () => Socket; close: () => Promise<void> }> {
@@ -82,20 +113,26 @@ async function open(): Promise<CountedDatabase & { close(): Promise<void> }> {
   const sockets = new Set<Socket>();
   const proxy = createServer((client) => {
     const server = upstream.dial();
+    let started = false;
     let heard = false;
     let prepared = false;
     let apart = false;
-    const read = messageReader((type, body) => {
+    const trips = askedOn(client);
+    const read = messageReader('server', (type, body) => {
       if (type === READY_FOR_QUERY) {
         if (heard) ready += 1;
         heard = false;
+        // The first is the end of the start-up, which no trip has asked for.
+        if (started) trips.shift();
+        started = true;
       }
       if (type !== COMMAND_COMPLETE) return;
+      const name = trips[0]?.shift() ?? '';
       const tag = body.toString('latin1', 0, body.length - 1);
       // What wakes instances and what watches the log go over a connection of their own, at a time of their own.
       apart ||= tag === 'LISTEN';
       // A connection's first statement is its settings, no request's.
-      const counts = prepared && !apart;
+      const counts = prepared && !apart && isOfRequest({ name });
       prepared = true;
       if (!counts) return;
       completed.push(tag);

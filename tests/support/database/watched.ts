@@ -4,7 +4,7 @@ import type { Parameter, Queryable, Statement } from '../../../src/platform/db/s
 /** What an instance asks for itself, at times of its own, and not for a request. */
 const OF_INSTANCE = /^(?:blocks_read|account_limits_read|clock_|client_uses_|deprecated_uses_|text_uses_)/;
 
-export const isOfRequest = ({ name }: Statement<unknown>): boolean => !OF_INSTANCE.test(name);
+export const isOfRequest = ({ name }: Pick<Statement<unknown>, 'name'>): boolean => !OF_INSTANCE.test(name);
 
 /**
  * The same database with somebody who looks at every statement of the pool before it is sent, whoever it is for. What
