@@ -28,7 +28,6 @@ import { createCredentialWatch } from './operation/subscription/credential-watch
 import { createFanOut } from './operation/subscription/fan-out.ts';
 import { createStreamMetrics } from './operation/subscription/stream-metrics.ts';
 import { createOperationPipeline } from './operation-pipeline.ts';
-import { build } from './platform/build.ts';
 import { type Clock, systemClock } from './platform/clock.ts';
 import { watchClock } from './platform/clock-watch.ts';
 import { type Config, ownOrigin } from './platform/config.ts';
@@ -39,13 +38,12 @@ import {
   RESTRICTIONS_CHANNEL,
 } from './platform/db/channels.ts';
 import type { Database } from './platform/db/database.ts';
-import { registerDatabaseMetrics } from './platform/db/database-metrics.ts';
 import { halfLine } from './platform/db/half-line.ts';
 import { createListener } from './platform/db/listener.ts';
 import { Line } from './platform/line.ts';
 import type { Logger } from './platform/log.ts';
-import { registerLogMetrics } from './platform/log-output.ts';
-import { createMetrics, registerBuildInfo } from './platform/metrics.ts';
+import { createServiceMetrics } from './platform/service-metrics.ts';
+import type { Tracing } from './platform/tracing/tracing.ts';
 import type { DemoKey } from './request/local-request.ts';
 import { createOrigins } from './request/origin-check.ts';
 import { PendingResponses } from './request/pending-responses.ts';
@@ -79,6 +77,8 @@ export interface AppOptions {
   readonly lookAhead?: boolean;
   /** Whether subscribers share what is the same for them. Turn off to compare. */
   readonly shareEvents?: boolean;
+  /** What `loadTracing` has made of the settings. */
+  readonly tracing?: Tracing | undefined;
   /** Those of Yoga's ecosystem. */
   readonly yogaPlugins?: readonly YogaPlugin[];
   /** The schema to serve; another one can be tried out. */
@@ -113,12 +113,10 @@ export function createApp({
   shareEvents = true,
   schema = buildSchema(rulesOf(config)),
   yogaPlugins = YOGA_PLUGINS,
+  tracing,
 }: AppOptions): App {
   requireHttpHooks(yogaPlugins);
-  const metrics = createMetrics();
-  registerBuildInfo(metrics, build());
-  registerLogMetrics(metrics);
-  registerDatabaseMetrics(metrics, database, config);
+  const metrics = createServiceMetrics({ config, database, tracing });
   const clockWatch = watchClock({ database, clock: given ?? systemClock, metrics, log });
   // Whoever gives a clock means it.
   const clock = given ?? clockWatch.clock;
@@ -161,6 +159,7 @@ export function createApp({
     use: eventLine.use,
     maxGroups: config.maxEventGroups,
     maxGroupBytes: config.maxEventGroupBytes,
+    tracing,
     log,
   });
   const credentialWatch = createCredentialWatch({
@@ -257,6 +256,7 @@ export function createApp({
     clientUses,
     deprecatedUses,
     readiness,
+    tracing,
     pipeline,
     yogaPlugins,
     pending,
@@ -292,6 +292,7 @@ export function createApp({
       securityLog.close();
       slowOperations.close();
       refusals.close();
+      await tracing?.close();
     },
   };
 }

@@ -10,6 +10,7 @@ import type { DeprecatedUses } from './deprecation/deprecated-uses.ts';
 import { graphiqlRoutes } from './http/graphiql/routes.ts';
 import { createEntrance, type Entrance } from './http/pipeline/entrance.ts';
 import type { Pipeline } from './http/pipeline/pipeline.ts';
+import { createRequestTraces, type RequestTraces } from './http/pipeline/request-traces.ts';
 import type { YogaPlugin } from './http/pipeline/yoga-plugin.ts';
 import type { HttpPlugin } from './http/plugin.ts';
 import type { RateLimiter } from './http/rate-limit/limiter.ts';
@@ -43,6 +44,7 @@ import type { Config } from './platform/config.ts';
 import type { Database } from './platform/db/database.ts';
 import type { Logger } from './platform/log.ts';
 import type { Metrics } from './platform/metrics.ts';
+import type { Tracing } from './platform/tracing/tracing.ts';
 import type { DemoKey } from './request/local-request.ts';
 import type { Origins } from './request/origin-check.ts';
 import type { PendingResponses } from './request/pending-responses.ts';
@@ -70,6 +72,7 @@ export interface HttpOptions {
   readonly clientUses: Pick<ClientUses, 'note'>;
   readonly deprecatedUses: Pick<DeprecatedUses, 'note'>;
   readonly readiness: Readiness;
+  readonly tracing: Tracing | undefined;
   readonly pipeline: Pipeline;
   readonly yogaPlugins: readonly YogaPlugin[];
   readonly pending: PendingResponses;
@@ -78,7 +81,7 @@ export interface HttpOptions {
 }
 
 /** The plugins, in the order in which a request passes them. */
-function pluginsOf(options: HttpOptions, trust: ProxyTrust): HttpPlugin[] {
+function pluginsOf(options: HttpOptions, trust: ProxyTrust, traces: RequestTraces | undefined): HttpPlugin[] {
   const { config, log, clock, metrics, slowOperations, origins, securityLog } = options;
   return [
     trust.useProxyTrust(),
@@ -105,6 +108,7 @@ function pluginsOf(options: HttpOptions, trust: ProxyTrust): HttpPlugin[] {
       securityLog,
     }),
     useTurns(),
+    ...(traces === undefined ? [] : [traces.useTraces()]),
   ];
 }
 
@@ -151,14 +155,16 @@ function routesOf(options: HttpOptions, { isSecure }: ProxyTrust): Route[] {
 export function createHttp(options: HttpOptions): Entrance {
   const { config, log, clock, pending, origins } = options;
   const trust = createProxyTrust(config, log);
+  const traces = options.tracing && createRequestTraces(options.tracing, trust.isTrustedPeer);
   return createEntrance({
-    plugins: pluginsOf(options, trust),
+    plugins: pluginsOf(options, trust, traces),
     routes: routesOf(options, trust),
     checkOrigin: origins.check,
     compression: createCompression(),
     caching: createCaching(config.publicCacheSeconds),
     pipeline: options.pipeline,
     yogaPlugins: options.yogaPlugins,
+    traces,
     pending,
     clock,
     log,

@@ -5,6 +5,7 @@ import { limitConnections } from './http/server/connection-limit.ts';
 import { drain } from './http/server/drain.ts';
 import { listen, refuseTakenPort } from './http/server/listen.ts';
 import { createNodeServer, type NodeServerOptions } from './http/server/node-server.ts';
+import { build } from './platform/build.ts';
 import type { Config } from './platform/config.ts';
 import { type Database, openDatabase } from './platform/db/database.ts';
 import { refuseSeeded } from './platform/db/demo-mark.ts';
@@ -14,6 +15,7 @@ import { tellHistory } from './platform/db/migration-watch.ts';
 import { checkFileDescriptors, EMBEDDED_FILES } from './platform/file-descriptors.ts';
 import type { Logger } from './platform/log.ts';
 import { isLoopbackHost } from './platform/loopback.ts';
+import { loadTracing } from './platform/tracing/tracing.ts';
 import type { DemoKey } from './request/local-request.ts';
 import type { Route } from './request/request-state.ts';
 
@@ -104,7 +106,8 @@ export async function startService(
     const usable = await database.watch.first(use);
     const demoKey = isLoopbackHost(config.host) ? demo : undefined;
     const routes = await developmentRoutes(config, demoKey);
-    const app = createApp({ ...options, config, database, log, demoKey, routes });
+    const tracing = await loadTracing(config, build().version, log);
+    const app = createApp({ ...options, config, database, log, demoKey, routes, tracing });
     let draining = false;
     const server = createNodeServer({ ...nodeServerOptions(app, config, log), closing: () => draining });
     const origin = await listen(server, config);

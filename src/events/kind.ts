@@ -1,3 +1,5 @@
+import { TRACE_SQL } from '../platform/db/traced-statements.ts';
+
 /** The columns of a statement's rows that name what an event is about. */
 export interface EventColumns {
   /** The row that the event belongs to, by which streams are filtered. */
@@ -25,5 +27,5 @@ export const eventKind = <Name extends string>(
 ): EventKind<Name> => ({
   name,
   append: (rows) =>
-    `INSERT INTO events (kind, root_id, part_id, owner_id) SELECT '${name}', ${root}, ${part}::uuid, ${owner} FROM ${rows}`,
+    `INSERT INTO events (kind, root_id, part_id, owner_id, trace) SELECT '${name}', ${root}, ${part}::uuid, ${owner}, ${TRACE_SQL} FROM ${rows}`,
 });

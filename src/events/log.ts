@@ -41,7 +41,7 @@ interface EventRow extends StateRow, EventRecord {
   readonly id: number;
 }
 
-const EVENT_COLUMNS = `era, xid::text, id, kind, root_id AS "rootId", part_id AS "partId", owner_id AS "ownerId", created_at AS "createdAt"`;
+const EVENT_COLUMNS = `era, xid::text, id, kind, root_id AS "rootId", part_id AS "partId", owner_id AS "ownerId", created_at AS "createdAt", trace`;
 const AFTER_PLACE = `(era, events.xid, id) > (place.era, place.xid, place.id) AND (era, events.xid) < (${PRESENT_ERA}::smallint, ${HORIZON})`;
 /**
  * The same of the events with a key. The key is part of both bounds, so that no other index than the key's serves: PostgreSQL
@@ -70,9 +70,10 @@ export interface LogSlice {
   readonly held: boolean;
 }
 
-function eventOf({ era, xid, id, kind, rootId, partId, ownerId, createdAt }: EventRow): LogEvent | undefined {
+function eventOf({ era, xid, id, ...row }: EventRow): LogEvent | undefined {
   if (xid === null) return undefined;
-  const record = { kind, rootId, partId, ownerId, createdAt };
+  const { kind, rootId, partId, ownerId, createdAt, trace } = row;
+  const record = { kind, rootId, partId, ownerId, createdAt, trace };
   return { ...record, position: { era, xid: BigInt(xid), id, mark: markOf(record) } };
 }
 

@@ -33,6 +33,8 @@ export interface EventRecord {
   /** The account whose row that is; null if an earlier version did not write it down. */
   readonly ownerId: string | null;
   readonly createdAt: Date;
+  /** Names the step of the trace that appended it (W3C `traceparent`); null if that was not sampled. */
+  readonly trace: string | null;
 }
 
 /** An event in the log. */
@@ -50,7 +52,11 @@ export const MARK_DIGITS = INSTANT_DIGITS + RANDOM_DIGITS;
  * random (RFC 9562 section 5.7). A history that was cut off and continued gives the number to another event, at another
  * time.
  */
-export function markOf({ rootId, partId, createdAt }: Omit<EventRecord, 'kind' | 'ownerId'>): string {
+export function markOf({
+  rootId,
+  partId,
+  createdAt,
+}: Pick<EventRecord, 'rootId' | 'partId' | 'createdAt'>): string {
   const instant = createdAt.getTime().toString(16).padStart(INSTANT_DIGITS, '0');
   return instant + (partId ?? rootId).slice(-RANDOM_DIGITS);
 }

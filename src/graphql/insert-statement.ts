@@ -64,8 +64,8 @@ export interface AlsoWritten {
  *     ON CONFLICT (user_id, key_hash) DO NOTHING RETURNING 1),
  *   inserted AS (INSERT INTO posts (id, title, body, author_id) SELECT $1::uuid, $2, $3, $4::uuid FROM stored
  *     RETURNING id, created_at, author_id),
- *   event AS (INSERT INTO events (kind, root_id, part_id, owner_id)
- *     SELECT 'POST_CREATED', id, NULL::uuid, author_id FROM inserted)
+ *   event AS (INSERT INTO events (kind, root_id, part_id, owner_id, trace)
+ *     SELECT 'POST_CREATED', id, NULL::uuid, author_id, nullif(current_setting('content_graph.trace', true), '') FROM inserted)
  * SELECT created_at AS "createdAt" FROM inserted
  */
 export function insertStatement(

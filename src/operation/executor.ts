@@ -3,11 +3,12 @@ import { afterSnapshot } from '../graphql/after-snapshot.ts';
 import { confirmCaller, declined } from '../graphql/context.ts';
 import { ApiError } from '../graphql/errors.ts';
 import { answerWhole } from '../graphql/look-ahead/answer-whole.ts';
-import { Cancellation } from '../platform/db/cancellation.ts';
+import { Cancellation, type Work } from '../platform/db/cancellation.ts';
 import type { Queryable } from '../platform/db/statement.ts';
 import { createDeadline } from '../platform/deadline.ts';
 import { eventLoop } from '../platform/event-loop.ts';
 import type { Line } from '../platform/line.ts';
+import type { Span } from '../platform/tracing/span.ts';
 import { holderOf } from '../request/caller.ts';
 import type { Reservation } from '../request/pending-responses.ts';
 import { createIntrospectionCache } from './introspection.ts';
@@ -31,6 +32,8 @@ export interface EventReaders {
   readonly owner: string | undefined;
   /** Whether all of them have left. */
   readonly gone: boolean;
+  /** The delivery that they are read for; undefined if it is not traced. */
+  span: Span | undefined;
 }
 
 /** Runs operations. Never throws: errors are in the outcome, masked. */
@@ -117,16 +120,16 @@ export function createExecutor(options: ExecutorOptions): Executor {
   /**
    * Runs within the operation timeout and the memory bounds of responses. Work still running at the timeout
    * keeps running until it notices; its result is discarded. `refuse` makes the result of a refusal, or throws
-   * it. The time of the statements is added to `spent`.
+   * it. The statements are for `forWork`.
    */
   function inTime<T, R>(
     holder: string | undefined,
     reservation: Reservation,
     run: (cancellation: Cancellation) => Promise<T>,
     refuse: (error: unknown) => R,
-    spent?: { databaseMs: number },
+    forWork?: Work,
   ): Promise<T | R> {
-    const cancellation = new Cancellation(reservation, holder, spent);
+    const cancellation = new Cancellation(reservation, holder, forWork);
     return new Promise<T | R>((resolve, reject) => {
       // Called again when the work notices its timeout: nothing may be thrown past the promise then.
       const fail = (error: unknown) => {
@@ -212,6 +215,7 @@ export function createExecutor(options: ExecutorOptions): Executor {
             (error): never => {
               throw reservation.refusal ?? error;
             },
+            { databaseMs: 0, span: readers.span },
           );
         } finally {
           reservation.release();

@@ -3,6 +3,7 @@ import { isLoopbackHost } from './loopback.ts';
 import { OperatorError } from './operator-error.ts';
 import { valuesFromFiles } from './setting-files.ts';
 import { SETTING_NAMES, type Variables, variables } from './setting-table.ts';
+import { tracingOf, tracingProblems } from './tracing/settings.ts';
 
 const HOUR_MS = 3_600_000;
 const WEAK_WORDS = /change.?me|secret|password|example/i;
@@ -159,6 +160,8 @@ function toConfig(v: Variables) {
     logLevel: v.LOG_LEVEL,
     /** Operations that take this long or longer are logged with their document; 0: none are. */
     slowOperationMs: v.SLOW_OPERATION_MS,
+    /** Undefined: no traces. */
+    tracing: tracingOf(v),
   } as const;
 }
 
@@ -190,6 +193,7 @@ export function loadConfig(environment: NodeJS.ProcessEnv): Config {
   const together = [
     ...(v.NODE_ENV === 'production' ? productionProblems(v) : []),
     ...databaseProblems(v),
+    ...tracingProblems(v),
     ...(v.MAX_BUFFERED_BODY_BYTES < v.MAX_BODY_BYTES
       ? ['MAX_BUFFERED_BODY_BYTES must be at least MAX_BODY_BYTES, so that one body fits.']
       : []),

@@ -2,6 +2,7 @@ import { type DestinationStream, type Logger, pino, stdSerializers } from 'pino'
 import { prettyFactory } from 'pino-pretty';
 import { logOutput } from './log-output.ts';
 import { withoutUserInformation } from './redact.ts';
+import { traceIds } from './tracing/trace-ids.ts';
 
 export type { Logger };
 
@@ -42,6 +43,13 @@ function withoutSecrets(fields: Record<string, unknown>, depth = 1): Record<stri
   return kept;
 }
 
+/** Lines of a request that is traced tell by which trace. */
+function traced(fields: Record<string, unknown>): Record<string, unknown> {
+  if (traceIds.size === 0) return fields;
+  const traceId = traceIds.get(String(fields.requestId));
+  return traceId === undefined ? fields : { ...fields, traceId };
+}
+
 /** An error without secrets: properties other than message and stack may hold them. */
 function serialised(error: unknown): unknown {
   if (!(error instanceof Error)) return error;
@@ -77,7 +85,7 @@ export interface LogOptions {
 export function createLogger({ level, pretty: readable, destination, first }: LogOptions): Logger {
   let more = first;
   function format(fields: Record<string, unknown>): Record<string, unknown> {
-    const kept = withoutSecrets(fields);
+    const kept = traced(withoutSecrets(fields));
     if (more === undefined) return kept;
     // Before the others: what follows a field in its line stays what it was.
     const whole = { ...more, ...kept };

@@ -53,12 +53,16 @@ class ReadHistogram extends Histogram<string> {
 
   override async get() {
     const { name } = this.#options;
-    const values = [...this.#options.read()].flatMap(([labels, { bounds, counts, sum }]) => {
+    const values = [...this.#options.read()].flatMap(([labels, { bounds, counts, sum, exemplars }]) => {
       let count = 0;
       const buckets = counts.map((inBucket, index) => {
         count += inBucket;
         const le = bounds[index] ?? '+Inf';
-        return { metricName: `${name}_bucket`, labels: { le, ...labels }, value: count };
+        const bucket = { metricName: `${name}_bucket`, labels: { le, ...labels }, value: count };
+        const of = exemplars[index];
+        if (of === undefined) return bucket;
+        const exemplar = { labelSet: { trace_id: of.traceId }, value: of.seconds, timestamp: of.atSeconds };
+        return { ...bucket, exemplar };
       });
       return [
         ...buckets,

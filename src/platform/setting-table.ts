@@ -9,11 +9,17 @@ import {
   isNetwork,
   list,
   origins,
+  pairs,
   publicKey,
   publicUrl,
   redisUrl,
   secret,
 } from './settings.ts';
+
+/** How OpenTelemetry names them. */
+const SAMPLERS = ['', 'parentbased_'].flatMap((parent) =>
+  ['always_on', 'always_off', 'traceidratio'].map((sampler) => `${parent}${sampler}`),
+);
 
 /** Every setting with its type and default, in the order of `.env.example`. */
 export const variables = z.object({
@@ -84,6 +90,22 @@ export const variables = z.object({
     })
     .default('info'),
   SLOW_OPERATION_MS: integer(0, 600_000).default(1_000),
+  OTEL_EXPORTER_OTLP_ENDPOINT: httpUrl.optional(),
+  OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: httpUrl.optional(),
+  OTEL_EXPORTER_OTLP_PROTOCOL: z.string().default('http/protobuf'),
+  OTEL_EXPORTER_OTLP_HEADERS: pairs.default({}),
+  OTEL_EXPORTER_OTLP_TIMEOUT: integer(1, 600_000).default(10_000),
+  OTEL_SERVICE_NAME: z.string().optional(),
+  OTEL_RESOURCE_ATTRIBUTES: pairs.default({}),
+  OTEL_TRACES_SAMPLER: z
+    .enum(SAMPLERS, { error: `must be one of ${SAMPLERS.join(', ')}` })
+    .default('parentbased_always_on'),
+  OTEL_TRACES_SAMPLER_ARG: decimal(0, 1).default(1),
+  OTEL_TRACES_EXPORTER: z.enum(['otlp', 'none'], { error: 'must be otlp or none' }).default('otlp'),
+  OTEL_SDK_DISABLED: flag.default(false),
+  OTEL_BSP_SCHEDULE_DELAY: integer(1, 600_000).default(5_000),
+  OTEL_BSP_MAX_QUEUE_SIZE: integer(1, 1_000_000).default(2_048),
+  OTEL_BSP_MAX_EXPORT_BATCH_SIZE: integer(1, 100_000).default(512),
 });
 
 /** All settings as they are given, before checks across them. */
@@ -98,6 +120,7 @@ export const FILE_SETTINGS = [
   'JWT_PUBLIC_KEY',
   'METRICS_TOKEN',
   'REDIS_URL',
+  'OTEL_EXPORTER_OTLP_HEADERS',
 ] as const satisfies readonly (keyof Variables)[];
 
 /** The names of all settings. */

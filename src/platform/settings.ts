@@ -14,6 +14,25 @@ export const list = z.string().transform((value) =>
     .filter((item) => item !== ''),
 );
 
+/** `name=value` pairs with commas between them, values percent-encoded (W3C Baggage), as OpenTelemetry has them. */
+export const pairs = list.transform((items, context) => {
+  try {
+    return Object.fromEntries(
+      items.map((item) => {
+        const [, name = '', value = ''] = /^([^=\s]+)\s*=\s*(.*)$/.exec(item) ?? [];
+        if (name === '') throw new URIError('no name');
+        return [name, decodeURIComponent(value)];
+      }),
+    );
+  } catch {
+    context.addIssue({
+      code: 'custom',
+      message: 'must be comma-separated pairs such as name=value, with values percent-encoded',
+    });
+    return z.NEVER;
+  }
+});
+
 const number = (what: string, form: RegExp) => (minimum: number, maximum: number) => {
   const message = `must be a ${what} from ${minimum} to ${maximum}`;
   return z

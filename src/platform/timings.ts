@@ -1,3 +1,11 @@
+/** An observation that a trace tells more of. */
+export interface Exemplar {
+  readonly traceId: string;
+  readonly seconds: number;
+  /** When, in seconds since 1970. */
+  readonly atSeconds: number;
+}
+
 /** Durations counted by bucket: a histogram that costs its caller a few additions. */
 export class Timings {
   /** Upper bounds in seconds, in order. */
@@ -5,18 +13,22 @@ export class Timings {
   /** How many are in each bucket; the last is for those above all bounds. */
   readonly counts: number[];
   sum = 0;
+  /** The last observation of a sampled trace in each bucket. */
+  readonly exemplars: (Exemplar | undefined)[] = [];
 
   constructor(bounds: readonly number[]) {
     this.bounds = bounds;
     this.counts = new Array<number>(bounds.length + 1).fill(0);
   }
 
-  observe(seconds: number): void {
+  /** `traceId`: of a sampled trace that the duration is of. */
+  observe(seconds: number, traceId?: string): void {
     const { bounds, counts } = this;
     let at = 0;
     while (at < bounds.length && seconds > (bounds[at] ?? 0)) at += 1;
     counts[at] = (counts[at] ?? 0) + 1;
     this.sum += seconds;
+    if (traceId !== undefined) this.exemplars[at] = { traceId, seconds, atSeconds: Date.now() / 1000 };
   }
 }
 

@@ -5,6 +5,7 @@ import type { Provisional } from '../auth/provisional.ts';
 import type { FailedCredential } from '../auth/security-log.ts';
 import type { ApiError } from '../graphql/errors.ts';
 import type { Logger } from '../platform/log.ts';
+import type { RequestTrace, Span } from '../platform/tracing/span.ts';
 import { normaliseAddress } from './client-address.ts';
 import type { Departure } from './departure.ts';
 import type { DeprecatedElement } from './deprecated-element.ts';
@@ -101,6 +102,10 @@ export class RequestState {
   complexity = 0;
   /** How long the database has worked on the statements of its operation. */
   databaseMs = 0;
+  /** Undefined if nothing is traced. */
+  readonly trace: RequestTrace | undefined;
+  /** The step that its statements belong to; undefined if its trace is not sampled. */
+  span: Span | undefined;
   /** Whether the client asks for an event id that fits the answer to its query, and the id once it is known. */
   showsEventId = false;
   eventId: string | undefined = undefined;
@@ -139,6 +144,8 @@ export class RequestState {
     this.streamType = head.accepts.stream;
     this.reservation = head.reservation;
     this.body = arrival.body;
+    this.trace = head.trace;
+    this.span = head.trace?.span;
   }
 }
 
@@ -235,4 +242,5 @@ export interface Head {
   /** Only where all that is done for the caller has them confirmed first. */
   readonly mayBeProvisional: boolean;
   readonly reservation: Reservation;
+  readonly trace: RequestTrace | undefined;
 }

@@ -18,6 +18,7 @@ export function stateOf(peerAddress = '127.0.0.1', head: Partial<Head> = {}): Re
       headOnly: false,
       mayBeProvisional: false,
       reservation: pending.reservation(),
+      trace: undefined,
       ...head,
     },
   );

@@ -27,6 +27,7 @@ import type { Caching } from '../response/caching.ts';
 import { type Compression, isCompressible } from '../response/compression.ts';
 import { createTable, NOTHING } from '../routes/table.ts';
 import type { Pipeline } from './pipeline.ts';
+import type { RequestTraces } from './request-traces.ts';
 import { takes, targetOf, urlOf } from './target.ts';
 import { createYogaServer } from './yoga.ts';
 import type { YogaPlugin } from './yoga-plugin.ts';
@@ -40,6 +41,7 @@ export interface EntranceOptions {
   readonly pipeline: Pipeline;
   /** Those of Yoga's ecosystem. If there is any, all requests take the path through Yoga. */
   readonly yogaPlugins: readonly YogaPlugin[];
+  readonly traces: RequestTraces | undefined;
   readonly pending: PendingResponses;
   readonly clock: Clock;
   readonly log: Logger;
@@ -116,8 +118,8 @@ function checkRoute(request: HttpRequest, state: RequestState, checkOrigin: Orig
  * thirds of what Yoga costs for a short query.
  */
 export function createEntrance(options: EntranceOptions): Entrance {
-  const { plugins, routes, checkOrigin, compression, caching, pipeline, yogaPlugins, pending, clock, log } =
-    options;
+  const { plugins, routes, checkOrigin, compression, caching, pipeline, yogaPlugins } = options;
+  const { traces, pending, clock, log } = options;
   const routeOf = createTable(routes);
   const onRequest = plugins.flatMap((plugin) => plugin.onRequest ?? []);
   const onResponse = plugins.flatMap((plugin) => plugin.onResponse ?? []);
@@ -125,9 +127,10 @@ export function createEntrance(options: EntranceOptions): Entrance {
   function headOf({ method, headers }: AskedRequest, url: RequestUrl, arrival: Arrival, fast: boolean): Head {
     const accepts = arrival.accepts ?? negotiate(headers.get('accept'));
     const route = routeOf(method, url, accepts);
+    const requestId = requestIdOf(headers);
     return {
       startedAtMs: clock.elapsedMs(),
-      requestId: requestIdOf(headers),
+      requestId,
       route,
       accepts,
       fast,
@@ -135,6 +138,7 @@ export function createEntrance(options: EntranceOptions): Entrance {
       // The pipeline has its callers confirmed before it acts, and `fastPath` all others before they are answered.
       mayBeProvisional: fast && route.answer === pipeline.answer,
       reservation: arrival.reservation ?? pending.reservation(),
+      trace: traces?.begin({ method, headers, route, requestId, peerAddress: arrival.peerAddress }),
     };
   }
 

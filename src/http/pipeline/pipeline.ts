@@ -1,19 +1,23 @@
 import type { GraphQLSchema } from 'graphql';
 import { confirmCaller, type Trace } from '../../graphql/context.ts';
-import { maskError } from '../../graphql/mask-error.ts';
+import { maskError, publicError } from '../../graphql/mask-error.ts';
 import type { createAdmission, TransportCheck } from '../../operation/admission.ts';
 import type { ContextOf, OperationArgs } from '../../operation/operation-context.ts';
-import { type Outcome, type Refused, refused, type Single } from '../../operation/outcome.ts';
-import type { PreparedDocument } from '../../operation/prepared-operation.ts';
+import { errorsOf, type Outcome, type Refused, refused, type Single } from '../../operation/outcome.ts';
+import type { PreparedDocument, PreparedOperation } from '../../operation/prepared-operation.ts';
 import type { OperationParams, RequestedDocuments } from '../../operation/requested-documents.ts';
 import type { Subscriber } from '../../operation/subscription/subscriber.ts';
 import { refusalOf, requireSubscription } from '../../operation/subscription/subscription-check.ts';
 import { forgetUndeclared } from '../../operation/variables.ts';
 import type { Logger } from '../../platform/log.ts';
+import type { Attributes, Span } from '../../platform/tracing/span.ts';
 import type { HttpRequest, RequestUrl } from '../../request/http-message.ts';
 import type { Answer, RequestState } from '../../request/request-state.ts';
 import type { Responder } from '../response/responder.ts';
 import { graphqlParams, type SentParams } from './graphql-params.ts';
+
+/** Operation names can be as long as the body. */
+const MAX_NAME = 100;
 
 export interface PipelineOptions {
   readonly schema: GraphQLSchema;
@@ -49,9 +53,24 @@ export interface Pipeline {
   ): Promise<Single | undefined>;
 }
 
+/** By OpenTelemetry's conventions for GraphQL. The document is none of it: it may hold values. */
+const operationAttributes = ({ kind, name }: PreparedOperation): Attributes => ({
+  'graphql.operation.type': kind,
+  'graphql.operation.name': name?.slice(0, MAX_NAME),
+});
+
 export function createPipeline(options: PipelineOptions): Pipeline {
   const { schema, requested, check, contextOf, execute, subscribe, respond, maxBodyBytes, log } = options;
   const refuse = (error: unknown, { requestId }: RequestState) => refused(error, { requestId, log });
+
+  /** Ends the span of an operation, once it is answered. */
+  async function traced(outcome: Promise<Outcome>, execution: Span): Promise<Outcome> {
+    const answered = await outcome;
+    const isStream = answered.kind === 'stream' || answered.kind === 'unresumable';
+    const [error] = isStream ? [] : errorsOf(answered);
+    execution.end({}, error && publicError(error).code);
+    return answered;
+  }
 
   /** Logs how an operation was answered, once it is. */
   async function logged<T>(outcome: Promise<T>, trace: Trace, { requestId }: RequestState): Promise<T> {
@@ -92,15 +111,24 @@ export function createPipeline(options: PipelineOptions): Pipeline {
   const { read, parse, check: checkParams } = graphqlParams(maxBodyBytes);
 
   async function run(params: OperationParams, request: HttpRequest, state: RequestState): Promise<Outcome> {
-    const found = requested.find(params, state);
-    const document = found instanceof Promise ? await found : found;
-    const args = prepare(document, params, request, state);
+    const admission = state.span?.child('admission');
+    let args: OperationArgs | Refused | undefined;
+    try {
+      const found = requested.find(params, state);
+      const document = found instanceof Promise ? await found : found;
+      args = prepare(document, params, request, state);
+    } finally {
+      admission?.end({}, args === undefined || 'kind' in args ? 'refused' : undefined);
+    }
     if ('kind' in args) return args;
     if (params.variables != null) forgetUndeclared(args.contextValue.operation.node, params.variables);
     const { operation, trace } = args.contextValue;
+    const execution = state.span?.child(operation.kind, { attributes: operationAttributes(operation) });
+    if (execution !== undefined) state.span = execution;
     // A query has the caller confirmed as it reads.
     if (operation.kind !== 'query') await confirmCaller(state);
-    const outcome = operation.kind === 'subscription' ? subscribe(args) : execute(args);
+    const begun = operation.kind === 'subscription' ? subscribe(args) : execute(args);
+    const outcome = execution === undefined ? begun : traced(begun, execution);
     return trace === undefined ? outcome : logged(outcome, trace, state);
   }
 

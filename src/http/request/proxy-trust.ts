@@ -2,7 +2,7 @@ import type { Config } from '../../platform/config.ts';
 import type { Logger } from '../../platform/log.ts';
 import { isLoopbackHost } from '../../platform/loopback.ts';
 import { remember } from '../../platform/remember.ts';
-import { clientAddress, trustedProxies } from '../../request/client-address.ts';
+import { clientAddress, normaliseAddress, trustedProxies } from '../../request/client-address.ts';
 import type { HttpRequest, RequestFields } from '../../request/http-message.ts';
 import type { RequestState } from '../../request/request-state.ts';
 import type { HttpPlugin } from '../plugin.ts';
@@ -11,6 +11,8 @@ import type { HttpPlugin } from '../plugin.ts';
 export interface ProxyTrust {
   /** Determines the client address, before other plugins use it. */
   useProxyTrust(): HttpPlugin;
+  /** Whether a peer is one of TRUST_PROXY. */
+  isTrustedPeer(address: string): boolean;
   /** Whether credentials sent with the request were protected in transit, so that they may be used. */
   isSecure(request: HttpRequest, state: RequestState): boolean;
 }
@@ -55,6 +57,7 @@ export function createProxyTrust(
   }
 
   return {
+    isTrustedPeer: (address) => isTrustedProxy(normaliseAddress(address)),
     useProxyTrust: () => ({
       onRequest({ headers }, state) {
         state.forwarded = isForwarded(headers);

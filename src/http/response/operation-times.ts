@@ -41,6 +41,7 @@ export function createOperationTimes(metrics: Metrics) {
   }
 
   return {
-    note: (state: RequestState, kind: string, seconds: number) => timingsOf(state).of(kind).observe(seconds),
+    note: (state: RequestState, kind: string, seconds: number) =>
+      timingsOf(state).of(kind).observe(seconds, state.trace?.span?.traceId),
   };
 }

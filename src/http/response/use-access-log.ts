@@ -57,7 +57,7 @@ export function useAccessLog({
       const elapsedMs = clock.elapsedMs() - state.startedAtMs;
       const durationMs = Math.round(elapsedMs);
       requests.add(path, response.status);
-      duration.of(path).observe(elapsedMs / 1000);
+      duration.of(path).observe(elapsedMs / 1000, state.trace?.span?.traceId);
       if (state.errorCodes !== undefined) for (const code of state.errorCodes) errors.add(code);
       if (state.operationKind !== undefined && !state.checkedOnly) {
         operations.add(state.operationKind, state.errorCodes?.[0] ?? '');

@@ -4,6 +4,7 @@ import type { SecurityLog } from '../../auth/security-log.ts';
 import { type ApiError, forbidden, unauthenticated } from '../../graphql/errors.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Metrics } from '../../platform/metrics.ts';
+import { OPEN_METRICS_TYPE, openMetricsText } from '../../platform/open-metrics.ts';
 import { addressKey, attemptOrigin } from '../../request/client-address.ts';
 import { type HttpRequest, PlainResponse } from '../../request/http-message.ts';
 import { isLocalVisit } from '../../request/local-request.ts';
@@ -21,6 +22,9 @@ export interface MetricsRouteOptions {
   readonly securityLog: SecurityLog;
 }
 
+/** Prometheus names it first. */
+const OPEN_METRICS = /application\/openmetrics-text(?!\s*;\s*q=0(?:\.0*)?\s*(?:,|$))/i;
+
 function hasToken(request: HttpRequest, token: string | undefined): boolean {
   if (token === undefined) return false;
   const sent = Buffer.from(request.headers.get('authorization') ?? '');
@@ -28,7 +32,7 @@ function hasToken(request: HttpRequest, token: string | undefined): boolean {
   return sent.length === expected.length && timingSafeEqual(sent, expected);
 }
 
-/** `/metrics` in the Prometheus text format, for this machine under a name of its own and for bearers of METRICS_TOKEN. */
+/** `/metrics` in the text format of Prometheus or, for whoever asks for it, OpenMetrics, which has exemplars: for this machine under a name of its own and for bearers of METRICS_TOKEN. */
 export function metricsAnswer({
   metrics: { registry },
   token,
@@ -38,7 +42,8 @@ export function metricsAnswer({
   securityLog,
 }: MetricsRouteOptions): Answer {
   // Takes milliseconds each time: process metrics are read from the operating system.
-  const text = sharedText(() => registry.metrics(), clock);
+  const plain = sharedText(() => registry.metrics(), clock);
+  const open = sharedText(() => openMetricsText(registry), clock);
 
   /** Why the request gets no metrics; undefined if it does. */
   async function refusalOf(
@@ -69,6 +74,8 @@ export function metricsAnswer({
   return async (request, state, { hostname }) => {
     const refusal = await refusalOf(request, state, hostname);
     if (refusal !== undefined) throw refusal;
-    return new PlainResponse(await text(), { headers: { 'content-type': registry.contentType } });
+    const isOpen = OPEN_METRICS.test(request.headers.get('accept') ?? '');
+    const type = isOpen ? OPEN_METRICS_TYPE : registry.contentType;
+    return new PlainResponse(await (isOpen ? open() : plain()), { headers: { 'content-type': type } });
   };
 }

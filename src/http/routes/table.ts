@@ -119,7 +119,7 @@ export function coreRoutes(answers: CoreAnswers, page: Route | undefined): CoreR
     },
     live: { ...WATCH, path: PATHS.live, answer: answers.live },
     ready: { ...WATCH, path: PATHS.ready, answer: answers.ready },
-    metrics: { ...WATCH, path: PATHS.metrics, answer: answers.metrics },
+    metrics: { ...WATCH, path: PATHS.metrics, varies: ['Accept'], answer: answers.metrics },
   };
 }
 

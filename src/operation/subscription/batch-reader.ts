@@ -2,8 +2,10 @@ import { encodeEventId } from '../../events/event-id.ts';
 import { advance, type EventPlace, pass } from '../../events/event-place.ts';
 import type { EventFeed } from '../../events/feed.ts';
 import { isAfter, type LogEvent, type MarkedPosition } from '../../events/position.ts';
+import type { Tracing } from '../../platform/tracing/tracing.ts';
 import type { EventText } from '../../request/event-stream.ts';
 import type { EventReaders } from '../executor.ts';
+import { type DeliveryTrace, traceDelivery } from './delivery-trace.ts';
 import { codeOf, type EventTexts, mayPass } from './event-texts.ts';
 import { Frames } from './frames.ts';
 
@@ -17,6 +19,8 @@ export interface Batch {
   readonly frames: Frames | undefined;
   /** When the responses had been read. */
   readonly readAtMs: number;
+  /** Undefined if no event of it is traced. */
+  readonly trace: DeliveryTrace | undefined;
 }
 
 /** A frame that has reached this size gets no more events. Its readers then have little to take in at a time. */
@@ -29,6 +33,7 @@ const MAX_TIMEOUTS = 3;
 export interface BatchReaderOptions {
   readonly texts: EventTexts;
   readonly feed: EventFeed;
+  readonly tracing: Tracing | undefined;
 }
 
 /** Reads the batches of a group: about as many events at a time as fit into a frame. */
@@ -73,11 +78,10 @@ export class BatchReader {
       place = passed.place;
       if (!passed.skipped) wanted.push({ event, place });
     }
-    const texts = await this.#read(
-      wanted.map(({ event }) => event),
-      readers,
-      timeouts,
-    );
+    const asked = wanted.map(({ event }) => event);
+    const trace = traceDelivery(this.#options.tracing, asked);
+    readers.span = trace?.span;
+    const texts = await this.#read(asked, readers, timeouts);
     const sent: { readonly event: LogEvent; readonly text: EventText }[] = [];
     let bytes = 0;
     let done = 0;
@@ -96,6 +100,7 @@ export class BatchReader {
       events: sent.map(({ event }) => event),
       frames: Frames.of(sent.map(({ text }) => text)),
       readAtMs: performance.now(),
+      trace,
     };
   }
 

@@ -63,7 +63,7 @@ function tooMany(code: ErrorCode): ApiError {
 }
 
 export function createFanOut(options: FanOutOptions): FanOut {
-  const { feed, metrics, use, maxGroups, maxGroupBytes, log } = options;
+  const { feed, metrics, use, maxGroups, maxGroupBytes, tracing, log } = options;
   const groups = new Map<string, OpenGroup>();
   /** The groups at each address of events. */
   const routes = new Map<string, Set<Group>>();
@@ -155,7 +155,7 @@ export function createFanOut(options: FanOutOptions): FanOut {
     if (open === undefined) {
       if (groups.size >= maxGroups) throw tooMany('SERVICE_UNAVAILABLE');
       const release = memory.take(owner, texts.bytes);
-      const group = new Group({ texts, feed, slices, metrics, use, log });
+      const group = new Group({ texts, feed, slices, metrics, use, tracing, log });
       const unroute = route(group);
       open = {
         group,

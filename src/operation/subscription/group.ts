@@ -183,6 +183,7 @@ export class Group {
   #readersOf({ streams }: Cohort): EventReaders {
     return {
       owner: this.#owners.next(),
+      span: undefined,
       get gone() {
         return streams.size === 0;
       },
@@ -205,7 +206,7 @@ export class Group {
   }
 
   /** Moves a cohort past a batch and sends the batch to its streams. */
-  async #send(cohort: Cohort, { place, events, frames, readAtMs }: Batch): Promise<void> {
+  async #send(cohort: Cohort, { place, events, frames, readAtMs, trace }: Batch): Promise<void> {
     const { slices, metrics } = this.#options;
     const before = cohort.place;
     cohort.place = place;
@@ -222,6 +223,7 @@ export class Group {
         },
         () => performance.now() - readAtMs < FRESH_MS,
       );
+      trace?.end(done);
       if (done < streams.length) this.#split(cohort, streams.slice(done), before);
     }
     this.#wait(cohort);

@@ -1,5 +1,6 @@
 import { isAfter, type LogEvent } from '../../events/position.ts';
 import type { Metrics } from '../../platform/metrics.ts';
+import { parseTraceparent } from '../../platform/tracing/span.ts';
 import type { StreamType } from '../../request/media-type.ts';
 import type { StreamEnding, SubscriberStream } from './subscriber-stream.ts';
 
@@ -89,8 +90,8 @@ export function createStreamMetrics(metrics: Metrics): StreamMetrics {
       if (streams.length > 0) sent.inc(events.length * streams.length);
       if (history > 0) replayed.inc(history);
       const nowMs = Date.now();
-      for (const { createdAt } of events.slice(leastHistory))
-        lag.observe(Math.max(0, nowMs - createdAt.getTime()) / 1000);
+      for (const { createdAt, trace } of events.slice(leastHistory))
+        lag.observe(Math.max(0, nowMs - createdAt.getTime()) / 1000, parseTraceparent(trace)?.traceId);
     },
     resumed: () => resumed.inc(),
     cutOff: () => cutOff.inc(),

@@ -1,7 +1,17 @@
+import type { Span } from '../tracing/span.ts';
+
 /** Counts the bytes that the database sends for some work, and decides whether the work may continue. */
 export interface ReceivedMeter {
   /** `begin nothing more` lets the running statement finish; `stop` ends it at once. */
   receive(bytes: number): 'go on' | 'begin nothing more' | 'stop';
+}
+
+/** The work that statements are for. */
+export interface Work {
+  /** Where the time of the statements is added up. */
+  databaseMs: number;
+  /** The step of a trace that it is; undefined if it is not traced. */
+  readonly span?: Span | undefined;
 }
 
 /** Signals that work is no longer wanted. Lighter than an AbortController: every operation needs one. */
@@ -19,18 +29,21 @@ export class Cancellation {
   readonly #meter: ReceivedMeter | undefined;
   /** Who is charged for the work when turns are shared out: an account or, without one, an address. */
   readonly owner: string | undefined;
-  readonly #spent: { databaseMs: number } | undefined;
+  readonly #work: Work | undefined;
 
-  /** `spent` is where the time of the statements is added up. */
-  constructor(meter?: ReceivedMeter, owner?: string, spent?: { databaseMs: number }) {
+  constructor(meter?: ReceivedMeter, owner?: string, work?: Work) {
     this.#meter = meter;
     this.owner = owner;
-    this.#spent = spent;
+    this.#work = work;
   }
 
   /** Counts the time that a statement of the work took. */
   spend(ms: number): void {
-    if (this.#spent !== undefined) this.#spent.databaseMs += ms;
+    if (this.#work !== undefined) this.#work.databaseMs += ms;
+  }
+
+  get span(): Span | undefined {
+    return this.#work?.span;
   }
 
   /**

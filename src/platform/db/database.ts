@@ -13,6 +13,7 @@ import { Retries } from './retries.ts';
 import { type DatabaseServer, openServer, type ServerOptions } from './server.ts';
 import type { Parameter, Query, Queryable, Statement } from './statement.ts';
 import { DatabaseStatistics } from './statistics.ts';
+import { TracedStatements } from './traced-statements.ts';
 import { type Connection, UnitOfWork, type UnitOfWorkOptions } from './unit-of-work.ts';
 import { type DatabaseWatch, UNWATCHED, watchServer } from './watch.ts';
 import { tryToWrite } from './write-probe.ts';
@@ -63,6 +64,8 @@ interface Loan {
   readonly cancellation: Cancellation | undefined;
   /** How many bytes its work had received when it got the connection. */
   readonly receivedBefore: number;
+  /** Undefined if its work is not traced. */
+  readonly trace: TracedStatements | undefined;
   /** How long it has waited in vain for locks that others held. */
   waitedMs: number;
 }
@@ -134,7 +137,9 @@ export function connectDatabase(kind: Database['kind'], server: DatabaseServer, 
       const client = connection ?? (await connections.connect());
       lendFor(client, cancellation);
       statistics.waits.observe((sinceMs - askedMs) / 1000);
-      return { client, sinceMs, cancellation, receivedBefore: cancellation?.received ?? 0, waitedMs: 0 };
+      const receivedBefore = cancellation?.received ?? 0;
+      const trace = cancellation?.span && new TracedStatements(cancellation.span);
+      return { client, sinceMs, cancellation, receivedBefore, trace, waitedMs: 0 };
     } catch (error) {
       const reason = toDatabaseError(error);
       statistics.failed(reason.kind);
@@ -169,12 +174,14 @@ export function connectDatabase(kind: Database['kind'], server: DatabaseServer, 
     answer: (results: unknown[][]) => Answer,
   ): Promise<Answer> {
     const beganMs = performance.now();
+    const endSpans = loan.trace?.statements(queries);
     return new Promise((resolve, reject) => {
       const done = (error: unknown, results: unknown[][]) => {
         // What follows is this owner's work. It goes on at once: it holds a connection, and maybe locks.
         eventLoop.charge(loan.cancellation?.owner);
-        if (error == null) return resolve(answer(results));
-        const reason = toDatabaseError(error);
+        const reason = error == null ? undefined : toDatabaseError(error);
+        endSpans?.(reason);
+        if (reason === undefined) return resolve(answer(results));
         if (reason.kind === 'locked') loan.waitedMs += performance.now() - beganMs;
         return reject(reason);
       };
@@ -227,22 +234,27 @@ export function connectDatabase(kind: Database['kind'], server: DatabaseServer, 
   async function connect(cancellation?: Cancellation): Promise<Connection> {
     if (cancellation?.cancelled) throw toDatabaseError(statementCancelled());
     const loan = await lend(cancellation);
-    const { client } = loan;
+    const { client, trace } = loan;
+    const { alone, begin = 'BEGIN' } = server;
     return {
       client,
       get prisma() {
         return prismaOn(client, server.schema);
       },
-      begin: async () => void (await client.query(server.begin ?? 'BEGIN')),
+      begin: async () => void (await client.query(trace?.begin(begin) ?? begin)),
       async beginWith(queries) {
         // Several commands in one text cannot be part of the flight.
-        if (server.begin !== undefined) await client.query(server.begin);
-        const before = server.begin === undefined ? 'BEGIN' : undefined;
+        const first = trace?.begin(begin) ?? server.begin;
+        if (first !== undefined) await client.query(first);
+        const before = first === undefined ? 'BEGIN' : undefined;
         return fly(loan, queries, before, (results) => results);
       },
       query: (statement, values) => run(loan, { statement, values }),
-      queryAlone: (statement, values) => run(loan, { statement, values }, server.alone),
-      release: (error) => giveBack(loan, error),
+      queryAlone: (statement, values) => run(loan, { statement, values }, trace?.alone(alone) ?? alone),
+      release(error, committed = false) {
+        trace?.end(error, committed);
+        giveBack(loan, error);
+      },
     };
   }
 

@@ -17,7 +17,8 @@ export interface Connection extends Queryable {
   beginWith(queries: readonly Query<unknown>[]): Promise<unknown[][]>;
   /** Runs a statement outside a transaction, so that it commits by itself. */
   queryAlone<Row>(statement: Statement<Row>, values: readonly Parameter[]): Promise<Row[]>;
-  release(error?: Error): void;
+  /** `committed`: all that was done with it is. */
+  release(error?: Error, committed?: boolean): void;
 }
 
 /** For whom a unit of work writes. */
@@ -125,7 +126,7 @@ export class UnitOfWork implements Queryable {
       throw known;
     } finally {
       if (this.#cancellation !== undefined) this.#cancellation.undecided = false;
-      connection.release(broken);
+      connection.release(broken, this.#committed);
     }
   }
 
@@ -180,7 +181,7 @@ export class UnitOfWork implements Queryable {
       // PostgreSQL answers COMMIT in a failed transaction with ROLLBACK and no error.
       if (done !== sql) throw new Error('the transaction had failed and was rolled back');
       this.#committed = sql === 'COMMIT';
-      connection.release();
+      connection.release(undefined, this.#committed);
     } catch (error) {
       connection.release(error as Error);
       throw toCommitError(error);

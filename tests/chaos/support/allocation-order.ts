@@ -35,8 +35,8 @@ const CHANGES: Readonly<Record<string, readonly Change[]>> = {
   ],
   '/src/events/kind.ts': [
     [
-      "INSERT INTO events (kind, root_id, part_id, owner_id) SELECT '\u0024{name}',",
-      `INSERT INTO events (id, kind, root_id, part_id, owner_id)
+      "INSERT INTO events (kind, root_id, part_id, owner_id, trace) SELECT '\u0024{name}',",
+      `INSERT INTO events (id, kind, root_id, part_id, owner_id, trace)
          SELECT CASE WHEN EXISTS (SELECT FROM events WHERE xid = pg_current_xact_id()) THEN ${NUMBER_NOW}
            ELSE coalesce(nullif(current_setting('chaos.number', true), '')::bigint, ${NUMBER_NOW}) END, '\${name}',`,
     ],

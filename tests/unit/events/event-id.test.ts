@@ -104,7 +104,7 @@ describe('a place', () => {
         .map(([transaction, id]): LogEvent => {
           const createdAt = new Date(id);
           const rootId = `00000000-0000-7000-8000-${String(id).padStart(12, '0')}`;
-          const record = { kind: 'MADE', rootId, partId: null, ownerId: null, createdAt };
+          const record = { kind: 'MADE', rootId, partId: null, ownerId: null, createdAt, trace: null };
           return { ...record, position: { era: 1, xid: transaction, id, mark: markOf(record) } };
         }),
     );

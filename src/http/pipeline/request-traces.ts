@@ -1,0 +1,70 @@
+import type { RequestTrace } from '../../platform/tracing/span.ts';
+import { traceIds } from '../../platform/tracing/trace-ids.ts';
+import type { Tracing } from '../../platform/tracing/tracing.ts';
+import type { RequestFields } from '../../request/http-message.ts';
+import type { Route } from '../../request/request-state.ts';
+import type { HttpPlugin } from '../plugin.ts';
+
+interface TracedHead {
+  readonly method: string;
+  readonly headers: RequestFields;
+  readonly route: Route;
+  readonly requestId: string;
+  readonly peerAddress: string | undefined;
+}
+
+/** The traces of requests. */
+export interface RequestTraces {
+  begin(head: TracedHead): RequestTrace;
+  /** Ends the span of a request, whose stream may stay open. The last hook: others log the trace id. */
+  useTraces(): HttpPlugin;
+}
+
+/** Of a client's making, any other could be a name that no one can count. */
+const METHODS = new Set([
+  'GET',
+  'HEAD',
+  'POST',
+  'PUT',
+  'DELETE',
+  'CONNECT',
+  'OPTIONS',
+  'TRACE',
+  'PATCH',
+  'QUERY',
+]);
+const SERVER_ERROR = 500;
+
+/** By OpenTelemetry's conventions for HTTP servers, without what may tell a person: addresses, paths, user agents. */
+export function createRequestTraces(
+  tracing: Tracing,
+  isTrustedPeer: (address: string) => boolean,
+): RequestTraces {
+  return {
+    begin({ method, headers, route, requestId, peerAddress }) {
+      const trusted = peerAddress !== undefined && isTrustedPeer(peerAddress);
+      const name = `${METHODS.has(method) ? method : 'HTTP'} ${route.path}`;
+      const begun = tracing.begin(name, headers.get('traceparent'), trusted);
+      traceIds.set(requestId, begun.traceId);
+      return begun;
+    },
+    useTraces: () => ({
+      onResponse({ method, url }, { status }, state) {
+        const { route, trace, requestId, errorCodes } = state;
+        traceIds.delete(requestId);
+        // An open stream keeps its state.
+        state.span = undefined;
+        trace?.span?.end(
+          {
+            'http.request.method': METHODS.has(method) ? method : '_OTHER',
+            'http.route': route.path,
+            'http.response.status_code': status,
+            'content_graph.error.code': errorCodes?.[0],
+            'url.scheme': url.startsWith('https:') ? 'https' : 'http',
+          },
+          status >= SERVER_ERROR ? String(status) : undefined,
+        );
+      },
+    }),
+  };
+}

@@ -1,0 +1,79 @@
+import type { Attributes, Span } from '../tracing/span.ts';
+import { DatabaseError } from './errors.ts';
+import type { Query } from './statement.ts';
+
+const SETTING = 'content_graph.trace';
+
+/** SQL for what names the trace that a statement belongs to, as text; NULL if it is not sampled. */
+export const TRACE_SQL = `nullif(current_setting('${SETTING}', true), '')`;
+
+const DIGEST = /_[\w-]{22}$/;
+const SYSTEM: Attributes = { 'db.system.name': 'postgresql' };
+/** What is sent to whoever follows the log. The names of messaging are still in development. */
+const EVENTS: Attributes = {
+  'messaging.system': 'content_graph',
+  'messaging.destination.name': 'events',
+  'messaging.operation.name': 'append',
+  'messaging.operation.type': 'send',
+};
+
+/** Of a closed set. */
+const errorOf = (error: unknown) => (error instanceof DatabaseError ? error.kind : 'other');
+
+/**
+ * The spans of what a connection does while it is lent to traced work: its transaction, its statements, and the events
+ * that it appends, whose rows name the last of them.
+ */
+export class TracedStatements {
+  readonly #work: Span;
+  #transaction: Span | undefined;
+  #events: Span | undefined;
+  #appended = false;
+
+  constructor(work: Span) {
+    this.#work = work;
+  }
+
+  /** `sql` begins a transaction. Returns SQL that tells its statements of the trace, too. */
+  begin(sql: string): string {
+    this.#transaction = this.#work.child('transaction', { kind: 'client', attributes: SYSTEM });
+    return `${sql}; SELECT ${this.#tell()}`;
+  }
+
+  /** The same before a statement that commits by itself, in its flight. `before` is what is already run there, a SELECT. */
+  alone(before: string | undefined): string {
+    return before === undefined ? `SELECT ${this.#tell()}` : `${before}, ${this.#tell()}`;
+  }
+
+  #tell(): string {
+    this.#events = (this.#transaction ?? this.#work).child('send events', { kind: 'producer' });
+    return `set_config('${SETTING}', '${this.#events.traceparent}', true)`;
+  }
+
+  /** Begins the spans of statements. Returns what ends them. */
+  statements(queries: readonly Query<unknown>[]): (error?: unknown) => void {
+    const begun = queries.map(({ statement: { name, text } }) => {
+      const summary = name.replace(DIGEST, '');
+      const attributes = { ...SYSTEM, 'db.query.summary': summary };
+      return {
+        span: (this.#transaction ?? this.#work).child(summary, { kind: 'client', attributes }),
+        appends: text.includes(TRACE_SQL),
+      };
+    });
+    return (error) => {
+      for (const { span, appends } of begun) {
+        if (error === undefined) this.#appended ||= appends;
+        span.end({}, error === undefined ? undefined : errorOf(error));
+      }
+    };
+  }
+
+  /** The connection is given back. What was not committed was not sent. */
+  end(error: unknown, committed: boolean): void {
+    if (committed && this.#appended) this.#events?.end(EVENTS);
+    this.#transaction?.end(
+      { 'content_graph.committed': committed },
+      error === undefined ? undefined : errorOf(error),
+    );
+  }
+}

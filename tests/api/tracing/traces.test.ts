@@ -1,0 +1,108 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { createLogger } from '../../../src/platform/log.ts';
+import { loadTracing } from '../../../src/platform/tracing/tracing.ts';
+import { type Account, type TestApp, useApp } from '../../support/app.ts';
+import { type ReceivedSpan, useCollector } from '../../support/otlp.ts';
+import { secondInstance } from '../../support/second-instance.ts';
+import { type ChangeStream, subscribeToChanges } from '../../support/streams/changes.ts';
+
+const CREATE_ALONE = 'mutation Write($text: String!) { createPost(title: $text, body: $text) { id } }';
+const CREATE_WHOLE =
+  'mutation Write($text: String!) { createPost(title: $text, body: $text) { id author { email } } }';
+
+/** A trace id of the test's own, as a client sends it. */
+let traces = 0;
+function newTraceparent(flags = '01') {
+  traces += 1;
+  const traceId = (0xabcd0000 + traces).toString(16).padStart(32, '0');
+  return { traceId, header: `00-${traceId}-00f067aa0ba902b7-${flags}` };
+}
+
+describe('A trace', () => {
+  const collector = useCollector();
+  const app = useApp({ settings: collector.settings });
+  let ada: Account;
+  let other: Pick<TestApp, 'fetch'>;
+  let stream: ChangeStream;
+  beforeAll(async () => {
+    ada = await app.account();
+  });
+
+  /** Another instance with its own traces, and a stream that it delivers to. */
+  async function subscribed(): Promise<void> {
+    const log = createLogger({ level: 'silent', pretty: false });
+    other = secondInstance(app, { tracing: await loadTracing(app.config, 'other', log) });
+    stream = await subscribeToChanges(other, { key: ada.key });
+  }
+
+  /** The spans of a trace, once one of each of these names is among them. */
+  async function spansOf(traceId: string, names: readonly string[]): Promise<readonly ReceivedSpan[]> {
+    const found = () => collector.spans.filter((span) => span.traceId === traceId);
+    await expect
+      .poll(() => found().map(({ name }) => name), { timeout: 20_000 })
+      .toEqual(expect.arrayContaining([...names]));
+    return found();
+  }
+
+  it.each([
+    ['one statement', CREATE_ALONE, {}, ['post_insert']],
+    ['one statement with a key', CREATE_ALONE, { 'idempotency-key': 'a key of 9f1c' }, ['post_insert_keyed']],
+    ['a transaction', CREATE_WHOLE, { 'idempotency-key': 'another key' }, ['transaction', 'post_insert']],
+  ])('goes from a mutation by %s to its delivery by another instance', async (_, query, headers, inside) => {
+    await subscribed();
+    const { traceId, header } = newTraceparent();
+    const text = `a secret text of ${traceId}`;
+    const answer = await app.gql(query, {
+      key: ada.key,
+      variables: { text },
+      headers: { ...headers, traceparent: header },
+    });
+    expect(answer.errors).toBeUndefined();
+    await stream.until(({ got }) => got.length > 0);
+    const mine = ['POST /graphql', 'admission', 'mutation', ...inside, 'send events', 'process events'];
+    const spans = await spansOf(traceId, mine);
+    const named = (name: string) => {
+      const [span, more] = spans.filter((one) => one.name === name);
+      expect([name, more]).toEqual([name, undefined]);
+      if (span === undefined) throw new Error(`there is no span ${name}`);
+      return span;
+    };
+    const [request, mutation, sent, delivery] = ['POST /graphql', 'mutation', 'send events', 'process events'].map(named);
+    expect(request).toMatchObject({
+      kind: 2,
+      parentId: '00f067aa0ba902b7',
+      failed: false,
+      attributes: {
+        'http.request.method': 'POST',
+        'http.route': '/graphql',
+        'http.response.status_code': 200,
+      },
+    });
+    expect(mutation).toMatchObject({
+      parentId: request?.spanId,
+      attributes: { 'graphql.operation.type': 'mutation', 'graphql.operation.name': 'Write' },
+    });
+    expect(named('admission').parentId).toBe(request?.spanId);
+    expect(sent?.kind).toBe(4);
+    expect(delivery).toMatchObject({
+      kind: 5,
+      parentId: sent?.spanId,
+      links: [sent?.spanId],
+      attributes: {
+        'messaging.operation.type': 'process',
+        'content_graph.event.kind': 'POST_CREATED',
+        'content_graph.streams': 1,
+      },
+    });
+    expect(delivery?.resource['service.instance.id']).not.toBe(request?.resource['service.instance.id']);
+    expect(request?.resource['service.name']).toBe('content-graph');
+    // Whatever is below it, all of it hangs together.
+    const ids = new Set(spans.map(({ spanId }) => spanId));
+    expect(spans.filter((span) => span !== request && !ids.has(span.parentId))).toEqual([]);
+    // No value, no credential and no address.
+    const all = Buffer.concat(collector.bodies).toString('latin1');
+    for (const secret of [text, ada.key, ada.email, '127.0.0.1', ...Object.values(headers)])
+      expect([secret, all.includes(secret)]).toEqual([secret, false]);
+    await stream.close();
+  });
+});
