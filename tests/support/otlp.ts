@@ -42,8 +42,7 @@ function fieldsOf(bytes: Buffer): Fields {
     let value: Buffer | bigint;
     if ((tag & 7n) === 0n) [value, at] = varint(bytes, from);
     else {
-      const [length, begin] =
-        (tag & 7n) === 2n ? varint(bytes, from) : [(tag & 7n) === 1n ? 8n : 4n, from];
+      const [length, begin] = (tag & 7n) === 2n ? varint(bytes, from) : [(tag & 7n) === 1n ? 8n : 4n, from];
       at = begin + Number(length);
       value = bytes.subarray(begin, at);
     }
@@ -93,7 +92,7 @@ function spansOf(body: Buffer): ReceivedSpan[] {
 /** A collector. */
 export interface Collector {
   /** The settings of a service that exports every trace to it, at once. */
-  readonly settings: Record<string, string>;
+  readonly settings: Readonly<Record<string, string>>;
   readonly spans: ReceivedSpan[];
   /** All that it has received, as it came. */
   readonly bodies: Buffer[];
@@ -101,8 +100,11 @@ export interface Collector {
   answer: (response: ServerResponse) => void;
 }
 
-/** Starts a collector for the tests of a file or a `describe`, before the service that exports to it. */
-export function useCollector(): Collector {
+/**
+ * Starts a collector for the tests of a file or a `describe`, before the service that exports to it with these settings
+ * and the given ones.
+ */
+export function useCollector(given: Readonly<Record<string, string>> = {}): Collector {
   const collector: Collector = {
     settings: {},
     spans: [],
@@ -126,6 +128,7 @@ export function useCollector(): Collector {
     Object.assign(collector.settings, {
       OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
       OTEL_BSP_SCHEDULE_DELAY: '20',
+      ...given,
     });
   });
   afterAll(() => {

@@ -10,6 +10,7 @@ interface TracedHead {
   readonly headers: RequestFields;
   readonly route: Route;
   readonly requestId: string;
+  /** Undefined for a call of `app.fetch`, which is from this machine. */
   readonly peerAddress: string | undefined;
 }
 
@@ -34,6 +35,7 @@ const METHODS = new Set([
   'QUERY',
 ]);
 const SERVER_ERROR = 500;
+const LOCAL = '127.0.0.1';
 
 /** By OpenTelemetry's conventions for HTTP servers, without what may tell a person: addresses, paths, user agents. */
 export function createRequestTraces(
@@ -41,10 +43,9 @@ export function createRequestTraces(
   isTrustedPeer: (address: string) => boolean,
 ): RequestTraces {
   return {
-    begin({ method, headers, route, requestId, peerAddress }) {
-      const trusted = peerAddress !== undefined && isTrustedPeer(peerAddress);
+    begin({ method, headers, route, requestId, peerAddress = LOCAL }) {
       const name = `${METHODS.has(method) ? method : 'HTTP'} ${route.path}`;
-      const begun = tracing.begin(name, headers.get('traceparent'), trusted);
+      const begun = tracing.begin(name, headers.get('traceparent'), isTrustedPeer(peerAddress));
       traceIds.set(requestId, begun.traceId);
       return begun;
     },

@@ -67,7 +67,12 @@ describe('A trace', () => {
       if (span === undefined) throw new Error(`there is no span ${name}`);
       return span;
     };
-    const [request, mutation, sent, delivery] = ['POST /graphql', 'mutation', 'send events', 'process events'].map(named);
+    const [request, mutation, sent, delivery] = [
+      'POST /graphql',
+      'mutation',
+      'send events',
+      'process events',
+    ].map(named);
     expect(request).toMatchObject({
       kind: 2,
       parentId: '00f067aa0ba902b7',
