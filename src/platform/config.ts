@@ -3,7 +3,7 @@ import { isLoopbackHost } from './loopback.ts';
 import { OperatorError } from './operator-error.ts';
 import { valuesFromFiles } from './setting-files.ts';
 import { SETTING_NAMES, type Variables, variables } from './setting-table.ts';
-import { tracingOf, tracingProblems } from './tracing/settings.ts';
+import { tracingOf } from './tracing/settings.ts';
 
 const HOUR_MS = 3_600_000;
 const WEAK_WORDS = /change.?me|secret|password|example/i;
@@ -161,7 +161,23 @@ function toConfig(v: Variables) {
     /** Operations that take this long or longer are logged with their document; 0: none are. */
     slowOperationMs: v.SLOW_OPERATION_MS,
     /** Undefined: no traces. */
-    tracing: tracingOf(v),
+    tracing: tracingOf({
+      endpoint: v.OTEL_EXPORTER_OTLP_ENDPOINT,
+      tracesEndpoint: v.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT,
+      headers: v.OTEL_EXPORTER_OTLP_HEADERS,
+      timeoutMs: v.OTEL_EXPORTER_OTLP_TIMEOUT,
+      disabled: v.OTEL_SDK_DISABLED,
+      exporter: v.OTEL_TRACES_EXPORTER,
+      serviceName: v.OTEL_SERVICE_NAME,
+      resource: v.OTEL_RESOURCE_ATTRIBUTES,
+      sampler: v.OTEL_TRACES_SAMPLER,
+      samplerArg: v.OTEL_TRACES_SAMPLER_ARG,
+      queue: {
+        most: v.OTEL_BSP_MAX_QUEUE_SIZE,
+        batch: v.OTEL_BSP_MAX_EXPORT_BATCH_SIZE,
+        delayMs: v.OTEL_BSP_SCHEDULE_DELAY,
+      },
+    }),
   } as const;
 }
 
@@ -172,6 +188,16 @@ function databaseProblems({ DATABASE_URL: url, DIRECT_DATABASE_URL: direct }: Va
   return named === undefined || named === schemaOf(url)
     ? []
     : [`DIRECT_DATABASE_URL names the schema "${named}", and DATABASE_URL another one: name the same.`];
+}
+
+/** Collectors take several forms of OTLP, at a port for each. */
+function tracingProblems(v: Variables): string[] {
+  const endpoint = v.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT ?? v.OTEL_EXPORTER_OTLP_ENDPOINT;
+  return endpoint === undefined || v.OTEL_EXPORTER_OTLP_PROTOCOL === 'http/protobuf'
+    ? []
+    : [
+        'OTEL_EXPORTER_OTLP_PROTOCOL must be http/protobuf, for which collectors listen on port 4318: the service has no other.',
+      ];
 }
 
 /**

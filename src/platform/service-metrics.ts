@@ -18,6 +18,6 @@ export function createServiceMetrics({ config, database, tracing }: ServiceMetri
   registerBuildInfo(metrics, build());
   registerLogMetrics(metrics);
   registerDatabaseMetrics(metrics, database, config);
-  if (tracing !== undefined) registerTracing(metrics, tracing);
+  registerTracing(metrics, tracing);
   return metrics;
 }

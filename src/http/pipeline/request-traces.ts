@@ -50,7 +50,7 @@ export function createRequestTraces(
       return begun;
     },
     useTraces: () => ({
-      onResponse({ method, url }, { status }, state) {
+      onResponse({ method }, { status }, state) {
         const { route, trace, requestId, errorCodes } = state;
         traceIds.delete(requestId);
         // An open stream keeps its state.
@@ -61,7 +61,8 @@ export function createRequestTraces(
             'http.route': route.path,
             'http.response.status_code': status,
             'content_graph.error.code': errorCodes?.[0],
-            'url.scheme': url.startsWith('https:') ? 'https' : 'http',
+            // That of its own socket: TLS ends at the proxy.
+            'url.scheme': 'http',
           },
           status >= SERVER_ERROR ? String(status) : undefined,
         );

@@ -23,7 +23,6 @@ export function countedExport({
   outcomes,
   log,
 }: CountedExportOptions): SpanProcessor {
-  for (const outcome of ['exported', 'failed', 'dropped']) outcomes.add(outcome, '', 0);
   let waiting = 0;
   const outage = createOutageLog(log, 'traces could not be exported', 'traces are exported again');
   const batches = new BatchSpanProcessor({

@@ -12,11 +12,10 @@ import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-proto';
 import { resourceFromAttributes } from '@opentelemetry/resources';
 import { RandomIdGenerator, TraceIdRatioBasedSampler, TracerProvider } from '@opentelemetry/sdk-trace';
 import type { Logger } from '../log.ts';
-import { Tally } from '../tally.ts';
 import { countedExport } from './counted-export.ts';
 import type { TracingSettings } from './settings.ts';
 import { parseTraceparent, type Span, type SpanOptions, type TraceParent } from './span.ts';
-import type { Tracing } from './tracing.ts';
+import { newOutcomes, type Tracing } from './tracing.ts';
 
 const KINDS = {
   internal: SpanKind.INTERNAL,
@@ -88,7 +87,7 @@ class OpenSpan implements Span {
 /** Traces that go to a collector. */
 export function openTracing(settings: TracingSettings, version: string, log: Logger): Tracing {
   const { url, headers, timeoutMs, resource, ratio, parentBased, queue } = settings;
-  const outcomes = new Tally();
+  const outcomes = newOutcomes();
   const exporter = new OTLPTraceExporter({ url, headers, timeoutMillis: timeoutMs });
   const provider = new TracerProvider({
     resource: resourceFromAttributes({

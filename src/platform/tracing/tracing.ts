@@ -1,7 +1,5 @@
-import type { Config } from '../config.ts';
-import type { Logger } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
-import type { Tally } from '../tally.ts';
+import { Tally } from '../tally.ts';
 import type { RequestTrace, Span, SpanOptions } from './span.ts';
 
 /** The traces of a service. Its parts begin spans by hand, each where a trace is sampled. */
@@ -19,22 +17,22 @@ export interface Tracing {
   close(): Promise<void>;
 }
 
-/** Undefined without an endpoint: then nothing of OpenTelemetry is loaded. */
-export async function loadTracing(
-  { tracing }: Pick<Config, 'tracing'>,
-  version: string,
-  log: Logger,
-): Promise<Tracing | undefined> {
-  if (tracing === undefined) return undefined;
-  const { openTracing } = await import('./open-telemetry.ts');
-  return openTracing(tracing, version, log);
+/** What becomes of a span that has ended. */
+export type SpanOutcome = 'exported' | 'failed' | 'dropped';
+
+/** A tally of outcomes, all of them none so far. */
+export function newOutcomes(): Tally {
+  const outcomes = new Tally();
+  for (const outcome of ['exported', 'failed', 'dropped'] satisfies SpanOutcome[])
+    outcomes.add(outcome, '', 0);
+  return outcomes;
 }
 
-export function registerTracing(metrics: Metrics, { outcomes }: Pick<Tracing, 'outcomes'>): void {
+export function registerTracing(metrics: Metrics, tracing: Pick<Tracing, 'outcomes'> | undefined): void {
   metrics.readTally(
     'trace_spans_total',
     'Spans of sampled traces that have ended: exported, failed where the collector did not take them, or dropped where too many were waiting for it.',
     ['outcome'],
-    outcomes,
+    tracing?.outcomes ?? newOutcomes(),
   );
 }

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { createLogger } from '../../../src/platform/log.ts';
-import { loadTracing } from '../../../src/platform/tracing/tracing.ts';
+import { loadTracing } from '../../../src/platform/tracing/load-tracing.ts';
 import { type Account, type TestApp, useApp } from '../../support/app.ts';
 import { type ReceivedSpan, useCollector } from '../../support/otlp.ts';
 import { secondInstance } from '../../support/second-instance.ts';
@@ -31,7 +31,7 @@ describe('A trace', () => {
   /** Another instance with its own traces, and a stream that it delivers to. */
   async function subscribed(): Promise<void> {
     const log = createLogger({ level: 'silent', pretty: false });
-    other = secondInstance(app, { tracing: await loadTracing(app.config, 'other', log) });
+    other = secondInstance(app, { tracing: await loadTracing(app.config.tracing, 'other', log) });
     stream = await subscribeToChanges(other, { key: ada.key });
   }
 
@@ -109,5 +109,47 @@ describe('A trace', () => {
     for (const secret of [text, ada.key, ada.email, '127.0.0.1', ...Object.values(headers)])
       expect([secret, all.includes(secret)]).toEqual([secret, false]);
     await stream.close();
+  });
+
+  it('of a mutation that is rolled back has sent nothing', async () => {
+    const { traceId, header } = newTraceparent();
+    const gone = '01890000-0000-7000-8000-000000000000';
+    const { data, errors } = await app.gql(
+      `mutation { createPost(title: "t", body: "b") { id author { email } } updatePost(id: "${gone}", title: "u") { id } }`,
+      { key: ada.key, headers: { traceparent: header } },
+    );
+    expect([data, errors?.[0]?.extensions.code]).toEqual([null, 'NOT_FOUND']);
+    const spans = await spansOf(traceId, ['POST /graphql', 'transaction']);
+    expect(spans.find(({ name }) => name === 'transaction')?.attributes).toMatchObject({
+      'content_graph.committed': false,
+    });
+    expect(spans.find(({ name }) => name === 'mutation')).toMatchObject({
+      failed: true,
+      attributes: { 'error.type': 'NOT_FOUND' },
+    });
+    expect(spans.filter(({ name }) => name === 'send events')).toEqual([]);
+  });
+
+  it('has a delivery for each group, and none for a stream', async () => {
+    await subscribed();
+    const opening = newTraceparent();
+    const same = await Promise.all(
+      [1, 2].map(() => subscribeToChanges(other, { key: ada.key, headers: { traceparent: opening.header } })),
+    );
+    const apart = await subscribeToChanges(other, { key: ada.key, filter: { author: ada.id } });
+    const { traceId, header } = newTraceparent();
+    await app.gql(CREATE_ALONE, { key: ada.key, variables: { text: 't' }, headers: { traceparent: header } });
+    for (const one of [stream, ...same, apart]) await one.until(({ got }) => got.length > 0);
+    const deliveries = async () =>
+      (await spansOf(traceId, ['process events']))
+        .filter(({ name }) => name === 'process events')
+        .map(({ attributes }) => attributes['content_graph.streams']);
+    const sum = async () => (await deliveries()).reduce<number>((all, streams) => all + Number(streams), 0);
+    await expect.poll(sum).toBe(4);
+    // As many as there are groups, but for streams that were not yet together.
+    expect((await deliveries()).length).toBeLessThan(4);
+    const opened = await spansOf(opening.traceId, ['POST /graphql', 'subscription']);
+    expect(opened.filter(({ kind }) => kind === 5)).toEqual([]);
+    for (const one of [stream, ...same, apart]) await one.close();
   });
 });
