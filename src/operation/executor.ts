@@ -33,7 +33,7 @@ export interface EventReaders {
   /** Whether all of them have left. */
   readonly gone: boolean;
   /** The delivery that they are read for; undefined if it is not traced. */
-  span: Span | undefined;
+  span?: Span | undefined;
 }
 
 /** Runs operations. Never throws: errors are in the outcome, masked. */

@@ -193,7 +193,8 @@ function databaseProblems({ DATABASE_URL: url, DIRECT_DATABASE_URL: direct }: Va
 /** Collectors take several forms of OTLP, at a port for each. */
 function tracingProblems(v: Variables): string[] {
   const endpoint = v.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT ?? v.OTEL_EXPORTER_OTLP_ENDPOINT;
-  return endpoint === undefined || v.OTEL_EXPORTER_OTLP_PROTOCOL === 'http/protobuf'
+  const isOff = endpoint === undefined || v.OTEL_SDK_DISABLED || v.OTEL_TRACES_EXPORTER === 'none';
+  return isOff || v.OTEL_EXPORTER_OTLP_PROTOCOL === 'http/protobuf'
     ? []
     : [
         'OTEL_EXPORTER_OTLP_PROTOCOL must be http/protobuf, for which collectors listen on port 4318: the service has no other.',

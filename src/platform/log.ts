@@ -2,7 +2,7 @@ import { type DestinationStream, type Logger, pino, stdSerializers } from 'pino'
 import { prettyFactory } from 'pino-pretty';
 import { logOutput } from './log-output.ts';
 import { withoutUserInformation } from './redact.ts';
-import { traceIds } from './tracing/trace-ids.ts';
+import { traceIdOf } from './tracing/trace-ids.ts';
 
 export type { Logger };
 
@@ -45,9 +45,8 @@ function withoutSecrets(fields: Record<string, unknown>, depth = 1): Record<stri
 
 /** Lines of a request that is traced tell by which trace. */
 function traced(fields: Record<string, unknown>): Record<string, unknown> {
-  if (traceIds.size === 0) return fields;
-  const traceId = traceIds.get(String(fields.requestId));
-  return traceId === undefined ? fields : { ...fields, traceId };
+  const traceId = traceIdOf(fields.requestId);
+  return traceId === undefined || 'traceId' in fields ? fields : { ...fields, traceId };
 }
 
 /** An error without secrets: properties other than message and stack may hold them. */

@@ -10,7 +10,7 @@ interface Sample extends MetricValue<string> {
     readonly labelSet: Readonly<Record<string, string>>;
     readonly value: number;
     readonly timestamp: number;
-  };
+  } | null;
 }
 
 const ESCAPED: Readonly<Record<string, string>> = { '\\': '\\\\', '"': '\\"', '\n': '\\n' };
@@ -34,12 +34,12 @@ function family({ name, help, type, values }: MetricObjectWithValues<MetricValue
     const shown = isCounter ? `${named}_total` : metricName;
     const of = labelsOf(labels);
     const line = `${shown}${of === '' ? '' : `{${of}}`} ${number(value)}`;
-    const { labelSet = {}, value: example = 0, timestamp = 0 } = exemplar ?? {};
-    lines.push(
-      exemplar === undefined
-        ? line
-        : `${line} # {${labelsOf(labelSet)}} ${number(example)} ${timestamp.toFixed(3)}`,
-    );
+    if (exemplar == null) {
+      lines.push(line);
+      continue;
+    }
+    const { labelSet, value: example, timestamp } = exemplar;
+    lines.push(`${line} # {${labelsOf(labelSet)}} ${number(example)} ${timestamp.toFixed(3)}`);
   }
   return lines;
 }

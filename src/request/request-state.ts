@@ -102,8 +102,8 @@ export class RequestState {
   complexity = 0;
   /** How long the database has worked on the statements of its operation. */
   databaseMs = 0;
-  /** Undefined if nothing is traced. */
-  readonly trace: RequestTrace | undefined;
+  /** Undefined if nothing is traced, and once the request is answered. */
+  trace: RequestTrace | undefined;
   /** The step that its statements belong to; undefined if its trace is not sampled. */
   span: Span | undefined;
   /** Whether the client asks for an event id that fits the answer to its query, and the id once it is known. */

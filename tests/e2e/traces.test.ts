@@ -47,7 +47,9 @@ describe('Traces of a process', () => {
   it('do not hold up a stop where the collector does not answer', async () => {
     collector.answer = () => undefined;
     const folder = await temporaryFolder();
-    const server = await startServer(folder, collector.settings);
+    // Longer than any test may take.
+    const patient = { ...collector.settings, OTEL_EXPORTER_OTLP_TIMEOUT: '600000' };
+    const server = await startServer(folder, patient);
     expect((await server.gql('{ viewer { id } }', { key: await demoKey(folder) })).status).toBe(200);
     expect((await stopped(server)).code).toBe(0);
   });

@@ -6,6 +6,7 @@ import type { ContextOf, OperationArgs } from '../../operation/operation-context
 import { errorsOf, type Outcome, type Refused, refused, type Single } from '../../operation/outcome.ts';
 import type { PreparedDocument, PreparedOperation } from '../../operation/prepared-operation.ts';
 import type { OperationParams, RequestedDocuments } from '../../operation/requested-documents.ts';
+import { codeOf } from '../../operation/subscription/event-texts.ts';
 import type { Subscriber } from '../../operation/subscription/subscriber.ts';
 import { refusalOf, requireSubscription } from '../../operation/subscription/subscription-check.ts';
 import { forgetUndeclared } from '../../operation/variables.ts';
@@ -63,15 +64,6 @@ export function createPipeline(options: PipelineOptions): Pipeline {
   const { schema, requested, check, contextOf, execute, subscribe, respond, maxBodyBytes, log } = options;
   const refuse = (error: unknown, { requestId }: RequestState) => refused(error, { requestId, log });
 
-  /** Ends the span of an operation, once it is answered. */
-  async function traced(outcome: Promise<Outcome>, execution: Span): Promise<Outcome> {
-    const answered = await outcome;
-    const isStream = answered.kind === 'stream' || answered.kind === 'unresumable';
-    const [error] = isStream ? [] : errorsOf(answered);
-    execution.end({}, error && publicError(error).code);
-    return answered;
-  }
-
   /** Logs how an operation was answered, once it is. */
   async function logged<T>(outcome: Promise<T>, trace: Trace, { requestId }: RequestState): Promise<T> {
     try {
@@ -108,6 +100,32 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     };
   }
 
+  /** Runs an admitted operation. */
+  async function perform(args: OperationArgs, state: RequestState): Promise<Outcome> {
+    const { operation, trace } = args.contextValue;
+    // A query has the caller confirmed as it reads.
+    if (operation.kind !== 'query') await confirmCaller(state);
+    const outcome = operation.kind === 'subscription' ? subscribe(args) : execute(args);
+    return trace === undefined ? outcome : logged(outcome, trace, state);
+  }
+
+  /** The same as a step of the request's trace. */
+  async function traced(args: OperationArgs, state: RequestState, request: Span): Promise<Outcome> {
+    const { operation } = args.contextValue;
+    const execution = request.child(operation.kind, { attributes: operationAttributes(operation) });
+    state.span = execution;
+    try {
+      const outcome = await perform(args, state);
+      const answered = outcome.kind === 'unresumable' ? outcome.outcome : outcome;
+      const [error] = answered.kind === 'stream' ? [] : errorsOf(answered);
+      execution.end({}, error && publicError(error).code);
+      return outcome;
+    } catch (error) {
+      execution.end({}, codeOf(error));
+      throw error;
+    }
+  }
+
   const { read, parse, check: checkParams } = graphqlParams(maxBodyBytes);
 
   async function run(params: OperationParams, request: HttpRequest, state: RequestState): Promise<Outcome> {
@@ -122,14 +140,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     }
     if ('kind' in args) return args;
     if (params.variables != null) forgetUndeclared(args.contextValue.operation.node, params.variables);
-    const { operation, trace } = args.contextValue;
-    const execution = state.span?.child(operation.kind, { attributes: operationAttributes(operation) });
-    if (execution !== undefined) state.span = execution;
-    // A query has the caller confirmed as it reads.
-    if (operation.kind !== 'query') await confirmCaller(state);
-    const begun = operation.kind === 'subscription' ? subscribe(args) : execute(args);
-    const outcome = execution === undefined ? begun : traced(begun, execution);
-    return trace === undefined ? outcome : logged(outcome, trace, state);
+    return state.span === undefined ? perform(args, state) : traced(args, state, state.span);
   }
 
   return {

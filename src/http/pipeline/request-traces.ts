@@ -1,5 +1,5 @@
 import type { RequestTrace } from '../../platform/tracing/span.ts';
-import { traceIds } from '../../platform/tracing/trace-ids.ts';
+import { rememberTrace } from '../../platform/tracing/trace-ids.ts';
 import type { Tracing } from '../../platform/tracing/tracing.ts';
 import type { RequestFields } from '../../request/http-message.ts';
 import type { Route } from '../../request/request-state.ts';
@@ -46,14 +46,14 @@ export function createRequestTraces(
     begin({ method, headers, route, requestId, peerAddress = LOCAL }) {
       const name = `${METHODS.has(method) ? method : 'HTTP'} ${route.path}`;
       const begun = tracing.begin(name, headers.get('traceparent'), isTrustedPeer(peerAddress));
-      traceIds.set(requestId, begun.traceId);
-      return begun;
+      return { ...begun, forget: rememberTrace(requestId, begun.traceId) };
     },
     useTraces: () => ({
       onResponse({ method }, { status }, state) {
-        const { route, trace, requestId, errorCodes } = state;
-        traceIds.delete(requestId);
+        const { route, trace, errorCodes } = state;
+        trace?.forget();
         // An open stream keeps its state.
+        state.trace = undefined;
         state.span = undefined;
         trace?.span?.end(
           {

@@ -69,6 +69,7 @@ export function useAccessLog({
         log.info(
           {
             requestId: state.requestId,
+            traceId: state.trace?.traceId,
             method: request.method,
             path: logged === 'route' ? path : pathname.slice(0, MAX_PATH),
             status: response.status,

@@ -47,10 +47,10 @@ const CHANGE_COMMENT = statement<Changed>(
    event AS (${COMMENT_UPDATED.append('changed')})
    SELECT updated_at AS "updatedAt", version FROM changed`,
 );
-const DELETE_COMMENT = statement<never>(
+const DELETE_COMMENT = statement<{ readonly deleted: number }>(
   'comment_delete',
   `WITH gone AS (DELETE FROM comments WHERE id = $1 RETURNING id, post_id, $2::uuid AS post_author_id)
-   ${COMMENT_DELETED.append('gone')}`,
+   ${COMMENT_DELETED.append('gone')} RETURNING 1 AS deleted`,
 );
 
 /** Only its author and admins may change a comment (contract section 3). */

@@ -5,7 +5,7 @@ import { isAfter, type LogEvent, type MarkedPosition } from '../../events/positi
 import type { Tracing } from '../../platform/tracing/tracing.ts';
 import type { EventText } from '../../request/event-stream.ts';
 import type { EventReaders } from '../executor.ts';
-import { type DeliveryTrace, traceDelivery } from './delivery-trace.ts';
+import { DeliveryTrace } from './delivery-trace.ts';
 import { codeOf, type EventTexts, mayPass } from './event-texts.ts';
 import { Frames } from './frames.ts';
 
@@ -33,6 +33,11 @@ const MAX_TIMEOUTS = 3;
 export interface BatchReaderOptions {
   readonly texts: EventTexts;
   readonly feed: EventFeed;
+}
+
+/** Who a batch is read for. */
+export interface BatchReaders extends EventReaders {
+  /** Undefined if what they read is history, which was told of when it was new. */
   readonly tracing: Tracing | undefined;
 }
 
@@ -52,7 +57,7 @@ export class BatchReader {
    * The batch after a place; undefined at the end of the log. `timeouts` is how often reading it has taken too
    * long: fewer events are read then. Rejects with HistoryLostError, and with errors that may pass.
    */
-  async next(from: EventPlace, readers: EventReaders, timeouts: number): Promise<Batch | undefined> {
+  async next(from: EventPlace, readers: BatchReaders, timeouts: number): Promise<Batch | undefined> {
     const fitting = Math.ceil(MAX_FRAME_BYTES / this.#averageBytes);
     const limit = Math.max(1, Math.min(this.#options.texts.atMost, fitting) >> timeouts);
     const { texts, feed } = this.#options;
@@ -69,7 +74,7 @@ export class BatchReader {
     from: EventPlace,
     events: readonly LogEvent[],
     end: MarkedPosition,
-    { readers, timeouts }: { readonly readers: EventReaders; readonly timeouts: number },
+    { readers, timeouts }: { readonly readers: BatchReaders; readonly timeouts: number },
   ): Promise<Batch> {
     const wanted: { readonly event: LogEvent; readonly place: EventPlace }[] = [];
     let place = from;
@@ -79,9 +84,15 @@ export class BatchReader {
       if (!passed.skipped) wanted.push({ event, place });
     }
     const asked = wanted.map(({ event }) => event);
-    const trace = traceDelivery(this.#options.tracing, asked);
+    const trace = DeliveryTrace.of(readers.tracing, asked);
     readers.span = trace?.span;
-    const texts = await this.#read(asked, readers, timeouts);
+    let texts: readonly (string | undefined)[];
+    try {
+      texts = await this.#read(asked, readers, timeouts);
+    } catch (error) {
+      trace?.end(0, codeOf(error));
+      throw error;
+    }
     const sent: { readonly event: LogEvent; readonly text: EventText }[] = [];
     let bytes = 0;
     let done = 0;
@@ -94,10 +105,12 @@ export class BatchReader {
       sent.push({ event, text: { id, text } });
       bytes += text.length + id.length;
     }
+    const delivered = sent.map(({ event }) => event);
+    trace?.keep(delivered);
     if (sent.length > 0) this.#averageBytes = Math.max(1, bytes / sent.length);
     return {
       place: done === wanted.length ? advance(place, end) : (wanted[done - 1]?.place ?? from),
-      events: sent.map(({ event }) => event),
+      events: delivered,
       frames: Frames.of(sent.map(({ text }) => text)),
       readAtMs: performance.now(),
       trace,

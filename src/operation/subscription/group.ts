@@ -6,9 +6,9 @@ import { isAfter, type MarkedPosition } from '../../events/position.ts';
 import { isOutage } from '../../platform/db/errors.ts';
 import type { Logger } from '../../platform/log.ts';
 import type { RecentUse } from '../../platform/recent-use.ts';
-import type { EventReaders } from '../executor.ts';
+import type { Tracing } from '../../platform/tracing/tracing.ts';
 import { Backlogs, backlogOf } from './backlogs.ts';
-import { type Batch, BatchReader, type BatchReaderOptions } from './batch-reader.ts';
+import { type Batch, BatchReader, type BatchReaderOptions, type BatchReaders } from './batch-reader.ts';
 import { Cohort as CohortOf } from './cohort.ts';
 import { codeOf } from './event-texts.ts';
 import type { Frames } from './frames.ts';
@@ -30,6 +30,7 @@ const MAX_PAUSE_MS = 5_000;
 type Cohort = CohortOf<SubscriberStream>;
 
 export interface GroupOptions extends BatchReaderOptions {
+  readonly tracing: Tracing | undefined;
   readonly slices: SliceQueue;
   readonly metrics: StreamMetrics;
   /** Recent use of event reads. */
@@ -180,10 +181,10 @@ export class Group {
     if (this.#waiting.get(key) === cohort) this.#waiting.delete(key);
   }
 
-  #readersOf({ streams }: Cohort): EventReaders {
+  #readersOf({ streams, catchingUp }: Cohort): BatchReaders {
     return {
       owner: this.#owners.next(),
-      span: undefined,
+      tracing: catchingUp ? undefined : this.#options.tracing,
       get gone() {
         return streams.size === 0;
       },
@@ -198,7 +199,7 @@ export class Group {
       cohort.failures = 0;
       cohort.timeouts = 0;
       if (batch === undefined) this.#wait(cohort, true);
-      else this.#send(cohort, batch).catch((error: unknown) => this.#breakOff(cohort, error));
+      else this.#send(cohort, batch).catch((error: unknown) => this.#breakOff(cohort, error, batch));
     } catch (error) {
       if (error instanceof HistoryLostError) this.#breakOff(cohort, error);
       else this.#retry(cohort, error);
@@ -275,7 +276,8 @@ export class Group {
   }
 
   /** Ends the streams: their clients reconnect, and are told if the log does not go on from their place. */
-  #breakOff(cohort: Cohort, error: unknown): void {
+  #breakOff(cohort: Cohort, error: unknown, batch?: Batch): void {
+    batch?.trace?.end(0, codeOf(error));
     const level = isOutage(error) ? 'debug' : 'warn';
     this.#options.log[level]({ streams: cohort.streams.size, err: error }, 'event streams broke off');
     for (const stream of [...cohort.streams]) stream.breakOff();

@@ -91,7 +91,10 @@ export function createStreamMetrics(metrics: Metrics): StreamMetrics {
       if (history > 0) replayed.inc(history);
       const nowMs = Date.now();
       for (const { createdAt, trace } of events.slice(leastHistory))
-        lag.observe(Math.max(0, nowMs - createdAt.getTime()) / 1000, parseTraceparent(trace)?.traceId);
+        lag.observe(
+          Math.max(0, nowMs - createdAt.getTime()) / 1000,
+          trace === null ? undefined : parseTraceparent(trace)?.traceId,
+        );
     },
     resumed: () => resumed.inc(),
     cutOff: () => cutOff.inc(),

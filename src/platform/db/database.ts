@@ -180,7 +180,7 @@ export function connectDatabase(kind: Database['kind'], server: DatabaseServer, 
         // What follows is this owner's work. It goes on at once: it holds a connection, and maybe locks.
         eventLoop.charge(loan.cancellation?.owner);
         const reason = error == null ? undefined : toDatabaseError(error);
-        endSpans?.(reason);
+        endSpans?.(results, reason);
         if (reason === undefined) return resolve(answer(results));
         if (reason.kind === 'locked') loan.waitedMs += performance.now() - beganMs;
         return reject(reason);

@@ -50,8 +50,8 @@ export class TracedStatements {
     return `set_config('${SETTING}', '${this.#events.traceparent}', true)`;
   }
 
-  /** Begins the spans of statements. Returns what ends them. */
-  statements(queries: readonly Query<unknown>[]): (error?: unknown) => void {
+  /** Begins the spans of statements. Returns what ends them, with the rows of each or with an error. */
+  statements(queries: readonly Query<unknown>[]): (results: readonly unknown[][], error?: unknown) => void {
     const begun = queries.map(({ statement: { name, text } }) => {
       const summary = name.replace(DIGEST, '');
       const attributes = { ...SYSTEM, 'db.query.summary': summary };
@@ -60,20 +60,20 @@ export class TracedStatements {
         appends: text.includes(TRACE_SQL),
       };
     });
-    return (error) => {
-      for (const { span, appends } of begun) {
-        if (error === undefined) this.#appended ||= appends;
+    return (results, error) => {
+      for (const [index, { span, appends }] of begun.entries()) {
+        // Without a row nothing was changed, so that nothing was appended.
+        this.#appended ||= appends && (results[index]?.length ?? 0) > 0;
         span.end({}, error === undefined ? undefined : errorOf(error));
       }
     };
   }
 
-  /** The connection is given back. What was not committed was not sent. */
+  /** The connection is given back. What was not committed was not sent; where that is not known, it may have been. */
   end(error: unknown, committed: boolean): void {
-    if (committed && this.#appended) this.#events?.end(EVENTS);
-    this.#transaction?.end(
-      { 'content_graph.committed': committed },
-      error === undefined ? undefined : errorOf(error),
-    );
+    const reason = error === undefined ? undefined : errorOf(error);
+    const isUnknown = reason === 'unknown';
+    if ((committed || isUnknown) && this.#appended) this.#events?.end(EVENTS);
+    this.#transaction?.end({ 'content_graph.committed': isUnknown ? undefined : committed }, reason);
   }
 }

@@ -73,8 +73,9 @@ export class UnitOfWork implements Queryable {
         await connection.begin();
         return connection;
       } catch (error) {
-        connection.release(error as Error);
-        throw toDatabaseError(error);
+        const reason = toDatabaseError(error);
+        connection.release(reason);
+        throw reason;
       }
     });
     return this.#connection;
@@ -92,8 +93,9 @@ export class UnitOfWork implements Queryable {
         return { connection, results: (await connection.beginWith([first, second])) as [A[], B[]] };
       } catch (error) {
         // Drop the connection: cheaper than asking whether BEGIN was reached.
-        connection.release(error as Error);
-        throw toDatabaseError(error);
+        const reason = toDatabaseError(error);
+        connection.release(reason);
+        throw reason;
       }
     });
     this.#connection = begun.then(({ connection }) => connection);
@@ -183,8 +185,9 @@ export class UnitOfWork implements Queryable {
       this.#committed = sql === 'COMMIT';
       connection.release(undefined, this.#committed);
     } catch (error) {
-      connection.release(error as Error);
-      throw toCommitError(error);
+      const reason = toCommitError(error);
+      connection.release(reason);
+      throw reason;
     }
   }
 }

@@ -24,6 +24,8 @@ export interface RequestTrace {
   readonly traceId: string;
   /** Undefined if the trace is not sampled. */
   readonly span: Span | undefined;
+  /** The request is answered: its id leads to the trace no more. */
+  readonly forget: () => void;
 }
 
 /** A `traceparent`, taken apart. */

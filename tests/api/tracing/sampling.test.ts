@@ -105,9 +105,23 @@ describe('What leads to a trace', () => {
       expect(open.text).toMatch(
         new RegExp(`^${name}_bucket\\{.*\\} \\d+ # \\{trace_id="${traceId}"\\} [\\d.e-]+ [\\d.]+$`, 'm'),
       );
+    // Only these: prom-client's own histograms have none.
+    expect(open.text.match(/ # \{(?!trace_id=")/g)).toBeNull();
     const plain = await scrape('text/plain');
     expect(plain.type).toBe('text/plain; version=0.0.4; charset=utf-8');
     expect(plain.text).not.toContain('trace_id');
+  });
+
+  it('is in the log of the request alone that has its id, however many have the same', async () => {
+    const same = { 'x-request-id': 'undefined', traceparent: `00-${'c'.repeat(32)}-${SPAN}-00` };
+    const before = app.logged.length;
+    const ask = () => app.fetch('/graphql', graphqlPost('query { viewer { id } }', { headers: same }));
+    await Promise.all([ask(), ask(), asked(app)]);
+    const lines = app.logged.slice(before).map((line) => JSON.parse(line) as Record<string, unknown>);
+    for (const { requestId, traceId, msg } of lines) {
+      if (msg === 'request' && requestId === 'undefined') expect(traceId).toBe('c'.repeat(32));
+      else if (requestId !== 'undefined') expect(traceId).not.toBe('c'.repeat(32));
+    }
   });
 
   it('names the service as its settings do', async () => {

@@ -2,6 +2,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { createLogger } from '../../../src/platform/log.ts';
 import { loadTracing } from '../../../src/platform/tracing/load-tracing.ts';
 import { type Account, type TestApp, useApp } from '../../support/app.ts';
+import { graphqlPost } from '../../support/graphql.ts';
 import { type ReceivedSpan, useCollector } from '../../support/otlp.ts';
 import { secondInstance } from '../../support/second-instance.ts';
 import { type ChangeStream, subscribeToChanges } from '../../support/streams/changes.ts';
@@ -128,6 +129,64 @@ describe('A trace', () => {
       attributes: { 'error.type': 'NOT_FOUND' },
     });
     expect(spans.filter(({ name }) => name === 'send events')).toEqual([]);
+  });
+
+  it('of a retry, or of a change to the same, has sent nothing', async () => {
+    const headers = { 'idempotency-key': 'the same' };
+    const ask = async (query: string) => {
+      const { traceId, header } = newTraceparent();
+      const variables = { text: 'the same' };
+      const asking = { key: ada.key, variables, headers: { ...headers, traceparent: header } };
+      const { data } = await app.gql(query, asking);
+      return { id: String(data.createPost?.id), traceId };
+    };
+    const first = await ask(CREATE_ALONE);
+    const again = await ask(CREATE_ALONE);
+    expect(again.id).toBe(first.id);
+    await spansOf(first.traceId, ['POST /graphql', 'send events']);
+    const { traceId, header } = newTraceparent();
+    await app.gql(`mutation { updatePost(id: "${first.id}", title: "the same") { id } }`, {
+      key: ada.key,
+      headers: { traceparent: header },
+    });
+    for (const id of [again.traceId, traceId]) {
+      const spans = await spansOf(id, ['POST /graphql', 'mutation']);
+      expect(spans.filter(({ name }) => name === 'send events')).toEqual([]);
+    }
+  });
+
+  it('of an operation that is refused ends, with the code', async () => {
+    const { traceId, header } = newTraceparent();
+    const { status } = await app.fetch(
+      '/graphql',
+      graphqlPost('subscription { postCreated { id } }', {
+        key: ada.key,
+        headers: { traceparent: header, accept: 'text/event-stream', 'last-event-id': 'nonsense' },
+      }),
+    );
+    expect(status).toBe(200);
+    const spans = await spansOf(traceId, ['POST /graphql', 'subscription']);
+    expect(spans.find(({ name }) => name === 'subscription')).toMatchObject({ failed: true });
+  });
+
+  it('does not grow when its events are told again', async () => {
+    await subscribed();
+    const { traceId, header } = newTraceparent();
+    await app.gql(CREATE_ALONE, { key: ada.key, variables: { text: 't' }, headers: { traceparent: header } });
+    await stream.until(({ got }) => got.length > 0);
+    await spansOf(traceId, ['process events']);
+    const before = collector.spans.length;
+    const resumed = await subscribeToChanges(other, { key: ada.key, header: stream.startId });
+    await resumed.until(({ got }) => got.length > 0);
+    await app.gql(CREATE_ALONE, { key: ada.key, variables: { text: 'u' } });
+    await resumed.until(({ got }) => got.length > 1);
+    await expect
+      .poll(() => collector.spans.slice(before).map(({ name }) => name))
+      .toContain('process events');
+    const delivered = collector.spans.filter((span) => span.traceId === traceId && span.kind === 5);
+    expect(delivered).toHaveLength(1);
+    await resumed.close();
+    await stream.close();
   });
 
   it('has a delivery for each group, and none for a stream', async () => {
