@@ -37,8 +37,9 @@ export interface BatchReaderOptions {
 
 /** Who a batch is read for. */
 export interface BatchReaders extends EventReaders {
-  /** Undefined if what they read is history, which was told of when it was new. */
   readonly tracing: Tracing | undefined;
+  /** Whether an event is new to one of them. To all others it is history, which was traced when it was new. */
+  isNew(event: LogEvent): boolean;
 }
 
 /** Reads the batches of a group: about as many events at a time as fit into a frame. */
@@ -84,7 +85,7 @@ export class BatchReader {
       if (!passed.skipped) wanted.push({ event, place });
     }
     const asked = wanted.map(({ event }) => event);
-    const trace = DeliveryTrace.of(readers.tracing, asked);
+    const trace = DeliveryTrace.of(asked, readers);
     readers.span = trace?.span;
     let texts: readonly (string | undefined)[];
     try {

@@ -2,6 +2,11 @@ import type { LogEvent } from '../../events/position.ts';
 import type { Span } from '../../platform/tracing/span.ts';
 import type { Tracing } from '../../platform/tracing/tracing.ts';
 
+export interface DeliveryTraceOptions {
+  readonly tracing: Pick<Tracing, 'follow'> | undefined;
+  readonly isNew: (event: LogEvent) => boolean;
+}
+
 /** A mutation may append thousands of events, and each has as many deliveries as there are groups. */
 const MAX_SPANS = 20;
 
@@ -20,15 +25,15 @@ export class DeliveryTrace {
     this.span = first;
   }
 
-  /** Undefined if none of the events is traced. */
+  /** Undefined if none of the events is traced and new. */
   static of(
-    tracing: Pick<Tracing, 'follow'> | undefined,
     events: readonly LogEvent[],
+    { tracing, isNew }: DeliveryTraceOptions,
   ): DeliveryTrace | undefined {
     if (tracing === undefined) return undefined;
     const spans = new Map<LogEvent, Span>();
     for (const event of events) {
-      if (event.trace === null) continue;
+      if (event.trace === null || !isNew(event)) continue;
       const span = tracing.follow('process events', event.trace, {
         kind: 'consumer',
         attributes: {

@@ -181,10 +181,11 @@ export class Group {
     if (this.#waiting.get(key) === cohort) this.#waiting.delete(key);
   }
 
-  #readersOf({ streams, catchingUp }: Cohort): BatchReaders {
+  #readersOf({ streams }: Cohort): BatchReaders {
     return {
       owner: this.#owners.next(),
-      tracing: catchingUp ? undefined : this.#options.tracing,
+      tracing: this.#options.tracing,
+      isNew: ({ position }) => [...streams].some(({ liveAfter }) => isAfter(position, liveAfter)),
       get gone() {
         return streams.size === 0;
       },
