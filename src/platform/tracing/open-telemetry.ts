@@ -10,7 +10,7 @@ import {
 } from '@opentelemetry/api';
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-proto';
 import { resourceFromAttributes } from '@opentelemetry/resources';
-import { RandomIdGenerator, TraceIdRatioBasedSampler, TracerProvider } from '@opentelemetry/sdk-trace';
+import { RandomIdGenerator, TracerProvider } from '@opentelemetry/sdk-trace';
 import type { Logger } from '../log.ts';
 import { countedExport } from './counted-export.ts';
 import type { TracingSettings } from './settings.ts';
@@ -26,8 +26,6 @@ const KINDS = {
 } as const;
 /** Nobody may have to wait longer for a stop because a collector is slow. */
 const CLOSE_MS = 2_000;
-
-const ids = new RandomIdGenerator();
 
 /** What the API takes for a span of another process that is sampled. */
 const remote = ({ traceId, spanId }: TraceParent) => ({
@@ -92,22 +90,21 @@ export function openTracing(settings: TracingSettings, version: string, log: Log
   const provider = new TracerProvider({
     resource: resourceFromAttributes({
       'service.version': version,
-      'service.instance.id': ids.generateTraceId(),
+      'service.instance.id': new RandomIdGenerator().generateTraceId(),
       ...resource,
     }),
     spanProcessors: [countedExport({ exporter, queue, timeoutMs, outcomes, log })],
   });
   const tracer = provider.getTracer('content-graph', version);
-  const sampler = new TraceIdRatioBasedSampler(ratio);
-  // By an id that nobody chose: a client could choose one that is always sampled.
-  const isDrawn = () => sampler.shouldSample(ROOT_CONTEXT, ids.generateTraceId()).decision !== 0;
 
   return {
     outcomes,
     begin(name, header, trusted) {
       const parent = parseTraceparent(header);
-      const isSampled = parent !== undefined && trusted && parentBased ? parent.sampled : isDrawn();
-      if (!isSampled) return { traceId: parent?.traceId ?? ids.generateTraceId(), span: undefined };
+      // Not by the trace id: a client could choose one that is always sampled.
+      const isSampled =
+        parent !== undefined && trusted && parentBased ? parent.sampled : Math.random() < ratio;
+      if (!isSampled) return parent && { traceId: parent.traceId, span: undefined };
       const span = OpenSpan.begin(tracer, name, { kind: 'server' }, { parent });
       return { traceId: span.traceId, span };
     },
