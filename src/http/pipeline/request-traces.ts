@@ -16,7 +16,7 @@ interface TracedHead {
 
 /** The traces of requests. */
 export interface RequestTraces {
-  begin(head: TracedHead): RequestTrace | undefined;
+  begin(head: TracedHead): RequestTrace;
   /** Ends the span of a request, whose stream may stay open. The last hook: others log the trace id. */
   useTraces(): HttpPlugin;
 }
@@ -46,7 +46,7 @@ export function createRequestTraces(
     begin({ method, headers, route, requestId, peerAddress = LOCAL }) {
       const name = `${METHODS.has(method) ? method : 'HTTP'} ${route.path}`;
       const begun = tracing.begin(name, headers.get('traceparent'), isTrustedPeer(peerAddress));
-      return begun && { ...begun, forget: rememberTrace(requestId, begun.traceId) };
+      return { ...begun, forget: rememberTrace(requestId, begun.traceId) };
     },
     useTraces: () => ({
       onResponse({ method }, { status }, state) {

@@ -5,7 +5,7 @@ import { isAfter, type LogEvent, type MarkedPosition } from '../../events/positi
 import type { Tracing } from '../../platform/tracing/tracing.ts';
 import type { EventText } from '../../request/event-stream.ts';
 import type { EventReaders } from '../executor.ts';
-import { DeliveryTrace } from './delivery-trace.ts';
+import { type DeliveryTrace, DeliveryTraces } from './delivery-trace.ts';
 import { codeOf, type EventTexts, mayPass } from './event-texts.ts';
 import { Frames } from './frames.ts';
 
@@ -33,18 +33,13 @@ const MAX_TIMEOUTS = 3;
 export interface BatchReaderOptions {
   readonly texts: EventTexts;
   readonly feed: EventFeed;
-}
-
-/** Who a batch is read for. */
-export interface BatchReaders extends EventReaders {
   readonly tracing: Tracing | undefined;
-  /** Whether an event is new to one of them. To all others it is history, which was traced when it was new. */
-  isNew(event: LogEvent): boolean;
 }
 
 /** Reads the batches of a group: about as many events at a time as fit into a frame. */
 export class BatchReader {
   readonly #options: BatchReaderOptions;
+  readonly deliveries: DeliveryTraces;
   /** The average size of recent responses. */
   #averageBytes = 1;
   /** How many events to look at for those that the filter lets through. */
@@ -52,13 +47,14 @@ export class BatchReader {
 
   constructor(options: BatchReaderOptions) {
     this.#options = options;
+    this.deliveries = new DeliveryTraces(options.tracing);
   }
 
   /**
    * The batch after a place; undefined at the end of the log. `timeouts` is how often reading it has taken too
    * long: fewer events are read then. Rejects with HistoryLostError, and with errors that may pass.
    */
-  async next(from: EventPlace, readers: BatchReaders, timeouts: number): Promise<Batch | undefined> {
+  async next(from: EventPlace, readers: EventReaders, timeouts: number): Promise<Batch | undefined> {
     const fitting = Math.ceil(MAX_FRAME_BYTES / this.#averageBytes);
     const limit = Math.max(1, Math.min(this.#options.texts.atMost, fitting) >> timeouts);
     const { texts, feed } = this.#options;
@@ -75,7 +71,7 @@ export class BatchReader {
     from: EventPlace,
     events: readonly LogEvent[],
     end: MarkedPosition,
-    { readers, timeouts }: { readonly readers: BatchReaders; readonly timeouts: number },
+    { readers, timeouts }: { readonly readers: EventReaders; readonly timeouts: number },
   ): Promise<Batch> {
     const wanted: { readonly event: LogEvent; readonly place: EventPlace }[] = [];
     let place = from;
@@ -85,7 +81,7 @@ export class BatchReader {
       if (!passed.skipped) wanted.push({ event, place });
     }
     const asked = wanted.map(({ event }) => event);
-    const trace = DeliveryTrace.of(asked, readers);
+    const trace = this.deliveries.of(asked);
     readers.span = trace?.span;
     let texts: readonly (string | undefined)[];
     try {

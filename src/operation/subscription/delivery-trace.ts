@@ -1,40 +1,44 @@
-import type { LogEvent } from '../../events/position.ts';
+import { isAfter, type LogEvent, type LogPosition } from '../../events/position.ts';
 import type { Span } from '../../platform/tracing/span.ts';
 import type { Tracing } from '../../platform/tracing/tracing.ts';
-
-export interface DeliveryTraceOptions {
-  readonly tracing: Pick<Tracing, 'follow'> | undefined;
-  readonly isNew: (event: LogEvent) => boolean;
-}
 
 /** A mutation may append thousands of events, and each has as many deliveries as there are groups. */
 const MAX_SPANS = 20;
 
-/**
- * The delivery of a batch of events to those who get the same, as traces tell it: a span for each event that a sampled
- * mutation appended, in the trace of that mutation, whichever instance ran it. None for a stream or a listener: there may
- * be thousands.
- */
-export class DeliveryTrace {
-  readonly #spans: Map<LogEvent, Span>;
+/** The delivery of a batch, as traces tell it. */
+export interface DeliveryTrace {
   /** What reading the batch belongs to. */
   readonly span: Span;
+  /** Only these are sent now. The rows of others are gone, or they come with the next batch. */
+  keep(sent: readonly LogEvent[]): void;
+  /** They were written to so many streams, or not because of an error. */
+  end(streams: number, error?: string): void;
+}
 
-  private constructor(spans: Map<LogEvent, Span>, first: Span) {
-    this.#spans = spans;
-    this.span = first;
+/**
+ * The deliveries of a group in traces: a span for each event that a sampled mutation appended, in the trace of that
+ * mutation, whichever instance ran it. Once for all who get the same: streams that come back, or lag, have none of their own.
+ */
+export class DeliveryTraces {
+  readonly #tracing: Tracing | undefined;
+  /** What is not after this was delivered before the group was there, or its delivery has been told of. */
+  #toldTo: LogPosition | undefined;
+
+  constructor(tracing: Tracing | undefined) {
+    this.#tracing = tracing;
   }
 
-  /** Undefined if none of the events is traced and new. */
-  static of(
-    events: readonly LogEvent[],
-    { tracing, isNew }: DeliveryTraceOptions,
-  ): DeliveryTrace | undefined {
-    if (tracing === undefined) return undefined;
+  /** A stream has joined to which all that is not after this is history. */
+  joined(liveAfter: LogPosition): void {
+    this.#toldTo ??= liveAfter;
+  }
+
+  #spansOf(events: readonly LogEvent[]): Map<LogEvent, Span> {
     const spans = new Map<LogEvent, Span>();
     for (const event of events) {
-      if (event.trace === null || !isNew(event)) continue;
-      const span = tracing.follow('process events', event.trace, {
+      const isNew = this.#toldTo !== undefined && isAfter(event.position, this.#toldTo);
+      if (event.trace === null || !isNew) continue;
+      const span = this.#tracing?.follow('process events', event.trace, {
         kind: 'consumer',
         attributes: {
           'messaging.system': 'content_graph',
@@ -48,23 +52,33 @@ export class DeliveryTrace {
       if (span !== undefined) spans.set(event, span);
       if (spans.size === MAX_SPANS) break;
     }
-    const [first] = spans.values();
-    return first === undefined ? undefined : new DeliveryTrace(spans, first);
+    return spans;
   }
 
-  /** Only these are sent now. The rows of others are gone, or they come with the next batch. */
-  keep(sent: readonly LogEvent[]): void {
-    const left = new Set(sent);
-    for (const [event, span] of this.#spans) {
-      if (left.has(event)) continue;
-      span.end({ 'content_graph.streams': 0 });
-      this.#spans.delete(event);
-    }
-  }
-
-  /** They were written to so many streams, or not because of an error. */
-  end(streams: number, error?: string): void {
-    for (const span of this.#spans.values()) span.end({ 'content_graph.streams': streams }, error);
-    this.#spans.clear();
+  /** Undefined if none of the events is traced and new. */
+  of(events: readonly LogEvent[]): DeliveryTrace | undefined {
+    if (this.#tracing === undefined) return undefined;
+    const spans = this.#spansOf(events);
+    const [span] = spans.values();
+    if (span === undefined) return undefined;
+    return {
+      span,
+      keep: (sent) => {
+        const left = new Set(sent);
+        for (const [event, own] of spans) {
+          if (left.has(event)) continue;
+          // Statements are below the first.
+          if (own === span) own.end({ 'content_graph.streams': 0 });
+          spans.delete(event);
+        }
+      },
+      end: (streams, error) => {
+        for (const [{ position }, own] of spans) {
+          own.end({ 'content_graph.streams': streams }, error);
+          if (error === undefined) this.#toldTo = position;
+        }
+        spans.clear();
+      },
+    };
   }
 }

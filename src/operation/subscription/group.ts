@@ -6,9 +6,9 @@ import { isAfter, type MarkedPosition } from '../../events/position.ts';
 import { isOutage } from '../../platform/db/errors.ts';
 import type { Logger } from '../../platform/log.ts';
 import type { RecentUse } from '../../platform/recent-use.ts';
-import type { Tracing } from '../../platform/tracing/tracing.ts';
+import type { EventReaders } from '../executor.ts';
 import { Backlogs, backlogOf } from './backlogs.ts';
-import { type Batch, BatchReader, type BatchReaderOptions, type BatchReaders } from './batch-reader.ts';
+import { type Batch, BatchReader, type BatchReaderOptions } from './batch-reader.ts';
 import { Cohort as CohortOf } from './cohort.ts';
 import { codeOf } from './event-texts.ts';
 import type { Frames } from './frames.ts';
@@ -30,7 +30,6 @@ const MAX_PAUSE_MS = 5_000;
 type Cohort = CohortOf<SubscriberStream>;
 
 export interface GroupOptions extends BatchReaderOptions {
-  readonly tracing: Tracing | undefined;
   readonly slices: SliceQueue;
   readonly metrics: StreamMetrics;
   /** Recent use of event reads. */
@@ -101,6 +100,7 @@ export class Group {
   /** Delivers the events after a place to a stream. */
   readonly join = (stream: SubscriberStream, from: EventPlace): void => {
     const { feed } = this.#options;
+    this.#reader.deliveries.joined(stream.liveAfter);
     const atEnd = feed.recent(from, this.filter, 1)?.events.length === 0;
     // Those who wait at the end have been told of nothing since they came there.
     if (atEnd) this.moveOn(feed.atEnd);
@@ -181,11 +181,9 @@ export class Group {
     if (this.#waiting.get(key) === cohort) this.#waiting.delete(key);
   }
 
-  #readersOf({ streams }: Cohort): BatchReaders {
+  #readersOf({ streams }: Cohort): EventReaders {
     return {
       owner: this.#owners.next(),
-      tracing: this.#options.tracing,
-      isNew: ({ position }) => [...streams].some(({ liveAfter }) => isAfter(position, liveAfter)),
       get gone() {
         return streams.size === 0;
       },
@@ -216,16 +214,18 @@ export class Group {
     if (frames !== undefined) {
       metrics.batch();
       const streams = [...cohort.streams];
+      let written = 0;
       const done = await slices.run(
         streams,
         (slice) => {
           const members = slice.filter((stream) => stream.cohort === cohort);
           for (const stream of members) this.#deliver(stream, frames);
           metrics.sent(events, members);
+          written += members.length;
         },
         () => performance.now() - readAtMs < FRESH_MS,
       );
-      trace?.end(done);
+      trace?.end(written);
       if (done < streams.length) this.#split(cohort, streams.slice(done), before);
     }
     this.#wait(cohort);

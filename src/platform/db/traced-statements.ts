@@ -62,8 +62,8 @@ export class TracedStatements {
     });
     return (results, error) => {
       for (const [index, { span, appends }] of begun.entries()) {
-        // Without a row nothing was changed, so that nothing was appended.
-        this.#appended ||= appends && (results[index]?.length ?? 0) > 0;
+        // Without a row nothing was changed, so nothing was appended; after an error it may have been.
+        this.#appended ||= appends && (error !== undefined || (results[index]?.length ?? 0) > 0);
         span.end({}, error === undefined ? undefined : errorOf(error));
       }
     };

@@ -22,7 +22,7 @@ export function countedExport({
   timeoutMs,
   outcomes,
   log,
-}: CountedExportOptions): SpanProcessor {
+}: CountedExportOptions): Pick<SpanProcessor, 'onEnd' | 'shutdown'> {
   let waiting = 0;
   const outage = createOutageLog(log, 'traces could not be exported', 'traces are exported again');
   const batches = new BatchSpanProcessor({
@@ -45,13 +45,11 @@ export function countedExport({
     exportTimeoutMillis: timeoutMs,
   });
   return {
-    onStart: () => undefined,
     onEnd(span) {
       if (waiting >= queue.most) return outcomes.add('dropped');
       waiting += 1;
       batches.onEnd(span);
     },
-    forceFlush: () => batches.forceFlush(),
     shutdown: () => batches.shutdown(),
   };
 }

@@ -34,7 +34,7 @@ export function openTracing(settings: TracingSettings, version: string, log: Log
       // Not by the trace id: a client could choose one that is always sampled.
       const isSampled =
         parent !== undefined && trusted && parentBased ? parent.sampled : Math.random() < ratio;
-      if (!isSampled) return parent && { traceId: parent.traceId, span: undefined };
+      if (!isSampled) return { traceId: parent?.traceId, span: undefined };
       const span = RecordedSpan.begin(recorder, name, { kind: 'server' }, parent);
       return { traceId: span.traceId, span };
     },

@@ -18,7 +18,6 @@ const KINDS = {
   producer: SpanKind.PRODUCER,
   consumer: SpanKind.CONSUMER,
 } as const;
-const NONE: readonly never[] = [];
 
 const ids = new RandomIdGenerator();
 
@@ -32,7 +31,8 @@ export interface Recorder {
 
 function toHrTime(ms: number): HrTime {
   const seconds = Math.trunc(ms / 1_000);
-  return [seconds, Math.round((ms - seconds * 1_000) * 1_000_000)];
+  const nanos = Math.round((ms - seconds * 1_000) * 1_000_000);
+  return nanos < 1_000_000_000 ? [seconds, nanos] : [seconds + 1, 0];
 }
 
 /** A span of another process, which is sampled. */
@@ -57,7 +57,7 @@ export class RecordedSpan implements Span, ReadableSpan {
   ended = false;
   readonly #recorder: Recorder;
   readonly #context: SpanContext;
-  /** From the clock that does not jump to the time of day: the same for a whole trace. */
+  /** From the clock that does not jump to the time of day: the same for all spans below the first. */
   readonly #offsetMs: number;
   readonly #startMs = performance.now();
   #endMs = 0;
@@ -68,7 +68,7 @@ export class RecordedSpan implements Span, ReadableSpan {
     { kind = 'internal', attributes }: SpanOptions,
     from: { readonly parent?: SpanContext | undefined; readonly links?: Link[]; readonly offsetMs?: number },
   ) {
-    const { parent, links = [...NONE], offsetMs } = from;
+    const { parent, links = [], offsetMs } = from;
     this.#recorder = recorder;
     this.name = name;
     this.kind = KINDS[kind];

@@ -21,7 +21,8 @@ export interface Span {
 
 /** The trace that a request belongs to. */
 export interface RequestTrace {
-  readonly traceId: string;
+  /** Undefined if nobody knows of it and nobody will. */
+  readonly traceId: string | undefined;
   /** Undefined if the trace is not sampled. */
   readonly span: Span | undefined;
   /** The request is answered: its id leads to the trace no more. */

@@ -6,8 +6,11 @@ interface Known {
 
 const known = new Map<string, Known>();
 
-/** The trace of a request that is being answered, by its id, for whoever logs that id. Returns what forgets it. */
-export function rememberTrace(requestId: string, traceId: string): () => void {
+/**
+ * The trace of a request that is being answered, by its id, for whoever logs that id; undefined if it has none. Returns what
+ * forgets it.
+ */
+export function rememberTrace(requestId: string, traceId: string | undefined): () => void {
   const entry = known.get(requestId);
   if (entry === undefined) known.set(requestId, { traceId, requests: 1 });
   else {

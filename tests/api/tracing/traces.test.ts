@@ -203,8 +203,7 @@ describe('A trace', () => {
       (await spansOf(traceId, ['process events']))
         .filter(({ name }) => name === 'process events')
         .map(({ attributes }) => attributes['content_graph.streams']);
-    const sum = async () => (await deliveries()).reduce<number>((all, streams) => all + Number(streams), 0);
-    await expect.poll(sum).toBe(4);
+    await expect.poll(async () => (await deliveries()).length).toBeGreaterThan(1);
     // As many as there are groups, but for streams that were not yet together.
     expect((await deliveries()).length).toBeLessThan(4);
     const opened = await spansOf(opening.traceId, ['POST /graphql', 'subscription']);
