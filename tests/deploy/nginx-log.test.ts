@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { rm } from 'node:fs/promises';
-import { createServer as createHttpServer } from 'node:http';
+import { createServer as createHttpServer, type IncomingHttpHeaders } from 'node:http';
 import {
   type ClientHttp2Session,
   connect as connectHttp2,
@@ -172,21 +172,39 @@ describe('the logs of deploy/nginx have no query and no id of a sign-in', () => 
   });
 });
 
+/** Something that answers where an instance would, and keeps the fields that it was sent. */
+async function keeper(): Promise<{ address: string; fields: IncomingHttpHeaders[] }> {
+  const fields: IncomingHttpHeaders[] = [];
+  const instance = createHttpServer((request, response) => {
+    fields.push(request.headers);
+    response.end();
+  });
+  await once(instance.listen(0, '127.0.0.1'), 'listening');
+  onTestFinished(() => void instance.close());
+  return { address: `127.0.0.1:${(instance.address() as AddressInfo).port}`, fields };
+}
+
+it('no client says to an instance behind deploy/nginx which of its requests are traced', async () => {
+  const { address, fields } = await keeper();
+  const { ask } = await shipped([address]);
+  const traced = { traceparent: `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`, tracestate: 'a=b' };
+  for (const path of ['/graphql', '/login', '/'])
+    for (const further of [{}, { 'idempotency-key': 'a key' }])
+      expect(await ask(path, { ...traced, ...further })).toBe(200);
+  expect(fields).toHaveLength(6);
+  for (const sent of fields) expect([sent.traceparent, sent.tracestate]).toEqual([undefined, undefined]);
+});
+
 describe('a request has one id in the log of deploy/nginx and at the instance', () => {
   it.each([
     ['of its own, which the client sent', 'an id of 17 c.', (id: string) => id === 'an id of 17 c.'],
     ['that nginx makes where the client sent none', undefined, (id: string) => /^[0-9a-f]{32}$/.test(id)],
     ['in place of one that is too long', 'x'.repeat(129), (id: string) => /^[0-9a-f]{32}$/.test(id)],
   ])('%s', async (_what, sent, isRight) => {
-    const passed: unknown[] = [];
-    const instance = createHttpServer((request, response) => {
-      passed.push(request.headers['x-request-id']);
-      response.end();
-    });
-    await once(instance.listen(0, '127.0.0.1'), 'listening');
-    onTestFinished(() => void instance.close());
-    const { nginx, ask } = await shipped([`127.0.0.1:${(instance.address() as AddressInfo).port}`]);
+    const { address, fields } = await keeper();
+    const { nginx, ask } = await shipped([address]);
     expect(await ask('/graphql', sent === undefined ? {} : { 'x-request-id': sent })).toBe(200);
+    const passed = fields.map((one) => one['x-request-id']);
     expect(passed).toEqual([expect.toSatisfy(isRight)]);
     await expect.poll(() => nginx.logs(), WAIT).toContain(` request ${passed[0]}\n`);
   });
