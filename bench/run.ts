@@ -27,6 +27,7 @@ const COMMANDS: Readonly<Record<string, string>> = {
   soak: 'memory over ten minutes of load with streams that open and close',
   locks: 'mutations that lock posts in opposite orders, beside the query of another account',
   'login-timing': 'whether the time of a refused login tells if there is an account',
+  'event-log': 'the event log with 50,000,000 events, in one table and in a partition a day',
   scaling: 'one instance, and two with Redis: requests a second, latencies, buckets',
   traces: 'what traces cost: one in a hundred, all, and all with a collector that is down',
   profile: 'where the time goes under one workload (profile W0 … W9)',

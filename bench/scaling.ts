@@ -1,11 +1,12 @@
 /**
- * One instance, and two with Redis, on this machine (`scaling [--quick] [W0 … W9]`): requests a second, latencies and CPU of the
- * same load, in turn; and how many requests a bucket lets through where the load is spread over both. Prints tables and
+ * One instance, and two with Redis, without and behind PgBouncer, on this machine (`scaling [--quick] [W0 … W9]`): requests a
+ * second, latencies and CPU of the same load, in turn; and how many requests a bucket lets through where the load is spread over both. Prints tables and
  * writes no file.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { cpus, tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { startPgBouncer } from '../scripts/cluster/pgbouncer.ts';
 import { freePorts } from '../scripts/cluster/processes.ts';
 import { findRedis, startRedis } from '../scripts/cluster/programs.ts';
 import { PRODUCT, type Running, startContestant } from './contestants.ts';
@@ -102,12 +103,22 @@ await withCleanup(async (cleanup) => {
 
   progress(`loading ${SIZE.users} users and ${SIZE.posts} posts`);
   const workspace = await openWorkspace(cleanup, { size: SIZE, furnish: tagPosts });
+  const direct = workspace.urlFor('pooled');
+  const pooled = {
+    ...shared,
+    DATABASE_URL: await startPgBouncer(direct, (end) => cleanup.defer(end)),
+    DIRECT_DATABASE_URL: direct,
+  };
   const setups: readonly [string, readonly Running[]][] = [
     ['one instance', [await start(workspace, 'alone', {})]],
     ['one instance, with Redis', [await start(workspace, 'alone with Redis', shared)]],
     [
       'two instances, with Redis',
       [await start(workspace, 'first of two', shared), await start(workspace, 'second of two', shared)],
+    ],
+    [
+      'two, with Redis, through PgBouncer',
+      [await start(workspace, 'first pooled', pooled), await start(workspace, 'second pooled', pooled)],
     ],
   ];
   const measured = new Map<string, Round[]>();

@@ -77,7 +77,7 @@ export interface AppOptions {
   readonly lookAhead?: boolean;
   /** Whether subscribers share what is the same for them. Turn off to compare. */
   readonly shareEvents?: boolean;
-  /** What `loadTracing` has made of the settings. */
+  /** What `openTracing` has made of the settings. */
   readonly tracing?: Tracing | undefined;
   /** Those of Yoga's ecosystem. */
   readonly yogaPlugins?: readonly YogaPlugin[];

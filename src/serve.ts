@@ -15,7 +15,7 @@ import { tellHistory } from './platform/db/migration-watch.ts';
 import { checkFileDescriptors, EMBEDDED_FILES } from './platform/file-descriptors.ts';
 import type { Logger } from './platform/log.ts';
 import { isLoopbackHost } from './platform/loopback.ts';
-import { loadTracing } from './platform/tracing/load-tracing.ts';
+import { openTracing } from './platform/tracing/open-tracing.ts';
 import type { DemoKey } from './request/local-request.ts';
 import type { Route } from './request/request-state.ts';
 
@@ -106,7 +106,7 @@ export async function startService(
     const usable = await database.watch.first(use);
     const demoKey = isLoopbackHost(config.host) ? demo : undefined;
     const routes = await developmentRoutes(config, demoKey);
-    const tracing = await loadTracing(config.tracing, build().version, log);
+    const tracing = openTracing(config.tracing, build().version, log);
     const app = createApp({ ...options, config, database, log, demoKey, routes, tracing });
     let draining = false;
     const server = createNodeServer({ ...nodeServerOptions(app, config, log), closing: () => draining });

@@ -13,21 +13,32 @@ const AFTERWARDS = `interval '2 minutes'`;
 const READABLE = `(era, xid) < (${PRESENT_ERA}::smallint,
   least(${HORIZON}, (SELECT held_xid FROM event_log WHERE id = 1 AND held_at > now() - ${AFTERWARDS})))`;
 
+interface Pruned {
+  readonly dropped: number;
+  /** The last of them; null if there are none. */
+  readonly era: number | null;
+  readonly xid: string | null;
+  readonly id: number | null;
+}
+
 /**
  * Deletes the oldest events that could be read, and records the last deleted position in the same transaction, so that a
  * reader with an older id is told so instead of getting a history with a gap. It looks at the first of the log only: no
- * index by time is needed, which each mutation would pay for. $1: age limit in milliseconds; $2: batch size.
+ * index by time is needed, which each mutation would pay for. $1: age limit in milliseconds; $2: batch size; $3 to $5: the
+ * position that the batch before has come to, since what it has deleted stays in the index until it is vacuumed.
  */
-const PRUNE = statement<{ dropped: number }>(
+const PRUNE = statement<Pruned>(
   'events_prune',
-  `WITH first AS (SELECT id, created_at FROM events WHERE ${READABLE} ORDER BY era, xid, id LIMIT $2),
+  `WITH first AS (SELECT id, created_at FROM events
+       WHERE (era, xid, id) > ($3::smallint, $4::text::xid8, $5::bigint) AND ${READABLE} ORDER BY era, xid, id LIMIT $2),
      old AS (SELECT id FROM first WHERE created_at < now() - $1::float8 * interval '1 millisecond'),
      dropped AS (DELETE FROM events USING old WHERE events.id = old.id RETURNING era, xid, events.id, ${MARK_SQL} AS mark),
      newest AS (SELECT era, xid, id, mark FROM dropped ORDER BY era DESC, xid DESC, id DESC LIMIT 1),
      marked AS (UPDATE event_log SET pruned_era = newest.era, pruned_xid = newest.xid, pruned_id = newest.id, pruned_mark = newest.mark
        FROM newest WHERE event_log.id = 1
          AND (pruned_xid IS NULL OR (pruned_era, pruned_xid, pruned_id) < (newest.era, newest.xid, newest.id)))
-   SELECT count(*)::int AS dropped FROM dropped`,
+   SELECT counted.dropped, newest.era, newest.xid::text, newest.id
+   FROM (SELECT count(*)::int AS dropped FROM dropped) AS counted LEFT JOIN newest ON true`,
 );
 
 /** Notes a transaction that keeps events from being read which are about to pass the limit. $1: age limit in milliseconds. */
@@ -43,7 +54,14 @@ const NOTE_HELD = statement<never>(
  * DatabaseError.
  */
 export async function pruneEvents(db: Queryable, olderThanMs: number, signal?: AbortSignal): Promise<number> {
-  const batch = async () => (await db.query(PRUNE, [olderThanMs, BATCH]))[0]?.dropped ?? 0;
+  let after: readonly [era: number, xid: string, id: number] = [0, '0', 0];
+  const batch = async () => {
+    const [pruned] = await db.query(PRUNE, [olderThanMs, BATCH, ...after]);
+    if (pruned === undefined) return 0;
+    const { dropped, era, xid, id } = pruned;
+    if (era !== null && xid !== null && id !== null) after = [era, xid, id];
+    return dropped;
+  };
   const dropped = await inBatches(BATCH, batch, signal);
   await db.query(NOTE_HELD, [olderThanMs]);
   return dropped;

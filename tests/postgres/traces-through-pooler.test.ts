@@ -1,7 +1,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { openDatabase } from '../../src/platform/db/database.ts';
 import { createLogger } from '../../src/platform/log.ts';
-import { loadTracing } from '../../src/platform/tracing/load-tracing.ts';
+import { openTracing } from '../../src/platform/tracing/open-tracing.ts';
 import { useApp } from '../support/app.ts';
 import { pgbouncer } from '../support/database/pgbouncer.ts';
 import { postgresOf } from '../support/database/postgres.ts';
@@ -27,7 +27,7 @@ describe('Through a connection pooler in transaction mode', () => {
     const log = createLogger({ level: 'error', pretty: false });
     const database = await openDatabase({ config, log });
     onTestFinished(() => database.close());
-    const tracing = await loadTracing(config.tracing, 'pooled', log);
+    const tracing = openTracing(config.tracing, 'pooled', log);
     const instance = secondInstance(app, { config, database, tracing });
     const { key } = await app.account();
     const expected: (string | null)[] = [];

@@ -11,7 +11,7 @@ import type { Clock } from '../../src/platform/clock.ts';
 import { type Config, loadConfig } from '../../src/platform/config.ts';
 import { type Database, openDatabase } from '../../src/platform/db/database.ts';
 import { createLogger } from '../../src/platform/log.ts';
-import { loadTracing } from '../../src/platform/tracing/load-tracing.ts';
+import { openTracing } from '../../src/platform/tracing/open-tracing.ts';
 import { createTestDatabase, type TestDatabase } from './database/database.ts';
 import type { WorldSettings } from './database/drawn-world.ts';
 import { openPrisma } from './database/prisma.ts';
@@ -77,7 +77,7 @@ export async function startApp(
   const config = loadConfig({ NODE_ENV: 'test', ...UNLIMITED, ...testDatabase.settings, ...settings });
   const database = await openDatabase({ config, log });
   const own = openPrisma(config);
-  const tracing = await loadTracing(config.tracing, 'test', log);
+  const tracing = openTracing(config.tracing, 'test', log);
   const app = createApp({
     config,
     database,

@@ -46,7 +46,9 @@ export function createRequestTraces(
     begin({ method, headers, route, requestId, peerAddress = LOCAL }) {
       const name = `${METHODS.has(method) ? method : 'HTTP'} ${route.path}`;
       const begun = tracing.begin(name, headers.get('traceparent'), isTrustedPeer(peerAddress));
-      return { ...begun, forget: rememberTrace(requestId, begun.traceId) };
+      // An id of the service's own is that of no other request: nothing is to be told apart.
+      const isAlone = begun.traceId === undefined && !headers.has('x-request-id');
+      return { ...begun, forget: isAlone ? () => undefined : rememberTrace(requestId, begun.traceId) };
     },
     useTraces: () => ({
       onResponse({ method }, { status }, state) {

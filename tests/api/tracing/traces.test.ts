@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { createLogger } from '../../../src/platform/log.ts';
-import { loadTracing } from '../../../src/platform/tracing/load-tracing.ts';
+import { openTracing } from '../../../src/platform/tracing/open-tracing.ts';
 import { type Account, type TestApp, useApp } from '../../support/app.ts';
 import { graphqlPost } from '../../support/graphql.ts';
 import { type ReceivedSpan, useCollector } from '../../support/otlp.ts';
@@ -32,7 +32,7 @@ describe('A trace', () => {
   /** Another instance with its own traces, and a stream that it delivers to. */
   async function subscribed(): Promise<void> {
     const log = createLogger({ level: 'silent', pretty: false });
-    other = secondInstance(app, { tracing: await loadTracing(app.config.tracing, 'other', log) });
+    other = secondInstance(app, { tracing: openTracing(app.config.tracing, 'other', log) });
     stream = await subscribeToChanges(other, { key: ada.key });
   }
 

@@ -1,0 +1,84 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { freePort } from './processes.ts';
+
+/** Debian has it where an ordinary user's PATH does not look. */
+const PATH = `${process.env.PATH ?? ''}:/usr/sbin`;
+/** It refuses to run as root: then it runs as nobody. */
+const NOBODY = 65_534;
+const TRIES = 5;
+
+async function takesConnections(port: number, process: ChildProcess): Promise<boolean> {
+  while (process.exitCode === null && process.signalCode === null) {
+    const socket = connect(port, '127.0.0.1');
+    const connected = await new Promise<boolean>((resolve) => {
+      socket.once('connect', () => resolve(true)).once('error', () => resolve(false));
+    });
+    socket.destroy();
+    if (connected) return true;
+    await delay(50);
+  }
+  return false;
+}
+
+function configuration(target: URL, port: number): string {
+  const secret = target.password === '' ? '' : ` password='${decodeURIComponent(target.password)}'`;
+  return `[databases]
+* = host=${target.hostname} port=${target.port || '5432'} user=${decodeURIComponent(target.username)}${secret}
+[pgbouncer]
+listen_addr = 127.0.0.1
+listen_port = ${port}
+unix_socket_dir =
+auth_type = any
+pool_mode = transaction
+default_pool_size = 20
+max_client_conn = 200
+`;
+}
+
+/** Has something done when whoever asked is through. */
+export type Afterwards = (end: () => Promise<void>) => void;
+
+/**
+ * PgBouncer in transaction mode, as it is set up by default, before the PostgreSQL at `url` until what `afterwards` was
+ * given is called. Returns the address of the same database through it.
+ */
+export async function startPgBouncer(url: string, afterwards: Afterwards): Promise<string> {
+  const target = new URL(url);
+  const folder = await mkdtemp(join(tmpdir(), 'content-graph-pgbouncer-'));
+  afterwards(() => rm(folder, { recursive: true, force: true }));
+  await chmod(folder, 0o755);
+  const file = join(folder, 'pgbouncer.ini');
+  const identity = process.getuid?.() === 0 ? { uid: NOBODY, gid: NOBODY } : {};
+  let said = '';
+  for (let tries = 0; tries < TRIES; tries += 1) {
+    const port = await freePort();
+    await writeFile(file, configuration(target, port), { mode: 0o644 });
+    const child = spawn('pgbouncer', [file], {
+      ...identity,
+      env: { PATH },
+      stdio: ['ignore', 'ignore', 'pipe'],
+    });
+    child.stderr.on('data', (data: Buffer) => {
+      said += data;
+    });
+    const ended = new Promise<void>((resolve, reject) => {
+      child.once('exit', () => resolve());
+      child.once('error', reject);
+    });
+    // Somebody else may have taken the port meanwhile.
+    if (!(await Promise.race([takesConnections(port, child), ended.then(() => false)]))) continue;
+    afterwards(async () => {
+      child.kill('SIGKILL');
+      await ended;
+    });
+    target.hostname = '127.0.0.1';
+    target.port = String(port);
+    return target.href;
+  }
+  throw new Error(`PgBouncer does not start: ${said}`);
+}
