@@ -9,6 +9,7 @@ import { sessionEnder } from './auth/session/store.ts';
 import { cleanUpJobs } from './clean-up-jobs.ts';
 import { createClientUses } from './client-use/client-uses.ts';
 import { createDeprecatedUses } from './deprecation/deprecated-uses.ts';
+import { ENDINGS_OF_PASSWORD } from './endings.ts';
 import { createAnnouncements } from './events/announcements.ts';
 import { registerEventMetrics } from './events/event-metrics.ts';
 import { createEventFeed } from './events/feed.ts';
@@ -227,11 +228,15 @@ export function createApp({
     fanOut,
     shareEvents,
     onCommit: announcements.announce,
+    origin: () => origin,
   });
   const routeServices = {
     sessions: credentials.sessions,
     endSession,
     login,
+    passwords,
+    turns,
+    endingsOfPassword: ENDINGS_OF_PASSWORD,
     limiter: rateLimiter,
     securityLog,
   };

@@ -1,7 +1,10 @@
 import type { AdminCommand } from './admin/command.ts';
 import type { AccountEnding } from './auth/account/ending.ts';
+import type { Endings } from './auth/account/endings.ts';
 import type { StoredPart } from './auth/account/stored-part.ts';
+import type { AccountTurns } from './auth/account/turns.ts';
 import type { Recognizer } from './auth/authenticate.ts';
+import type { Passwords } from './auth/password-check.ts';
 import type { SecurityLog } from './auth/security-log.ts';
 import type { Login } from './auth/session/login.ts';
 import type { EndSession } from './auth/session/store.ts';
@@ -26,7 +29,7 @@ export interface Feature {
   /** What it stores about an account. */
   readonly stored: readonly StoredPart[];
   /** SQL of the columns "id" and "name", both text: the clients that its credentials are of, for reports. */
-  readonly clientNames: string;
+  readonly clientNames?: string;
   /** Its clean-up, in the order in which it is done. */
   jobs(config: Config): readonly Job[];
   /** For a server: its credentials and its paths. */
@@ -52,6 +55,10 @@ export interface RouteServices {
   readonly sessions: Recognizer;
   readonly endSession: EndSession;
   readonly login: Login;
+  readonly passwords: Passwords;
+  readonly turns: AccountTurns;
+  /** What ends with a password. */
+  readonly endingsOfPassword: Endings;
   readonly limiter: RateLimiter;
   readonly securityLog: SecurityLog;
 }

@@ -54,6 +54,8 @@ export interface OperationPipelineOptions {
   /** Whether subscribers share what is the same for them. */
   readonly shareEvents: boolean;
   readonly onCommit: () => void;
+  /** The public origin of the service, which is known once it listens. */
+  readonly origin: () => string;
 }
 
 /** Creates the pipeline that runs operations within the configured limits. */
@@ -117,6 +119,7 @@ export function createOperationPipeline(options: OperationPipelineOptions): Pipe
       checkOrigin,
     }),
     contextOf: contextOf({
+      origin: options.origin,
       db: database,
       paths,
       traced: log.isLevelEnabled('debug'),

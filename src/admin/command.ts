@@ -12,7 +12,7 @@ export type RunWithout = (
   work: (given: Pick<OpenOptions, 'config' | 'log'>) => Promise<unknown>,
 ) => Promise<void>;
 
-/** A command, or a group of them. A feature joins the command line by these. */
+/** A command, or a group of them. A feature joins the command line by these, and a group by giving its name. */
 export interface AdminCommand {
   readonly name: string;
   readonly description: string;

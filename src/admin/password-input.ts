@@ -76,6 +76,6 @@ export async function readPassword(
     command.error(`error: there is no terminal to ask for the password: use ${option}--password-stdin`);
   }
   const read = given ?? (await ask());
-  checkPassword(read);
+  await checkPassword(read);
   return read;
 }

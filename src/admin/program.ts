@@ -26,7 +26,7 @@ import { userCommands } from './users.ts';
 export const STORED = [...ACCOUNT_CONTENT.stored, ...PARTS, ...FEATURES.flatMap(({ stored }) => stored)];
 
 /** SQL of the ids and names of clients. */
-const CLIENT_NAMES = [API_KEY_NAMES, ...FEATURES.map(({ clientNames }) => clientNames)];
+const CLIENT_NAMES = [API_KEY_NAMES, ...FEATURES.flatMap(({ clientNames = [] }) => clientNames)];
 
 const COMMANDS: readonly AdminCommand[] = [
   userCommands(ENDINGS, ENDINGS_OF_PASSWORD, STORED, ACCOUNT_CONTENT),
@@ -59,7 +59,9 @@ export function createProgram(run: RunCommand, runWithout: RunWithout): Command 
     .version(buildText(), '--version', 'prints the version and the commit')
     .exitOverride()
     .showHelpAfterError('(add --help for usage)');
-  for (const { name, description, define } of COMMANDS)
-    define(program.command(name).description(description), run, runWithout);
+  for (const { name, description, define } of COMMANDS) {
+    const group = program.commands.find((known) => known.name() === name);
+    define(group ?? program.command(name).description(description), run, runWithout);
+  }
   return program;
 }

@@ -6,6 +6,7 @@ import {
   disableAccount,
   type Endings,
   enableAccount,
+  end,
   endAllCredentials,
   endMost,
   setPassword,
@@ -37,10 +38,15 @@ const LIST = statement<Readonly<Record<string, unknown>>>(
    FROM users ORDER BY created_at, id`,
 );
 
-function disable(database: Database, email: string) {
+function disable(database: Database, endings: Endings, email: string) {
   return database.unitOfWork({ author: OPERATOR }).run(async (work) => {
     const id = await accountToChange(work, email);
     await disableAccount(work, id);
+    await end(
+      work,
+      [id],
+      endings.filter(({ withDisabling = false }) => withDisabling),
+    );
     await audit(work, 'user.disable', id, { account: id });
     return { id, disabled: true };
   });
@@ -154,7 +160,7 @@ export const userCommands = (
     user
       .command('disable <email>')
       .description('disables an account: none of its credentials work until it is enabled')
-      .action((email: string) => run(({ database }) => disable(database, email)));
+      .action((email: string) => run(({ database }) => disable(database, endings, email)));
 
     user
       .command('enable <email>')

@@ -34,6 +34,8 @@ export interface Changes {
 /** The context of every resolver. Each operation gets a new one, and so does each event of a subscription. */
 export interface Context {
   readonly requestId: string;
+  /** The public origin of the service. */
+  readonly origin: () => string;
   readonly caller: Caller;
   /** Set if the caller remains to be confirmed, or had to be. */
   readonly provisional?: Provisional | undefined;

@@ -30,7 +30,7 @@ export type ContextOf = (
   state: RequestState,
 ) => OperationContext;
 
-export interface ContextOptions extends Pick<Context, 'db' | 'lookAhead' | 'maxResponseBytes'> {
+export interface ContextOptions extends Pick<Context, 'origin' | 'db' | 'lookAhead' | 'maxResponseBytes'> {
   /** Counts the paths taken. */
   readonly paths: Tally;
   /** Whether each operation's own are kept too, for the debug log. */
@@ -42,7 +42,7 @@ export interface ContextOptions extends Pick<Context, 'db' | 'lookAhead' | 'maxR
 
 /** Makes the contexts of operations that clients ask for. */
 export function contextOf(options: ContextOptions): ContextOf {
-  const { db, lookAhead, maxResponseBytes, paths, traced, eventsAfter, idOfSnapshot } = options;
+  const { origin, db, lookAhead, maxResponseBytes, paths, traced, eventsAfter, idOfSnapshot } = options;
   const onPath = (path: AnswerPath) => paths.add(path);
   // A closure in the context would keep the request for as long as a stream is open.
   const onTracedPath = (taken: Set<AnswerPath>) => (path: AnswerPath) => {
@@ -56,6 +56,7 @@ export function contextOf(options: ContextOptions): ContextOf {
       state,
       operation,
       requestId: state.requestId,
+      origin,
       // Authentication has run.
       caller: state.caller as Caller,
       provisional: state.provisional,

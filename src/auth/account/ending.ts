@@ -11,6 +11,8 @@ export interface AccountEnding {
   readonly words: string;
   /** Whether a password stands behind it: it ends with the password, too. */
   readonly ofPassword: boolean;
+  /** Whether it ends when its account is disabled. Not given: it only does not work until the account is enabled again. */
+  readonly withDisabling?: boolean;
   /** How it can end without the rest, by an option of `admin revoke-all`. Not given: it ends with everything else only. */
   readonly alone?: {
     readonly option: string;
@@ -40,8 +42,8 @@ export const endSurplus = (table: string, of: string, key = 'id', from = table):
     `DELETE FROM ${table} WHERE (${key}) IN (SELECT ${key} FROM ${from} WHERE ${of} OFFSET $2 LIMIT $2)`,
   );
 
-/** Deletes the rows of a table that has a column `user_id` and nothing below it. */
-export const endRows = (table: string): Pick<AccountEnding, 'all' | 'surplus'> => ({
+/** Deletes the rows of a table that has a column `user_id` and nothing below it. `key` is its primary key. */
+export const endRows = (table: string, key?: string): Pick<AccountEnding, 'all' | 'surplus'> => ({
   all: endStatement(`account_end_${table}`, `DELETE FROM ${table} WHERE ${ofAccounts()}`),
-  surplus: [endSurplus(table, ofAccounts())],
+  surplus: [endSurplus(table, ofAccounts(), key)],
 });

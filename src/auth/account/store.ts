@@ -4,6 +4,7 @@ import { OperatorError } from '../../platform/operator-error.ts';
 import { newId } from '../../platform/uuid.ts';
 import { hashPassword } from '../password.ts';
 import type { Role } from '../scopes.ts';
+import { isCommon } from './common-passwords.ts';
 
 /** The lengths of an account's texts, in Unicode code points (contract section 1). */
 export const ACCOUNT_NAME = { min: 1, max: 100 };
@@ -30,21 +31,25 @@ const fits = (text: string, { min, max }: typeof PASSWORD) => length(text) >= mi
 /** PostgreSQL cannot store such a text, so no account has it. */
 export const isBroken = (text: string): boolean => text.includes('\0') || !text.isWellFormed();
 
-/** Throws AccountError. */
-export function checkPassword(password: string): void {
+/** What is said of a password that many people use. */
+export const COMMON_PASSWORD = 'one of those that many people use, which are tried first: choose another one';
+
+/** For every place that sets one. Those that are stored already go on working. Throws AccountError. */
+export async function checkPassword(password: string): Promise<void> {
   if (isBroken(password))
     throw new AccountError('The password must not contain a NUL character or a lone surrogate.');
   if (!fits(password, PASSWORD)) throw new AccountError('The password must be 12 to 200 characters long.');
+  if (await isCommon(password, PASSWORD.min)) throw new AccountError(`The password is ${COMMON_PASSWORD}.`);
 }
 
-function check({ name, email, password }: NewAccount): void {
+async function check({ name, email, password }: NewAccount): Promise<void> {
   const broken = [name, email, password ?? ''].some(isBroken);
   if (broken)
     throw new AccountError('Name, e-mail and password must not contain a NUL character or a lone surrogate.');
   if (!fits(name, ACCOUNT_NAME)) throw new AccountError('The name must be 1 to 100 characters long.');
   if (!/^[^\s@]+@[^\s@]+$/.test(email) || length(email) > MAX_EMAIL_LENGTH)
     throw new AccountError(`"${email}" is not an e-mail address.`);
-  if (password !== undefined) checkPassword(password);
+  if (password !== undefined) await checkPassword(password);
 }
 
 const FIND = statement<{ id: string; role: Role; disabledAt: Date | null; deletedAt: Date | null }>(
@@ -70,7 +75,7 @@ export async function readyAccount(
   db: Queryable,
   { password, ...account }: NewAccount,
 ): Promise<ReadyAccount> {
-  check({ ...account, password });
+  await check({ ...account, password });
   if ((await db.query(FIND, [emailKey(account.email)])).length > 0) throw isTaken(account.email);
   return { ...account, passwordHash: password === undefined ? null : await hashPassword(password) };
 }

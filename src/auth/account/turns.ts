@@ -3,7 +3,7 @@ import type { Database } from '../../platform/db/database.ts';
 import { DatabaseError } from '../../platform/db/errors.ts';
 import { Retries } from '../../platform/db/retries.ts';
 import type { Queryable } from '../../platform/db/statement.ts';
-import type { UnitOfWork } from '../../platform/db/unit-of-work.ts';
+import type { Author, UnitOfWork } from '../../platform/db/unit-of-work.ts';
 import type { Line } from '../../platform/line.ts';
 
 /** Writes that may wait for the lock of an account. */
@@ -11,7 +11,11 @@ export interface AccountTurns {
   /** For statements of an account, each of which commits by itself. */
   statements(owner: string): Queryable;
   /** Runs a transaction of an account. Throws what `write` throws, and DatabaseError. */
-  transaction<T>(owner: string, write: (work: UnitOfWork) => Promise<T>, lockWaitMs?: number): Promise<T>;
+  transaction<T>(
+    owner: string,
+    write: (work: UnitOfWork) => Promise<T>,
+    options?: { readonly lockWaitMs?: number; readonly author?: Author },
+  ): Promise<T>;
 }
 
 /** An account may be logged in to once more, and a session ended again: what may have been done is done again. */
@@ -40,10 +44,10 @@ export function accountTurns(
           ).catch((error: unknown) => Promise.reject(repeatable(error))),
       };
     },
-    transaction: (owner, write, lockWaitMs = database.lockWaitMs) =>
+    transaction: (owner, write, { lockWaitMs = database.lockWaitMs, ...options } = {}) =>
       inTurns(
         owner,
-        () => database.unitOfWork({}, new Cancellation(undefined, owner)).run(write),
+        () => database.unitOfWork(options, new Cancellation(undefined, owner)).run(write),
         lockWaitMs,
       ),
   };

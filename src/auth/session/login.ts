@@ -2,6 +2,7 @@ import type { Database } from '../../platform/db/database.ts';
 import { statement } from '../../platform/db/statement.ts';
 import { emailKey, isBroken } from '../account/store.ts';
 import type { AccountTurns } from '../account/turns.ts';
+import { isOutdated } from '../password.ts';
 import { accountFailures, type Passwords } from '../password-check.ts';
 import { readsOf } from '../reads-of.ts';
 import type { AttemptOrigin, LoginFailure, SecurityLog } from '../security-log.ts';
@@ -40,6 +41,12 @@ const FIND_ACCOUNT = statement<AccountRow>(
    FROM users WHERE email_key = $1`,
 );
 
+/** Nothing ends: it is the same password. */
+const RENEW_HASH = statement<{ one: number }>(
+  'account_renew_hash',
+  'UPDATE users SET password_hash = $3 WHERE id = $1 AND password_hash = $2 RETURNING 1 AS one',
+);
+
 export interface LoginOptions {
   readonly database: Pick<Database, 'cancellable'>;
   readonly turns: AccountTurns;
@@ -60,6 +67,13 @@ function failureOf(account: AccountRow | undefined, matches: boolean): LoginFail
  * attempt throws.
  */
 export function createLogin({ database, turns, passwords, securityLog }: LoginOptions): Login {
+  /** Hashes a password anew, as hashes are made now: at no other time is it known. Returns the hash that is stored then. */
+  async function renew({ countedFor, password }: LoginAttempt, id: string, hash: string): Promise<string> {
+    const renewed = await passwords.hash(countedFor, password);
+    const rows = await turns.statements(id).query(RENEW_HASH, [id, hash, renewed]);
+    return rows.length > 0 ? renewed : hash;
+  }
+
   async function signIn(attempt: LoginAttempt): Promise<LoggedIn | undefined> {
     const { email, password, countedFor, origin, userAgent } = attempt;
     const key = emailKey(email);
@@ -72,7 +86,8 @@ export function createLogin({ database, turns, passwords, securityLog }: LoginOp
       return undefined;
     }
     const { id, name } = account;
-    const session = await openSession(turns.statements(id), { userId: id, passwordHash, userAgent });
+    const current = isOutdated(passwordHash) ? await renew(attempt, id, passwordHash) : passwordHash;
+    const session = await openSession(turns.statements(id), { userId: id, passwordHash: current, userAgent });
     if (session === undefined) {
       securityLog.failedLogin(origin, 'changed meanwhile', id);
       return undefined;

@@ -107,7 +107,9 @@ export function streamTokenIssuer(
 ): IssueStreamToken {
   const drop = dropEnded(recognizers);
   return (principal, operation) =>
-    turns.transaction(principal.userId, (work) => insert(work, drop, principal, operation), LOCK_WAIT_MS);
+    turns.transaction(principal.userId, (work) => insert(work, drop, principal, operation), {
+      lockWaitMs: LOCK_WAIT_MS,
+    });
 }
 
 const END = statement<{ userId: string }>(

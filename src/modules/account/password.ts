@@ -1,6 +1,7 @@
 import { audit } from '../../audit/audit.ts';
 import { type Endings, end } from '../../auth/account/endings.ts';
-import { PASSWORD } from '../../auth/account/store.ts';
+import { isCommon } from '../../auth/account/common-passwords.ts';
+import { COMMON_PASSWORD, PASSWORD } from '../../auth/account/store.ts';
 import { accountFailures } from '../../auth/password-check.ts';
 import { isSession, type Principal } from '../../auth/principal.ts';
 import { type OpenedSession, openSession } from '../../auth/session/store.ts';
@@ -30,28 +31,48 @@ export interface PasswordChange {
 const wrong = () => badInput('currentPassword', 'is not the current password.');
 
 /**
- * Checks the current password and hashes the new one: tens of milliseconds, in which nothing may be locked. Undefined
- * without a session, which the field refuses. A wrong current password is BAD_USER_INPUT, because the caller has the
+ * Checks the password of a caller with a session, in tens of milliseconds in which nothing may be locked, and goes on with
+ * its hash. Undefined without a session, which the field refuses. A wrong one is BAD_USER_INPUT, because the caller has the
  * permission but the argument is wrong. It counts as a failed login of the account; too many failed logins are
  * RATE_LIMITED.
  */
-export async function preparePassword(
+async function checked<T>(
   { caller, db, passwords }: PreparationContext,
   currentPassword: string,
-  newPassword: string,
-): Promise<PasswordChange | undefined> {
+  then: (userId: string, currentHash: string) => Promise<T>,
+): Promise<T | undefined> {
   if (!isSession(caller)) return undefined;
   const { userId } = caller;
-  checkText('newPassword', newPassword, PASSWORD);
   const [account] = await db.query(FIND_HASH, [userId]);
   if (account === undefined) throw unauthenticated('The account has been deleted.');
   const { email, hash } = account;
-  const change = await passwords.attempt([accountFailures(email)], async () => {
-    if (!(await passwords.matches(userId, currentPassword, hash)) || hash === null) return undefined;
-    return { currentHash: hash, newHash: await passwords.hash(userId, newPassword) };
-  });
-  if (change === undefined) throw wrong();
-  return change;
+  const result = await passwords.attempt([accountFailures(email)], async () =>
+    (await passwords.matches(userId, currentPassword, hash)) && hash !== null
+      ? then(userId, hash)
+      : undefined,
+  );
+  if (result === undefined) throw wrong();
+  return result;
+}
+
+/** For what only the owner of a session may do who knows the password. Throws as `checked` does. */
+export const confirmPassword = (context: PreparationContext, currentPassword: string) =>
+  checked(context, currentPassword, async () => true);
+
+/** Checks the current password and hashes the new one. Throws as `checked` does. */
+export async function preparePassword(
+  context: PreparationContext,
+  currentPassword: string,
+  newPassword: string,
+): Promise<PasswordChange | undefined> {
+  if (isSession(context.caller)) {
+    checkText('newPassword', newPassword, PASSWORD);
+    if (await isCommon(newPassword, PASSWORD.min)) throw badInput('newPassword', `is ${COMMON_PASSWORD}.`);
+  }
+  return checked(context, currentPassword, async (userId, currentHash) => ({
+    currentHash,
+    newHash: await context.passwords.hash(userId, newPassword),
+  }));
 }
 
 /**

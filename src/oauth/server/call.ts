@@ -1,6 +1,7 @@
 import type { EventEmitter } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import type { KoaContextWithOIDC, default as Provider } from 'oidc-provider';
+import { FORM_TYPE } from '../../http/request/form-body.ts';
 import type { Logger } from '../../platform/log.ts';
 import type { HttpRequest } from '../../request/http-message.ts';
 import type { RequestState } from '../../request/request-state.ts';
@@ -8,7 +9,6 @@ import { RESUME_COOKIE } from './authorization-parameters.ts';
 import { nameClientErrors } from './client-errors.ts';
 import { isPublic } from './client-metadata.ts';
 import { createExchange } from './exchange.ts';
-import { FORM_TYPE } from './form.ts';
 import { oauthErrorResponse, oauthRefusal } from './oauth-error.ts';
 import type { Answered } from './turns.ts';
 

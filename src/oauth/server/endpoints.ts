@@ -2,14 +2,15 @@ import { randomBytes } from 'node:crypto';
 import type { default as Provider } from 'oidc-provider';
 import type { RevokedToken } from '../../auth/jwt/blocklist.ts';
 import { looksLikeJwt } from '../../auth/jwt/verify.ts';
+import { readForm } from '../../http/request/form-body.ts';
 import { jsonResponse } from '../../http/response/error-response.ts';
 import type { HttpRequest, HttpResponse } from '../../request/http-message.ts';
 import type { RequestState } from '../../request/request-state.ts';
 import type { AccessToken, OwnTokens } from '../tokens/access-token.ts';
 import type { Called, LibraryCalls } from './call.ts';
 import { basicChallenge } from './client-errors.ts';
-import { readForm, withoutOwnResource } from './form.ts';
 import { type OAuthRefusal, oauthErrorResponse } from './oauth-error.ts';
+import { withoutOwnResource } from './own-resource.ts';
 
 export interface EndpointOptions {
   readonly calls: LibraryCalls;

@@ -1,7 +1,7 @@
 import type { Configuration } from 'oidc-provider';
+import { errorPage } from '../../http/pages/error-page.ts';
 import { pageHeaders } from '../../http/pages/page-response.ts';
 import type { Logger } from '../../platform/log.ts';
-import { errorPage } from '../pages/error-page.ts';
 import type { LibraryCalls } from './call.ts';
 import { oauthRefusal } from './oauth-error.ts';
 

@@ -1,20 +1,19 @@
 import type { default as Provider } from 'oidc-provider';
-import { pageResponse } from '../../http/pages/page-response.ts';
+import { pageErrors } from '../../http/pages/error-page.ts';
 import { jsonResponse } from '../../http/response/error-response.ts';
 import { NOTHING, SECRET } from '../../http/routes/table.ts';
 import { holderOf } from '../../request/caller.ts';
 import { addressKey } from '../../request/client-address.ts';
 import { type HttpResponse, PlainRequest } from '../../request/http-message.ts';
 import type { Answer, Route, RouteProperties } from '../../request/request-state.ts';
-import { errorPage } from '../pages/error-page.ts';
 import type { KeyRing } from '../tokens/key-ring.ts';
 import { ADDRESS, BROWSER } from './authorization-parameters.ts';
 import { knownBrowser } from './browser-cookie.ts';
 import type { LibraryCalls } from './call.ts';
 import type { createEndpoints, EndpointRequest } from './endpoints.ts';
-import { withoutOwnResource } from './form.ts';
 import type { createInteractions, PageRequest } from './interactions.ts';
-import { oauthErrors, oauthRefusal } from './oauth-error.ts';
+import { oauthErrors } from './oauth-error.ts';
+import { withoutOwnResource } from './own-resource.ts';
 import { OAUTH_PATHS, signInOf } from './paths.ts';
 import type { ProviderSource } from './provider-source.ts';
 import type { createWorks } from './work.ts';
@@ -30,14 +29,6 @@ export interface RoutesOptions {
   /** Tells addresses apart in the database. */
   readonly addressHash: (address: string) => string;
 }
-
-/** The form of refusals of pages for users: pages too. */
-const pageErrors: Route['errors'] = (error, state, log) => {
-  const { status, headers, description } = oauthRefusal(error, state, log);
-  const title = status < 500 ? 'Unable to continue' : 'Something went wrong';
-  const page = errorPage({ title, message: description, requestId: state.requestId });
-  return pageResponse(page, { status, headers });
-};
 
 /** For what clients call. */
 const ENDPOINT: RouteProperties = { ...SECRET, bucket: 'tokens', credentials: 'own', errors: oauthErrors };

@@ -1,0 +1,52 @@
+import { PASSWORD } from '../../auth/account/store.ts';
+import { html, NOTHING } from '../../http/pages/html.ts';
+import { layout } from '../../http/pages/layout.ts';
+import type { Link } from '../links/link-store.ts';
+
+/** Where a person sets the password of an account. The form is posted to the address of the page itself. */
+export function passwordPage({ kind, name, email }: Link, problem?: string): string {
+  const alert =
+    problem === undefined ? NOTHING : html`<p class="problem" id="problem" role="alert">${problem}</p>`;
+  const described = html` aria-describedby="rule${problem === undefined ? '' : ' problem'}"`;
+  const title = kind === 'invite' ? 'Welcome' : 'Set a new password';
+  const first =
+    kind === 'invite'
+      ? html`<h1>Welcome, ${name}</h1>
+<p>Choose the password of your new account.</p>`
+      : html`<h1>Set a new password</h1>
+<p>It ends every session and every access of applications that the old one has opened.</p>`;
+  return layout({
+    title: problem === undefined ? title : `${title}: error`,
+    content: html`${first}
+${alert}
+<form method="post">
+<label for="email">E-mail</label>
+<input id="email" type="email" name="email" autocomplete="username" readonly value="${email}">
+<label for="password">New password</label>
+<input id="password" name="password" type="password" autocomplete="new-password" required autofocus minlength="${String(PASSWORD.min)}"${described}>
+<p class="soft" id="rule">${String(PASSWORD.min)} to ${String(PASSWORD.max)} characters, and none of those that many people use.</p>
+<label for="again">The same again</label>
+<input id="again" name="again" type="password" autocomplete="new-password" required>
+<div class="actions"><button type="submit">Set the password</button></div>
+</form>`,
+  });
+}
+
+/** After that. */
+export function passwordSetPage(accountPath: string): string {
+  return layout({
+    title: 'Your password is set',
+    content: html`<h1>Your password is set</h1>
+<p>The link is used up. Sign in with your e-mail and the new password.</p>
+<p><a href="${accountPath}">Sign in</a></p>`,
+  });
+}
+
+/** For a link that is none, or none any more. */
+export function voidLinkPage(): string {
+  return layout({
+    title: 'This link is not valid',
+    content: html`<h1>This link is not valid</h1>
+<p>A link is good for one day and for one time, and a newer one replaces it. Nothing was changed. Ask whoever sent it for a new one.</p>`,
+  });
+}

@@ -1,0 +1,101 @@
+import { audit } from '../../audit/audit.ts';
+import { setPassword } from '../../auth/account/endings.ts';
+import { AccountError, checkPassword, LOCK_ACCOUNT } from '../../auth/account/store.ts';
+import { readsOf } from '../../auth/reads-of.ts';
+import type { RouteServices } from '../../feature.ts';
+import { forbidden } from '../../graphql/errors.ts';
+import { pageResponse } from '../../http/pages/page-response.ts';
+import { readForm } from '../../http/request/form-body.ts';
+import type { Database } from '../../platform/db/database.ts';
+import { addressKey, attemptOrigin } from '../../request/client-address.ts';
+import type { HttpRequest, HttpResponse, RequestUrl } from '../../request/http-message.ts';
+import type { RequestState } from '../../request/request-state.ts';
+import { consumeLink, findLink, type Link } from '../links/link-store.ts';
+import { passwordPage, passwordSetPage, voidLinkPage } from '../pages/password-page.ts';
+import { ACCOUNT_PATHS, TOKEN_PARAMETER } from '../paths.ts';
+
+export interface LinkOptions
+  extends Pick<RouteServices, 'passwords' | 'limiter' | 'securityLog' | 'turns' | 'endingsOfPassword'> {
+  readonly database: Database;
+}
+
+/** A person may leave the page open until the link is void. */
+const VOID = 404;
+
+/** What is wrong with a password and its repetition, for whoever chose it. */
+async function problemOf(form: URLSearchParams): Promise<string | undefined> {
+  const password = form.get('password') ?? '';
+  if (password !== form.get('again')) return 'The two passwords differ.';
+  try {
+    await checkPassword(password);
+    return undefined;
+  } catch (error) {
+    if (error instanceof AccountError) return error.message;
+    throw error;
+  }
+}
+
+/**
+ * Where a link leads. A GET changes nothing, so that whoever looks at links in messages uses none up; the form is posted to
+ * the same address and answered there, without a redirect. The token is what counts: no cookie is read or set.
+ */
+export function linkAnswers(options: LinkOptions) {
+  const { database, passwords, limiter, securityLog, turns, endingsOfPassword } = options;
+  // Others learn nothing of the address, which has the token in it, when the page is left.
+  const headers = { 'referrer-policy': 'no-referrer' };
+
+  async function refuse(state: RequestState): Promise<HttpResponse> {
+    await limiter.credentials.failure(`address:${addressKey(state.clientAddress)}`);
+    const reason = 'The link is unknown, used, expired or replaced.';
+    securityLog.failedCredential(attemptOrigin(state), { kind: 'link', reason });
+    return pageResponse(voidLinkPage(), { status: VOID, headers });
+  }
+
+  /** Sets the password. False if the link has been used, replaced or made void since the form was sent. */
+  async function set(link: Link, token: string, password: string, { requestId }: RequestState) {
+    const { account, id, kind } = link;
+    const hash = await passwords.hash(account, password);
+    const author = { actorId: account, via: `link:${id}`, requestId };
+    return turns.transaction(
+      account,
+      async (work) => {
+        await work.query(LOCK_ACCOUNT, [account]);
+        if (!(await consumeLink(work, token))) return false;
+        const ended = await setPassword(work, account, hash, endingsOfPassword);
+        await audit(work, `${kind}.use`, id, { account, ended });
+        return true;
+      },
+      { author },
+    );
+  }
+
+  async function post(request: HttpRequest, state: RequestState, token: string): Promise<HttpResponse> {
+    const link = await findLink(readsOf(database, undefined), token);
+    if (link === undefined) return refuse(state);
+    const form = await readForm(request);
+    const problem = await problemOf(form);
+    if (problem !== undefined) return pageResponse(passwordPage(link, problem), { status: 400, headers });
+    if (!(await set(link, token, form.get('password') ?? '', state))) return refuse(state);
+    securityLog.passwordChanged(attemptOrigin(state), link.account);
+    return pageResponse(passwordSetPage(ACCOUNT_PATHS.account), { headers });
+  }
+
+  return {
+    async link(
+      request: HttpRequest,
+      state: RequestState,
+      { searchParams }: RequestUrl,
+    ): Promise<HttpResponse> {
+      const token = searchParams.get(TOKEN_PARAMETER) ?? '';
+      // The page sends no Referer, so its form has the Origin "null": what tells is Fetch Metadata.
+      const site = request.headers.get('sec-fetch-site') ?? 'none';
+      if (request.method === 'POST') {
+        if (site !== 'same-origin' && site !== 'none')
+          throw forbidden('The form of a link is sent from its own page only.');
+        return post(request, state, token);
+      }
+      const link = await findLink(readsOf(database, undefined), token);
+      return link === undefined ? refuse(state) : pageResponse(passwordPage(link), { headers });
+    },
+  };
+}

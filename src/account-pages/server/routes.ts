@@ -1,0 +1,35 @@
+import { pageErrors } from '../../http/pages/error-page.ts';
+import { SECRET } from '../../http/routes/table.ts';
+import type { Answer, Route, RouteProperties } from '../../request/request-state.ts';
+import { ACCOUNT_PATHS } from '../paths.ts';
+
+/** For pages of one person: no cache keeps them, no page of another site frames or reads them. */
+const PAGE: RouteProperties = {
+  ...SECRET,
+  methods: ['GET'],
+  readsBody: false,
+  bucket: 'pages',
+  cors: false,
+  documentOnly: true,
+  errors: pageErrors,
+};
+
+export interface AccountAnswers {
+  /** Of a link's address, to GET and POST. */
+  readonly link: Answer;
+}
+
+export function accountRoutes({ link }: AccountAnswers): Route[] {
+  return [
+    {
+      ...PAGE,
+      path: ACCOUNT_PATHS.password,
+      methods: ['GET', 'POST'],
+      readsBody: true,
+      // The token in the address is what counts, and it is checked by the route.
+      credentials: 'own',
+      originCheck: 'none',
+      answer: link,
+    },
+  ];
+}

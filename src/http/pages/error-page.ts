@@ -1,0 +1,34 @@
+import { publicRefusal } from '../../graphql/mask-error.ts';
+import type { Route } from '../../request/request-state.ts';
+import { html, NOTHING } from './html.ts';
+import { layout } from './layout.ts';
+import { pageResponse } from './page-response.ts';
+
+export interface ErrorPage {
+  readonly title: string;
+  /** What happened and what to do, for the user. */
+  readonly message: string;
+  /** The OAuth error, for the application's developers. */
+  readonly detail?: string | undefined;
+  readonly requestId: string;
+}
+
+export function errorPage({ title, message, detail, requestId }: ErrorPage): string {
+  const technical = detail === undefined ? NOTHING : html`<p class="soft">Technical details: ${detail}</p>`;
+  return layout({
+    title,
+    content: html`<h1>${title}</h1>
+<p>${message}</p>
+${technical}
+<p class="soft">Request ${requestId}</p>`,
+  });
+}
+
+/** The form of refusals of pages for users: pages too. */
+export const pageErrors: Route['errors'] = (error, state, log) => {
+  const { requestId } = state;
+  const { code, status, headers, message } = publicRefusal(error, { requestId, log });
+  state.errorCodes = [code];
+  const title = status < 500 ? 'Unable to continue' : 'Something went wrong';
+  return pageResponse(errorPage({ title, message, requestId }), { status, headers });
+};
