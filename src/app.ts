@@ -230,15 +230,12 @@ export function createApp({
     onCommit: announcements.announce,
     origin: () => origin,
   });
+  const accounts = { turns, passwords, login, endSession, securityLog };
   const routeServices = {
+    ...accounts,
     sessions: credentials.sessions,
-    endSession,
-    login,
-    passwords,
-    turns,
     endingsOfPassword: ENDINGS_OF_PASSWORD,
     limiter: rateLimiter,
-    securityLog,
   };
   const http = createHttp({
     config,
@@ -249,10 +246,7 @@ export function createApp({
     demoKey,
     anonymous,
     credentials,
-    turns,
-    endSession,
-    login,
-    securityLog,
+    ...accounts,
     slowOperations,
     refusals,
     origins,

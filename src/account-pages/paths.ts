@@ -1,6 +1,5 @@
 /** The pages of an account. */
 export const ACCOUNT_PATHS = {
-  account: '/account',
   password: '/account/password',
 } as const;
 

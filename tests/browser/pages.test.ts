@@ -1,22 +1,11 @@
 import { execFile } from 'node:child_process';
-import { readFile } from 'node:fs/promises';
-import { createRequire } from 'node:module';
 import { promisify } from 'node:util';
-import type { AxeResults } from 'axe-core';
 import type { Page } from 'playwright-core';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { violations } from '../support/processes/axe.ts';
 import { useDevelopmentService } from '../support/processes/development-service.ts';
 
-const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
 const PATHS = ['/', '/docs/', '/docs/readme', '/docs/contract'];
-
-/** What axe-core finds, each by its rule and the first element. */
-async function violations(page: Page): Promise<string[]> {
-  // As a debugger would: the policy of the page allows no script.
-  await page.evaluate(await readFile(AXE, 'utf8'));
-  const found = await page.evaluate<AxeResults>('axe.run()');
-  return found.violations.map(({ id, nodes }) => `${id}: ${nodes[0]?.html}`);
-}
 
 describe('the pages of development', () => {
   const started = useDevelopmentService();

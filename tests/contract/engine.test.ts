@@ -14,6 +14,7 @@ const DOMAIN =
 /** The same words in the trade's meanings, by file: HTTP methods, parts of ciphers, of documents and of HTML. */
 const OTHER_MEANINGS: Readonly<Record<string, RegExp>> = {
   'auth/password.ts': /\btag\b/,
+  'account-pages/pages/password-page.ts': /method="post"/,
   'oauth/pages/consent-page.ts': /method="post"/,
   'oauth/pages/login-page.ts': /method="post"/,
   'http/request/json-body.ts': /'accept-post'/,

@@ -23,7 +23,7 @@ describe('A secret that is shown once', () => {
     const holders = new Set(
       fields.filter(({ field }) => permissionsOf(field).secret).map(({ type }) => type.name),
     );
-    expect([...holders]).toEqual(['CreatedApiKey']);
+    expect([...holders].toSorted()).toEqual(['AccountLink', 'CreatedApiKey']);
     const ways = fields.filter(({ field }) => holders.has(getNamedType(field.type).name));
     expect(ways.length).toBeGreaterThan(0);
     expect(ways.filter(({ field }) => permissionsOf(field).session !== true)).toEqual([]);

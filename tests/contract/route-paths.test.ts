@@ -10,6 +10,7 @@ const REMEDY =
 const HOMES = [
   'http/routes/table.ts',
   'http/graphiql/routes.ts',
+  'account-pages/paths.ts',
   'oauth/server/paths.ts',
   'development/example.ts',
   'development/pages.ts',

@@ -33,12 +33,11 @@ ${alert}
 }
 
 /** After that. */
-export function passwordSetPage(accountPath: string): string {
+export function passwordSetPage(): string {
   return layout({
     title: 'Your password is set',
     content: html`<h1>Your password is set</h1>
-<p>The link is used up. Sign in with your e-mail and the new password.</p>
-<p><a href="${accountPath}">Sign in</a></p>`,
+<p>From now on, sign in with your e-mail and the new password. The link is used up: you can close this page.</p>`,
   });
 }
 

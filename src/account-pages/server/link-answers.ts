@@ -12,7 +12,7 @@ import type { HttpRequest, HttpResponse, RequestUrl } from '../../request/http-m
 import type { RequestState } from '../../request/request-state.ts';
 import { consumeLink, findLink, type Link } from '../links/link-store.ts';
 import { passwordPage, passwordSetPage, voidLinkPage } from '../pages/password-page.ts';
-import { ACCOUNT_PATHS, TOKEN_PARAMETER } from '../paths.ts';
+import { TOKEN_PARAMETER } from '../paths.ts';
 
 export interface LinkOptions
   extends Pick<RouteServices, 'passwords' | 'limiter' | 'securityLog' | 'turns' | 'endingsOfPassword'> {
@@ -69,7 +69,7 @@ export function linkAnswers(options: LinkOptions) {
     );
   }
 
-  async function post(request: HttpRequest, state: RequestState, token: string): Promise<HttpResponse> {
+  async function submit(request: HttpRequest, state: RequestState, token: string): Promise<HttpResponse> {
     const link = await findLink(readsOf(database, undefined), token);
     if (link === undefined) return refuse(state);
     const form = await readForm(request);
@@ -77,7 +77,7 @@ export function linkAnswers(options: LinkOptions) {
     if (problem !== undefined) return pageResponse(passwordPage(link, problem), { status: 400, headers });
     if (!(await set(link, token, form.get('password') ?? '', state))) return refuse(state);
     securityLog.passwordChanged(attemptOrigin(state), link.account);
-    return pageResponse(passwordSetPage(ACCOUNT_PATHS.account), { headers });
+    return pageResponse(passwordSetPage(), { headers });
   }
 
   return {
@@ -92,7 +92,7 @@ export function linkAnswers(options: LinkOptions) {
       if (request.method === 'POST') {
         if (site !== 'same-origin' && site !== 'none')
           throw forbidden('The form of a link is sent from its own page only.');
-        return post(request, state, token);
+        return submit(request, state, token);
       }
       const link = await findLink(readsOf(database, undefined), token);
       return link === undefined ? refuse(state) : pageResponse(passwordPage(link), { headers });

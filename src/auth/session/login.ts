@@ -67,11 +67,15 @@ function failureOf(account: AccountRow | undefined, matches: boolean): LoginFail
  * attempt throws.
  */
 export function createLogin({ database, turns, passwords, securityLog }: LoginOptions): Login {
-  /** Hashes a password anew, as hashes are made now: at no other time is it known. Returns the hash that is stored then. */
-  async function renew({ countedFor, password }: LoginAttempt, id: string, hash: string): Promise<string> {
+  /** Hashes a password anew, as hashes are made now: at no other time is it known. Undefined if the stored hash is another by now. */
+  async function renew(
+    { countedFor, password }: LoginAttempt,
+    id: string,
+    hash: string,
+  ): Promise<string | undefined> {
     const renewed = await passwords.hash(countedFor, password);
     const rows = await turns.statements(id).query(RENEW_HASH, [id, hash, renewed]);
-    return rows.length > 0 ? renewed : hash;
+    return rows.length > 0 ? renewed : undefined;
   }
 
   async function signIn(attempt: LoginAttempt): Promise<LoggedIn | undefined> {
@@ -87,6 +91,8 @@ export function createLogin({ database, turns, passwords, securityLog }: LoginOp
     }
     const { id, name } = account;
     const current = isOutdated(passwordHash) ? await renew(attempt, id, passwordHash) : passwordHash;
+    // Another log-in has renewed it, or the password was changed: whichever, the attempt is judged by what is stored now.
+    if (current === undefined) return signIn(attempt);
     const session = await openSession(turns.statements(id), { userId: id, passwordHash: current, userAgent });
     if (session === undefined) {
       securityLog.failedLogin(origin, 'changed meanwhile', id);

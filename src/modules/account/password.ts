@@ -1,6 +1,6 @@
 import { audit } from '../../audit/audit.ts';
-import { type Endings, end } from '../../auth/account/endings.ts';
 import { isCommon } from '../../auth/account/common-passwords.ts';
+import { type Endings, end } from '../../auth/account/endings.ts';
 import { COMMON_PASSWORD, PASSWORD } from '../../auth/account/store.ts';
 import { accountFailures } from '../../auth/password-check.ts';
 import { isSession, type Principal } from '../../auth/principal.ts';

@@ -64,6 +64,17 @@ it('Each command that changes something leaves its entry, and no e-mail, name or
       requestId: null,
     },
   ]);
+  const { json: invited, left: inviting } = await did(
+    'user.invite',
+    'invited@example.com',
+    '--name',
+    'Invited',
+  );
+  expect(inviting).toMatchObject([{ subject: invited.id, detail: { account: invited.id } }]);
+  await adminCommand(app, ['user', 'delete', 'invited@example.com', '--posts', 'delete']);
+  expect((await did('user.reset-link', EMAIL)).left).toMatchObject([
+    { subject: account, detail: { account } },
+  ]);
   const keyOf = ['--user', EMAIL, '--name', 'k', '--scopes', 'posts:read'] as const;
   const { json: key, left: keyed } = await did('api-key.create', ...keyOf);
   expect(keyed).toMatchObject([{ subject: key.id, detail: { account, scopes: ['posts:read'] } }]);
@@ -136,7 +147,7 @@ it('Each command that changes something leaves its entry, and no e-mail, name or
       left.map(({ action, via, actor }) => ({ action, via, actor })),
       name,
     ).toEqual([{ action: name, via: 'command', actor: null }]);
-  expect(JSON.stringify(await entries(app))).not.toMatch(/@|Grace|cga_|cgc_/);
+  expect(JSON.stringify(await entries(app))).not.toMatch(/@|Grace|Invited|cga_|cgc_|cgl_/);
   // The account has gone; what happened to it has not.
   expect(await actions(app, '--subject', account)).toEqual(
     expect.arrayContaining(['user.create', 'api-key.revoke', 'user.set-role', 'user.delete']),

@@ -22,7 +22,7 @@ const after = printedWithoutDeprecated(printSchema(schema));
 
 /** What the check says with the report of the service, as it is sent to a file. */
 async function judged(): Promise<readonly string[]> {
-  const clientNames = [API_KEY_NAMES, ...FEATURES.map((feature) => feature.clientNames)];
+  const clientNames = [API_KEY_NAMES, ...FEATURES.flatMap(({ clientNames: names = [] }) => names)];
   const report = await usageReport({ database: app.database, schema, since: undefined, clientNames });
   return brokenPromises(released, after, parseUsage(JSON.stringify(report)));
 }

@@ -1,5 +1,7 @@
 import { argon2Sync, randomBytes } from 'node:crypto';
 import { hashPassword } from '../../../src/auth/password.ts';
+import { SESSION_COOKIE } from '../../../src/auth/session/cookie.ts';
+import { openSession } from '../../../src/auth/session/store.ts';
 import type { Account, TestApp } from '../app.ts';
 import type { Answer } from '../graphql.ts';
 
@@ -59,10 +61,13 @@ export async function person(app: TestApp, options: AccountOptions = {}): Promis
   return withHash(app, await hashed, options);
 }
 
-/** The same, logged in. */
+/** The same, logged in. A log-in would replace the cheap hash by one as they are made. */
 export async function visitor(app: TestApp, options: AccountOptions = {}): Promise<Visitor> {
-  const account = await withHash(app, cheapHash(), options);
-  return { ...account, cookie: await freshCookie(app, account.email) };
+  const passwordHash = cheapHash();
+  const account = await withHash(app, passwordHash, options);
+  const opened = await openSession(app.database, { userId: account.id, passwordHash, userAgent: null });
+  if (opened === undefined) throw new Error('no session was opened');
+  return { ...account, cookie: `${SESSION_COOKIE}=${opened.sessionId}` };
 }
 
 /** Logs in once more. */
