@@ -1,7 +1,8 @@
-import { AccountError, emailKey, isBroken, MAX_EMAIL_LENGTH } from '../auth/account/store.ts';
+import { ACCOUNT_NAME, AccountError, emailKey, MAX_EMAIL_LENGTH } from '../auth/account/store.ts';
 import type { DefineFields } from '../feature.ts';
 import { type Context, principalOf, unitOfWorkOf } from '../graphql/context.ts';
-import { ApiError, badInput, forbidden } from '../graphql/errors.ts';
+import { ApiError, forbidden } from '../graphql/errors.ts';
+import { checkText, lengthOf } from '../graphql/input.ts';
 import { preparedOf } from '../graphql/preparation.ts';
 import { confirmPassword } from '../modules/account/password.ts';
 import { checkSession } from '../modules/account/service.ts';
@@ -10,6 +11,8 @@ import type { UnitOfWork } from '../platform/db/unit-of-work.ts';
 import { invite, LinkError, recordedLink } from './links/issue.ts';
 import type { IssuedLink } from './links/link-store.ts';
 import { linkAddress } from './paths.ts';
+
+const EMAIL = { min: 1, max: MAX_EMAIL_LENGTH };
 
 interface AccountLink extends IssuedLink {
   /** The id of the account. */
@@ -28,11 +31,11 @@ const inputError = (error: unknown): unknown =>
     ? new ApiError('BAD_USER_INPUT', error.message)
     : error;
 
-/** Throws FORBIDDEN unless an admin asks who has given their password, UNAUTHENTICATED if their session has ended. */
-async function asAdmin(context: Context, field: string): Promise<UnitOfWork> {
-  const principal = principalOf(context);
-  if (principal.role !== 'admin') throw forbidden('Only admins may create links for other accounts.');
+/** Throws what is wrong with the admin's password, and FORBIDDEN unless an admin asks. */
+function asAdmin(context: Context, field: string): UnitOfWork {
   preparedOf(context, field);
+  if (principalOf(context).role !== 'admin')
+    throw forbidden('Only admins may create links for other accounts.');
   return unitOfWorkOf(context);
 }
 
@@ -66,12 +69,14 @@ export const defineLinkFields: DefineFields = ({ builder }, { User }) => {
         }),
         name: t.arg.string({
           required: true,
-          description: 'The name shown beside the user’s posts and comments, 1 to 100 characters.',
+          description: `The name that others see, ${lengthOf(ACCOUNT_NAME)}.`,
         }),
         currentPassword: t.arg.string({ required: true, description: 'The admin’s own password.' }),
       },
       resolve: async (_root, { email, name }, context) => {
-        const work = await asAdmin(context, 'inviteUser');
+        checkText('email', email, EMAIL);
+        checkText('name', name, ACCOUNT_NAME);
+        const work = asAdmin(context, 'inviteUser');
         try {
           const { id, link } = await invite(work, 'inviteUser', { email, name });
           await checkSession(work, principalOf(context));
@@ -92,10 +97,9 @@ export const defineLinkFields: DefineFields = ({ builder }, { User }) => {
         currentPassword: t.arg.string({ required: true, description: 'The admin’s own password.' }),
       },
       resolve: async (_root, { email }, context) => {
-        const work = await asAdmin(context, 'createResetLink');
+        checkText('email', email, EMAIL);
+        const work = asAdmin(context, 'createResetLink');
         const principal = principalOf(context);
-        if (isBroken(email))
-          throw badInput('email', 'must not contain the NUL character or a lone surrogate.');
         const [found] = await work.query(FIND, [emailKey(email)]);
         if (found === undefined) throw new ApiError('NOT_FOUND', 'There is no account with this e-mail.');
         if (found.role === 'admin' && found.id !== principal.userId)
