@@ -52,6 +52,7 @@ it('ends with "user enable --revoke", and each thing is counted once', async () 
     streamTokens: 0,
     oauthGrants: GRANTS,
     oauthClients: 0,
+    links: 0,
     apiKeys: 1,
   });
   expect(await who.left()).toEqual([0, 0]);
@@ -63,7 +64,7 @@ it('ends with a new password', async () => {
     ['user', 'set-password', who.email, '--password-stdin'],
     `${PASSWORD} 2\n`,
   );
-  expect(json?.ended, stderr).toEqual({ sessions: 2_000, streamTokens: 0, oauthGrants: GRANTS });
+  expect(json?.ended, stderr).toEqual({ sessions: 2_000, streamTokens: 0, oauthGrants: GRANTS, links: 0 });
   expect(await who.left()).toEqual([0, 0]);
 });
 

@@ -30,7 +30,7 @@ async function revokeAll(args: readonly string[], limits?: Readonly<Record<strin
 const statusOf = async (headers: Record<string, string>, where: Pick<TestApp, 'fetch'> = app) =>
   (await where.fetch('/graphql?query={viewer{id}}', { headers })).status;
 
-const EVERYTHING = { sessions: 2, streamTokens: 2, oauthGrants: 1, oauthClients: 1, apiKeys: 1 };
+const EVERYTHING = { sessions: 2, streamTokens: 2, oauthGrants: 1, oauthClients: 1, links: 0, apiKeys: 1 };
 const CASES: [string, readonly Credential[], Readonly<Record<string, number>>, refreshed: number][] = [
   // One session of the login, one of the OAuth pages.
   ['--sessions', ['session', 'stream token of the session'], { sessions: 2, streamTokens: 1 }, 200],
