@@ -25,8 +25,9 @@ export interface Log {
   load(): Promise<void>;
   /** As many as a day has, at once, with every index in place. */
   writeDay(): Promise<void>;
-  /** Removes the oldest day and marks the log as pruned up to there. Resolves to the number of its events. */
-  removeFirstDay(): Promise<number>;
+  /** Removes the oldest day and marks the log as pruned up to there. */
+  removeFirstDay(): Promise<unknown>;
+  count(): Promise<number>;
   vacuum(): Promise<void>;
   bytes(): Promise<number>;
   walBytes(): Promise<number>;
@@ -66,14 +67,12 @@ const divide = (startMs: number) => [
 ];
 
 /** What a clean-up by partitions would do: the mark of the last event of the day, and the day is gone. */
-async function dropFirstDay(admin: pg.Client): Promise<number> {
-  const { rows } = await admin.query<{ count: number }>('SELECT count(*)::int AS count FROM events_0');
+async function dropFirstDay(admin: pg.Client): Promise<void> {
   await admin.query('BEGIN');
   await admin.query(`UPDATE event_log SET pruned_era = era, pruned_xid = xid, pruned_id = last.id, pruned_mark = mark
     FROM (SELECT era, xid, id, ${MARK_SQL} AS mark FROM events_0 ORDER BY era DESC, xid DESC, id DESC LIMIT 1) AS last`);
   await admin.query('DROP TABLE events_0');
   await admin.query('COMMIT');
-  return rows[0]?.count ?? 0;
 }
 
 async function openLog(
@@ -102,8 +101,8 @@ async function openLog(
   await admin.query(
     `SET synchronous_commit = off; SET maintenance_work_mem = '1GB'; SET application_name = '${applicationName}'`,
   );
-  const poolOf = (max: number) => {
-    const pool = new pg.Pool({ connectionString: url.href, max });
+  const poolOf = (max: number, name: string) => {
+    const pool = new pg.Pool({ connectionString, application_name: name, max });
     cleanup.defer(() => pool.end());
     return pool;
   };
@@ -117,8 +116,8 @@ async function openLog(
     database,
     admin,
     applicationName,
-    pool: poolOf(10),
-    lookers: poolOf(2),
+    pool: poolOf(10, applicationName),
+    lookers: poolOf(2, 'bench lookers'),
     async load() {
       const { rows } = await admin.query<{ name: string; definition: string }>(
         `SELECT conname AS name, pg_get_constraintdef(oid) AS definition FROM pg_constraint WHERE conrelid = 'events'::regclass AND contype = 'p'`,
@@ -141,6 +140,7 @@ async function openLog(
     },
     removeFirstDay: () =>
       name === 'one table' ? pruneEvents(database, Date.now() - startMs - DAY_MS) : dropFirstDay(admin),
+    count: () => one('SELECT count(*) AS n FROM events'),
     async vacuum() {
       await admin.query('VACUUM events');
     },

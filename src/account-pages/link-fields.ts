@@ -4,6 +4,7 @@ import { type Context, principalOf, unitOfWorkOf } from '../graphql/context.ts';
 import { ApiError, forbidden } from '../graphql/errors.ts';
 import { checkText, lengthOf } from '../graphql/input.ts';
 import { preparedOf } from '../graphql/preparation.ts';
+import { ownAccount } from '../modules/account/locks.ts';
 import { confirmPassword } from '../modules/account/password.ts';
 import { checkSession } from '../modules/account/service.ts';
 import { statement } from '../platform/db/statement.ts';
@@ -19,10 +20,25 @@ interface AccountLink extends IssuedLink {
   readonly user: string;
 }
 
-/** Locks the account before what is issued to it (decision 14). */
-const FIND = statement<{ id: string; role: string }>(
+const notAdmin = () => forbidden('Only admins may create links for other accounts.');
+
+interface Target {
+  readonly id: string;
+  readonly role: string;
+}
+
+const FIND = statement<Target>(
   'account_link_target',
-  'SELECT id, role FROM users WHERE email_key = $1 AND deleted_at IS NULL FOR NO KEY UPDATE',
+  'SELECT id, role FROM users WHERE email_key = $1 AND deleted_at IS NULL',
+);
+const LOCK = statement<Target>(
+  'account_link_lock',
+  'SELECT id, role FROM users WHERE id = $1 AND email_key = $2 AND deleted_at IS NULL FOR NO KEY UPDATE',
+);
+/** A role may have changed since the request was authenticated, and an account may have been disabled. */
+const LOCK_ADMIN = statement<{ id: string }>(
+  'account_link_admin',
+  `SELECT id FROM users WHERE id = $1 AND role = 'admin' AND disabled_at IS NULL FOR NO KEY UPDATE`,
 );
 
 /** What operators read on a terminal is bad input to a client. */
@@ -31,12 +47,32 @@ const inputError = (error: unknown): unknown =>
     ? new ApiError('BAD_USER_INPUT', error.message)
     : error;
 
-/** Throws what is wrong with the admin's password, and FORBIDDEN unless an admin asks. */
-function asAdmin(context: Context, field: string): UnitOfWork {
+/**
+ * The unit of work of an admin who has given their password, with their account locked and looked at: it goes before others
+ * (decision 14), of which an operation names one. Throws what is wrong with the password, FORBIDDEN, UNAUTHENTICATED.
+ */
+async function adminWork(context: Context, field: string): Promise<UnitOfWork> {
   preparedOf(context, field);
-  if (principalOf(context).role !== 'admin')
-    throw forbidden('Only admins may create links for other accounts.');
-  return unitOfWorkOf(context);
+  const principal = principalOf(context);
+  if (principal.role !== 'admin') throw notAdmin();
+  const work = unitOfWorkOf(context);
+  if ((await work.query(LOCK_ADMIN, [principal.userId])).length === 0) throw notAdmin();
+  await checkSession(work, principal);
+  return work;
+}
+
+/** The account with an e-mail, locked. Throws NOT_FOUND, and FORBIDDEN for another admin. */
+async function lockTarget(work: UnitOfWork, email: string, own: string): Promise<string> {
+  const key = emailKey(email);
+  const [found] = await work.query(FIND, [key]);
+  const judge = (target: Target | undefined): string => {
+    if (target === undefined) throw new ApiError('NOT_FOUND', 'There is no account with this e-mail.');
+    if (target.role === 'admin' && target.id !== own)
+      throw forbidden('An admin creates no link for another admin.');
+    return target.id;
+  };
+  const id = judge(found);
+  return judge((await work.query(LOCK, [id, key]))[0]);
 }
 
 /** Links for admins to send. */
@@ -58,6 +94,7 @@ export const defineLinkFields: DefineFields = ({ builder }, { User }) => {
   builder.mutationFields((t) => ({
     inviteUser: t.field({
       session: true,
+      locks: ownAccount,
       type: AccountLinkType,
       prepare: ({ currentPassword }, context) => confirmPassword(context, String(currentPassword)),
       description:
@@ -76,10 +113,9 @@ export const defineLinkFields: DefineFields = ({ builder }, { User }) => {
       resolve: async (_root, { email, name }, context) => {
         checkText('email', email, EMAIL);
         checkText('name', name, ACCOUNT_NAME);
-        const work = asAdmin(context, 'inviteUser');
+        const work = await adminWork(context, 'inviteUser');
         try {
           const { id, link } = await invite(work, 'inviteUser', { email, name });
-          await checkSession(work, principalOf(context));
           return { ...link, user: id };
         } catch (error) {
           throw inputError(error);
@@ -88,6 +124,7 @@ export const defineLinkFields: DefineFields = ({ builder }, { User }) => {
     }),
     createResetLink: t.field({
       session: true,
+      locks: ownAccount,
       type: AccountLinkType,
       prepare: ({ currentPassword }, context) => confirmPassword(context, String(currentPassword)),
       description:
@@ -98,15 +135,10 @@ export const defineLinkFields: DefineFields = ({ builder }, { User }) => {
       },
       resolve: async (_root, { email }, context) => {
         checkText('email', email, EMAIL);
-        const work = asAdmin(context, 'createResetLink');
-        const principal = principalOf(context);
-        const [found] = await work.query(FIND, [emailKey(email)]);
-        if (found === undefined) throw new ApiError('NOT_FOUND', 'There is no account with this e-mail.');
-        if (found.role === 'admin' && found.id !== principal.userId)
-          throw forbidden('An admin creates no link for another admin.');
-        await checkSession(work, principal);
+        const work = await adminWork(context, 'createResetLink');
+        const id = await lockTarget(work, email, principalOf(context).userId);
         try {
-          return { ...(await recordedLink(work, 'createResetLink', found.id, 'reset')), user: found.id };
+          return { ...(await recordedLink(work, 'createResetLink', id, 'reset')), user: id };
         } catch (error) {
           throw inputError(error);
         }

@@ -38,15 +38,14 @@ const LIST = statement<Readonly<Record<string, unknown>>>(
    FROM users ORDER BY created_at, id`,
 );
 
+/** What an account may no longer be used with once it stands otherwise. */
+const ofStanding = (endings: Endings) => endings.filter(({ ofStanding: ends = false }) => ends);
+
 function disable(database: Database, endings: Endings, email: string) {
   return database.unitOfWork({ author: OPERATOR }).run(async (work) => {
     const id = await accountToChange(work, email);
     await disableAccount(work, id);
-    await end(
-      work,
-      [id],
-      endings.filter(({ withDisabling = false }) => withDisabling),
-    );
+    await end(work, [id], ofStanding(endings));
     await audit(work, 'user.disable', id, { account: id });
     return { id, disabled: true };
   });
@@ -86,10 +85,11 @@ async function changePassword(database: Database, signedIn: Endings, email: stri
   });
 }
 
-function changeRole(database: Database, email: string, role: Role) {
+function changeRole(database: Database, endings: Endings, email: string, role: Role) {
   return database.unitOfWork({ author: OPERATOR }).run(async (work) => {
     const id = await accountToChange(work, email);
     await setRole(work, id, role);
+    await end(work, [id], ofStanding(endings));
     await audit(work, 'user.set-role', id, { account: id, role });
     return { id, role };
   });
@@ -185,7 +185,9 @@ export const userCommands = (
       .command('set-role <email>')
       .description('sets the role, for all credentials at once')
       .argument('<role>', 'member or admin', parseRole)
-      .action((email: string, role: Role) => run(({ database }) => changeRole(database, email, role)));
+      .action((email: string, role: Role) =>
+        run(({ database }) => changeRole(database, endings, email, role)),
+      );
 
     const limiting = user
       .command('set-limits <email>')

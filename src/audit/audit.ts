@@ -54,7 +54,9 @@ export async function audit(
   subject: string | null,
   { account, ...detail }: AuditDetail = {},
 ): Promise<void> {
-  const isOwn = account !== undefined && account === work.author?.actorId;
+  const { actorId, via } = work.author ?? {};
+  // A link is used by whoever has it: that never vanishes among what people do of their own.
+  const isOwn = account !== undefined && account === actorId && via?.startsWith('link:') !== true;
   const values = [subject, account ?? null];
   const about = JSON.stringify(detail);
   if (isOwn) await work.query(INSERT_OWN, [...authorOf(work), action, ...values, about]);

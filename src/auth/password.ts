@@ -9,8 +9,8 @@ const SALT_BYTES = 16;
 
 const base64 = (bytes: Uint8Array) => Buffer.from(bytes).toString('base64').replaceAll('=', '');
 
-const phcHead = `$argon2id$v=19$m=${COST.memory},t=${COST.passes},p=${COST.parallelism}$`;
-const phc = (salt: Uint8Array, tag: Uint8Array) => `${phcHead}${base64(salt)}$${base64(tag)}`;
+const phc = (salt: Uint8Array, tag: Uint8Array) =>
+  `$argon2id$v=19$m=${COST.memory},t=${COST.passes},p=${COST.parallelism}$${base64(salt)}$${base64(tag)}`;
 
 /** The password's argon2id hash in PHC format, including its salt and cost. */
 export async function hashPassword(password: string): Promise<string> {
@@ -26,9 +26,10 @@ export function unmatchableHash(): string {
 
 const PHC = /^\$argon2id\$v=19\$m=(\d+),t=(\d+),p=(\d+)\$([^$]+)\$([^$]+)$/;
 
-/** Whether a hash was made with other parameters than hashes are made with now. */
+/** Whether a hash takes less work to try than those that are made now. One that takes more is of a newer version. */
 export function isOutdated(hash: string): boolean {
-  return !hash.startsWith(phcHead);
+  const [, memory, passes] = PHC.exec(hash) ?? [];
+  return Number(memory) * Number(passes) < COST.memory * COST.passes;
 }
 
 /** Whether the password matches the hash. Takes the same time either way. */

@@ -28,7 +28,7 @@ export interface OriginsOptions {
 }
 
 /** Requests from the pages of the service, and those a user made directly (Fetch Metadata, section 2.4). */
-const OWN_SITES = new Set(['same-origin', 'none']);
+export const OWN_SITES: ReadonlySet<string> = new Set(['same-origin', 'none']);
 /** Longer origins are not repeated in messages. */
 const MAX_SHOWN = 200;
 

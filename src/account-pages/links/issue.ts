@@ -1,4 +1,4 @@
-import { audit } from '../../audit/audit.ts';
+import { type AuditDetail, audit } from '../../audit/audit.ts';
 import { insertAccount, type NewAccount, readyAccount } from '../../auth/account/store.ts';
 import type { UnitOfWork } from '../../platform/db/unit-of-work.ts';
 import { OperatorError } from '../../platform/operator-error.ts';
@@ -16,10 +16,11 @@ export async function recordedLink(
   action: string,
   account: string,
   kind: LinkKind,
+  detail: AuditDetail = {},
 ): Promise<IssuedLink> {
   const issued = await issueLink(work, account, kind);
   if (issued === undefined) throw new LinkError('The account is disabled: a link would be of no use.');
-  await audit(work, action, account, { account });
+  await audit(work, action, account, { account, ...detail });
   return issued;
 }
 
@@ -38,5 +39,6 @@ export async function invite(
   account: Omit<NewAccount, 'password'>,
 ): Promise<Invited> {
   const { id } = await insertAccount(work, await readyAccount(work, account));
-  return { id, link: await recordedLink(work, action, id, 'invite') };
+  const { role } = account;
+  return { id, link: await recordedLink(work, action, id, 'invite', { role }) };
 }

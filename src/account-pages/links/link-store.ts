@@ -82,12 +82,15 @@ export async function consumeLink(work: UnitOfWork, token: string): Promise<bool
   return (await work.query(USE, [hashSecret(token)])).length > 0;
 }
 
-/** A new password, by whichever way, ends a link; so does whatever ends all else, or disables the account. */
+/**
+ * A new password ends a link, by whichever way; so does what disables the account or changes its role, since whoever made the
+ * link could make it for the account as it was.
+ */
 export const linksEnd: AccountEnding = {
   kind: 'links',
   words: 'links to set a password',
   ofPassword: true,
-  withDisabling: true,
+  ofStanding: true,
   ...endRows('account_links', 'user_id'),
 };
 

@@ -46,6 +46,6 @@ export function voidLinkPage(): string {
   return layout({
     title: 'This link is not valid',
     content: html`<h1>This link is not valid</h1>
-<p>A link is good for one day and for one time, and a newer one replaces it. Nothing was changed. Ask whoever sent it for a new one.</p>`,
+<p>A link is good for one day and for one time, and a newer one replaces it. If you have just set your password with it, sign in with that. Otherwise ask whoever sent the link for a new one.</p>`,
   });
 }

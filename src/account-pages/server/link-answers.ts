@@ -1,5 +1,5 @@
 import { audit } from '../../audit/audit.ts';
-import { setPassword } from '../../auth/account/endings.ts';
+import { endMost, setPassword } from '../../auth/account/endings.ts';
 import { AccountError, checkPassword, LOCK_ACCOUNT } from '../../auth/account/store.ts';
 import { readsOf } from '../../auth/reads-of.ts';
 import type { RouteServices } from '../../feature.ts';
@@ -7,8 +7,10 @@ import { forbidden } from '../../graphql/errors.ts';
 import { pageResponse } from '../../http/pages/page-response.ts';
 import { readForm } from '../../http/request/form-body.ts';
 import type { Database } from '../../platform/db/database.ts';
+import { holderOf } from '../../request/caller.ts';
 import { addressKey, attemptOrigin } from '../../request/client-address.ts';
 import type { HttpRequest, HttpResponse, RequestUrl } from '../../request/http-message.ts';
+import { OWN_SITES } from '../../request/origin-check.ts';
 import type { RequestState } from '../../request/request-state.ts';
 import { consumeLink, findLink, type Link } from '../links/link-store.ts';
 import { passwordPage, passwordSetPage, voidLinkPage } from '../pages/password-page.ts';
@@ -19,7 +21,7 @@ export interface LinkOptions
   readonly database: Database;
 }
 
-/** A person may leave the page open until the link is void. */
+/** Whether there has never been such a link, or there is none any more, is for nobody to know. */
 const VOID = 404;
 
 /** What is wrong with a password and its repetition, for whoever chose it. */
@@ -55,6 +57,7 @@ export function linkAnswers(options: LinkOptions) {
   async function set(link: Link, token: string, password: string, { requestId }: RequestState) {
     const { account, id, kind } = link;
     const hash = await passwords.hash(account, password);
+    await endMost(turns.statements(account), [account], endingsOfPassword);
     const author = { actorId: account, via: `link:${id}`, requestId };
     return turns.transaction(
       account,
@@ -70,7 +73,7 @@ export function linkAnswers(options: LinkOptions) {
   }
 
   async function submit(request: HttpRequest, state: RequestState, token: string): Promise<HttpResponse> {
-    const link = await findLink(readsOf(database, undefined), token);
+    const link = await findLink(readsOf(database, holderOf(state)), token);
     if (link === undefined) return refuse(state);
     const form = await readForm(request);
     const problem = await problemOf(form);
@@ -87,14 +90,14 @@ export function linkAnswers(options: LinkOptions) {
       { searchParams }: RequestUrl,
     ): Promise<HttpResponse> {
       const token = searchParams.get(TOKEN_PARAMETER) ?? '';
-      // The page sends no Referer, so its form has the Origin "null": what tells is Fetch Metadata.
-      const site = request.headers.get('sec-fetch-site') ?? 'none';
       if (request.method === 'POST') {
-        if (site !== 'same-origin' && site !== 'none')
+        // The page sends no Referer, so its form has the Origin "null": what tells is Fetch Metadata.
+        const site = request.headers.get('sec-fetch-site');
+        if (site !== null && !OWN_SITES.has(site))
           throw forbidden('The form of a link is sent from its own page only.');
         return submit(request, state, token);
       }
-      const link = await findLink(readsOf(database, undefined), token);
+      const link = await findLink(readsOf(database, holderOf(state)), token);
       return link === undefined ? refuse(state) : pageResponse(passwordPage(link), { headers });
     },
   };

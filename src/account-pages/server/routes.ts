@@ -11,7 +11,11 @@ const PAGE: RouteProperties = {
   bucket: 'pages',
   cors: false,
   documentOnly: true,
-  errors: pageErrors,
+  errors(error, state, log) {
+    const response = pageErrors(error, state, log);
+    response.headers.set('referrer-policy', 'no-referrer');
+    return response;
+  },
 };
 
 export interface AccountAnswers {

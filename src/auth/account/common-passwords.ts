@@ -11,6 +11,9 @@ async function load(min: number): Promise<ReadonlySet<string>> {
  * case, with those of a list that have at least `min` characters.
  */
 export async function isCommon(password: string, min: number): Promise<boolean> {
-  known ??= load(min);
+  known ??= load(min).catch((error: unknown) => {
+    known = undefined;
+    throw error;
+  });
   return (await known).has(password.toLowerCase());
 }

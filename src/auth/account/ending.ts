@@ -11,8 +11,8 @@ export interface AccountEnding {
   readonly words: string;
   /** Whether a password stands behind it: it ends with the password, too. */
   readonly ofPassword: boolean;
-  /** Whether it ends when its account is disabled. Not given: it only does not work until the account is enabled again. */
-  readonly withDisabling?: boolean;
+  /** Whether it also ends when its account is disabled or gets another role. Not given: it only works as the account may. */
+  readonly ofStanding?: boolean;
   /** How it can end without the rest, by an option of `admin revoke-all`. Not given: it ends with everything else only. */
   readonly alone?: {
     readonly option: string;

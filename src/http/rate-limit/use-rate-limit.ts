@@ -53,8 +53,11 @@ export function useRateLimit({
    */
   function addressBucket(request: HttpRequest, state: RequestState, kind: AddressBucket) {
     if (credentialsFailed(state)) return 'failed';
-    // Applications on other sites send their users to the pages: that is what these are for.
-    const isPageVisit = state.route.documentOnly && request.method === 'GET';
+    // Applications on other sites send their users to the pages: that is what these are for. A page that sends no Referer has
+    // the origin "null", but no page can have a browser say that it is of the same origin (Fetch Metadata, section 2.4).
+    const isPageVisit =
+      state.route.documentOnly &&
+      (request.method === 'GET' || request.headers.get('sec-fetch-site') === 'same-origin');
     return isPageVisit || checkOrigin(request) === undefined ? kind : 'cross-site';
   }
 

@@ -12,7 +12,8 @@ const MAX_REPORTED = 100;
 export function useOriginReport({ isKnown }: Pick<Origins, 'isKnown'>, log: Logger): HttpPlugin {
   const reported = new Set<string>();
   return {
-    onResponse(request) {
+    onResponse(request, _response, { route }) {
+      if (route.documentOnly) return;
       const origin = request.headers.get('origin');
       if (origin === null || reported.has(origin) || reported.size >= MAX_REPORTED) return;
       if (isKnown(origin, request.url) || origin === new URL(request.url).origin) return;

@@ -7,7 +7,7 @@ import { type HrTime, type SpanContext, SpanKind, SpanStatusCode, TraceFlags } f
 import { ExportResultCode } from '@opentelemetry/core';
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-proto';
 import { resourceFromAttributes } from '@opentelemetry/resources';
-import type { Exported, ExporterOptions, SpanIds, SpanRecord } from './span-record.ts';
+import type { Exported, ExporterOptions, ExportFailure, SpanIds, SpanRecord } from './span-record.ts';
 
 type ReadableSpan = Parameters<OTLPTraceExporter['export']>[0][number];
 
@@ -63,14 +63,31 @@ function readable({ parentId, parentIsRemote, link, startMs, endMs, ...span }: S
   };
 }
 
-function exported(spans: readonly SpanRecord[]): Promise<Exported> {
-  return new Promise((resolve) => {
+/** In words: an error loses its fields on the way to another thread. */
+function failureOf(error: Error & { readonly code?: string | number }): ExportFailure {
+  const [first] = error instanceof AggregateError ? (error.errors as Error[]) : [];
+  const { name, code } = error;
+  return { name, code, message: error.message || first?.message || 'the export failed' };
+}
+
+/** The exporter's own limit begins when it is connected. */
+function limited(): { readonly limit: Promise<ExportFailure>; clear(): void } {
+  const { promise, resolve } = Promise.withResolvers<ExportFailure>();
+  const failure = { name: 'TimeoutError', code: undefined, message: `no answer within ${timeoutMs} ms` };
+  const timer = setTimeout(resolve, timeoutMs, failure);
+  return { limit: promise, clear: () => clearTimeout(timer) };
+}
+
+async function exported(spans: readonly SpanRecord[]): Promise<Exported> {
+  const sent = new Promise<ExportFailure | undefined>((resolve) => {
     exporter.export(spans.map(readable), ({ code, error }) =>
-      resolve({
-        error: code === ExportResultCode.SUCCESS ? undefined : (error ?? new Error('the export failed')),
-      }),
+      resolve(code === ExportResultCode.SUCCESS ? undefined : failureOf(error ?? new Error())),
     );
   });
+  const { limit, clear } = limited();
+  const failure = await Promise.race([sent, limit]);
+  clear();
+  return { kind: 'exported', failure };
 }
 
 /** One batch at a time: whoever counts them knows which one an answer is for. */

@@ -32,8 +32,18 @@ export interface ExporterOptions extends Pick<TracingSettings, 'url' | 'headers'
   readonly resource: Readonly<Record<string, string>>;
 }
 
-/** What came of the batches that the exporting thread was given, one after the other. */
+/** Why a batch was not exported. */
+export interface ExportFailure {
+  readonly name: string;
+  /** The status of the collector's answer, or the code of a failed connection, if there is one. */
+  readonly code: string | number | undefined;
+  readonly message: string;
+}
+
+/** What came of a batch: the thread answers them in the order in which it gets them. */
 export interface Exported {
+  /** Node sends messages of its own from threads, under `--watch`. */
+  readonly kind: 'exported';
   /** Undefined if the collector took it. */
-  readonly error: Error | undefined;
+  readonly failure: ExportFailure | undefined;
 }

@@ -110,6 +110,10 @@ describe('A link', () => {
       },
     ],
     [
+      'the account gets another role',
+      (email: string) => adminCommand(app, ['user', 'set-role', email, 'admin']),
+    ],
+    [
       'everything of the account was revoked',
       (email: string) => adminCommand(app, ['revoke-all', '--everything', '--user', email]),
     ],
@@ -188,6 +192,27 @@ describe('The page of a link', () => {
       expect(response.headers.getSetCookie()).toEqual([]);
     }
     expect(app.logged.join('\n')).not.toContain(new URLSearchParams(path.split('?')[1]).get('token'));
+  });
+
+  it('keeps it to itself where it refuses, too', async () => {
+    const { email } = await person(app);
+    const path = await resetLink(email);
+    const refused: [number, Response][] = [
+      [400, await app.fetch(path, { headers: { 'sec-fetch-dest': 'iframe' } })],
+      [400, await send(path, {}, { 'content-type': 'application/json' })],
+      [403, await send(path, {}, { 'sec-fetch-site': 'cross-site' })],
+      [405, await app.fetch(path, { method: 'PUT' })],
+      [413, await send(path, { again: 'x'.repeat(60_000) })],
+    ];
+    for (const [status, response] of refused) {
+      expect(response.status).toBe(status);
+      expect(response.headers.get('referrer-policy'), String(status)).toBe('no-referrer');
+      expect(response.headers.get('content-type')).toContain('text/html');
+    }
+    // An old browser says nothing of where a form comes from.
+    const { 'sec-fetch-site': _site, ...old } = { 'sec-fetch-site': '', origin: 'null' };
+    const form = new URLSearchParams({ password: NEW, again: NEW });
+    expect((await app.fetch(path, { method: 'POST', headers: old, body: form })).status).toBe(200);
   });
 
   it('takes no form that a page of another site sends', async () => {
