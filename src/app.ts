@@ -230,9 +230,10 @@ export function createApp({
     onCommit: announcements.announce,
     origin: () => origin,
   });
-  const accounts = { turns, passwords, login, endSession, securityLog };
+  const accounts = { turns, login, endSession, securityLog };
   const routeServices = {
     ...accounts,
+    passwords,
     sessions: credentials.sessions,
     endingsOfPassword: ENDINGS_OF_PASSWORD,
     limiter: rateLimiter,
