@@ -1,5 +1,4 @@
-import type { AccountEnding } from '../../auth/account/ending.ts';
-import { endRows } from '../../auth/account/ending.ts';
+import { type AccountEnding, endRows } from '../../auth/account/ending.ts';
 import { type StoredPart, storedPart } from '../../auth/account/stored-part.ts';
 import { hashSecret, secretFormat } from '../../auth/secret-format.ts';
 import { deletion } from '../../jobs/job.ts';
@@ -11,7 +10,7 @@ import { newId } from '../../platform/uuid.ts';
 export type LinkKind = 'invite' | 'reset';
 
 /** The secret of a link. */
-export const LINK_TOKEN = secretFormat('cgl_');
+const LINK_TOKEN = secretFormat('cgl_');
 
 /** OWASP's forgotten password cheat sheet: of short life, and good once. */
 const LIFETIME = "interval '1 day'";

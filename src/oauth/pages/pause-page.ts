@@ -1,5 +1,5 @@
-import { html } from './html.ts';
-import { layout } from './layout.ts';
+import { html } from '../../http/pages/html.ts';
+import { layout } from '../../http/pages/layout.ts';
 
 /**
  * Continues by itself. A link from another site comes without the session's SameSite=Strict cookie; a
