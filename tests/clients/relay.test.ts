@@ -123,10 +123,11 @@ describe('Relay', () => {
     const [, two, one] = data.viewer.posts;
     await service.query('mutation ($id: ID!) { updatePost(id: $id, title: "1") { id } }', one);
     await service.query('mutation ($id: ID!) { deletePost(id: $id) }', two);
-    await until('the deletion', () => !feed.items().includes('two'));
+    // Each list renders on its own.
+    for (const list of [feed, author])
+      await until('the deletion', () => !list.items().includes('two'));
     expect(feed.items()).toEqual(['Discussed', '1', ...before.slice(3)]);
     expect(author.items().slice(0, 2)).toEqual(['Discussed', '1']);
-    expect(author.items()).not.toContain('two');
   });
 
   it('shows each new post once and in order, over SIGKILL and over a shutdown', async () => {
