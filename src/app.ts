@@ -16,6 +16,7 @@ import { createEventFeed } from './events/feed.ts';
 import { watchLog } from './events/log-watch.ts';
 import { FEATURES } from './features.ts';
 import type { Entrance } from './http/pipeline/entrance.ts';
+import { createOwnOperations } from './http/pipeline/own-operations.ts';
 import { requireHttpHooks, type YogaPlugin } from './http/pipeline/yoga-plugin.ts';
 import { createBuckets } from './http/rate-limit/buckets.ts';
 import { createRateLimiter } from './http/rate-limit/limiter.ts';
@@ -51,6 +52,7 @@ import { PendingResponses } from './request/pending-responses.ts';
 import type { Route } from './request/request-state.ts';
 import { createRestrictions } from './restrictions/restrictions.ts';
 import { buildSchema } from './schema.ts';
+import { STORED } from './stored-parts.ts';
 import { createTrustedDocuments } from './trusted-documents/trusted-documents.ts';
 import { YOGA_PLUGINS } from './yoga-plugins.ts';
 
@@ -207,7 +209,6 @@ export function createApp({
   registerEventMetrics(metrics, { logWatch, listener });
   registerReadiness(metrics, readiness);
   const cleanUp = startCleanUp({ jobs: cleanUpJobs(config), database, metrics, log });
-  const anonymous = anonymousCaller(config);
   const pipeline = createOperationPipeline({
     config,
     database,
@@ -230,13 +231,14 @@ export function createApp({
     onCommit: announcements.announce,
     origin: () => origin,
   });
-  const accounts = { turns, login, endSession, securityLog };
+  const accounts = { turns, login, endSession, securityLog, passwords };
   const routeServices = {
     ...accounts,
-    passwords,
     sessions: credentials.sessions,
     endingsOfPassword: ENDINGS_OF_PASSWORD,
     limiter: rateLimiter,
+    operations: createOwnOperations({ schema, documents: trusted.documents, pipeline }),
+    stored: STORED,
   };
   const http = createHttp({
     config,
@@ -245,7 +247,7 @@ export function createApp({
     clock,
     metrics,
     demoKey,
-    anonymous,
+    anonymous: anonymousCaller(config),
     credentials,
     ...accounts,
     slowOperations,

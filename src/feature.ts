@@ -10,6 +10,7 @@ import type { Login } from './auth/session/login.ts';
 import type { EndSession } from './auth/session/store.ts';
 import type { SecretServices } from './auth/stored-secret.ts';
 import type { Kernel } from './graphql/kernel.ts';
+import type { OwnOperations } from './http/pipeline/own-operations.ts';
 import type { RateLimiter } from './http/rate-limit/limiter.ts';
 import type { Job } from './jobs/job.ts';
 import type { Rules } from './modules/rules.ts';
@@ -61,6 +62,10 @@ export interface RouteServices {
   readonly endingsOfPassword: Endings;
   readonly limiter: RateLimiter;
   readonly securityLog: SecurityLog;
+  /** Operations of the API, for pages that do what it does. */
+  readonly operations: OwnOperations;
+  /** All that is stored about an account. */
+  readonly stored: readonly StoredPart[];
 }
 
 /** What a feature brings to one server. */

@@ -1,5 +1,5 @@
 import { GraphQLFloat, GraphQLSchema } from 'graphql';
-import { ENDINGS_OF_PASSWORD } from './endings.ts';
+import { ENDINGS, ENDINGS_OF_PASSWORD } from './endings.ts';
 import { FEATURES } from './features.ts';
 import type { Builder } from './graphql/builder.ts';
 import { createKernel } from './graphql/kernel.ts';
@@ -15,7 +15,7 @@ export function defineTypes(rules: Rules = RULES) {
   const kernel = createKernel();
   defineNodeQueries(kernel);
 
-  const types = defineModules(kernel, rules, ENDINGS_OF_PASSWORD);
+  const types = defineModules(kernel, rules, { all: ENDINGS, ofPassword: ENDINGS_OF_PASSWORD });
   for (const define of featureFields) define(kernel, types.user, rules);
   return { kernel, ...types };
 }

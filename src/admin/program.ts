@@ -5,8 +5,8 @@ import { ENDINGS, ENDINGS_OF_PASSWORD } from '../endings.ts';
 import { FEATURES } from '../features.ts';
 import { ACCOUNT_CONTENT } from '../modules/account-content.ts';
 import { buildText } from '../platform/build.ts';
+import { STORED } from '../stored-parts.ts';
 import { documentCommands } from '../trusted-documents/commands/documents.ts';
-import { PARTS } from './account-parts.ts';
 import { apiKeyCommands } from './api-keys.ts';
 import { auditCommand } from './audit.ts';
 import { backupCommand, restoreCommand } from './backup/commands.ts';
@@ -21,9 +21,6 @@ import { topCommand } from './top.ts';
 import { upgradeCommand } from './upgrade.ts';
 import { eventLogCommands, migrateCommand } from './upkeep.ts';
 import { userCommands } from './users.ts';
-
-/** All that is stored about an account. */
-export const STORED = [...ACCOUNT_CONTENT.stored, ...PARTS, ...FEATURES.flatMap(({ stored }) => stored)];
 
 /** SQL of the ids and names of clients. */
 const CLIENT_NAMES = [API_KEY_NAMES, ...FEATURES.flatMap(({ clientNames = [] }) => clientNames)];

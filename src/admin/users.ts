@@ -13,6 +13,7 @@ import {
   setRole,
   sumOf,
 } from '../auth/account/endings.ts';
+import { exportAccount } from '../auth/account/export.ts';
 import { findAccount, insertAccount, type NewAccount, readyAccount } from '../auth/account/store.ts';
 import type { StoredPart } from '../auth/account/stored-part.ts';
 import { hashPassword } from '../auth/password.ts';
@@ -21,9 +22,9 @@ import type { Database } from '../platform/db/database.ts';
 import { statement } from '../platform/db/statement.ts';
 import { resetAccountLimits, setAccountLimits } from '../restrictions/account-limits.ts';
 import { deleteAccount, type Fate } from './account-deletion.ts';
-import { exportAccount } from './account-export.ts';
 import type { AdminCommand } from './command.ts';
 import { type LimitOptions, limitOptions, limitsOf, parseRole } from './options.ts';
+import { JsonText } from './output.ts';
 import { type PasswordOptions, passwordStdinOption, readPassword } from './password-input.ts';
 
 interface CreateOptions extends PasswordOptions {
@@ -155,7 +156,9 @@ export const userCommands = (
       .description(
         'prints all that is stored about an account, without secrets and without what is of others',
       )
-      .action((email: string) => run(({ database }) => exportAccount(database, email, stored)));
+      .action((email: string) =>
+        run(async ({ database }) => new JsonText(await exportAccount(database, email, stored))),
+      );
 
     user
       .command('disable <email>')

@@ -1,7 +1,6 @@
-import type { Endings } from '../auth/account/endings.ts';
 import type { Kernel } from '../graphql/kernel.ts';
 import { defineAccountEdges } from './account/edges.ts';
-import { defineAccountMutations } from './account/mutations.ts';
+import { type AccountEndings, defineAccountMutations } from './account/mutations.ts';
 import { defineAccountTypes } from './account/type.ts';
 import { defineChangeSubscriptions } from './change/subscriptions.ts';
 import { defineChange } from './change/type.ts';
@@ -18,16 +17,15 @@ import { defineUserQueries } from './user/queries.ts';
 import { defineUser } from './user/type.ts';
 
 /**
- * Defines the types of all modules, in the order in which the fields of Query, Mutation and User get them. `endingsOfPassword`:
- * what a new password ends.
+ * Defines the types of all modules, in the order in which the fields of Query, Mutation and User get them.
  */
-export function defineModules(kernel: Kernel, rules: Rules, endingsOfPassword: Endings) {
+export function defineModules(kernel: Kernel, rules: Rules, endings: AccountEndings) {
   const user = defineUser(kernel);
   defineUserQueries(kernel, user);
 
   const account = defineAccountTypes(kernel);
   defineAccountEdges(kernel, user, account, rules.account);
-  defineAccountMutations(kernel, user, account, rules.account, endingsOfPassword);
+  defineAccountMutations(kernel, user, account, rules.account, endings);
 
   const post = definePost(kernel, user, rules.post);
   definePostEdges(kernel, user, post);

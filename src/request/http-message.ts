@@ -140,6 +140,29 @@ export class WebStreamResponse extends Response {
   }
 }
 
+/** A file whose text is made as it is read, in bounded memory: its length is not known before. */
+export class DownloadResponse extends Response {
+  readonly pieces: AsyncIterable<string>;
+
+  /** A socket takes the pieces, any other reader the body: whichever it is reads all of them. */
+  constructor(pieces: AsyncGenerator<string>, headers: Readonly<Record<string, string>>) {
+    const encoder = new TextEncoder();
+    const source: UnderlyingDefaultSource<Uint8Array<ArrayBuffer>> = {
+      async pull(controller) {
+        const { done, value } = await pieces.next();
+        if (done) controller.close();
+        else controller.enqueue(encoder.encode(value));
+      },
+      async cancel() {
+        await pieces.return(undefined);
+      },
+    };
+    // Nothing is made before somebody reads.
+    super(new ReadableStream(source, { highWaterMark: 0 }), { headers });
+    this.pieces = pieces;
+  }
+}
+
 /** The headers of any response, as far as plugins read and set them. */
 export interface OutgoingHeaders {
   get(name: string): string | null | undefined;

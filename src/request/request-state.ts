@@ -177,7 +177,8 @@ export interface Route {
    * - `with-stream-token`: as `read`, and a stream token counts, here alone.
    * - `required`: as `read`, and a request without any is refused too.
    * - `optional`: what bad ones mean is for the route to say.
-   * - `session`: a GET may come with a session, and nothing else counts.
+   * - `session`: it may come with a session, and nothing else counts; one that has ended is nobody's.
+   * - `session-of-get`: as `session` for a GET; for others nothing counts.
    * - `own`: the route reads them itself.
    * - `ignored`: anybody is answered at once, before any limit.
    */
@@ -187,6 +188,7 @@ export interface Route {
     | 'required'
     | 'optional'
     | 'session'
+    | 'session-of-get'
     | 'own'
     | 'ignored';
   /** Whether blocked addresses are answered, too: by what watches over the service. */
@@ -213,6 +215,10 @@ export interface Route {
   readonly page: Route | undefined;
   readonly answer: Answer;
 }
+
+/** Whether a session is all that counts there. */
+export const isSessionAlone = (credentials: Route['credentials']): boolean =>
+  credentials === 'session' || credentials === 'session-of-get';
 
 /** What routes can have in common. */
 export type RouteProperties = Omit<Route, 'path' | 'answer'>;

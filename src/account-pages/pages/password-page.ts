@@ -1,6 +1,7 @@
 import { PASSWORD } from '../../auth/account/store.ts';
 import { html, NOTHING } from '../../http/pages/html.ts';
 import { layout } from '../../http/pages/layout.ts';
+import { ACCOUNT } from '../../http/routes/table.ts';
 import type { Link } from '../links/link-store.ts';
 
 /** Where a person sets the password of an account. The form is posted to the address of the page itself. */
@@ -37,7 +38,8 @@ export function passwordSetPage(): string {
   return layout({
     title: 'Your password is set',
     content: html`<h1>Your password is set</h1>
-<p>From now on, sign in with your e-mail and the new password. The link is used up: you can close this page.</p>`,
+<p>From now on, sign in with your e-mail and the new password. The link is used up.</p>
+<div class="actions"><a class="button" href="${ACCOUNT}">Sign in</a></div>`,
   });
 }
 

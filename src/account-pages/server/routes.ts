@@ -1,5 +1,5 @@
 import { pageErrors } from '../../http/pages/error-page.ts';
-import { SECRET } from '../../http/routes/table.ts';
+import { ACCOUNT, SECRET } from '../../http/routes/table.ts';
 import type { Answer, Route, RouteProperties } from '../../request/request-state.ts';
 import { ACCOUNT_PATHS } from '../paths.ts';
 
@@ -11,20 +11,27 @@ const PAGE: RouteProperties = {
   bucket: 'pages',
   cors: false,
   documentOnly: true,
-  errors(error, state, log) {
-    const response = pageErrors(error, state, log);
-    response.headers.set('referrer-policy', 'no-referrer');
-    return response;
-  },
+  errors: pageErrors,
 };
 
 export interface AccountAnswers {
+  /** Of the page of an account, to GET and POST. */
+  readonly account: Answer;
   /** Of a link's address, to GET and POST. */
   readonly link: Answer;
 }
 
-export function accountRoutes({ link }: AccountAnswers): Route[] {
+export function accountRoutes({ account, link }: AccountAnswers): Route[] {
   return [
+    {
+      ...PAGE,
+      path: ACCOUNT,
+      methods: ['GET', 'POST'],
+      readsBody: true,
+      credentials: 'session',
+      originCheck: 'always',
+      answer: account,
+    },
     {
       ...PAGE,
       path: ACCOUNT_PATHS.password,
@@ -33,6 +40,11 @@ export function accountRoutes({ link }: AccountAnswers): Route[] {
       // The token in the address is what counts, and it is checked by the route.
       credentials: 'own',
       originCheck: 'none',
+      errors(error, state, log) {
+        const response = pageErrors(error, state, log);
+        response.headers.set('referrer-policy', 'no-referrer');
+        return response;
+      },
       answer: link,
     },
   ];

@@ -19,7 +19,7 @@ h1 { margin: 0; font-size: 1.5rem; line-height: 1.25; text-wrap: balance; }
 h2 { margin: 1.5rem 0 .5rem; font-size: 1rem; }
 p { margin: .5rem 0 0; }
 label { display: block; margin-top: 1.125rem; font-weight: 600; }
-input { display: block; width: 100%; min-height: 2.875rem; margin-top: .25rem; padding: .5rem .75rem; font: inherit; color: inherit; background: var(--paper); border: 1px solid var(--edge); border-radius: .5rem; }
+input, select { display: block; width: 100%; min-height: 2.875rem; margin-top: .25rem; padding: .5rem .75rem; font: inherit; color: inherit; background: var(--paper); border: 1px solid var(--edge); border-radius: .5rem; }
 button { display: block; width: 100%; min-height: 2.875rem; padding: .5rem 1rem; font: inherit; font-weight: 600; border: 1px solid var(--act); border-radius: .5rem; background: var(--act); color: var(--on-act); cursor: pointer; }
 button:hover { background: var(--act-over); border-color: var(--act-over); }
 button.second { background: transparent; border-color: var(--edge); color: var(--ink); }
@@ -36,6 +36,26 @@ a { color: var(--act); }
 .scopes li { display: grid; grid-template-columns: 1.25rem minmax(0, 1fr); gap: .625rem; padding: .5rem 0; border-top: 1px solid var(--line); }
 .scopes li:first-child { border-top: 0; }
 .scopes svg { width: 1.25rem; height: 1.25rem; margin-top: .125rem; fill: none; stroke: var(--good); stroke-width: 2.5; stroke-linecap: round; stroke-linejoin: round; }
+.done { margin-top: 1.25rem; padding: .75rem 1rem; border-left: 4px solid var(--good); border-radius: .5rem; background: var(--tint); }
+.top { display: grid; grid-template-columns: minmax(0, 1fr) auto; gap: 1rem; align-items: start; }
+.wide { grid-template-columns: minmax(0, 42rem); padding-top: 1.5rem; }
+section { margin-top: 1.75rem; padding-top: 1.5rem; border-top: 1px solid var(--line); }
+section h2 { margin: 0; font-size: 1.125rem; }
+.rows { margin: .75rem 0 0; padding: 0; list-style: none; }
+.rows > li { display: grid; grid-template-columns: minmax(0, 1fr) auto; gap: .25rem 1rem; align-items: start; padding: .75rem 0; border-top: 1px solid var(--line); }
+.plain { margin: .375rem 0 0; padding-left: 1.125rem; }
+.badge { padding: .125rem .5rem; border-radius: 1rem; background: var(--tint); color: var(--act); font-size: .8125rem; font-weight: 600; white-space: nowrap; }
+.small { width: auto; min-height: 2.5rem; padding: .25rem .875rem; font-size: .875rem; }
+details { margin-top: .75rem; }
+summary { width: fit-content; padding: .5rem 0; color: var(--act); font-weight: 600; cursor: pointer; }
+details[open] { padding-bottom: .5rem; }
+fieldset { margin: 1.125rem 0 0; padding: 0; border: 0; }
+legend { padding: 0; font-weight: 600; }
+.check { display: grid; grid-template-columns: auto minmax(0, 1fr); gap: .75rem; align-items: start; margin: 0; padding: .5rem 0; font-weight: 400; }
+.check input { width: 1.25rem; min-height: 1.25rem; margin: .125rem 0 0; }
+.danger { background: var(--bad); border-color: var(--bad); color: var(--paper); }
+.danger:hover { background: var(--ink); border-color: var(--ink); }
+a.button { display: grid; place-items: center; min-height: 2.875rem; padding: .5rem 1rem; border-radius: .5rem; background: var(--act); color: var(--on-act); font-weight: 600; text-decoration: none; }
 .actions { display: grid; gap: .75rem; margin-top: 1.5rem; }
 @media (min-width: 40rem) { .actions.pair { grid-template-columns: 1fr 1fr; } }
 `;
@@ -48,6 +68,8 @@ export interface Page {
   readonly content: Html;
   /** Additional head content. */
   readonly head?: Html;
+  /** Whether it has more than one thing to say, and room for it. */
+  readonly wide?: boolean;
 }
 
 /** The logo: posts, and the links between them. */
@@ -59,7 +81,7 @@ const ICON_SVG = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="2 2 20 20" fi
 export const ICON = html`<link rel="icon" href="data:image/svg+xml,${encodeURIComponent(ICON_SVG)}">`;
 
 /** A complete page. It needs no script and loads nothing. */
-export function layout({ title, content, head = NOTHING }: Page): string {
+export function layout({ title, content, head = NOTHING, wide = false }: Page): string {
   const style: Html = { html: `<style>${STYLE}</style>` };
   return html`<!doctype html>
 <html lang="en">
@@ -69,7 +91,7 @@ export function layout({ title, content, head = NOTHING }: Page): string {
 <title>${title} – Content Graph</title>
 ${style}${head}
 </head>
-<body>
+<body${wide ? html` class="wide"` : NOTHING}>
 <header>${MARK}Content Graph</header>
 <main>
 ${content}

@@ -49,6 +49,10 @@ export function pageHeaders(redirectUri?: string): Record<string, string> {
   };
 }
 
+/** Leads a browser on after a form (RFC 9110 section 15.4.4). Whatever follows is a page of the service, too. */
+export const seeOther = (location: string, headers: Readonly<Record<string, string>> = {}) =>
+  new Response(null, { status: 303, headers: { location, 'referrer-policy': 'same-origin', ...headers } });
+
 export function pageResponse(text: string, { status = 200, headers = {}, redirectUri }: PageOptions = {}) {
   return new PlainResponse(text, { status, headers: { ...pageHeaders(redirectUri), ...headers } });
 }

@@ -9,6 +9,7 @@ import { departureOf } from '../../request/departure.ts';
 import {
   asResponse,
   BytesResponse,
+  DownloadResponse,
   type HeaderFields,
   type HttpRequest,
   type HttpResponse,
@@ -90,7 +91,10 @@ function requestIdOf(headers: RequestFields): string {
  */
 async function wholeOf(response: Response): Promise<HttpResponse> {
   const { status, headers } = response;
-  const stays = headers.has('set-cookie') || headers.get('cache-control')?.includes('immutable') === true;
+  const stays =
+    response instanceof DownloadResponse ||
+    headers.has('set-cookie') ||
+    headers.get('cache-control')?.includes('immutable') === true;
   if (stays || !isCompressible(headers)) return response;
   const fields = [...headers].filter(([name]) => name !== 'content-length');
   return new BytesResponse(Buffer.from(await response.arrayBuffer()), { status, headers: fields });

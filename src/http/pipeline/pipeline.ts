@@ -43,6 +43,16 @@ export interface Pipeline {
   parse(request: HttpRequest, url: RequestUrl, state: RequestState): Promise<SentParams>;
   /** Checks the parameters and runs their operation. Never rejects. */
   execute(params: SentParams, request: HttpRequest, state: RequestState): Promise<Outcome>;
+  /**
+   * Runs an operation of the service's own for the caller of a request: its route has let them in, and no limit for documents
+   * of clients counts. Never rejects.
+   */
+  executeOwn(
+    document: PreparedDocument,
+    variables: Readonly<Record<string, unknown>>,
+    request: HttpRequest,
+    state: RequestState,
+  ): Promise<Outcome>;
   readonly respond: Responder;
   /**
    * What a subscription would be refused with; undefined if it would start. Nothing is started. Never rejects.
@@ -109,7 +119,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     return trace === undefined ? outcome : logged(outcome, trace, state);
   }
 
-  /** The same as a step of the request's trace. */
+  /** As a step of the request's trace. */
   async function traced(args: OperationArgs, state: RequestState, request: Span): Promise<Outcome> {
     const { operation } = args.contextValue;
     const execution = request.child(operation.kind, { attributes: operationAttributes(operation) });
@@ -126,6 +136,9 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     }
   }
 
+  const start = (args: OperationArgs, state: RequestState): Promise<Outcome> =>
+    state.span === undefined ? perform(args, state) : traced(args, state, state.span);
+
   const { read, parse, check: checkParams } = graphqlParams(maxBodyBytes);
 
   async function run(params: OperationParams, request: HttpRequest, state: RequestState): Promise<Outcome> {
@@ -140,7 +153,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     }
     if ('kind' in args) return args;
     if (params.variables != null) forgetUndeclared(args.contextValue.operation.node, params.variables);
-    return state.span === undefined ? perform(args, state) : traced(args, state, state.span);
+    return start(args, state);
   }
 
   return {
@@ -158,6 +171,15 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     async execute(params, request, state) {
       try {
         return await run(checkParams(params, state), request, state);
+      } catch (error) {
+        return refuse(error, state);
+      }
+    },
+    async executeOwn(document, variables, request, state) {
+      try {
+        const contextValue = contextOf(document.operation(undefined), request, state);
+        const { node } = document;
+        return await start({ schema, document: node, contextValue, variableValues: variables }, state);
       } catch (error) {
         return refuse(error, state);
       }

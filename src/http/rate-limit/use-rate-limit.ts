@@ -4,7 +4,7 @@ import { credentialsFailed } from '../../request/caller.ts';
 import { addressKey, attemptOrigin } from '../../request/client-address.ts';
 import type { HttpRequest } from '../../request/http-message.ts';
 import type { OriginCheck } from '../../request/origin-check.ts';
-import type { AddressBucket, RequestState } from '../../request/request-state.ts';
+import { type AddressBucket, isSessionAlone, type RequestState } from '../../request/request-state.ts';
 import type { HttpPlugin } from '../plugin.ts';
 import type { RateLimiter } from './limiter.ts';
 import type { Bucket } from './store.ts';
@@ -116,7 +116,7 @@ export function useRateLimit({
       const { bucket, credentials } = state.route;
       if (bucket !== undefined) await takeToken(request, state, bucket);
       // A page that asks who is logged in learns that nobody is. Session ids are too long to be guessed.
-      const asksOnly = credentials === 'session' && credentialsFailed(state);
+      const asksOnly = isSessionAlone(credentials) && credentialsFailed(state);
       if (state.authenticationError !== undefined && !asksOnly) {
         await countFailure(state);
         if (credentials !== 'optional') throw state.authenticationError;

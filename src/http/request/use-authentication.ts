@@ -12,7 +12,7 @@ import type { Anonymous } from '../../auth/principal.ts';
 import { CLEAR_SESSION_COOKIE } from '../../auth/session/cookie.ts';
 import { ApiError, forbidden, unauthenticated } from '../../graphql/errors.ts';
 import type { HttpRequest, RequestUrl } from '../../request/http-message.ts';
-import type { RequestState, Route } from '../../request/request-state.ts';
+import { isSessionAlone, type RequestState, type Route } from '../../request/request-state.ts';
 import type { HttpPlugin } from '../plugin.ts';
 
 export interface AuthenticationOptions {
@@ -89,7 +89,8 @@ export function useAuthentication({ resolvers, anonymous, isSecure }: Authentica
     { method, headers }: HttpRequest,
     { credentials }: Route,
   ) {
-    if (credentials === 'session') return method === 'POST' ? undefined : presentedCookie(headers);
+    if (credentials === 'session-of-get' && method === 'POST') return undefined;
+    if (isSessionAlone(credentials)) return presentedCookie(headers);
     return credentials === 'own' ? undefined : presented;
   }
 

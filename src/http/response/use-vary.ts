@@ -1,4 +1,4 @@
-import type { Route } from '../../request/request-state.ts';
+import { isSessionAlone, type Route } from '../../request/request-state.ts';
 import type { HttpPlugin } from '../plugin.ts';
 
 /** The list, with what a plugin or a library has named. */
@@ -12,7 +12,7 @@ function withGiven(given: string | null | undefined, list: string): string {
 /** The fields in which a route finds who asks. */
 function credentialFields({ credentials }: Route): readonly string[] {
   if (credentials === 'own' || credentials === 'ignored') return [];
-  return credentials === 'session' ? ['Cookie'] : ['Authorization', 'Cookie'];
+  return isSessionAlone(credentials) ? ['Cookie'] : ['Authorization', 'Cookie'];
 }
 
 /**

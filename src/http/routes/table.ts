@@ -17,6 +17,8 @@ export const PATHS = {
 
 /** Where browsers start. Development has a page there. */
 export const HOME = '/';
+/** Where people keep their account. A feature has the page. */
+export const ACCOUNT = '/account';
 
 /** For what is the same for everybody. */
 export const OPEN: RouteProperties = {
@@ -104,7 +106,7 @@ export function coreRoutes(answers: CoreAnswers, page: Route | undefined): CoreR
       path: PATHS.login,
       bucket: 'logins',
       methods: ['GET', 'HEAD', 'POST'],
-      credentials: 'session',
+      credentials: 'session-of-get',
       originCheck: 'always',
       answer: answers.login,
     },

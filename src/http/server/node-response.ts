@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import {
   BytesResponse,
+  DownloadResponse,
   FileResponse,
   type HttpResponse,
   PlainResponse,
@@ -27,13 +28,13 @@ export interface SendOptions {
 /** Whether a response tells its length: a 204 must not, and that of a 304 would be of the 200 (RFC 9110 section 8.6). */
 const hasLength = (status: number) => status !== 204 && status !== 304;
 
-/** Unread output is buffered in this process, so readers that are too slow are cut off. */
+/** Unread output is buffered in this process, so readers that are too slow are cut off. Returns what ends the wait. */
 function waitForReader(
   outgoing: ServerResponse,
   { reservation, streams: { drainLimitMs: windowMs } }: SendOptions,
   remaining: () => number,
-): void {
-  const end = reservation.waitFor({
+): () => void {
+  const release = reservation.waitFor({
     remaining,
     windowMs,
     cutOff() {
@@ -41,7 +42,12 @@ function waitForReader(
       outgoing.destroy();
     },
   });
+  const end = () => {
+    outgoing.off('close', end);
+    release();
+  };
   outgoing.once('close', end);
+  return end;
 }
 
 /**
@@ -129,6 +135,31 @@ function sendEvents(
   sendStream(stream, outgoing, streams, reservation);
 }
 
+/** Resolves once the kernel has taken what waits, or nobody reads on. */
+function drained(outgoing: ServerResponse, options: SendOptions): Promise<void> {
+  return new Promise((resolve) => {
+    const done = () => {
+      outgoing.off('drain', done);
+      outgoing.off('close', done);
+      stopWaiting();
+      resolve();
+    };
+    const stopWaiting = waitForReader(outgoing, options, () => outgoing.writableLength);
+    outgoing.once('drain', done);
+    outgoing.once('close', done);
+  });
+}
+
+/** Sends the pieces of a file as its reader takes them. Rejects with what keeps it from being made whole. */
+async function sendDownload({ pieces }: DownloadResponse, outgoing: ServerResponse, options: SendOptions) {
+  outgoing.flushHeaders();
+  for await (const piece of pieces) {
+    if (outgoing.destroyed) return;
+    if (!outgoing.write(piece)) await drained(outgoing, options);
+  }
+  outgoing.end();
+}
+
 /** Writes a response to the socket. Event streams are written as their events arrive. */
 export async function sendResponse(
   response: HttpResponse,
@@ -153,6 +184,7 @@ export async function sendResponse(
   const cookies = response.headers.getSetCookie();
   if (cookies.length > 0) outgoing.setHeader('set-cookie', cookies);
   if (options.close()) outgoing.setHeader('connection', 'close');
+  if (response instanceof DownloadResponse && !options.head) return sendDownload(response, outgoing, options);
   const body = Buffer.from(await response.arrayBuffer());
   if (hasLength(response.status)) outgoing.setHeader('content-length', body.length);
   end(outgoing, options.head ? Buffer.alloc(0) : body, options.head ? 0 : body.length, 'utf8', options);

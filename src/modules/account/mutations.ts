@@ -9,20 +9,26 @@ import { preparedOf } from '../../graphql/preparation.ts';
 import type { Rules } from '../rules.ts';
 import type { UserTypes } from '../user/type.ts';
 import { ownAccount } from './locks.ts';
-import { changePassword, type PasswordChange, preparePassword } from './password.ts';
-import { endApiKey, endSession, makeApiKey, renameAccount } from './service.ts';
+import { changePassword, confirmPassword, type PasswordChange, preparePassword } from './password.ts';
+import { endApiKey, endEverything, endSession, makeApiKey, renameAccount } from './service.ts';
 import type { AccountTypes } from './type.ts';
 
 const members = scopesOfRole('member');
 const named = (scopes: readonly Scope[]) => scopes.map((scope) => `\`${scope}\``).join(', ');
 const SCOPE_NAMES = `${named(members)} and, for admins, ${named(SCOPES.filter((scope) => !members.includes(scope)))}`;
 
+/** What ends with an account, and which part of it ends with its password. */
+export interface AccountEndings {
+  readonly all: Endings;
+  readonly ofPassword: Endings;
+}
+
 export function defineAccountMutations(
   { builder }: Kernel,
   { User }: UserTypes,
   { ApiKey }: AccountTypes,
   rules: Rules['account'],
-  endingsOfPassword: Endings,
+  endings: AccountEndings,
 ): void {
   const CreatedApiKey = builder
     .objectRef<{ readonly key: string; readonly apiKey: StoredApiKey }>('CreatedApiKey')
@@ -111,7 +117,23 @@ export function defineAccountMutations(
       resolve: async (_root, _args, context) => {
         const change = preparedOf(context, 'changePassword') as PasswordChange;
         const work = unitOfWorkOf(context);
-        passwordChanged(context, await changePassword(work, principalOf(context), change, endingsOfPassword));
+        passwordChanged(
+          context,
+          await changePassword(work, principalOf(context), change, endings.ofPassword),
+        );
+        return true;
+      },
+    }),
+    revokeEverything: t.boolean({
+      session: true,
+      locks: ownAccount,
+      prepare: ({ currentPassword }, context) => confirmPassword(context, String(currentPassword)),
+      description:
+        'Ends, at once, all that was issued to the viewer’s account: its sessions, the one of this request too, stream tokens, API keys, OAuth grants with their tokens, a link to set the password, the OAuth clients that it owns, and JWTs of other issuers that were issued until now. The password stays. Always true: a wrong current password is BAD_USER_INPUT and counts as a failed login. An operation can select it only once. Needs a session; otherwise FORBIDDEN.',
+      args: { currentPassword: t.arg.string({ required: true, description: 'The current password.' }) },
+      resolve: async (_root, _args, context) => {
+        preparedOf(context, 'revokeEverything');
+        await endEverything(unitOfWorkOf(context), principalOf(context), endings.all);
         return true;
       },
     }),

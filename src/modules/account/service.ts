@@ -1,4 +1,5 @@
 import { audit } from '../../audit/audit.ts';
+import { type Endings, endAllCredentials } from '../../auth/account/endings.ts';
 import { ACCOUNT_NAME } from '../../auth/account/store.ts';
 import {
   createApiKeyWithinLimit,
@@ -75,6 +76,14 @@ export async function renameAccount(work: UnitOfWork, principal: Principal, name
   await work.withPrisma((prisma) => prisma.user.updateMany({ where: { id }, data: { name } }));
   await checkSession(work, principal);
   return id;
+}
+
+/** Ends all that was issued to the caller's account. Throws UNAUTHENTICATED, DatabaseError. */
+export async function endEverything(work: UnitOfWork, principal: Principal, endings: Endings): Promise<void> {
+  const { userId } = principal;
+  await checkSession(work, principal);
+  const ended = await endAllCredentials(work, [userId], endings);
+  await audit(work, 'revokeEverything', userId, { account: userId, ended });
 }
 
 /** Revokes a key of the caller's account. False if it has no such key, or no longer has it. */

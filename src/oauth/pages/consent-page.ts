@@ -1,6 +1,7 @@
 import { type Scope, scopeWords } from '../../auth/scopes.ts';
 import { html } from '../../http/pages/html.ts';
 import { layout } from '../../http/pages/layout.ts';
+import { ACCOUNT } from '../../http/routes/table.ts';
 import type { ActiveAccount } from '../records/accounts.ts';
 
 export interface ConsentPage {
@@ -38,7 +39,7 @@ ${scopes.map(
   (scope) => html`<li>${TICK}${scopeWords(scope, account.role)}</li>
 `,
 )}</ul>
-<p class="soft">${clientName} never sees your password, and you can revoke this access at any time. Either way, you will continue to <strong>${destination}</strong>.</p>
+<p class="soft">${clientName} never sees your password, and you can revoke this access at any time in <a href="${ACCOUNT}">your account</a>. Either way, you will continue to <strong>${destination}</strong>.</p>
 <div class="actions pair">
 <form method="post" action="${allowPath}">
 <input type="hidden" name="account" value="${account.id}">

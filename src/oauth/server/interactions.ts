@@ -3,17 +3,16 @@ import { SESSION } from '../../auth/principal.ts';
 import { type Scope, scopesOfRole } from '../../auth/scopes.ts';
 import { setSessionCookie } from '../../auth/session/cookie.ts';
 import type { Login } from '../../auth/session/login.ts';
-import { ApiError } from '../../graphql/errors.ts';
-import { pageResponse } from '../../http/pages/page-response.ts';
+import { pageResponse, seeOther } from '../../http/pages/page-response.ts';
+import { pauseFor } from '../../http/pages/pause-page.ts';
+import { type FailedSignIn, problemOf, signInBy } from '../../http/pages/sign-in.ts';
 import { readForm } from '../../http/request/form-body.ts';
 import { badRequest } from '../../http/request/json-body.ts';
 import type { Queryable } from '../../platform/db/statement.ts';
 import type { Logger } from '../../platform/log.ts';
-import { addressKey, attemptOrigin } from '../../request/client-address.ts';
 import type { HttpResponse } from '../../request/http-message.ts';
 import { consentPage } from '../pages/consent-page.ts';
 import { loginPage } from '../pages/login-page.ts';
-import { pausePage } from '../pages/pause-page.ts';
 import { type ActiveAccount, findActiveAccount } from '../records/accounts.ts';
 import { allow, isAllowed } from '../records/grants.ts';
 import { BROWSER, RESOURCE } from './authorization-parameters.ts';
@@ -21,7 +20,6 @@ import { browserOf } from './browser-cookie.ts';
 import type { LibraryCalls } from './call.ts';
 import { canBeImpersonated, scopesOf } from './client-metadata.ts';
 import type { EndpointRequest } from './endpoints.ts';
-import { oauthRefusal } from './oauth-error.ts';
 import { signInPath } from './paths.ts';
 import type { createSignIns } from './sign-ins.ts';
 import type { createWorks } from './work.ts';
@@ -52,13 +50,11 @@ interface UnderWay extends PageRequest {
   finish(result: InteractionResults): Promise<HttpResponse>;
 }
 
-/** Query parameters of the page: the user wants another account; one of our own pages led here. */
+/** A query parameter of the page: the user wants another account. */
 const OTHER_ACCOUNT = 'another-account';
-const FROM_HERE = 'from-here';
 
 const EXPIRED =
   'This sign-in has expired or was started in another browser. Go back to the application and start again.';
-const WRONG = 'The e-mail or the password is wrong. Check both and try again.';
 
 const UNKNOWN_HERE =
   'This browser does not have the session of this sign-in. Either it did not keep the cookie, or you signed in with another browser. Sign in here to continue.';
@@ -67,9 +63,6 @@ const UNKNOWN_HERE =
 function sayExpired(error: unknown): never {
   throw (error as { expose?: boolean }).expose === true ? badRequest(EXPIRED) : error;
 }
-
-const redirect = (location: string, headers: Record<string, string> = {}) =>
-  new Response(null, { status: 303, headers: { location, 'referrer-policy': 'same-origin', ...headers } });
 
 const text = (value: unknown): string => (typeof value === 'string' ? value : '');
 
@@ -96,7 +89,7 @@ export function createInteractions(options: InteractionOptions) {
         interaction.result = result;
         await interaction.persist().catch(sayExpired);
         // A relative URL keeps the browser on the host that holds its cookies.
-        return redirect(signInPath('resume', uid));
+        return seeOther(signInPath('resume', uid));
       },
     };
   }
@@ -104,11 +97,11 @@ export function createInteractions(options: InteractionOptions) {
   function showLogin(
     { uid, client, redirectUri, interaction }: UnderWay,
     email?: string,
-    failed?: FailedLogin,
+    failed?: FailedSignIn,
   ) {
     const page = loginPage({
       clientName: client.clientName ?? client.clientId,
-      loginPath: signInPath('login', uid),
+      action: signInPath('login', uid),
       cancelPath: signInPath('cancel', uid),
       email: (email ?? text(interaction.params.login_hint)).slice(0, 254),
       problem: failed?.problem,
@@ -169,8 +162,8 @@ export function createInteractions(options: InteractionOptions) {
     if (searchParams.has(OTHER_ACCOUNT)) return showLogin(context);
     const signedIn = await signedInWith(context);
     if (signedIn === undefined) {
-      if (request.headers.get('sec-fetch-site') === 'cross-site' && !searchParams.has(FROM_HERE))
-        return pageResponse(pausePage(`${signInPath('interaction', uid)}?${FROM_HERE}`));
+      const pause = pauseFor(request, signInPath('interaction', uid));
+      if (pause !== undefined) return pause;
       const lost = signIns.openedIn(interaction) !== undefined;
       return showLogin(context, undefined, lost ? { problem: UNKNOWN_HERE } : undefined);
     }
@@ -193,29 +186,14 @@ export function createInteractions(options: InteractionOptions) {
     const email = form.get('email') ?? '';
     // The cookie of a session that has been opened must arrive.
     settle();
+    const result = await signInBy(form, request, state, { login, log });
+    if ('problem' in result) return showLogin(context, email, result);
     try {
-      const loggedIn = await login({
-        email,
-        password: form.get('password') ?? '',
-        countedFor: `address:${addressKey(state.clientAddress)}`,
-        origin: attemptOrigin(state),
-        userAgent: request.headers.get('user-agent'),
-      });
-      if (loggedIn === undefined)
-        return showLogin(context, email, {
-          problem: WRONG,
-          status: 401,
-          headers: { 'www-authenticate': 'Bearer' },
-        });
-      await signIns.replace(request, interaction, loggedIn.sessionId).catch(sayExpired);
-      return redirect(signInPath('interaction', uid), { 'set-cookie': setSessionCookie(loggedIn.sessionId) });
+      await signIns.replace(request, interaction, result.sessionId).catch(sayExpired);
     } catch (error) {
-      if (!(error instanceof ApiError)) throw error;
-      const { description, status, headers } = oauthRefusal(error, state, log);
-      const wait = headers['retry-after'];
-      const problem = status === 429 ? `Too many attempts. Try again in ${wait} seconds.` : description;
-      return showLogin(context, email, { problem, status, headers });
+      return showLogin(context, email, problemOf(error, state, log));
     }
+    return seeOther(signInPath('interaction', uid), { 'set-cookie': setSessionCookie(result.sessionId) });
   }
 
   async function confirm(context: UnderWay): Promise<HttpResponse> {
@@ -224,14 +202,14 @@ export function createInteractions(options: InteractionOptions) {
     const signedIn = await signedInWith(context);
     // A user who has since signed out or changed accounts has not seen this consent.
     if (signedIn === undefined || signedIn.account.id !== shown)
-      return redirect(signInPath('interaction', uid));
+      return seeOther(signInPath('interaction', uid));
     const { account } = signedIn;
     const scopes = scopesFor(context, account);
     const consent = { userId: account.id, clientId: client.clientId, scopes };
     const { requestId } = context.state;
     const author = { actorId: account.id, via: `${SESSION}:${signedIn.session}`, requestId };
     if (!(await transaction(author, (work) => allow(work, consent, signedIn.session))))
-      return redirect(signInPath('interaction', uid));
+      return seeOther(signInPath('interaction', uid));
     return authorize(context, signedIn, scopes);
   }
 
@@ -240,7 +218,7 @@ export function createInteractions(options: InteractionOptions) {
     const { provider, request, state, uid, interaction } = context;
     const { session } = (interaction.result ?? {}) as Finished;
     if (session !== undefined && (await signIns.sessionOf(request))?.credentialId !== session)
-      return redirect(signInPath('interaction', uid));
+      return seeOther(signInPath('interaction', uid));
     const { response } = await calls.call(provider, {
       request,
       state,
@@ -273,10 +251,4 @@ interface SignedIn {
 /** What an allowed authorization remembers beyond what the library needs. */
 interface Finished {
   readonly session?: string;
-}
-
-interface FailedLogin {
-  readonly problem: string;
-  readonly status?: number;
-  readonly headers?: Readonly<Record<string, string>>;
 }

@@ -1,7 +1,7 @@
-import { emailKey, isBroken, noAccount } from '../auth/account/store.ts';
-import type { StoredPart } from '../auth/account/stored-part.ts';
-import { type Queryable, statement } from '../platform/db/statement.ts';
-import { AdminError, JsonText } from './output.ts';
+import { type Queryable, statement } from '../../platform/db/statement.ts';
+import { OperatorError } from '../../platform/operator-error.ts';
+import { emailKey, isBroken, noAccount } from './store.ts';
+import type { StoredPart } from './stored-part.ts';
 
 interface Exported {
   readonly id: string;
@@ -9,7 +9,7 @@ interface Exported {
 
 /** Also one that is disabled or in deletion. */
 const FIND = statement<Exported>(
-  'admin_account_export',
+  'account_export',
   `SELECT id, name, email, role, password_hash IS NOT NULL AS "hasPassword", created_at AS "createdAt",
      disabled_at AS "disabledAt", deleted_at AS "deletedAt", tokens_valid_from AS "tokensValidFrom"
    FROM users WHERE email_key = $1`,
@@ -36,7 +36,7 @@ async function* textOf(db: Queryable, email: string, account: Exported, parts: r
   // What is deleted meanwhile would be missing without a sign.
   const last = await find(db, email);
   if (last?.id !== account.id)
-    throw new AdminError('The account was deleted while it was exported: the document is not complete.');
+    throw new OperatorError('The account was deleted while it was exported: the document is not complete.');
   yield '\n}\n';
 }
 
@@ -53,14 +53,14 @@ async function* inWrites(pieces: AsyncIterable<string>) {
 
 /**
  * What is stored about an account, without what is secret and what is other people's. It is read as it is written, in
- * bounded memory. Throws AccountError; reading it throws AdminError, DatabaseError.
+ * bounded memory. Throws AccountError; reading it throws OperatorError, DatabaseError.
  */
 export async function exportAccount(
   db: Queryable,
   email: string,
   parts: readonly StoredPart[],
-): Promise<JsonText> {
+): Promise<AsyncGenerator<string>> {
   const account = await find(db, email);
   if (account === undefined) throw noAccount(email);
-  return new JsonText(inWrites(textOf(db, email, account, parts)));
+  return inWrites(textOf(db, email, account, parts));
 }

@@ -1,4 +1,4 @@
-import { type StoredPart, storedPart } from '../auth/account/stored-part.ts';
+import { type StoredPart, storedPart } from './stored-part.ts';
 
 /** What the core stores about an account. Modules and features add what they store. */
 export const PARTS: readonly StoredPart[] = [

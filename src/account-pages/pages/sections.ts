@@ -1,0 +1,176 @@
+import { ACCOUNT_NAME, PASSWORD } from '../../auth/account/store.ts';
+import { type Role, scopesOfRole } from '../../auth/scopes.ts';
+import { type Html, html, NOTHING } from '../../http/pages/html.ts';
+import type { Account, ApiKey, Grant, Session } from '../server/account.ts';
+import { folded, type Problem, passwordAgain, rowForm } from './forms.ts';
+import { browserOf, timeOf, wordsOf } from './words.ts';
+
+/** What a form of a section needs to know. */
+export interface SectionOptions {
+  readonly role: Role;
+  readonly failed: Problem | undefined;
+}
+
+const section = (id: string, heading: string, content: Html): Html =>
+  html`<section aria-labelledby="${id}">
+<h2 id="${id}">${heading}</h2>
+${content}
+</section>
+`;
+
+const rows = (entries: readonly Html[], none: string): Html =>
+  entries.length === 0
+    ? html`<p class="soft">${none}</p>`
+    : html`<ul class="rows">
+${entries}</ul>`;
+
+const row = (content: Html, button: Html): Html => html`<li><div>${content}</div>${button}</li>
+`;
+
+const lastUsed = (instant: string | null): Html =>
+  instant === null ? html`never used` : html`last used ${timeOf(instant)}`;
+
+export function nameSection({ name }: Account, { failed }: SectionOptions): Html {
+  return section(
+    'name-heading',
+    'Name',
+    html`<p class="soft">Others see it beside what you write.</p>
+${folded(
+  'rename',
+  'Change the name',
+  failed,
+  ({ first, given }) => html`<label for="name">Name</label>
+<input id="name" name="name" autocomplete="name" required maxlength="${String(ACCOUNT_NAME.max)}" value="${given.get('name') ?? name}"${first}>
+<div class="actions"><button>Save the name</button></div>`,
+)}`,
+  );
+}
+
+export function passwordSection({ email }: Account, { failed }: SectionOptions): Html {
+  return section(
+    'password-heading',
+    'Password',
+    html`<p class="soft">A new password ends all other sessions and the access of applications. API keys go on working.</p>
+${folded(
+  'change-password',
+  'Change the password',
+  failed,
+  ({ first }) => html`<input type="hidden" name="email" autocomplete="username" value="${email}">
+<label for="old-password">Current password</label>
+<input id="old-password" name="currentPassword" type="password" autocomplete="current-password" required${first}>
+<label for="new-password">New password</label>
+<input id="new-password" name="newPassword" type="password" autocomplete="new-password" required minlength="${String(PASSWORD.min)}" aria-describedby="rule">
+<p class="soft" id="rule">${String(PASSWORD.min)} to ${String(PASSWORD.max)} characters, and none of those that many people use.</p>
+<label for="again">The same again</label>
+<input id="again" name="again" type="password" autocomplete="new-password" required>
+<div class="actions"><button>Change the password</button></div>`,
+)}`,
+  );
+}
+
+function sessionRow({ id, userAgent, createdAt, lastSeenAt, current }: Session): Html {
+  const browser = browserOf(userAgent);
+  return row(
+    html`<strong>${browser}</strong>${current ? html` <span class="badge">this one</span>` : NOTHING}
+<p class="soft">signed in ${timeOf(createdAt)}, last used ${timeOf(lastSeenAt)}</p>`,
+    current ? NOTHING : rowForm('end-session', id, 'End', `the session of ${browser}`),
+  );
+}
+
+export const sessionsSection = ({ sessions }: Account): Html =>
+  section('sessions-heading', 'Sessions', rows(sessions.map(sessionRow), 'There are none.'));
+
+const scopeList = (scopes: readonly string[], role: Role): Html =>
+  html`<ul class="soft plain">
+${scopes.map(
+  (scope) => html`<li>${wordsOf(scope, role)}</li>
+`,
+)}</ul>`;
+
+const keyRow = (role: Role) => (key: ApiKey) =>
+  row(
+    html`<strong>${key.name}</strong> <code>${key.prefix}…</code>
+<p class="soft">created ${timeOf(key.createdAt)}, ${lastUsed(key.lastUsedAt)}${key.expiresAt === null ? NOTHING : html`, good until ${timeOf(key.expiresAt)}`}</p>
+${scopeList(key.scopes, role)}`,
+    rowForm('revoke-key', key.id, 'Revoke', `the key ${key.name}`),
+  );
+
+/** How long a new key is good for, in days; 0: until it is revoked. */
+export const KEY_DAYS = [30, 90, 365, 0] as const;
+
+const daysOption = (given: URLSearchParams) => (days: (typeof KEY_DAYS)[number]) =>
+  html`
+<option value="${String(days)}"${given.get('days') === String(days) ? html` selected` : NOTHING}>${days === 0 ? 'Until I revoke it' : `${days} days`}</option>`;
+
+const scopeBox = (role: Role, given: URLSearchParams) => (scope: string) =>
+  html`
+<label class="check"><input type="checkbox" name="scope" value="${scope}"${given.has('scope', scope) ? html` checked` : NOTHING}> ${wordsOf(scope, role)}</label>`;
+
+export function keysSection({ apiKeys }: Account, { role, failed }: SectionOptions): Html {
+  return section(
+    'keys-heading',
+    'API keys',
+    html`<p class="soft">Programs use them in your name.</p>
+${rows(apiKeys.map(keyRow(role)), 'You have none.')}
+${folded(
+  'create-key',
+  'Create an API key',
+  failed,
+  ({ first, given }) => html`<label for="key-name">What it is for</label>
+<input id="key-name" name="name" autocomplete="off" required maxlength="100" value="${given.get('name') ?? ''}"${first}>
+<fieldset>
+<legend>What it may do</legend>${scopesOfRole(role).map(scopeBox(role, given))}
+</fieldset>
+<label for="days">Good for</label>
+<select id="days" name="days">${KEY_DAYS.map(daysOption(given))}
+</select>
+${passwordAgain('key-password', NOTHING)}
+<div class="actions"><button>Create the key</button></div>`,
+)}`,
+  );
+}
+
+const grantRow = (role: Role) => (grant: Grant) =>
+  row(
+    html`<strong>${grant.clientName}</strong>
+<p class="soft">allowed ${timeOf(grant.createdAt)}, ${lastUsed(grant.lastUsedAt)}</p>
+${scopeList(grant.scopes, role)}`,
+    rowForm('revoke-grant', grant.id, 'Revoke', `the access of ${grant.clientName}`),
+  );
+
+export const grantsSection = (grants: readonly Grant[], { role }: SectionOptions): Html =>
+  section(
+    'applications-heading',
+    'Applications with access',
+    rows(grants.map(grantRow(role)), 'You have given no application access to your account.'),
+  );
+
+export function dataSection({ failed }: SectionOptions): Html {
+  return section(
+    'data-heading',
+    'Your data',
+    html`<p class="soft">All that is stored about your account, as a file in JSON.</p>
+${folded(
+  'download',
+  'Download your data',
+  failed,
+  ({ first }) => html`${passwordAgain('data-password', first)}
+<div class="actions"><button>Download</button></div>`,
+)}`,
+  );
+}
+
+export function everythingSection({ failed }: SectionOptions): Html {
+  return section(
+    'everything-heading',
+    'Revoke everything',
+    html`<p class="soft">Ends all sessions, this one too, all API keys, and all access of applications. Do it if you fear that somebody else has got into your account, then change the password.</p>
+${folded(
+  'revoke-everything',
+  'Revoke everything',
+  failed,
+  ({ first }) => html`${passwordAgain('everything-password', first)}
+<div class="actions"><button class="danger">Revoke everything</button></div>`,
+)}`,
+  );
+}

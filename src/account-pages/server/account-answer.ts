@@ -1,0 +1,187 @@
+import { GraphQLError } from 'graphql';
+import { isSession, type Principal } from '../../auth/principal.ts';
+import { readsOf } from '../../auth/reads-of.ts';
+import { CLEAR_SESSION_COOKIE, setSessionCookie } from '../../auth/session/cookie.ts';
+import type { RouteServices } from '../../feature.ts';
+import { ApiError } from '../../graphql/errors.ts';
+import { publicRefusal } from '../../graphql/mask-error.ts';
+import { type PageOptions, pageResponse, seeOther } from '../../http/pages/page-response.ts';
+import { pauseFor } from '../../http/pages/pause-page.ts';
+import { signInBy } from '../../http/pages/sign-in.ts';
+import { readForm } from '../../http/request/form-body.ts';
+import { badRequest } from '../../http/request/json-body.ts';
+import { ACCOUNT } from '../../http/routes/table.ts';
+import { confirmPassword } from '../../modules/account/password.ts';
+import type { Clock } from '../../platform/clock.ts';
+import type { Database } from '../../platform/db/database.ts';
+import type { Logger } from '../../platform/log.ts';
+import type { HttpRequest, HttpResponse } from '../../request/http-message.ts';
+import { OWN_SITES } from '../../request/origin-check.ts';
+import type { Answer, RequestState } from '../../request/request-state.ts';
+import { ACTION, type Action, DONE, isAction } from '../actions.ts';
+import { accountPage, newKeyPage, signInPage } from '../pages/account-page.ts';
+import type { Problem } from '../pages/forms.ts';
+import { KEY_DAYS } from '../pages/sections.ts';
+import { accountReader } from './account.ts';
+import { CHANGES, createKey } from './changes.ts';
+import { ownData } from './own-data.ts';
+
+export interface AccountOptions
+  extends Pick<RouteServices, 'login' | 'endSession' | 'passwords' | 'operations' | 'stored'> {
+  readonly database: Database;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+const DAY_MS = 86_400_000;
+const SESSION_ENDED = 'Your session has ended. Sign in again.';
+
+/** What arguments of the API are to whoever fills in a form. */
+const ARGUMENTS: Readonly<Record<string, string>> = {
+  name: 'The name',
+  newPassword: 'The new password',
+  scopes: 'What the key may do',
+};
+
+/** A message of the API for whoever fills in a form. */
+function inWords(message: string): string {
+  const [, argument = '', rest] = /^Argument "(\w+)" (.*)$/s.exec(message) ?? [];
+  if (rest === undefined) return message;
+  return argument === 'currentPassword'
+    ? 'The password is wrong.'
+    : `${ARGUMENTS[argument] ?? argument} ${rest}`;
+}
+
+/** What was done by the form that led here. Pages of other sites have nothing to say here. */
+function doneOf({ headers, url }: HttpRequest): Action | undefined {
+  const done = new URL(url).searchParams.get(DONE);
+  return isAction(done) && OWN_SITES.has(headers.get('sec-fetch-site') ?? 'none') ? done : undefined;
+}
+
+const doneAt = (action: Action): string => `${ACCOUNT}?${DONE}=${action}`;
+
+/** Something that the form of a page asks for, by the owner of a session. */
+interface Asked {
+  readonly form: URLSearchParams;
+  readonly caller: Principal;
+  readonly request: HttpRequest;
+  readonly state: RequestState;
+}
+
+/**
+ * The page of an account. It shows and changes what the API does, with the visitor's session, by the API's own operations.
+ * What a form asks for is done, and then the browser is led to the page anew; what is refused is told beside the form.
+ */
+export function accountAnswer(options: AccountOptions): Answer {
+  const { database, login, endSession, passwords, operations, stored, clock, log } = options;
+  const read = accountReader(operations);
+
+  const signInAgain = () =>
+    pageResponse(signInPage({ email: '', problem: SESSION_ENDED }), {
+      status: 401,
+      headers: { 'www-authenticate': 'Bearer' },
+    });
+
+  async function show(
+    { caller, request, state }: Omit<Asked, 'form'>,
+    page: PageOptions & { readonly failed?: Problem } = {},
+  ): Promise<HttpResponse> {
+    const account = await read(request, state);
+    const { failed, ...response } = page;
+    const done = failed === undefined ? doneOf(request) : undefined;
+    return pageResponse(accountPage({ account, role: caller.role, failed, done }), response);
+  }
+
+  async function signIn(form: URLSearchParams, request: HttpRequest, state: RequestState) {
+    const result = await signInBy(form, request, state, { login, log });
+    if ('problem' in result)
+      return pageResponse(signInPage({ email: form.get('email') ?? '', problem: result.problem }), result);
+    const { caller } = state;
+    // The browser forgets it, so its owner could not end it.
+    if (isSession(caller)) await endSession(caller.credentialId ?? '', caller.userId);
+    return seeOther(ACCOUNT, { 'set-cookie': setSessionCookie(result.sessionId) });
+  }
+
+  async function signOut({ caller }: RequestState): Promise<HttpResponse> {
+    if (isSession(caller)) await endSession(caller.credentialId ?? '', caller.userId);
+    // Whoever uses the browser next finds nothing of the account (Clear Site Data, section 3.1).
+    const headers = { 'set-cookie': CLEAR_SESSION_COOKIE, 'clear-site-data': '"cache"' };
+    return seeOther(doneAt('sign-out'), headers);
+  }
+
+  /** Throws what the API throws for a wrong password. */
+  async function confirm({ form, caller }: Asked): Promise<void> {
+    const db = readsOf(database, caller.userId);
+    await confirmPassword({ caller, db, passwords }, form.get('currentPassword') ?? '');
+  }
+
+  async function makeKey(asked: Asked): Promise<HttpResponse> {
+    const { form, request, state } = asked;
+    await confirm(asked);
+    const days = KEY_DAYS.find((choice) => String(choice) === form.get('days'));
+    if (days === undefined) throw badRequest('Say how long the key is good for.');
+    const name = form.get('name') ?? '';
+    const expiresAt = days === 0 ? null : new Date(clock.now() + days * DAY_MS).toISOString();
+    const key = await createKey(
+      operations,
+      { name, scopes: form.getAll('scope'), expiresAt },
+      request,
+      state,
+    );
+    return pageResponse(newKeyPage(name, key));
+  }
+
+  async function download(asked: Asked): Promise<HttpResponse> {
+    const { caller, request, state } = asked;
+    await confirm(asked);
+    const { email } = await read(request, state);
+    const db = readsOf(database, caller.userId);
+    return ownData(email, { db, stored, requestId: state.requestId, log });
+  }
+
+  async function perform(action: Action, asked: Asked): Promise<HttpResponse> {
+    const { form, request, state } = asked;
+    if (action === 'create-key') return makeKey(asked);
+    if (action === 'download') return download(asked);
+    if (action === 'change-password' && form.get('newPassword') !== form.get('again'))
+      throw badRequest('The two passwords differ.');
+    const change = CHANGES[action];
+    if (change === undefined) throw badRequest('The page has no such form.');
+    await operations.run(change.document, change.variables(form), request, state);
+    const ended = action === 'revoke-everything' ? { 'set-cookie': CLEAR_SESSION_COOKIE } : {};
+    return seeOther(doneAt(action), ended);
+  }
+
+  /** Tells beside the form why it was not done. Throws what nobody can put right there. */
+  async function refuse(error: unknown, action: Action, asked: Asked): Promise<HttpResponse> {
+    if (!(error instanceof GraphQLError || error instanceof ApiError)) throw error;
+    const { state } = asked;
+    const { code, status, headers, message } = publicRefusal(error, { requestId: state.requestId, log });
+    state.errorCodes = [code];
+    if (code === 'UNAUTHENTICATED') return signInAgain();
+    return show(asked, { status, headers, failed: { action, given: asked.form, problem: inWords(message) } });
+  }
+
+  async function act(request: HttpRequest, state: RequestState): Promise<HttpResponse> {
+    const form = await readForm(request);
+    const action = form.get(ACTION);
+    if (!isAction(action)) throw badRequest('The page has no such form.');
+    if (action === 'sign-in') return signIn(form, request, state);
+    if (action === 'sign-out') return signOut(state);
+    const { caller } = state;
+    if (!isSession(caller)) return signInAgain();
+    const asked = { form, caller, request, state };
+    try {
+      return await perform(action, asked);
+    } catch (error) {
+      return refuse(error, action, asked);
+    }
+  }
+
+  return async (request, state) => {
+    if (request.method === 'POST') return act(request, state);
+    const { caller } = state;
+    if (isSession(caller)) return show({ caller, request, state });
+    return pauseFor(request, ACCOUNT) ?? pageResponse(signInPage({ email: '', done: doneOf(request) }));
+  };
+}

@@ -1,0 +1,69 @@
+import type { OwnOperations } from '../../http/pipeline/own-operations.ts';
+import type { HttpRequest } from '../../request/http-message.ts';
+import type { RequestState } from '../../request/request-state.ts';
+import type { Action } from '../actions.ts';
+
+/** A mutation of the API, and its variables from the form that asks for it. */
+interface Change {
+  readonly document: string;
+  variables(form: URLSearchParams): Readonly<Record<string, unknown>>;
+}
+
+/** The texts of fields of a form; a field that is not there is empty. */
+const fields =
+  (...names: readonly string[]) =>
+  (form: URLSearchParams) =>
+    Object.fromEntries(names.map((name) => [name, form.get(name) ?? '']));
+
+const ofId = (field: string): Change => ({
+  document: `mutation AccountPage($id: ID!) { ${field}(id: $id) }`,
+  variables: fields('id'),
+});
+
+/** What the page does by a mutation, after which it says no more than that it is done. */
+export const CHANGES: Partial<Record<Action, Change>> = {
+  rename: {
+    document: 'mutation AccountPage($name: String!) { updateViewer(name: $name) { id } }',
+    variables: fields('name'),
+  },
+  'change-password': {
+    document: `mutation AccountPage($currentPassword: String!, $newPassword: String!) {
+  changePassword(currentPassword: $currentPassword, newPassword: $newPassword)
+}`,
+    variables: fields('currentPassword', 'newPassword'),
+  },
+  'end-session': ofId('revokeSession'),
+  'revoke-key': ofId('revokeApiKey'),
+  'revoke-grant': ofId('revokeGrant'),
+  'revoke-everything': {
+    document:
+      'mutation AccountPage($currentPassword: String!) { revokeEverything(currentPassword: $currentPassword) }',
+    variables: fields('currentPassword'),
+  },
+};
+
+const CREATE_KEY = `mutation AccountPage($name: String!, $scopes: [String!]!, $expiresAt: DateTime) {
+  createApiKey(name: $name, scopes: $scopes, expiresAt: $expiresAt) { key }
+}`;
+
+export interface KeyWishes {
+  readonly name: string;
+  readonly scopes: readonly string[];
+  readonly expiresAt: string | null;
+}
+
+/** Creates an API key for the account of a request's session, and returns it. Throws what the API answers with. */
+export async function createKey(
+  operations: OwnOperations,
+  { name, scopes, expiresAt }: KeyWishes,
+  request: HttpRequest,
+  state: RequestState,
+): Promise<string> {
+  const { createApiKey } = await operations.run<{ readonly createApiKey: { readonly key: string } }>(
+    CREATE_KEY,
+    { name, scopes, expiresAt },
+    request,
+    state,
+  );
+  return createApiKey.key;
+}

@@ -1,0 +1,64 @@
+import type { GraphQLSchema } from 'graphql';
+import type { DocumentCache } from '../../operation/document-cache.ts';
+import { errorsOf, textOf } from '../../operation/outcome.ts';
+import type { PreparedDocument } from '../../operation/prepared-operation.ts';
+import type { HttpRequest } from '../../request/http-message.ts';
+import type { RequestState } from '../../request/request-state.ts';
+import type { Pipeline } from './pipeline.ts';
+
+/** Operations of pages: what a page does is what the API does, by the same rules, locks and audit entries. */
+export interface OwnOperations {
+  /** Whether the schema has a field. Without the feature that defines it, it has not. */
+  offers(type: string, field: string): boolean;
+  /**
+   * The data of a query or a mutation, run for the caller of a request. `Data` is what the document selects. Throws its first
+   * error, masked, which `publicRefusal` reads.
+   */
+  run<Data extends object>(
+    document: string,
+    variables: Readonly<Record<string, unknown>>,
+    request: HttpRequest,
+    state: RequestState,
+  ): Promise<Data>;
+}
+
+export interface OwnOperationsOptions {
+  readonly schema: GraphQLSchema;
+  readonly documents: Pick<DocumentCache, 'parseChecked'>;
+  readonly pipeline: Pick<Pipeline, 'executeOwn'>;
+}
+
+export function createOwnOperations({ schema, documents, pipeline }: OwnOperationsOptions): OwnOperations {
+  const prepared = new Map<string, PreparedDocument>();
+
+  function documentOf(text: string): PreparedDocument {
+    const document = prepared.get(text) ?? documents.parseChecked(text);
+    prepared.set(text, document);
+    return document;
+  }
+
+  return {
+    offers(typeName, field) {
+      const type = schema.getType(typeName);
+      return type !== undefined && 'getFields' in type && field in type.getFields();
+    },
+    async run<Data extends object>(
+      document: string,
+      variables: Readonly<Record<string, unknown>>,
+      request: HttpRequest,
+      state: RequestState,
+    ) {
+      const outcome = await pipeline.executeOwn(documentOf(document), variables, request, state);
+      if (outcome.kind === 'stream' || outcome.kind === 'unresumable')
+        throw new Error('a page opens no stream');
+      const [error] = errorsOf(outcome);
+      if (error !== undefined) throw error;
+      // The database may have written the answer: its text is what both ways have in common.
+      const { data }: { readonly data: Data } = JSON.parse(textOf(outcome, { limits: NO_LIMITS }));
+      return data;
+    },
+  };
+}
+
+/** Nobody asks for the cost. */
+const NO_LIMITS = { maxDepth: 0, maxComplexity: 0 };
