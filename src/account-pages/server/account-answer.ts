@@ -159,7 +159,9 @@ export function accountAnswer(options: AccountOptions): Answer {
     const { code, status, headers, message } = publicRefusal(error, { requestId: state.requestId, log });
     state.errorCodes = [code];
     if (code === 'UNAUTHENTICATED') return signInAgain();
-    return show(asked, { status, headers, failed: { action, given: asked.form, problem: inWords(message) } });
+    // In an answer of the API, a wrong argument is one field's.
+    const shownStatus = status < 400 ? 400 : status;
+    return show(asked, { status: shownStatus, headers, failed: { action, given: asked.form, problem: inWords(message) } });
   }
 
   async function act(request: HttpRequest, state: RequestState): Promise<HttpResponse> {

@@ -29,6 +29,11 @@ describe.each([
   ['Mutation.revokeSession', REVOKE_SESSION, { id: 'x' }],
   ['Mutation.revokeGrant', 'mutation ($id: ID!) { revokeGrant(id: $id) }', { id: 'x' }],
   ['Mutation.changePassword', CHANGE, { current: PASSWORD, next: NEW_PASSWORD }],
+  [
+    'Mutation.revokeEverything',
+    'mutation ($current: String!) { revokeEverything(currentPassword: $current) }',
+    { current: PASSWORD },
+  ],
 ] as [string, string, Record<string, unknown>][])('%s', (_coordinate, query, variables) => {
   it('is for sessions: forbidden to API keys and JWTs, whatever they may do', async () => {
     const { key, id } = await visitor(app, { role: 'admin' });

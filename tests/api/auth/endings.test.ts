@@ -56,6 +56,12 @@ const ENDINGS: [string, readonly Credential[], (who: Holder) => Promise<unknown>
     async ({ email }) => dataOf(await gqlAs(app, await freshCookie(app, email), CHANGE)),
   ],
   [
+    'revokeEverything',
+    CREDENTIALS,
+    async ({ cookie }) =>
+      dataOf(await gqlAs(app, cookie, `mutation { revokeEverything(currentPassword: "${PASSWORD}") }`)),
+  ],
+  [
     'logout',
     ['session', 'stream token of the session'],
     ({ cookie }) =>

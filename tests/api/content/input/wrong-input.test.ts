@@ -28,7 +28,7 @@ const GOOD: Readonly<Record<string, unknown>> = {
 
 /** What only a session may do is FORBIDDEN to a key before any argument of it is looked at (contract section 3). */
 const SESSION_ONLY =
-  /^Mutation\.(updateViewer|createApiKey|revokeApiKey|revokeSession|revokeGrant|changePassword|inviteUser|createResetLink)$/;
+  /^Mutation\.(updateViewer|createApiKey|revokeApiKey|revokeSession|revokeGrant|changePassword|revokeEverything|inviteUser|createResetLink)$/;
 
 describe('Wrong input, over the whole schema', () => {
   const app = useApp();

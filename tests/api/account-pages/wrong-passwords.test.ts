@@ -1,0 +1,46 @@
+import { expect, it } from 'vitest';
+import { useApp } from '../../support/app.ts';
+import { gqlAs, login, PASSWORD, visitor } from '../../support/credentials/session.ts';
+
+const app = useApp({ settings: { FAILURE_BURST: '3', FAILURE_REFILL_SECONDS: '3600' } });
+const NEW = 'a new and long enough password';
+const REVOKE = 'mutation { revokeEverything(currentPassword: "wrong") }';
+
+const send = (cookie: string, action: string) =>
+  app.fetch('/account', {
+    method: 'POST',
+    headers: { cookie, 'content-type': 'application/x-www-form-urlencoded' },
+    body: new URLSearchParams({
+      do: action,
+      currentPassword: 'wrong',
+      days: '30',
+      newPassword: NEW,
+      again: NEW,
+    }),
+  });
+
+it.each(['download', 'create-key', 'change-password', 'revoke-everything'])(
+  'the form "%s" of the page of an account does nothing with a wrong password, which counts as a failed login',
+  async (action) => {
+    const { id, email, cookie } = await visitor(app);
+    for (let time = 0; time < 3; time += 1) {
+      const refused = await send(cookie, action);
+      expect([refused.status, refused.headers.get('content-disposition')]).toEqual([400, null]);
+    }
+    const refused = await send(cookie, action);
+    expect(refused.status).toBe(429);
+    expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
+    expect(await refused.text()).toContain('role="alert"');
+    expect((await login(app, { email, password: PASSWORD })).status).toBe(429);
+    expect(await app.prisma.session.count({ where: { userId: id } })).toBe(1);
+  },
+);
+
+it('revokeEverything does nothing with a wrong password, which counts as a failed login', async () => {
+  const { id, email, cookie } = await visitor(app);
+  const ask = async () => (await gqlAs(app, cookie, REVOKE)).errors?.map(({ extensions }) => extensions.code);
+  for (let time = 0; time < 3; time += 1) expect(await ask()).toEqual(['BAD_USER_INPUT']);
+  expect(await ask()).toEqual(['RATE_LIMITED']);
+  expect((await login(app, { email, password: PASSWORD })).status).toBe(429);
+  expect(await app.prisma.session.count({ where: { userId: id } })).toBe(1);
+});
