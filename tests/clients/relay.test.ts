@@ -124,8 +124,7 @@ describe('Relay', () => {
     await service.query('mutation ($id: ID!) { updatePost(id: $id, title: "1") { id } }', one);
     await service.query('mutation ($id: ID!) { deletePost(id: $id) }', two);
     // Each list renders on its own.
-    for (const list of [feed, author])
-      await until('the deletion', () => !list.items().includes('two'));
+    for (const list of [feed, author]) await until('the deletion', () => !list.items().includes('two'));
     expect(feed.items()).toEqual(['Discussed', '1', ...before.slice(3)]);
     expect(author.items().slice(0, 2)).toEqual(['Discussed', '1']);
   });

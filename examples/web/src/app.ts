@@ -93,7 +93,7 @@ export function startApp(root: HTMLElement): void {
       <a class="nav-link" href=${newPath}>Write</a>
     </nav>
     <div class="account">
-      ${avatar(user)}<span class="account-name">${user.name}</span>
+      <a class="account-link" href="${API_ORIGIN}/account" title="Your account">${avatar(user)}<span class="account-name">${user.name}</span></a>
       <button type="button" class="small" @click=${() => void leaving.run()}>Sign out</button>
     </div>`;
 

@@ -161,7 +161,11 @@ export function accountAnswer(options: AccountOptions): Answer {
     if (code === 'UNAUTHENTICATED') return signInAgain();
     // In an answer of the API, a wrong argument is one field's.
     const shownStatus = status < 400 ? 400 : status;
-    return show(asked, { status: shownStatus, headers, failed: { action, given: asked.form, problem: inWords(message) } });
+    return show(asked, {
+      status: shownStatus,
+      headers,
+      failed: { action, given: asked.form, problem: inWords(message) },
+    });
   }
 
   async function act(request: HttpRequest, state: RequestState): Promise<HttpResponse> {

@@ -22,6 +22,7 @@ const ATTEMPTS: readonly (readonly [path: string, body: unknown])[] = [
   ['/graphql/stream-token', { query: WATCH }],
   ['/oauth/interaction/any/login', MALLORY],
   ['/oauth/interaction/any/allow', {}],
+  ['/account', {}],
 ];
 
 /** Where the attacker's page is: cookies know no ports, and SameSite no siblings. */

@@ -1,0 +1,127 @@
+import { mkdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Page } from 'playwright-core';
+import { expect, it, onTestFinished } from 'vitest';
+import { violations } from '../support/processes/axe.ts';
+import { openBrowser } from '../support/processes/browser.ts';
+import { migratedFolder } from '../support/processes/migrated-folder.ts';
+import { admin, startServer } from '../support/processes/server.ts';
+
+const PASSWORD = 'a password of the browser';
+const NEXT = 'another password of the browser';
+const EMAIL = 'grace.hopper@example.com';
+
+/** A picture of the page, where a folder for them is named. */
+async function picture(page: Page, name: string): Promise<void> {
+  const folder = process.env.SCREENSHOTS;
+  if (folder === undefined) return;
+  await mkdir(folder, { recursive: true });
+  await page.screenshot({ path: join(folder, `${name}.png`), fullPage: true });
+}
+
+/** A service with one user, and a browser at the page of their account. */
+async function start(javaScriptEnabled = true) {
+  const dataDir = await migratedFolder();
+  const server = await startServer(dataDir);
+  await admin(['user', 'create', '--name', 'Grace', '--email', EMAIL, '--password', PASSWORD], dataDir);
+  const browser = await openBrowser(server.origin, { javaScriptEnabled });
+  onTestFinished(() => browser.close());
+  const page = await browser.context.newPage();
+  const url = `${server.origin}/account`;
+  await page.goto(url);
+  /** Presses Enter in the form that has the focus, and waits for the page that follows. */
+  const enter = () => Promise.all([page.waitForNavigation(), page.keyboard.press('Enter')]);
+  const signIn = async () => {
+    await page.locator('#email').fill(EMAIL);
+    await page.locator('#password').fill(PASSWORD);
+    await enter();
+  };
+  return { page, url, enter, signIn };
+}
+
+it.each([
+  [390, 'light'],
+  [390, 'dark'],
+  [1280, 'light'],
+  [1280, 'dark'],
+] as const)(
+  'the page of an account is used by the keyboard, at a width of %i, %s, and is accessible in each of its states',
+  async (width, scheme) => {
+    const { page, enter, signIn } = await start();
+    await page.setViewportSize({ width, height: 844 });
+    await page.emulateMedia({ colorScheme: scheme });
+    const look = async (state: string) => {
+      expect(await violations(page), state).toEqual([]);
+      expect(await page.evaluate('document.documentElement.scrollWidth'), state).toBe(width);
+      await picture(page, `account-${state}-${width}-${scheme}`);
+    };
+    /** Opens a part by the keyboard, and goes to its first field. */
+    const unfold = async (summary: string) => {
+      await page.locator('summary', { hasText: summary }).focus();
+      await page.keyboard.press('Enter');
+      await page.keyboard.press('Tab');
+    };
+    await look('sign-in');
+    await signIn();
+    await look('account');
+
+    await unfold('Create an API key');
+    await page.keyboard.type('Script');
+    await page.keyboard.press('Tab');
+    await page.keyboard.press('Space');
+    await page.locator('#key-password').focus();
+    await page.keyboard.type('wrong');
+    await enter();
+    expect(await page.title()).toContain('error');
+    expect(await page.getByRole('alert').textContent()).toBe('The password is wrong.');
+    await expect.poll(() => page.evaluate(() => document.activeElement?.id)).toBe('key-name');
+    expect(await page.locator('#key-name').inputValue()).toBe('Script');
+    expect(await page.locator('input[name=scope]').first().isChecked()).toBe(true);
+    await look('refused');
+    await page.locator('#key-password').focus();
+    await page.keyboard.type(PASSWORD);
+    await enter();
+    expect(await page.locator('#key').inputValue()).toMatch(/^cga_/);
+    await look('new-key');
+    await page.locator('a.button').focus();
+    await enter();
+    expect(await page.locator('.rows').last().textContent()).toContain('Script');
+
+    await unfold('Revoke everything');
+    await page.keyboard.type(PASSWORD);
+    await look('unfolded');
+    await enter();
+    expect(await page.getByRole('status').textContent()).toContain('Everything is revoked');
+    await look('revoked');
+  },
+);
+
+it('the page of an account needs no scripts', async () => {
+  const { page, url, enter, signIn } = await start(false);
+  await signIn();
+  await page.locator('summary', { hasText: 'Change the name' }).click();
+  await page.locator('#name').fill('Rear Admiral Grace');
+  await enter();
+  expect(await page.locator('h1').textContent()).toBe('Rear Admiral Grace');
+  expect(await page.getByRole('status').textContent()).toBe('Your name is changed.');
+
+  await page.locator('summary', { hasText: 'Change the password' }).click();
+  await page.locator('#old-password').fill(PASSWORD);
+  await page.locator('#new-password').fill(NEXT);
+  await page.locator('#again').fill(NEXT);
+  await enter();
+  expect(await page.getByRole('status').textContent()).toContain('Your password is changed.');
+
+  await page.locator('summary', { hasText: 'Download your data' }).click();
+  await page.locator('#data-password').fill(NEXT);
+  const [download] = await Promise.all([page.waitForEvent('download'), page.keyboard.press('Enter')]);
+  expect(download.suggestedFilename()).toBe('account.json');
+  const { account } = JSON.parse(await readFile(await download.path(), 'utf8'));
+  expect(account).toMatchObject({ name: 'Rear Admiral Grace', email: EMAIL });
+
+  await page.getByRole('button', { name: 'Sign out' }).click();
+  await page.getByRole('status').waitFor();
+  expect(await page.getByRole('status').textContent()).toBe('You are signed out.');
+  await page.goto(url);
+  expect(await page.title()).toContain('Sign in');
+});
