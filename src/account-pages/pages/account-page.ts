@@ -79,7 +79,7 @@ export function newKeyPage(name: string, key: string): string {
   return layout({
     title: 'Your new API key',
     content: html`<h1>Your new API key</h1>
-<p><strong>${name}</strong> is shown here only once. Copy it now, and keep it like a password.</p>
+<p>The key <strong>${name}</strong> is shown here only once. Copy it now, and keep it like a password.</p>
 <label for="key">API key</label>
 <input id="key" readonly autocomplete="off" spellcheck="false" value="${key}">
 <div class="actions"><a class="button" href="${ACCOUNT}">Back to your account</a></div>`,

@@ -135,14 +135,14 @@ function sendEvents(
   sendStream(stream, outgoing, streams, reservation);
 }
 
-/** Resolves once the kernel has taken what waits, or nobody reads on. */
-function drained(outgoing: ServerResponse, options: SendOptions): Promise<void> {
+/** Resolves once the kernel has taken what waits; to false if nobody reads on. */
+function drained(outgoing: ServerResponse, options: SendOptions): Promise<boolean> {
   return new Promise((resolve) => {
     const done = () => {
       outgoing.off('drain', done);
       outgoing.off('close', done);
       stopWaiting();
-      resolve();
+      resolve(!outgoing.destroyed);
     };
     const stopWaiting = waitForReader(outgoing, options, () => outgoing.writableLength);
     outgoing.once('drain', done);
@@ -154,8 +154,7 @@ function drained(outgoing: ServerResponse, options: SendOptions): Promise<void> 
 async function sendDownload({ pieces }: DownloadResponse, outgoing: ServerResponse, options: SendOptions) {
   outgoing.flushHeaders();
   for await (const piece of pieces) {
-    if (outgoing.destroyed) return;
-    if (!outgoing.write(piece)) await drained(outgoing, options);
+    if (outgoing.destroyed || !(outgoing.write(piece) || (await drained(outgoing, options)))) return;
   }
   outgoing.end();
 }
