@@ -1,4 +1,4 @@
-/** What the forms of the page of an account ask for. */
+/** What the forms of the account page ask for. */
 export const ACTIONS = [
   'sign-in',
   'sign-out',

@@ -19,7 +19,7 @@ async function picture(page: Page, name: string): Promise<void> {
   await page.screenshot({ path: join(folder, `${name}.png`), fullPage: true });
 }
 
-/** A service with one user, and a browser at the page of their account. */
+/** A service with one user, and a browser at the account page. */
 async function start(javaScriptEnabled = true) {
   const dataDir = await migratedFolder();
   const server = await startServer(dataDir);
@@ -45,7 +45,7 @@ it.each([
   [1280, 'light'],
   [1280, 'dark'],
 ] as const)(
-  'the page of an account is used by the keyboard, at a width of %i, %s, and is accessible in each of its states',
+  'the account page is used by the keyboard, at a width of %i, %s, and is accessible in each of its states',
   async (width, scheme) => {
     const { page, enter, signIn } = await start();
     await page.setViewportSize({ width, height: 844 });
@@ -64,6 +64,9 @@ it.each([
     await look('sign-in');
     await signIn();
     await look('account');
+    for (const summary of ['Change the name', 'Change the password', 'Download your data'])
+      await unfold(summary);
+    await look('forms');
 
     await unfold('Create an API key');
     await page.keyboard.type('Script');
@@ -74,7 +77,7 @@ it.each([
     await enter();
     expect(await page.title()).toContain('error');
     expect(await page.getByRole('alert').textContent()).toBe('The password is wrong.');
-    await expect.poll(() => page.evaluate(() => document.activeElement?.id)).toBe('key-name');
+    await expect.poll(() => page.evaluate(() => document.activeElement?.id)).toBe('key-password');
     expect(await page.locator('#key-name').inputValue()).toBe('Script');
     expect(await page.locator('input[name=scope]').first().isChecked()).toBe(true);
     await look('refused');
@@ -96,7 +99,7 @@ it.each([
   },
 );
 
-it('the page of an account needs no scripts', async () => {
+it('the account page needs no scripts', async () => {
   const { page, url, enter, signIn } = await start(false);
   await signIn();
   await page.locator('summary', { hasText: 'Change the name' }).click();
@@ -120,8 +123,7 @@ it('the page of an account needs no scripts', async () => {
   expect(account).toMatchObject({ name: 'Rear Admiral Grace', email: EMAIL });
 
   await page.getByRole('button', { name: 'Sign out' }).click();
-  await page.getByRole('status').waitFor();
-  expect(await page.getByRole('status').textContent()).toBe('You are signed out.');
+  await page.getByText('You are signed out.').waitFor();
   await page.goto(url);
   expect(await page.title()).toContain('Sign in');
 });

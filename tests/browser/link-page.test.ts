@@ -55,7 +55,7 @@ it.each([
       .toBe('password');
     await look('invite');
     const type = async (password: string, again: string) => {
-      await page.locator('#password').focus();
+      await page.locator('#new-password').focus();
       await page.keyboard.type(password);
       await page.keyboard.press('Tab');
       await page.keyboard.type(again);

@@ -1,6 +1,6 @@
-import { html, NOTHING } from '../../http/pages/html.ts';
+import { type Html, html, NOTHING } from '../../http/pages/html.ts';
 import { layout } from '../../http/pages/layout.ts';
-import { SIGN_IN, signInForm } from '../../http/pages/sign-in-form.ts';
+import { alertOf, SIGN_IN, signInForm } from '../../http/pages/sign-in-form.ts';
 import { ACCOUNT } from '../../http/routes/table.ts';
 import type { Action } from '../actions.ts';
 import type { Account } from '../server/account.ts';
@@ -27,10 +27,13 @@ const DONE: Partial<Record<Action, string>> = {
   'revoke-everything': 'Everything is revoked. Sign in and change the password.',
 };
 
-const noticeOf = (done: Action | undefined) => {
-  const notice = done && DONE[done];
-  return notice === undefined ? NOTHING : html`<p class="done" role="status">${notice}</p>`;
-};
+/** These have no form of their own that a problem could stand beside. */
+const OF_ROWS: readonly Action[] = ['end-session', 'revoke-key', 'revoke-grant'];
+
+const noticeOf = (done: Action | undefined): string | undefined => done && DONE[done];
+
+const shownNotice = (notice: string | undefined): Html =>
+  notice === undefined ? NOTHING : html`<p class="done" role="status">${notice}</p>`;
 
 export interface AccountPage extends SectionOptions {
   readonly account: Account;
@@ -41,18 +44,21 @@ export interface AccountPage extends SectionOptions {
 /** Where somebody keeps their account. */
 export function accountPage({ account, done, ...options }: AccountPage): string {
   const { name, email, grants } = account;
+  const { failed } = options;
+  const notice = noticeOf(done);
   return layout({
-    title: options.failed === undefined ? 'Your account' : 'Your account: error',
+    // Screen readers say the title first.
+    title: failed === undefined ? (notice ?? 'Your account') : 'Your account: error',
     wide: true,
     content: html`<div class="top">
 <div><h1>${name}</h1>
 <p class="soft">${email}</p></div>
 ${form('sign-out', html`<button class="small second">Sign out</button>`)}
 </div>
-${noticeOf(done)}
+${shownNotice(notice)}${failed !== undefined && OF_ROWS.includes(failed.action) ? alertOf(failed.problem) : NOTHING}
 ${nameSection(account, options)}${passwordSection(account, options)}${sessionsSection(account)}${keysSection(account, options)}${
   grants === undefined ? NOTHING : grantsSection(grants, options)
-}${dataSection(options)}${everythingSection(options)}`,
+}${dataSection(account, options)}${everythingSection(account, options)}`,
   });
 }
 
@@ -68,7 +74,7 @@ export function signInPage({ email, problem, done }: SignInPage): string {
     title: problem === undefined ? 'Sign in' : 'Sign in: error',
     content: html`<h1>Sign in</h1>
 <p>to your account.</p>
-${noticeOf(done)}
+${shownNotice(noticeOf(done))}
 ${signInForm({ action: ACCOUNT, email, problem })}
 <div class="actions"><button name="do" value="sign-in" form="${SIGN_IN}">Sign in</button></div>`,
   });

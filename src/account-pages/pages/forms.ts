@@ -8,29 +8,51 @@ export interface Problem {
   readonly action: Action;
   readonly given: URLSearchParams;
   readonly problem: string;
+  /** The field that is wrong, by the name of the API's argument; undefined if it is none alone. */
+  readonly field?: string | undefined;
+}
+
+interface FieldOptions {
+  /** Whether it is the first one of its form. */
+  readonly first?: boolean;
+  /** The id of the text that says what may be in it. */
+  readonly rule?: string;
 }
 
 /** What the fields of a form are shown with. */
 export interface Shown {
-  /** More attributes of its first field: what is wrong, and that the reader begins there. */
-  readonly first: Html;
+  /** More attributes of a field: what describes it, that it is wrong, and that the reader begins there. */
+  attributes(field: string, options?: FieldOptions): Html;
   /** What it held when it failed. Passwords are not shown again. */
   readonly given: URLSearchParams;
 }
 
-const UNTOUCHED: Shown = { first: NOTHING, given: new URLSearchParams() };
+/** What the fields of a form are shown with that has failed, or that nobody has sent yet. */
+function shownWith(problem: Problem | undefined): Shown {
+  return {
+    given: problem?.given ?? new URLSearchParams(),
+    attributes(field, { first = false, rule } = {}) {
+      const isWrong = problem?.field === field;
+      const begins = isWrong || (first && problem !== undefined && problem.field === undefined);
+      const describing = [begins ? 'problem' : undefined, rule].filter((id) => id !== undefined).join(' ');
+      return html`${isWrong ? html` aria-invalid="true"` : NOTHING}${begins ? html` autofocus` : NOTHING}${
+        describing === '' ? NOTHING : html` aria-describedby="${describing}"`
+      }`;
+    },
+  };
+}
 
-/** A form that is posted to the page of the account. */
+/** A form that is posted to the account page. */
 export const form = (action: Action, content: Html): Html =>
   html`<form method="post" action="${ACCOUNT}"><input type="hidden" name="${ACTION}" value="${action}">
 ${content}
 </form>`;
 
-/** A form of one button that does something to one of several rows. */
+/** A form of one button that does something to one of several rows, which is described by the text of that id. */
 export const rowForm = (action: Action, id: string, button: string, of: string): Html =>
   form(
     action,
-    html`<input type="hidden" name="id" value="${id}"><button class="small second" aria-label="${button} ${of}">${button}</button>`,
+    html`<input type="hidden" name="id" value="${id}"><button class="small second" aria-label="${button} ${of}" aria-describedby="row-${id}">${button}</button>`,
   );
 
 /** A form that opens by its summary, and is open where it has failed. */
@@ -40,20 +62,21 @@ export function folded(
   failed: Problem | undefined,
   content: (shown: Shown) => Html,
 ): Html {
-  if (failed?.action !== action)
-    return html`<details>
+  const problem = failed?.action === action ? failed : undefined;
+  return html`<details${problem === undefined ? NOTHING : html` open`}>
 <summary>${summary}</summary>
-${form(action, content(UNTOUCHED))}
-</details>`;
-  const first = html` aria-describedby="problem" autofocus`;
-  return html`<details open>
-<summary>${summary}</summary>
-${alertOf(failed.problem)}
-${form(action, content({ first, given: failed.given }))}
+${alertOf(problem?.problem)}
+${form(action, content(shownWith(problem)))}
 </details>`;
 }
 
-/** Asks for the password again. `attributes`: more of the input's. */
-export const passwordAgain = (id: string, attributes: Html): Html =>
-  html`<label for="${id}">Your password</label>
-<input id="${id}" name="currentPassword" type="password" autocomplete="current-password" required${attributes}>`;
+/** Asks for the password again. It names the account to password managers, which would take another field for it. */
+export const passwordAgain = (
+  id: string,
+  email: string,
+  { attributes }: Shown,
+  label = 'Your password',
+): Html =>
+  html`<input type="text" autocomplete="username" value="${email}" readonly hidden>
+<label for="${id}">${label}</label>
+<input id="${id}" name="currentPassword" type="password" autocomplete="current-password" required${attributes('currentPassword', { first: true })}>`;

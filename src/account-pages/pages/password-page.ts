@@ -1,14 +1,13 @@
-import { PASSWORD } from '../../auth/account/store.ts';
-import { html, NOTHING } from '../../http/pages/html.ts';
+import { html } from '../../http/pages/html.ts';
 import { layout } from '../../http/pages/layout.ts';
+import { alertOf } from '../../http/pages/sign-in-form.ts';
 import { ACCOUNT } from '../../http/routes/table.ts';
 import type { Link } from '../links/link-store.ts';
+import { newPasswordFields } from './new-password.ts';
 
 /** Where a person sets the password of an account. The form is posted to the address of the page itself. */
 export function passwordPage({ kind, name, email }: Link, problem?: string): string {
-  const alert =
-    problem === undefined ? NOTHING : html`<p class="problem" id="problem" role="alert">${problem}</p>`;
-  const described = html` aria-describedby="rule${problem === undefined ? '' : ' problem'}"`;
+  const attributes = html` autofocus aria-describedby="rule${problem === undefined ? '' : ' problem'}"`;
   const title = kind === 'invite' ? 'Welcome' : 'Set a new password';
   const first =
     kind === 'invite'
@@ -19,15 +18,11 @@ export function passwordPage({ kind, name, email }: Link, problem?: string): str
   return layout({
     title: problem === undefined ? title : `${title}: error`,
     content: html`${first}
-${alert}
+${alertOf(problem)}
 <form method="post">
 <label for="email">E-mail</label>
 <input id="email" type="email" name="email" autocomplete="username" readonly value="${email}">
-<label for="password">New password</label>
-<input id="password" name="password" type="password" autocomplete="new-password" required autofocus minlength="${String(PASSWORD.min)}"${described}>
-<p class="soft" id="rule">${String(PASSWORD.min)} to ${String(PASSWORD.max)} characters, and none of those that many people use.</p>
-<label for="again">The same again</label>
-<input id="again" name="again" type="password" autocomplete="new-password" required>
+${newPasswordFields('password', attributes)}
 <div class="actions"><button type="submit">Set the password</button></div>
 </form>`,
   });

@@ -1,8 +1,9 @@
-import { ACCOUNT_NAME, PASSWORD } from '../../auth/account/store.ts';
+import { ACCOUNT_NAME } from '../../auth/account/store.ts';
 import { type Role, scopesOfRole } from '../../auth/scopes.ts';
 import { type Html, html, NOTHING } from '../../http/pages/html.ts';
 import type { Account, ApiKey, Grant, Session } from '../server/account.ts';
 import { folded, type Problem, passwordAgain, rowForm } from './forms.ts';
+import { newPasswordFields } from './new-password.ts';
 import { browserOf, timeOf, wordsOf } from './words.ts';
 
 /** What a form of a section needs to know. */
@@ -39,8 +40,8 @@ ${folded(
   'rename',
   'Change the name',
   failed,
-  ({ first, given }) => html`<label for="name">Name</label>
-<input id="name" name="name" autocomplete="name" required maxlength="${String(ACCOUNT_NAME.max)}" value="${given.get('name') ?? name}"${first}>
+  ({ attributes, given }) => html`<label for="name">Name</label>
+<input id="name" name="name" autocomplete="name" required maxlength="${String(ACCOUNT_NAME.max)}" value="${given.get('name') ?? name}"${attributes('name', { first: true })}>
 <div class="actions"><button>Save the name</button></div>`,
 )}`,
   );
@@ -55,14 +56,8 @@ ${folded(
   'change-password',
   'Change the password',
   failed,
-  ({ first }) => html`<input type="hidden" name="email" autocomplete="username" value="${email}">
-<label for="old-password">Current password</label>
-<input id="old-password" name="currentPassword" type="password" autocomplete="current-password" required${first}>
-<label for="new-password">New password</label>
-<input id="new-password" name="newPassword" type="password" autocomplete="new-password" required minlength="${String(PASSWORD.min)}" aria-describedby="rule">
-<p class="soft" id="rule">${String(PASSWORD.min)} to ${String(PASSWORD.max)} characters, and none of those that many people use.</p>
-<label for="again">The same again</label>
-<input id="again" name="again" type="password" autocomplete="new-password" required>
+  (shown) => html`${passwordAgain('old-password', email, shown, 'Current password')}
+${newPasswordFields('newPassword', shown.attributes('newPassword', { rule: 'rule' }))}
 <div class="actions"><button>Change the password</button></div>`,
 )}`,
   );
@@ -72,7 +67,7 @@ function sessionRow({ id, userAgent, createdAt, lastSeenAt, current }: Session):
   const browser = browserOf(userAgent);
   return row(
     html`<strong>${browser}</strong>${current ? html` <span class="badge">this one</span>` : NOTHING}
-<p class="soft">signed in ${timeOf(createdAt)}, last used ${timeOf(lastSeenAt)}</p>`,
+<p class="soft" id="row-${id}">signed in ${timeOf(createdAt)}, last used ${timeOf(lastSeenAt)}</p>`,
     current ? NOTHING : rowForm('end-session', id, 'End', `the session of ${browser}`),
   );
 }
@@ -90,7 +85,7 @@ ${scopes.map(
 const keyRow = (role: Role) => (key: ApiKey) =>
   row(
     html`<strong>${key.name}</strong> <code>${key.prefix}…</code>
-<p class="soft">created ${timeOf(key.createdAt)}, ${lastUsed(key.lastUsedAt)}${key.expiresAt === null ? NOTHING : html`, good until ${timeOf(key.expiresAt)}`}</p>
+<p class="soft" id="row-${key.id}">created ${timeOf(key.createdAt)}, ${lastUsed(key.lastUsedAt)}${key.expiresAt === null ? NOTHING : html`, good until ${timeOf(key.expiresAt)}`}</p>
 ${scopeList(key.scopes, role)}`,
     rowForm('revoke-key', key.id, 'Revoke', `the key ${key.name}`),
   );
@@ -106,7 +101,7 @@ const scopeBox = (role: Role, given: URLSearchParams) => (scope: string) =>
   html`
 <label class="check"><input type="checkbox" name="scope" value="${scope}"${given.has('scope', scope) ? html` checked` : NOTHING}> ${wordsOf(scope, role)}</label>`;
 
-export function keysSection({ apiKeys }: Account, { role, failed }: SectionOptions): Html {
+export function keysSection({ apiKeys, email }: Account, { role, failed }: SectionOptions): Html {
   return section(
     'keys-heading',
     'API keys',
@@ -116,15 +111,15 @@ ${folded(
   'create-key',
   'Create an API key',
   failed,
-  ({ first, given }) => html`<label for="key-name">What it is for</label>
-<input id="key-name" name="name" autocomplete="off" required maxlength="100" value="${given.get('name') ?? ''}"${first}>
-<fieldset>
-<legend>What it may do</legend>${scopesOfRole(role).map(scopeBox(role, given))}
+  (shown) => html`<label for="key-name">Name of the key</label>
+<input id="key-name" name="name" autocomplete="off" required maxlength="100" value="${shown.given.get('name') ?? ''}"${shown.attributes('name', { first: true })}>
+<fieldset${shown.attributes('scopes')}>
+<legend>What it may do</legend>${scopesOfRole(role).map(scopeBox(role, shown.given))}
 </fieldset>
 <label for="days">Good for</label>
-<select id="days" name="days">${KEY_DAYS.map(daysOption(given))}
+<select id="days" name="days">${KEY_DAYS.map(daysOption(shown.given))}
 </select>
-${passwordAgain('key-password', NOTHING)}
+${passwordAgain('key-password', email, shown)}
 <div class="actions"><button>Create the key</button></div>`,
 )}`,
   );
@@ -133,7 +128,7 @@ ${passwordAgain('key-password', NOTHING)}
 const grantRow = (role: Role) => (grant: Grant) =>
   row(
     html`<strong>${grant.clientName}</strong>
-<p class="soft">allowed ${timeOf(grant.createdAt)}, ${lastUsed(grant.lastUsedAt)}</p>
+<p class="soft" id="row-${grant.id}">allowed ${timeOf(grant.createdAt)}, ${lastUsed(grant.lastUsedAt)}</p>
 ${scopeList(grant.scopes, role)}`,
     rowForm('revoke-grant', grant.id, 'Revoke', `the access of ${grant.clientName}`),
   );
@@ -145,7 +140,7 @@ export const grantsSection = (grants: readonly Grant[], { role }: SectionOptions
     rows(grants.map(grantRow(role)), 'You have given no application access to your account.'),
   );
 
-export function dataSection({ failed }: SectionOptions): Html {
+export function dataSection({ email }: Account, { failed }: SectionOptions): Html {
   return section(
     'data-heading',
     'Your data',
@@ -154,22 +149,22 @@ ${folded(
   'download',
   'Download your data',
   failed,
-  ({ first }) => html`${passwordAgain('data-password', first)}
+  (shown) => html`${passwordAgain('data-password', email, shown)}
 <div class="actions"><button>Download</button></div>`,
 )}`,
   );
 }
 
-export function everythingSection({ failed }: SectionOptions): Html {
+export function everythingSection({ email }: Account, { failed }: SectionOptions): Html {
   return section(
     'everything-heading',
     'Revoke everything',
-    html`<p class="soft">Ends all sessions, this one too, all API keys, and all access of applications. Do it if you fear that somebody else has got into your account, then change the password.</p>
+    html`<p class="soft">Ends all sessions, this one too, all API keys, all access of applications and a link to set your password, and deletes the OAuth clients that you own. Do it if you fear that somebody else has got into your account, then change the password.</p>
 ${folded(
   'revoke-everything',
   'Revoke everything',
   failed,
-  ({ first }) => html`${passwordAgain('everything-password', first)}
+  (shown) => html`${passwordAgain('everything-password', email, shown)}
 <div class="actions"><button class="danger">Revoke everything</button></div>`,
 )}`,
   );

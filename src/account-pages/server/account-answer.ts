@@ -1,13 +1,10 @@
-import { GraphQLError } from 'graphql';
 import { isSession, type Principal } from '../../auth/principal.ts';
 import { readsOf } from '../../auth/reads-of.ts';
 import { CLEAR_SESSION_COOKIE, setSessionCookie } from '../../auth/session/cookie.ts';
 import type { RouteServices } from '../../feature.ts';
-import { ApiError } from '../../graphql/errors.ts';
-import { publicRefusal } from '../../graphql/mask-error.ts';
 import { type PageOptions, pageResponse, seeOther } from '../../http/pages/page-response.ts';
 import { pauseFor } from '../../http/pages/pause-page.ts';
-import { signInBy } from '../../http/pages/sign-in.ts';
+import { problemOf, signInBy } from '../../http/pages/sign-in.ts';
 import { readForm } from '../../http/request/form-body.ts';
 import { badRequest } from '../../http/request/json-body.ts';
 import { ACCOUNT } from '../../http/routes/table.ts';
@@ -21,6 +18,7 @@ import type { Answer, RequestState } from '../../request/request-state.ts';
 import { ACTION, type Action, DONE, isAction } from '../actions.ts';
 import { accountPage, newKeyPage, signInPage } from '../pages/account-page.ts';
 import type { Problem } from '../pages/forms.ts';
+import { TWO_DIFFER } from '../pages/new-password.ts';
 import { KEY_DAYS } from '../pages/sections.ts';
 import { accountReader } from './account.ts';
 import { CHANGES, createKey } from './changes.ts';
@@ -34,6 +32,8 @@ export interface AccountOptions
 }
 
 const DAY_MS = 86_400_000;
+const NOT_KEPT =
+  'You are not signed in. If you have just signed in, this browser does not keep the cookie of the session: allow cookies for this site.';
 const SESSION_ENDED = 'Your session has ended. Sign in again.';
 
 /** What arguments of the API are to whoever fills in a form. */
@@ -64,12 +64,11 @@ const doneAt = (action: Action): string => `${ACCOUNT}?${DONE}=${action}`;
 interface Asked {
   readonly form: URLSearchParams;
   readonly caller: Principal;
-  readonly request: HttpRequest;
   readonly state: RequestState;
 }
 
 /**
- * The page of an account. It shows and changes what the API does, with the visitor's session, by the API's own operations.
+ * The account page. It shows and changes what the API does, with the visitor's session, by the API's own operations.
  * What a form asks for is done, and then the browser is led to the page anew; what is refused is told beside the form.
  */
 export function accountAnswer(options: AccountOptions): Answer {
@@ -83,13 +82,15 @@ export function accountAnswer(options: AccountOptions): Answer {
     });
 
   async function show(
-    { caller, request, state }: Omit<Asked, 'form'>,
-    page: PageOptions & { readonly failed?: Problem } = {},
+    { caller: { role }, state }: Omit<Asked, 'form'>,
+    {
+      failed,
+      done,
+      ...response
+    }: PageOptions & { readonly failed?: Problem; readonly done?: Action | undefined },
   ): Promise<HttpResponse> {
-    const account = await read(request, state);
-    const { failed, ...response } = page;
-    const done = failed === undefined ? doneOf(request) : undefined;
-    return pageResponse(accountPage({ account, role: caller.role, failed, done }), response);
+    const account = await read(state);
+    return pageResponse(accountPage({ account, role, failed, done }), response);
   }
 
   async function signIn(form: URLSearchParams, request: HttpRequest, state: RequestState) {
@@ -99,7 +100,7 @@ export function accountAnswer(options: AccountOptions): Answer {
     const { caller } = state;
     // The browser forgets it, so its owner could not end it.
     if (isSession(caller)) await endSession(caller.credentialId ?? '', caller.userId);
-    return seeOther(ACCOUNT, { 'set-cookie': setSessionCookie(result.sessionId) });
+    return seeOther(doneAt('sign-in'), { 'set-cookie': setSessionCookie(result.sessionId) });
   }
 
   async function signOut({ caller }: RequestState): Promise<HttpResponse> {
@@ -116,55 +117,47 @@ export function accountAnswer(options: AccountOptions): Answer {
   }
 
   async function makeKey(asked: Asked): Promise<HttpResponse> {
-    const { form, request, state } = asked;
+    const { form, state } = asked;
     await confirm(asked);
     const days = KEY_DAYS.find((choice) => String(choice) === form.get('days'));
     if (days === undefined) throw badRequest('Say how long the key is good for.');
     const name = form.get('name') ?? '';
     const expiresAt = days === 0 ? null : new Date(clock.now() + days * DAY_MS).toISOString();
-    const key = await createKey(
-      operations,
-      { name, scopes: form.getAll('scope'), expiresAt },
-      request,
-      state,
-    );
+    const key = await createKey(operations, { name, scopes: form.getAll('scope'), expiresAt }, state);
     return pageResponse(newKeyPage(name, key));
   }
 
   async function download(asked: Asked): Promise<HttpResponse> {
-    const { caller, request, state } = asked;
+    const { caller, state } = asked;
     await confirm(asked);
-    const { email } = await read(request, state);
+    const { email } = await read(state);
     const db = readsOf(database, caller.userId);
     return ownData(email, { db, stored, requestId: state.requestId, log });
   }
 
   async function perform(action: Action, asked: Asked): Promise<HttpResponse> {
-    const { form, request, state } = asked;
+    const { form, state } = asked;
     if (action === 'create-key') return makeKey(asked);
     if (action === 'download') return download(asked);
     if (action === 'change-password' && form.get('newPassword') !== form.get('again'))
-      throw badRequest('The two passwords differ.');
+      throw badRequest(TWO_DIFFER);
     const change = CHANGES[action];
     if (change === undefined) throw badRequest('The page has no such form.');
-    await operations.run(change.document, change.variables(form), request, state);
+    await operations.run(change.document, change.variables(form), state);
     const ended = action === 'revoke-everything' ? { 'set-cookie': CLEAR_SESSION_COOKIE } : {};
     return seeOther(doneAt(action), ended);
   }
 
   /** Tells beside the form why it was not done. Throws what nobody can put right there. */
   async function refuse(error: unknown, action: Action, asked: Asked): Promise<HttpResponse> {
-    if (!(error instanceof GraphQLError || error instanceof ApiError)) throw error;
-    const { state } = asked;
-    const { code, status, headers, message } = publicRefusal(error, { requestId: state.requestId, log });
-    state.errorCodes = [code];
-    if (code === 'UNAUTHENTICATED') return signInAgain();
+    const { status, headers, problem, argument } = problemOf(error, asked.state, log);
+    if (status === 401) return signInAgain();
     // In an answer of the API, a wrong argument is one field's.
     const shownStatus = status < 400 ? 400 : status;
     return show(asked, {
       status: shownStatus,
       headers,
-      failed: { action, given: asked.form, problem: inWords(message) },
+      failed: { action, given: asked.form, problem: inWords(problem), field: argument },
     });
   }
 
@@ -176,7 +169,7 @@ export function accountAnswer(options: AccountOptions): Answer {
     if (action === 'sign-out') return signOut(state);
     const { caller } = state;
     if (!isSession(caller)) return signInAgain();
-    const asked = { form, caller, request, state };
+    const asked = { form, caller, state };
     try {
       return await perform(action, asked);
     } catch (error) {
@@ -187,7 +180,9 @@ export function accountAnswer(options: AccountOptions): Answer {
   return async (request, state) => {
     if (request.method === 'POST') return act(request, state);
     const { caller } = state;
-    if (isSession(caller)) return show({ caller, request, state });
-    return pauseFor(request, ACCOUNT) ?? pageResponse(signInPage({ email: '', done: doneOf(request) }));
+    if (isSession(caller)) return show({ caller, state }, { done: doneOf(request) });
+    const done = doneOf(request);
+    const problem = done === 'sign-in' ? NOT_KEPT : undefined;
+    return pauseFor(request, ACCOUNT) ?? pageResponse(signInPage({ email: '', problem, done }));
   };
 }

@@ -1,5 +1,4 @@
 import type { OwnOperations } from '../../http/pipeline/own-operations.ts';
-import type { HttpRequest } from '../../request/http-message.ts';
 import type { RequestState } from '../../request/request-state.ts';
 
 /** Instants are texts of the schema's DateTime. */
@@ -52,8 +51,8 @@ const documentOf = (hasGrants: boolean) => `query AccountPage {
 /** Reads the account of a request's session. Throws what the API answers with. */
 export function accountReader(operations: OwnOperations) {
   const document = documentOf(operations.offers('User', 'oauthGrants'));
-  return async (request: HttpRequest, state: RequestState): Promise<Account> => {
-    const { viewer } = await operations.run<{ readonly viewer: Account }>(document, {}, request, state);
+  return async (state: RequestState): Promise<Account> => {
+    const { viewer } = await operations.run<{ readonly viewer: Account }>(document, {}, state);
     return viewer;
   };
 }

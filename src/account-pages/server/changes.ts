@@ -1,5 +1,4 @@
 import type { OwnOperations } from '../../http/pipeline/own-operations.ts';
-import type { HttpRequest } from '../../request/http-message.ts';
 import type { RequestState } from '../../request/request-state.ts';
 import type { Action } from '../actions.ts';
 
@@ -15,34 +14,34 @@ const fields =
   (form: URLSearchParams) =>
     Object.fromEntries(names.map((name) => [name, form.get(name) ?? '']));
 
-const ofId = (field: string): Change => ({
-  document: `mutation AccountPage($id: ID!) { ${field}(id: $id) }`,
+const ofId = (name: string, field: string): Change => ({
+  document: `mutation ${name}($id: ID!) { ${field}(id: $id) }`,
   variables: fields('id'),
 });
 
 /** What the page does by a mutation, after which it says no more than that it is done. */
 export const CHANGES: Partial<Record<Action, Change>> = {
   rename: {
-    document: 'mutation AccountPage($name: String!) { updateViewer(name: $name) { id } }',
+    document: 'mutation AccountPageRename($name: String!) { updateViewer(name: $name) { id } }',
     variables: fields('name'),
   },
   'change-password': {
-    document: `mutation AccountPage($currentPassword: String!, $newPassword: String!) {
+    document: `mutation AccountPageChangePassword($currentPassword: String!, $newPassword: String!) {
   changePassword(currentPassword: $currentPassword, newPassword: $newPassword)
 }`,
     variables: fields('currentPassword', 'newPassword'),
   },
-  'end-session': ofId('revokeSession'),
-  'revoke-key': ofId('revokeApiKey'),
-  'revoke-grant': ofId('revokeGrant'),
+  'end-session': ofId('AccountPageEndSession', 'revokeSession'),
+  'revoke-key': ofId('AccountPageRevokeKey', 'revokeApiKey'),
+  'revoke-grant': ofId('AccountPageRevokeGrant', 'revokeGrant'),
   'revoke-everything': {
     document:
-      'mutation AccountPage($currentPassword: String!) { revokeEverything(currentPassword: $currentPassword) }',
+      'mutation AccountPageRevokeEverything($currentPassword: String!) { revokeEverything(currentPassword: $currentPassword) }',
     variables: fields('currentPassword'),
   },
 };
 
-const CREATE_KEY = `mutation AccountPage($name: String!, $scopes: [String!]!, $expiresAt: DateTime) {
+const CREATE_KEY = `mutation AccountPageCreateKey($name: String!, $scopes: [String!]!, $expiresAt: DateTime) {
   createApiKey(name: $name, scopes: $scopes, expiresAt: $expiresAt) { key }
 }`;
 
@@ -56,13 +55,11 @@ export interface KeyWishes {
 export async function createKey(
   operations: OwnOperations,
   { name, scopes, expiresAt }: KeyWishes,
-  request: HttpRequest,
   state: RequestState,
 ): Promise<string> {
   const { createApiKey } = await operations.run<{ readonly createApiKey: { readonly key: string } }>(
     CREATE_KEY,
     { name, scopes, expiresAt },
-    request,
     state,
   );
   return createApiKey.key;

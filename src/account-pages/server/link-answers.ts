@@ -13,6 +13,7 @@ import type { HttpRequest, HttpResponse, RequestUrl } from '../../request/http-m
 import { OWN_SITES } from '../../request/origin-check.ts';
 import type { RequestState } from '../../request/request-state.ts';
 import { consumeLink, findLink, type Link } from '../links/link-store.ts';
+import { TWO_DIFFER } from '../pages/new-password.ts';
 import { passwordPage, passwordSetPage, voidLinkPage } from '../pages/password-page.ts';
 import { TOKEN_PARAMETER } from '../paths.ts';
 
@@ -27,7 +28,7 @@ const VOID = 404;
 /** What is wrong with a password and its repetition, for whoever chose it. */
 async function problemOf(form: URLSearchParams): Promise<string | undefined> {
   const password = form.get('password') ?? '';
-  if (password !== form.get('again')) return 'The two passwords differ.';
+  if (password !== form.get('again')) return TWO_DIFFER;
   try {
     await checkPassword(password);
     return undefined;

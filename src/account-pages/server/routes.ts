@@ -1,4 +1,5 @@
-import { pageErrors } from '../../http/pages/error-page.ts';
+import { pageErrors, pageErrorsTo } from '../../http/pages/error-page.ts';
+import { html } from '../../http/pages/html.ts';
 import { ACCOUNT, SECRET } from '../../http/routes/table.ts';
 import type { Answer, Route, RouteProperties } from '../../request/request-state.ts';
 import { ACCOUNT_PATHS } from '../paths.ts';
@@ -15,7 +16,7 @@ const PAGE: RouteProperties = {
 };
 
 export interface AccountAnswers {
-  /** Of the page of an account, to GET and POST. */
+  /** Of the account page, to GET and POST. */
   readonly account: Answer;
   /** Of a link's address, to GET and POST. */
   readonly link: Answer;
@@ -30,6 +31,7 @@ export function accountRoutes({ account, link }: AccountAnswers): Route[] {
       readsBody: true,
       credentials: 'session',
       originCheck: 'always',
+      errors: pageErrorsTo(html`<a href="${ACCOUNT}">Your account</a>`),
       answer: account,
     },
     {

@@ -1,3 +1,4 @@
+import { GraphQLError } from 'graphql';
 import type { LoggedIn, Login } from '../../auth/session/login.ts';
 import { ApiError } from '../../graphql/errors.ts';
 import { publicRefusal } from '../../graphql/mask-error.ts';
@@ -13,17 +14,32 @@ export interface FailedSignIn {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
+/** People have no keys to retry with. */
+const UNKNOWN =
+  'The connection to the database was lost: this may have been done. Look before you do it again.';
 const WRONG = 'The e-mail or the password is wrong. Check both and try again.';
 
-/** A refusal in words for whoever reads the page. Throws what is no refusal. */
-export function problemOf(error: unknown, state: RequestState, log: Logger): Required<FailedSignIn> {
-  if (!(error instanceof ApiError)) throw error;
+/** A refusal in words for whoever reads the page. */
+export interface ShownProblem extends Required<FailedSignIn> {
+  /** The argument of the API that is wrong. */
+  readonly argument?: string | undefined;
+}
+
+/** A refusal, or an error of the API, as a page tells it. Throws what is neither. */
+export function problemOf(error: unknown, state: RequestState, log: Logger): ShownProblem {
+  if (!(error instanceof ApiError || error instanceof GraphQLError)) throw error;
   const { code, status, headers, message } = publicRefusal(error, { requestId: state.requestId, log });
   state.errorCodes = [code];
+  const { argument, outcome } = error.extensions;
   const wait = headers['retry-after'];
-  const problem =
-    status === 429 && wait !== undefined ? `Too many attempts. Try again in ${wait} seconds.` : message;
-  return { problem, status, headers };
+  const isLate = status === 429 && wait !== undefined;
+  const problem = isLate ? `Too many attempts. Try again in ${wait} seconds.` : message;
+  return {
+    problem: outcome === 'unknown' ? UNKNOWN : problem,
+    status,
+    headers,
+    argument: typeof argument === 'string' ? argument : undefined,
+  };
 }
 
 /** Signs in with what the form of a page holds. Throws what is no refusal. */

@@ -2,7 +2,6 @@ import type { GraphQLSchema } from 'graphql';
 import type { DocumentCache } from '../../operation/document-cache.ts';
 import { errorsOf, textOf } from '../../operation/outcome.ts';
 import type { PreparedDocument } from '../../operation/prepared-operation.ts';
-import type { HttpRequest } from '../../request/http-message.ts';
 import type { RequestState } from '../../request/request-state.ts';
 import type { Pipeline } from './pipeline.ts';
 
@@ -11,13 +10,12 @@ export interface OwnOperations {
   /** Whether the schema has a field. Without the feature that defines it, it has not. */
   offers(type: string, field: string): boolean;
   /**
-   * The data of a query or a mutation, run for the caller of a request. `Data` is what the document selects. Throws its first
+   * The data of a query or a mutation, run for the caller of the request. `Data` is what the document selects. Throws its first
    * error, masked, which `publicRefusal` reads.
    */
   run<Data extends object>(
     document: string,
     variables: Readonly<Record<string, unknown>>,
-    request: HttpRequest,
     state: RequestState,
   ): Promise<Data>;
 }
@@ -45,10 +43,9 @@ export function createOwnOperations({ schema, documents, pipeline }: OwnOperatio
     async run<Data extends object>(
       document: string,
       variables: Readonly<Record<string, unknown>>,
-      request: HttpRequest,
       state: RequestState,
     ) {
-      const outcome = await pipeline.executeOwn(documentOf(document), variables, request, state);
+      const outcome = await pipeline.executeOwn(documentOf(document), variables, state);
       if (outcome.kind === 'stream' || outcome.kind === 'unresumable')
         throw new Error('a page opens no stream');
       const [error] = errorsOf(outcome);

@@ -12,10 +12,13 @@ import { refusalOf, requireSubscription } from '../../operation/subscription/sub
 import { forgetUndeclared } from '../../operation/variables.ts';
 import type { Logger } from '../../platform/log.ts';
 import type { Attributes, Span } from '../../platform/tracing/span.ts';
-import type { HttpRequest, RequestUrl } from '../../request/http-message.ts';
+import { type HttpRequest, PlainRequest, type RequestUrl } from '../../request/http-message.ts';
 import type { Answer, RequestState } from '../../request/request-state.ts';
 import type { Responder } from '../response/responder.ts';
 import { graphqlParams, type SentParams } from './graphql-params.ts';
+
+/** No header says how an operation of the service's own is run: neither what it is shown with nor a key. */
+const NO_REQUEST = new PlainRequest('POST', 'http://localhost/', {}, new Uint8Array());
 
 /** Operation names can be as long as the body. */
 const MAX_NAME = 100;
@@ -50,7 +53,6 @@ export interface Pipeline {
   executeOwn(
     document: PreparedDocument,
     variables: Readonly<Record<string, unknown>>,
-    request: HttpRequest,
     state: RequestState,
   ): Promise<Outcome>;
   readonly respond: Responder;
@@ -175,13 +177,17 @@ export function createPipeline(options: PipelineOptions): Pipeline {
         return refuse(error, state);
       }
     },
-    async executeOwn(document, variables, request, state) {
+    async executeOwn(document, variables, state) {
+      // A page runs several, each a step of its request.
+      const { span } = state;
       try {
-        const contextValue = contextOf(document.operation(undefined), request, state);
+        const contextValue = contextOf(document.operation(undefined), NO_REQUEST, state);
         const { node } = document;
         return await start({ schema, document: node, contextValue, variableValues: variables }, state);
       } catch (error) {
         return refuse(error, state);
+      } finally {
+        state.span = span;
       }
     },
     respond,

@@ -44,7 +44,7 @@ const statusOf = async (key: string) => (await app.gql('{ viewer { id } }', { ke
 const listed = async (cookie: string, list: string) =>
   dataOf(await gqlAs(app, cookie, `{ viewer { ${list} } }`)).viewer;
 
-describe('The page of an account', () => {
+describe('The account page', () => {
   it('asks whoever has no session to sign in, and shows the account then', async () => {
     const { email } = await person(app);
     const asked = await open('');
@@ -56,7 +56,7 @@ describe('The page of an account', () => {
     expect([wrong.status, wrong.headers.getSetCookie()]).toEqual([401, []]);
     expect(alertIn(await wrong.text())).toMatch(/wrong/);
     const right = await send('', { do: 'sign-in', email, password: PASSWORD });
-    expect([right.status, right.headers.get('location')]).toEqual([303, '/account']);
+    expect([right.status, right.headers.get('location')]).toEqual([303, '/account?done=sign-in']);
     const page = await (await open(cookieOf(right))).text();
     expect(page).toContain(email);
     expect(page).toContain('this one');
@@ -78,8 +78,17 @@ describe('The page of an account', () => {
     for (const other of [
       await app.fetch(`/account?api_key=${key}`),
       await open('', '', { authorization: `Bearer ${key}` }),
-    ])
-      expect(await other.text()).not.toContain(email);
+    ]) {
+      expect(other.status).toBe(200);
+      const text = await other.text();
+      expect(text).toContain('name="password"');
+      expect(text).not.toContain(email);
+    }
+  });
+
+  it('tells whoever has just signed in, and has no cookie', async () => {
+    expect(alertIn(await (await open('', '?done=sign-in')).text())).toMatch(/does not keep the cookie/);
+    expect(alertIn(await (await open('', '?done=sign-out')).text())).toBeUndefined();
   });
 
   it('takes an ended session for none, which counts as no failure', async () => {
@@ -140,6 +149,33 @@ describe('The page of an account', () => {
     expect(await (await open(cookie, '?done=<b>')).text()).not.toContain('<b>');
   });
 
+  it('does what its forms say, whatever else a request says of operations', async () => {
+    const { cookie } = await visitor(app);
+    const headers = {
+      'idempotency-key': 'the same',
+      'x-query-cost': '1',
+      'x-show-event-id': '1',
+      accept: 'text/html',
+    };
+    const create = {
+      do: 'create-key',
+      name: 'k',
+      scope: 'posts:read',
+      days: '30',
+      currentPassword: PASSWORD,
+    };
+    const keys = new Set<string | undefined>();
+    for (let time = 0; time < 2; time += 1) {
+      const made = await send(cookie, create, headers);
+      expect(made.status).toBe(200);
+      keys.add(/value="(cga_\w+)"/.exec(await made.text())?.[1]);
+    }
+    expect(keys.size).toBe(2);
+    expect(keys.has(undefined)).toBe(false);
+    const page = await open(cookie, '', headers);
+    expect([page.status, page.headers.get('etag')]).toEqual([200, null]);
+  });
+
   it('refuses a form that it does not have, and any other method', async () => {
     const { cookie } = await visitor(app);
     expect((await send(cookie, { do: 'delete' })).status).toBe(400);
@@ -149,7 +185,7 @@ describe('The page of an account', () => {
   });
 });
 
-describe('On the page of an account', () => {
+describe('On the account page', () => {
   it('the name is changed, and a wrong one is kept in the form', async () => {
     const { cookie } = await visitor(app, { name: 'Ada' });
     const done = await send(cookie, { do: 'rename', name: 'Grace <b>' });

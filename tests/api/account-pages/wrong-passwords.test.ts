@@ -20,9 +20,11 @@ const send = (cookie: string, action: string) =>
   });
 
 it.each(['download', 'create-key', 'change-password', 'revoke-everything'])(
-  'the form "%s" of the page of an account does nothing with a wrong password, which counts as a failed login',
+  'the form "%s" of the account page does nothing with a wrong password, which counts as a failed login',
   async (action) => {
     const { id, email, cookie } = await visitor(app);
+    const include = { sessions: true, apiKeys: true };
+    const before = await app.prisma.user.findUniqueOrThrow({ where: { id }, include });
     for (let time = 0; time < 3; time += 1) {
       const refused = await send(cookie, action);
       expect([refused.status, refused.headers.get('content-disposition')]).toEqual([400, null]);
@@ -32,7 +34,13 @@ it.each(['download', 'create-key', 'change-password', 'revoke-everything'])(
     expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
     expect(await refused.text()).toContain('role="alert"');
     expect((await login(app, { email, password: PASSWORD })).status).toBe(429);
-    expect(await app.prisma.session.count({ where: { userId: id } })).toBe(1);
+    const after = await app.prisma.user.findUniqueOrThrow({ where: { id }, include });
+    const held = ({ passwordHash, sessions, apiKeys }: typeof before) => [
+      passwordHash,
+      sessions.map((session) => session.id),
+      apiKeys.map((key) => key.revokedAt),
+    ];
+    expect(held(after)).toEqual(held(before));
   },
 );
 

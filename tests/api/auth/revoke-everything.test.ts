@@ -33,6 +33,7 @@ it('revokeEverything stands in an operation once, and nothing of that operation 
   const after = `mutation { revokeEverything(currentPassword: "${PASSWORD}") createApiKey(name: "k", scopes: ["posts:read"]) { key } }`;
   const answer = await gqlAs(app, cookie, after);
   expect(answer.errors?.map(({ extensions }) => extensions.code)).toEqual(['UNAUTHENTICATED']);
-  // One unit of work: what was refused takes the rest along.
   expect(await app.prisma.apiKey.count({ where: { name: 'k' } })).toBe(0);
+  // One unit of work: what was refused takes the rest along.
+  expect(dataOf(await gqlAs(app, cookie, '{ viewer { sessions { id } } }')).viewer.sessions).toHaveLength(1);
 });

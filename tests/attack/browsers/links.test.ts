@@ -41,7 +41,7 @@ describe.each(BROWSERS)('a link to set a password, in %s', (name) => {
 
   async function choose(visitor: Visitor, link: string) {
     const page = await visitor.page(link);
-    await page.type('#password', CHOSEN);
+    await page.type('#new-password', CHOSEN);
     await page.type('#again', CHOSEN);
     await Promise.all([page.waitForNavigation(), page.click('button')]);
     return page;
