@@ -13,7 +13,7 @@ import {
   setRole,
   sumOf,
 } from '../auth/account/endings.ts';
-import { exportAccount } from '../auth/account/export.ts';
+import { accountToExport, exportAccount } from '../auth/account/export.ts';
 import { findAccount, insertAccount, type NewAccount, readyAccount } from '../auth/account/store.ts';
 import type { StoredPart } from '../auth/account/stored-part.ts';
 import { hashPassword } from '../auth/password.ts';
@@ -157,7 +157,10 @@ export const userCommands = (
         'prints all that is stored about an account, without secrets and without what is of others',
       )
       .action((email: string) =>
-        run(async ({ database }) => new JsonText(await exportAccount(database, email, stored))),
+        run(
+          async ({ database }) =>
+            new JsonText(exportAccount(database, await accountToExport(database, email), stored)),
+        ),
       );
 
     user

@@ -14,6 +14,8 @@ export interface PreparationContext {
   readonly db: Queryable;
   /** Checks and hashes passwords. Failed attempts and concurrent work are limited. */
   readonly passwords: Passwords;
+  /** Told of a wrong password of the caller, for the log. */
+  readonly onWrongPassword: () => void;
 }
 
 /**

@@ -142,7 +142,13 @@ export function createMutationExecutor(options: MutationOptions) {
     const { operation, caller, state, requestId } = given.contextValue;
     const author = authorOf(caller, requestId);
     const retries = new Retries(lockWaitMs);
-    const preparing = { caller, db: database.cancellable(cancellation), passwords };
+    const preparing = {
+      caller,
+      db: database.cancellable(cancellation),
+      passwords,
+      onWrongPassword: () =>
+        securityLog.failedLogin(attemptOrigin(state), 'wrong password', cancellation.owner),
+    };
     const preparation =
       preparations.get(state) ?? prepareFields(given, operation.node, operation.plans.fragments, preparing);
     preparations.set(state, preparation);

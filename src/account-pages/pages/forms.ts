@@ -77,6 +77,6 @@ export const passwordAgain = (
   { attributes }: Shown,
   label = 'Your password',
 ): Html =>
-  html`<input type="text" autocomplete="username" value="${email}" readonly hidden>
+  html`<input type="text" autocomplete="username" aria-label="E-mail" value="${email}" readonly hidden>
 <label for="${id}">${label}</label>
 <input id="${id}" name="currentPassword" type="password" autocomplete="current-password" required${attributes('currentPassword', { first: true })}>`;

@@ -1,3 +1,4 @@
+import { presentedCookie } from '../../auth/authenticate.ts';
 import { isSession, type Principal } from '../../auth/principal.ts';
 import { readsOf } from '../../auth/reads-of.ts';
 import { CLEAR_SESSION_COOKIE, setSessionCookie } from '../../auth/session/cookie.ts';
@@ -12,6 +13,7 @@ import { confirmPassword } from '../../modules/account/password.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Database } from '../../platform/db/database.ts';
 import type { Logger } from '../../platform/log.ts';
+import { attemptOrigin } from '../../request/client-address.ts';
 import type { HttpRequest, HttpResponse } from '../../request/http-message.ts';
 import { OWN_SITES } from '../../request/origin-check.ts';
 import type { Answer, RequestState } from '../../request/request-state.ts';
@@ -22,10 +24,13 @@ import { TWO_DIFFER } from '../pages/new-password.ts';
 import { KEY_DAYS } from '../pages/sections.ts';
 import { accountReader } from './account.ts';
 import { CHANGES, createKey } from './changes.ts';
-import { ownData } from './own-data.ts';
+import { createOwnData } from './own-data.ts';
 
 export interface AccountOptions
-  extends Pick<RouteServices, 'login' | 'endSession' | 'passwords' | 'operations' | 'stored'> {
+  extends Pick<
+    RouteServices,
+    'login' | 'endSession' | 'passwords' | 'operations' | 'stored' | 'sessions' | 'securityLog'
+  > {
   readonly database: Database;
   readonly clock: Clock;
   readonly log: Logger;
@@ -58,6 +63,12 @@ function doneOf({ headers, url }: HttpRequest): Action | undefined {
   return isAction(done) && OWN_SITES.has(headers.get('sec-fetch-site') ?? 'none') ? done : undefined;
 }
 
+/** Another host has set one beside our own: whoever signs in again and again should know. */
+function severalCookies({ headers }: HttpRequest): string | undefined {
+  const presented = presentedCookie(headers);
+  return presented !== undefined && 'malformed' in presented ? presented.malformed : undefined;
+}
+
 const doneAt = (action: Action): string => `${ACCOUNT}?${DONE}=${action}`;
 
 /** Something that the form of a page asks for, by the owner of a session. */
@@ -72,7 +83,8 @@ interface Asked {
  * What a form asks for is done, and then the browser is led to the page anew; what is refused is told beside the form.
  */
 export function accountAnswer(options: AccountOptions): Answer {
-  const { database, login, endSession, passwords, operations, stored, clock, log } = options;
+  const { database, login, endSession, passwords, operations, securityLog, clock, log } = options;
+  const ownData = createOwnData(options);
   const read = accountReader(operations);
 
   const signInAgain = () =>
@@ -97,7 +109,9 @@ export function accountAnswer(options: AccountOptions): Answer {
     const result = await signInBy(form, request, state, { login, log });
     if ('problem' in result)
       return pageResponse(signInPage({ email: form.get('email') ?? '', problem: result.problem }), result);
-    const { caller } = state;
+    const { caller, responseHeaders } = state;
+    // Of a session that had ended when the form was sent: its cookie is replaced, not deleted.
+    delete responseHeaders['set-cookie'];
     // The browser forgets it, so its owner could not end it.
     if (isSession(caller)) await endSession(caller.credentialId ?? '', caller.userId);
     return seeOther(doneAt('sign-in'), { 'set-cookie': setSessionCookie(result.sessionId) });
@@ -111,9 +125,11 @@ export function accountAnswer(options: AccountOptions): Answer {
   }
 
   /** Throws what the API throws for a wrong password. */
-  async function confirm({ form, caller }: Asked): Promise<void> {
-    const db = readsOf(database, caller.userId);
-    await confirmPassword({ caller, db, passwords }, form.get('currentPassword') ?? '');
+  async function confirm({ form, caller, state }: Asked): Promise<void> {
+    const { userId } = caller;
+    const onWrongPassword = () => securityLog.failedLogin(attemptOrigin(state), 'wrong password', userId);
+    const context = { caller, db: readsOf(database, userId), passwords, onWrongPassword };
+    await confirmPassword(context, form.get('currentPassword') ?? '');
   }
 
   async function makeKey(asked: Asked): Promise<HttpResponse> {
@@ -128,11 +144,8 @@ export function accountAnswer(options: AccountOptions): Answer {
   }
 
   async function download(asked: Asked): Promise<HttpResponse> {
-    const { caller, state } = asked;
     await confirm(asked);
-    const { email } = await read(state);
-    const db = readsOf(database, caller.userId);
-    return ownData(email, { db, stored, requestId: state.requestId, log });
+    return ownData(asked.caller, asked.state.requestId);
   }
 
   async function perform(action: Action, asked: Asked): Promise<HttpResponse> {
@@ -182,7 +195,7 @@ export function accountAnswer(options: AccountOptions): Answer {
     const { caller } = state;
     if (isSession(caller)) return show({ caller, state }, { done: doneOf(request) });
     const done = doneOf(request);
-    const problem = done === 'sign-in' ? NOT_KEPT : undefined;
+    const problem = severalCookies(request) ?? (done === 'sign-in' ? NOT_KEPT : undefined);
     return pauseFor(request, ACCOUNT) ?? pageResponse(signInPage({ email: '', problem, done }));
   };
 }

@@ -1,32 +1,65 @@
 import { exportAccount } from '../../auth/account/export.ts';
 import type { StoredPart } from '../../auth/account/stored-part.ts';
-import type { Queryable } from '../../platform/db/statement.ts';
+import type { Recognizer } from '../../auth/authenticate.ts';
+import type { Principal } from '../../auth/principal.ts';
+import { readsOf } from '../../auth/reads-of.ts';
+import { ApiError } from '../../graphql/errors.ts';
+import type { Database } from '../../platform/db/database.ts';
 import type { Logger } from '../../platform/log.ts';
+import { OperatorError } from '../../platform/operator-error.ts';
 import { DownloadResponse } from '../../request/http-message.ts';
 
 export interface OwnDataOptions {
-  readonly db: Queryable;
+  readonly database: Database;
   readonly stored: readonly StoredPart[];
-  readonly requestId: string;
+  readonly sessions: Pick<Recognizer, 'renew'>;
   readonly log: Logger;
 }
 
-/** A file that breaks off tells its reader; the log says why. */
-async function* logged(pieces: AsyncIterable<string>, { requestId, log }: OwnDataOptions) {
-  try {
-    yield* pieces;
-  } catch (error) {
-    log.warn({ requestId, err: error }, 'the file of an account broke off');
-    throw error;
-  }
-}
-
-/** All that is stored about an account, as a file. Throws AccountError, DatabaseError. */
-export async function ownData(email: string, options: OwnDataOptions): Promise<DownloadResponse> {
-  const { db, stored } = options;
-  const pieces = await exportAccount(db, email, stored);
-  return new DownloadResponse(logged(pieces, options), {
-    'content-type': 'application/json; charset=utf-8',
-    'content-disposition': 'attachment; filename="account.json"',
+const tooMany = () =>
+  new ApiError('RATE_LIMITED', 'Another download of your data is under way. Try again when it is done.', {
+    headers: { 'retry-after': '10' },
   });
+
+/**
+ * All that is stored about an account, as a file. An account has one at a time in this process, since each holds some rows
+ * for as long as its reader takes.
+ */
+export function createOwnData({ database, stored, sessions, log }: OwnDataOptions) {
+  const running = new Set<string>();
+
+  /** Ends with the session: what is stored later is not for whoever had it. */
+  async function* whileSessionLasts(principal: Principal) {
+    const { userId } = principal;
+    for await (const piece of exportAccount(readsOf(database, userId), userId, stored)) {
+      if ((await sessions.renew(principal)) === undefined) throw new OperatorError('The session has ended.');
+      yield piece;
+    }
+  }
+
+  /** A file that breaks off tells its reader; the log says why. */
+  async function* piecesFor(principal: Principal, requestId: string) {
+    const { userId } = principal;
+    try {
+      if (running.has(userId)) throw tooMany();
+      running.add(userId);
+      try {
+        yield* whileSessionLasts(principal);
+      } finally {
+        running.delete(userId);
+      }
+    } catch (error) {
+      log.warn({ requestId, err: error }, 'the file of an account broke off');
+      throw error;
+    }
+  }
+
+  /** The file for the owner of a session. Throws RATE_LIMITED. */
+  return (principal: Principal, requestId: string): DownloadResponse => {
+    if (running.has(principal.userId)) throw tooMany();
+    return new DownloadResponse(piecesFor(principal, requestId), {
+      'content-type': 'application/json; charset=utf-8',
+      'content-disposition': 'attachment; filename="account.json"',
+    });
+  };
 }

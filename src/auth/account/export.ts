@@ -8,59 +8,61 @@ interface Exported {
 }
 
 /** Also one that is disabled or in deletion. */
-const FIND = statement<Exported>(
+const FIND = statement<Exported>('account_export_find', 'SELECT id FROM users WHERE email_key = $1');
+/** One that is deleted while posts of it stay has no e-mail any more. */
+const READ = statement<Exported>(
   'account_export',
   `SELECT id, name, email, role, password_hash IS NOT NULL AS "hasPassword", created_at AS "createdAt",
      disabled_at AS "disabledAt", deleted_at AS "deletedAt", tokens_valid_from AS "tokensValidFrom"
-   FROM users WHERE email_key = $1`,
+   FROM users WHERE id = $1 AND email_key IS NOT NULL`,
 );
 /** So long a text is worth a write. */
 const WRITE_LENGTH = 65_536;
 
-async function find(db: Queryable, email: string): Promise<Exported | undefined> {
-  return isBroken(email) ? undefined : (await db.query(FIND, [emailKey(email)]))[0];
+/** The id of the account with an e-mail. Throws AccountError, DatabaseError. */
+export async function accountToExport(db: Queryable, email: string): Promise<string> {
+  const [found] = isBroken(email) ? [] : await db.query(FIND, [emailKey(email)]);
+  if (found === undefined) throw noAccount(email);
+  return found.id;
 }
 
+const gone = () =>
+  new OperatorError('The account was deleted while it was exported: the document is not complete.');
+
 /** One JSON document, a row on each line. */
-async function* textOf(db: Queryable, email: string, account: Exported, parts: readonly StoredPart[]) {
+async function* textOf(db: Queryable, id: string, parts: readonly StoredPart[]) {
+  const [account] = await db.query(READ, [id]);
+  if (account === undefined) throw gone();
   yield `{\n  "account": ${JSON.stringify(account)}`;
   for (const { name, rows } of parts) {
     yield `,\n  ${JSON.stringify(name)}: [`;
     let first = true;
-    for await (const row of rows(db, account.id)) {
+    for await (const row of rows(db, id)) {
       yield `${first ? '' : ','}\n    ${JSON.stringify(row)}`;
       first = false;
     }
     yield first ? ']' : '\n  ]';
   }
   // What is deleted meanwhile would be missing without a sign.
-  const last = await find(db, email);
-  if (last?.id !== account.id)
-    throw new OperatorError('The account was deleted while it was exported: the document is not complete.');
+  if ((await db.query(READ, [id])).length === 0) throw gone();
   yield '\n}\n';
 }
 
-async function* inWrites(pieces: AsyncIterable<string>) {
+/**
+ * What is stored about an account, without what is secret and what is other people's, in pieces worth a write. It is read as
+ * it is written, in bounded memory. Throws OperatorError, DatabaseError.
+ */
+export async function* exportAccount(
+  db: Queryable,
+  id: string,
+  parts: readonly StoredPart[],
+): AsyncGenerator<string> {
   let text = '';
-  for await (const piece of pieces) {
+  for await (const piece of textOf(db, id, parts)) {
     text += piece;
     if (text.length < WRITE_LENGTH) continue;
     yield text;
     text = '';
   }
   yield text;
-}
-
-/**
- * What is stored about an account, without what is secret and what is other people's. It is read as it is written, in
- * bounded memory. Throws AccountError; reading it throws OperatorError, DatabaseError.
- */
-export async function exportAccount(
-  db: Queryable,
-  email: string,
-  parts: readonly StoredPart[],
-): Promise<AsyncGenerator<string>> {
-  const account = await find(db, email);
-  if (account === undefined) throw noAccount(email);
-  return inWrites(textOf(db, email, account, parts));
 }

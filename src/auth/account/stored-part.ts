@@ -25,8 +25,8 @@ export interface PartOptions {
   readonly key?: readonly (readonly [column: string, type: string, before: Parameter])[];
 }
 
-/** A post with its tags may have a hundred kilobytes. */
-const PAGE = 200;
+/** A post with its tags may have two hundred kilobytes, and a slow reader holds a page for long. */
+const PAGE = 20;
 const BY_ID = [['id', 'uuid', '00000000-0000-0000-0000-000000000000']] as const;
 type Row = Readonly<Record<string, Parameter>>;
 

@@ -1,7 +1,8 @@
 import type { GraphQLSchema } from 'graphql';
-import type { DocumentCache } from '../../operation/document-cache.ts';
+import { createDocumentCache } from '../../operation/document-cache.ts';
 import { errorsOf, textOf } from '../../operation/outcome.ts';
 import type { PreparedDocument } from '../../operation/prepared-operation.ts';
+import { loadConfig } from '../../platform/config.ts';
 import type { RequestState } from '../../request/request-state.ts';
 import type { Pipeline } from './pipeline.ts';
 
@@ -22,11 +23,13 @@ export interface OwnOperations {
 
 export interface OwnOperationsOptions {
   readonly schema: GraphQLSchema;
-  readonly documents: Pick<DocumentCache, 'parseChecked'>;
   readonly pipeline: Pick<Pipeline, 'executeOwn'>;
 }
 
-export function createOwnOperations({ schema, documents, pipeline }: OwnOperationsOptions): OwnOperations {
+export function createOwnOperations({ schema, pipeline }: OwnOperationsOptions): OwnOperations {
+  // Operators set limits for the documents of clients.
+  const { operationLimits: limits, introspection } = loadConfig({});
+  const documents = createDocumentCache({ schema, introspection, limits });
   const prepared = new Map<string, PreparedDocument>();
 
   function documentOf(text: string): PreparedDocument {

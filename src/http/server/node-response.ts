@@ -152,6 +152,8 @@ function drained(outgoing: ServerResponse, options: SendOptions): Promise<boolea
 
 /** Sends the pieces of a file as its reader takes them. Rejects with what keeps it from being made whole. */
 async function sendDownload({ pieces }: DownloadResponse, outgoing: ServerResponse, options: SendOptions) {
+  // What was read to decide on the answer is none of it.
+  options.reservation.release();
   outgoing.flushHeaders();
   for await (const piece of pieces) {
     if (outgoing.destroyed || !(outgoing.write(piece) || (await drained(outgoing, options)))) return;

@@ -1,6 +1,7 @@
-import type { Endings } from '../../auth/account/endings.ts';
+import { type Endings, endMost } from '../../auth/account/endings.ts';
 import { ACCOUNT_NAME, PASSWORD } from '../../auth/account/store.ts';
 import { MAX_LIVE_KEYS, type StoredApiKey } from '../../auth/api-key/store.ts';
+import { isSession } from '../../auth/principal.ts';
 import { SCOPES, type Scope, scopesOfRole } from '../../auth/scopes.ts';
 import { passwordChanged, principalOf, unitOfWorkOf } from '../../graphql/context.ts';
 import { lengthOf, parseId } from '../../graphql/input.ts';
@@ -127,7 +128,12 @@ export function defineAccountMutations(
     revokeEverything: t.boolean({
       session: true,
       locks: ownAccount,
-      prepare: ({ currentPassword }, context) => confirmPassword(context, String(currentPassword)),
+      prepare: async ({ currentPassword }, context) => {
+        const { caller, db } = context;
+        if (!isSession(caller)) return;
+        await confirmPassword(context, String(currentPassword));
+        await endMost(db, [caller.userId], endings.all);
+      },
       description:
         'Ends, at once, all that was issued to the viewer’s account: its sessions, the one of this request too, stream tokens, API keys, OAuth grants with their tokens, a link to set the password, the OAuth clients that it owns, and JWTs of other issuers that were issued until now. The password stays. Always true: a wrong current password is BAD_USER_INPUT and counts as a failed login. An operation can select it only once. Needs a session; otherwise FORBIDDEN.',
       args: { currentPassword: t.arg.string({ required: true, description: 'The current password.' }) },

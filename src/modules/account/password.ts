@@ -37,7 +37,7 @@ const wrong = () => badInput('currentPassword', 'is not the current password.');
  * RATE_LIMITED.
  */
 async function checked<T>(
-  { caller, db, passwords }: PreparationContext,
+  { caller, db, passwords, onWrongPassword }: PreparationContext,
   currentPassword: string,
   then: (userId: string, currentHash: string) => Promise<T>,
 ): Promise<T | undefined> {
@@ -51,8 +51,9 @@ async function checked<T>(
       ? then(userId, hash)
       : undefined,
   );
-  if (result === undefined) throw wrong();
-  return result;
+  if (result !== undefined) return result;
+  onWrongPassword();
+  throw wrong();
 }
 
 /** For what only the owner of a session may do who knows the password. Throws as `checked` does. */

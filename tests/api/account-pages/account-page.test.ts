@@ -86,6 +86,16 @@ describe('The account page', () => {
     }
   });
 
+  it('signs in whoever comes with a cookie that has ended, or with several, and says what is wrong with these', async () => {
+    const { email } = await person(app);
+    const ended = `session_id=${'x'.repeat(43)}`;
+    const signedIn = await send(ended, { do: 'sign-in', email, password: PASSWORD });
+    expect(signedIn.headers.getSetCookie()).toHaveLength(1);
+    expect(await (await open(cookieOf(signedIn))).text()).toContain(email);
+    const several = await open(`${ended}; session_id=${'y'.repeat(43)}`);
+    expect(alertIn(await several.text())).toMatch(/more than one session cookie/);
+  });
+
   it('tells whoever has just signed in, and has no cookie', async () => {
     expect(alertIn(await (await open('', '?done=sign-in')).text())).toMatch(/does not keep the cookie/);
     expect(alertIn(await (await open('', '?done=sign-out')).text())).toBeUndefined();

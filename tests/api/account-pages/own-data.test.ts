@@ -65,6 +65,53 @@ describe('The file of an account with very much', () => {
     await expect(read(response)).rejects.toThrow('aborted');
   });
 
+  it('is one at a time for an account, and the next one comes when it is over', async () => {
+    const { cookie } = await author();
+    const first = await download(socket, cookie);
+    await once(first, 'readable');
+    const send = () =>
+      socket.fetch('/account', {
+        method: 'POST',
+        headers: { cookie, 'content-type': 'application/x-www-form-urlencoded' },
+        body: new URLSearchParams({ do: 'download', currentPassword: PASSWORD }),
+      });
+    const refused = await send();
+    expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '10']);
+    await refused.text();
+    first.destroy();
+    await expect.poll(async () => (await send()).status, { interval: 200, timeout: 20_000 }).toBe(200);
+  });
+
+  it('holds nothing for those who leave before its end', async () => {
+    const pending = async () =>
+      /^response_bytes_pending (\d+)$/m.exec(await (await app.fetch('/metrics')).text())?.[1];
+    const { id, cookie } = await author();
+    const keys = Array.from({ length: 90 }, (_, at) => {
+      const name = '\u{1F600}'.repeat(100);
+      return {
+        id: newId(),
+        userId: id,
+        name,
+        prefix: `cga_${at}`,
+        scopes: ['posts:read'],
+        hash: Buffer.from(newId()),
+      };
+    });
+    await app.prisma.apiKey.createMany({ data: keys });
+    const response = await download(socket, cookie);
+    response.destroy();
+    await expect.poll(pending, { timeout: 20_000 }).toBe('0');
+  });
+
+  it('breaks off where the session has ended meanwhile', async () => {
+    const { cookie } = await author();
+    const response = await download(socket, cookie);
+    await once(response, 'readable');
+    const headers = { cookie, origin: 'http://127.0.0.1:4000' };
+    expect((await app.fetch('/logout', { method: 'POST', headers })).status).toBe(204);
+    await expect(read(response)).rejects.toThrow('aborted');
+  });
+
   it('breaks off where the account has gone meanwhile, so that nobody takes it for whole, and the log says so', async () => {
     const { id, cookie } = await author();
     const response = await download(socket, cookie);

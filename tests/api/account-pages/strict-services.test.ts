@@ -5,7 +5,10 @@ import { gqlAs, visitor } from '../../support/credentials/session.ts';
 /** The page is the service's own: what limits the documents of clients does not touch it. */
 describe.each([
   ['where only published documents may run', { TRUSTED_DOCUMENTS: 'required' }],
-  ['where documents may hardly be deep or dear', { MAX_DEPTH: '1', MAX_COMPLEXITY: '1' }],
+  [
+    'where documents may hardly be deep or dear',
+    { MAX_DEPTH: '1', MAX_COMPLEXITY: '1', MAX_TOKENS: '10', MAX_ALIASES: '0' },
+  ],
   ['where anybody may read', { ANONYMOUS_READ: 'true' }],
 ])('The account page %s', (_where, settings) => {
   const app = useApp({ settings });

@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import { useApp } from '../../support/app.ts';
 import { gqlAs, login, PASSWORD, visitor } from '../../support/credentials/session.ts';
+import { linesOf } from '../../support/log-lines.ts';
 
 const app = useApp({ settings: { FAILURE_BURST: '3', FAILURE_REFILL_SECONDS: '3600' } });
 const NEW = 'a new and long enough password';
@@ -41,6 +42,8 @@ it.each(['download', 'create-key', 'change-password', 'revoke-everything'])(
       apiKeys.map((key) => key.revokedAt),
     ];
     expect(held(after)).toEqual(held(before));
+    const told = linesOf(app.logged, 'failed login').filter(({ account }) => account === id);
+    expect(told.map(({ reason }) => reason)).toEqual(Array(3).fill('wrong password'));
   },
 );
 
