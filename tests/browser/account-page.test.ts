@@ -40,10 +40,8 @@ async function start(javaScriptEnabled = true) {
 }
 
 it.each([
-  [390, 'light'],
   [390, 'dark'],
   [1280, 'light'],
-  [1280, 'dark'],
 ] as const)(
   'the account page is used by the keyboard, at a width of %i, %s, and is accessible in each of its states',
   async (width, scheme) => {

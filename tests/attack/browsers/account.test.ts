@@ -109,11 +109,10 @@ describe.each(BROWSERS)('the account page, in %s', (name) => {
     await expect.poll(() => textOf(page), POLL).toContain('You have none.');
   });
 
-  it.each(['frame', '_blank', '_self'])(
-    'does nothing for a form of another site that sends it to %s',
-    async (target) => {
-      const { visitor, email } = await signedIn();
-      const [session = ''] = await visitor.sessions();
+  it('does nothing for a form of another site, whether it sends it to a frame, a window or in place of its page', async () => {
+    const { visitor, email } = await signedIn();
+    const [session = ''] = await visitor.sessions();
+    for (const target of ['frame', '_blank', '_self'])
       for (const fields of [
         { do: 'rename', name: 'Mallory' },
         { do: 'sign-out' },
@@ -121,17 +120,17 @@ describe.each(BROWSERS)('the account page, in %s', (name) => {
         { do: 'sign-in', email: admin.email, password: PASSWORD },
       ]) {
         const mark = randomUUID();
-        await visitor.page(sites().show(NAMES.evil, `/${mark}`, forged(fields, target, mark)));
+        const page = await visitor.page(sites().show(NAMES.evil, `/${mark}`, forged(fields, target, mark)));
         const [request] = await answered(mark);
-        expect(request?.status, fields.do).toBe(target === 'frame' ? 400 : 403);
+        expect(request?.status, `${fields.do} to ${target}`).toBe(target === 'frame' ? 400 : 403);
+        await page.close();
       }
-      expect(await visitor.sessions()).toEqual([session]);
-      const page = await visitor.page(`${origin}/account`);
-      const text = await textOf(page);
-      expect(text).toContain(email);
-      expect(text).not.toContain('Mallory');
-    },
-  );
+    expect(await visitor.sessions()).toEqual([session]);
+    const page = await visitor.page(`${origin}/account`);
+    const text = await textOf(page);
+    expect(text).toContain(email);
+    expect(text).not.toContain('Mallory');
+  });
 
   it('is shown to its owner whom another site leads there, and in no frame of it', async () => {
     const { visitor, email } = await signedIn();
