@@ -5,6 +5,7 @@ import type { Database } from '../../../src/platform/db/database.ts';
 import { type TestApp, useApp } from '../../support/app.ts';
 import { freshCookie, gqlAs, type Visitor, visitor } from '../../support/credentials/session.ts';
 import { age } from '../../support/database/aged.ts';
+import { isOfRequest, watchedDatabase } from '../../support/database/watched.ts';
 import { graphqlPost } from '../../support/graphql.ts';
 import { dataOf } from '../../support/refusal.ts';
 import { secondInstance } from '../../support/second-instance.ts';
@@ -106,25 +107,12 @@ describe('a session that was used here and has ended elsewhere', () => {
   });
 });
 
-/** The same database, and the statements that the pool runs, by their labels. */
+/** The same database, and the statements that the pool runs for requests, by their labels. */
 function listening(database: Database) {
   const names: string[] = [];
-  const noted: Database = {
-    ...database,
-    query(statement, values) {
-      names.push(statement.name);
-      return database.query(statement, values);
-    },
-    cancellable(cancellation, options) {
-      const inner = database.cancellable(cancellation, options);
-      return {
-        query(statement, values) {
-          names.push(statement.name);
-          return inner.query(statement, values);
-        },
-      };
-    },
-  };
+  const noted = watchedDatabase(database, (statement) => {
+    if (isOfRequest(statement)) names.push(statement.name);
+  });
   return { noted, taken: () => names.splice(0).map((name) => name.replace(/_[\w-]{22}$/, '')) };
 }
 
