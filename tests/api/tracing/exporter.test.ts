@@ -44,7 +44,8 @@ describe('An exporter', () => {
       collector.answer = (response) => void response.writeHead(200).end();
       await asks(1);
       await expect.poll(async () => (await outcomes()).exported, { timeout: 20_000 }).toBeGreaterThan(0);
-      await expect.poll(() => linesOf(app.logged, 'traces are exported again').length).toBe(1);
+      // Once for each time that it went wrong: a refusal under way may come after the first success.
+      await expect.poll(() => linesOf(app.logged, 'traces are exported again')).not.toEqual([]);
     });
   });
 
