@@ -1,23 +1,14 @@
-import { mkdir, readFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import type { Page } from 'playwright-core';
+import { readFile } from 'node:fs/promises';
 import { expect, it, onTestFinished } from 'vitest';
 import { violations } from '../support/processes/axe.ts';
 import { openBrowser } from '../support/processes/browser.ts';
 import { migratedFolder } from '../support/processes/migrated-folder.ts';
+import { picture } from '../support/processes/picture.ts';
 import { admin, startServer } from '../support/processes/server.ts';
 
 const PASSWORD = 'a password of the browser';
 const NEXT = 'another password of the browser';
 const EMAIL = 'grace.hopper@example.com';
-
-/** A picture of the page, where a folder for them is named. */
-async function picture(page: Page, name: string): Promise<void> {
-  const folder = process.env.SCREENSHOTS;
-  if (folder === undefined) return;
-  await mkdir(folder, { recursive: true });
-  await page.screenshot({ path: join(folder, `${name}.png`), fullPage: true });
-}
 
 /** A service with one user, and a browser at the account page. */
 async function start(javaScriptEnabled = true) {

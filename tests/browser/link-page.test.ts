@@ -1,22 +1,13 @@
-import { mkdir } from 'node:fs/promises';
-import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { expect, it, onTestFinished } from 'vitest';
 import { violations } from '../support/processes/axe.ts';
 import { openBrowser } from '../support/processes/browser.ts';
 import { migratedFolder } from '../support/processes/migrated-folder.ts';
+import { picture } from '../support/processes/picture.ts';
 import { admin, type ServerProcess, startServer } from '../support/processes/server.ts';
 
 const CHOSEN = 'a password of the browser';
 const EMAIL = 'grace.hopper@example.com';
-
-/** A picture of the page, where a folder for them is named. */
-async function picture(page: Page, name: string): Promise<void> {
-  const folder = process.env.SCREENSHOTS;
-  if (folder === undefined) return;
-  await mkdir(folder, { recursive: true });
-  await page.screenshot({ path: join(folder, `${name}.png`), fullPage: true });
-}
 
 async function visit(server: ServerProcess, width: number, colorScheme: 'light' | 'dark'): Promise<Page> {
   const browser = await openBrowser(server.origin, { javaScriptEnabled: true });

@@ -2,7 +2,7 @@ import { type Html, html, NOTHING } from '../../http/pages/html.ts';
 import { layout } from '../../http/pages/layout.ts';
 import { alertOf, SIGN_IN, signInForm } from '../../http/pages/sign-in-form.ts';
 import { ACCOUNT } from '../../http/routes/table.ts';
-import type { Action } from '../actions.ts';
+import { ACTION, type Action } from '../actions.ts';
 import type { Account } from '../server/account.ts';
 import { form } from './forms.ts';
 import {
@@ -76,7 +76,7 @@ export function signInPage({ email, problem, done }: SignInPage): string {
 <p>to your account.</p>
 ${shownNotice(noticeOf(done))}
 ${signInForm({ action: ACCOUNT, email, problem })}
-<div class="actions"><button name="do" value="sign-in" form="${SIGN_IN}">Sign in</button></div>`,
+<div class="actions"><button name="${ACTION}" value="sign-in" form="${SIGN_IN}">Sign in</button></div>`,
   });
 }
 
