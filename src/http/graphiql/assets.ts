@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 
 const JAVASCRIPT = 'text/javascript; charset=utf-8';
 const CSS = 'text/css; charset=utf-8';
-const OWN_FILES = ['page.js', 'tabs.js', 'fetcher.js', 'page.css'];
+const OWN_FILES = ['page.js', 'tabs.js', 'fetcher.js', 'stream.js', 'status.js', 'loading.css', 'page.css'];
 
 export interface Asset {
   readonly type: string;

@@ -52,15 +52,20 @@ export function graphiqlPage({ endpoint, assets, examples, home, demo }: PageOpt
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>GraphiQL – ${TITLE}</title>
 ${ICON}
-<link rel="stylesheet" href="${assets}graphiql.css">
-<link rel="stylesheet" href="${assets}page.css">
+<link rel="stylesheet" href="${assets}loading.css">
 <script defer src="${assets}graphiql.js"></script>
 <script type="module" src="${assets}page.js"></script>
 <script type="application/json" id="settings">${json(settings)}</script>
 </head>
 <body class="no-focus-outline">
+<main>
+<h1>GraphiQL: ${TITLE}</h1>
+<div id="root"><p class="loading">Loading GraphiQL…</p></div>
 <noscript>GraphiQL needs JavaScript.</noscript>
-<div id="root"></div>
+</main>
+<footer id="status"><strong role="status"></strong><span class="facts"></span></footer>
+<link rel="stylesheet" href="${assets}graphiql.css">
+<link rel="stylesheet" href="${assets}page.css">
 </body>
 </html>
 `.html;

@@ -1,4 +1,5 @@
 // Sends the operations of GraphiQL.
+import { followStream, isConnectionError, isEventStream } from './stream.js';
 
 /**
  * @typedef {object} Operation
@@ -8,9 +9,13 @@
  *
  * @typedef {object} Observer
  * @property {(result: unknown) => void} next
- * @property {(error: unknown) => void} error
  * @property {() => void} complete
+ *
+ * @typedef {import('./status.js').Run} Run
  */
+
+/** Headers that ask for what the status line shows, and the extensions that answer them. */
+const ASKED = Object.entries({ 'x-query-cost': 'cost', 'x-show-event-id': 'eventId' });
 
 /**
  * GraphiQL reads the name of an operation a moment after it shows it. Until then it gives the name from the tab
@@ -25,63 +30,103 @@ function withOwnName({ query, variables, operationName }) {
   return { query, variables, ...(isOwn ? { operationName } : {}) };
 }
 
-/**
- * Calls `onResult` with each result: the one in a JSON response, or those in a stream of Server-Sent Events. Throws
- * for a response of something else, such as a proxy.
- * @param {Response} response
- * @param {(result: unknown) => void} onResult
- */
-async function readResults(response, onResult) {
-  const { headers, body, status } = response;
-  const type = headers.get('content-type') ?? '';
-  if (body === null || !type.startsWith('text/event-stream')) {
-    if (!type.includes('json')) throw new Error(`status ${status}: ${await response.text()}`);
-    return onResult(await response.json());
-  }
-  let rest = '';
-  // Safari cannot iterate over a stream.
-  const reader = body.pipeThrough(new TextDecoderStream()).getReader();
-  for (;;) {
-    const { value, done } = await reader.read();
-    if (done) return;
-    const blocks = (rest + value).split('\n\n');
-    rest = blocks.pop() ?? '';
-    for (const block of blocks) {
-      const data = /^data: (.+)$/m.exec(block)?.[1];
-      if (data !== undefined) onResult(JSON.parse(data));
-    }
-  }
+/** The result in a response. What is not GraphQL's, such as the page of a proxy, is told as an error of GraphQL. */
+async function resultOf(/** @type {Response} */ response) {
+  const type = response.headers.get('content-type') ?? '';
+  if (type.includes('json')) return response.json();
+  return errorResult(`status ${response.status}: ${await response.text()}`);
 }
+
+const errorResult = (/** @type {string} */ message) => ({ errors: [{ message }] });
+
+/**
+ * What a result tells of itself, and the result as it would be without the page's own questions.
+ * @param {unknown} result
+ * @param {ReadonlySet<string>} own extensions that the page has asked for
+ */
+function withoutOwn(result, own) {
+  const { extensions = {}, ...rest } = Object(result);
+  const others = Object.entries(extensions).filter(([name]) => !own.has(name));
+  return {
+    cost: extensions.cost,
+    eventId: extensions.eventId,
+    hasErrors: 'errors' in rest,
+    shown: others.length === 0 ? rest : { ...rest, extensions: Object.fromEntries(others) },
+  };
+}
+
+/** Sends one operation, and reads its answer or its events to their end. */
+async function run(
+  /** @type {string} */ endpoint,
+  /** @type {Operation} */ operation,
+  /** @type {Headers} */ headers,
+  /** @type {{ signal: AbortSignal, observer: Observer, status: Run }} */ { signal, observer, status },
+) {
+  const own = new Set();
+  for (const [header, extension] of ASKED) {
+    if (headers.has(header)) continue;
+    headers.set(header, '1');
+    own.add(extension);
+  }
+  const open = (/** @type {string | undefined} */ lastEventId) => {
+    if (lastEventId !== undefined) headers.set('last-event-id', lastEventId);
+    return fetch(endpoint, { method: 'POST', headers, body: JSON.stringify(operation), signal });
+  };
+  const show = (/** @type {unknown} */ result) => {
+    const { shown, ...told } = withoutOwn(result, own);
+    observer.next(shown);
+    return told;
+  };
+  const first = await open(undefined);
+  if (!isEventStream(first)) {
+    const told = show(await resultOf(first));
+    return status.answered(first.status, told);
+  }
+  const refusal = await followStream(first, open, signal, {
+    opened: status.opened,
+    broken: status.broken,
+    moved: status.moved,
+    event: (result) => status.event(show(result)),
+  });
+  if (refusal === undefined) return status.ended();
+  const told = show(await resultOf(refusal));
+  return status.answered(refusal.status, told);
+}
+
+/** What went wrong, where there was no answer. */
+const messageOf = (/** @type {unknown} */ error) =>
+  isConnectionError(error) ? 'The service does not answer.' : String(error);
 
 /**
  * A `Fetcher` of GraphiQL that returns an Observable: unsubscribing ends the request.
  * @param {string} endpoint
+ * @param {(operationName: string | null | undefined) => Run} begin shows an operation in the status line
  */
-export function createFetcher(endpoint) {
+export function createFetcher(endpoint, begin) {
   return (
     /** @type {Operation} */ operation,
     /** @type {{ headers?: Record<string, string> }} */ { headers = {} } = {},
   ) => ({
     subscribe(/** @type {Observer} */ observer) {
       const stop = new AbortController();
+      const { signal } = stop;
       const sent = new Headers(headers);
       if (!sent.has('accept')) sent.set('accept', 'application/json, text/event-stream');
       if (!sent.has('content-type')) sent.set('content-type', 'application/json');
-      const request = fetch(endpoint, {
-        method: 'POST',
-        headers: sent,
-        body: JSON.stringify(withOwnName(operation)),
-        signal: stop.signal,
-      });
-      request
-        .then((response) => readResults(response, (result) => observer.next(result)))
-        .then(
-          () => observer.complete(),
-          (error) => {
-            if (!stop.signal.aborted) observer.error(error);
-          },
-        );
-      return { unsubscribe: () => stop.abort() };
+      const status = begin(operation.operationName);
+      run(endpoint, withOwnName(operation), sent, { signal, observer, status })
+        .catch((error) => {
+          if (signal.aborted) return;
+          observer.next(errorResult(messageOf(error)));
+          status.unanswered();
+        })
+        .finally(() => observer.complete());
+      return {
+        unsubscribe() {
+          stop.abort();
+          status.stopped();
+        },
+      };
     },
   });
 }

@@ -1,5 +1,6 @@
 // Starts GraphiQL. The bundle of @graphql-yoga/render-graphiql has been loaded before.
 import { createFetcher } from './fetcher.js';
+import { createStatus } from './status.js';
 import { storage, storeTabs, tabsToOpen } from './tabs.js';
 
 /** @type {import('../settings.ts').Settings} */
@@ -23,7 +24,15 @@ Object.assign(globalThis, {
 });
 
 const opened = tabsToOpen(examples);
-storeTabs(opened);
+const line = document.getElementById('status');
+if (line === null) throw new Error('The page has no status line.');
+const status = createStatus(line);
+
+function showTabs(/** @type {import('./tabs.js').Tabs} */ shown) {
+  storeTabs(shown);
+  status.open(shown.tabs[shown.activeTabIndex]?.id ?? '');
+}
+showTabs(opened);
 const active = opened.tabs[opened.activeTabIndex];
 
 /**
@@ -32,9 +41,9 @@ const active = opened.tabs[opened.activeTabIndex];
  */
 const { YogaGraphiQL } = /** @type {typeof globalThis & { YogaGraphiQL: Bundle }} */ (globalThis);
 YogaGraphiQL.renderYogaGraphiQL(document.getElementById('root'), {
-  fetcher: createFetcher(endpoint),
+  fetcher: createFetcher(endpoint, status.begin),
   storage,
-  onTabChange: storeTabs,
+  onTabChange: showTabs,
   // GraphiQL finds the stored tab with these texts, and opens it.
   initialQuery: active?.query ?? '',
   initialVariables: active?.variables ?? '',
@@ -47,4 +56,12 @@ YogaGraphiQL.renderYogaGraphiQL(document.getElementById('root'), {
   title,
   // The title has it.
   logo: '',
+});
+
+// The editors take it while one of them has the focus, and nothing does so far.
+document.addEventListener('keydown', (event) => {
+  if (event.key !== 'Enter' || !(event.ctrlKey || event.metaKey) || event.defaultPrevented) return;
+  /** @type {HTMLElement | null} */
+  const play = document.querySelector('.graphiql-execute-button');
+  play?.click();
 });

@@ -115,6 +115,10 @@ function storedTabs() {
   return { tabs: tabs.filter(isTab), activeTabIndex: Number(activeTabIndex) || 0 };
 }
 
+/** GraphiQL's own name for a tab whose operation has none, by its own expression. */
+const nameOf = (/** @type {string} */ query) =>
+  /^(?!#).*(query|subscription|mutation)\s+([a-zA-Z0-9_]+)/m.exec(query)?.[2] ?? '<untitled>';
+
 /** @returns {Tab} */
 function newTab(
   /** @type {string} */ title,
@@ -153,7 +157,7 @@ export function tabsToOpen(examples) {
     const variables = linked.get('variables');
     active = tabs.find((tab) => tab.query === query && (variables === null || tab.variables === variables));
     if (active === undefined) {
-      active = newTab('', query, variables);
+      active = newTab(nameOf(query), query, variables);
       tabs = [...tabs, active];
     }
     // From here on the operation lives in its tab. The next reload must not open it once more, as it was.
