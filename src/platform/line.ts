@@ -7,8 +7,8 @@ export interface Cancellable {
 }
 
 /**
- * Why nobody waits any more: the line is full and `crowd`: the owner has most of it, or `full`: everybody in it
- * has one entry; or the work was cancelled meanwhile.
+ * Why an entry left the line without a turn. `crowd`: the line is full and this owner has most entries. `full`: the line
+ * is full and every owner in it has one entry. `cancelled`: the work was cancelled while it waited.
  */
 export class TurnRefusedError extends Error {
   readonly reason: 'crowd' | 'full' | 'cancelled';
@@ -34,7 +34,7 @@ export interface LineOptions {
   readonly most?: number;
   /** How many may wait. */
   readonly maxWaiting?: number;
-  /** How much of what they have waited counts for those who use little. */
+  /** How much waiting time counts in favour of owners who use little. */
   readonly patienceMs?: number;
   /** Recent use by owner of what the places are for. Lines for the same thing share it. */
   readonly use?: RecentUse;

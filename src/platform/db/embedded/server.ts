@@ -107,7 +107,7 @@ export async function startEmbeddedServer(
     const holds = watchHolds(mark, ({ totalMs }) => {
       supervisor
         .restart(`an outside connection had the database for more than ${totalMs / 1_000} s`)
-        // The supervisor has told it, and tries again.
+        // The supervisor has logged it, and retries.
         .catch((error: unknown) => log.debug({ err: error }, 'the embedded database did not restart'));
     });
     const shares = { cluster: join(dataDir, cluster), address, log, own, mark, holds, tell };
