@@ -6,7 +6,7 @@ import type { Metrics } from './metrics.ts';
 import { createOutageLog } from './outage-log.ts';
 
 const INTERVAL_MS = 60_000;
-/** Nobody notices less. */
+/** A smaller difference has no visible effect. */
 const MOST_MS = 2_000;
 
 const NOW = statement<{ ms: number }>(

@@ -113,7 +113,7 @@ export async function startEmbeddedServer(
     const shares = { cluster: join(dataDir, cluster), address, log, own, mark, holds, tell };
     let startedBefore = false;
     const start = async () => {
-      // Of a try that follows one that has failed, nobody had it.
+      // After a failed try, the mark names nobody: keep who had it before.
       lastStanding = mark.read().standing ?? lastStanding;
       mark.end();
       // PGlite would not say what is wrong, and create an empty database where the data has gone.
