@@ -68,7 +68,7 @@ async function dropAccount(database: Database, id: string): Promise<boolean> {
   }
 }
 
-/** What others show has an author: the row goes last, and only once nothing refers to it. */
+/** Content that others still show needs its author, so the account's row is deleted last, once nothing refers to it. */
 async function dropWithContent(database: Database, id: string, content: AccountContent) {
   await delay(LATE_REQUESTS_MS);
   let dropped = content.none;
@@ -85,8 +85,8 @@ async function dropWithContent(database: Database, id: string, content: AccountC
 export type Fate = 'keep' | 'delete';
 
 /**
- * Deletes an account (contract section 8). Its credentials end first. Run again, this finishes what a killed process
- * has left. Throws AccountError, AdminError, DatabaseError.
+ * Deletes an account (contract section 8). Its credentials end first. A second run finishes what a killed process has
+ * left undone. Throws AccountError, AdminError, DatabaseError.
  */
 export async function deleteAccount(
   database: Database,

@@ -36,7 +36,7 @@ export const parseScopes = (text: string): readonly Scope[] => parseNames(text, 
 
 const ISO_8601 = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2}))?$/;
 
-/** What no clock that is nearly right doubts. The database's clock decides about the rest. */
+/** An instant this long ago is in the past by any clock that is nearly right. The database's clock decides about others. */
 const LONG_PAST_MS = 86_400_000;
 
 /** An instant: an ISO 8601 time with an offset, or a date, which means its start in UTC. */
@@ -128,7 +128,7 @@ export interface ListedOverrides {
   readonly perSecond: number | null;
 }
 
-/** What is as the settings say is not listed. */
+/** Leaves out overrides that are not set: the settings apply there. */
 export const withoutUnset = ({ documents, burst, perSecond, ...listed }: ListedOverrides): object => ({
   ...listed,
   ...(burst === null ? {} : { burst }),

@@ -39,7 +39,7 @@ const LIST = statement<Readonly<Record<string, unknown>>>(
    FROM users ORDER BY created_at, id`,
 );
 
-/** What an account may no longer be used with once it stands otherwise. */
+/** What ends when an account's standing changes, such as when it is disabled. */
 const ofStanding = (endings: Endings) => endings.filter(({ ofStanding: ends = false }) => ends);
 
 function disable(database: Database, endings: Endings, email: string) {

@@ -18,8 +18,8 @@ export interface Check {
 }
 
 /**
- * A caller whom this instance remembers from an earlier request and takes to be the same still. No operation may change
- * anything, and nothing may be told, before that is confirmed: by the statement that reads the answer, or else by a
+ * A caller whom this instance remembers from an earlier request, and assumes to be still valid. No operation may change
+ * anything, and no answer may go out, before that is confirmed: by the statement that reads the answer, or else by a
  * look-up (decision 35).
  */
 export class Provisional {

@@ -2,9 +2,9 @@ import { deletion } from '../jobs/job.ts';
 import type { Database } from '../platform/db/database.ts';
 import { type Queryable, statement } from '../platform/db/statement.ts';
 
-/** For how long uses are known. What has not been used for so long is not used. */
+/** How long uses are kept. An element without a use for this long counts as unused. */
 export const KEPT_DAYS = 400;
-/** Of a day. Others count together for each element, of which a schema has fewer than are left of 10,000. */
+/** In a day. Further clients count together, in a row for each element: no schema deprecates more than 500, the rest of 10,000. */
 const MAX_NAMED_ROWS = 9_500;
 /** Stands for the clients beyond. */
 export const OTHER = 'other';

@@ -55,7 +55,7 @@ export function createDeprecatedUses({
   const instance = randomUUID();
   let number = 0;
   let counted = new Map<string, Use>();
-  /** What is being stored, or will be again: whether the last try has was not to be known. */
+  /** What is being stored. Retried while it is unknown whether the last try committed. */
   let pending: CountedUses | undefined;
 
   function add(element: string, client: string, kind: string, published: Published): void {

@@ -126,7 +126,7 @@ export async function openLog(database: Database, log: Logger): Promise<void> {
 }
 
 /**
- * Begins the log anew: all event ids so far have expired. `record` writes in the same transaction. Throws DatabaseError.
+ * Starts a new history of the log: all earlier event ids expire. `record` writes in the same transaction. Throws DatabaseError.
  */
 export async function renewLog(
   database: Database,

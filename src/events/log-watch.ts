@@ -5,7 +5,7 @@ import { createOutageLog } from '../platform/outage-log.ts';
 import { HELD, HORIZON } from './log.ts';
 import { IS_OPEN, openLog } from './log-state.ts';
 
-/** An operator is told within 10 s: after what a mutation may take (`STATEMENT_TIMEOUT_MS`), and a look. */
+/** The log reports held events within 10 s: later than a mutation may take (`STATEMENT_TIMEOUT_MS`), plus one look. */
 const INTERVAL_MS = 2_000;
 const TOLD_AFTER_SECONDS = 5;
 
@@ -60,9 +60,9 @@ export interface LogWatchOptions {
 }
 
 /**
- * Watches the log while nobody reads it, too: for a transaction that keeps events from being read, in whatever database
- * of the server it is, and for a restored dump, whose events must be adopted before it is dumped again. Looks on the
- * connection that listens: it is past a pooler, and waits for nobody.
+ * Watches the log even while nobody reads it: for a transaction, in any database of the server, that keeps events from
+ * being read, and for a restored dump, whose events must be adopted before the next dump. It uses the connection that
+ * listens, which bypasses a pooler and waits for nobody.
  */
 export function watchLog({ database, listener, log }: LogWatchOptions) {
   const waiting = createOutageLog(

@@ -23,9 +23,9 @@ interface Pruned {
 
 /**
  * Deletes the oldest events that could be read, and records the last deleted position in the same transaction, so that a
- * reader with an older id is told so instead of getting a history with a gap. It looks at the first of the log only: no
- * index by time is needed, which each mutation would pay for. $1: age limit in milliseconds; $2: batch size; $3 to $5: the
- * position that the batch before has come to, since what it has deleted stays in the index until it is vacuumed.
+ * reader with an older id gets EVENT_HISTORY_EXPIRED and not a history with a gap. It reads only the beginning of the log:
+ * that needs no index by time, for which each mutation would pay. $1: age limit in milliseconds; $2: batch size; $3 to $5:
+ * the position that the previous batch reached, since deleted rows stay in the index until a vacuum.
  */
 const PRUNE = statement<Pruned>(
   'events_prune',

@@ -30,7 +30,7 @@ export interface EventRecord {
   readonly rootId: string;
   /** and the part of it that it is about; null if it is about the row itself. */
   readonly partId: string | null;
-  /** The account whose row that is; null if an earlier version did not write it down. */
+  /** The account that owns that row; null in rows of versions that did not store it. */
   readonly ownerId: string | null;
   readonly createdAt: Date;
   /** Names the step of the trace that appended it (W3C `traceparent`); null if that was not sampled. */

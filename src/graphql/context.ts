@@ -87,10 +87,10 @@ export function passwordChanged({ onPasswordChanged }: Context, opened: OpenedSe
   onPasswordChanged(opened);
 }
 
-/** No client gets it: the request begins anew, and its credentials are looked up. */
+/** No client gets this error: the request restarts, and its credentials are looked up. */
 export const notConfirmed = () => unauthenticated('The credentials are not what they were.', {});
 
-/** Has the caller confirmed, if that remains to be done. Throws `notConfirmed`, DatabaseError. */
+/** Confirms a provisional caller. Throws `notConfirmed`, DatabaseError. */
 export async function confirmCaller({ provisional }: Pick<Context, 'provisional'>): Promise<void> {
   if (provisional !== undefined && !(await provisional.confirm())) throw notConfirmed();
 }

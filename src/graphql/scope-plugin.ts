@@ -17,7 +17,7 @@ declare global {
       session?: boolean;
       /**
        * The scope needed for rows of the caller's own account. The resolver checks it, adds it to `notedScopes`, and
-       * reads the value by the row's id: with the row, who may not see it would be told how much was read.
+       * reads the value by the row's id: read with the row, its size would be shown to callers who may not see it.
        */
       scopeForOwn?: Scope;
       /** The same for rows of other accounts. */

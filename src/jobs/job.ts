@@ -2,8 +2,8 @@ import { inBatches } from '../platform/db/in-batches.ts';
 import { type Parameter, type Queryable, statement } from '../platform/db/statement.ts';
 
 /**
- * Deletes rows that nobody needs any more, by the database's clock: an instance's may be wrong. A feature that leaves rows
- * behind joins by one of these.
+ * Deletes rows that nobody needs any more, by the database's clock, since an instance's may be wrong. A feature whose rows
+ * expire defines jobs for them.
  */
 export interface Job {
   /** The value of the label `task` of its metrics: Prometheus has a label `job` of its own. */

@@ -109,7 +109,7 @@ export function createAdmission({ documents, limiter, checkOrigin }: AdmissionOp
       if (errors.length > 0) return errors;
       state.deprecated = documents.deprecatedIn(operation, variables);
       state.showsDeprecations = request.headers.get('x-show-deprecations') === '1';
-      // With an Idempotency-Key, its reuse is told first, and then whether they fit.
+      // With an Idempotency-Key, a reused key is reported before variables that do not fit.
       const keyed = operation.kind === 'mutation' && request.headers.has('idempotency-key');
       return keyed ? errors : documents.checkVariables(operation, variables);
     },

@@ -54,7 +54,7 @@ export interface MutationSteps {
   undone(outcome: Single): Promise<Single | undefined>;
 }
 
-/** What an error means: whatever fails after the commit leaves the client without the outcome, and undoes nothing. */
+/** An error after the commit undoes nothing, so the client gets it as one of unknown outcome. */
 export function afterCommit(work: UnitOfWork, error: unknown): unknown {
   return work.committed ? new DatabaseError('unknown', error) : error;
 }
@@ -64,7 +64,7 @@ export function createMutationExecutor(options: MutationOptions) {
   const { database, log, securityLog, line, writeLine, lockWaitMs, passwords, bounds, onCommit } = options;
   const masking = ({ requestId }: OperationContext) => ({ requestId, log });
   const waiters = new LockWaiters(options.maxQueued);
-  /** What the fields of a request prepared: a mutation whose key is taken is tried again and again. */
+  /** What the fields of a request have prepared, kept for retries: a mutation whose key is taken is tried repeatedly. */
   const preparations = new WeakMap<RequestState, Promise<Preparations>>();
 
   /** Undefined if its steps ended it. AGAIN if the database aborted it: nothing was written. */

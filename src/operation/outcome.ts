@@ -98,8 +98,8 @@ export function isRetriable(outcome: Single): boolean {
 
 export type CostCeilings = Pick<Config['operationLimits'], 'maxDepth' | 'maxComplexity'>;
 
-/** What a response tells beside its data, as far as the request asked for it. */
-export interface Told {
+/** What the `extensions` of a response contain, as far as the request asked for it. */
+export interface ResponseExtras {
   readonly cost?: OperationCost | undefined;
   readonly limits: CostCeilings;
   /** The id from which events bring what the response does not show, if the request asked for it. */
@@ -108,15 +108,15 @@ export interface Told {
   readonly deprecations?: readonly DeprecatedElement[] | undefined;
 }
 
-/** Whatever an outcome has been told of without its cost. */
-const others = ({ eventId, deprecations }: Told): object => ({
+/** All extras but the cost. */
+const others = ({ eventId, deprecations }: ResponseExtras): object => ({
   ...(eventId === undefined ? {} : { eventId }),
   ...(deprecations === undefined ? {} : { deprecations }),
 });
 
 export function extensionsWith(
   extensions: ExecutionResult['extensions'],
-  told: Told,
+  told: ResponseExtras,
 ): ExecutionResult['extensions'] {
   const { cost, limits, eventId, deprecations } = told;
   const known =
@@ -137,7 +137,7 @@ export function textWith(json: string, added: object): string {
 }
 
 /** The response as JSON: errors first, as the GraphQL specification suggests (section 7.1). */
-export function textOf(outcome: Single, told: Told): string {
+export function textOf(outcome: Single, told: ResponseExtras): string {
   if (outcome.kind === 'rendered') {
     const asked = told.eventId !== undefined || told.deprecations !== undefined;
     return asked ? textWith(outcome.body, others(told)) : outcome.body;

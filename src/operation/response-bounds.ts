@@ -6,7 +6,7 @@ import type { RequestState } from '../request/request-state.ts';
 import { introspectionSize } from './document/introspection-size.ts';
 import { jsonSize } from './json-size.ts';
 import type { OperationArgs } from './operation-context.ts';
-import { type CostCeilings, errorsOf, extensionsWith, type Single, type Told } from './outcome.ts';
+import { type CostCeilings, errorsOf, extensionsWith, type ResponseExtras, type Single } from './outcome.ts';
 
 /** Three times what tools ask for. graphql-js takes about 1 ms for 5 KiB. */
 const MAX_INTROSPECTION_BYTES = 131_072;
@@ -29,7 +29,7 @@ export function checkedLength(text: string, maximum: number): number {
 }
 
 /** The approximate size of the response text. Throws COMPLEXITY_LIMIT above `maximum`. */
-export function checkedSize(outcome: Single, told: Told, maximum: number): number {
+export function checkedSize(outcome: Single, told: ResponseExtras, maximum: number): number {
   if (outcome.kind === 'rendered') return checkedLength(outcome.body, maximum);
   const { errors, data, extensions }: ExecutionResult =
     outcome.kind === 'refused' ? { errors: outcome.errors } : outcome.result;

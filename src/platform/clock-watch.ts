@@ -6,7 +6,7 @@ import type { Metrics } from './metrics.ts';
 import { createOutageLog } from './outage-log.ts';
 
 const INTERVAL_MS = 60_000;
-/** Nobody notices less. */
+/** A smaller difference has no visible effect. */
 const MOST_MS = 2_000;
 
 const NOW = statement<{ ms: number }>(
@@ -40,12 +40,12 @@ export interface ClockWatchOptions {
 
 /** The clock of this machine beside that of the database. */
 export interface ClockWatch {
-  /** Put right as soon as it is known to be wrong. */
+  /** Corrected as soon as it is known to be wrong. */
   readonly clock: Clock;
   close(): void;
 }
 
-/** Compares the clock of this machine with the database's every minute, tells of a difference, and allows for it. */
+/** Compares the clock of this machine with the database's every minute, logs a difference, and corrects `clock` for it. */
 export function watchClock({ database, clock, metrics, log }: ClockWatchOptions): ClockWatch {
   let aheadMs = 0;
   let wrongByMs = 0;

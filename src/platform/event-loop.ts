@@ -1,9 +1,9 @@
 import { performance } from 'node:perf_hooks';
 import { Line } from './line.ts';
 
-/** How long requests may begin one after the other before the loop looks for others again. */
+/** How long requests may begin one after the other before the loop looks for new ones. */
 const TURN_MS = 5;
-/** How long it looks for others at most while connections keep coming. */
+/** The longest time for which it looks for new requests while connections keep coming. */
 const LOOK_MS = 60;
 /** Waiting requests, each with its body. Bodies have a bound of their own. */
 const MAX_WAITING = 16_384;
@@ -15,10 +15,10 @@ function threadMs(): number {
 }
 
 /**
- * The event loop of this process as a thing that is shared. It has one place, which is held for a slice of work: what
- * runs until the process looks for other work. The CPU time between one slice and the next is charged to the owner of the
- * first. Once slices have taken a turn's time without a pause, others wait, and every turn of the loop lets those in who
- * have used least. So whoever keeps the loop busy delays others by a slice of work, not by all that it has sent.
+ * Shares the event loop of this process among owners. One slice of work runs at a time: everything until the process
+ * looks for other work. The CPU time from one slice to the next is charged to the owner of the first. Once slices have
+ * taken `TURN_MS` without a pause, further work waits in line, and each turn of the loop admits the owners with the least
+ * use. So an owner that keeps the loop busy delays others by one slice, not by everything that it has sent.
  */
 export class EventLoop {
   readonly line = new Line({ places: 1, maxWaiting: MAX_WAITING });
@@ -111,7 +111,7 @@ export class EventLoop {
     setImmediate(this.#turn);
   }
 
-  /** A slice ends when all is done that it can do at once. What follows is nobody's, until somebody begins another. */
+  /** A slice ends when it has done all that it can do at once. Time after that has no owner until the next slice begins. */
   readonly #afterSlice = (): void => process.nextTick(this.#next);
   readonly #afterCharged = (): void => process.nextTick(this.#end);
   readonly #end = (): void => this.#charge(undefined);

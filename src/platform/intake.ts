@@ -1,6 +1,6 @@
 import { eventLoop } from './event-loop.ts';
 
-/** What is taken in before other work has its turn: about a millisecond's worth. */
+/** How much is read before other work has its turn: about a millisecond's worth. */
 const TURN_BYTES = 262_144;
 /** How long new connections come first. */
 const LOOK_MS = 20;

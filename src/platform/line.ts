@@ -7,8 +7,8 @@ export interface Cancellable {
 }
 
 /**
- * Why nobody waits any more: the line is full and `crowd`: the owner has most of it, or `full`: everybody in it
- * has one entry; or the work was cancelled meanwhile.
+ * Why an entry left the line without a turn. `crowd`: the line is full and this owner has most entries. `full`: the line
+ * is full and every owner in it has one entry. `cancelled`: the work was cancelled while it waited.
  */
 export class TurnRefusedError extends Error {
   readonly reason: 'crowd' | 'full' | 'cancelled';
@@ -34,28 +34,29 @@ export interface LineOptions {
   readonly most?: number;
   /** How many may wait. */
   readonly maxWaiting?: number;
-  /** How much of what they have waited counts for those who use little. */
+  /** How much waiting time counts in favour of owners who use little. */
   readonly patienceMs?: number;
   /** Recent use by owner of what the places are for. Lines for the same thing share it. */
   readonly use?: RecentUse;
 }
 
-/** Of ten places or more an owner has this part at most: whoever else comes finds one free, however long their work is. */
+/** With ten places or more, the most that one owner may have: others find a free place, however long its work takes. */
 const MOST_OF_PLACES = 0.9;
-/** Whoever has had the line to himself for so long may have all of it. */
+/** After this long without other owners, one owner may have all places. */
 const ALONE_MS = 10_000;
 /**
- * Whoever has less recent use than this for each place, a twentieth of what it gives, is not passed by everybody who has
- * less still: with hundreds of those, their turn would never come. What they have waited counts for them, up to a bound.
+ * An owner with less recent use than this for each place, a twentieth of what a place offers, is not overtaken by every
+ * owner with even less: with hundreds of those, its turn would never come. Its waiting time counts in its favour, up to
+ * `patienceMs`.
  */
 const LITTLE_MS = 150;
 const PATIENCE_MS = 2_000;
 
 /**
- * The line for something that is shared (decision 16). A free place is taken at once. Else the owner with the least recent
- * use goes next, and of equals who came first. Where the line is full, the last entry of the owner with the most entries
- * gives way. An owner is an account or, without one, an address; undefined is the service itself, which has used nothing.
- * A place may hand something over to the next, such as a connection.
+ * The queue for a shared resource (decision 16). A free place is taken at once. Otherwise the owner with the least recent
+ * use is next, and among equals the one that came first. If the line is full, the last entry of the owner with the most
+ * entries is refused. An owner is an account or, without one, an address; undefined is the service itself, which has no
+ * use. A place may hand something over to the next entry, such as a connection.
  */
 export class Line<T = undefined> {
   readonly use: RecentUse;
@@ -65,9 +66,9 @@ export class Line<T = undefined> {
   readonly #taken = new Map<string, number>();
   readonly #maxWaiting: number;
   readonly #patienceMs: number;
-  /** Who waits, with the entries of each in order of arrival. */
+  /** The waiting entries of each owner, in order of arrival. */
   readonly #owners = new Map<string | undefined, Entry<T>[]>();
-  /** Who came last, and when that was last somebody else than before. */
+  /** The owner that came last, and when that owner last changed. */
   #last: string | undefined;
   #othersMs = Number.NEGATIVE_INFINITY;
   #inside = 0;

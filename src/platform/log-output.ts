@@ -5,11 +5,11 @@ import { Tally } from './tally.ts';
 /** Lines are written in blocks: a system call per line would cost more than the request it logs. */
 const BLOCK_CHARACTERS = 32_768;
 const FLUSH_INTERVAL_MS = 1_000;
-/** What may wait for a destination that takes nothing. Later lines are dropped. */
+/** How much may wait while the destination is blocked. Later lines are dropped. */
 const MAX_WAITING_CHARACTERS = 8_388_608;
 /** A pipe whose reader is slow takes more in a moment. */
 const FULL_PIPE_PAUSE_MS = 50;
-/** A disk that is full, or a device that fails, is tried again. */
+/** The pause before a retry on a full disk or a failing device. */
 const FAILED_PAUSE_MS = 1_000;
 const STANDARD_ERROR = 2;
 

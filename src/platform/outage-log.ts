@@ -4,8 +4,8 @@ const FIRST_REMINDER_MS = 5_000;
 const LONGEST_REMINDER_MS = 60_000;
 
 /**
- * Tells of a failure that goes on: at once, then ever more rarely, and once when it is over. `lost` and `back` are the
- * messages of the lines; without `back`, the end is not told.
+ * Logs a lasting failure: at once, then at growing intervals, and once when it is over. `lost` and `back` are the
+ * messages of the lines; without `back`, the end is not logged.
  */
 export function createOutageLog(log: Logger, lost: string, back?: string) {
   let sinceMs: number | undefined;

@@ -28,8 +28,8 @@ export function createSealer(secret: string, purpose: string): Sealer {
 }
 
 /**
- * A function that tells texts apart without revealing them: whoever lacks the secret cannot try the few that there are,
- * such as addresses.
+ * Makes a function that distinguishes texts without revealing them. Without the secret, nobody can try all candidates,
+ * even if there are few, such as addresses.
  */
 export function createKeyedHash(secret: string, purpose: string): (text: string) => string {
   const key = deriveKey(secret, purpose);

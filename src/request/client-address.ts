@@ -55,7 +55,7 @@ export const attemptOrigin = ({
   readonly clientAddress: string;
 }) => ({ requestId, address });
 
-/** What `addressKey` stands for, as an address or a network that can be blocked. */
+/** The address or network of an `addressKey`, in a form that can be blocked. */
 export function addressNetwork(address: string): string {
   const key = addressKey(address);
   return key === address ? address : `${key}::/64`;

@@ -46,8 +46,8 @@ export interface Sink {
   /** Sends a frame. Returns how many bytes now wait for the reader in this process. */
   write(frame: Frame): number;
   /**
-   * Counts what waits as pending memory, and calls `onDrained` once nothing waits any more. A further call
-   * replaces the one before.
+   * Counts the waiting bytes as pending memory, and calls `onDrained` once none are left. A further call replaces
+   * the previous one.
    */
   whenDrained(backlog: Backlog, onDrained: () => void): void;
   /** Ends the stream after what waits. */

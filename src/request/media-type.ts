@@ -35,7 +35,7 @@ interface Range {
   readonly index: number;
 }
 
-/** What a separator ends, except in a quoted string (RFC 9110 section 5.6.4). */
+/** The parts between separators; one in a quoted string does not separate (RFC 9110 section 5.6.4). */
 const MEMBERS = /(?:"(?:\\.|[^"\\])*"?|[^",])+/g;
 const PIECES = /(?:"(?:\\.|[^"\\])*"?|[^";])+/g;
 

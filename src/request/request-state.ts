@@ -37,7 +37,7 @@ export interface BodyCharge {
 
 /** The state of an HTTP request, filled in by the plugins in the order in which they run. */
 export class RequestState {
-  /** That of the client, if it sent one, but for an answer that others get too. */
+  /** The client's own id if it sent one, except for an answer that a shared cache may give to others. */
   requestId: string;
   /** What the service knows of the request's path. */
   readonly route: Route;
@@ -72,7 +72,7 @@ export class RequestState {
   blocked = false;
   /** The credential that was refused, for the log. */
   failedCredential: FailedCredential | undefined = undefined;
-  /** What caches may do with the answer, if that is not what they may do with all answers of the route. */
+  /** The `Cache-Control` of this answer, if it differs from that of the route. */
   cacheControl: string | undefined = undefined;
   /** Headers set on the response, whatever it is. */
   readonly responseHeaders: Record<string, string> = {};
@@ -211,7 +211,7 @@ export interface Route {
   readonly errors: (error: unknown, state: RequestState, log: Logger) => HttpResponse;
   /** Which path the access log shows: the one asked for, or that of the route if the one asked for is a secret. */
   readonly logged: 'asked' | 'route';
-  /** What a browser gets that opens the path, if that is something else. */
+  /** The route that answers a browser that opens the path, if that is another one. */
   readonly page: Route | undefined;
   readonly answer: Answer;
 }

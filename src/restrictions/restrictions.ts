@@ -43,7 +43,7 @@ export interface RestrictionsOptions {
   readonly recheckMs: number;
 }
 
-/** Changes are in force within a second, even if nobody tells of them, and once it works again after a failure. */
+/** How often to look without notifications, or after a failure: changes apply within a second. */
 const UNHEARD_MS = 500;
 const MAX_REMEMBERED = 10_000;
 const UNREAD =
@@ -118,7 +118,7 @@ export function createRestrictions(options: RestrictionsOptions): Restrictions {
       if (current.length > 0) for (const check of [...watched]) check();
     } catch (error) {
       failed = true;
-      // The watch of the database tells of an outage.
+      // The watch of the database logs an outage.
       if (isOutage(error)) log.debug({ err: error }, UNREAD);
       else if (!closed) outage.failed({ err: error });
     }

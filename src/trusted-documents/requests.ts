@@ -50,7 +50,7 @@ export function createRequestedDocuments(options: RequestsOptions): RequestedDoc
     try {
       return documents.introspection && onlyLooksAtSchema(document.operation(name));
     } catch (error) {
-      // It has no such operation, which is told once it is known to be published.
+      // It has no such operation. The client learns that only if the document is published.
       if (error instanceof GraphQLError) return false;
       throw error;
     }
@@ -97,7 +97,7 @@ export function createRequestedDocuments(options: RequestsOptions): RequestedDoc
     return open ? documents.parse(query) : strict(policy, query, params, state);
   }
 
-  /** Whoever may run nothing is told nothing (contract section 3). */
+  /** Callers who may run nothing get 401, whatever else is wrong (contract section 3). */
   const refusal = (error: unknown, { caller }: RequestState): unknown =>
     canExecute(caller) ? error : credentialsMissing();
 

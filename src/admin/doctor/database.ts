@@ -25,7 +25,7 @@ const LOOK = statement<Seen>(
 );
 /** Beside its pool, an instance listens, cleans up and migrates. */
 const BESIDE_POOL = 3;
-/** Nobody notices less. */
+/** A smaller difference has no visible effect. */
 const CLOCK_WARNING_S = 2;
 /** Tokens of others who go by their own clocks are refused. */
 const CLOCK_ERROR_S = 30;

@@ -5,11 +5,11 @@ import { messageOf } from '../../platform/db/contact.ts';
 import { type Check, failed, ok, warning } from './check.ts';
 
 const LIMIT_MS = 5_000;
-/** Tokens by which one client is told from two. */
+/** How many tokens to take from one bucket, to see whether the second request takes from another one. */
 const MOST_TAKEN = 20;
 const TRIES = 3;
 
-/** Addresses that are nobody's (RFC 5737). */
+/** Reserved for documentation: no client has them (RFC 5737). */
 const FORGED = ['192.0.2.1', '192.0.2.2'] as const;
 
 /** An anonymous request, and how many tokens its client has left. */
@@ -28,7 +28,7 @@ async function ask(url: string, forged: string): Promise<{ response: Response; r
   return { response, remaining: Number(response.headers.get('x-ratelimit-remaining') ?? Number.NaN) };
 }
 
-/** Whether somebody who writes another X-Forwarded-For counts as another client. Rejects if nothing answers. */
+/** Whether a client can pass for another one by a forged X-Forwarded-For. Rejects if nothing answers. */
 async function clientAddress(url: string, { burst, perSecond }: Config['rateLimit']): Promise<Check> {
   const taken = Math.max(1, Math.min(MOST_TAKEN, Math.floor(burst / 4)));
   for (let tries = 0; tries < TRIES; tries += 1) {

@@ -43,14 +43,14 @@ async function* textOf(db: Queryable, id: string, parts: readonly StoredPart[]) 
     }
     yield first ? ']' : '\n  ]';
   }
-  // What is deleted meanwhile would be missing without a sign.
+  // If the account was deleted meanwhile, rows may be missing: break off rather than look complete.
   if ((await db.query(READ, [id])).length === 0) throw gone();
   yield '\n}\n';
 }
 
 /**
- * What is stored about an account, without what is secret and what is other people's, in pieces worth a write. It is read as
- * it is written, in bounded memory. Throws OperatorError, DatabaseError.
+ * What is stored about an account, except secrets and other people's data, in pieces worth a write. It is read while it is
+ * written, in bounded memory. Throws OperatorError, DatabaseError.
  */
 export async function* exportAccount(
   db: Queryable,

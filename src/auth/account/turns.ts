@@ -18,13 +18,13 @@ export interface AccountTurns {
   ): Promise<T>;
 }
 
-/** An account may be logged in to once more, and a session ended again: what may have been done is done again. */
+/** Logging in or ending a session twice does no harm, so a write of unknown outcome can be repeated. */
 const repeatable = (error: unknown): unknown =>
   error instanceof DatabaseError && error.kind === 'unknown'
     ? new DatabaseError('unavailable', error.cause)
     : error;
 
-/** Each try takes a place in line of its own: whoever has locked an account keeps no place while its writes pause. */
+/** Each try queues anew, so writes that pause for a locked account occupy no place meanwhile. */
 export function accountTurns(
   database: Pick<Database, 'unitOfWork' | 'lockWaitMs'>,
   line: Line,

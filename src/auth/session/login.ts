@@ -67,7 +67,7 @@ function failureOf(account: AccountRow | undefined, matches: boolean): LoginFail
  * attempt throws.
  */
 export function createLogin({ database, turns, passwords, securityLog }: LoginOptions): Login {
-  /** Hashes a password anew, as hashes are made now: at no other time is it known. Undefined if the stored hash is another by now. */
+  /** Rehashes a password with the current parameters, at the login, the only time it is known. Undefined if the hash has changed. */
   async function renew(
     { countedFor, password }: LoginAttempt,
     id: string,

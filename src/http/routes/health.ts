@@ -1,6 +1,6 @@
 import { build } from '../../platform/build.ts';
 import type { Answer } from '../../request/request-state.ts';
-import { jsonResponse } from '../response/error-response.ts';
+import { jsonResponse } from '../response/json-response.ts';
 import type { Readiness } from './readiness.ts';
 
 /** `/health/live`: the process responds, and says what it is. */

@@ -10,7 +10,7 @@ import { addressKey, attemptOrigin } from '../../request/client-address.ts';
 import type { HttpRequest, HttpResponse } from '../../request/http-message.ts';
 import type { Answer, RequestState } from '../../request/request-state.ts';
 import { badRequest, isObject, readJsonBody } from '../request/json-body.ts';
-import { jsonResponse } from '../response/error-response.ts';
+import { jsonResponse } from '../response/json-response.ts';
 import { SESSION_WARNING, whyCookieIsDropped } from './session-warning.ts';
 
 export interface LoginRouteOptions {

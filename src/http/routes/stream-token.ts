@@ -12,7 +12,7 @@ import type { HttpResponse } from '../../request/http-message.ts';
 import type { Answer, RequestState } from '../../request/request-state.ts';
 import type { Pipeline } from '../pipeline/pipeline.ts';
 import { badRequest } from '../request/json-body.ts';
-import { jsonResponse } from '../response/error-response.ts';
+import { jsonResponse } from '../response/json-response.ts';
 import { headersOf } from '../response/responder.ts';
 
 /** How long the clients of an account with too many tokens should wait: one expires at any time. */

@@ -24,7 +24,7 @@ export interface DrainOptions {
 export async function drain(server: Server, { graceMs, onDeaf }: DrainOptions): Promise<void> {
   // The clients that have connected by now are accepted first.
   await nextTurn();
-  // Node's HTTP server would close its idle connections at once, and no longer enforce the time limits of requests.
+  // http.Server's close() would close idle connections at once, and stop enforcing the time limits of requests.
   const closed = new Promise<void>((resolve) => NetServer.prototype.close.call(server, () => resolve()));
   onDeaf();
   const startedMs = performance.now();

@@ -10,15 +10,15 @@ interface Turns {
   readonly waiting: { readonly incoming: IncomingMessage; readonly outgoing: ServerResponse }[];
 }
 
-/** With so many waiting, no more is read. With fewer it is, since that tells whether the client has gone. */
+/** With this many waiting, reading stops. With fewer it goes on, because only a read shows that the client is gone. */
 const READ_UP_TO = 16;
-/** How many may wait: what is read at once, 64 KiB, may hold thousands. */
+/** How many may wait: one read of 64 KiB can contain thousands. */
 const MAX_WAITING = 1_024;
 
 /**
- * Takes one request of a connection at a time, and reads no more from a connection on which many are waiting: otherwise
- * a client that sends thousands at once (RFC 9112 section 9.3.2) has them all taken before anybody else's next one.
- * Browsers send none so. A connection on which too many wait is closed.
+ * Takes one request of a connection at a time, and stops reading from a connection on which many are waiting. Otherwise
+ * thousands of pipelined requests (RFC 9112 section 9.3.2) would all come before the next request of any other client.
+ * Browsers do not pipeline. A connection on which too many wait is closed.
  */
 export function onePerConnection(take: Take): Take {
   const connections = new WeakMap<Socket, Turns>();
@@ -48,7 +48,7 @@ export function onePerConnection(take: Take): Take {
     });
   }
 
-  /** Later: node:http itself has the socket read on once it has told of a request. */
+  /** Not at once, because node:http resumes the socket right after it emits a request. */
   function pauseSoon(turns: Turns, socket: Socket): void {
     setImmediate(() => {
       if (turns.waiting.length < READ_UP_TO) return;

@@ -127,7 +127,7 @@ export async function deleteComment(
     throw forbidden('Only the comment’s author, the post’s author and admins may delete a comment.');
   checkVersion('comment', comment.version, ifVersion);
   await work.query(DELETE_COMMENT, [comment.id, comment.postAuthorId]);
-  // What a post's author does not want under it is no admin's doing.
+  // A post's author who deletes a comment under it is not moderating.
   if (principal.userId !== comment.postAuthorId)
     await auditModeration(work, principal, 'deleteComment', comment);
   return true;

@@ -24,15 +24,15 @@ export interface RecordPayload {
 const AUTHORIZATION_LEFT_SECONDS = 3_600;
 /** How long a refresh token lasts (contract section 3). */
 export const REFRESH_TOKEN_SECONDS = 30 * 86_400;
-/** A used code is remembered as long as the refresh tokens issued for it can last: using it again ends them. */
+/** A used code is kept as long as the refresh tokens issued for it can last, because a second use of it ends them. */
 const USED_CODE_SECONDS = REFRESH_TOKEN_SECONDS;
 /** Limit of pending sign-ins from one address: each takes a few kilobytes for an hour. */
 const MAX_OF_AN_ORIGIN = 100;
 /** Authorizations of a client for a user, such as their devices. Each may last for good if it is used. */
 const MAX_AUTHORIZATIONS = 100;
 /**
- * Used refresh tokens are remembered, because using one again ends its authorization. So many are used by a client that
- * asks for new ones whenever its access token has expired, in the 30 days that one lasts.
+ * Used refresh tokens are kept, because a second use of one ends its authorization. A client that refreshes whenever its
+ * access token has expired uses about this many in the 30 days that a refresh token lasts.
  */
 const MAX_OF_AN_AUTHORIZATION = 3_000;
 /** Replaces the id where the payload repeats it. */

@@ -3,7 +3,7 @@ import type { default as Provider } from 'oidc-provider';
 import type { RevokedToken } from '../../auth/jwt/blocklist.ts';
 import { looksLikeJwt } from '../../auth/jwt/verify.ts';
 import { readForm } from '../../http/request/form-body.ts';
-import { jsonResponse } from '../../http/response/error-response.ts';
+import { jsonResponse } from '../../http/response/json-response.ts';
 import type { HttpRequest, HttpResponse } from '../../request/http-message.ts';
 import type { RequestState } from '../../request/request-state.ts';
 import type { AccessToken, OwnTokens } from '../tokens/access-token.ts';

@@ -1,6 +1,6 @@
 import type { ErrorCode } from '../../graphql/errors.ts';
 import { type MaskOptions, publicRefusal } from '../../graphql/mask-error.ts';
-import { jsonResponse } from '../../http/response/error-response.ts';
+import { jsonResponse } from '../../http/response/json-response.ts';
 import type { PlainResponse } from '../../request/http-message.ts';
 import type { RequestState, Route } from '../../request/request-state.ts';
 

@@ -1,6 +1,6 @@
 import type { default as Provider } from 'oidc-provider';
 import { pageErrors } from '../../http/pages/error-page.ts';
-import { jsonResponse } from '../../http/response/error-response.ts';
+import { jsonResponse } from '../../http/response/json-response.ts';
 import { NOTHING, SECRET } from '../../http/routes/table.ts';
 import { holderOf } from '../../request/caller.ts';
 import { addressKey } from '../../request/client-address.ts';

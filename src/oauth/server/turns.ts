@@ -5,7 +5,7 @@ import type { Metrics } from '../../platform/metrics.ts';
 import type { Departure } from '../../request/departure.ts';
 import type { Audience, Work } from './work.ts';
 
-/** Nobody reads it. */
+/** The client has disconnected, so nobody reads this error. */
 const gone = () => new ApiError('BAD_REQUEST', 'The client has gone.');
 
 /** Resolves when all is done that could be done at once, and the event loop goes on to other work. */
@@ -15,12 +15,12 @@ const sliceEnds = () =>
   });
 
 /**
- * What a call counts for until it is known not to be refused: more than anybody with right secrets uses of a line. So
- * who comes with wrong secrets, and has used nothing yet, goes before others once.
+ * What a call is charged until it is known not to be refused: more use than any caller with valid secrets has. So a
+ * caller with wrong secrets, who has no recent use, goes ahead of others only once.
  */
 const UNKNOWN_MS = 10_000;
 
-/** To be told how a call was answered. */
+/** Called when a call is answered. */
 export type Answered = (refused: boolean) => void;
 
 /**
@@ -30,7 +30,7 @@ export type Answered = (refused: boolean) => void;
  * use each has a quarter.
  */
 export function createTurns(maxWaiting: number, metrics: Metrics) {
-  // Whoever has used least goes next, however long others have waited: those have many more to come.
+  // Only use decides who is next, not waiting time: owners who wait long are those with many calls in line.
   const options = { places: 1, maxWaiting, patienceMs: 0 };
   const lines: Readonly<Record<Audience, Line>> = { user: new Line(options), program: new Line(options) };
   metrics.gauges(
@@ -39,7 +39,7 @@ export function createTurns(maxWaiting: number, metrics: Metrics) {
     'audience',
     () => Object.entries(lines).map(([audience, { waiting }]) => [audience, waiting]),
   );
-  /** What the calls of each line have taken that no rest has followed yet. */
+  /** The time that the calls of each line have taken since its last rest. */
   const owedMs: Record<Audience, number> = { user: 0, program: 0 };
 
   /** Measures what is done for a request now, until the event loop goes on to other work. */
@@ -48,7 +48,7 @@ export function createTurns(maxWaiting: number, metrics: Metrics) {
     await sliceEnds();
     const tookMs = performance.now() - beganMs;
     lines[audience].use.add(owner, tookMs);
-    // What is done while nobody has a turn delays nobody later.
+    // Work that is done while nobody has a turn adds to no rest.
     if (lines[audience].inside > 0) owedMs[audience] += tookMs;
   }
 

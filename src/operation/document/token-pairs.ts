@@ -1,8 +1,8 @@
 import { type Token, TokenKind } from 'graphql';
 
-/** What stands in the braces of a field or a definition, and in inline fragments there. */
+/** The content of the braces of a field or a definition, inline fragments included. */
 interface Selection {
-  /** How often each response name stands there. */
+  /** How often each response name occurs. */
   readonly names: Map<string, number>;
   readonly spreads: Set<string>;
 }

@@ -76,7 +76,7 @@ export function createIdempotentExecutor(
     });
   }
 
-  /** The same if the database tells. */
+  /** Like `find`, but undefined if the database fails. */
   async function storedBefore(args: OperationArgs, owner: KeyOwner): Promise<StoredResponse | undefined> {
     try {
       return await find(args, owner);

@@ -7,13 +7,13 @@ import { HOLD_KEY, lockName, RELEASE_KEY } from './store.ts';
 const HOLD_AFTER_MS = 50;
 const TRIES = 5;
 
-/** Keeps the key of a mutation between its transactions. */
+/** Keeps the key of a mutation locked between its transactions. */
 export interface KeyHold {
-  /** Whether it is kept. If that cannot be, another request may get the key between two transactions. */
+  /** Whether the key is locked. If it cannot be, another request may get it between two transactions. */
   readonly held: boolean;
-  /** Called under the lock of the key: keeps it from then on if the mutation takes long. */
+  /** Call it while a transaction has the key's lock: a long mutation keeps the key from then on. */
   arm(): void;
-  /** Gives the key up. Takes no time of the caller's. */
+  /** Releases the key. The caller does not wait for it. */
   end(): void;
 }
 

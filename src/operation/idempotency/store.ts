@@ -123,8 +123,8 @@ const findQuery = (owner: KeyOwner, { retentionMs }: StoreLimits, mostBytes: num
 });
 
 /**
- * The response stored within the retention, if any. One indexed read, and another if it is long: before that, `reserve`
- * is told its bytes, and may throw. Throws COMPLEXITY_LIMIT if it is larger than allowed by now; it stays stored.
+ * The response stored within the retention, if any. One indexed read, and a second if it is long. Before the second,
+ * `reserve` gets its number of bytes, and may throw. Throws COMPLEXITY_LIMIT if it exceeds the limit; it stays stored.
  */
 export async function findResponse(
   db: Queryable,

@@ -4,13 +4,13 @@ import { OVERHEAD_BYTES } from '../../platform/aes-gcm.ts';
 import { type Queryable, statement } from '../../platform/db/statement.ts';
 
 const MAX_ACCOUNTS = 10_000;
-/** The database is asked again once the account has stored this part of its budget, here. */
+/** The sum is read again once this process has stored this fraction (1/8) of the account's budget. */
 const PART = 8;
-/** How long an account that is over its budget stays so without asking again. */
+/** How long an account that is over its budget is refused before its sum is read again. */
 const ASK_AGAIN_MS = 10_000;
-/** What a row and its place in the indexes take beside the body. */
+/** What a row and its index entries take besides the body. */
 const ROW_BYTES = 256;
-/** Responses end with their retention, one by one. */
+/** Stored responses expire one by one, so the budget frees up gradually. */
 const RETRY_AFTER_SECONDS = 60;
 
 const SUM = statement<{ bytes: number }>(
@@ -24,7 +24,7 @@ interface Account {
   readonly measuredAtMs: number;
   /** Stored by this process since then. */
   sinceBytes: number;
-  /** What takes its place once the database has told. */
+  /** The sum that is being read, which replaces this one. */
   measuring: Promise<Account> | undefined;
 }
 

@@ -11,32 +11,32 @@ export interface DeliveryTrace {
   readonly span: Span;
   /** Only these are sent now. The rows of others are gone, or they come with the next batch. */
   keep(sent: readonly LogEvent[]): void;
-  /** They were written to so many streams, or not because of an error. */
+  /** They were written to this many streams; with `error`, to none. */
   end(streams: number, error?: string): void;
 }
 
 /**
  * The deliveries of a group in traces: a span for each event that a sampled mutation appended, in the trace of that
- * mutation, whichever instance ran it. Once for all who get the same: streams that come back, or lag, have none of their own.
+ * mutation, whichever instance ran it. There is one span for the whole group; streams that resume or lag have none.
  */
 export class DeliveryTraces {
   readonly #tracing: Tracing | undefined;
-  /** What is not after this was delivered before the group was there, or its delivery has been told of. */
-  #toldTo: LogPosition | undefined;
+  /** Events up to here have a span, or were delivered before the group existed. */
+  #tracedTo: LogPosition | undefined;
 
   constructor(tracing: Tracing | undefined) {
     this.#tracing = tracing;
   }
 
-  /** A stream has joined to which all that is not after this is history. */
+  /** A stream has joined, for which events up to this position are history. */
   joined(liveAfter: LogPosition): void {
-    this.#toldTo ??= liveAfter;
+    this.#tracedTo ??= liveAfter;
   }
 
   #spansOf(events: readonly LogEvent[]): Map<LogEvent, Span> {
     const spans = new Map<LogEvent, Span>();
     for (const event of events) {
-      const isNew = this.#toldTo !== undefined && isAfter(event.position, this.#toldTo);
+      const isNew = this.#tracedTo !== undefined && isAfter(event.position, this.#tracedTo);
       if (event.trace === null || !isNew) continue;
       const span = this.#tracing?.follow('process events', event.trace, {
         kind: 'consumer',
@@ -75,7 +75,7 @@ export class DeliveryTraces {
       end: (streams, error) => {
         for (const [{ position }, own] of spans) {
           own.end({ 'content_graph.streams': streams }, error);
-          if (error === undefined) this.#toldTo = position;
+          if (error === undefined) this.#tracedTo = position;
         }
         spans.clear();
       },

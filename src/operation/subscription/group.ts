@@ -17,7 +17,7 @@ import type { SliceQueue } from './slices.ts';
 import type { StreamMetrics } from './stream-metrics.ts';
 import type { SubscriberStream } from './subscriber-stream.ts';
 
-/** Posts read longer ago are read again before they are sent: they may have been changed or deleted. */
+/** Posts that were read longer ago are re-read before they are sent: they may have been changed or deleted. */
 const FRESH_MS = 100;
 /** Streams that come within this time and have missed the same events read them together. */
 const GATHER_MS = 20;
@@ -102,7 +102,7 @@ export class Group {
     const { feed } = this.#options;
     this.#reader.deliveries.joined(stream.liveAfter);
     const atEnd = feed.recent(from, this.filter, 1)?.events.length === 0;
-    // Those who wait at the end have been told of nothing since they came there.
+    // Cohorts at the end have had no event since they arrived there, so they can move on to the same place.
     if (atEnd) this.moveOn(feed.atEnd);
     const place = atEnd ? feed.atEnd(from) : from;
     const key = encodeEventId(place);
@@ -231,7 +231,7 @@ export class Group {
     this.#wait(cohort);
   }
 
-  /** Has the streams that got nothing of a batch read it again, as it is now. */
+  /** Re-reads a batch for the streams that got nothing of it. */
   #split(cohort: Cohort, streams: readonly SubscriberStream[], place: EventPlace): void {
     const rest = new CohortOf<SubscriberStream>(place);
     rest.catchingUp = cohort.catchingUp;

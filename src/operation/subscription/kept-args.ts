@@ -4,23 +4,23 @@ import { lastEventId } from '../../request/last-event-id.ts';
 import type { DocumentCache } from '../document-cache.ts';
 import type { EventsAfter, OperationArgs } from '../operation-context.ts';
 
-/** The arguments of an open subscription: its text instead of its document, and none of its request. */
+/** The arguments of an open subscription, with its text in place of its document, and without its request. */
 export interface KeptArgs {
-  /** What they take, about. */
+  /** An estimate of their memory. */
   readonly bytes: number;
-  /** The arguments as they were, but for the documents and plans, which are made again, and the request. */
+  /** Rebuilds the arguments: document and plans are prepared anew, and the request is an empty one. */
   again(): OperationArgs;
 }
 
-/** Nothing of a request is asked for once its subscription is open. */
+/** Nothing reads the request once its subscription is open. */
 const NO_REQUEST = new PlainRequest('GET', 'about:blank', {}, new Uint8Array());
 
 /**
- * Keeps of a subscription what an execution needs, for as long as it is open. A document takes a hundred times the
- * memory of its text, and thousands may be open. `events` opens the events after an id.
+ * Keeps what an execution needs for as long as a subscription is open. A document takes a hundred times the memory of
+ * its text, and thousands of subscriptions may be open. `events` opens the events after an id.
  */
 export function keepArgs(documents: Pick<DocumentCache, 'parse'>, events: EventsAfter) {
-  // What `again` does not name must not be part of what it does: closures keep whole objects.
+  // A closure keeps every object that it names alive, so `again` must not name the arguments themselves.
   return ({ document: _document, contextValue, variableValues, ...args }: OperationArgs): KeptArgs => {
     const { operation, plans: _plans, request: arrived, events: _events, ...others } = contextValue;
     const context = { ...others, provisional: undefined };

@@ -13,7 +13,7 @@ export interface SubscriberStreamOptions {
   readonly visibleHeartbeats: boolean;
 }
 
-/** After so long without an event, a stream is told its position alone. */
+/** After this long without an event, a stream gets its position in a block without data. */
 const QUIET_MS = 60_000;
 
 /** `finished`: with a last response; `interrupted`: to come back; `broken_off`: after an error; `gone`: by the client. */
@@ -97,7 +97,7 @@ export class SubscriberStream implements EventStream, Member<SubscriberStream> {
     return this.#sink?.write(frame) ?? 0;
   }
 
-  /** Whether it has got no event for so long that its position should be told. */
+  /** Whether it has had no event for so long that its position should be sent. */
   isQuiet(nowMs: number): boolean {
     if (this.#moved) this.#quietSinceMs = nowMs;
     this.#moved = false;
@@ -112,7 +112,7 @@ export class SubscriberStream implements EventStream, Member<SubscriberStream> {
     else this.#sink?.write(this.format.heartbeat);
   }
 
-  /** Tells the client its present position, if it is another than it knows. */
+  /** Sends the client its present position, if that has changed. */
   tellPosition(id: string): void {
     this.#moved = true;
     if (!this.closed && this.backlog !== 'lagging' && id !== this.#position)
@@ -126,7 +126,7 @@ export class SubscriberStream implements EventStream, Member<SubscriberStream> {
     this.#sink?.write(frame);
   }
 
-  /** The position that it was last told. */
+  /** The position that was last sent. */
   get position(): string {
     return this.#position;
   }

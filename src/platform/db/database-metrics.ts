@@ -3,7 +3,7 @@ import type { Metrics } from '../metrics.ts';
 import type { Database } from './database.ts';
 import { freeBytes } from './embedded/folder-watch.ts';
 
-/** Not a number where the folder has gone, which the log tells: the other metrics are needed then most of all. */
+/** NaN if the folder is gone, which the log reports: the scrape must not fail, since the other metrics matter most then. */
 function freeOn(dataDir: string): number {
   try {
     return freeBytes(dataDir) ?? Number.NaN;

@@ -1,4 +1,4 @@
-/** How many reads may run at once before others are gathered: one that hangs must not hold up all. */
+/** How many reads may run at once before further keys are batched: one read that hangs must not block all. */
 const MAX_RUNNING = 4;
 const MAX_KEYS = 500;
 
@@ -7,9 +7,8 @@ interface Asked<Key, Value> extends PromiseWithResolvers<Value> {
 }
 
 /**
- * Reads single values with few statements when thousands are asked for at once: keys that come while enough reads
- * are running share the next one, in which keys of the same identity are one. `read` returns the values in the order of
- * the keys. Rejects with what it throws.
+ * Batches reads of single values: keys that arrive while enough reads are running share the next read, in which keys of
+ * the same identity count once. `read` returns the values in the order of the keys. Rejects with what it throws.
  */
 export function gathered<Key, Value>(
   read: (keys: readonly Key[]) => Promise<readonly Value[]>,

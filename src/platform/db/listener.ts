@@ -119,7 +119,7 @@ export function createListener(options: ListenerOptions): Listener {
     void tell(error);
   }
 
-  /** An outage of the whole database is told by its watch. */
+  /** The watch of the database logs an outage of all of it. */
   async function tell(error: unknown): Promise<void> {
     if (!(await database.watch.check(error)) || client !== undefined || closed) return;
     outage.failed({

@@ -26,7 +26,7 @@ async function tellOnceApplied(database: Database, log: Logger): Promise<void> {
       if ((await pendingMigrations(database)).length > 0) continue;
       return log.info('the pending migrations have been applied');
     } catch (error) {
-      // The watch of the database tells of an outage.
+      // The watch of the database logs an outage.
       if (isOutage(error)) continue;
       return log.error({ err: error }, 'the migrations of the database could not be read');
     }

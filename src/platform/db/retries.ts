@@ -6,7 +6,7 @@ const MAX_CONFLICTS = 4;
 const FIRST_PAUSE_MS = 10;
 const MAX_DOUBLINGS = 5;
 
-/** What a try returns that is to be made again. */
+/** What a try returns to be repeated. */
 export const AGAIN = Symbol('again');
 
 /**
@@ -27,7 +27,7 @@ export class Retries {
     this.#endMs = performance.now() + lockWaitMs;
   }
 
-  /** Whether work that was aborted is tried again. To be asked once for each try. */
+  /** Whether aborted work may be retried. Call it once for each try. */
   allows(kind: DatabaseErrorKind | undefined): boolean {
     if (!isAborted(kind)) return false;
     if (kind === 'locked') return performance.now() < this.#endMs;
@@ -55,8 +55,8 @@ export class Retries {
   }
 
   /**
-   * Waits with exponential backoff and jitter, so that two of them do not collide again.
-   * Nothing is held meanwhile: no lock, no connection.
+   * Waits with exponential backoff and jitter, so that two of them do not collide repeatedly. It holds no lock and no
+   * connection meanwhile.
    */
   async #pause(): Promise<void> {
     const pauseMs = FIRST_PAUSE_MS * 2 ** Math.min(this.#pauses, MAX_DOUBLINGS);

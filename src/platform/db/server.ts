@@ -46,16 +46,16 @@ export interface ServerOptions {
   readonly log: Logger;
   /** The embedded server's connections share all prepared statements, so only one process may use them. */
   readonly namedStatements?: boolean;
-  /** An admin command waits its turn for a lock: it serves nobody, and is not put off by whoever asks again and again. */
+  /** An admin command waits for a lock: no request waits for it, and retries of requests must not overtake it for ever. */
   readonly waitsForLocks?: boolean;
 }
 
 const APPLICATION_NAME = 'content-graph-api';
 const IDLE_IN_TRANSACTION_MS = 30_000;
-/** No statement of a request waits longer for a lock. It begins again without holding anything (decision 14). */
+/** The longest wait of a request's statement for a lock. Its transaction then restarts, holding nothing (decision 14). */
 const LOCK_LIMIT_MS = 300;
 /**
- * In seconds, and how often: the server lets go of what a client held that has vanished. By itself it takes two hours.
+ * In seconds, and a count: the server then releases what a vanished client held. By default it takes two hours.
  */
 const GONE = { tcp_keepalives_idle: 10, tcp_keepalives_interval: 5, tcp_keepalives_count: 2 };
 /** How long the server's answer may take beyond the statement's own limit. */

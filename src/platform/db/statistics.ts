@@ -29,7 +29,7 @@ export class DatabaseStatistics {
   readonly waits = new Timings(WAIT_BUCKETS_SECONDS);
   readonly failures = new Tally();
   readonly pool: () => PoolState;
-  /** Whether the last that was heard of the database is good. False until something is heard. */
+  /** Whether the last contact with the database succeeded. False until there is one. */
   up = false;
 
   constructor(pool: () => PoolState) {

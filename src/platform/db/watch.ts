@@ -6,7 +6,7 @@ import { createOutageLog } from '../outage-log.ts';
 import { contact, DatabaseUnreachableError, messageOf, type ServerAddress } from './contact.ts';
 import { isOutage, toDatabaseError } from './errors.ts';
 
-/** Whether the database server can be reached. An outage is told once, then ever more rarely, and when it is over. */
+/** Whether the database server can be reached. Logs an outage at once, then at growing intervals, and its end. */
 export interface DatabaseWatch {
   readonly down: boolean;
   readonly closed: boolean;
@@ -15,7 +15,7 @@ export interface DatabaseWatch {
    * rejects.
    */
   check(error: unknown): Promise<boolean>;
-  /** The same for a connection that broke, which is told if the server can be reached. */
+  /** The same for a broken connection. Logs it if the server can be reached. */
   broke(error: unknown): void;
   /**
    * The first contact, and the first `use`. Resolves to false, and says so in the log, if the server has to be waited
@@ -155,7 +155,7 @@ export function watchServer({ server, direct, log, onLook }: WatchOptions): Data
     waiting.failed(fieldsOf(error));
   }
 
-  /** A mistake in the address is told at the start; that nobody answers there, by who uses it. */
+  /** Reports a mistake in the address at the start. If nobody answers there, its users report that. */
   async function checkDirect(): Promise<void> {
     if (direct === undefined) return;
     try {

@@ -6,7 +6,7 @@ import { messageOf } from './contact.ts';
 import { codeOf, isPanic, refusedWrite } from './errors.ts';
 import { READ_ONLY } from './write-refusals.ts';
 
-/** Whether the database writes: one that is full or read-only answers all the same. An outage is told like that of a server. */
+/** Whether the database writes: a full or read-only one still answers. Logs an outage as the watch of the server does. */
 export interface WriteWatch {
   /** Why nothing can be written, for operators. Undefined as long as nothing else is known. */
   readonly problem: string | undefined;
@@ -41,7 +41,7 @@ export function createWriteWatch({ tryToWrite, onWritable, log }: WriteWatchOpti
     try {
       return { refusal: await tryToWrite() };
     } catch (error) {
-      // The watch of the server tells of it.
+      // The watch of the server logs it.
       log.debug({ err: error }, 'whether the database writes could not be tried');
       return undefined;
     }
@@ -77,7 +77,7 @@ export function createWriteWatch({ tryToWrite, onWritable, log }: WriteWatchOpti
   }
 
   function check(error: unknown): Promise<void> {
-    // A server that ends itself is told of by the watch of the server.
+    // The watch of the server logs that the server has ended itself.
     if (signal.aborted || refusedWrite(error) === undefined || isPanic(error)) return Promise.resolve();
     checking ??= new Promise((resolve) => void untilWritten(error, resolve));
     return checking;

@@ -1,4 +1,4 @@
-/** What a span tells, by the names of OpenTelemetry's semantic conventions: no value of a variable, credential or address. */
+/** The attributes of a span, named by OpenTelemetry's semantic conventions. They have no variable, credential or address. */
 export type Attributes = Readonly<Record<string, string | number | boolean | undefined>>;
 
 export interface SpanOptions {
@@ -7,7 +7,7 @@ export interface SpanOptions {
   readonly attributes?: Attributes;
 }
 
-/** A step of what a trace tells, which ends once. One that never ends is never exported. */
+/** A step of a trace. It ends once; one that never ends is never exported. */
 export interface Span {
   /** 32 hexadecimal digits. */
   readonly traceId: string;
@@ -25,7 +25,7 @@ export interface RequestTrace {
   readonly traceId: string | undefined;
   /** Undefined if the trace is not sampled. */
   readonly span: Span | undefined;
-  /** The request is answered: its id leads to the trace no more. */
+  /** Call it when the request is answered: its id is then removed from the index of traces. */
   readonly forget: () => void;
 }
 

@@ -13,7 +13,7 @@ export function protocolMessage(type: string, ...body: readonly Uint8Array[]): B
 
 export const code = (type: string): number => type.charCodeAt(0);
 
-/** What is told to a client in an ErrorResponse or a NoticeResponse. */
+/** The content of an ErrorResponse or a NoticeResponse. */
 export interface Report {
   readonly severity: 'FATAL' | 'ERROR' | 'NOTICE';
   /** The SQLSTATE. */

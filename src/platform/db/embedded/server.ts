@@ -107,13 +107,13 @@ export async function startEmbeddedServer(
     const holds = watchHolds(mark, ({ totalMs }) => {
       supervisor
         .restart(`an outside connection had the database for more than ${totalMs / 1_000} s`)
-        // The supervisor has told it, and tries again.
+        // The supervisor has logged it, and retries.
         .catch((error: unknown) => log.debug({ err: error }, 'the embedded database did not restart'));
     });
     const shares = { cluster: join(dataDir, cluster), address, log, own, mark, holds, tell };
     let startedBefore = false;
     const start = async () => {
-      // Of a try that follows one that has failed, nobody had it.
+      // After a failed try, the mark names nobody: keep who had it before.
       lastStanding = mark.read().standing ?? lastStanding;
       mark.end();
       // PGlite would not say what is wrong, and create an empty database where the data has gone.

@@ -30,9 +30,9 @@ const [PARSE, CLOSE, STATEMENT] = [...'PCS'].map(code);
 const BODY_AT = 5;
 
 /**
- * Gives the one session of PGlite the settings of the connection that has it, and ends what a connection has left in it
- * (decision 36). What a connection prepares, locks or listens for stays in the session until then, which disturbs no
- * other; a guest may end what is the service's, which is then made anew.
+ * Gives PGlite's one session the settings of the connection that uses it, and removes what a connection leaves behind
+ * when it ends (decision 36). What a connection prepares, locks or listens for stays in the session until then, where it
+ * disturbs no other. What a guest ends of the service's is restored.
  */
 export class SessionSwitch {
   readonly service: Session = { state: NEW_SESSION };
@@ -102,7 +102,7 @@ export class SessionSwitch {
     if (this.#outside.size === 0) await db.exec('DISCARD TEMP');
   }
 
-  /** Makes anew what is the service's and is not there: what it has prepared only where it has the session. */
+  /** Restores what is missing of the service's. Prepared statements only when the service has the session. */
   async #heal(there: ReadonlySet<string>): Promise<void> {
     const { backend, channels, healed, missed } = this.#services;
     const deaf = channels.filter((channel) => !there.has(unlisten(channel)));

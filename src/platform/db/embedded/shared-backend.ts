@@ -153,7 +153,7 @@ export class SharedBackend {
       }
       this.#working = false;
     } catch (error) {
-      // Nothing begins any more, and the mark stays with who had the backend.
+      // No further statement begins. The mark still names who had the backend.
       this.#services.broken(error);
     }
   }
@@ -174,7 +174,7 @@ export class SharedBackend {
       if (this.#holder === undefined) await this.#sessions.enter(connection.session);
     } catch (error) {
       if (connection.standing === 'service') throw error;
-      // A setting that it has made cannot be made again.
+      // One of its settings cannot be restored.
       reject(error);
       this.#end(connection, 'its settings cannot be set again');
       return;

@@ -10,16 +10,16 @@ export class TransferError extends OperatorError {}
 export type Progress = (table: string, bytes: number) => void;
 
 /** A database, and the schema of the tables in it. */
-export interface Place<Of extends Side> {
+export interface DatabaseSchema<Of extends Side> {
   readonly side: Of;
   readonly schema: string;
 }
 
 export interface Transfer {
   /** It must not change meanwhile. */
-  readonly source: Place<Source>;
+  readonly source: DatabaseSchema<Source>;
   /** It has the tables of the source, all empty, and is in a transaction. Its session settings are those of the source. */
-  readonly target: Place<Target>;
+  readonly target: DatabaseSchema<Target>;
   readonly progress?: Progress | undefined;
 }
 
@@ -68,7 +68,7 @@ function lengthOf({ name, type }: Table['columns'][number]): string {
 }
 
 /** Where each piece of a table begins, in order. A piece has about PIECE_BYTES, or one row that has more. */
-async function piecesOf({ side, schema }: Place<Side>, { name, columns }: Table): Promise<string[]> {
+async function piecesOf({ side, schema }: DatabaseSchema<Side>, { name, columns }: Table): Promise<string[]> {
   const bytes = [ROW_BYTES, ...columns.map(lengthOf)].join(' + ');
   const rows = await side.rows<{ start: string }>(
     `SELECT min(at)::text AS start FROM (
@@ -103,7 +103,7 @@ interface Digest {
 }
 
 /** Both servers make the same text of a row: their session settings are the same. */
-async function digestOf({ side, schema }: Place<Side>, table: Table): Promise<Digest> {
+async function digestOf({ side, schema }: DatabaseSchema<Side>, table: Table): Promise<Digest> {
   const half = (at: number) =>
     `coalesce(sum(('x' || substr(digest, ${at}, 16))::bit(64)::int8::numeric), 0)::text`;
   const [digest] = await side.rows<Digest>(
