@@ -135,7 +135,8 @@ describe('the example page', { timeout: 300_000 }, () => {
     expect(await current()).toEqual(['New post']);
     for (const name of ['Start page', 'Docs', 'Try queries in GraphiQL']) {
       const address = await page.getByRole('contentinfo').getByRole('link', { name }).getAttribute('href');
-      const opened = await page.request.get(new URL(address ?? '', page.url()).href);
+      const url = new URL(address ?? '', page.url());
+      const opened = await page.request.get(url.href, { headers: { accept: 'text/html' } });
       expect({ name, status: opened.status() }).toEqual({ name, status: 200 });
     }
   });
