@@ -16,6 +16,8 @@ export interface RetryOptions {
   readonly timeoutMs?: number;
   /** The first pause. Each further one doubles it, and random jitter shortens it by up to half. */
   readonly pauseMs?: number;
+  /** Waits out a pause that the service has not asked for. It may end sooner, as when the network is back. */
+  readonly pause?: (waitMs: number) => Promise<void>;
   /** Called before each pause, for example to tell a person. The status is undefined if there was no answer. */
   readonly onPause?: (waitMs: number, status: number | undefined) => void;
 }
@@ -34,6 +36,8 @@ export interface MutationAnswer {
 }
 
 const MAX_PAUSE_MS = 10_000;
+
+const timer = (waitMs: number) => new Promise<void>((resolve) => setTimeout(resolve, waitMs));
 
 /** Still in progress, too many requests, or an error of the service or a proxy: retry later. */
 function isWorthRepeating(status: number): boolean {
@@ -67,6 +71,7 @@ export function retryingFetch({
   attempts = 8,
   timeoutMs = 15_000,
   pauseMs = 200,
+  pause = timer,
   onPause,
 }: RetryOptions = {}): typeof fetch {
   return async (input, init) => {
@@ -81,7 +86,7 @@ export function retryingFetch({
       const backoff = Math.min(pauseMs * 2 ** attempt, MAX_PAUSE_MS) * (0.5 + Math.random() / 2);
       const waitMs = Math.max(asked, backoff);
       onPause?.(waitMs, response?.status);
-      await new Promise((resolve) => setTimeout(resolve, waitMs));
+      await (asked > 0 ? timer : pause)(waitMs);
     }
     throw new Error(`no answer to the mutation with the key ${idempotencyKey}: last ${lastStatus}`);
   };

@@ -43,6 +43,8 @@ export function openChanges<Change>(options: ChangesOptions) {
   const followers = new Set<Follower<Change>>();
   const lifetime = new AbortController();
   const persistence = createPersistence();
+  /** Of the lists: their pauses end, too, once the stream shows that the service can be reached. */
+  const reads = createPersistence();
   let state: LiveState = { status: 'connecting' };
   let position: string | undefined;
   /** Undefined while the page is frozen, and after the end. */
@@ -83,6 +85,7 @@ export function openChanges<Change>(options: ChangesOptions) {
     else if (data !== undefined) lose();
     if (JSON.stringify(next) === JSON.stringify(state)) return;
     state = next;
+    if (next.status === 'live') reads.hasten();
     call(() => onState?.(next));
     if (next.status === 'closed') close();
   }
@@ -98,7 +101,7 @@ export function openChanges<Change>(options: ChangesOptions) {
   function readOnce(from: string, signal: AbortSignal, onOpen: () => void) {
     let isOpen = false;
     return readStream(options, from, signal, ({ id, event, retry, data }) => {
-      if (retry !== undefined) persistence.setBase(Number(retry));
+      if (retry !== undefined) for (const one of [persistence, reads]) one.setBase(Number(retry));
       // Where events were lost, the stream opens with another id, and an error follows.
       if (signal.aborted || id === undefined || (!isOpen && event !== 'next' && id !== from)) return;
       if (!isOpen) onOpen();
@@ -138,7 +141,7 @@ export function openChanges<Change>(options: ChangesOptions) {
   }
 
   function receive(letter: Letter): void {
-    if (letter.kind === 'retry') persistence.hasten();
+    if (letter.kind === 'retry') hasten();
     else if (letter.kind === 'hello' && isLeader) {
       if (letter.position !== undefined) begin(letter.position);
       post({ kind: 'news', news: { state, after: position, position } });
@@ -174,8 +177,13 @@ export function openChanges<Change>(options: ChangesOptions) {
     leave();
   }
 
-  function retry(): void {
+  function hasten(): void {
     persistence.hasten();
+    reads.hasten();
+  }
+
+  function retry(): void {
+    hasten();
     post({ kind: 'retry' });
   }
 
@@ -184,13 +192,13 @@ export function openChanges<Change>(options: ChangesOptions) {
   window.addEventListener('pageshow', join, { signal });
   document.addEventListener('freeze', leave, { signal });
   document.addEventListener('resume', join, { signal });
-  window.addEventListener('online', persistence.hasten, { signal });
+  window.addEventListener('online', hasten, { signal });
   const onVisible = () => document.visibilityState === 'visible' && retry();
   document.addEventListener('visibilitychange', onVisible, { signal });
   join();
   return {
     service: options as Service,
-    persist: persistence.persist,
+    persist: reads.persist,
     answers: createAnswers(),
     /** Whether the stream has its place: what is asked from now on misses nothing of it. */
     hasBegun: () => position !== undefined,

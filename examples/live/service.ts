@@ -39,9 +39,9 @@ export interface Refusal {
 /** Changes are lost. A new stream can begin at `position`. */
 export type Ending = Failure | Refusal | { readonly status: 'gap'; readonly position: string };
 
-/** The service sends a heartbeat every 12 seconds. */
-const SILENCE_MS = 45_000;
-const WATCH_MS = 5_000;
+/** Two heartbeats of the service, which sends one every 12 seconds, and a moment: with the watch, not 30 seconds. */
+const SILENCE_MS = 26_000;
+const WATCH_MS = 2_000;
 const ANSWER_MS = 20_000;
 
 const broken = (detail: string): Failure => ({ status: 'reconnecting', reason: 'network', detail });
@@ -135,7 +135,7 @@ export async function readStream(
 ): Promise<Ending> {
   const silence = new AbortController();
   let heardAtMs = Date.now();
-  // By the clock of the day: a timer of 45 seconds stands still while the machine sleeps.
+  // By the clock of the day: a timer stands still while the machine sleeps.
   const watch = setInterval(() => Date.now() - heardAtMs > SILENCE_MS && silence.abort('silence'), WATCH_MS);
   try {
     const own = { accept: 'text/event-stream', 'last-event-id': lastEventId };

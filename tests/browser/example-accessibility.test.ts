@@ -90,7 +90,7 @@ describe('the example page', { timeout: 300_000 }, () => {
     expect((await server.gql(change, { key, variables: { id } })).errors).toBeUndefined();
     await page.getByRole('region', { name: 'Text, as saved' }).waitFor();
     await expectAccessible(page, 'conflict');
-    await page.getByRole('link', { name: 'Write' }).click();
+    await page.getByRole('link', { name: 'New post' }).click();
     await page.getByRole('button', { name: 'Publish' }).click();
     await page.locator('[aria-invalid=true]').first().waitFor();
     await expectAccessible(page, 'editor with an error');
@@ -116,17 +116,28 @@ describe('the example page', { timeout: 300_000 }, () => {
     expect(await focused()).toBe('Skip to the content');
     await page.keyboard.press('Enter');
     await page.keyboard.press('Tab');
-    expect(await focused()).toBe('New post');
-    await page.keyboard.press('Tab');
     const first = await focused();
     await page.keyboard.press('Enter');
     await page.getByRole('heading', { name: /comments/i }).waitFor();
     expect(await focused()).toBe(first);
     expect(await page.evaluate(() => document.activeElement?.tagName)).toBe('H1');
     expect(await page.title()).toBe(`${first} – Content Graph`);
+    const current = () => page.locator('nav [aria-current=page]').allInnerTexts();
+    expect(await current()).toEqual([]);
     // Back to where the reader was.
     await page.goBack();
     await expect.poll(() => page.evaluate(() => document.activeElement?.tagName)).toBe('A');
     expect(await focused()).toBe(first);
+    // The way to where one is not.
+    expect(await current()).toEqual(['Posts']);
+    await page.getByRole('link', { name: 'New post' }).press('Enter');
+    await page.getByRole('heading', { name: 'New post' }).waitFor();
+    expect(await current()).toEqual(['New post']);
+    for (const name of ['Start page', 'Docs', 'Try queries in GraphiQL']) {
+      const address = await page.getByRole('contentinfo').getByRole('link', { name }).getAttribute('href');
+      const url = new URL(address ?? '', page.url());
+      const opened = await page.request.get(url.href, { headers: { accept: 'text/html' } });
+      expect({ name, status: opened.status() }).toEqual({ name, status: 200 });
+    }
   });
 });

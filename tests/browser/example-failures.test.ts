@@ -6,7 +6,7 @@ const WAIT = { timeout: 120_000 };
 const NO_ANSWER = 'No answer yet. Your text is kept and sent again in';
 
 async function fillPost(page: Page, title: string): Promise<void> {
-  await page.getByRole('link', { name: 'Write' }).click();
+  await page.getByRole('link', { name: 'New post' }).click();
   await page.getByLabel('Title').fill(title);
   await page.getByLabel('Text').fill('Some text.');
 }
@@ -110,6 +110,66 @@ describe('the example page when something fails', { timeout: 300_000 }, () => {
       await form.getByRole('alert').waitFor();
     }
     expect(await form.getByRole('button', { name: 'Sign in' }).isDisabled()).toBe(true);
+  });
+
+  it('goes on at once when the network or the stream is back, and is not live without a sign of life', async () => {
+    const { openSignedIn, open, server, restart } = await startExample();
+    const leader = await openSignedIn();
+    await waitUntilLive(leader);
+    const page = await open();
+    await page.clock.install();
+    await page.reload();
+    await waitUntilLive(page);
+    await page.getByRole('link', { name: 'On loops' }).click();
+    await page.getByRole('heading', { name: 'No comments yet' }).waitFor();
+    // No pause of this tab ends by itself any more.
+    await page.clock.pauseAt(Date.now() + 3_600_000);
+    const comment = async (text: string) => {
+      await page.getByLabel('Your comment').fill(text);
+      await page.getByRole('button', { name: 'Comment', exact: true }).click();
+      await page.getByText(NO_ANSWER).waitFor();
+    };
+    const published = (text: string) => page.locator('.comment-body', { hasText: text }).waitFor();
+    const goOnline = (tab: Page) => tab.evaluate(() => dispatchEvent(new Event('online')));
+
+    await page.route('**/graphql', (route) =>
+      keyOf(route) === undefined ? route.continue() : route.abort('connectionreset'),
+    );
+    await comment('Sent once the network is back');
+    await page.unroute('**/graphql');
+    await goOnline(page);
+    await published('Sent once the network is back');
+
+    server.kill('SIGKILL');
+    await server.exited;
+    await page.locator('[data-live=reconnecting]').waitFor();
+    await comment('Sent once the stream is back');
+    const again = await restart();
+    await goOnline(leader);
+    await published('Sent once the stream is back');
+    expect(await page.locator('.comment-body').count()).toBe(2);
+
+    again.kill('SIGKILL');
+    await again.exited;
+    await page.locator('[data-live=reconnecting]').waitFor();
+    await page.getByRole('link', { name: 'All posts' }).click();
+    await page.getByRole('link', { name: 'Notes on the Analytical Engine' }).click();
+    await page.getByText('The service does not answer.').waitFor();
+    const last = await restart();
+    await goOnline(leader);
+    await page.getByRole('heading', { name: 'Comments (3)' }).waitFor();
+    await expect.poll(() => page.getByRole('alert').count(), WAIT).toBe(0);
+    expect(await page.locator('.comment-body').count()).toBe(3);
+
+    // Now this tab reads the stream. Heartbeats come every 12 seconds, as long as the service can send them.
+    await leader.close();
+    await waitUntilLive(page);
+    last.kill('SIGSTOP');
+    await page.clock.runFor(29_000);
+    await page.locator('[data-live=reconnecting]').getByText('No connection.').waitFor();
+    last.kill('SIGCONT');
+    await goOnline(page);
+    await waitUntilLive(page);
   });
 
   it('keeps the text of a session that has ended for the same person, and follows its other tabs', async () => {

@@ -12,7 +12,7 @@ import { createPosts } from '../support/processes/live-tabs.ts';
 const ORIGINS: readonly PageOrigin[] = ['own', 'other'];
 
 const write = async (page: Page, title: string, body: string, tags = '') => {
-  await page.getByRole('link', { name: 'Write' }).click();
+  await page.getByRole('link', { name: 'New post' }).click();
   await page.getByLabel('Title').fill(title);
   await page.getByLabel('Text').fill(body);
   await page.getByLabel('Tags').fill(tags);

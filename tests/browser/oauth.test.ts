@@ -185,6 +185,36 @@ describe('the pages of an authorization', () => {
     expect(await page.getByLabel('E-mail').inputValue()).toBe('');
   });
 
+  it('ask for no form again where the user goes back or loads a page again', async () => {
+    const { page, application } = await start();
+    await page.getByRole('link', { name: 'Sign in' }).click();
+    await page.getByLabel('E-mail').fill(USER.email);
+    await page.getByLabel('Password').fill('not the password of the browser');
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByRole('alert').waitFor();
+    const attempts: string[] = [];
+    page.on('request', (request) => request.method() === 'POST' && attempts.push(request.url()));
+    await page.reload();
+    await page.getByRole('heading', { name: 'Sign in' }).waitFor();
+    expect(await page.getByRole('alert').count()).toBe(0);
+    await signIn(page);
+    await page.getByRole('button', { name: 'Allow' }).waitFor();
+    attempts.length = 0;
+
+    // A page that is the answer to a form is "Confirm Form Resubmission" here (ERR_CACHE_MISS).
+    await page.goBack();
+    await page.getByRole('heading', { name: 'Reading List' }).first().waitFor();
+    await page.reload();
+    await page.getByRole('heading', { name: 'Reading List' }).first().waitFor();
+    await page.goBack();
+    await page.getByRole('heading', { name: 'Reading List' }).first().waitFor();
+    await page.goForward();
+    await page.getByRole('button', { name: 'Allow' }).click();
+    await expect.poll(() => application.returns.length).toBe(1);
+    expect(attempts.every((url) => url.endsWith('/allow'))).toBe(true);
+    expect(application.returns[0]?.searchParams.has('code')).toBe(true);
+  });
+
   it('are never shown inside a page of somebody else', async () => {
     const { application, page } = await start();
     await page.goto(`${application.origin}/frame`);

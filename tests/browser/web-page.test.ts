@@ -8,26 +8,31 @@ import { startNginx } from '../support/nginx.ts';
 import { openBrowser } from '../support/processes/browser.ts';
 import { createPosts } from '../support/processes/live-tabs.ts';
 import { migratedFolder } from '../support/processes/migrated-folder.ts';
+import { picture } from '../support/processes/picture.ts';
 import { runScript } from '../support/processes/process.ts';
-import { demoKey, productionSettings, startServer } from '../support/processes/server.ts';
+import { admin, demoKey, productionSettings, startServer } from '../support/processes/server.ts';
 
 const WAIT = { timeout: 120_000 };
 const PASSWORD = 'a long password of the test';
+const ENDED = 'Your session has ended. Sign in to go on.';
 
 async function demoPassword(dataDir: string): Promise<string> {
   const { password } = JSON.parse(await readFile(join(dataDir, 'demo.json'), 'utf8')) as { password: string };
   return password;
 }
 
-async function logIn(page: Page, password: string): Promise<void> {
-  await page.getByLabel('E-mail').fill('ada@example.com');
+async function logIn(page: Page, password: string, name = 'ada'): Promise<void> {
+  await page.getByLabel('E-mail').fill(`${name}@example.com`);
   await page.getByLabel('Password').fill(password);
-  await page.getByRole('button', { name: 'Log in' }).click();
+  await page.getByRole('button', { name: 'Sign in' }).click();
 }
 
 const state = (page: Page) => page.getByRole('status').innerText();
 const problem = (page: Page) => page.getByRole('alert').innerText();
 const posts = (page: Page) => page.getByRole('listitem').allInnerTexts();
+/** A post of the list. */
+const shown = (title: string, comments = 0) => `${title} (Ada, comments: ${comments})`;
+const signOut = (page: Page) => page.getByRole('button', { name: 'Sign out' }).click();
 
 describe('docs/web-page.md', { timeout: 300_000 }, () => {
   let web: WebPage;
@@ -66,13 +71,13 @@ describe('docs/web-page.md', { timeout: 300_000 }, () => {
     const second = await open();
     for (const page of [first, second]) {
       await expect.poll(() => state(page), WAIT).toBe('Ada: live');
-      await expect.poll(() => posts(page), WAIT).toContain('On loops (Ada)');
+      await expect.poll(() => posts(page), WAIT).toContain(shown('On loops'));
     }
     await second.getByLabel('Title').fill('Written once');
     await second.getByLabel('Text').fill('Clicked twice.');
     await second.getByRole('button', { name: 'Publish' }).dblclick();
     for (const page of [first, second])
-      await expect.poll(async () => (await posts(page))[0], WAIT).toBe('Written once (Ada)');
+      await expect.poll(async () => (await posts(page))[0], WAIT).toBe(shown('Written once'));
     await expect.poll(() => second.getByLabel('Title').inputValue(), WAIT).toBe('');
 
     server.kill('SIGKILL');
@@ -85,9 +90,87 @@ describe('docs/web-page.md', { timeout: 300_000 }, () => {
     for (const page of [first, second]) {
       await expect
         .poll(async () => (await posts(page)).slice(0, 3), WAIT)
-        .toEqual(['Missed too (Ada)', 'Missed (Ada)', 'Written once (Ada)']);
+        .toEqual([shown('Missed too'), shown('Missed'), shown('Written once')]);
       expect(await problem(page)).toBe('');
     }
+  });
+
+  it('leads to a page that follows what others do, and leaves a session that ends anywhere', async () => {
+    const port = await freePort();
+    const dataDir = await migratedFolder();
+    const server = await startServer(dataDir, { CORS_ORIGINS: `http://localhost:${port}` });
+    const [key, password] = [await demoKey(dataDir), await demoPassword(dataDir)];
+    const api = `http://localhost:${new URL(server.origin).port}`;
+    await web.startVite(port, { VITE_API_URL: api });
+    const open = await browse(`http://localhost:${port}`, api);
+    const page = await open();
+    await logIn(page, 'a wrong password');
+    await expect.poll(() => problem(page), WAIT).toBe('The e-mail or the password is wrong.');
+    await picture(page, 'web-page-sign-in');
+    await logIn(page, password);
+    await expect.poll(() => state(page), WAIT).toBe('Ada: live');
+    expect(await problem(page)).toBe('');
+
+    const gql = async (query: string, id: string) => {
+      const { data, errors } = await server.gql(query, { key, variables: { id } });
+      expect(errors).toBeUndefined();
+      return data;
+    };
+    const { createPost } = await gql('mutation { createPost(title: "Draft", body: "b") { id } }', '');
+    await expect.poll(async () => (await posts(page))[0], WAIT).toBe(shown('Draft'));
+    await gql('mutation ($id: ID!) { updatePost(id: $id, title: "Edited") { id } }', createPost.id);
+    await gql('mutation ($id: ID!) { createComment(postId: $id, body: "b") { id } }', createPost.id);
+    await expect.poll(async () => (await posts(page))[0], WAIT).toBe(shown('Edited', 1));
+    await gql('mutation ($id: ID!) { deletePost(id: $id) }', createPost.id);
+    await expect.poll(async () => (await posts(page)).join(), WAIT).not.toContain('Edited');
+
+    /** Is at the form, which says why, and goes on with the text that was typed. */
+    const comesBack = async () => {
+      await page.getByRole('button', { name: 'Sign in' }).waitFor();
+      await expect.poll(() => problem(page), WAIT).toBe(ENDED);
+      expect(await page.getByRole('button', { name: 'Publish' }).isVisible()).toBe(false);
+      await logIn(page, password);
+      await expect.poll(() => state(page), WAIT).toBe('Ada: live');
+      expect(await problem(page)).toBe('');
+      expect(await page.getByLabel('Title').inputValue()).toBe('Half a title');
+    };
+    await page.getByLabel('Title').fill('Half a title');
+    await picture(page, 'web-page');
+    // Logged out in another tab.
+    const other = await open();
+    await expect.poll(() => state(other), WAIT).toBe('Ada: live');
+    await signOut(other);
+    await other.getByRole('button', { name: 'Sign in' }).waitFor();
+    expect(await problem(other)).toBe('');
+    await other.close();
+    await expect.poll(() => problem(page), WAIT).toBe(ENDED);
+    await picture(page, 'web-page-ended');
+    await comesBack();
+    // Revoked.
+    const revoked = await admin(['session', 'revoke', '--user', 'ada@example.com'], dataDir);
+    expect(revoked.code).toBe(0);
+    await comesBack();
+    // Expired: the browser does not send the cookie any more, and a mutation is the first to know.
+    await page.context().clearCookies();
+    await page.getByLabel('Text').fill('Half a text');
+    await page.getByRole('button', { name: 'Publish' }).click();
+    await comesBack();
+
+    await signOut(page);
+    await page.getByRole('button', { name: 'Sign in' }).waitFor();
+    expect(await problem(page)).toBe('');
+    await logIn(page, password, 'grace');
+    await expect.poll(() => state(page), WAIT).toBe('Grace: live');
+    expect(await page.getByLabel('Title').inputValue()).toBe('');
+    // What she leaves behind is not for whoever comes next.
+    await page.getByLabel('Title').fill('For Grace only');
+    await page.context().clearCookies();
+    await page.getByLabel('Text').fill('Text');
+    await page.getByRole('button', { name: 'Publish' }).click();
+    await expect.poll(() => problem(page), WAIT).toBe(ENDED);
+    await logIn(page, password);
+    await expect.poll(() => state(page), WAIT).toBe('Ada: live');
+    expect(await page.getByLabel('Title').inputValue()).toBe('');
   });
 
   it('leads to a page that the compiler checks against the schema', async () => {
@@ -141,7 +224,11 @@ describe('docs/web-page.md', { timeout: 300_000 }, () => {
     await logIn(page, await demoPassword(dataDir));
     await expect.poll(() => state(page), WAIT).toBe('Ada: live');
     await createPosts(server, await demoKey(dataDir), ['Through the proxy']);
-    await expect.poll(async () => (await posts(page))[0], WAIT).toBe('Through the proxy (Ada)');
+    await expect.poll(async () => (await posts(page))[0], WAIT).toBe(shown('Through the proxy'));
+    await signOut(page);
+    await page.getByRole('button', { name: 'Sign in' }).waitFor();
+    await logIn(page, await demoPassword(dataDir));
+    await expect.poll(() => state(page), WAIT).toBe('Ada: live');
     vite.kill('SIGTERM');
     await vite.exited;
 
@@ -184,7 +271,7 @@ describe('docs/web-page.md', { timeout: 300_000 }, () => {
     await page.getByLabel('Title').fill('In production');
     await page.getByLabel('Text').fill('Over TLS.');
     await page.getByRole('button', { name: 'Publish' }).click();
-    await expect.poll(() => posts(page), WAIT).toEqual(['In production (Ada)']);
+    await expect.poll(() => posts(page), WAIT).toEqual([shown('In production')]);
     const opened = await page.evaluate(async () => {
       const [navigation] = performance.getEntriesByType('navigation');
       // More than the six connections of HTTP/1.1.

@@ -6,7 +6,7 @@ import type { User } from './api/session.ts';
 import { announce } from './parts/announce.ts';
 import { avatar } from './parts/byline.ts';
 import { problemNotice } from './parts/notice.ts';
-import { listPath, newPath, routeOf } from './router.ts';
+import { listPath, newPath, type Route, routeOf } from './router.ts';
 import type { Screen } from './screens/screen.ts';
 import { createSignIn } from './screens/sign-in.ts';
 import { openWorkspace, type Workspace } from './workspace.ts';
@@ -88,10 +88,21 @@ export function startApp(root: HTMLElement): void {
     root.querySelector<HTMLElement>('main')?.focus();
   }
 
-  const menu = (user: User) => html`<nav aria-label="Main">
-      <a class="nav-link" href=${listPath}>Posts</a>
-      <a class="nav-link" href=${newPath}>Write</a>
-    </nav>
+  /** A list of a tag is one of posts, not the one that the link leads to. */
+  function currentOf({ screen, ...route }: Route) {
+    if (screen === 'new') return { posts: nothing, new: 'page' };
+    return { posts: screen === 'posts' ? ('tag' in route ? 'true' : 'page') : nothing, new: nothing };
+  }
+
+  function navigation(): TemplateResult {
+    const current = currentOf(routeOf(location.hash));
+    return html`<nav aria-label="Main">
+      <a class="nav-link" href=${listPath} aria-current=${current.posts}>Posts</a>
+      <a class="nav-link" href=${newPath} aria-current=${current.new}>New post</a>
+    </nav>`;
+  }
+
+  const menu = (user: User) => html`${navigation()}
     <div class="account">
       <a class="account-link" href="${API_ORIGIN}/account" title="Your account">${avatar(user)}<span class="account-name">${user.name}</span></a>
       <button type="button" class="small" @click=${() => void leaving.run()}>Sign out</button>
@@ -121,7 +132,7 @@ export function startApp(root: HTMLElement): void {
           ${content()}
         </main>
         <footer>
-          <p>An example for the Content Graph API. <a href="${API_ORIGIN}/graphql">Try queries in GraphiQL</a></p>
+          <p>An example for the Content Graph API. <a href="${API_ORIGIN}/">Start page</a> <a href="${API_ORIGIN}/docs/">Docs</a> <a href="${API_ORIGIN}/graphql">Try queries in GraphiQL</a></p>
         </footer>`,
       root,
     );

@@ -17,7 +17,19 @@ export interface FailedSignIn {
 /** People have no keys to retry with. */
 const UNKNOWN =
   'The connection to the database was lost: this may have been done. Look before you do it again.';
-const WRONG = 'The e-mail or the password is wrong. Check both and try again.';
+
+export const WRONG: FailedSignIn = {
+  problem: 'The e-mail or the password is wrong. Check both and try again.',
+  status: 401,
+  headers: { 'www-authenticate': 'Bearer' },
+};
+
+/** `wait`: whole seconds. */
+export const tooManyAttempts = (wait: string) => ({
+  problem: `Too many attempts. Try again in ${wait} seconds.`,
+  status: 429,
+  headers: { 'retry-after': wait },
+});
 
 /** A refusal in words for whoever reads the page. */
 export interface ShownProblem extends Required<FailedSignIn> {
@@ -32,8 +44,7 @@ export function problemOf(error: unknown, state: RequestState, log: Logger): Sho
   state.errorCodes = [code];
   const { argument, outcome } = error.extensions;
   const wait = headers['retry-after'];
-  const isLate = status === 429 && wait !== undefined;
-  const problem = isLate ? `Too many attempts. Try again in ${wait} seconds.` : message;
+  const problem = status === 429 && wait !== undefined ? tooManyAttempts(wait).problem : message;
   return {
     problem: outcome === 'unknown' ? UNKNOWN : problem,
     status,
@@ -57,7 +68,7 @@ export async function signInBy(
       origin: attemptOrigin(state),
       userAgent: request.headers.get('user-agent'),
     });
-    return loggedIn ?? { problem: WRONG, status: 401, headers: { 'www-authenticate': 'Bearer' } };
+    return loggedIn ?? WRONG;
   } catch (error) {
     return problemOf(error, state, log);
   }

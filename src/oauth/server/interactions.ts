@@ -21,6 +21,7 @@ import type { LibraryCalls } from './call.ts';
 import { canBeImpersonated, scopesOf } from './client-metadata.ts';
 import type { EndpointRequest } from './endpoints.ts';
 import { signInPath } from './paths.ts';
+import { CLEAR_REFUSAL, type RefusedSignIn, refusalCookie, refusalIn } from './refused-sign-in.ts';
 import type { createSignIns } from './sign-ins.ts';
 import type { createWorks } from './work.ts';
 
@@ -52,6 +53,9 @@ interface UnderWay extends PageRequest {
 
 /** A query parameter of the page: the user wants another account. */
 const OTHER_ACCOUNT = 'another-account';
+
+/** Of what is shown again. */
+const MAX_EMAIL = 254;
 
 const EXPIRED =
   'This sign-in has expired or was started in another browser. Go back to the application and start again.';
@@ -103,7 +107,7 @@ export function createInteractions(options: InteractionOptions) {
       clientName: client.clientName ?? client.clientId,
       action: signInPath('login', uid),
       cancelPath: signInPath('cancel', uid),
-      email: (email ?? text(interaction.params.login_hint)).slice(0, 254),
+      email: (email ?? text(interaction.params.login_hint)).slice(0, MAX_EMAIL),
       problem: failed?.problem,
     });
     return pageResponse(page, { redirectUri, ...failed });
@@ -156,9 +160,27 @@ export function createInteractions(options: InteractionOptions) {
     return account && { account, session };
   }
 
+  /** Asks again. The browser is led to the page, where it can be: what it goes back to is no answer to a form then. */
+  async function refuse(context: UnderWay, { email, failed }: RefusedSignIn): Promise<HttpResponse> {
+    const { uid } = context;
+    const cookie = refusalCookie(uid, { email: email.slice(0, MAX_EMAIL), failed });
+    if (cookie === undefined) return showLogin(context, email, failed);
+    const page = signInPath('interaction', uid);
+    // Whoever is signed in has asked for another account.
+    const isOther = (await signedInWith(context)) !== undefined;
+    return seeOther(isOther ? `${page}?${OTHER_ACCOUNT}` : page, { 'set-cookie': cookie });
+  }
+
+  function showRefused(context: UnderWay, { email, failed }: RefusedSignIn): HttpResponse {
+    const headers = { ...failed.headers, 'set-cookie': CLEAR_REFUSAL };
+    return showLogin(context, email, { ...failed, headers });
+  }
+
   async function show(context: UnderWay): Promise<HttpResponse> {
     const { request, interaction, client, uid, finish } = context;
     const { searchParams } = new URL(request.url);
+    const refused = refusalIn(request, uid);
+    if (refused !== undefined) return showRefused(context, refused);
     if (searchParams.has(OTHER_ACCOUNT)) return showLogin(context);
     const signedIn = await signedInWith(context);
     if (signedIn === undefined) {
@@ -187,7 +209,7 @@ export function createInteractions(options: InteractionOptions) {
     // The cookie of a session that has been opened must arrive.
     settle();
     const result = await signInBy(form, request, state, { login, log });
-    if ('problem' in result) return showLogin(context, email, result);
+    if ('problem' in result) return refuse(context, { email, failed: result });
     try {
       await signIns.replace(request, interaction, result.sessionId).catch(sayExpired);
     } catch (error) {

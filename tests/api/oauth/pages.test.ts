@@ -123,6 +123,60 @@ describe('signing in', () => {
     expect(texts[0]).not.toBe('');
   });
 
+  /** Answers the form of a sign-in as `open` does not: without following. */
+  const send = (browser: Browser, action: string, fields: Record<string, string>) =>
+    browser.fetch(action, {
+      method: 'POST',
+      headers: { 'content-type': 'application/x-www-form-urlencoded' },
+      body: new URLSearchParams(fields).toString(),
+    });
+
+  it('with a wrong password leads to a page that says so once, in this sign-in alone', async () => {
+    const { browser, response } = await start();
+    const action = /action="([^"]+\/login)"/.exec(await response.text())?.[1] ?? '';
+    const page = action.replace('/login', '');
+    const { response: second } = await start({}, browser);
+    const beside = /action="([^"]+)\/login"/.exec(await second.text())?.[1] ?? '';
+
+    const email = `${'ü'.repeat(300)}@example.com`;
+    const refused = await send(browser, action, { email, password: 'wrong' });
+    expect([refused.status, refused.headers.get('location')]).toEqual([303, page]);
+    const [cookie = '', ...others] = refused.headers.getSetCookie();
+    expect(others).toEqual([]);
+    expect(cookie).toMatch(/^__Host-[^;]{1,1000}; Path=\/; HttpOnly; Secure; SameSite=Strict; Max-Age=60$/);
+    expect(cookie).not.toContain('wrong');
+    const isTold = async (path: string) => {
+      const answer = await browser.fetch(path);
+      return [answer.status, (await answer.text()).includes('role="alert"')];
+    };
+    expect(await isTold(beside)).toEqual([200, false]);
+    const told = await browser.fetch(page);
+    expect([told.status, told.headers.get('www-authenticate')]).toEqual([401, 'Bearer']);
+    const text = await told.text();
+    expect(text).toContain('role="alert"');
+    expect(text).toContain(`value="${'ü'.repeat(254)}"`);
+    expect(await isTold(page)).toEqual([200, false]);
+
+    // What is no refusal of this sign-in says nothing.
+    const name = cookie.split('=')[0] ?? '';
+    for (const value of ['', 'x', `..`, `1.${page.split('/').at(-1)}`, `-1.${page.split('/').at(-1)}.eA`]) {
+      browser.adopt(name, value);
+      expect(await isTold(page)).toEqual([200, false]);
+    }
+  });
+
+  it('as somebody else with a wrong password stays at that form', async () => {
+    const browser = await signedIn();
+    const { response } = await start({ extra: { prompt: 'consent' } }, browser);
+    const consent = await response.text();
+    const other = /href="([^"]+another-account)"/.exec(consent)?.[1] ?? '';
+    const form = await (await browser.fetch(other)).text();
+    const wrong = { email: 'nobody@example.com', password: 'wrong' };
+    const { response: refused } = await browser.submit(form, wrong, '/login');
+    expect(refused.status).toBe(401);
+    expect(await (await browser.fetch(other)).text()).toContain('name="password"');
+  });
+
   it('and allowing, sent by another site, does nothing', async () => {
     const { browser, response } = await start();
     const page = await response.text();

@@ -2,6 +2,7 @@ import { print } from '@0no-co/graphql.web';
 import type { TadaDocumentNode } from 'gql.tada';
 import { retryingFetch } from '../../../retry.ts';
 import { type ApiError, type Pause, problemOf, RequestFailed, unanswered } from './problem.ts';
+import { pause } from './reachable.ts';
 
 /** The origin of the service; empty if it is the origin of this page. */
 export const API_ORIGIN = (import.meta.env.VITE_API_URL ?? '').replace(/\/$/, '');
@@ -73,6 +74,7 @@ export function mutate<Data, Variables>(
     idempotencyKey,
     attempts: ATTEMPTS,
     timeoutMs: TIMEOUT_MS,
+    pause,
     onPause: (waitMs, status) => onPause({ untilMs: Date.now() + waitMs, status }),
   });
   return call({ query: print(document), variables }, {}, fetcher);

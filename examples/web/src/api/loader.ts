@@ -1,4 +1,5 @@
 import { type Problem, problemIn } from './problem.ts';
+import { onReachable } from './reachable.ts';
 
 export interface Loader {
   readonly isLoading: boolean;
@@ -18,7 +19,7 @@ export interface LoaderOptions<Data> {
   readonly update: () => void;
 }
 
-/** Loads data, and tries again by itself when the service says when, or when the network is back. */
+/** Loads data, and tries again by itself when the service says when, or can be reached again. */
 export function createLoader<Data>({ load, onData, onSignedOut, update }: LoaderOptions<Data>): Loader {
   const lifetime = new AbortController();
   let isLoading = false;
@@ -56,8 +57,7 @@ export function createLoader<Data>({ load, onData, onSignedOut, update }: Loader
     return run();
   }
 
-  const onOnline = () => void (problem?.kind === 'unanswered' && run());
-  window.addEventListener('online', onOnline, { signal: lifetime.signal });
+  onReachable(() => void (problem?.kind === 'unanswered' && run()), lifetime.signal);
   return {
     get isLoading() {
       return isLoading;

@@ -2,6 +2,7 @@ import { print } from '@0no-co/graphql.web';
 import { type Changes, type LiveState, openChanges } from '../../../live.ts';
 import { GRAPHQL_URL } from '../api/client.ts';
 import { type Change, ChangesSubscription } from '../api/operations.ts';
+import { tellReachable } from '../api/reachable.ts';
 
 const NEWS_MS = 8_000;
 
@@ -50,6 +51,7 @@ export function openFeed({ userId, onSignedOut, onState }: FeedOptions): Feed {
     identity: userId,
     onState(state) {
       latest = state;
+      if (state.status === 'live') tellReachable();
       if (state.status === 'resumed' || state.status === 'gap') remember(state.status, state);
       if (state.status === 'reconnecting' && state.reason === 'unauthenticated') onSignedOut();
       tell(state);

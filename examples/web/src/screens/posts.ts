@@ -7,7 +7,7 @@ import { mayBeRead, TOP_PX } from '../live/reader.ts';
 import { announce } from '../parts/announce.ts';
 import { avatar, byline, tagList } from '../parts/byline.ts';
 import { problemNotice } from '../parts/notice.ts';
-import { listPath, newPath, postPath } from '../router.ts';
+import { listPath, postPath } from '../router.ts';
 import type { Context, Screen } from './screen.ts';
 
 const PAGE_SIZE = 10;
@@ -114,7 +114,7 @@ export function createPosts(
     const all = html`<a class="clear" href=${listPath}>Show all posts</a>`;
     return html`<div class="screen-head">
       <h1 tabindex="-1">${tag === undefined ? 'Posts' : `Posts tagged “${tag}”`}</h1>
-      ${tag === undefined ? html`<a class="button primary" href=${newPath}>New post</a>` : all}
+      ${tag === undefined ? nothing : all}
     </div>`;
   }
 
