@@ -10,6 +10,7 @@ const PAGES = [
   ['docs/clients.md', 6],
   ['docs/trusted-documents.md', 6],
   ['docs/python.md', 2],
+  ['docs/oauth-in-a-page.md', 3],
 ] as const;
 
 describe.each(PAGES)('%s', (page, files) => {
