@@ -19,11 +19,16 @@ import type { OperationParams } from './requested-documents.ts';
 /** Checks that a kind of operation may be requested in this way. Throws BAD_REQUEST. */
 export type TransportCheck = (kind: PreparedOperation['kind'], method: string, state: RequestState) => void;
 
-/** Checks that the method and the accepted media types fit the kind of operation. */
+function notAcceptable(kind: PreparedOperation['kind'], needed: string): ApiError {
+  const message = `The Accept header of a ${kind} must allow ${needed}.`;
+  return new ApiError('BAD_REQUEST', message, { status: 406 });
+}
+
+/** Checks that the method and the accepted media types fit the kind of operation. Of a stream, `checkStream` does. */
 function checkTransport(
   kind: PreparedOperation['kind'],
   method: string,
-  { mediaType, streamType, headOnly }: RequestState,
+  { mediaType, headOnly }: RequestState,
 ): void {
   if (kind === 'subscription' && headOnly) {
     const headers = { allow: 'GET, POST' };
@@ -32,15 +37,14 @@ function checkTransport(
   if (kind === 'mutation' && method !== 'POST') {
     throw new ApiError('BAD_REQUEST', 'Mutations require POST.', { status: 405, headers: { allow: 'POST' } });
   }
-  if ((kind === 'subscription' ? streamType : mediaType) === undefined) {
-    const needed =
-      kind === 'subscription'
-        ? `text/event-stream or ${MULTIPART}`
-        : 'application/graphql-response+json or application/json';
-    throw new ApiError('BAD_REQUEST', `The Accept header of a ${kind} must allow ${needed}.`, {
-      status: 406,
-    });
-  }
+  if (kind !== 'subscription' && mediaType === undefined)
+    throw notAcceptable(kind, 'application/graphql-response+json or application/json');
+}
+
+/** Of a valid document only: that a field does not exist says more than that it cannot be streamed. */
+function checkStream(kind: PreparedOperation['kind'], { streamType, checkedOnly }: RequestState): void {
+  if (kind === 'subscription' && streamType === undefined && !checkedOnly)
+    throw notAcceptable(kind, `text/event-stream or ${MULTIPART}`);
 }
 
 export interface AdmissionOptions {
@@ -107,6 +111,7 @@ export function createAdmission({ documents, limiter, checkOrigin }: AdmissionOp
     ): readonly GraphQLError[] {
       const errors = documents.validate(operation.document);
       if (errors.length > 0) return errors;
+      checkStream(operation.kind, state);
       state.deprecated = documents.deprecatedIn(operation, variables);
       state.showsDeprecations = request.headers.get('x-show-deprecations') === '1';
       // With an Idempotency-Key, a reused key is reported before variables that do not fit.

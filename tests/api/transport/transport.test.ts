@@ -159,6 +159,20 @@ describe('/graphql', () => {
     await expectBadRequest(await post({ query: SUBSCRIPTION }), 406);
   });
 
+  it.each(['application/json', '*/*', 'image/png', undefined])(
+    'tells of a field that a subscription does not have before it tells of Accept: %s',
+    async (accept) => {
+      const given = accept === undefined ? {} : { accept };
+      for (const ask of [get, post]) {
+        const response = await ask({ query: 'subscription { nothing { id } }' }, given);
+        const { errors } = (await response.json()) as { errors: readonly { message: string }[] };
+        expect(errors.map(({ message }) => message)).toEqual([
+          'Cannot query field "nothing" on type "Subscription".',
+        ]);
+      }
+    },
+  );
+
   it('answers parse and validation errors by the media type (GraphQL over HTTP, section 6.4)', async () => {
     for (const [query, code] of [
       ['{', 'GRAPHQL_PARSE_FAILED'],

@@ -1,0 +1,3 @@
+import { itRuns } from './support/page.ts';
+
+itRuns('docs/oauth-in-a-page.md');
