@@ -5,7 +5,7 @@ import { blocksOf, pathOf } from '../support/docs/markdown.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 
-describe.each(['docs/clients.md', 'docs/trusted-documents.md'])('%s', (page) => {
+describe.each(['docs/clients.md', 'docs/react.md', 'docs/trusted-documents.md'])('%s', (page) => {
   /** Blocks that are under the path of a file. */
   const shown = blocksOf(readFileSync(join(ROOT, page), 'utf8')).flatMap((block) => {
     const path = pathOf(block);
