@@ -96,8 +96,13 @@ describe('the page of docs/react.md', { timeout: 300_000 }, () => {
     for (const { page } of tabs) await page.evaluate(() => dispatchEvent(new Event('online')));
     for (const tab of tabs) {
       await expect.poll(async () => (await tab.titles()).slice(0, 2), WAIT).toEqual(['Missed', 'Discussed']);
-      await button(tab, 'Discussed', '1 comment').waitFor({ timeout: 60_000 });
     }
+    // After eight attempts, the page leaves it to the person. The key is the same.
+    const again = button(first, 'Discussed', 'Try again');
+    const counted = button(first, 'Discussed', '1 comment');
+    await again.or(counted).first().waitFor();
+    if (await again.isVisible()) await again.click();
+    for (const tab of tabs) await button(tab, 'Discussed', '1 comment').waitFor();
     await expect
       .poll(() => first.post('Discussed').getByRole('listitem').allInnerTexts(), WAIT)
       .toEqual([expect.stringContaining('Into the dark')]);
