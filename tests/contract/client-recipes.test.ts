@@ -8,6 +8,7 @@ const ROOT = join(import.meta.dirname, '../..');
 /** Pages, and how many files they show at least. */
 const PAGES = [
   ['docs/clients.md', 6],
+  ['docs/react.md', 6],
   ['docs/trusted-documents.md', 6],
   ['docs/python.md', 2],
   ['docs/oauth-in-a-page.md', 3],

@@ -1,6 +1,6 @@
 import type { TadaDocumentNode, TadaPersistedDocumentNode } from 'gql.tada';
 import { type DocumentNode, print } from 'graphql';
-import { mutate } from '../../retry.ts';
+import { retryingFetch } from '../../retry.ts';
 
 /** An entry of `errors`. The codes are a closed set. */
 export interface ApiError {
@@ -44,25 +44,30 @@ function dataOf<Data>({ data, errors }: Answer): Data {
 export type Api = ReturnType<typeof createApi>;
 
 /** Calls the service at `url`. The headers authenticate: `{ authorization: 'Bearer …' }`, or none beside a cookie. */
-export function createApi(url: string, headers: Readonly<Record<string, string>>) {
+export function createApi(url: string, headers: Readonly<Record<string, string>> = {}) {
+  async function call<Data, Variables>(
+    document: Document<Data, Variables>,
+    variables: Variables,
+    send: typeof fetch,
+  ): Promise<Data> {
+    const response = await send(url, {
+      method: 'POST',
+      credentials: 'include',
+      headers: { ...headers, 'content-type': 'application/json' },
+      body: JSON.stringify({ ...textOrId(document), variables }),
+    });
+    return dataOf((await response.json()) as Answer);
+  }
+
   return {
-    async query<Data, Variables>(document: Document<Data, Variables>, variables: Variables): Promise<Data> {
-      const response = await fetch(url, {
-        method: 'POST',
-        headers: { ...headers, 'content-type': 'application/json' },
-        body: JSON.stringify({ ...textOrId(document), variables }),
-      });
-      return dataOf((await response.json()) as Answer);
-    },
+    query: <Data, Variables>(document: Document<Data, Variables>, variables: Variables): Promise<Data> =>
+      call(document, variables, fetch),
 
     /** Repeats the request until it is answered. It takes effect once for each key. */
-    async mutate<Data, Variables extends Record<string, unknown>>(
+    mutate: <Data, Variables>(
       document: Document<Data, Variables>,
       variables: Variables,
       idempotencyKey: string,
-    ): Promise<Data> {
-      const { body } = await mutate(url, { ...textOrId(document), variables }, { headers, idempotencyKey });
-      return dataOf(body as Answer);
-    },
+    ): Promise<Data> => call(document, variables, retryingFetch({ idempotencyKey })),
   };
 }

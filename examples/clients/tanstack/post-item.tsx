@@ -1,0 +1,48 @@
+import { type ReactNode, useState } from 'react';
+import { CommentList } from './comments.tsx';
+import { useConnection } from './live-provider.tsx';
+import { DeletePost, type Post } from './operations.ts';
+import { codeOf, useOnce } from './use-once.ts';
+
+export function PostItem({ post, onEdit }: { readonly post: Post; readonly onEdit: () => void }): ReactNode {
+  const { userId, show } = useConnection();
+  const [isOpen, setOpen] = useState(false);
+  const remove = useOnce(DeletePost, () =>
+    show({ postId: post.id, post: null, commentId: null, comment: null }),
+  );
+  const count = post.commentCount === 1 ? '1 comment' : `${post.commentCount} comments`;
+  return (
+    <article aria-label={post.title}>
+      <h2>{post.title}</h2>
+      <p>{post.body}</p>
+      <footer>
+        <small>{post.author.name}</small>
+        <button type="button" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
+          {count}
+        </button>
+        {post.author.id === userId && (
+          <>
+            <button type="button" onClick={onEdit}>
+              Edit
+            </button>
+            <button
+              type="button"
+              disabled={remove.isPending}
+              onClick={() => remove.mutate({ id: post.id, ifVersion: post.version })}
+            >
+              Delete
+            </button>
+          </>
+        )}
+      </footer>
+      {remove.error !== null && (
+        <p role="alert">
+          {codeOf(remove.error) === 'CONFLICT'
+            ? 'Not deleted: somebody has changed it. Look at it, then delete it again.'
+            : remove.error.message}
+        </p>
+      )}
+      {isOpen && <CommentList post={post} />}
+    </article>
+  );
+}

@@ -1,0 +1,102 @@
+import { type FormEvent, type ReactNode, useEffect, useRef, useState } from 'react';
+import { Editor } from './editor.tsx';
+import { usePosts } from './lists.ts';
+import { useConnection } from './live-provider.tsx';
+import { CreatePost, type Post } from './operations.ts';
+import { PostItem } from './post-item.tsx';
+import { useOnce } from './use-once.ts';
+
+function Composer(): ReactNode {
+  const { show } = useConnection();
+  const [text, setText] = useState({ title: '', body: '' });
+  const create = useOnce(CreatePost, ({ createPost }) => {
+    show({ postId: createPost.id, post: createPost, commentId: null, comment: null });
+    setText({ title: '', body: '' });
+  });
+  const send = (event: FormEvent) => {
+    event.preventDefault();
+    // A second click while the first is on its way.
+    if (!create.isPending) create.mutate(text);
+  };
+  return (
+    <form onSubmit={send} aria-label="New post">
+      <label>
+        Title
+        <input
+          value={text.title}
+          required
+          onChange={({ currentTarget }) => setText({ ...text, title: currentTarget.value })}
+        />
+      </label>
+      <label>
+        Text
+        <textarea
+          value={text.body}
+          required
+          onChange={({ currentTarget }) => setText({ ...text, body: currentTarget.value })}
+        />
+      </label>
+      {create.error !== null && <p role="alert">{create.error.message}</p>}
+      <p>
+        <button type="submit">Publish</button>
+      </p>
+    </form>
+  );
+}
+
+/** Calls `onSeen` when what it is given to is about to be scrolled into view. */
+function useSeen(onSeen: () => void) {
+  const latest = useRef(onSeen);
+  const target = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    latest.current = onSeen;
+  });
+  useEffect(() => {
+    const look = new IntersectionObserver(
+      (entries) => {
+        if (entries.some(({ isIntersecting }) => isIntersecting)) latest.current();
+      },
+      { rootMargin: '400px' },
+    );
+    if (target.current !== null) look.observe(target.current);
+    return () => look.disconnect();
+  }, []);
+  return target;
+}
+
+/** All posts, newest first, the next page whenever the end comes near. */
+export function PostList(): ReactNode {
+  const { data: posts, hasNextPage, isFetching, fetchNextPage, error } = usePosts();
+  const [edited, setEdited] = useState<Post>();
+  const readOn = () => {
+    if (hasNextPage && !isFetching) void fetchNextPage();
+  };
+  const end = useSeen(readOn);
+  return (
+    <>
+      {edited === undefined ? (
+        <Composer />
+      ) : (
+        <Editor
+          key={edited.id}
+          opened={edited}
+          post={posts?.find(({ id }) => id === edited.id)}
+          onClose={() => setEdited(undefined)}
+        />
+      )}
+      {error !== null && <p role="alert">{error.message}</p>}
+      <div role="feed" aria-busy={isFetching}>
+        {posts?.map((post) => (
+          <PostItem key={post.id} post={post} onEdit={() => setEdited(post)} />
+        ))}
+      </div>
+      <div ref={end}>
+        {hasNextPage && (
+          <button type="button" disabled={isFetching} onClick={readOn}>
+            More
+          </button>
+        )}
+      </div>
+    </>
+  );
+}

@@ -1,0 +1,33 @@
+export interface User {
+  readonly id: string;
+  readonly name: string;
+}
+
+interface Answer {
+  readonly user?: User | null;
+  readonly errors?: readonly { readonly message: string }[];
+}
+
+async function send(url: string, init: RequestInit): Promise<User | null> {
+  const response = await fetch(url, { ...init, credentials: 'include' });
+  const { user = null, errors }: Answer = response.status === 204 ? {} : await response.json();
+  if (errors !== undefined) throw new Error(errors.map(({ message }) => message).join('\n'));
+  // In development, the service says why a browser will drop the session cookie.
+  const warning = response.headers.get('x-session-warning');
+  if (warning !== null) throw new Error(warning);
+  return user;
+}
+
+/** The user who is signed in, or null. `origin` is that of the service. */
+export function whoAmI(origin: string): Promise<User | null> {
+  return send(`${origin}/login`, {});
+}
+
+export function signIn(origin: string, email: string, password: string): Promise<User | null> {
+  const headers = { 'content-type': 'application/json' };
+  return send(`${origin}/login`, { method: 'POST', headers, body: JSON.stringify({ email, password }) });
+}
+
+export async function signOut(origin: string): Promise<void> {
+  await send(`${origin}/logout`, { method: 'POST' });
+}

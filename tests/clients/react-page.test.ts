@@ -1,0 +1,190 @@
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { openBrowser } from '../support/processes/browser.ts';
+import { picture } from '../support/processes/picture.ts';
+import { startService } from './live-service.ts';
+import { createReactProject, openTabs, type ReactProject, type Tab } from './react-page.ts';
+
+const WAIT = { timeout: 120_000 };
+
+const live = (tab: Tab) => expect.poll(tab.status, WAIT).toMatch(/: live$/);
+const button = (tab: Tab, title: string, name: string | RegExp) =>
+  tab.post(title).getByRole('button', { name });
+
+describe('the page of docs/react.md', { timeout: 300_000 }, () => {
+  let project: ReactProject;
+  beforeAll(async () => {
+    project = await createReactProject();
+    project.run('vite build --logLevel error');
+  }, 300_000);
+  afterAll(() => project.remove());
+
+  it('compiles against the schema', () => {
+    project.run('gql.tada check --level error && tsc');
+  });
+
+  it('shows in a tab what happens in another, with counts, and asks for nothing that it has', async () => {
+    const service = await startService();
+    const titles = Array.from({ length: 25 }, (_, number) => `post ${number + 1}`);
+    await service.create(...titles);
+    const open = await openTabs(service, await project.serve(service));
+    const writer = await open();
+    await live(writer);
+    const reader = await open();
+    await live(reader);
+    await expect.poll(reader.titles, WAIT).toContain('post 25');
+    await picture(reader.page, 'react-posts');
+
+    // The end of the list brings the next page.
+    for (const tab of [reader, writer])
+      await expect
+        .poll(async () => {
+          await tab.page.mouse.wheel(0, 20_000);
+          return tab.titles();
+        }, WAIT)
+        .toEqual(expect.arrayContaining([...titles, 'On loops']));
+    expect(await reader.titles()).toEqual([...new Set(await reader.titles())]);
+
+    await button(reader, 'post 25', '0 comments').click();
+    await expect.poll(() => reader.asked, WAIT).toContain('PageComments');
+    reader.asked.length = 0;
+    const form = writer.page.getByRole('form', { name: 'New post' });
+    await form.getByLabel('Title').fill('Written');
+    await form.getByLabel('Text').fill('And published.');
+    await form.getByRole('button', { name: 'Publish' }).dblclick();
+    await expect.poll(async () => (await reader.titles())[0], WAIT).toBe('Written');
+
+    await button(writer, 'post 25', '0 comments').click();
+    await writer.post('post 25').getByLabel('Comment', { exact: true }).fill('Seen at once');
+    await button(writer, 'post 25', 'Send').click();
+    for (const tab of [reader, writer]) {
+      await button(tab, 'post 25', '1 comment').waitFor();
+      await expect
+        .poll(() => tab.post('post 25').getByRole('listitem').allInnerTexts(), WAIT)
+        .toEqual([expect.stringContaining('Seen at once')]);
+    }
+    await picture(writer.page, 'react-comments');
+    await button(writer, 'post 25', /Delete the comment/).click();
+    await button(reader, 'post 25', '0 comments').waitFor();
+
+    await button(writer, 'Written', 'Edit').click();
+    const editor = writer.page.getByRole('form', { name: 'Edit Written' });
+    await editor.getByLabel('Title').fill('Rewritten');
+    await editor.getByRole('button', { name: 'Save' }).click();
+    await expect.poll(async () => (await reader.titles())[0], WAIT).toBe('Rewritten');
+    await button(writer, 'Rewritten', 'Delete').click();
+    await expect.poll(async () => (await reader.titles())[0], WAIT).toBe('post 25');
+    expect(reader.asked).toEqual([]);
+  });
+
+  it('loses nothing and sends nothing twice over a server that is killed', async () => {
+    const service = await startService();
+    await service.create('Discussed');
+    const open = await openTabs(service, await project.serve(service));
+    const tabs = [await open(), await open()];
+    const [first] = tabs;
+    if (first === undefined) throw new Error('two tabs have a first');
+    for (const tab of tabs) await live(tab);
+    await button(first, 'Discussed', '0 comments').click();
+    await service.end('SIGKILL');
+    await first.post('Discussed').getByLabel('Comment', { exact: true }).fill('Into the dark');
+    await button(first, 'Discussed', 'Send').click();
+    await first.post('Discussed').getByText('Sending …').waitFor();
+    for (const tab of tabs) await expect.poll(tab.status, WAIT).toMatch(/: reconnecting$/);
+    await service.start();
+    await service.create('Missed');
+    // Ends the pause before the next attempt, which grows to half a minute.
+    for (const { page } of tabs) await page.evaluate(() => dispatchEvent(new Event('online')));
+    for (const tab of tabs) {
+      await expect.poll(async () => (await tab.titles()).slice(0, 2), WAIT).toEqual(['Missed', 'Discussed']);
+    }
+    // After eight attempts, the page leaves it to the person. The key is the same.
+    const again = button(first, 'Discussed', 'Try again');
+    const counted = button(first, 'Discussed', '1 comment');
+    await again.or(counted).first().waitFor();
+    if (await again.isVisible()) await again.click();
+    for (const tab of tabs) await button(tab, 'Discussed', '1 comment').waitFor();
+    await expect
+      .poll(() => first.post('Discussed').getByRole('listitem').allInnerTexts(), WAIT)
+      .toEqual([expect.stringContaining('Into the dark')]);
+  });
+
+  it('merges edits of different fields, and asks where both have changed one', async () => {
+    const service = await startService();
+    const open = await openTabs(service, await project.serve(service));
+    const [mine, theirs] = [await open(), await open()];
+    for (const tab of [mine, theirs]) await live(tab);
+    const edit = async (tab: Tab, title: string) => {
+      await button(tab, title, 'Edit').click();
+      return tab.page.getByRole('form', { name: `Edit ${title}` });
+    };
+    const [here, there] = [await edit(mine, 'On loops'), await edit(theirs, 'On loops')];
+    await here.getByLabel('Title').fill('Loops of mine');
+    await there.getByLabel('Text').fill('Their text.');
+    await there.getByRole('button', { name: 'Save' }).click();
+    await expect.poll(() => here.getByLabel('Text').inputValue(), WAIT).toBe('Their text.');
+    const again = await edit(theirs, 'On loops');
+    await again.getByLabel('Title').fill('Loops of theirs');
+    await again.getByRole('button', { name: 'Save' }).click();
+    await here.getByText('Somebody has changed this post').waitFor();
+    expect(await here.getByRole('button', { name: 'Save' }).isDisabled()).toBe(true);
+    expect(await here.locator('blockquote').innerText()).toBe('Loops of theirs');
+    await picture(mine.page, 'react-conflict');
+    await here.getByRole('button', { name: 'Keep mine' }).click();
+    await here.getByRole('button', { name: 'Save' }).click();
+    await expect.poll(theirs.titles, WAIT).toContain('Loops of mine');
+    const { data } = await service.query('{ posts(limit: 100) { title body } }');
+    expect(data.posts).toContainEqual({ title: 'Loops of mine', body: 'Their text.' });
+  });
+
+  it('keeps what is typed where the session has ended, and goes on after signing in', async () => {
+    const service = await startService();
+    const open = await openTabs(service, await project.serve(service));
+    const tab = await open();
+    await live(tab);
+    const form = tab.page.getByRole('form', { name: 'New post' });
+    await form.getByLabel('Title').fill('Kept');
+    // Another tab of the same browser signs out.
+    await tab.page.evaluate(() => fetch('/logout', { method: 'POST' }));
+    await tab.page.getByText('Your session has ended.').waitFor();
+    await tab.page.getByLabel('E-mail').fill('ada@example.com');
+    await tab.page.getByLabel('Password').fill(service.password);
+    await tab.page.getByRole('button', { name: 'Sign in' }).click();
+    await live(tab);
+    expect(await form.getByLabel('Title').inputValue()).toBe('Kept');
+  });
+
+  it('has a hook without a library, which shows counts and deletions and resumes, under StrictMode', async () => {
+    const service = await startService();
+    const titles = Array.from({ length: 20 }, (_, number) => `post ${number + 1}`);
+    await service.create(...titles);
+    await project.build('/src/clients/react/main.tsx', 'dist-hooks');
+    const origin = await project.serve(service, 'dist-hooks');
+    const browser = await openBrowser(origin);
+    onTestFinished(() => browser.close());
+    const page = await browser.context.newPage();
+    await page.goto(origin);
+    await page.evaluate(async (password) => {
+      const body = JSON.stringify({ email: 'ada@example.com', password });
+      await fetch('/login', { method: 'POST', headers: { 'content-type': 'application/json' }, body });
+    }, service.password);
+    await page.reload();
+    const items = () => page.getByRole('listitem').allInnerTexts();
+    const status = () => page.getByRole('status').innerText();
+    await expect.poll(status, WAIT).toBe('live');
+    await expect.poll(items, WAIT).toEqual(titles.map((title) => `${title} (0)`).reverse());
+    await page.getByRole('button', { name: 'More' }).click();
+    await expect.poll(items, WAIT).toContain('On loops (0)');
+
+    const { data } = await service.query('{ posts(limit: 2) { id } }');
+    const [newest, second] = data.posts;
+    await service.query('mutation ($id: ID!) { createComment(postId: $id, body: "b") { id } }', newest);
+    await service.query('mutation ($id: ID!) { deletePost(id: $id) }', second);
+    await expect.poll(async () => (await items()).slice(0, 2), WAIT).toEqual(['post 20 (1)', 'post 18 (0)']);
+    await service.end('SIGKILL');
+    await expect.poll(status, WAIT).toBe('reconnecting');
+    await service.start();
+    await service.create('Missed');
+    await page.evaluate(() => dispatchEvent(new Event('online')));
+    await expect.poll(async () => (await items())[0], WAIT).toBe('Missed (0)');
+  });
+});
