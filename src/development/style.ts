@@ -42,6 +42,8 @@ blockquote { margin: 0 0 1rem; padding-left: 1rem; border-left: 4px solid var(--
 .contents { font-size: .9375rem; line-height: 1.4; }
 .contents ul { margin: 0; padding: 0; list-style: none; }
 .contents li { margin: 0; }
+.contents p { margin: 1.25rem 0 .25rem; padding: 0 .5rem; color: var(--soft); font-size: .8125rem; font-weight: 600; }
+.contents p:first-child { margin-top: 0; }
 .contents a { display: block; padding: .3rem .5rem; border-radius: .375rem; color: var(--ink); text-decoration: none; }
 .contents a:hover { background: var(--tint); text-decoration: underline; }
 .contents a[aria-current] { background: var(--tint); font-weight: 600; }
