@@ -3,7 +3,7 @@ import type { PlainResponse } from '../request/http-message.ts';
 import { DECISIONS, GROUPS } from './groups.ts';
 import { siteResponse } from './layout.ts';
 import type { Heading } from './markdown.ts';
-import { DOCS, type DocsPage } from './pages.ts';
+import { DOCS, type DocsPage, EXAMPLE_FILES } from './pages.ts';
 
 function linksTo(pages: readonly DocsPage[], current?: DocsPage, under: Html = NOTHING): readonly Html[] {
   return pages.map((page) =>
@@ -23,11 +23,12 @@ const anchorOf = (group: string) => group.toLowerCase().replaceAll(' ', '-');
 const inGroup = (pages: readonly DocsPage[], name: string) => pages.filter(({ group }) => group === name);
 
 /** What stands behind the pages of the first group. */
-const FILES: Html = card(
-  `${DOCS}schema.graphql`,
-  'Schema',
-  'Every type, field and argument, in the schema definition language.',
-);
+const FILES: readonly Html[] = [
+  card(EXAMPLE_FILES, 'Example files', 'Every file of the recipes and of the example page, made to be copied.'),
+  card(`${DOCS}schema.graphql`, 'Schema', 'Every type, field and argument, in the schema definition language.'),
+];
+const FILES_LINK = html`<li><a href="${EXAMPLE_FILES}">Example files</a></li>
+`;
 
 /** Every page, by what one wants to do. */
 export function listPage(pages: readonly DocsPage[]): PlainResponse {
@@ -65,9 +66,9 @@ export function contents(
 ${sections}</ul>`;
   const under = sections.length > 0 ? list : NOTHING;
   const groups = GROUPS.map(
-    ({ name }) => html`<p>${name}</p>
+    ({ name }, index) => html`<p>${name}</p>
 <ul>
-${linksTo(inGroup(pages, name), current, under)}</ul>
+${linksTo(inGroup(pages, name), current, under)}${index === 0 ? FILES_LINK : NOTHING}</ul>
 `,
   );
   const decisions = current?.group === DECISIONS ? linksTo([current], current, under) : [];

@@ -1,9 +1,11 @@
 import { readdir, readFile } from 'node:fs/promises';
-import { DECISIONS, fileOf, GROUPS } from './groups.ts';
+import { DECISIONS, fileOf, GROUPS, SUMMARIES } from './groups.ts';
 
 const ROOT = new URL('../../', import.meta.url);
 /** The address of the list of pages. */
 export const DOCS = '/docs/';
+/** The address of the list of the files of `examples/`. */
+export const EXAMPLE_FILES = `${DOCS}examples/`;
 
 /** A Markdown file of the repository, as a page. */
 export interface DocsPage {
@@ -24,27 +26,6 @@ const TITLES = new Map([
   ['bench/results.md', 'Benchmark results'],
   ['examples/web/README.md', 'The example page'],
 ]);
-/** For pages whose first sentence says too little beside others, or that begin with something else. */
-const SUMMARIES = new Map([
-  ['bench/results.md', 'What a request costs, beside a hand-written baseline, Mercurius and PostGraphile.'],
-  ['CONTRIBUTING.md', 'How to set up, test and change the service, and what a change must keep.'],
-  [
-    'docs/api.md',
-    'Every query, mutation, subscription and type: arguments, scopes, costs, and examples with their answers.',
-  ],
-  [
-    'docs/clients.md',
-    'A recipe for each client library: code to copy, which tests run against a server that is killed.',
-  ],
-  ['docs/events.md', 'Subscriptions that lose nothing: each event once and in order, across disconnects and restarts.'],
-  ['docs/errors.md', 'Every code, what it means, and what a client should do.'],
-  ['docs/log.md', 'Every field and message of the log, and what to do about it.'],
-  ['docs/pagination.md', 'Cursors, limit and offset, or by time, and which of them when.'],
-  [
-    'examples/web/README.md',
-    'How the page at /example/ is built: a live list, offline drafts, typed operations.',
-  ],
-]);
 const PICTURE = /^(docs\/images|bench(\/charts)?)\/[\w-]+\.(png|svg)$/;
 const PICTURE_TYPES = new Map([
   ['png', 'image/png'],
@@ -61,6 +42,9 @@ export function addressOf(file: string): string {
       .replace(/^[A-Z]+$/, (name) => name.toLowerCase())
   );
 }
+
+/** Where the list of the files of `examples/` has a folder of it. */
+export const folderAnchor = (folder: string): string => `#${folder.replaceAll('/', '-')}`;
 
 /** An installation may have the code alone. */
 export async function unlessMissing<T>(reading: Promise<T>): Promise<T | undefined> {

@@ -5,7 +5,23 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { violations } from '../support/processes/axe.ts';
 import { useDevelopmentService } from '../support/processes/development-service.ts';
 
-const PATHS = ['/', '/docs/', '/docs/readme', '/docs/contract'];
+const PATHS = [
+  '/',
+  '/docs/',
+  '/docs/readme',
+  '/docs/contract',
+  '/docs/api',
+  '/docs/clients',
+  '/docs/?q=idempotency+key',
+  '/docs/examples/',
+  '/docs/examples/live.ts',
+  '/docs/nothing',
+  '/nothing',
+  '/example/nothing',
+];
+const LONG = new Set(['/docs/clients', '/docs/api']);
+/** A folder for pictures of the pages. */
+const PICTURES = process.env.SCREENSHOTS;
 
 describe('the pages of development', () => {
   const started = useDevelopmentService();
@@ -22,11 +38,14 @@ describe('the pages of development', () => {
 
   it.each([
     [390, 'light'],
+    [390, 'dark'],
+    [1280, 'light'],
     [1280, 'dark'],
   ] as const)('are accessible and fit at a width of %i pixels, %s', async (width, scheme) => {
     const page = await open(width, scheme);
     for (const path of PATHS) {
       await page.goto(started.service.origin + path);
+      await picture(page, `${width}-${scheme}${path.replaceAll(/\W+/g, '-')}`);
       expect(await violations(page), path).toEqual([]);
       expect(await page.evaluate('document.documentElement.scrollWidth'), path).toBe(width);
     }
@@ -46,12 +65,14 @@ describe('the pages of development', () => {
     await page.waitForURL(`${started.service.origin}/${token()}`);
   });
 
-  it('show a first call that works when pasted', async () => {
+  it('show a first call that works when copied and pasted', async () => {
     const page = await open(1280, 'light');
     await page.goto(`${started.service.origin}/${token()}`);
-    await page.locator('pre').click();
-    const selected = await page.evaluate<string>('getSelection().toString()');
-    const { stdout } = await promisify(execFile)('bash', ['-c', selected]);
+    await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+    await page.getByRole('button', { name: 'Copy' }).click();
+    await page.getByRole('button', { name: 'Copied' }).waitFor();
+    const copied = await page.evaluate<string>('navigator.clipboard.readText()');
+    const { stdout } = await promisify(execFile)('bash', ['-c', copied]);
     expect(JSON.parse(stdout).data.posts).toHaveLength(3);
   });
 

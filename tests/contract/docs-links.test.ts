@@ -31,7 +31,7 @@ describe('README, CONTRIBUTING and the pages of docs', () => {
     );
     expect(
       silent.map(({ file }) => file),
-      'the first sentence of each page says what it is about, or SUMMARIES in src/development/pages.ts does',
+      'the first sentence of each page says what it is about, or SUMMARIES in src/development/groups.ts does',
     ).toEqual([]);
   });
 
