@@ -27,7 +27,11 @@ ${inside.map(
     content: html`<h1>Example files</h1>
 <p>The files of <code>examples/</code>, made to be copied: those beside each other use each other by relative paths.</p>
 ${sections}`,
-    aside: contents(pages, undefined, [...folders.keys()].map((folder) => ({ id: folderAnchor(folder).slice(1), depth: 2, text: folder }))),
+    aside: contents(
+      pages,
+      undefined,
+      [...folders.keys()].map((folder) => ({ id: folderAnchor(folder).slice(1), depth: 2, text: folder })),
+    ),
   });
 }
 

@@ -24,8 +24,16 @@ const inGroup = (pages: readonly DocsPage[], name: string) => pages.filter(({ gr
 
 /** What stands behind the pages of the first group. */
 const FILES: readonly Html[] = [
-  card(EXAMPLE_FILES, 'Example files', 'Every file of the recipes and of the example page, made to be copied.'),
-  card(`${DOCS}schema.graphql`, 'Schema', 'Every type, field and argument, in the schema definition language.'),
+  card(
+    EXAMPLE_FILES,
+    'Example files',
+    'Every file of the recipes and of the example page, made to be copied.',
+  ),
+  card(
+    `${DOCS}schema.graphql`,
+    'Schema',
+    'Every type, field and argument, in the schema definition language.',
+  ),
 ];
 const FILES_LINK = html`<li><a href="${EXAMPLE_FILES}">Example files</a></li>
 `;
@@ -43,6 +51,7 @@ ${inGroup(pages, name).map(({ path, title, summary }) => card(path, title, summa
     title: 'Docs',
     wide: true,
     content: html`<h1>Docs</h1>
+<p class="lead">Outputs of commands are those of a first start. <code>npm run demo:reset</code>, with the service stopped, goes back to it.</p>
 ${sections}<h2 id="${anchorOf(DECISIONS)}">${DECISIONS}</h2>
 <p class="small">Why it is as it is, and what else was considered.</p>
 <ul class="columns">

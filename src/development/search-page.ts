@@ -20,7 +20,9 @@ function marked(text: string, words: readonly string[]): Html {
 /** The part of a text with the most of the words. */
 function snippetOf(text: string, words: readonly string[]): string {
   const lower = text.toLowerCase();
-  const places = words.flatMap((word) => [...lower.matchAll(new RegExp(escapeOf(word), 'g'))].map(({ index }) => index));
+  const places = words.flatMap((word) =>
+    [...lower.matchAll(new RegExp(escapeOf(word), 'g'))].map(({ index }) => index),
+  );
   const coverOf = (from: number) =>
     words.filter((word) => lower.slice(from, from + LENGTH).includes(word)).length;
   let start = 0;
@@ -43,7 +45,10 @@ function hit({ page, id, heading, text }: Section, words: readonly string[]): Ht
 }
 
 /** Sections, each with the part of it that has the words. */
-export const hitList = (sections: readonly Section[], words: readonly string[]): Html => html`<ol class="hits">
+export const hitList = (
+  sections: readonly Section[],
+  words: readonly string[],
+): Html => html`<ol class="hits">
 ${sections.map((section) => hit(section, words))}</ol>`;
 
 /** Where the pages have the words. */

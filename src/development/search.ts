@@ -23,7 +23,7 @@ const MAX_HITS = 30;
 const MAX_OF_PAGE = 5;
 const MAX_WORDS = 10;
 /** Why something is so is rarely what is looked for first. */
-const WEIGHT_OF_DECISIONS = 0.5;
+const WEIGHT_OF_DECISIONS = 0.3;
 
 const ENTITIES = new Map([
   ['&amp;', '&'],
@@ -46,9 +46,9 @@ const textOf = (markup: string): string =>
 function sectionsOf(page: DocsPage, options: RenderOptions): Section[] {
   const { html, headings } = renderMarkdown(page.text, options);
   const parts = html.split(/<h[1-6] id="[^"]*">.*<\/h[1-6]>\n/);
-  return parts.map((part, index) => {
-    const { id = '', text = page.title, depth = 1 } = headings[index - 1] ?? {};
-    return { page, id: depth === 1 ? '' : id, heading: depth === 1 ? page.title : text, text: textOf(part) };
+  return headings.map(({ id, text, depth }, index) => {
+    const place = depth === 1 ? { id: '', heading: page.title } : { id, heading: text };
+    return { page, ...place, text: textOf(parts[index + 1] ?? '') };
   });
 }
 
@@ -66,9 +66,15 @@ function indexOf(pages: readonly DocsPage[]): Section[] {
   });
 }
 
-export const wordsOf = (query: string): string[] => [
-  ...new Set(query.toLowerCase().match(/[\p{L}\p{N}_$:.@/-]*[\p{L}\p{N}]/gu) ?? []),
-].slice(0, MAX_WORDS);
+/** What is compared: names in code and headers are several words. */
+const folded = (text: string): string => text.toLowerCase().replaceAll(/[-_\s]+/g, ' ');
+
+/** The words of a query, in the singular: they are looked for at the beginning of words, too. */
+export const wordsOf = (query: string): string[] => {
+  const words = folded(query).match(/[\p{L}\p{N}]+/gu) ?? [];
+  const singular = words.map((word) => (/..[^s]s$/.test(word) ? word.slice(0, -1) : word));
+  return [...new Set(singular)].slice(0, MAX_WORDS);
+};
 
 /** How well a text has a word: as a whole, at the beginning of one, or inside of one. */
 function matchOf(text: string, word: string): number {
@@ -93,11 +99,12 @@ export function search(pages: readonly DocsPage[], query: string): Hits {
   const words = wordsOf(query);
   const sections = indexOf(pages);
   const lower = sections.map(({ page, heading, text }) => ({
-    title: page.title.toLowerCase(),
-    heading: heading.toLowerCase(),
-    text: text.toLowerCase(),
+    // The name of the file is the word by which many look for it.
+    title: folded(`${page.title} ${page.path}`),
+    heading: folded(heading),
+    text: folded(text),
   }));
-  const phrase = query.trim().toLowerCase().replaceAll(/\s+/g, ' ');
+  const phrase = folded(query).trim();
   // A word that few sections have says more than one that many have.
   const rarity = words.map((word) => {
     const having = lower.filter(({ heading, text }) => heading.includes(word) || text.includes(word)).length;

@@ -67,10 +67,13 @@ describe('the docs, in development', () => {
   it('are found by their words: the section that says it comes first, with the words marked', async () => {
     const first = async (query: string) => {
       const page = await text(`/docs/?q=${encodeURIComponent(query)}`);
-      const [, address, heading = ''] = /<li><p class="place">.*?<a href="([^"]*)">(.*?)<\/a>/.exec(page) ?? [];
+      const [, address, heading = ''] =
+        /<li><p class="place">.*?<a href="([^"]*)">(.*?)<\/a>/.exec(page) ?? [];
       return { page, address, heading: heading.replaceAll(/<\/?mark>/g, '') };
     };
-    expect(await first('idempotency key')).toMatchObject({ address: expect.stringMatching(/idempotency/) });
+    expect(await first('Idempotency-Key')).toMatchObject({
+      address: expect.stringMatching(/^.docs.idempotency/),
+    });
     expect(await first('COMPLEXITY_LIMIT')).toMatchObject({ address: '/docs/errors#complexity_limit' });
     expect(await first('pagination')).toMatchObject({ address: '/docs/pagination', heading: 'Pagination' });
     expect((await first('Relay')).page).toContain('<mark>Relay</mark>');
@@ -101,7 +104,9 @@ describe('the docs, in development', () => {
   it('answer a browser with a page where there is none, and a program with JSON', async () => {
     const missing = await asBrowser('/docs/paginations');
     expect([missing.status, missing.headers.get('content-type')]).toEqual([404, 'text/html; charset=utf-8']);
-    expect(await missing.text()).toContain('There is no such page');
+    const said = await missing.text();
+    expect(said).toContain('There is no such page');
+    expect(said).toContain('href="/docs/pagination"');
     const program = await app.fetch('/docs/paginations');
     expect([program.status, program.headers.get('vary')]).toEqual([404, expect.stringContaining('Accept')]);
     expect(await program.json()).toMatchObject({ errors: [{ extensions: { code: 'NOT_FOUND' } }] });
