@@ -66,13 +66,18 @@ function indexOf(pages: readonly DocsPage[]): Section[] {
   });
 }
 
+/** Every section has them. */
+const SMALL_WORDS = new Set('a an and do does for how i in is it of on or the to what when with'.split(' '));
+
 /** What is compared: names in code and headers are several words. */
 const folded = (text: string): string => text.toLowerCase().replaceAll(/[-_\s]+/g, ' ');
 
 /** The words of a query, in the singular: they are looked for at the beginning of words, too. */
 export const wordsOf = (query: string): string[] => {
   const words = folded(query).match(/[\p{L}\p{N}]+/gu) ?? [];
-  const singular = words.map((word) => (/..[^s]s$/.test(word) ? word.slice(0, -1) : word));
+  const telling = words.filter((word) => !SMALL_WORDS.has(word));
+  const kept = telling.length > 0 ? telling : words;
+  const singular = kept.map((word) => (/...[^s]s$/.test(word) ? word.slice(0, -1) : word));
   return [...new Set(singular)].slice(0, MAX_WORDS);
 };
 
@@ -98,9 +103,9 @@ interface Scored {
 export function search(pages: readonly DocsPage[], query: string): Hits {
   const words = wordsOf(query);
   const sections = indexOf(pages);
-  const lower = sections.map(({ page, heading, text }) => ({
+  const lower = sections.map(({ page, id, heading, text }) => ({
     // The name of the file is the word by which many look for it.
-    title: folded(`${page.title} ${page.path}`),
+    title: folded(`${page.title} ${page.path}${id === '' ? ` ${page.summary}` : ''}`),
     heading: folded(heading),
     text: folded(text),
   }));
@@ -125,7 +130,7 @@ export function search(pages: readonly DocsPage[], query: string): Hits {
       score += (rarity[place] ?? 0) * (ofTitle + inHeading * 5 + inText * Math.max(1, often));
     }
     if (words.length > 1) {
-      if (heading.includes(phrase)) score *= 2;
+      if (heading.includes(phrase) || (section.id === '' && title.includes(phrase))) score *= 2;
       else if (text.includes(phrase)) score *= 1.5;
     }
     return { section, found, score: section.page.group === DECISIONS ? score * WEIGHT_OF_DECISIONS : score };
