@@ -1,66 +1,20 @@
-import { type Html, html, NOTHING } from '../http/pages/html.ts';
+import { html, NOTHING } from '../http/pages/html.ts';
+import type { HttpResponse } from '../request/http-message.ts';
 import type { Answer } from '../request/request-state.ts';
+import { exampleFiles } from './example-files.ts';
+import { examplePage, examplesPage } from './example-pages.ts';
 import { moved, siteResponse } from './layout.ts';
-import { type Heading, renderMarkdown } from './markdown.ts';
-import { DOCS, type DocsPage, readDocsFile, readPages } from './pages.ts';
+import { renderMarkdown } from './markdown.ts';
+import { contents, listPage } from './navigation.ts';
+import { addressOf, DOCS, type DocsPage, EXAMPLE_FILES, readDocsFile, readPages } from './pages.ts';
+import { search } from './search.ts';
+import { QUERY } from './search-form.ts';
+import { hitList, searchPage } from './search-page.ts';
 
-function linksTo(pages: readonly DocsPage[], current?: DocsPage, under: Html = NOTHING): readonly Html[] {
-  return pages.map((page) =>
-    page.file === current?.file
-      ? html`<li><a href="${page.path}" aria-current="page">${page.title}</a>${under}</li>
-`
-      : html`<li><a href="${page.path}">${page.title}</a></li>
-`,
-  );
-}
-
-function card({ path, title, summary }: DocsPage): Html {
-  const about = summary === '' ? NOTHING : html`<p>${summary}</p>`;
-  return html`<li><a href="${path}">${title}</a>${about}</li>
-`;
-}
-
-function listPage(pages: readonly DocsPage[]) {
-  const decisions = pages.filter(({ group }) => group === 'Decisions');
-  const others = pages.filter((page) => !decisions.includes(page));
-  return siteResponse({
-    title: 'Docs',
-    wide: true,
-    content: html`<h1>Docs</h1>
-<ul class="cards">
-${others.map(card)}<li><a href="${DOCS}schema.graphql">Schema</a><p>Every type, field and argument, in the schema definition language.</p></li>
-</ul>
-<h2 id="decisions">Decisions</h2>
-<ul class="columns">
-${linksTo(decisions)}</ul>`,
-  });
-}
-
-/** The pages beside the text, with the sections of this one; above it, the sections alone. */
-function contents(pages: readonly DocsPage[], current: DocsPage, headings: readonly Heading[]): Html {
-  const sections = headings
-    .filter(({ depth }) => depth === 2)
-    .map(
-      ({ id, text }) => html`<li><a href="#${id}">${text}</a></li>
-`,
-    );
-  const list = html`<ul>
-${sections}</ul>`;
-  const shown = pages.filter(({ group, file }) => group !== 'Decisions' || file === current.file);
-  const folded = html`<details><summary>On this page</summary>
-${list}
-</details>`;
-  return html`<nav class="contents" aria-label="Docs">
-<ul class="pages">
-${linksTo(shown, current, sections.length > 0 ? list : NOTHING)}<li><a href="${DOCS}#decisions">Decisions</a></li>
-</ul>
-${sections.length > 0 ? folded : NOTHING}
-</nav>`;
-}
-
-function articlePage(pages: readonly DocsPage[], page: DocsPage) {
+function articlePage(pages: readonly DocsPage[], page: DocsPage, examples: readonly string[]): HttpResponse {
   const files = new Set(pages.map(({ file }) => file));
-  const rendered = renderMarkdown(page.text, { file: page.file, pages: files });
+  const options = { file: page.file, pages: files, examples: new Set(examples) };
+  const rendered = renderMarkdown(page.text, options);
   return siteResponse({
     title: page.title,
     content: { html: rendered.html },
@@ -68,17 +22,47 @@ function articlePage(pages: readonly DocsPage[], page: DocsPage) {
   });
 }
 
-/** For development: the Markdown files of this repository as web pages. */
-export const answerDocs: Answer = async (_request, _state, { pathname }) => {
-  if (pathname.length < DOCS.length) return moved(DOCS);
-  const pages = await readPages();
-  if (pathname === DOCS) return listPage(pages);
-  const page = pages.find(({ path }) => path === pathname);
-  if (page !== undefined) return articlePage(pages, page);
+async function fileAt(pathname: string): Promise<Response | undefined> {
   const file = await readDocsFile(pathname);
+  if (file === undefined) return undefined;
   // The policy is for SVG, which may hold scripts.
   const headers = { 'content-security-policy': "default-src 'none'; style-src 'unsafe-inline'" };
-  return (
-    file && new Response(new Uint8Array(file.body), { headers: { 'content-type': file.type, ...headers } })
-  );
+  return new Response(new Uint8Array(file.body), { headers: { 'content-type': file.type, ...headers } });
+}
+
+/** The page whose file has this name in the repository. */
+const namedAs = (pages: readonly DocsPage[], name: string): DocsPage | undefined =>
+  pages.find(({ file }) => file === name || file === `docs/${name}`);
+
+/** What stands in for a page that there is not: where its name is to be found. */
+export const answerMissing: Answer = async (_request, _state, { pathname }) => {
+  const pages = await readPages();
+  const words = pathname.slice(DOCS.length).replaceAll(/[^\p{L}\p{N}]+|\.\w+$/gu, ' ');
+  const { sections } = search(pages, words);
+  const near = html`<h2>Perhaps one of these</h2>
+${hitList(sections.slice(0, 5), [])}`;
+  return siteResponse({
+    status: 404,
+    title: 'No such page',
+    content: html`<h1>There is no such page</h1>
+<p>Search for it above, or go to <a href="${DOCS}">all pages</a>.</p>
+${sections.length > 0 ? near : NOTHING}`,
+  });
+};
+
+/** For development: the Markdown files of this repository as web pages, and the files of its examples. */
+export const answerDocs: Answer = async ({ url }, _state, { pathname, searchParams }) => {
+  if (pathname.length < DOCS.length) return moved(DOCS);
+  const pages = await readPages();
+  const query = searchParams.get(QUERY)?.trim() ?? '';
+  if (pathname === DOCS) return query === '' ? listPage(pages) : searchPage(pages, query);
+  const examples = await exampleFiles();
+  const page = pages.find(({ path }) => path === pathname);
+  if (page !== undefined) return articlePage(pages, page, examples);
+  if (pathname === EXAMPLE_FILES) return examplesPage(pages, examples);
+  const example = examples.find((file) => addressOf(file) === pathname);
+  if (example !== undefined) return examplePage(pages, example, searchParams);
+  const named = namedAs(pages, pathname.slice(DOCS.length));
+  if (named !== undefined) return moved(named.path, url);
+  return fileAt(pathname);
 };

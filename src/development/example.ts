@@ -1,7 +1,9 @@
+import { existsSync } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
 import { extname, join } from 'node:path';
 import { html } from '../http/pages/html.ts';
 import { ASKED_AGAIN } from '../http/response/caching.ts';
+import { HOME } from '../http/routes/table.ts';
 import { BytesResponse } from '../request/http-message.ts';
 import type { Answer } from '../request/request-state.ts';
 import { moved, siteResponse } from './layout.ts';
@@ -30,11 +32,27 @@ const POLICY = [
   "frame-ancestors 'none'",
 ].join('; ');
 
+/** Whether there is a page to serve. */
+export const isBuilt = (folder: string = FOLDER): boolean => existsSync(join(folder, 'index.html'));
+
+const BACK = html`<p><a href="${HOME}">Back to the start page</a></p>`;
+
 const notBuilt = () =>
   siteResponse({
     title: 'Example',
     content: html`<h1>The example is not built yet</h1>
-<p>Stop the service and run <code>npm run example</code> in its folder. It builds the page, starts the service again and serves the page here.</p>`,
+<p>Stop the service and run <code>npm run example</code> in its folder. It builds the page, starts the service again and serves the page here.</p>
+${BACK}`,
+  });
+
+/** For browsers, at paths below the page that no file has. */
+export const answerNoFile: Answer = async () =>
+  siteResponse({
+    status: 404,
+    title: 'No such page',
+    content: html`<h1>There is no such page</h1>
+<p>The example is one page, <a href="${EXAMPLE}">${EXAMPLE}</a>.</p>
+${BACK}`,
   });
 
 /** The names of the files in a folder, below it and with slashes. A symbolic link is not a file. */

@@ -1,20 +1,26 @@
 import { hash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { type Html, html, NOTHING } from '../http/pages/html.ts';
 import { COLOURS, ICON, MARK } from '../http/pages/layout.ts';
 import { HOME, PATHS } from '../http/routes/table.ts';
 import { PlainResponse } from '../request/http-message.ts';
+import { CODE_STYLE } from './code-style.ts';
 import { DOCS } from './pages.ts';
+import { searchForm } from './search-form.ts';
 import { STYLE } from './style.ts';
 
-const CSS = COLOURS + STYLE;
+const CSS = COLOURS + STYLE + CODE_STYLE;
+const SCRIPT = readFileSync(new URL('browser/copy.js', import.meta.url), 'utf8');
+const sourceOf = (text: string) => `'sha256-${hash('sha256', text, 'base64')}'`;
 
-/** One style sheet, by its hash (CSP level 3, section 6.6.4.3), and the pictures of this origin. No script. */
+/** One style sheet and one script, by their hashes (CSP level 3, section 6.6.4.3), and the pictures of this origin. */
 const POLICY = [
   "default-src 'none'",
-  `style-src 'sha256-${hash('sha256', CSS, 'base64')}'`,
+  `style-src ${sourceOf(CSS)}`,
   "img-src 'self' data:",
+  `script-src ${sourceOf(SCRIPT)}`,
   "base-uri 'none'",
-  "form-action 'none'",
+  "form-action 'self'",
   "frame-ancestors 'none'",
 ].join('; ');
 
@@ -25,9 +31,12 @@ export interface SitePage {
   readonly wide?: boolean;
   /** Beside the content, or above it where there is little room. */
   readonly aside?: Html;
+  readonly status?: number;
+  /** What is looked for. */
+  readonly query?: string;
 }
 
-function document({ title, content, wide = false, aside = NOTHING }: SitePage): string {
+function document({ title, content, wide = false, aside = NOTHING, query }: SitePage): string {
   return html`<!doctype html>
 <html lang="en">
 <head>
@@ -41,7 +50,7 @@ ${{ html: `<style>${CSS}</style>` }}
 <a class="skip" href="#content">Skip to the content</a>
 <header>
 <a class="home" href="${HOME}">${MARK}<span>Content Graph API</span></a>
-<nav aria-label="Site"><a href="${DOCS}">Docs</a><a href="${PATHS.graphql}">GraphiQL</a></nav>
+${searchForm(query)}<nav aria-label="Site"><a href="${DOCS}">Docs</a><a href="${PATHS.graphql}">GraphiQL</a></nav>
 </header>
 <div class="page">
 ${aside}
@@ -49,6 +58,7 @@ ${aside}
 ${content}
 </main>
 </div>
+${{ html: `<script type="module">${SCRIPT}</script>` }}
 </body>
 </html>
 `.html;
@@ -56,6 +66,7 @@ ${content}
 
 export function siteResponse(page: SitePage): PlainResponse {
   return new PlainResponse(document(page), {
+    status: page.status ?? 200,
     headers: {
       'content-type': 'text/html; charset=utf-8',
       'cache-control': 'no-store',
@@ -65,7 +76,9 @@ export function siteResponse(page: SitePage): PlainResponse {
   });
 }
 
-/** Not to be kept: a browser would follow it at whatever runs on this port next. */
-export function moved(location: string): PlainResponse {
+/** With the query of the address asked for. Not to be kept: a browser would follow it at whatever runs on this port next. */
+export function moved(path: string, asked = ''): PlainResponse {
+  const query = asked.indexOf('?');
+  const location = path + (query < 0 ? '' : asked.slice(query));
   return new PlainResponse('', { status: 308, headers: { location, 'cache-control': 'no-store' } });
 }

@@ -1,7 +1,9 @@
 import { posix } from 'node:path';
 import { Marked, type Tokens } from 'marked';
 import { html } from '../http/pages/html.ts';
-import { addressOf, DOCS } from './pages.ts';
+import { codeBlock } from './code.ts';
+import { addressOf, DOCS, EXAMPLE_FILES, folderAnchor } from './pages.ts';
+import { type Cell, table } from './table.ts';
 
 export interface Heading {
   readonly id: string;
@@ -23,6 +25,10 @@ export interface RenderOptions {
   readonly file: string;
   /** The files that have a page. A link to any other file is shown as its text. */
   readonly pages: ReadonlySet<string>;
+  /** Files of `examples/`, which have one too, and to which their names lead. */
+  readonly examples?: ReadonlySet<string>;
+  /** Whether the code has no colours. */
+  readonly plain?: boolean;
 }
 
 const EXTERNAL = /^[a-z]+:/i;
@@ -48,8 +54,12 @@ export function resolveLink(from: string, href: string): { readonly file: string
   return { file, hash: fragment === undefined ? '' : `#${fragment}` };
 }
 
+/** Files that pages name without their folder. */
+const NAMED = /^[\w-]+\.ts$/;
+
 /** Renders a page as GitHub does. The text is trusted: it is part of this repository. */
-export function renderMarkdown(text: string, { file, pages }: RenderOptions): Rendered {
+export function renderMarkdown(text: string, options: RenderOptions): Rendered {
+  const { file, pages, examples = new Set(), plain = false } = options;
   const headings: Heading[] = [];
   const links: string[] = [];
   const pictures: string[] = [];
@@ -61,8 +71,17 @@ export function renderMarkdown(text: string, { file, pages }: RenderOptions): Re
     const target = resolveLink(file, href);
     if (target.file === 'docs/decisions/') return `${DOCS}#decisions`;
     if (target.file === 'schema.graphql') return addressOf(target.file);
-    return pages.has(target.file) ? addressOf(target.file) + target.hash : undefined;
+    const folder = target.file.replace(/\/$/, '');
+    if ([...examples].some((name) => posix.dirname(name) === folder))
+      return EXAMPLE_FILES + folderAnchor(folder);
+    const shown = pages.has(target.file) || examples.has(target.file);
+    return shown ? addressOf(target.file) + target.hash : undefined;
   };
+  /** The file of `examples/` that a name in the text stands for. */
+  const namedBy = (name: string): string | undefined =>
+    [name, ...(NAMED.test(name) ? [`examples/${name}`] : [])].find((path) => examples.has(path));
+  /** Whether what is being shown leads somewhere already. */
+  let inLink = false;
   const pictureAt = (href: string) => {
     pictures.push(href);
     return EXTERNAL.test(href) ? href : addressOf(resolveLink(file, href).file);
@@ -71,13 +90,15 @@ export function renderMarkdown(text: string, { file, pages }: RenderOptions): Re
   const marked = new Marked({
     renderer: {
       heading({ tokens, depth }: Tokens.Heading): string {
-        const plain = this.parser.parseInline(tokens, this.parser.textRenderer);
-        const id = slugOf(plain);
-        headings.push({ id, depth, text: plain });
+        const said = this.parser.parseInline(tokens, this.parser.textRenderer);
+        const id = slugOf(said);
+        headings.push({ id, depth, text: said });
         return `<h${depth} id="${id}">${this.parser.parseInline(tokens)}</h${depth}>\n`;
       },
       link({ href, tokens }: Tokens.Link): string {
+        inLink = true;
         const shown = { html: this.parser.parseInline(tokens) };
+        inLink = false;
         const address = addressFor(href);
         if (address !== undefined) return html`<a href="${address}">${shown}</a>`.html;
         return shown.html.startsWith('<code>') ? shown.html : `<code>${shown.html}</code>`;
@@ -92,17 +113,24 @@ export function renderMarkdown(text: string, { file, pages }: RenderOptions): Re
           (_whole, name: string, href: string) => `${name}="${pictureAt(href)}"`,
         );
       },
-      // Keyboards scroll what has the focus (WCAG 2.1.1).
-      code({ text: code }: Tokens.Code): string {
-        return html`<pre tabindex="0"><code>${code}</code></pre>
-`.html;
+      codespan({ text: name }: Tokens.Codespan): string {
+        const named = inLink ? undefined : namedBy(name);
+        const code = html`<code>${name}</code>`;
+        return named === undefined ? code.html : html`<a href="${addressOf(named)}">${code}</a>`.html;
       },
-    },
-    hooks: {
-      postprocess: (page) =>
-        page
-          .replaceAll('<table>', '<div class="table" tabindex="0" role="group" aria-label="Table"><table>')
-          .replaceAll('</table>', '</table></div>'),
+      code({ text: code, lang = '' }: Tokens.Code): string {
+        return codeBlock(code, plain ? '' : lang.split(' ')[0]).html;
+      },
+      table({ header, rows }: Tokens.Table): string {
+        const cellOf = ({ tokens }: Tokens.TableCell): Cell => ({
+          shown: { html: this.parser.parseInline(tokens) },
+          text: this.parser.parseInline(tokens, this.parser.textRenderer),
+        });
+        return table(
+          header.map(cellOf),
+          rows.map((row) => row.map(cellOf)),
+        ).html;
+      },
     },
   });
   return { html: marked.parse(text, { async: false }), headings, links, pictures };

@@ -1,8 +1,11 @@
 import { readdir, readFile } from 'node:fs/promises';
+import { DECISIONS, fileOf, GROUPS, SUMMARIES } from './groups.ts';
 
 const ROOT = new URL('../../', import.meta.url);
 /** The address of the list of pages. */
 export const DOCS = '/docs/';
+/** The address of the list of the files of `examples/`. */
+export const EXAMPLE_FILES = `${DOCS}examples/`;
 
 /** A Markdown file of the repository, as a page. */
 export interface DocsPage {
@@ -10,9 +13,10 @@ export interface DocsPage {
   readonly file: string;
   readonly path: string;
   readonly title: string;
-  /** The first sentence. */
+  /** What it is about, in a sentence: its first, where that says it. */
   readonly summary: string;
-  readonly group: 'Start' | 'Pages' | 'Decisions';
+  /** By its name. */
+  readonly group: string;
   readonly text: string;
 }
 
@@ -20,6 +24,7 @@ export interface DocsPage {
 const TITLES = new Map([
   ['README.md', 'Overview'],
   ['bench/results.md', 'Benchmark results'],
+  ['examples/web/README.md', 'The example page'],
 ]);
 const PICTURE = /^(docs\/images|bench(\/charts)?)\/[\w-]+\.(png|svg)$/;
 const PICTURE_TYPES = new Map([
@@ -37,6 +42,9 @@ export function addressOf(file: string): string {
       .replace(/^[A-Z]+$/, (name) => name.toLowerCase())
   );
 }
+
+/** Where the list of the files of `examples/` has a folder of it. */
+export const folderAnchor = (folder: string): string => `#${folder.replaceAll('/', '-')}`;
 
 /** An installation may have the code alone. */
 export async function unlessMissing<T>(reading: Promise<T>): Promise<T | undefined> {
@@ -61,29 +69,25 @@ function plain(markdown: string): string {
     .replaceAll(/\s+/g, ' ');
 }
 
-async function read(file: string, group: DocsPage['group']): Promise<DocsPage | undefined> {
+async function read(file: string, group: string): Promise<DocsPage | undefined> {
   const text = await unlessMissing(readFile(new URL(file, ROOT), 'utf8'));
   if (text === undefined) return undefined;
   const title = TITLES.get(file) ?? plain(/^# (.+)$/m.exec(text)?.[1] ?? file);
   const paragraph = text.split('\n\n', 2)[1] ?? '';
   const sentence = /^(?![#|!<]|```).*?[.:](?=\s|$)/s.exec(paragraph)?.[0] ?? '';
-  const summary = plain(sentence).replace(/:$/, '.');
+  const summary = SUMMARIES.get(file) ?? plain(sentence).replace(/:$/, '.');
   return { file, path: addressOf(file), title, summary, group, text };
 }
 
-const START = ['README.md', 'CONTRIBUTING.md'];
-
 /** Every page, in the order of the navigation. Reads the files anew, so that edits show at once. */
 export async function readPages(): Promise<DocsPage[]> {
-  const [names, decisionNames] = await Promise.all([namesIn('docs/'), namesIn('docs/decisions/')]);
-  const readAll = async (files: readonly string[], group: DocsPage['group']) => {
-    const found = await Promise.all(files.map((file) => read(file, group)));
-    return found.filter((page) => page !== undefined);
-  };
-  const start = await readAll(START, 'Start');
-  const pages = await readAll([...names, 'bench/results.md'], 'Pages');
-  const decisions = await readAll(decisionNames.sort(), 'Decisions');
-  return [...start, ...pages.sort((a, b) => a.title.localeCompare(b.title, 'en')), ...decisions];
+  const decisions = (await namesIn('docs/decisions/')).sort();
+  const listed = [
+    ...GROUPS.flatMap(({ name, pages }) => pages.map((page) => ({ file: fileOf(page), group: name }))),
+    ...decisions.map((file) => ({ file, group: DECISIONS })),
+  ];
+  const found = await Promise.all(listed.map(({ file, group }) => read(file, group)));
+  return found.filter((page) => page !== undefined);
 }
 
 export interface DocsFile {

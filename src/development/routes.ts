@@ -2,8 +2,8 @@ import { HOME, OPEN, PATHS } from '../http/routes/table.ts';
 import { PlainResponse } from '../request/http-message.ts';
 import { type DemoKey, demoKeyFor, withToken } from '../request/local-request.ts';
 import type { Answer, Route } from '../request/request-state.ts';
-import { answerDocs } from './docs.ts';
-import { EXAMPLE, exampleAnswer } from './example.ts';
+import { answerDocs, answerMissing } from './docs.ts';
+import { answerNoFile, EXAMPLE, exampleAnswer, isBuilt } from './example.ts';
 import { moved } from './layout.ts';
 import { DOCS } from './pages.ts';
 import { startPage } from './start-page.ts';
@@ -15,7 +15,9 @@ export interface DevelopmentOptions {
 }
 
 /** Links to pages that show the key, or that lead to them. */
-const PAGE_LINK = /(?<=href=")(\/|\/graphql|\/example\/|\/docs\/[^"#.]*)(?=["#])/g;
+const PAGE_LINK = /(?<=href=")(\/|\/graphql|\/example\/|\/docs\/(?:[^"#.?]*|examples\/[^"#?]*))(?=["#])/g;
+/** The search leads to such a page, too. */
+const SEARCH = /<form class="search"[^>]*>/g;
 
 /** Answers with pages whose links have the token, if their own address has it. */
 const keepingToken =
@@ -24,12 +26,21 @@ const keepingToken =
     const response = await answer(request, state, url);
     const demo = demoKeyFor(demoKey, state, url);
     if (typeof demo !== 'object' || !(response instanceof PlainResponse)) return response;
-    const text = response.text.replaceAll(PAGE_LINK, `$1${withToken(demo.pageToken)}`);
+    const text = response.text
+      .replaceAll(PAGE_LINK, `$1${withToken(demo.pageToken)}`)
+      .replaceAll(SEARCH, `$&<input type="hidden" name="token" value="${demo.pageToken}">`);
     return new PlainResponse(text, {
       status: response.status,
       headers: Object.fromEntries(response.headers),
     });
   };
+
+/** A route whose unknown paths are a page for browsers, too. */
+const withPage = (route: Route, missing: Answer): Route => {
+  const varies = ['Accept'];
+  const answer: Answer = async (...asked) => (await route.answer(...asked)) ?? missing(...asked);
+  return { ...route, varies, page: { ...route, varies, answer } };
+};
 
 /** Pages for development (contract section 2). In production they are 404. */
 export function developmentRoutes({ graphiql, demoKey }: DevelopmentOptions): Route[] {
@@ -40,7 +51,12 @@ export function developmentRoutes({ graphiql, demoKey }: DevelopmentOptions): Ro
       // It may show a key.
       storable: false,
       answer: keepingToken(demoKey, async (_request, state, url) =>
-        startPage({ origin: new URL(url.href).origin, graphiql, demo: demoKeyFor(demoKey, state, url) }),
+        startPage({
+          origin: new URL(url.href).origin,
+          graphiql,
+          exampleBuilt: isBuilt(),
+          demo: demoKeyFor(demoKey, state, url),
+        }),
       ),
     },
     {
@@ -49,12 +65,17 @@ export function developmentRoutes({ graphiql, demoKey }: DevelopmentOptions): Ro
       path: `${PATHS.graphql}/`,
       storable: false,
       async answer({ url }) {
-        const search = url.indexOf('?');
-        return moved(PATHS.graphql + (search < 0 ? '' : url.slice(search)));
+        return moved(PATHS.graphql, url);
       },
     },
-    { ...OPEN, path: `${EXAMPLE}*`, answer: keepingToken(demoKey, exampleAnswer()) },
+    withPage(
+      { ...OPEN, path: `${EXAMPLE}*`, answer: keepingToken(demoKey, exampleAnswer()) },
+      keepingToken(demoKey, answerNoFile),
+    ),
     // Read anew for each request, so that edits show at once.
-    { ...OPEN, path: `${DOCS}*`, storable: false, answer: keepingToken(demoKey, answerDocs) },
+    withPage(
+      { ...OPEN, path: `${DOCS}*`, storable: false, answer: keepingToken(demoKey, answerDocs) },
+      keepingToken(demoKey, answerMissing),
+    ),
   ];
 }

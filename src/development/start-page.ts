@@ -2,6 +2,7 @@ import { html, NOTHING } from '../http/pages/html.ts';
 import { PATHS } from '../http/routes/table.ts';
 import type { PlainResponse } from '../request/http-message.ts';
 import type { DemoKey } from '../request/local-request.ts';
+import { codeBlock } from './code.ts';
 import { EXAMPLE } from './example.ts';
 import { siteResponse } from './layout.ts';
 import { DOCS } from './pages.ts';
@@ -9,6 +10,8 @@ import { DOCS } from './pages.ts';
 export interface StartPage {
   readonly origin: string;
   readonly graphiql: boolean;
+  /** Whether the example page is there. */
+  readonly exampleBuilt: boolean;
   /** The key in the first call. */
   readonly demo: DemoKey | 'hidden' | undefined;
 }
@@ -24,7 +27,7 @@ const WHERE_THE_KEY_IS = html`<p class="notice">To have the demo key filled in h
 `;
 
 /** A page of links, and a first call to copy. */
-export function startPage({ origin, graphiql, demo }: StartPage): PlainResponse {
+export function startPage({ origin, graphiql, exampleBuilt, demo }: StartPage): PlainResponse {
   const explorer = {
     path: PATHS.graphql,
     name: 'GraphiQL',
@@ -35,7 +38,7 @@ export function startPage({ origin, graphiql, demo }: StartPage): PlainResponse 
     {
       path: EXAMPLE,
       name: 'Example',
-      about: 'A web page on this API, with a live list. “npm run example” builds it.',
+      about: `A web page on this API, with a live list.${exampleBuilt ? '' : ' “npm run example” builds it.'}`,
     },
     { path: DOCS, name: 'Docs', about: 'Guides, the contract and the reference.' },
     { path: `${DOCS}schema.graphql`, name: 'Schema', about: 'Every type, field and argument.' },
@@ -55,8 +58,7 @@ ${places.map(
 `,
 )}</ul>
 <h2>First call</h2>
-<p>Paste it into a shell. One click selects all of it.</p>
-<pre class="copy" tabindex="0"><code>${call}</code></pre>
-<p class="small">This page is for development. Production has only the API.</p>`,
+<p>Paste it into a shell.</p>
+${codeBlock(call, 'sh', true)}<p class="small">This page is for development. Production has only the API.</p>`,
   });
 }

@@ -121,7 +121,7 @@ describe('the example page', { timeout: 300_000 }, () => {
     await page.getByRole('heading', { name: /comments/i }).waitFor();
     expect(await focused()).toBe(first);
     expect(await page.evaluate(() => document.activeElement?.tagName)).toBe('H1');
-    expect(await page.title()).toBe(`${first} – Content Graph`);
+    expect(await page.title()).toBe(`${first} – Content Graph API`);
     const current = () => page.locator('nav [aria-current=page]').allInnerTexts();
     expect(await current()).toEqual([]);
     // Back to where the reader was.

@@ -69,7 +69,7 @@ describe.each(ORIGINS)('the example page from its %s origin', { timeout: 300_000
     await page.getByLabel('Tags').fill('one, two');
     await page.getByRole('button', { name: 'Publish' }).dblclick();
     await page.getByRole('heading', { name: 'Written once' }).waitFor();
-    await expect.poll(() => page.title()).toBe('Written once – Content Graph');
+    await expect.poll(() => page.title()).toBe('Written once – Content Graph API');
     await page.getByLabel('Your comment').fill('First!');
     await page.getByRole('button', { name: 'Comment' }).dblclick();
     await page.getByRole('heading', { name: 'Comments (1)' }).waitFor();

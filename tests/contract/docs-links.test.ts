@@ -1,6 +1,7 @@
 import { existsSync, globSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { DECISIONS } from '../../src/development/groups.ts';
 import { renderMarkdown, resolveLink } from '../../src/development/markdown.ts';
 import { readPages } from '../../src/development/pages.ts';
 
@@ -17,7 +18,21 @@ const isExternal = (href: string) => /^[a-z]+:/.test(href);
 describe('README, CONTRIBUTING and the pages of docs', () => {
   it('are all there', () => {
     const written = globSync(['README.md', 'CONTRIBUTING.md', 'docs/**/*.md'], { cwd: ROOT });
-    expect(written.filter((file) => !files.has(file))).toEqual([]);
+    expect(
+      written.filter((file) => !files.has(file)),
+      'each page needs a place in a group of src/development/groups.ts',
+    ).toEqual([]);
+    expect(pages).toHaveLength(files.size);
+  });
+
+  it('say in the list what they are about', () => {
+    const silent = pages.filter(
+      ({ group, summary }) => group !== DECISIONS && !/^[A-Z].{20,}[.]$/.test(summary),
+    );
+    expect(
+      silent.map(({ file }) => file),
+      'the first sentence of each page says what it is about, or SUMMARIES in src/development/groups.ts does',
+    ).toEqual([]);
   });
 
   it('link to files that exist and to headings that these have', () => {

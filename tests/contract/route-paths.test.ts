@@ -27,7 +27,6 @@ const READERS = new Map([
   ['development/example.ts', 'finds a file below the path of its route'],
   ['development/docs.ts', 'finds a file below the path of its route'],
   ['development/markdown.ts', 'resolves links, not requests'],
-  ['development/routes.ts', 'takes the query along to the other spelling of its path'],
   ['oauth/server/paths.ts', 'reads the parameter in the path of its routes'],
   ['oauth/server/routes.ts', 'hands the path to the library of OAuth'],
   ['oauth/server/endpoints.ts', 'hands the path to the library of OAuth'],

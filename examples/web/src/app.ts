@@ -117,12 +117,12 @@ export function startApp(root: HTMLElement): void {
 
   function show(): void {
     const screen = workspace?.screen ?? signIn;
-    document.title = screen === undefined ? 'Content Graph' : `${screen.title} – Content Graph`;
+    document.title = screen === undefined ? 'Content Graph API' : `${screen.title} – Content Graph API`;
     render(
       html`<a class="skip-link" href="#main" @click=${skip}>Skip to the content</a>
         <header>
           <div class="bar">
-            <a class="brand" href=${listPath}><span class="mark" aria-hidden="true"></span><span class="brand-name">Content Graph</span></a>
+            <a class="brand" href=${listPath}><span class="mark" aria-hidden="true"></span><span class="brand-name">Content Graph API</span></a>
             ${workspace === undefined ? nothing : menu(workspace.user)}
           </div>
         </header>

@@ -26,6 +26,11 @@ ${technical}${onwards === undefined ? NOTHING : html`<p>${onwards}</p>`}
   });
 }
 
+function titleOf(status: number): string {
+  if (status === 404) return 'There is no such page';
+  return status < 500 ? 'Unable to continue' : 'Something went wrong';
+}
+
 /** The form of refusals of pages for users: pages too, which lead on. */
 export const pageErrorsTo =
   (onwards?: Html): Route['errors'] =>
@@ -33,7 +38,7 @@ export const pageErrorsTo =
     const { requestId } = state;
     const { code, status, headers, message } = publicRefusal(error, { requestId, log });
     state.errorCodes = [code];
-    const title = status < 500 ? 'Unable to continue' : 'Something went wrong';
+    const title = titleOf(status);
     return pageResponse(errorPage({ title, message, requestId, onwards }), { status, headers });
   };
 

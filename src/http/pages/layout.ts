@@ -89,11 +89,11 @@ export function layout({ title, content, head = NOTHING, wide = false }: Page): 
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<title>${title} – Content Graph</title>
+<title>${title} – Content Graph API</title>
 ${style}${head}
 </head>
 <body${wide ? html` class="wide"` : NOTHING}>
-<header>${MARK}Content Graph</header>
+<header>${MARK}Content Graph API</header>
 <main>
 ${content}
 </main>

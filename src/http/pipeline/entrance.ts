@@ -26,6 +26,7 @@ import type { AskedRequest, HttpPlugin } from '../plugin.ts';
 import { badRequest } from '../request/json-body.ts';
 import type { Caching } from '../response/caching.ts';
 import { type Compression, isCompressible } from '../response/compression.ts';
+import { nothingRoute } from '../routes/not-found.ts';
 import { createTable, NOTHING } from '../routes/table.ts';
 import type { Pipeline } from './pipeline.ts';
 import type { RequestTraces } from './request-traces.ts';
@@ -124,7 +125,7 @@ function checkRoute(request: HttpRequest, state: RequestState, checkOrigin: Orig
 export function createEntrance(options: EntranceOptions): Entrance {
   const { plugins, routes, checkOrigin, compression, caching, pipeline, yogaPlugins } = options;
   const { traces, pending, clock, log } = options;
-  const routeOf = createTable(routes);
+  const routeOf = createTable(routes, nothingRoute(routes));
   const onRequest = plugins.flatMap((plugin) => plugin.onRequest ?? []);
   const onResponse = plugins.flatMap((plugin) => plugin.onResponse ?? []);
 

@@ -134,15 +134,15 @@ const PATTERN = /:|\*$/;
 const matcherOf = (path: string) =>
   new RegExp(`^${path.replace('/*', '(?:/.*)?').replaceAll(/:\w+/g, '[\\w-]{1,100}')}$`);
 
-/** Of several routes that match a path, one without parameters counts, else the first. */
-export function createTable(routes: readonly Route[]): RouteOf {
+/** Of several routes that match a path, one without parameters counts, else the first; `nothing` where none does. */
+export function createTable(routes: readonly Route[], nothing: Route): RouteOf {
   const byPath = new Map<string, Route>();
   const patterns: { readonly route: Route; readonly matcher: RegExp }[] = [];
   for (const route of routes)
     if (PATTERN.test(route.path)) patterns.push({ route, matcher: matcherOf(route.path) });
     else byPath.set(route.path, route);
   const find = (pathname: string) =>
-    byPath.get(pathname) ?? patterns.find(({ matcher }) => matcher.test(pathname))?.route ?? NOTHING;
+    byPath.get(pathname) ?? patterns.find(({ matcher }) => matcher.test(pathname))?.route ?? nothing;
   return (method, { pathname }, accepts) => {
     const route = find(pathname);
     return route.page !== undefined && (method === 'GET' || method === 'HEAD') && accepts.html

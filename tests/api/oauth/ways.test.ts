@@ -27,7 +27,7 @@ async function titles(browser: Browser, url: string): Promise<string[]> {
   let step = await browser.open(url);
   while (step.left === undefined && seen.length < 5) {
     const page = await step.response.text();
-    seen.push(/<title>(.*?) – Content Graph<\/title>/.exec(page)?.[1] ?? '');
+    seen.push(/<title>(.*?) – Content Graph API<\/title>/.exec(page)?.[1] ?? '');
     step = await browser.submit(page, page.includes('name="password"') ? credentials() : {});
   }
   return seen;

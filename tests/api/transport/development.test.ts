@@ -200,6 +200,22 @@ describe('the pages of development and the demo key', () => {
 describe('elsewhere', () => {
   const app = useApp({ settings: { CORS_ORIGINS } });
 
+  it('a browser gets a page for an unknown path, which leads to what production has', async () => {
+    const ask = (accept: string, method = 'GET') => app.fetch('/nothing', { method, headers: { accept } });
+    const page = await ask('text/html,application/xhtml+xml,*/*;q=0.8');
+    expect([page.status, page.headers.get('content-type')]).toEqual([404, 'text/html; charset=utf-8']);
+    expect(page.headers.get('cache-control')).toBe('no-store');
+    const text = await page.text();
+    expect(text).toContain('<h1>There is no such page</h1>');
+    expect([...text.matchAll(/href="([^"]*)"/g)].map(([, path]) => path)).toEqual(['/account']);
+    for (const program of [ask('*/*'), ask('application/json, text/html;q=0.9'), ask('text/html', 'POST')]) {
+      const { status, headers } = await program;
+      expect([status, headers.get('content-type')]).toEqual([404, 'application/json; charset=utf-8']);
+    }
+    for (const accept of ['text/html', '*/*'])
+      expect((await ask(accept)).headers.get('vary')).toContain('Accept');
+  });
+
   it('nothing is logged or said of it, and the pages do not exist', async () => {
     await app.fetch(ASK, { headers: { origin: 'https://refused.example' } });
     expect(linesWith(app, 'refused.example')).toEqual([]);

@@ -5,6 +5,7 @@ import { useApp } from '../../support/app.ts';
 describe('the docs, in development', () => {
   const app = useApp({ settings: { NODE_ENV: 'development' } });
   const text = async (path: string) => (await app.fetch(path)).text();
+  const asBrowser = (path: string) => app.fetch(path, { headers: { accept: 'text/html,*/*;q=0.8' } });
 
   it('are listed, and every page of the list can be opened', async () => {
     const list = await text('/docs/');
@@ -26,12 +27,14 @@ describe('the docs, in development', () => {
     expect(await text('/docs/web-page')).toContain('href="/docs/readme#running-it"');
     expect(await text('/docs/architecture')).toContain('<h2 id="allowed-imports">');
     const clients = await text('/docs/clients');
-    expect(clients).toContain('<p><code>author.tsx</code> has the posts');
-    expect(clients).not.toMatch(/href="[^"]*\.tsx"/);
+    expect(clients).toContain('href="/docs/examples/clients/relay/author.tsx"');
+    expect(clients).toContain('href="/docs/examples/live.ts"');
+    expect(await text('/docs/contributing')).not.toMatch(/href="[^"]*src\//);
   });
 
   it('show code and quotation marks as they are written', async () => {
     expect(await text('/docs/readme')).toContain('<code>npm ci &amp;&amp; npm start</code></pre>');
+    expect(await text('/docs/api')).toMatch(/<code><span class="hljs-keyword">query<\/span> /);
   });
 
   it('include the schema as text, and pictures', async () => {
@@ -46,6 +49,11 @@ describe('the docs, in development', () => {
 
   it.each([
     '/docs/nothing',
+    '/docs/examples/clients/package-lock.json',
+    '/docs/examples/clients/.npmrc',
+    '/docs/examples/clients/node_modules/typescript/package.json',
+    '/docs/examples/web/dist/index.html',
+    '/docs/examples/..%2fpackage.json',
     '/docs/images/nothing.png',
     '/docs/package.json',
     '/docs/bench/package.json',
@@ -56,15 +64,73 @@ describe('the docs, in development', () => {
     expect((await app.fetch(path)).status).toBeGreaterThanOrEqual(400);
   });
 
+  it('are found by their words: the section that says it comes first, with the words marked', async () => {
+    const first = async (query: string) => {
+      const page = await text(`/docs/?q=${encodeURIComponent(query)}`);
+      const [, address, heading = ''] =
+        /<li><p class="place">.*?<a href="([^"]*)">(.*?)<\/a>/.exec(page) ?? [];
+      return { page, address, heading: heading.replaceAll(/<\/?mark>/g, '') };
+    };
+    expect(await first('Idempotency-Key')).toMatchObject({
+      address: expect.stringMatching(/^.docs.idempotency/),
+    });
+    expect(await first('COMPLEXITY_LIMIT')).toMatchObject({ address: '/docs/errors#complexity_limit' });
+    expect(await first('pagination')).toMatchObject({ address: '/docs/pagination', heading: 'Pagination' });
+    expect((await first('Relay')).page).toContain('<mark>Relay</mark>');
+    expect((await first('pgbouncer xyzzy')).page).toContain('No section has all of these words.');
+    expect((await first('xyzzy')).page).toContain('No page has any of these words.');
+    expect((await first('<b>"')).page).toContain('“&lt;b&gt;&quot;” in the docs');
+  });
+
+  it('lead from each hit to an anchor that the page has', async () => {
+    const page = await text('/docs/?q=events');
+    const hits = [...page.matchAll(/<li><p class="place">.*?<a href="([^"#]*)(?:#([^"]*))?">/g)];
+    expect(hits.length).toBeGreaterThan(10);
+    for (const [, path = '', id] of hits)
+      expect(await text(path), `${path}#${id}`).toContain(id === undefined ? '<h1 ' : ` id="${id}">`);
+  });
+
+  it('have the files of the examples, as pages and as text', async () => {
+    const list = await text('/docs/examples/');
+    for (const path of ['/docs/examples/retry.ts', '/docs/examples/web/src/app.ts']) {
+      expect(list).toContain(`href="${path}"`);
+      const raw = await app.fetch(`${path}?raw`);
+      expect(raw.headers.get('content-type')).toBe('text/plain; charset=utf-8');
+      expect(await raw.text()).toBe(await readFile(path.slice('/docs/'.length), 'utf8'));
+      expect(await text(path)).toContain(`href="${path}?raw" download=`);
+    }
+  });
+
+  it('answer a browser with a page where there is none, and a program with JSON', async () => {
+    const missing = await asBrowser('/docs/paginations');
+    expect([missing.status, missing.headers.get('content-type')]).toEqual([404, 'text/html; charset=utf-8']);
+    const said = await missing.text();
+    expect(said).toContain('There is no such page');
+    expect(said).toContain('href="/docs/pagination"');
+    const program = await app.fetch('/docs/paginations');
+    expect([program.status, program.headers.get('vary')]).toEqual([404, expect.stringContaining('Accept')]);
+    expect(await program.json()).toMatchObject({ errors: [{ extensions: { code: 'NOT_FOUND' } }] });
+    expect((await asBrowser('/example/deep/link')).headers.get('content-type')).toContain('text/html');
+  });
+
+  it.each([
+    ['/docs/api.md?token=x', '/docs/api?token=x'],
+    ['/docs/README.md', '/docs/readme'],
+    ['/docs/decisions/0031-routes.md', '/docs/decisions/0031-routes'],
+  ])('lead from the name of a file, %s, to its page', async (path, location) => {
+    const response = await app.fetch(path);
+    expect([response.status, response.headers.get('location')]).toEqual([308, location]);
+  });
+
   it('are kept by no cache, as they are read anew each time', async () => {
     for (const path of ['/docs', '/docs/', '/docs/contract', '/docs/schema.graphql', '/example'])
       expect([path, (await app.fetch(path)).headers.get('cache-control')]).toEqual([path, 'no-store']);
   });
 
-  it('run no script and load nothing from elsewhere', async () => {
+  it('run no script but their own and load nothing from elsewhere', async () => {
     for (const path of ['/', '/docs/', '/docs/readme'])
       expect((await app.fetch(path)).headers.get('content-security-policy')).toMatch(
-        /^default-src 'none'; style-src 'sha256-[^']+'; img-src 'self' data:;/,
+        /^default-src 'none'; style-src 'sha256-[^']+'; img-src 'self' data:; script-src 'sha256-[^']+';/,
       );
   });
 });
