@@ -126,7 +126,9 @@ describe('the status line of GraphiQL', () => {
 });
 
 describe('a subscription in GraphiQL', () => {
-  it('has each post once over servers that are killed, and says how it stands', async () => {
+  it('has each post once over servers that are killed, and says how it stands', {
+    timeout: 300_000,
+  }, async () => {
     const dataDir = await migratedFolder();
     let server = await startServer(dataDir);
     const { origin } = server;
