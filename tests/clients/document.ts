@@ -6,4 +6,4 @@ const { JSDOM } = createRequire(new URL('../../examples/clients/package.json', i
   JSDOM: typeof Dom;
 };
 const { window } = new JSDOM('<!doctype html>');
-Object.assign(globalThis, { window, document: window.document, location: window.location });
+Object.assign(globalThis, { window, document: window.document });
