@@ -84,7 +84,7 @@ blockquote { margin: 0 0 1rem; padding-left: 1rem; border-left: 4px solid var(--
 .hits p { margin: 0; overflow-wrap: anywhere; }
 mark { border-radius: .125rem; background: var(--mark); color: inherit; }
 :root { --mark: #ffe08a; }
-@media (prefers-color-scheme: dark) { :root { --mark: #5c4a00; } }
+@media (prefers-color-scheme: dark) { :root { --mark: #3a3000; } }
 
 @media (max-width: 48rem) {
   header { flex-wrap: wrap; }

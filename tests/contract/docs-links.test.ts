@@ -1,6 +1,8 @@
+import { execFileSync } from 'node:child_process';
 import { existsSync, globSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { exampleFiles } from '../../src/development/example-files.ts';
 import { DECISIONS } from '../../src/development/groups.ts';
 import { renderMarkdown, resolveLink } from '../../src/development/markdown.ts';
 import { readPages } from '../../src/development/pages.ts';
@@ -64,5 +66,21 @@ describe('README, CONTRIBUTING and the pages of docs', () => {
       (file) => statSync(join(ROOT, file)).size >= MAX_PICTURE_BYTES,
     );
     expect(heavy).toEqual([]);
+  });
+});
+
+/** A copy of the sources has no repository. */
+describe.runIf(existsSync(join(ROOT, '.git')))('the files of examples on the site', () => {
+  it('are those that the repository has, without what only tools read', async () => {
+    const listed = execFileSync(
+      'git',
+      ['ls-files', '--cached', '--others', '--exclude-standard', '-z', 'examples'],
+      { cwd: ROOT, encoding: 'utf8' },
+    );
+    const read = listed
+      .split('\0')
+      .filter((file) => existsSync(join(ROOT, file)))
+      .filter((file) => /[^/]\.[a-z]+$/.test(file) && !/(\.md|package-lock\.json|\/\.[^/]*)$/.test(file));
+    expect((await exampleFiles()).toSorted()).toEqual(read.toSorted());
   });
 });
