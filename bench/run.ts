@@ -6,31 +6,66 @@ import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
-const COMMANDS: Readonly<Record<string, string>> = {
-  compare: 'side by side with the floor and the peers (the default: 25 minutes; --quick: 3)',
-  browsers: 'requests as Chromium sends them, beside the same without its headers',
-  against: 'this checkout against another one, before and after a change (against FOLDER)',
-  documents: 'published documents by id beside texts, and 100,000 of them',
-  growth: 'lists of 1, 10, 100; nesting 1 to 4; 10,000 to 1,000,000 posts',
-  latency: 'p99 against p50 at half the saturation rate, a minute each',
-  abuse: '100 clients with the most expensive query, slow clients, idle connections',
-  adversary: 'a search for what one account can do to another (adversary --minutes 10, --embedded, --kept)',
-  probes: 'what hostile requests cost before they are refused',
-  compression: 'bytes and CPU of answers as they are, with gzip, br and zstd',
-  caching: 'answers asked for again: 304 against 200, what an ETag costs, a public page through nginx',
-  prices: 'database time a point of complexity, over 200 random queries',
-  dearest: 'a search for the dearest operations that the limits accept (dearest --out FILE)',
-  anonymous: 'what floods of requests without credentials do to a client with a key',
-  addresses: 'what floods of twenty addresses do to the log-ins and tokens of others',
-  fanout: 'new posts to thousands of subscribers, beside servers that only write (fanout --only PART)',
-  groups: '10,000 different subscriptions of 250 accounts, in the memory of a container of 1 GiB',
-  soak: 'memory over ten minutes of load with streams that open and close',
-  locks: 'mutations that lock posts in opposite orders, beside the query of another account',
-  'login-timing': 'whether the time of a refused login tells if there is an account',
-  'event-log': 'the event log with 50,000,000 events, in one table and in a partition a day',
-  scaling: 'one instance, and two with Redis: requests a second, latencies, buckets',
-  traces: 'what traces cost: one in a hundred, all, and all with a collector that is down',
-  profile: 'where the time goes under one workload (profile W0 … W9)',
+interface Benchmark {
+  readonly about: string;
+  /** What may follow its name. */
+  readonly options?: string;
+}
+
+const COMMANDS: Readonly<Record<string, Benchmark>> = {
+  compare: {
+    about: 'side by side with the floor and the peers (the default: 25 minutes; --quick: 3)',
+    options: '[W0 … W9] [--quick] [--charts FOLDER]',
+  },
+  browsers: { about: 'requests as Chromium sends them, beside the same without its headers' },
+  against: {
+    about: 'this checkout against another one, before and after a change',
+    options: 'FOLDER [W0 … W9] [--quick]',
+  },
+  documents: { about: 'published documents by id beside texts, and 100,000 of them' },
+  growth: { about: 'lists of 1, 10, 100; nesting 1 to 4; 10,000 to 1,000,000 posts' },
+  latency: { about: 'p99 against p50 at half the saturation rate, a minute each' },
+  abuse: { about: '100 clients with the most expensive query, slow clients, idle connections' },
+  adversary: {
+    about: 'a search for what one account can do to another',
+    options: '[--minutes N] [--trial MS] [--mix "A + B"] [--embedded] [--kept] [--quick]',
+  },
+  probes: { about: 'what hostile requests cost before they are refused' },
+  compression: { about: 'bytes and CPU of answers as they are, with gzip, br and zstd' },
+  caching: {
+    about: 'answers asked for again: 304 against 200, what an ETag costs, a public page through nginx',
+  },
+  prices: { about: 'database time a point of complexity, over 200 random queries' },
+  dearest: {
+    about: 'a search for the dearest operations that the limits accept',
+    options: '[--seed N] [--seconds N] [--out FILE] [--quick]',
+  },
+  anonymous: { about: 'what floods of requests without credentials do to a client with a key' },
+  addresses: { about: 'what floods of twenty addresses do to the log-ins and tokens of others' },
+  fanout: {
+    about: 'new posts to thousands of subscribers, beside servers that only write',
+    options: '[--only PART] [--subscribers N] [--quick]',
+  },
+  groups: { about: '10,000 different subscriptions of 250 accounts, in the memory of a container of 1 GiB' },
+  soak: { about: 'memory over ten minutes of load with streams that open and close' },
+  locks: { about: 'mutations that lock posts in opposite orders, beside the query of another account' },
+  'login-timing': {
+    about: 'whether the time of a refused login tells if there is an account',
+    options: '[TRIES]',
+  },
+  'event-log': {
+    about: 'the event log with 50,000,000 events, in one table and in a partition a day',
+    options: '[--events N] [--quick]',
+  },
+  scaling: {
+    about: 'one instance, and two with Redis: requests a second, latencies, buckets',
+    options: '[W0 … W9] [--quick]',
+  },
+  traces: {
+    about: 'what traces cost: one in a hundred, all, and all with a collector that is down',
+    options: '[W0 … W9] [--quick]',
+  },
+  profile: { about: 'where the time goes under one workload', options: '[W0 … W9] [--quick]' },
 };
 
 const folder = fileURLToPath(new URL('.', import.meta.url));
@@ -56,12 +91,27 @@ function fail(text: string, status: number): never {
   process.exit(status);
 }
 
+const usageOf = (name: string, { options = '[--quick]' }: Benchmark) => `${name} ${options}`;
+const LIST = Object.entries(COMMANDS)
+  .map(([name, benchmark]) => `  ${usageOf(name, benchmark)}\n      ${benchmark.about}`)
+  .join('\n');
+
 const [first = 'compare', ...others] = process.argv.slice(2);
-const [command, args] = first.startsWith('--') ? ['compare', [first, ...others]] : [first, others];
-if (!Object.hasOwn(COMMANDS, command)) {
-  const lines = Object.entries(COMMANDS).map(([name, about]) => `  ${name.padEnd(14)}${about}`);
-  fail(`There is no benchmark "${command}". There are:\n${lines.join('\n')}\n`, 2);
+const [command, args] = first.startsWith('-') ? ['compare', [first, ...others]] : [first, others];
+const asksForHelp = args.some((argument) => argument === '--help' || argument === '-h');
+if (first.startsWith('-') && asksForHelp) {
+  process.stdout.write(`npm run bench [-- BENCHMARK …]\n\n${LIST}\n`);
+  process.exit(0);
 }
+const benchmark = Object.hasOwn(COMMANDS, command) ? COMMANDS[command] : undefined;
+if (benchmark === undefined) fail(`There is no benchmark "${command}". There are:\n${LIST}\n`, 2);
+const usage = `npm run bench -- ${usageOf(command, benchmark)}\n\n${benchmark.about}\n`;
+if (asksForHelp) {
+  process.stdout.write(usage);
+  process.exit(0);
+}
+const unknown = args.find((argument) => argument.startsWith('-') && !usage.includes(`[${argument}`));
+if (unknown !== undefined) fail(`${command} has no option "${unknown}".\n\n${usage}`, 2);
 if (!installed()) {
   const { status } = spawnSync('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund'], {
     cwd: folder,

@@ -8,7 +8,6 @@
  * the configured database are checked with the schema, too.
  */
 import { readFileSync } from 'node:fs';
-import { parseArgs } from 'node:util';
 import { openForCommand } from '../src/admin/connection.ts';
 import { rulesOf } from '../src/modules/rules.ts';
 import { loadProcessConfig } from '../src/platform/config.ts';
@@ -16,6 +15,7 @@ import { createLogger } from '../src/platform/log.ts';
 import { buildSchema } from '../src/schema.ts';
 import { createDocumentCheck } from '../src/trusted-documents/check.ts';
 import { publishedTexts } from '../src/trusted-documents/store.ts';
+import { readArguments } from './arguments.ts';
 import { RELEASED_SCHEMA_FILE, SCHEMA_FILE } from './print-schema.ts';
 import { brokenPromises } from './released/gate.ts';
 import { releaseOf } from './released/release-head.ts';
@@ -58,6 +58,13 @@ function usageIn(file: string): Usage {
   }
 }
 
+const HELP = `npm run schema:check [-- --usage FILE] [--documents]
+
+Compares schema.graphql with schema.released.graphql and refuses a change that breaks a client.
+  --usage FILE  what "admin deprecations --report" printed: an element that nobody uses may go
+  --documents   names the published documents that no longer fit, from the database of the settings
+`;
+
 /** Reports lines on standard error, or else that all is well. */
 function conclude(problems: readonly string[], well: string): void {
   for (const problem of problems) process.stderr.write(`${problem}\n`);
@@ -66,8 +73,9 @@ function conclude(problems: readonly string[], well: string): void {
 }
 
 if (import.meta.main) {
-  const { values } = parseArgs({
-    options: { usage: { type: 'string' }, documents: { type: 'boolean', default: false } },
+  const values = readArguments(HELP, {
+    usage: { type: 'string' },
+    documents: { type: 'boolean', default: false },
   });
   try {
     const released = read('schema.released.graphql, which "npm run release" writes,', RELEASED_SCHEMA_FILE);

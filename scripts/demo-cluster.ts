@@ -11,7 +11,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { parseArgs } from 'node:util';
+import { readArguments } from './arguments.ts';
 import { createKey, postsIn } from './cluster/account.ts';
 import { Http2Client } from './cluster/http2-client.ts';
 import { admin, Instance } from './cluster/instances.ts';
@@ -32,13 +32,19 @@ const STREAMS_A_CONNECTION = 50;
 /** Everything else has long been delivered then. */
 const LAST_EVENTS_MS = 30_000;
 
-const { values: given } = parseArgs({
-  options: {
-    seconds: { type: 'string', default: '60' },
-    subscribers: { type: 'string', default: '500' },
-    rate: { type: 'string', default: '60' },
-    old: { type: 'string' },
-  },
+const HELP = `npm run demo:cluster [-- --seconds N] [--subscribers N] [--rate N] [--old FOLDER|released]
+
+Three instances behind nginx with HTTP/2, on a temporary PostgreSQL and Redis: a rolling restart and a SIGKILL under load.
+  --seconds N      of load, 60 without it
+  --subscribers N  streams, 500 without it
+  --rate N         mutations a second, 60 without it
+  --old FOLDER     a checkout of the version that is replaced; "released" takes the last release
+`;
+const given = readArguments(HELP, {
+  seconds: { type: 'string', default: '60' },
+  subscribers: { type: 'string', default: '500' },
+  rate: { type: 'string', default: '60' },
+  old: { type: 'string' },
 });
 const SECONDS = Number(given.seconds);
 const SUBSCRIBERS = Number(given.subscribers);

@@ -1,8 +1,8 @@
 /** `npm run demo:reset`: development begins anew with the demo data, which the outputs in the docs suppose. */
-import { parseArgs } from 'node:util';
 import { resetDemo } from '../src/development/demo-reset.ts';
 import { loadProcessConfig } from '../src/platform/config.ts';
 import { OperatorError } from '../src/platform/operator-error.ts';
+import { readArguments } from './arguments.ts';
 
 const HELP = `npm run demo:reset
 
@@ -12,18 +12,14 @@ and a new password. Refuses while a service runs on the folder, in production, w
 demo data.
 `;
 
+readArguments(HELP, {});
 try {
-  const { values } = parseArgs({ options: { help: { type: 'boolean', short: 'h' } } });
-  if (values.help === true) process.stdout.write(HELP);
-  else {
-    const deleted = resetDemo(loadProcessConfig());
-    process.stdout.write(
-      `Deleted ${deleted.join(' and ')}.\nRun "npm start" next: it makes the demo data anew, with a new key and a new password.\n`,
-    );
-  }
+  const deleted = resetDemo(loadProcessConfig());
+  process.stdout.write(
+    `Deleted ${deleted.join(' and ')}.\nRun "npm start" next: it makes the demo data anew, with a new key and a new password.\n`,
+  );
 } catch (error) {
-  const isUsage = error instanceof TypeError && 'code' in error;
-  if (!(error instanceof OperatorError || isUsage)) throw error;
+  if (!(error instanceof OperatorError)) throw error;
   process.stderr.write(`${error.message}\n`);
-  process.exitCode = isUsage ? 2 : 1;
+  process.exitCode = 1;
 }

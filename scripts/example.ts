@@ -5,8 +5,16 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
+import { readArguments } from './arguments.ts';
 import { buildExample, DOCUMENTS, ExampleError } from './example-package.ts';
 
+readArguments(
+  `npm run example
+
+Builds the page of examples/web and starts the service, which serves it at /example/. Settings are those of "npm start".
+`,
+  {},
+);
 const ADMIN = fileURLToPath(new URL('../src/admin/main.ts', import.meta.url));
 
 try {

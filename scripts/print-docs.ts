@@ -11,6 +11,7 @@ import { buildSchema } from '../src/schema.ts';
 import { addExampleData } from './api-docs/example-data.ts';
 import { type ExampleService, runExamples } from './api-docs/examples.ts';
 import { apiReference } from './api-docs/reference.ts';
+import { readArguments } from './arguments.ts';
 
 export const API_FILE = new URL('../docs/api.md', import.meta.url);
 const INTRO = new URL('api-docs/intro.md', import.meta.url);
@@ -23,6 +24,7 @@ export async function printedReference(database: Database, fetch: ExampleService
 }
 
 async function main(): Promise<void> {
+  readArguments('npm run docs:api\n\nWrites docs/api.md, with the responses to its examples.\n', {});
   const folder = mkdtempSync(join(tmpdir(), 'content-graph-docs-'));
   const config = loadConfig({ NODE_ENV: 'test', DATA_DIR: folder });
   const log = createLogger({ level: 'error', pretty: false });

@@ -2,6 +2,7 @@
 import { writeFileSync } from 'node:fs';
 import { lexicographicSortSchema, printSchema } from 'graphql';
 import { buildSchema } from '../src/schema.ts';
+import { readArguments } from './arguments.ts';
 import { printedWithoutDeprecated } from './released/without-deprecated.ts';
 
 export const SCHEMA_FILE = new URL('../schema.graphql', import.meta.url);
@@ -16,6 +17,7 @@ export function printedSchema(): string {
 }
 
 if (import.meta.main) {
+  readArguments('npm run schema:print\n\nWrites schema.graphql and schema.without-deprecated.graphql.\n', {});
   const printed = printedSchema();
   writeFileSync(SCHEMA_FILE, printed);
   writeFileSync(WITHOUT_DEPRECATED_FILE, printedWithoutDeprecated(printed));

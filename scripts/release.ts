@@ -4,9 +4,9 @@
  * release is compared with: schema.released.graphql and scripts/released/surface.json. Changes nothing if a promise is broken.
  */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
-import { parseArgs } from 'node:util';
 import { buildSchema } from 'graphql';
 import { deprecatedElements } from '../src/operation/deprecations.ts';
+import { readArguments } from './arguments.ts';
 import { RELEASED_SCHEMA_FILE, SCHEMA_FILE } from './print-schema.ts';
 import { type Change, changeLogSection, changesBetween, versionAfter } from './released/changes.ts';
 import { brokenPromises } from './released/gate.ts';
@@ -14,6 +14,12 @@ import { headOf, releaseOf } from './released/release-head.ts';
 import { presentSurface, SURFACE } from './released/surface.ts';
 import { parseUsage } from './released/usage-file.ts';
 
+const HELP = `npm run release [-- --usage FILE]
+
+Writes the version that follows from the changes since the last release, CHANGELOG.md, and what the next release is
+compared with. Changes nothing if a promise is broken.
+  --usage FILE  what "admin deprecations --report" printed: an element that nobody uses may go
+`;
 const at = (path: string) => new URL(`../${path}`, import.meta.url);
 const SURFACE_FILE = at('scripts/released/surface.json');
 const CHANGE_LOG = at('CHANGELOG.md');
@@ -89,7 +95,7 @@ function write({ version, section }: Made, now: Date): void {
 }
 
 if (import.meta.main) {
-  const { values } = parseArgs({ options: { usage: { type: 'string' } } });
+  const values = readArguments(HELP, { usage: { type: 'string' } });
   const now = new Date();
   try {
     const made = existsSync(RELEASED_SCHEMA_FILE) ? nextRelease(now, values.usage) : firstRelease(now);

@@ -18,6 +18,7 @@ import { type DiffTarget, SchemaEngine } from '@prisma/schema-engine-wasm';
 import pg, { type QueryResult } from 'pg';
 import { startEmbeddedServer } from '../src/platform/db/embedded/server.ts';
 import { createLogger } from '../src/platform/log.ts';
+import { readArguments } from './arguments.ts';
 
 const SCHEMA_PATH = 'prisma/schema.prisma';
 const MIGRATIONS_PATH = 'prisma/migrations';
@@ -153,4 +154,10 @@ async function diff(connection: Connection, direction: Direction): Promise<strin
   return output.replace('-- This is an empty migration.', '').trim();
 }
 
-if (import.meta.main) process.stdout.write(`${await diffMigrations(process.env.DATABASE_URL)}\n`);
+if (import.meta.main) {
+  readArguments(
+    'npm run db:diff\n\nPrints the SQL that leads from the migrations to prisma/schema.prisma.\n',
+    {},
+  );
+  process.stdout.write(`${await diffMigrations(process.env.DATABASE_URL)}\n`);
+}

@@ -7,8 +7,16 @@ import { loadConfig } from '../src/platform/config.ts';
 import { createLogger } from '../src/platform/log.ts';
 import { startService } from '../src/serve.ts';
 import { openProfiles } from '../tests/support/processes/browser.ts';
+import { readArguments } from './arguments.ts';
 import { buildExample } from './example-package.ts';
 
+readArguments(
+  `npm run screenshots
+
+Builds the example, starts a service with demo data, and takes the pictures of README into docs/images. Needs Chromium.
+`,
+  {},
+);
 const IMAGES = join(import.meta.dirname, '../docs/images');
 const SIZE = { width: 1280, height: 720 };
 interface Subject {

@@ -9,6 +9,12 @@ import { dirname, join } from 'node:path';
 
 const PACKAGE = 'examples/clients';
 
+const HELP = `npm run test:clients [-- FILE …]
+
+Installs the packages of ${PACKAGE} where they are missing, generates code and checks types, then runs the tests. What is
+given goes to Vitest.
+`;
+
 function run(command: string, args: readonly string[]): void {
   const { status } = spawnSync(command, args, { stdio: 'inherit' });
   if (status !== 0) process.exit(status ?? 1);
@@ -19,6 +25,10 @@ function fileIn(name: string, path: string): string {
   return join(dirname(createRequire(import.meta.url).resolve(`${name}/package.json`)), path);
 }
 
+if (process.argv.includes('--help')) {
+  process.stdout.write(HELP);
+  process.exit(0);
+}
 if (process.env.CI !== undefined || !existsSync(join(PACKAGE, 'node_modules')))
   run('npm', ['ci', '--prefix', PACKAGE]);
 run('npm', ['run', '--silent', '--prefix', PACKAGE, 'generate']);
