@@ -6,6 +6,7 @@ import ini from 'highlight.js/lib/languages/ini';
 import javascript from 'highlight.js/lib/languages/javascript';
 import json from 'highlight.js/lib/languages/json';
 import nginx from 'highlight.js/lib/languages/nginx';
+import python from 'highlight.js/lib/languages/python';
 import shell from 'highlight.js/lib/languages/shell';
 import typescript from 'highlight.js/lib/languages/typescript';
 import xml from 'highlight.js/lib/languages/xml';
@@ -13,7 +14,7 @@ import yaml from 'highlight.js/lib/languages/yaml';
 import { type Html, html, NOTHING } from '../http/pages/html.ts';
 
 /** Those of the docs and the examples; each brings its usual other names. */
-const LANGUAGES = { bash, css, graphql, ini, javascript, json, nginx, shell, typescript, xml, yaml };
+const LANGUAGES = { bash, css, graphql, ini, javascript, json, nginx, python, shell, typescript, xml, yaml };
 for (const [name, language] of Object.entries(LANGUAGES)) hljs.registerLanguage(name, language);
 
 /** A session with its output: not made to be pasted. */

@@ -6,7 +6,8 @@ const ROOT = new URL('../../', import.meta.url);
 const EXAMPLES = 'examples/';
 
 /** What is made in the folder, and belongs to nobody's repository (.gitignore). */
-const MADE = /^(\..*|node_modules|dist|generated|__generated__|wrong-.*|graphql-env\.d\.ts|documents\.json)$/;
+const MADE =
+  /^(\..*|node_modules|__pycache__|dist|generated|__generated__|wrong-.*|graphql-env\.d\.ts|documents\.json)$/;
 /** Written by npm, for npm. */
 const LOCK = 'package-lock.json';
 
@@ -17,6 +18,7 @@ const LANGUAGES: Readonly<Record<string, string>> = {
   '.html': 'xml',
   '.json': 'json',
   '.mjs': 'javascript',
+  '.py': 'python',
   '.sh': 'bash',
   '.svg': 'xml',
   '.ts': 'typescript',
