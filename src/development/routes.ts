@@ -1,5 +1,5 @@
 import { HOME, OPEN, PATHS } from '../http/routes/table.ts';
-import { PlainResponse } from '../request/http-message.ts';
+import { BytesResponse, PlainResponse } from '../request/http-message.ts';
 import { type DemoKey, demoKeyFor, withToken } from '../request/local-request.ts';
 import type { Answer, Route } from '../request/request-state.ts';
 import { answerDocs, answerMissing } from './docs.ts';
@@ -25,7 +25,9 @@ const keepingToken =
   async (request, state, url) => {
     const response = await answer(request, state, url);
     const demo = demoKeyFor(demoKey, state, url);
-    if (typeof demo !== 'object' || !(response instanceof PlainResponse)) return response;
+    // Files of the example have no such links, and no text to look for them in.
+    const isPage = response instanceof PlainResponse && !(response instanceof BytesResponse);
+    if (typeof demo !== 'object' || !isPage) return response;
     const text = response.text
       .replaceAll(PAGE_LINK, `$1${withToken(demo.pageToken)}`)
       .replaceAll(SEARCH, `$&<input type="hidden" name="token" value="${demo.pageToken}">`);

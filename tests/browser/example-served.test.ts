@@ -1,4 +1,4 @@
-import { readdir } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
@@ -17,7 +17,8 @@ async function statusOf(origin: string, target: string): Promise<number> {
 
 describe('the service in development', { timeout: 300_000 }, () => {
   it('serves the files of the built example, and no others', async () => {
-    const { origin } = await startServer(await migratedFolder());
+    const dataDir = await migratedFolder();
+    const { origin } = await startServer(dataDir);
     const get = (path: string, init?: RequestInit) =>
       fetch(`${origin}${path}`, { redirect: 'manual', ...init });
     const moved = await get('/example');
@@ -31,6 +32,10 @@ describe('the service in development', { timeout: 300_000 }, () => {
     expect(page.headers.get('content-security-policy')).toContain("frame-ancestors 'none'");
     expect(page.headers.get('content-security-policy')).toContain("default-src 'self'");
     expect(page.headers.get('content-security-policy')).not.toContain('unsafe');
+    // As the start page links to it.
+    const { pageToken } = JSON.parse(await readFile(join(dataDir, 'demo.json'), 'utf8'));
+    const linked = await get(`/example/?token=${pageToken}`);
+    expect(await linked.text()).toBe(await page.text());
     const etag = page.headers.get('etag') ?? '';
     expect((await get('/example/', { headers: { 'if-none-match': etag } })).status).toBe(304);
     const head = await get('/example/', { method: 'HEAD' });
