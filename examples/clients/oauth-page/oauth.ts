@@ -71,7 +71,7 @@ export function createOAuth({ issuer, clientId, redirectUri, scope }: OAuthOptio
   }
 
   /** Undefined if nobody is signed in. */
-  function refresh(): Promise<string | undefined> {
+  async function refresh(): Promise<string | undefined> {
     return navigator.locks.request(REFRESH_TOKEN, async () => {
       const refreshToken = localStorage.getItem(REFRESH_TOKEN);
       if (refreshToken === null) return undefined;
