@@ -5,6 +5,7 @@ import { relayStylePagination } from '@apollo/client/utilities';
 import { OperationTypeNode } from 'graphql';
 import { ResumingLink } from './resuming-link.ts';
 import { isTransient, pauseMs, refusalsAsErrors } from './retries.ts';
+import { fetchUnlessSilent } from './silence.ts';
 
 const ATTEMPTS = 8;
 
@@ -51,6 +52,7 @@ export function createClient(uri: string, apiKey?: string, ...links: readonly Ap
       ...links,
       new HttpLink({
         uri,
+        fetch: fetchUnlessSilent,
         credentials: 'include',
         headers: apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` },
       }),

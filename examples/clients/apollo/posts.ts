@@ -63,7 +63,7 @@ const CREATE_POST: TypedDocumentNode<{ readonly createPost: Post }, { title: str
   }
 `);
 
-const CHANGES: TypedDocumentNode<{ readonly changes: PostChange }, Record<string, never>> = gql(`
+export const CHANGES: TypedDocumentNode<{ readonly changes: PostChange }, Record<string, never>> = gql(`
   subscription PostChanges {
     changes(kinds: [POST_CREATED, POST_UPDATED, POST_DELETED]) {
       kind
