@@ -7,7 +7,7 @@ import { GROUPS, type Workload, writes } from '../workloads.ts';
 import { inTurn, once } from './load.ts';
 import { type Figures, measure } from './measure.ts';
 
-const CONNECTIONS = 32;
+export const CONNECTIONS = 32;
 const CHECKED_REQUESTS = 20;
 
 export interface RoundOptions {
