@@ -3,6 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createApp } from '../src/app.ts';
+import { readArguments } from '../src/platform/command-line.ts';
 import { loadConfig } from '../src/platform/config.ts';
 import { type Database, openDatabase } from '../src/platform/db/database.ts';
 import { migrate } from '../src/platform/db/migrate.ts';
@@ -11,7 +12,6 @@ import { buildSchema } from '../src/schema.ts';
 import { addExampleData } from './api-docs/example-data.ts';
 import { type ExampleService, runExamples } from './api-docs/examples.ts';
 import { apiReference } from './api-docs/reference.ts';
-import { readArguments } from './arguments.ts';
 
 export const API_FILE = new URL('../docs/api.md', import.meta.url);
 const INTRO = new URL('api-docs/intro.md', import.meta.url);

@@ -16,9 +16,9 @@ import {
 } from '@prisma/driver-adapter-utils';
 import { type DiffTarget, SchemaEngine } from '@prisma/schema-engine-wasm';
 import pg, { type QueryResult } from 'pg';
+import { readArguments } from '../src/platform/command-line.ts';
 import { startEmbeddedServer } from '../src/platform/db/embedded/server.ts';
 import { createLogger } from '../src/platform/log.ts';
-import { readArguments } from './arguments.ts';
 
 const SCHEMA_PATH = 'prisma/schema.prisma';
 const MIGRATIONS_PATH = 'prisma/migrations';

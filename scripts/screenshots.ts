@@ -3,11 +3,11 @@ import { mkdir, mkdtemp, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
+import { readArguments } from '../src/platform/command-line.ts';
 import { loadConfig } from '../src/platform/config.ts';
 import { createLogger } from '../src/platform/log.ts';
 import { startService } from '../src/serve.ts';
 import { openProfiles } from '../tests/support/processes/browser.ts';
-import { readArguments } from './arguments.ts';
 import { buildExample } from './example-package.ts';
 
 readArguments(

@@ -1,5 +1,6 @@
 import { constants } from 'node:os';
 import { build } from './platform/build.ts';
+import { readArguments } from './platform/command-line.ts';
 import { loadProcessConfig } from './platform/config.ts';
 import { createLogger } from './platform/log.ts';
 import { logOutput } from './platform/log-output.ts';
@@ -10,9 +11,23 @@ import { startService } from './serve.ts';
 /** How long the last lines of the log may take. */
 const LAST_LINES_MS = 1_000;
 
+const USAGE = `npm start
+
+Starts the service, until SIGTERM or Ctrl-C. It takes no options: settings come from the environment and from .env, and
+.env.example lists all of them with their defaults. Those that are asked for first:
+
+  PORT, HOST      where it listens: 4000, 127.0.0.1
+  DATA_DIR        the folder of the embedded database: .data in development
+  DATABASE_URL    a PostgreSQL instead of it
+
+npm run dev does the same, and starts again on every change. npm run -s admin -- --help lists the commands for accounts,
+keys and backups.
+`;
+
 const IGNORED = ['SIGUSR1', 'SIGUSR2', 'SIGALRM', 'SIGIO', 'SIGPWR', 'SIGVTALRM'] as const;
 
 async function main(): Promise<void> {
+  readArguments(USAGE, {});
   // Before any thread starts: files written here are private to the service's user.
   process.umask(0o077);
   const config = loadProcessConfig();
