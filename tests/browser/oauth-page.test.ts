@@ -60,7 +60,12 @@ async function start() {
 }
 
 const says = (page: Page, text: string) =>
-  expect.poll(() => page.getByRole('status').textContent()).toBe(text);
+  expect
+    .poll(async () => {
+      const status = await page.getByRole('status').textContent();
+      return status || `nothing, but the problem ${await page.getByRole('alert').textContent()}`;
+    })
+    .toBe(text);
 
 async function signIn(page: Page): Promise<void> {
   await page.getByRole('button', { name: 'Sign in' }).click();
@@ -70,7 +75,21 @@ async function signIn(page: Page): Promise<void> {
   await page.getByRole('button', { name: 'Allow' }).click();
 }
 
-const refreshTokenIn = (page: Page) => page.evaluate(() => localStorage.getItem('oauth-refresh-token') ?? '');
+const refreshTokenIn = (page: Page) =>
+  page.evaluate(
+    () =>
+      new Promise<string>((resolve, reject) => {
+        const opening = indexedDB.open('oauth');
+        opening.onerror = () => reject(opening.error);
+        opening.onsuccess = () => {
+          const database = opening.result;
+          const reading = database.transaction('oauth').objectStore('oauth').get('refresh-token');
+          reading.onerror = () => reject(reading.error);
+          reading.onsuccess = () => resolve(reading.result);
+          database.close();
+        };
+      }),
+  );
 
 it('signs in, stays signed in over reloads in all tabs at once, and ends everything when it signs out', async () => {
   const { origin, server, clientId, context, page } = await start();
@@ -88,8 +107,10 @@ it('signs in, stays signed in over reloads in all tabs at once, and ends everyth
   await says(other, 'Signed in as Grace.');
   expect(await refreshTokenIn(page)).not.toBe(first);
   // Each takes a new token with the one that the other has left.
-  await Promise.all([page.reload(), other.reload()]);
-  await Promise.all([says(page, 'Signed in as Grace.'), says(other, 'Signed in as Grace.')]);
+  for (let left = 3; left > 0; left -= 1) {
+    await Promise.all([page.reload(), other.reload()]);
+    await Promise.all([says(page, 'Signed in as Grace.'), says(other, 'Signed in as Grace.')]);
+  }
 
   const asked = page.waitForRequest(`${server.origin}/graphql`);
   await page.reload();

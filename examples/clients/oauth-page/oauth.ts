@@ -25,7 +25,8 @@ interface Tokens {
 }
 
 /** One sign-in for all tabs. A refresh token is good once, so only one tab at a time may use it. */
-const REFRESH_TOKEN = 'oauth-refresh-token';
+const REFRESH_TOKEN = 'refresh-token';
+const DATABASE = 'oauth';
 /** What a tab remembers while its user is away at the service. */
 const BEGUN = 'oauth-begun';
 /** Tokens are replaced a little before they expire, on a clock that may be late. */
@@ -37,6 +38,34 @@ function base64url(bytes: Uint8Array): string {
     .replaceAll('/', '_')
     .replaceAll('=', '');
 }
+
+const done = <T>(request: IDBRequest<T>) =>
+  new Promise<T>((resolve, reject) => {
+    request.onsuccess = () => resolve(request.result);
+    request.onerror = () => reject(request.error);
+  });
+
+/**
+ * Reads or writes what all tabs share. A lock alone is not enough for localStorage: what another tab has just written there may
+ * still be on its way. The transactions of IndexedDB have one order in all tabs.
+ */
+async function inStore<T>(
+  mode: IDBTransactionMode,
+  use: (store: IDBObjectStore) => IDBRequest<T>,
+): Promise<T> {
+  const opening = indexedDB.open(DATABASE);
+  opening.onupgradeneeded = () => opening.result.createObjectStore(DATABASE);
+  const database = await done(opening);
+  try {
+    return await done(use(database.transaction(DATABASE, mode).objectStore(DATABASE)));
+  } finally {
+    database.close();
+  }
+}
+
+const storedToken = () => inStore<string | undefined>('readonly', (store) => store.get(REFRESH_TOKEN));
+const storeToken = (token: string) => inStore('readwrite', (store) => store.put(token, REFRESH_TOKEN));
+const deleteToken = () => inStore('readwrite', (store) => store.delete(REFRESH_TOKEN));
 
 const random = () => base64url(crypto.getRandomValues(new Uint8Array(32)));
 
@@ -56,7 +85,7 @@ export function createOAuth({ issuer, clientId, redirectUri, scope }: OAuthOptio
     const answer = await response.json();
     if (!response.ok) throw new OAuthError(answer.error, answer.error_description);
     const tokens = answer as Tokens;
-    localStorage.setItem(REFRESH_TOKEN, tokens.refresh_token);
+    await storeToken(tokens.refresh_token);
     access = {
       token: tokens.access_token,
       untilMs: performance.now() + tokens.expires_in * 1_000 - EARLY_MS,
@@ -65,21 +94,21 @@ export function createOAuth({ issuer, clientId, redirectUri, scope }: OAuthOptio
   }
 
   /** Ends the sign-in here, without a word to the service. */
-  function forget(): void {
+  async function forget(): Promise<void> {
     access = undefined;
-    localStorage.removeItem(REFRESH_TOKEN);
+    await deleteToken();
   }
 
   /** Undefined if nobody is signed in. */
   async function refresh(): Promise<string | undefined> {
     return navigator.locks.request(REFRESH_TOKEN, async () => {
-      const refreshToken = localStorage.getItem(REFRESH_TOKEN);
-      if (refreshToken === null) return undefined;
+      const refreshToken = await storedToken();
+      if (refreshToken === undefined) return undefined;
       try {
         return await take({ grant_type: 'refresh_token', refresh_token: refreshToken });
       } catch (error) {
         if (!(error instanceof OAuthError) || error.code !== 'invalid_grant') throw error;
-        forget();
+        await forget();
         return undefined;
       }
     });
@@ -133,9 +162,9 @@ export function createOAuth({ issuer, clientId, redirectUri, scope }: OAuthOptio
     /** Ends the sign-in in all tabs, with every token that was issued for it. */
     async signOut(): Promise<void> {
       await navigator.locks.request(REFRESH_TOKEN, async () => {
-        const refreshToken = localStorage.getItem(REFRESH_TOKEN);
-        forget();
-        if (refreshToken !== null) await post('revoke', { token: refreshToken });
+        const refreshToken = await storedToken();
+        await forget();
+        if (refreshToken !== undefined) await post('revoke', { token: refreshToken });
       });
     },
   };
