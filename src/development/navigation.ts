@@ -51,7 +51,7 @@ ${inGroup(pages, name).map(({ path, title, summary }) => card(path, title, summa
     title: 'Docs',
     wide: true,
     content: html`<h1>Docs</h1>
-<p class="lead">Outputs of commands are those of a first start. <code>npm run demo:reset</code>, with the service stopped, goes back to it.</p>
+<p class="lead">Outputs of commands are those of a first start. <code>npm run demo:reset</code>, with the service stopped, restores that state.</p>
 ${sections}<h2 id="${anchorOf(DECISIONS)}">${DECISIONS}</h2>
 <p class="small">Why it is as it is, and what else was considered.</p>
 <ul class="columns">

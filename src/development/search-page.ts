@@ -1,7 +1,7 @@
-import { type Html, html, NOTHING } from '../http/pages/html.ts';
+import { type Html, html } from '../http/pages/html.ts';
 import type { PlainResponse } from '../request/http-message.ts';
 import { siteResponse } from './layout.ts';
-import type { DocsPage } from './pages.ts';
+import { DOCS, type DocsPage } from './pages.ts';
 import { type Section, search } from './search.ts';
 
 /** Characters of a snippet. */
@@ -66,6 +66,6 @@ export function searchPage(pages: readonly DocsPage[], query: string): PlainResp
     query,
     content: html`<h1>“${query}” in the docs</h1>
 <p class="small">${said}</p>
-${count > 0 ? hitList(sections, words) : NOTHING}`,
+${count > 0 ? hitList(sections, words) : html`<p>Try other words, or go to <a href="${DOCS}">all pages</a>.</p>`}`,
   });
 }
