@@ -1,4 +1,4 @@
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { createClient } from '../../examples/clients/apollo/client.ts';
 import {
   apply,
@@ -9,14 +9,17 @@ import {
   postChanges,
   prepend,
 } from '../../examples/clients/apollo/posts.ts';
+import { stallingProxy } from '../support/database/stalling-proxy.ts';
 import { until } from '../support/processes/process.ts';
 import { admin } from '../support/processes/server.ts';
 import { countAnswers } from './answers.ts';
 import { type LiveService, startService } from './live-service.ts';
 import { startLossyProxy } from './lossy-proxy.ts';
 
+const MAX_SILENCE_MS = 40_000;
+
 /** What a new client has received so far. */
-function subscribed({ url, key }: LiveService): readonly PostChanged[] {
+function subscribed({ url, key }: Pick<LiveService, 'url' | 'key'>): readonly PostChanged[] {
   const received: PostChanged[] = [];
   const subscription = postChanges(createClient(url, key)).subscribe((result) => void received.push(result));
   onTestFinished(() => subscription.unsubscribe());
@@ -122,6 +125,31 @@ describe('Apollo Client', () => {
       await told(late);
     }
     expect(received.map(titleOf)).toEqual(['one', 'two', 'three', 'four', 'five', 'six', 'seven']);
+  });
+
+  it('takes a silent connection for a dead one', async () => {
+    const service = await startService();
+    const proxy = await stallingProxy(service.origin);
+    const answers = countAnswers(new URL(proxy.url).origin);
+    const { setTimeout: original } = globalThis;
+    const watchdogs: (() => void)[] = [];
+    const spy = vi.spyOn(globalThis, 'setTimeout').mockImplementation(((
+      callback: () => void,
+      ms?: number,
+    ) => {
+      if (ms === MAX_SILENCE_MS) watchdogs.push(callback);
+      return original(callback, ms);
+    }) as typeof setTimeout);
+    onTestFinished(() => spy.mockRestore());
+    const received = subscribed({ key: service.key, url: new URL('/graphql', proxy.url).href });
+    await until('the stream', () => answers.opened === 1 && watchdogs.length > 0);
+    proxy.silence();
+    await service.create('unheard');
+    expect(received).toEqual([]);
+    watchdogs.at(-1)?.();
+    await until('the event', () => received.length > 0);
+    expect(received.map(titleOf)).toEqual(['unheard']);
+    expect(answers.opened).toBe(2);
   });
 
   it('waits while a stream is refused', async () => {

@@ -96,7 +96,11 @@ describe('the page of docs/react.md', { timeout: 300_000 }, () => {
     await button(first, 'Discussed', 'Send').click();
     await first.post('Discussed').getByText('Sending …').waitFor();
     for (const tab of tabs) await expect.poll(tab.status, WAIT).toMatch(/: reconnecting$/);
+    const late = await open();
+    await late.page.getByRole('alert').getByText('The service does not answer.').waitFor();
     await service.start();
+    await late.page.getByRole('button', { name: 'Try again' }).click();
+    await live(late);
     await service.create('Missed');
     // Ends the pause before the next attempt, which grows to half a minute.
     for (const { page } of tabs) await page.evaluate(() => dispatchEvent(new Event('online')));
@@ -119,9 +123,15 @@ describe('the page of docs/react.md', { timeout: 300_000 }, () => {
     const open = await openTabs(service, await project.serve(service));
     const [mine, theirs] = [await open(), await open()];
     for (const tab of [mine, theirs]) await live(tab);
+    const draft = mine.page.getByRole('form', { name: 'New post' }).getByLabel('Title');
+    await draft.fill('A draft');
     const edit = async (tab: Tab, title: string) => {
       await button(tab, title, 'Edit').click();
-      return tab.page.getByRole('form', { name: `Edit ${title}` });
+      const form = tab.page.getByRole('form', { name: `Edit ${title}` });
+      await expect
+        .poll(() => form.getByLabel('Title').evaluate((field) => field === document.activeElement))
+        .toBe(true);
+      return form;
     };
     const [here, there] = [await edit(mine, 'On loops'), await edit(theirs, 'On loops')];
     await here.getByLabel('Title').fill('Loops of mine');
@@ -140,6 +150,7 @@ describe('the page of docs/react.md', { timeout: 300_000 }, () => {
     await expect.poll(theirs.titles, WAIT).toContain('Loops of mine');
     const { data } = await service.query('{ posts(limit: 100) { title body } }');
     expect(data.posts).toContainEqual({ title: 'Loops of mine', body: 'Their text.' });
+    expect(await draft.inputValue()).toBe('A draft');
   });
 
   it('keeps what is typed where the session has ended, and goes on after signing in', async () => {

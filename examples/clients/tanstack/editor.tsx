@@ -12,6 +12,9 @@ export interface EditorProps {
   readonly onClose: () => void;
 }
 
+/** Scrolls to it, too: the post may be far down a list. */
+const focus = (field: HTMLInputElement | null) => field?.focus();
+
 /** Changes a post. What others change meanwhile is seen here, and is never replaced unseen. */
 export function Editor({ post, opened, onClose }: EditorProps): ReactNode {
   const { show } = useConnection();
@@ -42,6 +45,7 @@ export function Editor({ post, opened, onClose }: EditorProps): ReactNode {
       <label>
         Title
         <input
+          ref={focus}
           value={mine.title}
           required
           onChange={({ currentTarget }) => type({ title: currentTarget.value })}
@@ -59,7 +63,10 @@ export function Editor({ post, opened, onClose }: EditorProps): ReactNode {
         <div role="alert">
           <p>Somebody has changed this post meanwhile, to:</p>
           {conflicts.map((field) => (
-            <blockquote key={field}>{theirs[field]}</blockquote>
+            <div key={field}>
+              <small>{field === 'title' ? 'Title' : 'Text'}</small>
+              <blockquote>{theirs[field]}</blockquote>
+            </div>
           ))}
           <p>
             <button

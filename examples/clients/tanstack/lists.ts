@@ -9,7 +9,7 @@ const FIRST: string | null = null;
 interface ListOptions<Of extends Item> {
   readonly queryKey: QueryKey;
   readonly read: (after: string | null, options: ReadOptions) => Promise<Page<Of>>;
-  /** What a change does to the list: the item as it is now, null if it is gone, undefined if it is none of its. */
+  /** What a change does to the list: the item as it is now, null if it is gone, undefined if it does not touch the list. */
   readonly changed: (change: Change) => { readonly id: string; readonly item: Of | null } | undefined;
 }
 

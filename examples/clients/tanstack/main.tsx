@@ -29,7 +29,7 @@ function Page({ user, onUser }: PageProps): ReactNode {
       </header>
       {isSignedOut && (
         <>
-          <p role="alert">Your session has ended. Sign in to go on; what you have typed is kept.</p>
+          <p role="alert">{`Your session has ended. What you have typed is kept if ${user.name} signs in.`}</p>
           <SignIn
             origin={ORIGIN}
             onUser={(next) => {
@@ -47,9 +47,21 @@ function Page({ user, onUser }: PageProps): ReactNode {
 const ME = ['me'];
 
 function App(): ReactNode {
-  const { data: user, error } = useQuery({ queryKey: ME, queryFn: () => whoAmI(ORIGIN), retry: false });
+  const {
+    data: user,
+    error,
+    refetch,
+  } = useQuery({ queryKey: ME, queryFn: () => whoAmI(ORIGIN), retry: false });
   const setUser = (next: User | null) => session.setQueryData(ME, next);
-  if (error !== null) return <p role="alert">{error.message}</p>;
+  if (error !== null)
+    return (
+      <p role="alert">
+        {error.message}{' '}
+        <button type="button" onClick={() => void refetch()}>
+          Try again
+        </button>
+      </p>
+    );
   if (user === undefined) return null;
   if (user === null) return <SignIn origin={ORIGIN} onUser={setUser} />;
   return (

@@ -38,7 +38,7 @@ export const Posts = graphql(
   [PostFields],
 );
 
-/** Backwards: those who talk are at the end. */
+/** Backwards: the newest comments are at the end. */
 export const Comments = graphql(
   `
     query PageComments($id: ID!, $last: Int!, $before: String) {

@@ -4,7 +4,13 @@ import { useConnection } from './live-provider.tsx';
 import { DeletePost, type Post } from './operations.ts';
 import { codeOf, useOnce } from './use-once.ts';
 
-export function PostItem({ post, onEdit }: { readonly post: Post; readonly onEdit: () => void }): ReactNode {
+export interface PostItemProps {
+  readonly post: Post;
+  /** Undefined while another post is edited: one text at a time. */
+  readonly onEdit: (() => void) | undefined;
+}
+
+export function PostItem({ post, onEdit }: PostItemProps): ReactNode {
   const { userId, show } = useConnection();
   const [isOpen, setOpen] = useState(false);
   const remove = useOnce(DeletePost, () =>
@@ -22,7 +28,7 @@ export function PostItem({ post, onEdit }: { readonly post: Post; readonly onEdi
         </button>
         {post.author.id === userId && (
           <>
-            <button type="button" onClick={onEdit}>
+            <button type="button" disabled={onEdit === undefined} onClick={onEdit}>
               Edit
             </button>
             <button

@@ -38,7 +38,7 @@ function Composer(): ReactNode {
       </label>
       {create.error !== null && <p role="alert">{create.error.message}</p>}
       <p>
-        <button type="submit">Publish</button>
+        <button type="submit">{create.isPending ? 'Publishing …' : 'Publish'}</button>
       </p>
     </form>
   );
@@ -74,11 +74,12 @@ export function PostList(): ReactNode {
   const end = useSeen(readOn);
   return (
     <>
-      {edited === undefined ? (
+      {/* It keeps what is typed. */}
+      <div hidden={edited !== undefined}>
         <Composer />
-      ) : (
+      </div>
+      {edited !== undefined && (
         <Editor
-          key={edited.id}
           opened={edited}
           post={posts?.find(({ id }) => id === edited.id)}
           onClose={() => setEdited(undefined)}
@@ -87,7 +88,11 @@ export function PostList(): ReactNode {
       {error !== null && <p role="alert">{error.message}</p>}
       <div role="feed" aria-busy={isFetching}>
         {posts?.map((post) => (
-          <PostItem key={post.id} post={post} onEdit={() => setEdited(post)} />
+          <PostItem
+            key={post.id}
+            post={post}
+            onEdit={edited === undefined ? () => setEdited(post) : undefined}
+          />
         ))}
       </div>
       <div ref={end}>

@@ -9,8 +9,12 @@ interface Answer {
 }
 
 async function send(url: string, init: RequestInit): Promise<User | null> {
-  const response = await fetch(url, { ...init, credentials: 'include' });
-  const { user = null, errors }: Answer = response.status === 204 ? {} : await response.json();
+  const response = await fetch(url, { ...init, credentials: 'include' }).catch(() => undefined);
+  // A proxy answers with a page of its own where the service is down.
+  const answer: Answer | undefined =
+    response?.status === 204 ? {} : await response?.json().catch(() => undefined);
+  if (response === undefined || answer === undefined) throw new Error('The service does not answer.');
+  const { user = null, errors } = answer;
   if (errors !== undefined) throw new Error(errors.map(({ message }) => message).join('\n'));
   // In development, the service says why a browser will drop the session cookie.
   const warning = response.headers.get('x-session-warning');

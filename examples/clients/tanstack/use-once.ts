@@ -23,10 +23,15 @@ export function useOnce<Data, Variables extends Record<string, unknown>>(
     task.current = { text: '', key: '' };
   };
   return useMutation({
-    mutationFn(variables: Variables) {
+    async mutationFn(variables: Variables) {
       const text = JSON.stringify(variables);
       if (task.current.text !== text) task.current = { text, key: crypto.randomUUID() };
-      return api.mutate(document, variables, task.current.key);
+      try {
+        return await api.mutate(document, variables, task.current.key);
+      } catch (error) {
+        if (error instanceof RequestFailed) throw error;
+        throw new Error('The service does not answer. Try again: it is done once.', { cause: error });
+      }
     },
     onSuccess(data: Data) {
       forget();
