@@ -1,4 +1,4 @@
-import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { createClient } from '../../examples/clients/apollo/client.ts';
 import {
   apply,
@@ -12,6 +12,7 @@ import {
 import { stallingProxy } from '../support/database/stalling-proxy.ts';
 import { until } from '../support/processes/process.ts';
 import { admin } from '../support/processes/server.ts';
+import { timersOf } from '../support/time/timers-of.ts';
 import { countAnswers } from './answers.ts';
 import { type LiveService, startService } from './live-service.ts';
 import { startLossyProxy } from './lossy-proxy.ts';
@@ -131,16 +132,7 @@ describe('Apollo Client', () => {
     const service = await startService();
     const proxy = await stallingProxy(service.origin);
     const answers = countAnswers(new URL(proxy.url).origin);
-    const { setTimeout: original } = globalThis;
-    const watchdogs: (() => void)[] = [];
-    const spy = vi.spyOn(globalThis, 'setTimeout').mockImplementation(((
-      callback: () => void,
-      ms?: number,
-    ) => {
-      if (ms === MAX_SILENCE_MS) watchdogs.push(callback);
-      return original(callback, ms);
-    }) as typeof setTimeout);
-    onTestFinished(() => spy.mockRestore());
+    const watchdogs = timersOf(MAX_SILENCE_MS);
     const received = subscribed({ key: service.key, url: new URL('/graphql', proxy.url).href });
     await until('the stream', () => answers.opened === 1 && watchdogs.length > 0);
     proxy.silence();

@@ -36,7 +36,6 @@ export function useLivePosts() {
   const { error: ended } = useSubscription(CHANGES, {
     skip: position === undefined,
     context: following,
-    ignoreResults: false,
     onData({ client, data: { data: change } }) {
       if (change !== undefined) apply(client, change.changes);
     },

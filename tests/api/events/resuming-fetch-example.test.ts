@@ -5,6 +5,7 @@ import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { resumingFetch } from '../../../examples/resuming-fetch.ts';
 import { useApp } from '../../support/app.ts';
 import { openEventStream } from '../../support/streams/event-stream.ts';
+import { timersOf } from '../../support/time/timers-of.ts';
 
 /** What becomes of one connection: after so many bytes it is broken, ended or silent, or there is only a status. */
 type Mishap =
@@ -108,16 +109,7 @@ describe('examples/resuming-fetch.ts', () => {
 
   it('takes a silent connection for a dead one', async () => {
     const { key } = await app.account();
-    const { setTimeout: original } = globalThis;
-    const watchdogs: (() => void)[] = [];
-    const spy = vi.spyOn(globalThis, 'setTimeout').mockImplementation(((
-      callback: () => void,
-      ms?: number,
-    ) => {
-      if (ms === MAX_SILENCE_MS) watchdogs.push(callback);
-      return original(callback, ms);
-    }) as typeof setTimeout);
-    onTestFinished(() => spy.mockRestore());
+    const watchdogs = timersOf(MAX_SILENCE_MS);
     const { stream, seen, close } = await follow([{ kind: 'silent', afterBytes: OPENED_BYTES }], key);
     onTestFinished(close);
     await app.gql('mutation { createPost(title: "unheard", body: "b") { id } }', { key });
