@@ -39,7 +39,7 @@ export interface Refusal {
 /** Changes are lost. A new stream can begin at `position`. */
 export type Ending = Failure | Refusal | { readonly status: 'gap'; readonly position: string };
 
-/** Two heartbeats of the service, which sends one every 12 seconds, and a moment: with the watch, not 30 seconds. */
+/** Two heartbeats, one every 12 seconds, and a little more: with WATCH_MS, silence is noticed in less than 30 seconds. */
 const SILENCE_MS = 26_000;
 const WATCH_MS = 2_000;
 const ANSWER_MS = 20_000;

@@ -60,7 +60,7 @@ export class MixedLoad {
     return this.#pending.size;
   }
 
-  /** Sends so many requests a second until it is stopped, then waits for the last answers. */
+  /** Sends `perSecond` requests a second until it is stopped, then waits for the last answers. */
   async run(perSecond: number, stopped: AbortSignal): Promise<void> {
     const startedMs = performance.now();
     for (let sent = 0; !stopped.aborted; sent += 1) {

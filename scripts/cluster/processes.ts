@@ -87,7 +87,7 @@ export async function freePort(): Promise<number> {
   return port;
 }
 
-/** Several of them. */
+/** Several free loopback ports. */
 export async function freePorts(count: number): Promise<number[]> {
   const servers = Array.from({ length: count }, () => createServer().listen(0, '127.0.0.1'));
   await Promise.all(servers.map((server) => once(server, 'listening')));

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Instance } from './instances.ts';
 
-/** nginx tries an instance again so long after it could not be connected. */
+/** nginx tries an instance again this long after it could not connect to it. */
 const BACK_IN_ROTATION_MS = 2_500;
 
 type Say = (text: string) => void;

@@ -6,7 +6,7 @@ import type { Usage } from './usage-file.ts';
 import { withoutElements } from './without-deprecated.ts';
 
 const DAY_MS = 86_400_000;
-/** A report that begins after the day of an element has so many days at least. */
+/** A report that begins after an element's day must cover at least this many days. */
 const UNUSED_DAYS = 30;
 
 const REMOVALS: readonly string[] = [

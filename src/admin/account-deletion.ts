@@ -98,8 +98,8 @@ export async function deleteAccount(
   if (fate === 'delete') return dropWithContent(database, id, content);
   await delay(LATE_REQUESTS_MS);
   await dropAnswers(database, id);
-  // It waits for mutations that have written something under the account. What they have stored comes after it, since
-  // without its e-mail, the account could not be found again to finish.
+  // This waits for mutations that have written under the account; the responses they have stored are deleted after it.
+  // All others were deleted before: without its e-mail, the account could not be found again to finish.
   await database.query(LEAVE, [id]);
   await dropAnswers(database, id);
   return { id, deleted: true, ...content.none };

@@ -14,7 +14,7 @@ export interface AuditDetail {
   readonly [name: string]: unknown;
 }
 
-/** More changes than these of what is one's own are counted, by actor and day: nobody fills the disk by them. */
+/** Further changes by an actor to what is their own are only counted for the day, so that nobody can fill the disk. */
 export const MAX_OWN_A_DAY = 10_000;
 /** The action of the entry that counts the others. */
 export const MORE_OF_ONES_OWN = 'own.more';

@@ -18,7 +18,7 @@ export interface ClientUse {
 
 /** One row holds what an instance has counted in this time. */
 export const SLOT_MS = 4_000;
-/** For how long. */
+/** For how long such rows are kept. */
 export const KEPT_SECONDS = 600;
 const SLOTS = (KEPT_SECONDS * 1_000) / SLOT_MS;
 

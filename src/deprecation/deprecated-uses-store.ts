@@ -4,7 +4,7 @@ import { type Queryable, statement } from '../platform/db/statement.ts';
 
 /** How long uses are kept. An element without a use for this long counts as unused. */
 export const KEPT_DAYS = 400;
-/** In a day. Further clients count together, in a row for each element: no schema deprecates more than 500, the rest of 10,000. */
+/** Rows of a day that name a client. Further clients share a row for each element: 500 rows are left for those. */
 const MAX_NAMED_ROWS = 9_500;
 /** Stands for the clients beyond. */
 export const OTHER = 'other';

@@ -22,7 +22,7 @@ export interface DemoCredentials extends DemoKey {
 const MINUTE_MS = 60_000;
 const newToken = () => randomBytes(16).toString('base64url');
 
-/** A file from before there were tokens has none. */
+/** The file has no `pageToken` if an earlier version wrote it. */
 type Known = Omit<DemoCredentials, 'pageToken'> & Partial<DemoCredentials>;
 
 function readCredentials(dataDir: string): Known | undefined {

@@ -6,7 +6,16 @@ import { examplePage, examplesPage } from './example-pages.ts';
 import { moved, siteResponse } from './layout.ts';
 import { renderMarkdown } from './markdown.ts';
 import { contents, listPage } from './navigation.ts';
-import { addressOf, DOCS, type DocsPage, EXAMPLE_FILES, readDocsFile, readPages } from './pages.ts';
+import {
+  addressOf,
+  DOCS,
+  type DocsPage,
+  EXAMPLE_FILES,
+  folderAnchor,
+  isFolderOf,
+  readDocsFile,
+  readPages,
+} from './pages.ts';
 import { search } from './search.ts';
 import { QUERY } from './search-form.ts';
 import { hitList, searchPage } from './search-page.ts';
@@ -62,6 +71,8 @@ export const answerDocs: Answer = async ({ url }, _state, { pathname, searchPara
   if (pathname === EXAMPLE_FILES) return examplesPage(pages, examples);
   const example = examples.find((file) => addressOf(file) === pathname);
   if (example !== undefined) return examplePage(pages, example, searchParams);
+  const folder = pathname.slice(DOCS.length).replace(/\/$/, '');
+  if (isFolderOf(examples, folder)) return moved(EXAMPLE_FILES, url, folderAnchor(folder));
   const named = namedAs(pages, pathname.slice(DOCS.length));
   if (named !== undefined) return moved(named.path, url);
   return fileAt(pathname);

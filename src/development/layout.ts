@@ -13,7 +13,7 @@ const CSS = COLOURS + STYLE + CODE_STYLE;
 const SCRIPT = readFileSync(new URL('browser/copy.js', import.meta.url), 'utf8');
 const sourceOf = (text: string) => `'sha256-${hash('sha256', text, 'base64')}'`;
 
-/** One style sheet and one script, by their hashes (CSP level 3, section 6.6.4.3), and the pictures of this origin. */
+/** One style sheet and one script, by their hashes (CSP level 3, section 6.7.3.3), and the pictures of this origin. */
 const POLICY = [
   "default-src 'none'",
   `style-src ${sourceOf(CSS)}`,
@@ -77,8 +77,8 @@ export function siteResponse(page: SitePage): PlainResponse {
 }
 
 /** With the query of the address asked for. Not to be kept: a browser would follow it at whatever runs on this port next. */
-export function moved(path: string, asked = ''): PlainResponse {
+export function moved(path: string, asked = '', hash = ''): PlainResponse {
   const query = asked.indexOf('?');
-  const location = path + (query < 0 ? '' : asked.slice(query));
+  const location = path + (query < 0 ? '' : asked.slice(query)) + hash;
   return new PlainResponse('', { status: 308, headers: { location, 'cache-control': 'no-store' } });
 }

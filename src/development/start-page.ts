@@ -22,7 +22,7 @@ interface Place {
   readonly about: string;
 }
 
-/** For who has come without the token. */
+/** For visitors without the token. */
 const WHERE_THE_KEY_IS = html`<p class="notice">To have the demo key filled in here and in GraphiQL, open the address that the service prints in its terminal when it starts: it ends in <code>?token=…</code> The key itself is printed too, and is in <code>demo.json</code> in the data folder.</p>
 `;
 

@@ -54,7 +54,8 @@ export function toLogState(row: StateRow): LogState {
 
 /**
  * SQL for the position of an event that is named by number and mark: one row of `era`, `xid`, `id` if the log contains
- * exactly the events after it, none otherwise. `mark` is the SQL of an event's mark.
+ * exactly the events after it, none otherwise. `id` and `mark` are the SQL of the name that is sought, `markOf` that of
+ * an event's mark.
  */
 export const positionSql = (id: string, mark: string, markOf: string): string => `(
   SELECT era, xid, id FROM (

@@ -5,7 +5,7 @@ import { createOutageLog } from '../platform/outage-log.ts';
 import { HELD, HORIZON } from './log.ts';
 import { IS_OPEN, openLog } from './log-state.ts';
 
-/** The log reports held events within 10 s: later than a mutation may take (`STATEMENT_TIMEOUT_MS`), plus one look. */
+/** Held events are logged at the first look at which they are older than a statement may take by default: within 10 s. */
 const INTERVAL_MS = 2_000;
 const TOLD_AFTER_SECONDS = 5;
 

@@ -44,8 +44,8 @@ interface EventRow extends StateRow, EventRecord {
 const EVENT_COLUMNS = `era, xid::text, id, kind, root_id AS "rootId", part_id AS "partId", owner_id AS "ownerId", created_at AS "createdAt", trace`;
 const AFTER_PLACE = `(era, events.xid, id) > (place.era, place.xid, place.id) AND (era, events.xid) < (${PRESENT_ERA}::smallint, ${HORIZON})`;
 /**
- * The same of the events with a key. The key is part of both bounds, so that no other index than the key's serves: PostgreSQL
- * takes the bounds for narrow, and would look through the whole log for the few of one post.
+ * Like AFTER_PLACE, for the events with one key. The key is part of both bounds, so that only the key's index serves:
+ * PostgreSQL takes the bounds to be narrow, and would otherwise read the whole log for the few events of one root.
  */
 const afterPlaceWith = (column: string, key: string) =>
   `${column} = ${key} AND (${column}, era, events.xid, id) > (${key}, place.era, place.xid, place.id) AND (${column}, era, events.xid) < (${key}, ${PRESENT_ERA}::smallint, ${HORIZON})`;

@@ -41,7 +41,7 @@ const PRUNE = statement<Pruned>(
    FROM (SELECT count(*)::int AS dropped FROM dropped) AS counted LEFT JOIN newest ON true`,
 );
 
-/** Notes a transaction that keeps events from being read which are about to pass the limit. $1: age limit in milliseconds. */
+/** Notes the transaction that holds events which will soon be past the limit. $1: age limit in milliseconds. */
 const NOTE_HELD = statement<never>(
   'events_note_held',
   `UPDATE event_log SET held_xid = ${HORIZON}, held_at = now() WHERE id = 1

@@ -26,9 +26,9 @@ export interface MarkedPosition extends LogPosition {
 export interface EventRecord {
   /** What happened, as a module declares it. */
   readonly kind: string;
-  /** The row that it belongs to, */
+  /** The row that it belongs to. */
   readonly rootId: string;
-  /** and the part of it that it is about; null if it is about the row itself. */
+  /** The part of that row that it is about; null if it is about the row itself. */
   readonly partId: string | null;
   /** The account that owns that row; null in rows of versions that did not store it. */
   readonly ownerId: string | null;

@@ -30,7 +30,7 @@ export interface ApiErrorOptions {
   /** The invalid argument, for input errors. */
   readonly argument?: string;
   /**
-   * Overrides the code's HTTP status: for BAD_REQUEST (405, 406, 413, 415) and FORBIDDEN before execution.
+   * Overrides the code's HTTP status: for BAD_REQUEST (405, 406, 413, 415), and NOT_FOUND at an unknown path (404).
    */
   readonly status?: number;
   /** Response headers of the error, such as Retry-After. */

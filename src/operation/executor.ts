@@ -119,8 +119,8 @@ export function createExecutor(options: ExecutorOptions): Executor {
 
   /**
    * Runs within the operation timeout and the memory bounds of responses. Work still running at the timeout
-   * keeps running until it notices; its result is discarded. `refuse` makes the result of a refusal, or throws
-   * it. The statements are for `forWork`.
+   * keeps running until it notices; its result is discarded. `refuse` turns a refusal into a result, or throws
+   * it. The time of the statements is added to `forWork`.
    */
   function inTime<T, R>(
     holder: string | undefined,

@@ -149,7 +149,7 @@ function toConfig(v: Variables) {
     /** Of all groups together. An account may have an eighth of it. */
     maxEventGroupBytes: v.MAX_EVENT_GROUP_BYTES,
     maxBodyBytes: v.MAX_BODY_BYTES,
-    /** Total of all unanswered requests. */
+    /** Total of the bodies of all unanswered requests. */
     maxBufferedBodyBytes: v.MAX_BUFFERED_BODY_BYTES,
     maxConcurrentOperations: v.MAX_CONCURRENT_OPERATIONS,
     maxQueuedOperations: v.MAX_QUEUED_OPERATIONS,

@@ -53,10 +53,10 @@ const LITTLE_MS = 150;
 const PATIENCE_MS = 2_000;
 
 /**
- * The queue for a shared resource (decision 16). A free place is taken at once. Otherwise the owner with the least recent
- * use is next, and among equals the one that came first. If the line is full, the last entry of the owner with the most
- * entries is refused. An owner is an account or, without one, an address; undefined is the service itself, which has no
- * use. A place may hand something over to the next entry, such as a connection.
+ * The queue for a shared resource (decision 16). A free place is taken at once. Otherwise the owner that has used it
+ * least in the last seconds is next, and among equals the one that came first. If the line is full, the last entry of
+ * the owner with the most entries is refused. An owner is an account or, without one, an address; undefined is the
+ * service itself, whose use is not counted. A place may hand something over to the next entry, such as a connection.
  */
 export class Line<T = undefined> {
   readonly use: RecentUse;

@@ -1,6 +1,6 @@
 /** An element of the schema that is to go, as a client that asks is told of it. */
 export interface DeprecatedElement {
-  /** Its schema coordinate (GraphQL specification, section 3.14). */
+  /** Its schema coordinate (GraphQL specification, section 2.14). */
   readonly element: string;
   readonly reason: string;
   /** The days on which it was deprecated and on which it goes, if the reason names them. */

@@ -27,7 +27,7 @@ export interface OriginsOptions {
   readonly corsOrigins: readonly string[];
 }
 
-/** Requests from the pages of the service, and those a user made directly (Fetch Metadata, section 2.4). */
+/** Requests from the pages of the service, and those a user made directly (Fetch Metadata, section 2.3). */
 export const OWN_SITES: ReadonlySet<string> = new Set(['same-origin', 'none']);
 /** Longer origins are not repeated in messages. */
 const MAX_SHOWN = 200;

@@ -53,9 +53,9 @@ export class RequestState {
   caller: Caller | undefined = undefined;
   /** Whether the caller may be taken from memory. */
   readonly mayBeProvisional: boolean;
-  /** Set if the caller was. */
+  /** Set if the caller was taken from memory and has to be confirmed. */
   provisional: Provisional | undefined = undefined;
-  /** Returns the token that was taken of such a caller. */
+  /** Gives back the rate-limit token that was taken for a provisional caller. */
   giveTokenBack: (() => Promise<void>) | undefined = undefined;
   /** Where the credential in effect was found, valid or not. */
   credentialPlace: Presented['place'] | undefined = undefined;
@@ -156,7 +156,7 @@ export type Answer = (
   url: RequestUrl,
 ) => Promise<HttpResponse | undefined>;
 
-/** What counts apart of the requests without credentials of an address (contract section 5). */
+/** The kinds of requests without credentials that are counted separately for each address (contract section 5). */
 export type AddressBucket = 'requests' | 'logins' | 'tokens' | 'pages';
 
 /**

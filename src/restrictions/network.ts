@@ -48,7 +48,7 @@ export function listOf(networks: readonly Network[]): BlockList {
 export const isWithin = (network: Network, other: Network): boolean =>
   network.bits >= other.bits && listOf([other]).check(network.address, network.family);
 
-/** What a block never keeps out of this machine: itself. */
+/** The addresses of this machine, to which no block applies. */
 export const LOOPBACK: readonly Network[] = [
   { address: '127.0.0.0', bits: 8, family: 'ipv4' },
   { address: '::1', bits: 128, family: 'ipv6' },

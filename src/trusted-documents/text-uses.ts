@@ -13,7 +13,7 @@ import { type CountedTexts, NO_DIGEST, storeTextUses } from './text-uses-store.t
 export interface TextUsesOptions {
   readonly database: Queryable;
   readonly metrics: Metrics;
-  /** Whether texts count that are published, too: those of clients that could send their ids. */
+  /** Whether published texts count, too: their clients could send ids instead. */
   readonly all: boolean;
   readonly log: Logger;
 }

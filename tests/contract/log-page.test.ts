@@ -16,17 +16,22 @@ function argumentsAt(source: string, start: number): string {
   return source.slice(start);
 }
 
-/** The texts that a file logs, from `info` on: the last literal of each call, up to what is filled in. */
+/** The literals of a call, up to what is filled in. */
+function literalsOf(source: string, start: number): string[] {
+  const literals = argumentsAt(source, start).matchAll(/'([^']+)'|`([^`]+)`/g);
+  return [...literals].map(([, plain, template]) => (plain ?? template?.split('${')[0] ?? '').trim());
+}
+
+/** The texts that a file logs, from `info` on: the last literal of each call, and all of an outage's. */
 function messagesIn(source: string): string[] {
   const calls = source.matchAll(
     /\b\w*(?:log|lines|logins)\w*(?:\([^)]*\))?\.(?:info|warn|error|fatal)(?=\()/gi,
   );
-  return [...calls].flatMap(({ 0: call, index }) => {
-    const literals = [...argumentsAt(source, index + call.length).matchAll(/'([^']+)'|`([^`]+)`/g)];
-    const [, plain, template] = literals.at(-1) ?? [];
-    const message = plain ?? template?.split('${')[0];
-    return message === undefined ? [] : [message.trim()];
-  });
+  const outages = source.matchAll(/\bcreateOutageLog(?=\()/g);
+  return [
+    ...[...calls].flatMap(({ 0: call, index }) => literalsOf(source, index + call.length).slice(-1)),
+    ...[...outages].flatMap(({ 0: call, index }) => literalsOf(source, index + call.length)),
+  ];
 }
 
 const files = globSync('src/**/*.ts', { cwd: ROOT, exclude: ['src/generated/**', '**/browser/**'] });

@@ -1,4 +1,4 @@
-/** The service sends a heartbeat every 12 seconds. A connection that is silent for longer is dead. */
+/** The service sends a heartbeat every 12 seconds. A connection that is silent for this long is dead. */
 const MAX_SILENCE_MS = 40_000;
 
 /** Reads, but not for ever. */

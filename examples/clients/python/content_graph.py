@@ -10,7 +10,7 @@ import httpx
 
 MAX_PAUSE_S = 10.0
 ATTEMPTS = 8
-# The service sends a heartbeat every 12 seconds: a stream without a byte for so long is dead.
+# The service sends a heartbeat every 12 seconds: a stream without a byte for this long is dead.
 SILENCE_S = 45.0
 
 

@@ -55,7 +55,7 @@ export interface Link {
   readonly email: string;
 }
 
-/** Void once the account is disabled, deleted or another's: what the link was for is looked at when it is used. */
+/** A link is void once its account is disabled, is being deleted or has another e-mail: checked whenever it is used. */
 const GOOD = `l.hash = $1 AND l.expires_at > now() AND u.email_key = l.email_key AND u.disabled_at IS NULL AND u.deleted_at IS NULL`;
 
 const FIND = statement<Link>(
@@ -82,8 +82,8 @@ export async function consumeLink(work: UnitOfWork, token: string): Promise<bool
 }
 
 /**
- * A new password ends a link, by whichever way; so does what disables the account or changes its role, since whoever made the
- * link could make it for the account as it was.
+ * A link ends when the password changes, in whatever way. It also ends when the account is disabled or gets a new role:
+ * its issuer was allowed to make it for the account as it was then.
  */
 export const linksEnd: AccountEnding = {
   kind: 'links',

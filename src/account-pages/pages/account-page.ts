@@ -68,7 +68,7 @@ export interface SignInPage {
   readonly done?: Action | undefined;
 }
 
-/** Where they sign in to it. */
+/** The page where people sign in to their account. */
 export function signInPage({ email, problem, done }: SignInPage): string {
   return layout({
     title: problem === undefined ? 'Sign in' : 'Sign in: error',

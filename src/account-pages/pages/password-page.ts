@@ -28,7 +28,7 @@ ${newPasswordFields('password', attributes)}
   });
 }
 
-/** After that. */
+/** The page after a password was set. */
 export function passwordSetPage(): string {
   return layout({
     title: 'Your password is set',
@@ -38,7 +38,7 @@ export function passwordSetPage(): string {
   });
 }
 
-/** For a link that is none, or none any more. */
+/** For a link that does not exist, or is no longer valid. */
 export function voidLinkPage(): string {
   return layout({
     title: 'This link is not valid',

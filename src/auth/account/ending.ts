@@ -22,8 +22,8 @@ export interface AccountEnding {
   /** Ends all of it. */
   readonly all: EndStatement;
   /**
-   * What one transaction could not end in its time: in this order, each ends at most $2 rows of what is more than $2. The
-   * last counts.
+   * For what is too much for one transaction: run in this order, each statement spares $2 rows and ends at most $2 more.
+   * Only the rows of the last statement are counted.
    */
   readonly surplus: readonly EndStatement[];
 }

@@ -20,7 +20,7 @@ const LOCK = statement<Account>(
   'accounts_lock',
   'SELECT id FROM users WHERE id = ANY($1::uuid[]) FOR NO KEY UPDATE',
 );
-/** Nobody waits for an account while holding others: whoever holds one could keep them all from logging in. */
+/** Skips locked accounts: waiting for one while others are locked would keep all of them from logging in. */
 const LOCK_FREE = statement<Account>(
   'accounts_lock_free',
   'SELECT id FROM users WHERE id = ANY($1::uuid[]) ORDER BY id FOR NO KEY UPDATE SKIP LOCKED',
@@ -49,7 +49,7 @@ export const revocationOf = (endings: Endings, option: string): Revocation => ({
   tokens: false,
 });
 
-/** Ends it for those of the accounts that `lock` has locked, which it returns. */
+/** Ends what is revoked for those of the accounts that `lock` could lock. Returns these accounts and what has ended. */
 async function endForSome(
   database: Database,
   accounts: readonly string[],

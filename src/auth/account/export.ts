@@ -16,7 +16,7 @@ const READ = statement<Exported>(
      disabled_at AS "disabledAt", deleted_at AS "deletedAt", tokens_valid_from AS "tokensValidFrom"
    FROM users WHERE id = $1 AND email_key IS NOT NULL`,
 );
-/** So long a text is worth a write. */
+/** Text is passed on once it is this long. */
 const WRITE_LENGTH = 65_536;
 
 /** The id of the account with an e-mail. Throws AccountError, DatabaseError. */

@@ -14,7 +14,7 @@ function configuredKeys(keys: readonly (KnownKey & { readonly algorithm: Algorit
   };
 }
 
-/** A shared secret. A hash of it would help to guess it (RFC 7638 section 7); this, no more than any token does. */
+/** A shared secret. A hash as id would help to guess it (RFC 7638 section 7); this HMAC helps no more than a token. */
 function secretKey(secret: string): StandingKeys {
   const id = createHmac('sha256', secret).update('the id of this key').digest('base64url');
   return configuredKeys([{ id, algorithm: 'HS256', key: new TextEncoder().encode(secret) }]);

@@ -53,7 +53,7 @@ function grantedScopes(scope: string | undefined, role: Role): ReadonlySet<Scope
   return scope === undefined ? new Set(scopesOfRole(role)) : effectiveScopes(scope.split(' '), role);
 }
 
-/** Whether the account accepts a token issued then. `iat` has whole seconds: of its first second, none. */
+/** Whether the account accepts a token issued then. `iat` has whole seconds: tokens of the first second are refused. */
 function isAccepted({ ended, validFromMs }: SubjectRow, issuedAtMs: number | undefined): boolean {
   if (ended) return false;
   return validFromMs === null || (issuedAtMs !== undefined && issuedAtMs >= validFromMs);

@@ -15,7 +15,7 @@ const COOL_DOWN_MS = 30_000;
 const BACK_OFF_MS = 1_000;
 /** A failure from longer ago says nothing of the issuer. */
 const OUTAGE_MS = 60_000;
-/** A token without `kid` costs at most so many verifications. */
+/** A token without `kid` costs at most this many verifications. */
 const MAX_CANDIDATES = 20;
 
 export interface RemoteKeysOptions {

@@ -104,7 +104,7 @@ function checkSql(name: string, field: Field, { sql, parameters, ofCaller }: Val
 }
 
 /**
- * Checks how the fields of the types are declared whose rows the database reads. Throws for the first mistake, and says
+ * Checks how fields are declared on the types whose rows the database reads. Throws for the first mistake, and says
  * what to do.
  */
 export function checkFields(schema: GraphQLSchema): void {

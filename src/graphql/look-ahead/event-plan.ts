@@ -38,7 +38,7 @@ export function subscribedEvents(
   const root = args.schema.getSubscriptionType();
   if (root == null) throw new Error('the schema has no subscriptions');
   const info = { fragments: plans.fragments, variableValues: NO_VARIABLES };
-  // A subscription has exactly one root field (GraphQL section 5.2.3.1), without conditions.
+  // A subscription has exactly one root field (GraphQL section 5.2.4.1), without conditions.
   const [fieldNodes] = collectFields(info, root, [operation.selectionSet]).values();
   const [node] = fieldNodes ?? [];
   const field = root.getFields()[node?.name.value ?? ''];

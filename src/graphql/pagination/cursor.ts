@@ -11,7 +11,7 @@ const TIME_BYTES = 8;
 const ID_START = CONTENT_START + TIME_BYTES;
 const ID_BYTES = 16;
 const BYTES = FRAME_BYTES + TIME_BYTES + ID_BYTES;
-/** The years 0 to 9999 in milliseconds: the range of DateTime, well within that of PostgreSQL. */
+/** The years -1 to 9999 in milliseconds: a little more than DateTime has (`Date.UTC(0, 0)` would mean 1900). */
 const MIN_TIME = Date.UTC(-1, 0);
 const MAX_TIME = Date.UTC(10_000, 0);
 

@@ -93,7 +93,7 @@ const SOURCES = {
   narrowedTo: ({ narrowedTo }: Page) => narrowedTo ?? null,
 };
 
-/** The same with parameters. */
+/** The WHERE, ORDER BY and LIMIT of a page, with its values as parameters. */
 export function pageClauses<Row extends object>(
   edge: ListEdge<Row>,
   page: Page,

@@ -61,7 +61,7 @@ a.button { display: grid; place-items: center; min-height: 2.875rem; padding: .5
 @media (min-width: 40rem) { .actions.pair { grid-template-columns: 1fr 1fr; } }
 `;
 
-/** The CSP source of the style sheet: it allows this exact text (CSP level 3, section 6.6.4.3). */
+/** The CSP source of the style sheet: it allows this exact text (CSP level 3, section 6.7.3.3). */
 export const STYLE_HASH = `'sha256-${hash('sha256', STYLE, 'base64')}'`;
 
 export interface Page {

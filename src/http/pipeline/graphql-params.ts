@@ -117,7 +117,7 @@ export function graphqlParams(maxBodyBytes: number) {
   return {
     parse,
     check,
-    /** Both. */
+    /** Reads the members of a request and checks them. Throws the refusal. */
     read: async (request: HttpRequest, url: RequestUrl, state: RequestState) =>
       check(await parse(request, url, state), state),
   };

@@ -54,7 +54,7 @@ export function useRateLimit({
   function addressBucket(request: HttpRequest, state: RequestState, kind: AddressBucket) {
     if (credentialsFailed(state)) return 'failed';
     // Applications on other sites send their users to the pages: that is what these are for. A page that sends no Referer has
-    // the origin "null", but no page can have a browser say that it is of the same origin (Fetch Metadata, section 2.4).
+    // the origin "null", but no page elsewhere can make a browser claim the same origin (Fetch Metadata, section 2.3).
     const isPageVisit =
       state.route.documentOnly &&
       (request.method === 'GET' || request.headers.get('sec-fetch-site') === 'same-origin');

@@ -16,7 +16,7 @@ const MINUTE_MS = 60_000;
 const MAX_CLIENTS = 1_000;
 const OTHERS = 'other';
 const TOO_MANY_REQUESTS = 429;
-/** Of the metric. */
+/** How many clients the metric names. */
 const MAX_REPORTED = 100;
 
 /** At the end of a minute, one line for each client has the number of its further refusals. */

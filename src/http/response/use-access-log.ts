@@ -23,8 +23,9 @@ const MAX_PATH = 200;
 const MAX_NAME = 100;
 
 /**
- * One observation per response and, but for refusals of a client that has had its line, one log line. Of the request, the line holds method, path, operation and
- * caller. It never holds headers, query string, document, variables or body, which may contain secrets.
+ * One observation per response, and one log line, except for further refusals of a client within a minute. The line
+ * has the method, path, operation and caller of the request, but never its headers, query string, text, variables or
+ * body, which may contain secrets.
  */
 export function useAccessLog({
   clock,

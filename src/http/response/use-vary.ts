@@ -21,7 +21,7 @@ function credentialFields({ credentials }: Route): readonly string[] {
  * one depended on. nginx keeps no answer with a list of over 128 characters.
  */
 export function useVary(corsOrigins: readonly string[]): HttpPlugin {
-  // Caches must keep responses apart by origin (Fetch, section 3.2.5).
+  // Caches must keep responses apart by origin (Fetch, "CORS protocol and HTTP caches").
   const origin = corsOrigins.length > 0 ? ['Origin'] : [];
   const lists = new Map<Route, string>();
 

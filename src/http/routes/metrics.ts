@@ -32,7 +32,10 @@ function hasToken(request: HttpRequest, token: string | undefined): boolean {
   return sent.length === expected.length && timingSafeEqual(sent, expected);
 }
 
-/** `/metrics` in the text format of Prometheus or, for whoever asks for it, OpenMetrics, which has exemplars: for this machine under a name of its own and for bearers of METRICS_TOKEN. */
+/**
+ * `/metrics` in Prometheus' text format or, if asked for, OpenMetrics, which has exemplars. Open to requests from this
+ * machine under a local name, and to bearers of METRICS_TOKEN.
+ */
 export function metricsAnswer({
   metrics: { registry },
   token,

@@ -93,7 +93,7 @@ export function createReadiness({
   };
 }
 
-/** Tells whether the instance is ready, to whom asks for the metrics. */
+/** Has the metrics tell whether the instance is ready. */
 export function registerReadiness(metrics: Metrics, readiness: Pick<Readiness, 'lastKnown'>): void {
   metrics.gauge(
     'content_graph_ready',

@@ -22,7 +22,7 @@ const HOLD_POST = statement<{ id: string; authorId: string }>(
 
 /**
  * Under the lock of the post, each comment is dated after the one before it: whoever has read the comments up to the last
- * and goes on from its cursor misses none. The begin of a transaction, which may have waited, is no such date.
+ * and goes on from its cursor misses none. The start of the transaction would not do, since it may have waited.
  */
 const INSERT_COMMENT = statement<Pick<CommentRow, 'createdAt'>>(
   'comment_insert',

@@ -13,7 +13,7 @@ import { loaderOf } from '../../graphql/read/loads.ts';
 import { inRound } from '../../graphql/read/rounds.ts';
 import { statement } from '../../platform/db/statement.ts';
 
-/** An account as the schema shows it, but for its e-mail address: that is read only for who may see it. */
+/** An account as the schema shows it, without its e-mail address, which is read only for callers who may see it. */
 export interface UserRow {
   readonly id: string;
   readonly name: string;

@@ -2,8 +2,8 @@ import { type AccountEnding, endStatement, endSurplus, ofAccounts } from '../../
 import { OAUTH_KIND } from './grants.ts';
 
 /**
- * Authorizations depend on grants, and grants on clients; there may be any number under each. What has none left below it
- * goes at once, so that no batch has to look past what the earlier ones have left empty.
+ * Authorizations depend on grants, and grants on clients; each may have any number of them. A grant or client goes as
+ * soon as nothing depends on it, so that later batches need not scan past empty ones.
  */
 const authorizations = (of: string) =>
   endSurplus('oauth_records', of, 'model, hash', 'oauth_records r JOIN oauth_grants g ON g.id = r.grant_id');

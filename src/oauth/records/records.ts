@@ -18,8 +18,8 @@ export interface RecordPayload {
 }
 
 /**
- * An authorization lasts as long as its refresh token; without one, until the tokens issued for its code have
- * expired.
+ * An authorization outlasts its refresh token by this much. Without one it lasts this long in all, which is longer than
+ * the tokens issued for its code.
  */
 const AUTHORIZATION_LEFT_SECONDS = 3_600;
 /** How long a refresh token lasts (contract section 3). */

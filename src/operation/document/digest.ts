@@ -2,7 +2,7 @@ import { createHash, hash } from 'node:crypto';
 import { type GraphQLSchema, printSchema, stripIgnoredCharacters } from 'graphql';
 
 /**
- * SHA-256 of a text that parses, without the white space, commas and comments that GraphQL ignores (section 2.1.7): clients
+ * SHA-256 of a text that parses, without the white space, commas and comments that GraphQL ignores (section 2.1.6): clients
  * print a document in their own ways. As PostgreSQL writes bytes.
  */
 export const digestOf = (text: string): string => `\\x${hash('sha256', stripIgnoredCharacters(text), 'hex')}`;

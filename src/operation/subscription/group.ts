@@ -17,7 +17,7 @@ import type { SliceQueue } from './slices.ts';
 import type { StreamMetrics } from './stream-metrics.ts';
 import type { SubscriberStream } from './subscriber-stream.ts';
 
-/** Posts that were read longer ago are re-read before they are sent: they may have been changed or deleted. */
+/** Responses read longer ago are read again before they are sent: their rows may have been changed or deleted. */
 const FRESH_MS = 100;
 /** Streams that come within this time and have missed the same events read them together. */
 const GATHER_MS = 20;

@@ -49,7 +49,7 @@ export class SubscriberStream implements EventStream, Member<SubscriberStream> {
   /** When it last got a heartbeat, or its first block. */
   heartbeatAtMs = Number.POSITIVE_INFINITY;
   readonly #visibleHeartbeats: boolean;
-  /** Whether its position has moved since it was last looked at, and when that was first not so. */
+  /** Whether its position has moved since the last look, and the time of the last look that found it moved. */
   #moved = true;
   #quietSinceMs = 0;
 
@@ -104,7 +104,7 @@ export class SubscriberStream implements EventStream, Member<SubscriberStream> {
     return nowMs - this.#quietSinceMs >= QUIET_MS;
   }
 
-  /** Sends a heartbeat, unless something waits for the reader anyway. `id` is its present position. */
+  /** Sends a heartbeat, unless the reader lags. `id` is the present position of the stream. */
   beat(nowMs: number, id: () => string): void {
     this.heartbeatAtMs = nowMs;
     if (this.closed || this.backlog === 'lagging') return;

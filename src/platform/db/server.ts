@@ -26,9 +26,9 @@ export interface DatabaseServer extends StatementControl {
   readonly named: boolean;
   /** The schema of the tables. */
   readonly schema: string;
-  /** SQL to run on each new connection of the pool, */
+  /** SQL to run on each new connection of the pool. */
   readonly greeting?: string | undefined;
-  /** and on each that bypasses it. */
+  /** SQL to run on each connection that bypasses the pooler. */
   readonly directGreeting: string;
   /** SQL to run before a statement outside a transaction, in the same round trip and implicit transaction. */
   readonly alone?: string | undefined;
@@ -135,7 +135,7 @@ function postgresServer(
   };
 }
 
-/** Throws UnsafeFolderError, FolderInUseError, EmbeddedStartError if the embedded server cannot start. */
+/** Throws what `startEmbeddedServer` throws if the embedded server cannot start. */
 export async function openServer(options: ServerOptions): Promise<DatabaseServer> {
   const { config, log, namedStatements = true } = options;
   const statementLimitMs = config.statementTimeoutMs;

@@ -41,8 +41,9 @@ export interface SettingsScope {
   /** Only until the transaction ends: through a pooler, sessions belong to nobody. */
   readonly local?: boolean;
   /**
-   * Whether the session may hold temporary tables of others: they come before all others unless their schema is named. Not
-   * elsewhere: tables would be created there by a user without rights to the schema of the tables.
+   * Whether the session may hold temporary tables of other connections. pg_temp is then named last in the search path,
+   * since PostgreSQL searches it first otherwise. Not named elsewhere: a user without rights to `schema` would create
+   * tables in it.
    */
   readonly shared?: boolean;
   /** Further settings, in the units of PostgreSQL. */

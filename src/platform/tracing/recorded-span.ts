@@ -13,7 +13,7 @@ interface From {
   readonly parent?: SpanIds | undefined;
   readonly parentIsRemote: boolean;
   readonly link?: SpanIds | undefined;
-  /** From the clock that does not jump to the time of day: the same for all spans below the first. */
+  /** Added to monotonic time, gives the time of day. The same for all spans of a trace in this process. */
   readonly offsetMs: number;
 }
 

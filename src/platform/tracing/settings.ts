@@ -8,7 +8,7 @@ export interface TracingSettings {
   readonly resource: Readonly<Record<string, string>>;
   /** Of the traces that begin here, 0 to 1. */
   readonly ratio: number;
-  /** Whether a trusted peer says whether the traces are sampled that it has begun. */
+  /** Whether a trusted peer decides if the traces that it has begun are sampled. */
   readonly parentBased: boolean;
   /** Ended spans that wait for the collector. */
   readonly queue: { readonly most: number; readonly batch: number; readonly delayMs: number };

@@ -117,7 +117,10 @@ describe('the docs, in development', () => {
     ['/docs/api.md?token=x', '/docs/api?token=x'],
     ['/docs/README.md', '/docs/readme'],
     ['/docs/decisions/0031-routes.md', '/docs/decisions/0031-routes'],
-  ])('lead from the name of a file, %s, to its page', async (path, location) => {
+    ['/docs/examples/clients/relay?token=x', '/docs/examples/?token=x#examples-clients-relay'],
+    ['/docs/examples/web/src/', '/docs/examples/#examples-web-src'],
+    ['/docs/examples', '/docs/examples/#examples'],
+  ])('lead from the name of a file or folder, %s, to its page', async (path, location) => {
     const response = await app.fetch(path);
     expect([response.status, response.headers.get('location')]).toEqual([308, location]);
   });

@@ -14,9 +14,9 @@ export const foldersOf = (dataDir: string) => ({
   data: join(dataDir, 'postgres'),
   /** The whole data as the present version has it, which has yet to take the place of `data`. */
   upgraded: join(dataDir, 'postgres.upgrade'),
-  /** The same while it is written, */
+  /** The upgraded data while it is written. */
   draft: join(dataDir, 'postgres.upgrade.draft'),
-  /** and a copy of the old data while it is read. */
+  /** A copy of the old data while it is read. */
   copy: join(dataDir, 'postgres.upgrade.copy'),
   /** The old data, kept. */
   kept: (major: OldMajor) => join(dataDir, `postgres-${major}`),

@@ -203,7 +203,7 @@ export class SharedBackend {
     this.#services.mark.end();
   }
 
-  /** It has the backend until its next message: an outside connection for so long. */
+  /** The connection keeps the backend until its next message; an outside connection only within its limits. */
   #hold(connection: Connection): void {
     const { standing } = connection;
     this.#holder ??= { connection, sinceMs: performance.now() };
@@ -248,7 +248,7 @@ export class SharedBackend {
   }
 
   /**
-   * Writes a checkpoint if there is more of the log than that: PGlite never does by itself, so the log would grow until
+   * Writes a checkpoint if the write-ahead log has grown long: PGlite never does so by itself, and it would grow until
    * the service is stopped. Not during a backup, which needs the log.
    */
   async checkpoint(): Promise<void> {

@@ -118,8 +118,8 @@ async function upgradeLocked(dataDir: string, progress: Progress | undefined): P
 }
 
 /**
- * Moves the database in the folder from an older major version of PostgreSQL to the present one. The data of before is
- * kept beside it. Interrupted at any moment, it leaves the one or the other, and finishes when called again. Throws
+ * Moves the database in the folder from an older major version of PostgreSQL to the present one. The old data is kept
+ * beside it. If it is interrupted, either the old or the new data is whole, and another call finishes. Throws
  * OperatorError, FolderInUseError, UnsafeFolderError, UnusableFolderError, TransferError, MigrationError.
  */
 export async function upgradeFolder(
