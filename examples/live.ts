@@ -116,7 +116,8 @@ export function liveQuery<Data, Item, Change>(options: LiveQueryOptions<Data, It
   }
 
   function enqueue(isNext: boolean): Promise<void> {
-    queue = queue.then(() => read(isNext));
+    // Errors of the page, thrown by `list` or `onList`, are the caller's: they end no later reading.
+    queue = queue.catch(() => undefined).then(() => read(isNext));
     return queue;
   }
 

@@ -40,7 +40,8 @@ async function reopen(input: Input, init: RequestInit, signal: AbortSignal): Pro
     await response.body?.cancel();
     const { status } = response;
     if (status !== 429 && status < 500) throw new Error(`the event stream was refused with status ${status}`);
-    askedMs = Number(response.headers.get('retry-after') ?? 0) * 1_000;
+    // In seconds. A proxy may send a date, which is not a number (RFC 9110, section 10.2.3).
+    askedMs = (Number(response.headers.get('retry-after')) || 0) * 1_000;
   }
 }
 

@@ -82,7 +82,9 @@ export function retryingFetch({
       const response = await sendOnce(input, { ...init, headers }, timeoutMs);
       if (response !== undefined && !isWorthRepeating(response.status)) return response;
       if (response !== undefined) lastStatus = `status ${response.status}`;
-      const asked = Number(response?.headers.get('retry-after') ?? 0) * 1_000;
+      if (attempt === attempts - 1) break;
+      // In seconds. A proxy may send a date, which is not a number (RFC 9110, section 10.2.3).
+      const asked = (Number(response?.headers.get('retry-after')) || 0) * 1_000;
       const backoff = Math.min(pauseMs * 2 ** attempt, MAX_PAUSE_MS) * (0.5 + Math.random() / 2);
       const waitMs = Math.max(asked, backoff);
       onPause?.(waitMs, response?.status);

@@ -1,3 +1,4 @@
+import { posix } from 'node:path';
 import { html, NOTHING } from '../http/pages/html.ts';
 import type { HttpResponse } from '../request/http-message.ts';
 import type { Answer } from '../request/request-state.ts';
@@ -12,7 +13,6 @@ import {
   type DocsPage,
   EXAMPLE_FILES,
   folderAnchor,
-  isFolderOf,
   readDocsFile,
   readPages,
 } from './pages.ts';
@@ -46,7 +46,10 @@ const namedAs = (pages: readonly DocsPage[], name: string): DocsPage | undefined
 /** What stands in for a page that there is not: where its name is to be found. */
 export const answerMissing: Answer = async (_request, _state, { pathname }) => {
   const pages = await readPages();
-  const words = pathname.slice(DOCS.length).replaceAll(/[^\p{L}\p{N}]+|\.\w+$/gu, ' ');
+  const words = pathname
+    .slice(DOCS.length)
+    .replace(/\.\w+$/, '')
+    .replaceAll(/[^\p{L}\p{N}]+/gu, ' ');
   const { sections } = search(pages, words);
   const near = html`<h2>Perhaps one of these</h2>
 ${hitList(sections.slice(0, 5), [])}`;
@@ -61,7 +64,7 @@ ${sections.length > 0 ? near : NOTHING}`,
 
 /** For development: the Markdown files of this repository as web pages, and the files of its examples. */
 export const answerDocs: Answer = async ({ url }, _state, { pathname, searchParams }) => {
-  if (pathname.length < DOCS.length) return moved(DOCS);
+  if (pathname.length < DOCS.length) return moved(DOCS, url);
   const pages = await readPages();
   const query = searchParams.get(QUERY)?.trim() ?? '';
   if (pathname === DOCS) return query === '' ? listPage(pages) : searchPage(pages, query);
@@ -71,8 +74,9 @@ export const answerDocs: Answer = async ({ url }, _state, { pathname, searchPara
   if (pathname === EXAMPLE_FILES) return examplesPage(pages, examples);
   const example = examples.find((file) => addressOf(file) === pathname);
   if (example !== undefined) return examplePage(pages, example, searchParams);
-  const folder = pathname.slice(DOCS.length).replace(/\/$/, '');
-  if (isFolderOf(examples, folder)) return moved(EXAMPLE_FILES, url, folderAnchor(folder));
+  const folder = pathname.slice(DOCS.length).replace(/\/?$/, '/');
+  const inside = examples.find((file) => file.startsWith(folder));
+  if (inside !== undefined) return moved(EXAMPLE_FILES, url, folderAnchor(posix.dirname(inside)));
   const named = namedAs(pages, pathname.slice(DOCS.length));
   if (named !== undefined) return moved(named.path, url);
   return fileAt(pathname);

@@ -84,8 +84,8 @@ async function fileResponse(folder: string, name: string): Promise<BytesResponse
  * made, so no path leads out of the folder. The folder is read for each request: it may be built again meanwhile.
  */
 export function exampleAnswer(folder: string = FOLDER): Answer {
-  return async (_request, _state, { pathname }) => {
-    if (pathname.length < EXAMPLE.length) return moved(EXAMPLE);
+  return async ({ url }, _state, { pathname }) => {
+    if (pathname.length < EXAMPLE.length) return moved(EXAMPLE, url);
     const name = pathname === EXAMPLE ? 'index.html' : pathname.slice(EXAMPLE.length);
     const files = await filesIn(folder);
     if (files.has(name)) return fileResponse(folder, name);

@@ -24,6 +24,9 @@ const POLICY = [
   "frame-ancestors 'none'",
 ].join('; ');
 
+/** In the header of each page. */
+export const GRAPHIQL = html`<a href="${PATHS.graphql}">GraphiQL</a>`;
+
 export interface SitePage {
   readonly title: string;
   readonly content: Html;
@@ -50,7 +53,7 @@ ${{ html: `<style>${CSS}</style>` }}
 <a class="skip" href="#content">Skip to the content</a>
 <header>
 <a class="home" href="${HOME}">${MARK}<span>Content Graph API</span></a>
-${searchForm(query)}<nav aria-label="Site"><a href="${DOCS}">Docs</a><a href="${PATHS.graphql}">GraphiQL</a></nav>
+${searchForm(query)}<nav aria-label="Site"><a href="${DOCS}">Docs</a>${GRAPHIQL}</nav>
 </header>
 <div class="page">
 ${aside}

@@ -2,7 +2,7 @@ import { posix } from 'node:path';
 import { Marked, type Tokens } from 'marked';
 import { html } from '../http/pages/html.ts';
 import { codeBlock } from './code.ts';
-import { addressOf, DOCS, EXAMPLE_FILES, folderAnchor, isFolderOf } from './pages.ts';
+import { addressOf, DOCS, EXAMPLE_FILES, folderAnchor } from './pages.ts';
 import { type Cell, table } from './table.ts';
 
 export interface Heading {
@@ -72,7 +72,8 @@ export function renderMarkdown(text: string, options: RenderOptions): Rendered {
     if (target.file === 'docs/decisions/') return `${DOCS}#decisions`;
     if (target.file === 'schema.graphql') return addressOf(target.file);
     const folder = target.file.replace(/\/$/, '');
-    if (isFolderOf([...examples], folder)) return EXAMPLE_FILES + folderAnchor(folder);
+    if ([...examples].some((name) => posix.dirname(name) === folder))
+      return EXAMPLE_FILES + folderAnchor(folder);
     const shown = pages.has(target.file) || examples.has(target.file);
     return shown ? addressOf(target.file) + target.hash : undefined;
   };

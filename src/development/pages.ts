@@ -1,5 +1,4 @@
 import { readdir, readFile } from 'node:fs/promises';
-import { posix } from 'node:path';
 import { DECISIONS, fileOf, GROUPS, SUMMARIES } from './groups.ts';
 
 const ROOT = new URL('../../', import.meta.url);
@@ -46,10 +45,6 @@ export function addressOf(file: string): string {
 
 /** Where the list of the files of `examples/` has a folder of it. */
 export const folderAnchor = (folder: string): string => `#${folder.replaceAll('/', '-')}`;
-
-/** Whether a folder has any of the files, not counting folders below it. */
-export const isFolderOf = (files: readonly string[], folder: string): boolean =>
-  files.some((file) => posix.dirname(file) === folder);
 
 /** An installation may have the code alone. */
 export async function unlessMissing<T>(reading: Promise<T>): Promise<T | undefined> {

@@ -4,7 +4,7 @@ import { type DemoKey, demoKeyFor, withToken } from '../request/local-request.ts
 import type { Answer, Route } from '../request/request-state.ts';
 import { answerDocs, answerMissing } from './docs.ts';
 import { answerNoFile, EXAMPLE, exampleAnswer, isBuilt } from './example.ts';
-import { moved } from './layout.ts';
+import { GRAPHIQL, moved } from './layout.ts';
 import { DOCS } from './pages.ts';
 import { startPage } from './start-page.ts';
 
@@ -19,18 +19,23 @@ const PAGE_LINK = /(?<=href=")(\/|\/graphql|\/example\/|\/docs\/(?:[^"#.?]*|exam
 /** The search leads to such a page, too. */
 const SEARCH = /<form class="search"[^>]*>/g;
 
-/** Answers with pages whose links have the token, if their own address has it. */
-const keepingToken =
-  (demoKey: DemoKey | undefined, answer: Answer): Answer =>
+/**
+ * Answers with pages whose links have the token, if their own address has it. Where GraphiQL is off, no link leads to it.
+ */
+const forVisitor =
+  ({ demoKey, graphiql }: DevelopmentOptions, answer: Answer): Answer =>
   async (request, state, url) => {
     const response = await answer(request, state, url);
     const demo = demoKeyFor(demoKey, state, url);
     // Files of the example have no such links, and no text to look for them in.
     const isPage = response instanceof PlainResponse && !(response instanceof BytesResponse);
-    if (typeof demo !== 'object' || !isPage) return response;
-    const text = response.text
-      .replaceAll(PAGE_LINK, `$1${withToken(demo.pageToken)}`)
-      .replaceAll(SEARCH, `$&<input type="hidden" name="token" value="${demo.pageToken}">`);
+    if (!isPage || (typeof demo !== 'object' && graphiql)) return response;
+    let { text } = response;
+    if (!graphiql) text = text.replace(GRAPHIQL.html, '');
+    if (typeof demo === 'object')
+      text = text
+        .replaceAll(PAGE_LINK, `$1${withToken(demo.pageToken)}`)
+        .replaceAll(SEARCH, `$&<input type="hidden" name="token" value="${demo.pageToken}">`);
     return new PlainResponse(text, {
       status: response.status,
       headers: Object.fromEntries(response.headers),
@@ -45,14 +50,15 @@ const withPage = (route: Route, missing: Answer): Route => {
 };
 
 /** Pages for development (contract section 2). In production they are 404. */
-export function developmentRoutes({ graphiql, demoKey }: DevelopmentOptions): Route[] {
+export function developmentRoutes(options: DevelopmentOptions): Route[] {
+  const { graphiql, demoKey } = options;
   return [
     {
       ...OPEN,
       path: HOME,
       // It may show a key.
       storable: false,
-      answer: keepingToken(demoKey, async (_request, state, url) =>
+      answer: forVisitor(options, async (_request, state, url) =>
         startPage({
           origin: new URL(url.href).origin,
           graphiql,
@@ -71,13 +77,13 @@ export function developmentRoutes({ graphiql, demoKey }: DevelopmentOptions): Ro
       },
     },
     withPage(
-      { ...OPEN, path: `${EXAMPLE}*`, answer: keepingToken(demoKey, exampleAnswer()) },
-      keepingToken(demoKey, answerNoFile),
+      { ...OPEN, path: `${EXAMPLE}*`, answer: forVisitor(options, exampleAnswer()) },
+      forVisitor(options, answerNoFile),
     ),
     // Read anew for each request, so that edits show at once.
     withPage(
-      { ...OPEN, path: `${DOCS}*`, storable: false, answer: keepingToken(demoKey, answerDocs) },
-      keepingToken(demoKey, answerMissing),
+      { ...OPEN, path: `${DOCS}*`, storable: false, answer: forVisitor(options, answerDocs) },
+      forVisitor(options, answerMissing),
     ),
   ];
 }

@@ -72,12 +72,17 @@ const SMALL_WORDS = new Set('a an and do does for how i in is it of on or the to
 /** What is compared: names in code and headers are several words. */
 const folded = (text: string): string => text.toLowerCase().replaceAll(/[-_\s]+/g, ' ');
 
-/** The words of a query, in the singular: they are looked for at the beginning of words, too. */
+/** A plural, but not a word such as Redis or status: group 1 is what the singular has, too. */
+const PLURAL = /^(...+?)(?:ies|(?<![isu])s)$/;
+/** What follows it in the whole word. */
+const ENDING = /^(?:s|y|ies)?(?![\p{L}\p{N}])/u;
+
+/** The words of a query, without the endings of plurals: they are looked for at the beginning of words, too. */
 export const wordsOf = (query: string): string[] => {
   const words = folded(query).match(/[\p{L}\p{N}]+/gu) ?? [];
   const telling = words.filter((word) => !SMALL_WORDS.has(word));
   const kept = telling.length > 0 ? telling : words;
-  const singular = kept.map((word) => (/...[^s]s$/.test(word) ? word.slice(0, -1) : word));
+  const singular = kept.map((word) => PLURAL.exec(word)?.[1] ?? word);
   return [...new Set(singular)].slice(0, MAX_WORDS);
 };
 
@@ -86,7 +91,7 @@ function matchOf(text: string, word: string): number {
   let best = 0;
   for (let at = text.indexOf(word); at >= 0 && best < 1; at = text.indexOf(word, at + 1)) {
     const begins = at === 0 || !/[\p{L}\p{N}]/u.test(text[at - 1] ?? '');
-    const ends = !/[\p{L}\p{N}]/u.test(text[at + word.length] ?? ' ');
+    const ends = ENDING.test(text.slice(at + word.length, at + word.length + 4));
     best = Math.max(best, begins && ends ? 1 : begins ? 0.7 : 0.3);
   }
   return best;

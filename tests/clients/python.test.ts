@@ -38,7 +38,7 @@ it('prints each change once and in order, over a service that is killed, and goe
   const service = await startService();
   const file = join(service.dataDir, 'last-event-id');
   const titlesOf = (program: Process) =>
-    [...program.stdout.matchAll(/"title": "([^"]*)"/g)].map(([, title]) => title);
+    [...program.stdout.matchAll(/"title": ("[^"]*")/g)].map(([, title = '']) => JSON.parse(title) as string);
   const first = posts(service, 'follow', file);
   // Whatever is created before its stream is open is not its to tell.
   await until('an open stream', async () => {
@@ -49,14 +49,16 @@ it('prints each change once and in order, over a service that is killed, and goe
     await until(`the post ${titles.at(-1)}`, () => titlesOf(program).at(-1) === titles.at(-1));
     expect(titlesOf(program).filter((title) => title !== 'opened?')).toEqual(titles);
   };
+  // Python's own lines end there, those of Server-Sent Events do not.
+  const three = 'three \u2028 and \u0085 lines';
   await service.create('one');
-  await service.restart('SIGKILL', 'two', 'three');
+  await service.restart('SIGKILL', 'two', three);
   await service.create('four');
-  await told(first, 'one', 'two', 'three', 'four');
+  await told(first, 'one', 'two', three, 'four');
   await service.restart('SIGTERM', 'five');
-  await told(first, 'one', 'two', 'three', 'four', 'five');
+  await told(first, 'one', 'two', three, 'four', 'five');
   await service.create('six');
-  await told(first, 'one', 'two', 'three', 'four', 'five', 'six');
+  await told(first, 'one', 'two', three, 'four', 'five', 'six');
   first.kill('SIGKILL');
   await first.exited;
   await service.create('seven');

@@ -2,17 +2,18 @@ import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { openBrowser } from '../support/processes/browser.ts';
 import { picture } from '../support/processes/picture.ts';
+import { admin } from '../support/processes/server.ts';
 import { startService } from './live-service.ts';
 import { createReactProject, openTabs, type ReactProject, type Tab } from './react-page.ts';
 
 const WAIT = { timeout: 120_000 };
 
 const live = (tab: Tab) => expect.poll(tab.status, WAIT).toMatch(/: live$/);
-const signIn = (page: Page, password: string) =>
-  page.evaluate(async (password) => {
-    const body = JSON.stringify({ email: 'ada@example.com', password });
+const signIn = (page: Page, password: string, email = 'ada@example.com') =>
+  page.evaluate(async (body) => {
     await fetch('/login', { method: 'POST', headers: { 'content-type': 'application/json' }, body });
-  }, password);
+  }, JSON.stringify({ email, password }));
+const COMMENT = 'mutation ($id: ID!, $body: String!) { createComment(postId: $id, body: $body) { id } }';
 const button = (tab: Tab, title: string, name: string | RegExp) =>
   tab.post(title).getByRole('button', { name });
 
@@ -170,6 +171,76 @@ describe('the page of docs/react.md', { timeout: 300_000 }, () => {
     expect(await form.getByLabel('Title').inputValue()).toBe('Kept');
   });
 
+  it('is the page of whoever signs in in another tab', async () => {
+    const service = await startService();
+    const open = await openTabs(service, await project.serve(service));
+    const tab = await open();
+    await live(tab);
+    await tab.page.evaluate(() => fetch('/logout', { method: 'POST' }));
+    await tab.page.getByText('Your session has ended.').waitFor();
+    await signIn(tab.page, service.password, 'linus@example.com');
+    await expect.poll(tab.status, WAIT).toBe('Linus: live');
+    expect(await tab.page.getByRole('alert').count()).toBe(0);
+  });
+
+  it('keeps what the stream has told since where an answer is a replayed one', async () => {
+    const service = await startService();
+    await service.create('Discussed');
+    const { data } = await service.query('{ posts(limit: 1) { id } }');
+    const open = await openTabs(service, await project.serve(service));
+    const tab = await open();
+    await live(tab);
+    await button(tab, 'Discussed', '0 comments').click();
+    let isLost = false;
+    await tab.page.route('**/graphql', async (route) => {
+      if (isLost || !route.request().postData()?.includes('mutation')) return route.continue();
+      isLost = true;
+      await route.fetch();
+      await service.query(COMMENT, { id: data.posts[0].id, body: 'Of another' });
+      await button(tab, 'Discussed', '2 comments').waitFor();
+      await route.abort();
+    });
+    const isReplayed = tab.page.waitForResponse(
+      (response) => response.headers()['idempotency-replayed'] === 'true',
+    );
+    await tab.post('Discussed').getByLabel('Comment', { exact: true }).fill('Mine');
+    await button(tab, 'Discussed', 'Send').click();
+    await isReplayed;
+    await expect.poll(() => button(tab, 'Discussed', 'Send').isEnabled(), WAIT).toBe(true);
+    expect(await button(tab, 'Discussed', '2 comments').count()).toBe(1);
+    const comments = await tab.post('Discussed').getByRole('listitem').allInnerTexts();
+    expect(comments).toEqual([expect.stringContaining('Of another'), expect.stringContaining('Mine')]);
+  });
+
+  it('reads again what it does not show where events are gone', async () => {
+    const service = await startService();
+    await service.create('Discussed');
+    const { data } = await service.query('{ posts(limit: 1) { id } }');
+    const comment = (body: string) => service.query(COMMENT, { id: data.posts[0].id, body });
+    const open = await openTabs(service, await project.serve(service));
+    const tab = await open();
+    await live(tab);
+    const comments = () => tab.post('Discussed').getByRole('listitem').allInnerTexts();
+    await comment('one');
+    await button(tab, 'Discussed', '1 comment').click();
+    await expect.poll(comments, WAIT).toEqual([expect.stringContaining('one')]);
+    await button(tab, 'Discussed', '1 comment').click();
+    await service.end('SIGKILL');
+    await expect.poll(tab.status, WAIT).toMatch(/: reconnecting$/);
+    await tab.page.context().setOffline(true);
+    await admin(['event-log', 'renew'], service.dataDir);
+    await service.start();
+    await comment('two');
+    await tab.page.context().setOffline(false);
+    await button(tab, 'Discussed', '2 comments').waitFor();
+    await live(tab);
+    await comment('three');
+    await button(tab, 'Discussed', '3 comments').click();
+    await expect
+      .poll(comments, WAIT)
+      .toEqual(['three', 'two', 'one'].map((body) => expect.stringContaining(body)));
+  });
+
   it('has a hook without a library, which shows counts and deletions and resumes, under StrictMode', async () => {
     const service = await startService();
     const titles = Array.from({ length: 20 }, (_, number) => `post ${number + 1}`);
@@ -191,7 +262,7 @@ describe('the page of docs/react.md', { timeout: 300_000 }, () => {
 
     const { data } = await service.query('{ posts(limit: 2) { id } }');
     const [newest, second] = data.posts;
-    await service.query('mutation ($id: ID!) { createComment(postId: $id, body: "b") { id } }', newest);
+    await service.query(COMMENT, { ...newest, body: 'b' });
     await service.query('mutation ($id: ID!) { deletePost(id: $id) }', second);
     await expect.poll(async () => (await items()).slice(0, 2), WAIT).toEqual(['post 20 (1)', 'post 18 (0)']);
     await service.end('SIGKILL');

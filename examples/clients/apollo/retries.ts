@@ -17,8 +17,9 @@ export function isTransient(error: ErrorLike): boolean {
 /** Milliseconds before attempt 1, 2, …: doubled each time, with jitter, and never less than the service asks for. */
 export function pauseMs(attempt: number, error: ErrorLike): number {
   const backoff = Math.min(FIRST_PAUSE_MS * 2 ** (attempt - 1), LONGEST_PAUSE_MS) * (0.5 + Math.random() / 2);
-  const asked = ServerError.is(error) ? Number(error.response.headers.get('retry-after') ?? 0) * 1_000 : 0;
-  return Math.max(backoff, asked);
+  // In seconds. A proxy may send a date, which is not a number (RFC 9110, section 10.2.3).
+  const asked = ServerError.is(error) ? Number(error.response.headers.get('retry-after')) : 0;
+  return Math.max(backoff, (asked || 0) * 1_000);
 }
 
 /**

@@ -1,8 +1,8 @@
 import { ApolloLink } from '@apollo/client';
-import { useQuery, useSubscription } from '@apollo/client/react';
-import { useMemo, useState } from 'react';
+import { useApolloClient, useQuery, useSubscription } from '@apollo/client/react';
+import { useMemo, useRef, useState } from 'react';
 import { tap } from 'rxjs';
-import { apply, CHANGES, POSTS } from './posts.ts';
+import { apply, CHANGES, POST, POSTS, type PostChange } from './posts.ts';
 
 /** Tells the position at which a query was answered to whoever asks for it, in the context of the operation. */
 export const eventPositions = new ApolloLink((operation, forward) => {
@@ -16,11 +16,14 @@ export const eventPositions = new ApolloLink((operation, forward) => {
 
 /** The newest posts, read page by page, with every change since. */
 export function useLivePosts() {
+  const client = useApolloClient();
+  /** What the stream tells while something is read: the answer may be older. */
+  const late = useRef(new Set<PostChange[]>());
   const [position, setPosition] = useState<string>();
   const reading = useMemo(
     () => ({
       headers: { 'x-show-event-id': '1' },
-      // The stream follows the first page: it tells of all that the later ones have missed, too.
+      // The stream follows the first page.
       onEventId: (id: string) => setPosition((first) => first ?? id),
     }),
     [],
@@ -33,14 +36,31 @@ export function useLivePosts() {
     context: reading,
   });
   const following = useMemo(() => ({ headers: { 'last-event-id': position } }), [position]);
+  /** Reads, and shows once more what was told meanwhile. */
+  async function read(ask: () => Promise<unknown>): Promise<void> {
+    const told: PostChange[] = [];
+    late.current.add(told);
+    try {
+      await ask();
+    } finally {
+      late.current.delete(told);
+    }
+    for (const change of told) {
+      const { post, postId: id } = change;
+      if (post !== null) client.writeQuery({ query: POST, variables: { id }, data: { post } });
+      apply(client, change);
+    }
+  }
   const { error: ended } = useSubscription(CHANGES, {
     skip: position === undefined,
     context: following,
-    onData({ client, data: { data: change } }) {
-      if (change !== undefined) apply(client, change.changes);
+    onData({ data: { data: change } }) {
+      if (change === undefined) return;
+      apply(client, change.changes);
+      for (const told of late.current) told.push(change.changes);
     },
     // After a gap, the stream goes on behind it.
-    onError: () => void refetch(),
+    onError: () => void read(refetch),
   });
 
   const { edges = [], pageInfo } = data?.postsConnection ?? {};
@@ -48,7 +68,7 @@ export function useLivePosts() {
     posts: edges.map(({ node }) => node),
     loading,
     hasMore: pageInfo?.hasNextPage ?? false,
-    more: () => fetchMore({ variables: { after: pageInfo?.endCursor ?? null } }),
+    more: () => read(() => fetchMore({ variables: { after: pageInfo?.endCursor ?? null } })),
     error: error ?? ended,
   };
 }

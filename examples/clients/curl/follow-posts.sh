@@ -14,7 +14,7 @@ while
         'data: '*) data=${line#data: } ;;
         '') # The event is complete. One that was cut off is sent again.
           if [ -n "${data:-}" ]; then printf '%s\n' "$data"; fi
-          if [ -n "${id:-}" ]; then printf '%s' "$id" >"$1"; fi
+          if [ -n "${id:-}" ]; then printf '%s' "$id" >"$1.new" && mv "$1.new" "$1"; fi
           data='' ;;
         *'status: 429') sleep 5 ;;
         'event: complete' | *'status: 4'??) exit 1 ;;

@@ -36,9 +36,10 @@ function textOrId(
   return documentId === undefined ? { query: print(document) } : { documentId };
 }
 
-function dataOf<Data>({ data, errors }: Answer): Data {
-  if (errors !== undefined) throw new RequestFailed(errors);
-  return data as Data;
+export interface Done<Data> {
+  readonly data: Data;
+  /** Whether an earlier attempt had run the mutation: `data` is what it was answered then. */
+  readonly replayed: boolean;
 }
 
 export type Api = ReturnType<typeof createApi>;
@@ -49,25 +50,29 @@ export function createApi(url: string, headers: Readonly<Record<string, string>>
     document: Document<Data, Variables>,
     variables: Variables,
     send: typeof fetch,
-  ): Promise<Data> {
+  ): Promise<Done<Data>> {
     const response = await send(url, {
       method: 'POST',
       credentials: 'include',
       headers: { ...headers, 'content-type': 'application/json' },
       body: JSON.stringify({ ...textOrId(document), variables }),
     });
-    return dataOf((await response.json()) as Answer);
+    const { data, errors } = (await response.json()) as Answer;
+    if (errors !== undefined) throw new RequestFailed(errors);
+    return { data: data as Data, replayed: response.headers.get('idempotency-replayed') === 'true' };
   }
 
   return {
-    query: <Data, Variables>(document: Document<Data, Variables>, variables: Variables): Promise<Data> =>
-      call(document, variables, fetch),
+    query: async <Data, Variables>(
+      document: Document<Data, Variables>,
+      variables: Variables,
+    ): Promise<Data> => (await call(document, variables, fetch)).data,
 
     /** Repeats the request until it is answered. It takes effect once for each key. */
     mutate: <Data, Variables>(
       document: Document<Data, Variables>,
       variables: Variables,
       idempotencyKey: string,
-    ): Promise<Data> => call(document, variables, retryingFetch({ idempotencyKey })),
+    ): Promise<Done<Data>> => call(document, variables, retryingFetch({ idempotencyKey })),
   };
 }

@@ -45,5 +45,5 @@ export async function createPost(
   post: VariablesOf<typeof CreatePost>,
   taskId: string,
 ): Promise<{ readonly id: string; readonly createdAt: string }> {
-  return (await api.mutate(CreatePost, post, taskId)).createPost;
+  return (await api.mutate(CreatePost, post, taskId)).data.createPost;
 }

@@ -88,7 +88,8 @@ export function createOAuth({ issuer, clientId, redirectUri, scope }: OAuthOptio
     await storeToken(tokens.refresh_token);
     access = {
       token: tokens.access_token,
-      untilMs: performance.now() + tokens.expires_in * 1_000 - EARLY_MS,
+      // By the clock of the day: the other one stands still while the machine sleeps.
+      untilMs: Date.now() + tokens.expires_in * 1_000 - EARLY_MS,
     };
     return tokens.access_token;
   }
@@ -99,9 +100,14 @@ export function createOAuth({ issuer, clientId, redirectUri, scope }: OAuthOptio
     await deleteToken();
   }
 
+  const current = () => (access !== undefined && Date.now() < access.untilMs ? access.token : undefined);
+
   /** Undefined if nobody is signed in. */
   async function refresh(): Promise<string | undefined> {
     return navigator.locks.request(REFRESH_TOKEN, async () => {
+      // Whoever has waited for the lock may find that it is done.
+      const fresh = current();
+      if (fresh !== undefined) return fresh;
       const refreshToken = await storedToken();
       if (refreshToken === undefined) return undefined;
       try {
@@ -114,8 +120,7 @@ export function createOAuth({ issuer, clientId, redirectUri, scope }: OAuthOptio
     });
   }
 
-  const token = async () =>
-    access !== undefined && performance.now() < access.untilMs ? access.token : refresh();
+  const token = async () => current() ?? refresh();
 
   return {
     /** An access token that is still good; undefined if nobody is signed in. */
@@ -151,20 +156,28 @@ export function createOAuth({ issuer, clientId, redirectUri, scope }: OAuthOptio
         throw new OAuthError('invalid_state', 'This sign-in was not begun here. Sign in again.');
       const error = returned.get('error');
       if (error !== null) throw new OAuthError(error, returned.get('error_description'));
-      await take({
+      const parameters = {
         grant_type: 'authorization_code',
         code: returned.get('code') ?? '',
         redirect_uri: redirectUri,
         code_verifier: begun.verifier,
-      });
+      };
+      await navigator.locks.request(REFRESH_TOKEN, () => take(parameters));
     },
 
-    /** Ends the sign-in in all tabs, with every token that was issued for it. */
+    /**
+     * Ends the sign-in in all tabs, with every token that was issued for it. Throws where the service could not be told:
+     * somebody is still signed in then, and can try again.
+     */
     async signOut(): Promise<void> {
       await navigator.locks.request(REFRESH_TOKEN, async () => {
         const refreshToken = await storedToken();
+        if (refreshToken !== undefined) {
+          const response = await post('revoke', { token: refreshToken }).catch(() => undefined);
+          if (response === undefined || response.status === 429 || response.status >= 500)
+            throw new Error('Not signed out. Try again.');
+        }
         await forget();
-        if (refreshToken !== undefined) await post('revoke', { token: refreshToken });
       });
     },
   };

@@ -35,8 +35,9 @@ def _is_worth_repeating(status: int) -> bool:
 def _pause(attempt: int, response: httpx.Response | None, first_s: float) -> None:
     """Waits for as long as the service asks, or twice as long each time. Clients that were cut off together spread out."""
     backoff = min(first_s * 2**attempt, MAX_PAUSE_S) * random.uniform(0.5, 1)
-    asked = 0.0 if response is None else float(response.headers.get("retry-after", 0))
-    time.sleep(max(asked, backoff))
+    asked = "" if response is None else response.headers.get("retry-after", "")
+    # Seconds. A proxy may send a date (RFC 9110, section 10.2.3).
+    time.sleep(max(float(asked) if asked.isdecimal() else 0.0, backoff))
 
 
 def _data_of(answer: dict[str, Any]) -> dict[str, Any]:
@@ -68,6 +69,8 @@ class ContentGraph:
     def mutate(self, text: str, key: str, **variables: Any) -> dict[str, Any]:
         """Repeats the mutation until it is answered. It takes effect once for each key: store the key with the task."""
         for attempt in range(ATTEMPTS):
+            if attempt > 0:
+                _pause(attempt - 1, response, 0.2)
             response = None
             try:
                 response = self._http.post(
@@ -79,7 +82,6 @@ class ContentGraph:
                 pass  # It may or may not have run. The key makes it safe to ask again.
             if response is not None and not _is_worth_repeating(response.status_code):
                 return _data_of(response.json())
-            _pause(attempt, response, 0.2)
         raise NoAnswer(key)
 
     def subscribe(
@@ -98,7 +100,7 @@ class ContentGraph:
             try:
                 with self._http.stream("POST", self._url, json=body, headers=headers, timeout=SILENCE_S) as response:
                     if response.status_code == 200:
-                        for event_id, event, data in _events(response.iter_lines(), last_id):
+                        for event_id, event, data in _events(_lines(response), last_id):
                             attempt = 0
                             if event == "complete":
                                 return
@@ -116,11 +118,19 @@ class ContentGraph:
             attempt += 1
 
 
+def _lines(response: httpx.Response) -> Iterator[str]:
+    """Lines end with LF only: JSON may hold the other characters at which `iter_lines` splits, such as U+2028."""
+    rest = b""
+    for part in response.iter_bytes():
+        *lines, rest = (rest + part).split(b"\n")
+        yield from (line.decode() for line in lines)
+
+
 def _events(lines: Iterator[str], last_id: str | None) -> Iterator[tuple[str | None, str, str]]:
     """Server-Sent Events: the last id so far, the name and the data of each block. An id alone moves the position."""
     event, data = "", ""
     for line in lines:
-        name, _, value = line.rstrip("\r\n").partition(": ")
+        name, _, value = line.partition(": ")
         if name == "id":
             last_id = value
         elif name == "event":

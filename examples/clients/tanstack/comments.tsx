@@ -33,9 +33,10 @@ export function CommentList({ post }: { readonly post: Post }): ReactNode {
   const { data: comments, hasNextPage, isFetching, fetchNextPage, error } = useComments(post.id);
   const [text, setText] = useState('');
   const [before, setBefore] = useState<ReadonlySet<string>>(new Set());
-  const create = useOnce(CreateComment, ({ createComment: { post: commented, ...comment } }) =>
-    show({ postId: commented.id, post: commented, commentId: comment.id, comment }),
-  );
+  const create = useOnce(CreateComment, ({ data, replayed }) => {
+    const { post: commented, ...comment } = data.createComment;
+    if (!replayed) show({ postId: commented.id, post: commented, commentId: comment.id, comment });
+  });
   const sent = create.isPending || create.isError ? create.variables : undefined;
   // The stream may be faster than the answer.
   const isThere = comments?.some(
@@ -56,7 +57,7 @@ export function CommentList({ post }: { readonly post: Post }): ReactNode {
           required
           onChange={({ currentTarget }) => setText(currentTarget.value)}
         />
-        <button type="submit" disabled={sent !== undefined}>
+        <button type="submit" disabled={create.isPending || (create.isError && isThere !== true)}>
           Send
         </button>
       </form>

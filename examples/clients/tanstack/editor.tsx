@@ -5,7 +5,7 @@ import { type Post, UpdatePost } from './operations.ts';
 import { codeOf, useOnce } from './use-once.ts';
 
 export interface EditorProps {
-  /** As it is now; undefined where it has been deleted. */
+  /** As it is now; undefined where the list has it no more. */
   readonly post: Post | undefined;
   /** As it was when the editor was opened. */
   readonly opened: Post;
@@ -22,8 +22,8 @@ export function Editor({ post, opened, onClose }: EditorProps): ReactNode {
     base: opened,
     mine: opened,
   });
-  const update = useOnce(UpdatePost, ({ updatePost }) => {
-    show({ postId: updatePost.id, post: updatePost, commentId: null, comment: null });
+  const update = useOnce(UpdatePost, ({ data: { updatePost }, replayed }) => {
+    if (!replayed) show({ postId: updatePost.id, post: updatePost, commentId: null, comment: null });
     onClose();
   });
   const theirs = post ?? base;
@@ -41,13 +41,18 @@ export function Editor({ post, opened, onClose }: EditorProps): ReactNode {
   };
   return (
     <form onSubmit={save} aria-label={`Edit ${opened.title}`}>
-      {post === undefined && <p role="alert">This post has been deleted. Your text is still here.</p>}
+      {post === undefined && (
+        <p role="alert">
+          This post is not in the list any more: it may have been deleted. Your text is still here.
+        </p>
+      )}
       <label>
         Title
         <input
           ref={focus}
           value={mine.title}
           required
+          readOnly={update.isPending}
           onChange={({ currentTarget }) => type({ title: currentTarget.value })}
         />
       </label>
@@ -56,6 +61,7 @@ export function Editor({ post, opened, onClose }: EditorProps): ReactNode {
         <textarea
           value={mine.body}
           required
+          readOnly={update.isPending}
           onChange={({ currentTarget }) => type({ body: currentTarget.value })}
         />
       </label>
@@ -92,7 +98,7 @@ export function Editor({ post, opened, onClose }: EditorProps): ReactNode {
         </p>
       )}
       <p>
-        <button type="submit" disabled={update.isPending || conflicts.length > 0 || post === undefined}>
+        <button type="submit" disabled={update.isPending || conflicts.length > 0}>
           Save
         </button>
         <button type="button" onClick={onClose}>

@@ -38,6 +38,15 @@ export function createLiveCache(changes: Changes<Change>, onTrouble: (trouble: T
     if (event.action.type === 'success') for (const change of late) event.query.meta?.onChange?.(change);
   });
 
+  /**
+   * Reads again what is shown, and forgets the rest: the next change would make it pass for current. `isOld` tells which
+   * queries may lack a change.
+   */
+  function readAgain(isOld: (query: Query) => boolean = () => true): void {
+    client.removeQueries({ type: 'inactive', predicate: isOld });
+    void client.invalidateQueries({ predicate: isOld });
+  }
+
   const follower = {
     onChange(change: Change): void {
       for (const query of cache.getAll()) {
@@ -45,7 +54,7 @@ export function createLiveCache(changes: Changes<Change>, onTrouble: (trouble: T
         query.meta?.onChange?.(change);
       }
     },
-    onLost: () => void client.invalidateQueries(),
+    onLost: () => readAgain(),
   };
   changes.follow(follower, lifetime.signal);
 
@@ -69,7 +78,7 @@ export function createLiveCache(changes: Changes<Change>, onTrouble: (trouble: T
         changes.begin(answer.eventId, follower);
         // What other queries were answered may be older than that.
         const hash = hashKey(queryKey);
-        void client.invalidateQueries({ predicate: ({ queryHash }) => queryHash !== hash });
+        readAgain(({ queryHash }) => queryHash !== hash);
       }
       return answer.data;
     },

@@ -1,5 +1,5 @@
-import { QueryClient, QueryClientProvider, useQuery } from '@tanstack/react-query';
-import { type ReactNode, StrictMode } from 'react';
+import { QueryClient, QueryClientProvider, useMutation, useQuery } from '@tanstack/react-query';
+import { type ReactNode, StrictMode, useEffect, useRef } from 'react';
 import { createRoot } from 'react-dom/client';
 import { LiveProvider, useConnection } from './live-provider.tsx';
 import './page.css';
@@ -13,20 +13,30 @@ const ORIGIN = '';
 interface PageProps {
   readonly user: User;
   readonly onUser: (user: User | null) => void;
+  /** Asks again who is signed in. */
+  readonly onResumed: () => void;
 }
 
-function Page({ user, onUser }: PageProps): ReactNode {
+function Page({ user, onUser, onResumed }: PageProps): ReactNode {
   const { state, retry } = useConnection();
   const isSignedOut = state.status === 'reconnecting' && state.reason === 'unauthenticated';
+  const leave = useMutation({ mutationFn: () => signOut(ORIGIN), onSuccess: () => onUser(null) });
+  // While the stream was broken, another tab may have signed in as somebody else.
+  const wasBroken = useRef(false);
+  useEffect(() => {
+    if (wasBroken.current && state.status === 'live') onResumed();
+    wasBroken.current = state.status === 'reconnecting' || (wasBroken.current && state.status !== 'live');
+  }, [state.status, onResumed]);
   return (
     <>
       <header>
         <h1>Posts</h1>
         <p role="status">{`${user.name}: ${state.status}`}</p>
-        <button type="button" onClick={() => void signOut(ORIGIN).then(() => onUser(null))}>
+        <button type="button" disabled={leave.isPending} onClick={() => leave.mutate()}>
           Sign out
         </button>
       </header>
+      {leave.error !== null && <p role="alert">{leave.error.message}</p>}
       {isSignedOut && (
         <>
           <p role="alert">{`Your session has ended. What you have typed is kept if ${user.name} signs in.`}</p>
@@ -45,6 +55,8 @@ function Page({ user, onUser }: PageProps): ReactNode {
 }
 
 const ME = ['me'];
+const setUser = (next: User | null) => session.setQueryData(ME, next);
+const askAgain = () => void session.invalidateQueries({ queryKey: ME });
 
 function App(): ReactNode {
   const {
@@ -52,8 +64,7 @@ function App(): ReactNode {
     error,
     refetch,
   } = useQuery({ queryKey: ME, queryFn: () => whoAmI(ORIGIN), retry: false });
-  const setUser = (next: User | null) => session.setQueryData(ME, next);
-  if (error !== null)
+  if (error !== null && user === undefined)
     return (
       <p role="alert">
         {error.message}{' '}
@@ -66,7 +77,7 @@ function App(): ReactNode {
   if (user === null) return <SignIn origin={ORIGIN} onUser={setUser} />;
   return (
     <LiveProvider key={user.id} url={`${ORIGIN}/graphql`} userId={user.id}>
-      <Page user={user} onUser={setUser} />
+      <Page user={user} onUser={setUser} onResumed={askAgain} />
     </LiveProvider>
   );
 }

@@ -9,8 +9,8 @@ import { useOnce } from './use-once.ts';
 function Composer(): ReactNode {
   const { show } = useConnection();
   const [text, setText] = useState({ title: '', body: '' });
-  const create = useOnce(CreatePost, ({ createPost }) => {
-    show({ postId: createPost.id, post: createPost, commentId: null, comment: null });
+  const create = useOnce(CreatePost, ({ data: { createPost }, replayed }) => {
+    if (!replayed) show({ postId: createPost.id, post: createPost, commentId: null, comment: null });
     setText({ title: '', body: '' });
   });
   const send = (event: FormEvent) => {
@@ -25,6 +25,7 @@ function Composer(): ReactNode {
         <input
           value={text.title}
           required
+          readOnly={create.isPending}
           onChange={({ currentTarget }) => setText({ ...text, title: currentTarget.value })}
         />
       </label>
@@ -33,6 +34,7 @@ function Composer(): ReactNode {
         <textarea
           value={text.body}
           required
+          readOnly={create.isPending}
           onChange={({ currentTarget }) => setText({ ...text, body: currentTarget.value })}
         />
       </label>

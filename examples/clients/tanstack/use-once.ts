@@ -1,7 +1,7 @@
 import { useMutation } from '@tanstack/react-query';
 import type { TadaDocumentNode } from 'gql.tada';
 import { useRef } from 'react';
-import { RequestFailed } from '../gql-tada/api.ts';
+import { type Done, RequestFailed } from '../gql-tada/api.ts';
 import { useConnection } from './live-provider.tsx';
 
 /** The code of an error that the service has answered, such as `CONFLICT`. */
@@ -11,11 +11,12 @@ export function codeOf(error: Error | null): string | undefined {
 
 /**
  * A mutation that takes effect once for what is sent, however often: all attempts at the same variables have the same
- * `Idempotency-Key`, until the service has answered.
+ * `Idempotency-Key`, until the service has answered. A replayed answer may be older than what the stream has told since:
+ * it is not to be shown.
  */
 export function useOnce<Data, Variables extends Record<string, unknown>>(
   document: TadaDocumentNode<Data, Variables>,
-  onDone: (data: Data) => void,
+  onDone: (done: Done<Data>) => void,
 ) {
   const { api } = useConnection();
   const task = useRef({ text: '', key: '' });
@@ -33,9 +34,9 @@ export function useOnce<Data, Variables extends Record<string, unknown>>(
         throw new Error('The service does not answer. Try again: it is done once.', { cause: error });
       }
     },
-    onSuccess(data: Data) {
+    onSuccess(done: Done<Data>) {
       forget();
-      onDone(data);
+      onDone(done);
     },
     onError(error) {
       // Without an answer it is unknown whether it ran, also where the session has ended meanwhile.

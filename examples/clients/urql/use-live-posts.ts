@@ -38,10 +38,11 @@ const CHANGES: TypedDocumentNode<{ changes: Change }, Record<string, never>> = g
   }
 `);
 
-/** The response of a query then has the position from which to follow what it has read. */
-const WITH_POSITION = {
-  fetchOptions: { credentials: 'include', headers: { 'x-show-event-id': '1' } },
-} as const;
+/** Those of the client: urql replaces its headers by those of an operation. */
+type Headers = Readonly<Record<string, string>>;
+const NONE: Headers = {};
+
+const contextOf = (headers: Headers) => ({ fetchOptions: { credentials: 'include', headers } }) as const;
 
 /** What the stream has told: the posts as they are now, and which of them are new. */
 interface Told {
@@ -66,8 +67,13 @@ const withPage = (known: ReadonlyMap<string, Post>, nodes: readonly Post[]) =>
 const newestFirst = (one: Post, other: Post) =>
   one.createdAt + one.id < other.createdAt + other.id ? 1 : -1;
 
-/** The newest posts, read page by page, with every change since. After `error`, mount anew to read anew. */
-export function useLivePosts() {
+/**
+ * The newest posts, read page by page, with every change since. After `error`, mount anew to read anew. The headers
+ * authenticate, if there is no cookie: one object for the lifetime of the page.
+ */
+export function useLivePosts(headers = NONE) {
+  // The response then has the position from which to follow what it has read.
+  const reading = useMemo(() => contextOf({ ...headers, 'x-show-event-id': '1' }), [headers]);
   const [after, setAfter] = useState<string | null>(null);
   const [read, addPage] = useReducer(withPage, new Map<string, Post>());
   const [position, setPosition] = useState<string>();
@@ -75,7 +81,7 @@ export function useLivePosts() {
     query: POSTS,
     variables: { after },
     requestPolicy: 'network-only',
-    context: WITH_POSITION,
+    context: reading,
   });
   useEffect(() => {
     if (data === undefined) return;
@@ -84,13 +90,12 @@ export function useLivePosts() {
     setPosition((first) => first ?? (extensions?.eventId as string | undefined));
   }, [data, extensions]);
 
-  const context = useMemo(
-    () =>
-      ({ fetchOptions: { credentials: 'include', headers: { 'last-event-id': position ?? '' } } }) as const,
-    [position],
+  const following = useMemo(
+    () => contextOf({ ...headers, 'last-event-id': position ?? '' }),
+    [headers, position],
   );
   const [{ data: told = NOTHING, error: ended }] = useSubscription(
-    { query: CHANGES, variables: {}, pause: position === undefined, context },
+    { query: CHANGES, variables: {}, pause: position === undefined, context: following },
     withChange,
   );
 

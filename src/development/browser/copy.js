@@ -6,7 +6,7 @@ const SHOWN_MS = 2_000;
 async function copy(/** @type {HTMLElement} */ code) {
   if (navigator.clipboard !== undefined) return navigator.clipboard.writeText(code.textContent ?? '');
   getSelection()?.selectAllChildren(code);
-  document.execCommand('copy');
+  if (!document.execCommand('copy')) throw new Error('The browser does not allow it.');
 }
 
 for (const block of document.querySelectorAll('[data-copy]')) {

@@ -76,6 +76,8 @@ describe('the docs, in development', () => {
     });
     expect(await first('COMPLEXITY_LIMIT')).toMatchObject({ address: '/docs/errors#complexity_limit' });
     expect(await first('pagination')).toMatchObject({ address: '/docs/pagination', heading: 'Pagination' });
+    expect(await first('redis')).toMatchObject({ address: '/docs/operations#redis' });
+    expect((await first('queries')).page).toContain('<mark>quer</mark>y');
     expect((await first('Relay')).page).toContain('<mark>Relay</mark>');
     expect((await first('pgbouncer xyzzy')).page).toContain('No section has all of these words.');
     expect((await first('xyzzy')).page).toContain('No page has any of these words.');
@@ -107,6 +109,9 @@ describe('the docs, in development', () => {
     const said = await missing.text();
     expect(said).toContain('There is no such page');
     expect(said).toContain('href="/docs/pagination"');
+    expect(await (await asBrowser('/docs/idempotency-keys.html')).text()).toContain(
+      'href="/docs/idempotency"',
+    );
     const program = await app.fetch('/docs/paginations');
     expect([program.status, program.headers.get('vary')]).toEqual([404, expect.stringContaining('Accept')]);
     expect(await program.json()).toMatchObject({ errors: [{ extensions: { code: 'NOT_FOUND' } }] });
@@ -120,6 +125,8 @@ describe('the docs, in development', () => {
     ['/docs/examples/clients/relay?token=x', '/docs/examples/?token=x#examples-clients-relay'],
     ['/docs/examples/web/src/', '/docs/examples/#examples-web-src'],
     ['/docs/examples', '/docs/examples/#examples'],
+    ['/docs?token=x', '/docs/?token=x'],
+    ['/example?token=x', '/example/?token=x'],
   ])('lead from the name of a file or folder, %s, to its page', async (path, location) => {
     const response = await app.fetch(path);
     expect([response.status, response.headers.get('location')]).toEqual([308, location]);

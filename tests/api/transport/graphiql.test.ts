@@ -91,3 +91,17 @@ describe('GRAPHIQL=false', () => {
     expect((await app.fetch('/graphiql/page.js')).status).toBe(404);
   });
 });
+
+describe('GRAPHIQL=false, in development', () => {
+  const app = useApp({ settings: { NODE_ENV: 'development', GRAPHIQL: 'false' } });
+
+  it.each(['/', '/docs/', '/docs/contract', '/docs/nothing', '/example/'])(
+    '%s has no link to it',
+    async (path) => {
+      const page = await app.fetch(path, { headers: { accept: 'text/html' } });
+      const text = await page.text();
+      expect(text).toContain('<nav aria-label="Site">');
+      expect(text).not.toContain('href="/graphql"');
+    },
+  );
+});

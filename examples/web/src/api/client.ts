@@ -16,6 +16,12 @@ interface Answer {
   readonly errors?: readonly ApiError[];
 }
 
+export interface Done<Data> {
+  readonly data: Data;
+  /** Whether an earlier attempt had run it. The stream may have told of later changes since. */
+  readonly replayed: boolean;
+}
+
 /** One attempt. `retryingFetch` has a time limit of its own for each. */
 const limitedFetch: typeof fetch = (input, init) =>
   fetch(input, { ...init, signal: AbortSignal.timeout(TIMEOUT_MS) });
@@ -37,27 +43,27 @@ export async function answerOf(response: Response): Promise<Answer> {
   return isJson ? await response.json() : { errors: [] };
 }
 
-async function call<Data>(body: unknown, headers: HeadersInit, fetcher?: typeof fetch): Promise<Data> {
+async function call<Data>(body: unknown, fetcher?: typeof fetch): Promise<Done<Data>> {
   const response = await request(
     '/graphql',
     {
       method: 'POST',
-      headers: { ...headers, 'content-type': 'application/json' },
+      headers: { 'content-type': 'application/json' },
       body: JSON.stringify(body),
     },
     fetcher,
   );
   const { data, errors } = await answerOf(response);
   if (errors !== undefined) throw new RequestFailed(problemOf(response.status, response.headers, errors));
-  return data as Data;
+  return { data: data as Data, replayed: response.headers.get('idempotency-replayed') === 'true' };
 }
 
 /** Throws RequestFailed. */
-export function query<Data, Variables>(
+export async function query<Data, Variables>(
   document: TadaDocumentNode<Data, Variables>,
   variables: Variables,
 ): Promise<Data> {
-  return call({ query: print(document), variables }, {});
+  return (await call<Data>({ query: print(document), variables })).data;
 }
 
 /**
@@ -69,7 +75,7 @@ export function mutate<Data, Variables>(
   variables: Variables,
   idempotencyKey: string,
   onPause: (pause: Pause) => void,
-): Promise<Data> {
+): Promise<Done<Data>> {
   const fetcher = retryingFetch({
     idempotencyKey,
     attempts: ATTEMPTS,
@@ -77,5 +83,5 @@ export function mutate<Data, Variables>(
     pause,
     onPause: (waitMs, status) => onPause({ untilMs: Date.now() + waitMs, status }),
   });
-  return call({ query: print(document), variables }, {}, fetcher);
+  return call({ query: print(document), variables }, fetcher);
 }

@@ -1,6 +1,7 @@
+import type { ResultOf } from 'gql.tada';
 import { html, nothing, type TemplateResult } from 'lit-html';
-import { mutate } from '../api/client.ts';
-import { type Comment, DeleteComment, type Post, UpdateComment } from '../api/operations.ts';
+import { type Done, mutate } from '../api/client.ts';
+import { type Comment, DeleteComment, UpdateComment } from '../api/operations.ts';
 import { createEdit, type Edit } from '../forms/edit.ts';
 import { draftNote, field, focusInvalid, outcome } from '../forms/fields.ts';
 import { announce } from '../parts/announce.ts';
@@ -37,27 +38,27 @@ export function createCommentItem(
     async send(key, onPause) {
       const sent = mutate(DeleteComment, { id, ifVersion: current.version }, key, onPause);
       // If somebody has changed it, the user sees that first.
-      const { deleteComment } = await sent.catch((error: unknown) => {
+      const { data } = await sent.catch((error: unknown) => {
         void refresh();
         throw error;
       });
-      return deleteComment;
+      return data.deleteComment;
     },
     onDeleted: () => void refresh(),
   });
 
   function begin(): void {
-    edit = createEdit<'body', Comment & { readonly post: Post }>({
+    edit = createEdit<'body', Done<ResultOf<typeof UpdateComment>>>({
       name,
       drafts,
       stored: storedOf(current),
-      async send({ body = current.body }, ifVersion, key, onPause) {
-        return (await mutate(UpdateComment, { id, ifVersion, body }, key, onPause)).updateComment;
-      },
-      onDone({ post, ...next }) {
+      send: ({ body = current.body }, ifVersion, key, onPause) =>
+        mutate(UpdateComment, { id, ifVersion, body }, key, onPause),
+      onDone({ data, replayed }) {
         announce('Your changes are saved.');
         edit = undefined;
-        changes.apply({ postId, post, commentId: id, comment: next });
+        const { post, ...next } = data.updateComment;
+        if (!replayed) changes.apply({ postId, post, commentId: id, comment: next });
       },
       onUnchanged: () => end(),
       onConflict: () => void refresh(),

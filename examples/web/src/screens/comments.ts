@@ -1,7 +1,8 @@
+import type { ResultOf } from 'gql.tada';
 import { html, nothing, type TemplateResult } from 'lit-html';
 import { repeat } from 'lit-html/directives/repeat.js';
-import { mutate } from '../api/client.ts';
-import { type Comment, CreateComment, type Post } from '../api/operations.ts';
+import { type Done, mutate } from '../api/client.ts';
+import { type Comment, CreateComment } from '../api/operations.ts';
 import { draftNote, field, focusInvalid, outcome } from '../forms/fields.ts';
 import { createTask } from '../forms/task.ts';
 import { openComments } from '../live/list.ts';
@@ -44,15 +45,15 @@ export function createComments(context: Context, postId: string, postAuthor: () 
     void update().then(() => document.getElementById(`comment-${added[0]?.id}`)?.focus());
   }
 
-  const task = createTask<'body', Comment & { readonly post: Post }>({
+  const task = createTask<'body', Done<ResultOf<typeof CreateComment>>>({
     name: `comment on ${postId}`,
     drafts,
     initial: { body: '' },
-    send: async ({ body }, key, onPause) =>
-      (await mutate(CreateComment, { postId, body }, key, onPause)).createComment,
-    onDone({ post, ...comment }) {
+    send: ({ body }, key, onPause) => mutate(CreateComment, { postId, body }, key, onPause),
+    onDone({ data, replayed }) {
       announce('Your comment is published.');
-      changes.apply({ postId, post, commentId: comment.id, comment });
+      const { post, ...comment } = data.createComment;
+      if (!replayed) changes.apply({ postId, post, commentId: comment.id, comment });
     },
     onSignedOut,
     update,

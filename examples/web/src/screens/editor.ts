@@ -1,5 +1,5 @@
 import { html, nothing } from 'lit-html';
-import { mutate } from '../api/client.ts';
+import { type Done, mutate } from '../api/client.ts';
 import { CreatePost, type Post, UpdatePost } from '../api/operations.ts';
 import { createEdit, type Edit } from '../forms/edit.ts';
 import { draftNote, field, focusInvalid, outcome } from '../forms/fields.ts';
@@ -38,8 +38,8 @@ export function createEditor(context: Context, id: string | undefined): Screen {
 
   const common = (verb: string) => ({
     drafts,
-    onDone(post: Post) {
-      changes.apply({ postId: post.id, post, commentId: null, comment: null });
+    onDone({ data: post, replayed }: Done<Post>) {
+      if (!replayed) changes.apply({ postId: post.id, post, commentId: null, comment: null });
       announce(verb);
       go(postPath(post.id));
     },
@@ -48,13 +48,19 @@ export function createEditor(context: Context, id: string | undefined): Screen {
   });
 
   function beginEdit(post: Post): Edit<Field> {
-    return createEdit<Field, Post>({
+    return createEdit<Field, Done<Post>>({
       ...common('Your changes are saved.'),
       name: draftNameOf(post.id),
       stored: storedOf(post),
       async send({ tags, ...texts }, ifVersion, key, onPause) {
         const given = { ...texts, ...(tags === undefined ? {} : { tags: tagsIn(tags) }) };
-        return (await mutate(UpdatePost, { id: post.id, ifVersion, ...given }, key, onPause)).updatePost;
+        const { data, ...done } = await mutate(
+          UpdatePost,
+          { id: post.id, ifVersion, ...given },
+          key,
+          onPause,
+        );
+        return { ...done, data: data.updatePost };
       },
       onUnchanged: () => go(postPath(post.id)),
       onConflict: () => void resolve(),
@@ -79,12 +85,14 @@ export function createEditor(context: Context, id: string | undefined): Screen {
   }
 
   if (id === undefined)
-    task = createTask<Field, Post>({
+    task = createTask<Field, Done<Post>>({
       ...common('Your post is published.'),
       name: 'new post',
       initial: { title: '', body: '', tags: '' },
       async send({ title, body, tags }, key, onPause) {
-        return (await mutate(CreatePost, { title, body, tags: tagsIn(tags) }, key, onPause)).createPost;
+        const variables = { title, body, tags: tagsIn(tags) };
+        const { data, ...done } = await mutate(CreatePost, variables, key, onPause);
+        return { ...done, data: data.createPost };
       },
     });
 

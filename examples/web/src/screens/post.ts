@@ -30,12 +30,12 @@ export function createPost(context: Context, { id, known, status }: PostScreenOp
     hint: 'Its comments are deleted too.',
     async send(key, onPause) {
       const variables = { id, ifVersion: current()?.version ?? 0 };
-      const { deletePost } = await mutate(DeletePost, variables, key, onPause).catch((error: unknown) => {
+      const { data } = await mutate(DeletePost, variables, key, onPause).catch((error: unknown) => {
         // If somebody has changed it, the user sees that first.
         void list.refresh();
         throw error;
       });
-      return deletePost;
+      return data.deletePost;
     },
     onDeleted() {
       changes.apply({ postId: id, post: null, commentId: null, comment: null });

@@ -78,7 +78,8 @@ async function reopen(
     if (response === undefined) continue;
     if (response.status !== 429 && response.status < 500) return response;
     await response.body?.cancel();
-    askedMs = Number(response.headers.get('retry-after') ?? 0) * 1_000;
+    // In seconds. A proxy may send a date, which is not a number (RFC 9110, section 10.2.3).
+    askedMs = (Number(response.headers.get('retry-after')) || 0) * 1_000;
   }
 }
 
