@@ -129,6 +129,29 @@ describe('Relay', () => {
     expect(author.items().slice(0, 2)).toEqual(['Discussed', '1']);
   });
 
+  it('shows what has happened between the answer and the stream', async () => {
+    const service = await startService();
+    const answers = countAnswers(service.origin);
+    const send = fetch;
+    const gate = Promise.withResolvers<void>();
+    globalThis.fetch = async (input, init) => {
+      if (new Headers(init?.headers).get('accept') === 'text/event-stream') await gate.promise;
+      return send(input, init);
+    };
+    onTestFinished(() => {
+      globalThis.fetch = send;
+    });
+    const environment = createEnvironment(service.url, service.headers);
+    const feed = shown((container) => showFeed(container, environment));
+    const before = await feed.readToTheEnd();
+    await service.create('between');
+    gate.resolve();
+    await until('the stream', () => answers.opened === 1);
+    await service.create('after');
+    await until('the last', () => feed.items().includes('after'));
+    expect(feed.items()).toEqual(['after', 'between', ...before]);
+  });
+
   it('shows each new post once and in order, over SIGKILL and over a shutdown', async () => {
     const service = await startService();
     const answers = countAnswers(service.origin);

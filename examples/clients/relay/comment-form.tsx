@@ -1,10 +1,11 @@
-import { type ReactNode, useRef } from 'react';
+import { type ReactNode, useRef, useState } from 'react';
 import { graphql, useMutation } from 'react-relay';
 import type { commentFormMutation } from './__generated__/commentFormMutation.graphql.ts';
 
 /** The environment gives each comment an `Idempotency-Key`: repeated attempts create it once. */
 export function CommentForm(props: { readonly postId: string; readonly connectionId: string }): ReactNode {
   const input = useRef<HTMLInputElement>(null);
+  const [problem, setProblem] = useState<string>();
   const [create, isCreating] = useMutation<commentFormMutation>(graphql`
     mutation commentFormMutation($postId: ID!, $body: String!, $connections: [ID!]!) {
       createComment(postId: $postId, body: $body)
@@ -24,6 +25,8 @@ export function CommentForm(props: { readonly postId: string; readonly connectio
         body: input.current?.value ?? '',
         connections: [props.connectionId],
       },
+      onCompleted: (_, errors) => setProblem(errors?.[0]?.message),
+      onError: ({ message }) => setProblem(message),
     });
   return (
     <p>
@@ -31,6 +34,7 @@ export function CommentForm(props: { readonly postId: string; readonly connectio
       <button type="button" disabled={isCreating} onClick={send}>
         Send
       </button>
+      {problem !== undefined && <strong role="alert">{problem}</strong>}
     </p>
   );
 }

@@ -1,5 +1,6 @@
 import { createClient, type RequestParams } from 'graphql-sse';
 import {
+  type CacheConfig,
   Environment,
   type FetchFunction,
   type GraphQLResponse,
@@ -17,30 +18,55 @@ function textOrId(id: string | null | undefined, text: string | null | undefined
   return id == null ? { query: text ?? '' } : { documentId: id };
 }
 
+/**
+ * For a query and for the subscription that follows it: the stream begins after the last event that the answer shows, so
+ * that nothing is missed between the two. One object for both.
+ */
+export const followed = (name: string): CacheConfig => ({ force: true, metadata: { followed: name } });
+
 /** The headers authenticate: `{ authorization: 'Bearer …' }`, or none beside a cookie. */
 export function createEnvironment(url: string, headers: Readonly<Record<string, string>> = {}): Environment {
-  const request: FetchFunction = async ({ id, text, name, operationKind }, variables) => {
+  /** Where the queries were answered that are followed, by the names of `followed`. */
+  const positions = new Map<unknown, string>();
+
+  const request: FetchFunction = async (
+    { id, text, name, operationKind },
+    variables,
+    { metadata: { followed } = {} },
+  ) => {
     // One key for each mutation, the same for all attempts.
     const send = operationKind === 'mutation' ? retryingFetch() : fetch;
     const response = await send(url, {
       method: 'POST',
       credentials: 'include',
-      headers: { ...headers, 'content-type': 'application/json' },
+      headers: {
+        ...headers,
+        ...(followed === undefined ? {} : { 'x-show-event-id': '1' }),
+        'content-type': 'application/json',
+      },
       body: JSON.stringify({ ...textOrId(id, text), variables, operationName: name }),
     });
-    return (await response.json()) as GraphQLResponse;
+    const answer = await response.json();
+    if (answer.extensions?.eventId !== undefined) positions.set(followed, answer.extensions.eventId);
+    return answer as GraphQLResponse;
   };
 
-  // The stream resumes by itself: Relay notices nothing.
-  const events = createClient({ url, headers, credentials: 'include', fetchFn: resumingFetch });
-  const subscribe: SubscribeFunction = ({ id, text, name }, variables) =>
-    Observable.create<GraphQLResponse>((sink) =>
-      events.subscribe({ ...textOrId(id, text), operationName: name, variables } as RequestParams, {
+  const subscribe: SubscribeFunction = ({ id, text, name }, variables, { metadata }) =>
+    Observable.create<GraphQLResponse>((sink) => {
+      const position = positions.get(metadata?.followed);
+      const events = createClient({
+        url,
+        headers: { ...headers, ...(position === undefined ? {} : { 'last-event-id': position }) },
+        credentials: 'include',
+        // The stream resumes by itself: Relay notices nothing.
+        fetchFn: resumingFetch,
+      });
+      return events.subscribe({ ...textOrId(id, text), operationName: name, variables } as RequestParams, {
         next: (result) => sink.next(result as GraphQLResponse),
         error: (error) => sink.error(error instanceof Error ? error : new Error(String(error))),
         complete: () => sink.complete(),
-      }),
-    );
+      });
+    });
 
   return new Environment({
     network: Network.create(request, subscribe),

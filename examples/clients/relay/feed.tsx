@@ -10,7 +10,10 @@ import type { feedFragment$key } from './__generated__/feedFragment.graphql.ts';
 import type { feedNextPageQuery } from './__generated__/feedNextPageQuery.graphql.ts';
 import type { feedQuery } from './__generated__/feedQuery.graphql.ts';
 import type { feedSubscription } from './__generated__/feedSubscription.graphql.ts';
+import { followed } from './environment.ts';
 import { PostTitle } from './post-title.tsx';
+
+const FOLLOWED = followed('feed');
 
 const CHANGES = graphql`
   subscription feedSubscription {
@@ -41,6 +44,7 @@ function useChanges(connectionId: string): void {
     (): GraphQLSubscriptionConfig<feedSubscription> => ({
       subscription: CHANGES,
       variables: {},
+      cacheConfig: FOLLOWED,
       updater: (store) => {
         const change = store.getRootField('changes');
         const kind = change?.getValue('kind');
@@ -102,6 +106,7 @@ export function Feed(): ReactNode {
       }
     `,
     {},
+    { networkCacheConfig: FOLLOWED },
   );
   return <Posts query={query} />;
 }

@@ -6,6 +6,7 @@ import type { threadQuery, threadQuery$variables } from './__generated__/threadQ
 import type { threadRefetchQuery } from './__generated__/threadRefetchQuery.graphql.ts';
 import type { threadSubscription } from './__generated__/threadSubscription.graphql.ts';
 import { CommentForm } from './comment-form.tsx';
+import { followed } from './environment.ts';
 
 /** `@deleteRecord` deletes what the id names at every event, so this asks for deletions alone. */
 const DELETED_COMMENTS = graphql`
@@ -25,6 +26,7 @@ function useDeletedComments(id: string): void {
     (): GraphQLSubscriptionConfig<threadSubscription> => ({
       subscription: DELETED_COMMENTS,
       variables: { id },
+      cacheConfig: followed(`thread ${id}`),
     }),
     [id],
   );
@@ -90,6 +92,7 @@ export type FirstPage = Omit<threadQuery$variables, 'id'>;
 
 /** A post's comments, oldest first, from any place in the list in both directions. */
 export function Thread({ id, page }: { readonly id: string; readonly page: FirstPage }): ReactNode {
+  const networkCacheConfig = useMemo(() => followed(`thread ${id}`), [id]);
   const { post } = useLazyLoadQuery<threadQuery>(
     graphql`
       query threadQuery($id: ID!, $first: Int, $after: String, $last: Int, $before: String) {
@@ -99,6 +102,7 @@ export function Thread({ id, page }: { readonly id: string; readonly page: First
       }
     `,
     { id, ...page },
+    { networkCacheConfig },
   );
   if (post == null) return <p>There is no such post.</p>;
   return (
