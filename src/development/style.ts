@@ -32,13 +32,6 @@ ul, ol { padding-left: 1.5rem; }
 li { margin: .25rem 0; }
 code { padding: .1em .3em; border-radius: .25rem; background: var(--tint); font: .875em/1.5 ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; }
 a code { color: inherit; }
-.table { margin: 0 0 1rem; }
-ul, ol { padding-left: 1.5rem; }
-li { margin: .25rem 0; }
-code { padding: .1em .3em; border-radius: .25rem; background: var(--tint); font: .875em/1.5 ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; }
-a code { color: inherit; }
-pre { padding: .875rem 1rem; overflow-x: auto; border: 1px solid var(--line); border-radius: .5rem; background: var(--ground); }
-pre code { padding: 0; background: none; white-space: pre; overflow-wrap: normal; }
 .table { overflow-x: auto; }
 table { border-collapse: collapse; font-size: .9375rem; }
 th, td { padding: .4rem .75rem; border: 1px solid var(--line); text-align: left; vertical-align: top; overflow-wrap: normal; }

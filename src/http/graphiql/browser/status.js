@@ -99,7 +99,7 @@ export function createStatus(line) {
         unanswered: () => end(() => show('bad', 'No answer')),
         opened() {
           connections += 1;
-          if (connections > 1) showStream('good', 'Live again: nothing is missing');
+          if (connections > 1) showStream('good', 'Live again: resumed where it broke off');
           else showStream('good', 'Live: waiting for the first event');
         },
         moved(/** @type {string} */ id) {
