@@ -76,7 +76,8 @@ async function ask<Data>(
       if (data == null) throw new Error(errors?.[0]?.message ?? `status ${response.status}`);
       return { data, eventId: extensions?.eventId };
     }
-    const askedMs = Number(response?.headers.get('retry-after') ?? 0) * 1_000;
+    // In seconds. A proxy may send a date, which is not a number (RFC 9110, section 10.2.3).
+    const askedMs = (Number(response?.headers.get('retry-after')) || 0) * 1_000;
     await new Promise((resolve) =>
       setTimeout(resolve, Math.max(askedMs, pauseMs * (0.5 + Math.random() / 2))),
     );

@@ -49,6 +49,8 @@ export function liveQuery<Data, Item, Change>(options: LiveQueryOptions<Data, It
   const lifetime = new AbortController();
   const { signal } = lifetime;
   let items: readonly Item[] | undefined;
+  /** The last item that was read: what comes after it belongs to a later page. */
+  let bound: Item | undefined;
   let more: string | null = null;
   let trouble: Trouble | undefined;
   let isReading = false;
@@ -65,10 +67,10 @@ export function liveQuery<Data, Item, Change>(options: LiveQueryOptions<Data, It
     const found = changed(change);
     if (found === undefined || items === undefined) return;
     const rest = items.filter((item) => key(item) !== found.key);
-    const last = items.at(-1);
     const { item } = found;
-    const isKnown = rest.length < items.length || more === null || last === undefined;
-    items = item !== null && (isKnown || order(item, last) < 0) ? [...rest, item].sort(order) : rest;
+    const isWithin = (one: Item) => more === null || bound === undefined || order(one, bound) <= 0;
+    items =
+      item !== null && (rest.length < items.length || isWithin(item)) ? [...rest, item].sort(order) : rest;
   }
 
   function take(change: Change): void {
@@ -108,6 +110,7 @@ export function liveQuery<Data, Item, Change>(options: LiveQueryOptions<Data, It
     } while (after !== null && found.size < wanted);
     if (isNext) for (const item of items ?? []) found.set(key(item), item);
     items = [...found.values()].sort(order);
+    bound = items.at(-1);
     more = after;
     for (const change of since) fold(change);
     isReading = false;

@@ -1,7 +1,7 @@
 /**
  * A `fetch` whose event streams do not break off: if the connection ends, it asks for the events after the last one, as
  * often as needed, and the reader notices nothing. Other responses are passed on as they are. Give it to any client of
- * GraphQL over Server-Sent Events. Needs only `fetch`: copy this file.
+ * GraphQL over Server-Sent Events that calls it with an address. Needs only `fetch`: copy this file.
  */
 const FIRST_PAUSE_MS = 500;
 const MAX_PAUSE_MS = 15_000;

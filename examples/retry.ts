@@ -63,7 +63,7 @@ async function sendOnce(
 }
 
 /**
- * A `fetch` for one mutation, for any client library that accepts one. It sends the key and repeats the request. Throws
+ * A `fetch` for one mutation, for any client library that accepts one and calls it with an address. It sends the key and repeats the request. Throws
  * if no attempt was answered. The mutation may have run; a later call with the same key finds out.
  */
 export function retryingFetch({

@@ -206,8 +206,16 @@ export function openChanges<Change>(options: ChangesOptions) {
     ready: () => greeted,
     /** Begins the stream after an event, if it has not begun. What was asked before is out of date, but for `by`. */
     begin,
-    /** Applies a change at once that this page has made. The stream brings it to the other tabs. */
-    apply,
+    /**
+     * To be called before a mutation is sent. What it returns shows the change at once, from the answer. The stream brings it
+     * too, and to the other tabs: if it has told of anything since, the answer may be older, and nothing is done.
+     */
+    ownChange() {
+      const before = position;
+      return (change: Change): void => {
+        if (position === before) apply(change);
+      };
+    },
     follow(follower: Follower<Change>, ended: AbortSignal): void {
       followers.add(follower);
       ended.addEventListener('abort', () => followers.delete(follower));

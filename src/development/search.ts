@@ -134,6 +134,8 @@ export function search(pages: readonly DocsPage[], query: string): Hits {
       const often = 1 + Math.min(text.split(word).length - 2, 6) * 0.15;
       score += (rarity[place] ?? 0) * (ofTitle + inHeading * 5 + inText * Math.max(1, often));
     }
+    // Whoever types the name of a page wants the page.
+    if (section.id === '' && folded(section.page.title) === phrase) score *= 3;
     if (words.length > 1) {
       if (heading.includes(phrase) || (section.id === '' && title.includes(phrase))) score *= 2;
       else if (text.includes(phrase)) score *= 1.5;

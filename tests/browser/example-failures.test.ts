@@ -172,6 +172,44 @@ describe('the example page when something fails', { timeout: 300_000 }, () => {
     await waitUntilLive(page);
   });
 
+  it('tells of answers that are not those of the service, and goes on', async () => {
+    const { openSignedIn, context, url, server, key } = await startExample();
+    const page = await openSignedIn();
+    await waitUntilLive(page);
+    await fillPost(page, 'Held back');
+    const refuse = (route: Route) => route.fulfill({ status: 403, json: { message: 'Forbidden' } });
+    await page.route('**/graphql**', refuse);
+    await publish(page);
+    await page.getByText('The service responded with the status 403.').waitFor();
+    await page.unroute('**/graphql**');
+    await publish(page);
+    await page.getByRole('heading', { name: 'Held back' }).waitFor();
+    expect(await postsTitled(server, key, 'Held back')).toBe(1);
+
+    await page.route('**/graphql**', refuse);
+    await page.getByRole('link', { name: 'All posts' }).click();
+    await page.getByRole('link', { name: 'On loops' }).click();
+    const again = page.getByRole('button', { name: 'Try again' });
+    await again.first().waitFor();
+    await page.unroute('**/graphql**');
+    await expect
+      .poll(async () => {
+        if ((await again.count()) > 0) await again.first().click();
+        return again.count();
+      }, WAIT)
+      .toBe(0);
+    await page.getByRole('heading', { name: 'No comments yet' }).waitFor();
+
+    const strange = await context.newPage();
+    const network = { contentType: 'text/html', body: '<p>Sign in to this network.</p>' };
+    await strange.route('**/login', (route) => route.fulfill(network));
+    await strange.goto(url);
+    await strange.getByRole('alert').waitFor();
+    await strange.unroute('**/login');
+    await strange.getByRole('button', { name: 'Try again' }).click();
+    await waitUntilLive(strange);
+  });
+
   it('keeps the text of a session that has ended for the same person, and follows its other tabs', async () => {
     const { openSignedIn, open, server, key, password, context } = await startExample();
     const page = await openSignedIn();
@@ -205,20 +243,30 @@ describe('the example page when something fails', { timeout: 300_000 }, () => {
     await other.getByRole('main').getByText('You are now signed in as Grace').waitFor();
     expect(await other.getByLabel('Title').inputValue()).toBe('');
 
-    // A request of Grace's that is refused once Ada is there says nothing about Ada.
-    const asked = Promise.withResolvers<Route>();
-    await other.route('**/graphql', (route) =>
-      keyOf(route) === undefined ? route.continue() : asked.resolve(route),
-    );
+    // What Grace has sent without an answer is not sent again in Ada's session, and is kept for Grace.
+    const sent: string[] = [];
+    await other.route('**/graphql', (route) => {
+      if (keyOf(route) === undefined) return route.continue();
+      const { title } = route.request().postDataJSON().variables;
+      sent.push(title);
+      if (sent.filter((one) => one === 'Ada writes too').length === 2) return route.continue();
+      // Those of Grace are tried again before those of Ada.
+      const wait = { 'retry-after': title === 'Ada writes too' ? '5' : '3' };
+      return route.fulfill({ status: 503, headers: wait, json: { errors: [] } });
+    });
     await other.getByLabel('Title').fill('Grace writes this');
+    await other.getByLabel('Text').fill('Some text.');
     await publish(other);
-    const late = await asked.promise;
+    await other.getByText('Your text is kept and sent again in').waitFor();
     await page.getByRole('button', { name: 'Sign out' }).click();
     await signIn(page, 'Ada', password);
     await other.getByRole('main').getByText('You are now signed in as Ada').waitFor();
-    await other.evaluate(() => sessionStorage.clear());
-    await late.fulfill({ status: 401, json: { errors: [{ message: 'The credentials are not valid.' }] } });
-    await expect.poll(() => other.evaluate(() => Object.keys(sessionStorage))).toHaveLength(1);
+    const before = sent.length;
+    await fillPost(other, 'Ada writes too');
+    await publish(other);
+    await other.getByRole('heading', { name: 'Ada writes too' }).waitFor();
+    expect(sent.slice(before)).toEqual(['Ada writes too', 'Ada writes too']);
+    expect(await other.evaluate(() => Object.keys(sessionStorage))).toHaveLength(1);
     expect(await other.locator('.account-name').allTextContents()).toEqual(['Ada']);
   });
 });

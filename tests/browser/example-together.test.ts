@@ -90,11 +90,19 @@ describe('the example page in two tabs and a second browser', { timeout: 300_000
     expect(await openStreams(again)).toBe(2);
 
     // A post that is deleted takes nobody's words with it.
+    await comment(grace, 'Words of Grace');
+    await expectTalk(readers, [...seeded, 'After the rise', 'Words of Grace']);
+    const own = grace.locator('.comment', { hasText: 'Words of Grace' });
+    await own.getByRole('button', { name: 'Edit' }).click();
+    // The focus goes where it is needed.
+    await grace.keyboard.press('End');
+    await grace.keyboard.type(', and more');
     await grace.getByLabel('Your comment').fill('Not sent yet');
     await first.getByRole('button', { name: 'Delete' }).click();
     await first.getByRole('button', { name: 'Delete post' }).click();
     await grace.getByText('This post does not exist. It may have been deleted.').waitFor();
     await grace.getByText('Not sent yet').waitFor();
+    await grace.getByText('Words of Grace, and more').waitFor();
     await expect.poll(() => count.count(), WAIT).toBe(0);
   });
 });

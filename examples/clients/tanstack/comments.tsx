@@ -29,14 +29,13 @@ function OneComment({ comment, post }: { readonly comment: Comment; readonly pos
 
 /** The comments on a post, newest first. A comment is shown while it is sent, and sent once. */
 export function CommentList({ post }: { readonly post: Post }): ReactNode {
-  const { show, userId } = useConnection();
+  const { userId } = useConnection();
   const { data: comments, hasNextPage, isFetching, fetchNextPage, error } = useComments(post.id);
   const [text, setText] = useState('');
   const [before, setBefore] = useState<ReadonlySet<string>>(new Set());
-  const create = useOnce(CreateComment, ({ data, replayed }) => {
-    const { post: commented, ...comment } = data.createComment;
-    if (!replayed) show({ postId: commented.id, post: commented, commentId: comment.id, comment });
-  });
+  const create = useOnce(CreateComment, ({ createComment: { post: commented, ...comment } }, show) =>
+    show({ postId: commented.id, post: commented, commentId: comment.id, comment }),
+  );
   const sent = create.isPending || create.isError ? create.variables : undefined;
   // The stream may be faster than the answer.
   const isThere = comments?.some(

@@ -1,5 +1,4 @@
 import { type FormEvent, type ReactNode, useState } from 'react';
-import { useConnection } from './live-provider.tsx';
 import { changedFields, conflictsOf, merged, type Text } from './merge.ts';
 import { type Post, UpdatePost } from './operations.ts';
 import { codeOf, useOnce } from './use-once.ts';
@@ -17,13 +16,12 @@ const focus = (field: HTMLInputElement | null) => field?.focus();
 
 /** Changes a post. What others change meanwhile is seen here, and is never replaced unseen. */
 export function Editor({ post, opened, onClose }: EditorProps): ReactNode {
-  const { show } = useConnection();
   const [{ base, mine }, set] = useState<{ readonly base: Post; readonly mine: Text }>({
     base: opened,
     mine: opened,
   });
-  const update = useOnce(UpdatePost, ({ data: { updatePost }, replayed }) => {
-    if (!replayed) show({ postId: updatePost.id, post: updatePost, commentId: null, comment: null });
+  const update = useOnce(UpdatePost, ({ updatePost }, show) => {
+    show({ postId: updatePost.id, post: updatePost, commentId: null, comment: null });
     onClose();
   });
   const theirs = post ?? base;

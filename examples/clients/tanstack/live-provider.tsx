@@ -1,7 +1,7 @@
 import { QueryClientProvider } from '@tanstack/react-query';
 import { print } from 'graphql';
 import { createContext, type ReactNode, useContext, useEffect, useMemo, useState } from 'react';
-import type { LiveState, Trouble } from '../../live.ts';
+import type { Changes, LiveState, Trouble } from '../../live.ts';
 import { type Api, createApi } from '../gql-tada/api.ts';
 import { useChanges } from '../react/use-live.ts';
 import { createLiveCache, type LiveCache } from './live-cache.ts';
@@ -13,8 +13,8 @@ export interface Connection {
   /** Whose session it is. */
   readonly userId: string;
   readonly state: LiveState;
-  /** Shows at once what this page has changed. The stream brings it to the others. */
-  readonly show: (change: Change) => void;
+  /** Called before a mutation is sent: shows at once what it has changed. The stream brings it to the others. */
+  readonly ownChange: Changes<Change>['ownChange'];
   /** Ends the pause before the next attempt, for example after signing in again. */
   readonly retry: () => void;
 }
@@ -57,7 +57,7 @@ export function LiveProvider({ url, userId, children }: LiveProviderProps): Reac
   return (
     <QueryClientProvider client={cache.client}>
       <ConnectionContext
-        value={{ cache, api, userId, state: shown, show: changes.apply, retry: changes.retry }}
+        value={{ cache, api, userId, state: shown, ownChange: changes.ownChange, retry: changes.retry }}
       >
         {children}
       </ConnectionContext>

@@ -11,9 +11,9 @@ export interface PostItemProps {
 }
 
 export function PostItem({ post, onEdit }: PostItemProps): ReactNode {
-  const { userId, show } = useConnection();
+  const { userId } = useConnection();
   const [isOpen, setOpen] = useState(false);
-  const remove = useOnce(DeletePost, () =>
+  const remove = useOnce(DeletePost, (_, show) =>
     show({ postId: post.id, post: null, commentId: null, comment: null }),
   );
   const count = post.commentCount === 1 ? '1 comment' : `${post.commentCount} comments`;

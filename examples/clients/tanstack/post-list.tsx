@@ -1,16 +1,14 @@
 import { type FormEvent, type ReactNode, useEffect, useRef, useState } from 'react';
 import { Editor } from './editor.tsx';
 import { usePosts } from './lists.ts';
-import { useConnection } from './live-provider.tsx';
 import { CreatePost, type Post } from './operations.ts';
 import { PostItem } from './post-item.tsx';
 import { useOnce } from './use-once.ts';
 
 function Composer(): ReactNode {
-  const { show } = useConnection();
   const [text, setText] = useState({ title: '', body: '' });
-  const create = useOnce(CreatePost, ({ data: { createPost }, replayed }) => {
-    if (!replayed) show({ postId: createPost.id, post: createPost, commentId: null, comment: null });
+  const create = useOnce(CreatePost, ({ createPost }, show) => {
+    show({ postId: createPost.id, post: createPost, commentId: null, comment: null });
     setText({ title: '', body: '' });
   });
   const send = (event: FormEvent) => {

@@ -1,8 +1,9 @@
 import { useMutation } from '@tanstack/react-query';
 import type { TadaDocumentNode } from 'gql.tada';
 import { useRef } from 'react';
-import { type Done, RequestFailed } from '../gql-tada/api.ts';
+import { RequestFailed } from '../gql-tada/api.ts';
 import { useConnection } from './live-provider.tsx';
+import type { Change } from './operations.ts';
 
 /** The code of an error that the service has answered, such as `CONFLICT`. */
 export function codeOf(error: Error | null): string | undefined {
@@ -11,14 +12,14 @@ export function codeOf(error: Error | null): string | undefined {
 
 /**
  * A mutation that takes effect once for what is sent, however often: all attempts at the same variables have the same
- * `Idempotency-Key`, until the service has answered. A replayed answer may be older than what the stream has told since:
- * it is not to be shown.
+ * `Idempotency-Key`, until the service has answered. `show` shows a change at once, unless the answer may be older than
+ * what the stream has told: a replayed one is.
  */
 export function useOnce<Data, Variables extends Record<string, unknown>>(
   document: TadaDocumentNode<Data, Variables>,
-  onDone: (done: Done<Data>) => void,
+  onDone: (data: Data, show: (change: Change) => void) => void,
 ) {
-  const { api } = useConnection();
+  const { api, ownChange } = useConnection();
   const task = useRef({ text: '', key: '' });
   const forget = () => {
     task.current = { text: '', key: '' };
@@ -27,16 +28,18 @@ export function useOnce<Data, Variables extends Record<string, unknown>>(
     async mutationFn(variables: Variables) {
       const text = JSON.stringify(variables);
       if (task.current.text !== text) task.current = { text, key: crypto.randomUUID() };
+      const show = ownChange();
       try {
-        return await api.mutate(document, variables, task.current.key);
+        const { data, replayed } = await api.mutate(document, variables, task.current.key);
+        return { data, show: replayed ? () => undefined : show };
       } catch (error) {
         if (error instanceof RequestFailed) throw error;
         throw new Error('The service does not answer. Try again: it is done once.', { cause: error });
       }
     },
-    onSuccess(done: Done<Data>) {
+    onSuccess({ data, show }) {
       forget();
-      onDone(done);
+      onDone(data, show);
     },
     onError(error) {
       // Without an answer it is unknown whether it ran, also where the session has ended meanwhile.

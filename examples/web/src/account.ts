@@ -20,7 +20,12 @@ export function watchAccount({ onChange, update }: AccountOptions) {
   let isSigningOut = false;
 
   function change(next: User | null, cause: 'start' | 'here' | 'elsewhere' | 'ended'): void {
-    if (user !== undefined && next?.id === user?.id) return;
+    if (user !== undefined && next?.id === user?.id) {
+      // The name may be another.
+      user = next;
+      update();
+      return;
+    }
     latest += 1;
     user = next;
     // The stream and other requests may be refused before the logout is answered.
@@ -57,6 +62,10 @@ export function watchAccount({ onChange, update }: AccountOptions) {
   return {
     /** The first question. Until it is answered, nobody knows who is signed in. */
     start,
+    /** As the service has named them last. Null if nobody is signed in. */
+    get user() {
+      return user;
+    },
     onSignedIn(next: User): void {
       change(next, 'here');
       channel.postMessage('changed');

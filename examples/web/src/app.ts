@@ -123,7 +123,7 @@ export function startApp(root: HTMLElement): void {
         <header>
           <div class="bar">
             <a class="brand" href=${listPath}><span class="mark" aria-hidden="true"></span><span class="brand-name">Content Graph API</span></a>
-            ${workspace === undefined ? nothing : menu(workspace.user)}
+            ${workspace === undefined ? nothing : menu(account.user ?? workspace.user)}
           </div>
         </header>
         <main id="main" tabindex="-1">

@@ -1,5 +1,5 @@
 import type { TemplateResult } from 'lit-html';
-import { query } from './api/client.ts';
+import { endMutations, query } from './api/client.ts';
 import { createLoader } from './api/loader.ts';
 import { ViewerQuery } from './api/operations.ts';
 import type { User } from './api/session.ts';
@@ -108,6 +108,7 @@ export function openWorkspace({ user, update, onSignedOut }: WorkspaceOptions) {
     forgetDrafts: drafts.clear,
     close(): void {
       isOpen = false;
+      endMutations();
       feed.close();
       viewer.dispose();
       screen?.dispose();

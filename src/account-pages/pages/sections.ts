@@ -2,7 +2,7 @@ import { ACCOUNT_NAME } from '../../auth/account/store.ts';
 import { type Role, scopesOfRole } from '../../auth/scopes.ts';
 import { type Html, html, NOTHING } from '../../http/pages/html.ts';
 import type { Account, ApiKey, Grant, Session } from '../server/account.ts';
-import { folded, type Problem, passwordAgain, rowForm } from './forms.ts';
+import { folded, type Problem, passwordAgain, rowForm, type Shown } from './forms.ts';
 import { newPasswordFields } from './new-password.ts';
 import { browserOf, timeOf, wordsOf } from './words.ts';
 
@@ -97,9 +97,12 @@ const daysOption = (given: URLSearchParams) => (days: (typeof KEY_DAYS)[number])
   html`
 <option value="${String(days)}"${given.get('days') === String(days) ? html` selected` : NOTHING}>${days === 0 ? 'Until I revoke it' : `${days} days`}</option>`;
 
-const scopeBox = (role: Role, given: URLSearchParams) => (scope: string) =>
-  html`
-<label class="check"><input type="checkbox" name="scope" value="${scope}"${given.has('scope', scope) ? html` checked` : NOTHING}> ${wordsOf(scope, role)}</label>`;
+/** The first one stands for all of them: a group cannot have the focus, or be invalid (ARIA 1.2, aria-invalid). */
+const scopeBox =
+  (role: Role, { given, attributes }: Shown) =>
+  (scope: string, index: number) =>
+    html`
+<label class="check"><input type="checkbox" name="scope" value="${scope}"${given.has('scope', scope) ? html` checked` : NOTHING}${index === 0 ? attributes('scopes') : NOTHING}> ${wordsOf(scope, role)}</label>`;
 
 export function keysSection({ apiKeys, email }: Account, { role, failed }: SectionOptions): Html {
   return section(
@@ -113,8 +116,8 @@ ${folded(
   failed,
   (shown) => html`<label for="key-name">Name of the key</label>
 <input id="key-name" name="name" autocomplete="off" required maxlength="100" value="${shown.given.get('name') ?? ''}"${shown.attributes('name', { first: true })}>
-<fieldset${shown.attributes('scopes')}>
-<legend>What it may do</legend>${scopesOfRole(role).map(scopeBox(role, shown.given))}
+<fieldset>
+<legend>What it may do</legend>${scopesOfRole(role).map(scopeBox(role, shown))}
 </fieldset>
 <label for="days">Good for</label>
 <select id="days" name="days">${KEY_DAYS.map(daysOption(shown.given))}

@@ -63,6 +63,9 @@ function doneOf({ headers, url }: HttpRequest): Action | undefined {
   return isAction(done) && OWN_SITES.has(headers.get('sec-fetch-site') ?? 'none') ? done : undefined;
 }
 
+/** Where these have led, nobody is signed in. Another tab may have signed in since, or the session may have ended. */
+const ENDS_SESSION: ReadonlySet<Action> = new Set(['sign-out', 'revoke-everything']);
+
 /** Another host has set one beside our own: whoever signs in again and again should know. */
 function severalCookies({ headers }: HttpRequest): string | undefined {
   const presented = presentedCookie(headers);
@@ -193,9 +196,10 @@ export function accountAnswer(options: AccountOptions): Answer {
   return async (request, state) => {
     if (request.method === 'POST') return act(request, state);
     const { caller } = state;
-    if (isSession(caller)) return show({ caller, state }, { done: doneOf(request) });
     const done = doneOf(request);
+    const told = done !== undefined && ENDS_SESSION.has(done) !== isSession(caller) ? done : undefined;
+    if (isSession(caller)) return show({ caller, state }, { done: told });
     const problem = severalCookies(request) ?? (done === 'sign-in' ? NOT_KEPT : undefined);
-    return pauseFor(request, ACCOUNT) ?? pageResponse(signInPage({ email: '', problem, done }));
+    return pauseFor(request, ACCOUNT) ?? pageResponse(signInPage({ email: '', problem, done: told }));
   };
 }

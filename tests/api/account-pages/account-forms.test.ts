@@ -91,7 +91,13 @@ describe('On the account page', () => {
       ...wish.filter(([name]) => name !== 'scope'),
       ['currentPassword', PASSWORD],
     ]);
-    expect(alertIn(await none.text())).toMatch(/^What the key may do must/);
+    const unasked = await none.text();
+    expect(alertIn(unasked)).toMatch(/^What the key may do must/);
+    // A group of boxes cannot have the focus.
+    expect(unasked).toMatch(
+      /<input type="checkbox" name="scope" value="[^"]*" aria-invalid="true" autofocus/,
+    );
+    expect(unasked.match(/ autofocus/g)).toHaveLength(1);
     const before = Date.now();
     const made = await send(cookie, [...wish, ['currentPassword', PASSWORD]]);
     expect(made.status).toBe(200);

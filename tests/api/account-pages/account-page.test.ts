@@ -119,6 +119,9 @@ describe('The account page', () => {
       false,
     ]);
     expect(await (await open(cookie, '?done=<b>')).text()).not.toContain('<b>');
+    // In another tab, somebody may have signed in since, or the session may have ended.
+    expect(await (await open(cookie, '?done=sign-out')).text()).not.toContain('You are signed out.');
+    expect(await (await open('', '?done=rename')).text()).not.toContain('Your name is changed.');
   });
 
   it('does what its forms say, whatever else a request says of operations', async () => {

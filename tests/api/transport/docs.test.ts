@@ -76,6 +76,7 @@ describe('the docs, in development', () => {
     });
     expect(await first('COMPLEXITY_LIMIT')).toMatchObject({ address: '/docs/errors#complexity_limit' });
     expect(await first('pagination')).toMatchObject({ address: '/docs/pagination', heading: 'Pagination' });
+    expect(await first('Events')).toMatchObject({ address: '/docs/events', heading: 'Events' });
     expect(await first('redis')).toMatchObject({ address: '/docs/operations#redis' });
     expect((await first('queries')).page).toContain('<mark>quer</mark>y');
     expect((await first('Relay')).page).toContain('<mark>Relay</mark>');

@@ -13,6 +13,8 @@ const ATTEMPTS = 8;
 
 interface Answer {
   readonly data?: unknown;
+  /** Of `/login`. */
+  readonly user?: unknown;
   readonly errors?: readonly ApiError[];
 }
 
@@ -37,24 +39,20 @@ export async function request(path: string, init: RequestInit, fetcher = limited
   }
 }
 
-/** The body of a response. Proxies answer in other formats. */
+/** The body of a response. Proxies answer in other formats, or with nothing. */
 export async function answerOf(response: Response): Promise<Answer> {
   const isJson = response.headers.get('content-type')?.includes('json') === true;
-  return isJson ? await response.json() : { errors: [] };
+  const answer = isJson ? await response.json().catch(() => undefined) : undefined;
+  return answer ?? { errors: [] };
 }
 
-async function call<Data>(body: unknown, fetcher?: typeof fetch): Promise<Done<Data>> {
-  const response = await request(
-    '/graphql',
-    {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify(body),
-    },
-    fetcher,
-  );
+async function call<Data>(body: unknown, init: RequestInit, fetcher?: typeof fetch): Promise<Done<Data>> {
+  const headers = { 'content-type': 'application/json' };
+  const sent = { ...init, method: 'POST', headers, body: JSON.stringify(body) };
+  const response = await request('/graphql', sent, fetcher);
   const { data, errors } = await answerOf(response);
-  if (errors !== undefined) throw new RequestFailed(problemOf(response.status, response.headers, errors));
+  if (errors !== undefined || data == null)
+    throw new RequestFailed(problemOf(response.status, response.headers, errors ?? []));
   return { data: data as Data, replayed: response.headers.get('idempotency-replayed') === 'true' };
 }
 
@@ -63,7 +61,16 @@ export async function query<Data, Variables>(
   document: TadaDocumentNode<Data, Variables>,
   variables: Variables,
 ): Promise<Data> {
-  return (await call<Data>({ query: print(document), variables })).data;
+  return (await call<Data>({ query: print(document), variables }, {})).data;
+}
+
+/** Of the user who is signed in: what one has sent is not repeated for the next. */
+let sending = new AbortController();
+
+/** Ends the mutations that are being sent. Whoever waits for one learns that there is no answer. */
+export function endMutations(): void {
+  sending.abort();
+  sending = new AbortController();
 }
 
 /**
@@ -83,5 +90,5 @@ export function mutate<Data, Variables>(
     pause,
     onPause: (waitMs, status) => onPause({ untilMs: Date.now() + waitMs, status }),
   });
-  return call({ query: print(document), variables }, fetcher);
+  return call({ query: print(document), variables }, { signal: sending.signal }, fetcher);
 }

@@ -1,6 +1,8 @@
 import { type Problem, problemIn } from './problem.ts';
 import { onReachable } from './reachable.ts';
 
+const UNSAID_MS = 5_000;
+
 export interface Loader {
   readonly isLoading: boolean;
   readonly problem: Problem | undefined;
@@ -29,8 +31,11 @@ export function createLoader<Data>({ load, onData, onSignedOut, update }: Loader
 
   function onProblem(found: Problem): void {
     if (found.kind === 'signed-out') onSignedOut();
-    problem = found;
-    if (found.retryAtMs !== undefined) timer = setTimeout(run, found.retryAtMs - Date.now());
+    // Proxies do not always say when.
+    const unsaid = found.kind === 'unavailable' ? Date.now() + UNSAID_MS : undefined;
+    const retryAtMs = found.retryAtMs ?? unsaid;
+    problem = retryAtMs === undefined ? found : { ...found, retryAtMs };
+    if (retryAtMs !== undefined) timer = setTimeout(run, retryAtMs - Date.now());
   }
 
   async function run(): Promise<void> {

@@ -7,10 +7,6 @@ export interface User {
   readonly email: string;
 }
 
-interface SessionAnswer {
-  readonly user: User | null;
-}
-
 async function send(path: string, init: RequestInit = {}): Promise<Response> {
   const response = await request(path, init);
   if (response.ok) return response;
@@ -18,10 +14,16 @@ async function send(path: string, init: RequestInit = {}): Promise<Response> {
   throw new RequestFailed(problemOf(response.status, response.headers, errors));
 }
 
+/** A proxy, or the server of another site, may answer with something else. */
+async function userIn(response: Response): Promise<User | null> {
+  const { user } = await answerOf(response);
+  if (user === undefined) throw new RequestFailed(problemOf(response.status, response.headers, []));
+  return user as User | null;
+}
+
 /** Who is signed in, or null. Throws RequestFailed. */
 export async function whoAmI(): Promise<User | null> {
-  const { user }: SessionAnswer = await (await send('/login')).json();
-  return user;
+  return userIn(await send('/login'));
 }
 
 /** The last logout. Its answer takes the cookie away, also one that a login has brought meanwhile. */
@@ -42,7 +44,7 @@ export async function logIn(email: string, password: string): Promise<User> {
   // In development, the service says why the browser drops the cookie (docs/authentication.md).
   const warning = response.headers.get('x-session-warning');
   if (warning !== null) throw new RequestFailed({ kind: 'unexpected', message: warning });
-  const { user }: SessionAnswer = await response.json();
+  const user = await userIn(response);
   if (user === null) throw new Error('a login returned no user');
   return user;
 }

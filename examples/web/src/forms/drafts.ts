@@ -20,18 +20,23 @@ export interface Basis {
  */
 export function draftsOf(userId: string) {
   const prefix = `draft ${userId} `;
+  let isCleared = false;
   return {
     read(name: string): Draft | undefined {
       const text = sessionStorage.getItem(prefix + name);
       return text === null ? undefined : JSON.parse(text);
     },
     write(name: string, draft: Draft): void {
+      // By a form whose mutation has ended with the session.
+      if (isCleared) return;
       sessionStorage.setItem(prefix + name, JSON.stringify(draft));
     },
     remove(name: string): void {
       sessionStorage.removeItem(prefix + name);
     },
+    /** For good: the next session has drafts of its own. */
     clear(): void {
+      isCleared = true;
       for (const name of Object.keys(sessionStorage))
         if (name.startsWith(prefix)) sessionStorage.removeItem(name);
     },

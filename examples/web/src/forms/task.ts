@@ -54,15 +54,19 @@ export function createTask<Field extends string, Result>(options: TaskOptions<Fi
   let key = stored?.key;
   let sent = stored?.sent;
   let state: TaskState = { kind: 'idle' };
+  /** The draft as this form has stored it. */
+  let own: string | undefined;
 
   const isDraft = () => JSON.stringify(values) !== JSON.stringify(initial());
 
-  const save = () =>
+  function save(): void {
     drafts.write(name, {
       values,
       ...(basis === undefined ? {} : { basis: basis() }),
       ...(key === undefined || sent === undefined ? {} : { key, sent }),
     });
+    own = JSON.stringify(drafts.read(name));
+  }
 
   function show(next: TaskState): void {
     state = next;
@@ -85,11 +89,15 @@ export function createTask<Field extends string, Result>(options: TaskOptions<Fi
     if (problem.kind === 'signed-out') onSignedOut();
   }
 
-  function discard(): void {
-    drafts.remove(name);
+  function empty(): void {
     values = initial();
     key = undefined;
     show({ kind: 'idle' });
+  }
+
+  function discard(): void {
+    drafts.remove(name);
+    empty();
   }
 
   return {
@@ -119,7 +127,9 @@ export function createTask<Field extends string, Result>(options: TaskOptions<Fi
         fail(problemIn(error));
         return;
       }
-      discard();
+      // Whoever has come back to the form meanwhile may have typed on.
+      if (JSON.stringify(drafts.read(name)) === own) drafts.remove(name);
+      empty();
       onDone(result);
     },
     discard,

@@ -53,8 +53,9 @@ export function openFeed({ userId, onSignedOut, onState }: FeedOptions): Feed {
       latest = state;
       if (state.status === 'live') tellReachable();
       if (state.status === 'resumed' || state.status === 'gap') remember(state.status, state);
+      // It says so itself.
       if (state.status === 'reconnecting' && state.reason === 'unauthenticated') onSignedOut();
-      tell(state);
+      else tell(state);
     },
   });
 

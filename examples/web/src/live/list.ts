@@ -82,7 +82,11 @@ function openList<Data, Variables, Of extends Item>(
     },
     more: live.more,
     refresh: live.refresh,
-    retry: changes.retry,
+    retry() {
+      changes.retry();
+      // Where it was refused for good, nothing else asks again.
+      if (list.trouble?.status === 'closed') void live.refresh();
+    },
     close: live.close,
   };
 }

@@ -1,9 +1,10 @@
 import type { ResultOf } from 'gql.tada';
 import { html, nothing, type TemplateResult } from 'lit-html';
-import { type Done, mutate } from '../api/client.ts';
+import { mutate } from '../api/client.ts';
 import { type Comment, DeleteComment, UpdateComment } from '../api/operations.ts';
 import { createEdit, type Edit } from '../forms/edit.ts';
 import { draftNote, field, focusInvalid, outcome } from '../forms/fields.ts';
+import { mutateOwn, type OwnChange } from '../live/own-change.ts';
 import { announce } from '../parts/announce.ts';
 import { avatar, byline } from '../parts/byline.ts';
 import { createDeletion } from './deletion.ts';
@@ -17,6 +18,9 @@ export interface CommentOptions {
   readonly refresh: () => Promise<void>;
 }
 
+/** The id of the heading above the comments. */
+export const COMMENTS_TITLE = 'comments-title';
+
 const storedOf = ({ version, body }: Comment) => ({ version, values: { body } });
 
 /** One comment, and the form in which it is changed. */
@@ -27,9 +31,13 @@ export function createCommentItem(
   const { user, drafts, changes, mayChange, update, onSignedOut } = context;
   const { id } = comment;
   const name = `comment ${id}`;
+  const [itemId, fieldId] = [`comment-${id}`, `edit-${id}`];
   let current = comment;
   let isGone = false;
   let edit: Edit<'body'> | undefined;
+
+  /** What had the focus is gone. */
+  const focus = (elementId: string) => void update().then(() => document.getElementById(elementId)?.focus());
 
   const deletion = createDeletion(context, {
     id,
@@ -44,21 +52,22 @@ export function createCommentItem(
       });
       return data.deleteComment;
     },
-    onDeleted: () => void refresh(),
+    onDeleted: () => void refresh().then(() => focus(COMMENTS_TITLE)),
   });
 
   function begin(): void {
-    edit = createEdit<'body', Done<ResultOf<typeof UpdateComment>>>({
+    edit = createEdit<'body', OwnChange<ResultOf<typeof UpdateComment>>>({
       name,
       drafts,
       stored: storedOf(current),
       send: ({ body = current.body }, ifVersion, key, onPause) =>
-        mutate(UpdateComment, { id, ifVersion, body }, key, onPause),
-      onDone({ data, replayed }) {
+        mutateOwn(changes, UpdateComment, { id, ifVersion, body }, key, onPause),
+      onDone({ data, show }) {
         announce('Your changes are saved.');
         edit = undefined;
         const { post, ...next } = data.updateComment;
-        if (!replayed) changes.apply({ postId, post, commentId: id, comment: next });
+        show({ postId, post, commentId: id, comment: next });
+        focus(itemId);
       },
       onUnchanged: () => end(),
       onConflict: () => void refresh(),
@@ -71,7 +80,12 @@ export function createCommentItem(
   function end(): void {
     edit?.discard();
     edit = undefined;
-    void update();
+    focus(isGone ? COMMENTS_TITLE : itemId);
+  }
+
+  function beginHere(): void {
+    begin();
+    focus(fieldId);
   }
 
   async function submit(event: SubmitEvent): Promise<void> {
@@ -86,13 +100,13 @@ export function createCommentItem(
     const canRemove = canEdit || postAuthor() === user.id;
     if (!canRemove) return nothing;
     return html`<div class="comment-actions">
-      ${canEdit ? html`<button type="button" class="small" @click=${begin}>Edit</button>` : nothing}
+      ${canEdit ? html`<button type="button" class="small" @click=${beginHere}>Edit</button>` : nothing}
       ${deletion.render()}
     </div>`;
   };
 
   const form = (of: Edit<'body'>) => html`<form class="comment-edit" novalidate @submit=${submit}>
-    ${field({ task: of, name: 'body', id: `edit-${id}`, label: 'Edit comment', rows: 3 })}
+    ${field({ task: of, name: 'body', id: fieldId, label: 'Edit comment', rows: 3 })}
     ${draftNote(of)} ${outcome(of)}
     <div class="actions">
       <button class="primary small" ?disabled=${of.theirs.size > 0} aria-busy=${of.state.kind === 'sending'}>
@@ -124,7 +138,7 @@ export function createCommentItem(
     },
     render(): TemplateResult {
       if (isGone && edit !== undefined) return remains(edit);
-      return html`<li id="comment-${id}" class="comment" tabindex="-1">
+      return html`<li id=${itemId} class="comment" tabindex="-1">
         ${avatar(current.author)}
         <div class="row-text">
           <p class="meta">${byline(current.author, current.createdAt)}

@@ -1,14 +1,14 @@
 import type { ResultOf } from 'gql.tada';
 import { html, nothing, type TemplateResult } from 'lit-html';
 import { repeat } from 'lit-html/directives/repeat.js';
-import { type Done, mutate } from '../api/client.ts';
 import { type Comment, CreateComment } from '../api/operations.ts';
 import { draftNote, field, focusInvalid, outcome } from '../forms/fields.ts';
 import { createTask } from '../forms/task.ts';
 import { openComments } from '../live/list.ts';
+import { mutateOwn, type OwnChange } from '../live/own-change.ts';
 import { announce } from '../parts/announce.ts';
 import { problemNotice } from '../parts/notice.ts';
-import { createCommentItem } from './comment.ts';
+import { COMMENTS_TITLE, createCommentItem } from './comment.ts';
 import type { Context } from './screen.ts';
 
 const PAGE_SIZE = 20;
@@ -45,15 +45,15 @@ export function createComments(context: Context, postId: string, postAuthor: () 
     void update().then(() => document.getElementById(`comment-${added[0]?.id}`)?.focus());
   }
 
-  const task = createTask<'body', Done<ResultOf<typeof CreateComment>>>({
+  const task = createTask<'body', OwnChange<ResultOf<typeof CreateComment>>>({
     name: `comment on ${postId}`,
     drafts,
     initial: { body: '' },
-    send: ({ body }, key, onPause) => mutate(CreateComment, { postId, body }, key, onPause),
-    onDone({ data, replayed }) {
+    send: ({ body }, key, onPause) => mutateOwn(changes, CreateComment, { postId, body }, key, onPause),
+    onDone({ data, show }) {
       announce('Your comment is published.');
       const { post, ...comment } = data.createComment;
-      if (!replayed) changes.apply({ postId, post, commentId: comment.id, comment });
+      show({ postId, post, commentId: comment.id, comment });
     },
     onSignedOut,
     update,
@@ -104,10 +104,14 @@ export function createComments(context: Context, postId: string, postAuthor: () 
 
   return {
     /** `count` is undefined once the post is gone. What was typed is still shown. */
-    render(count: number | undefined): TemplateResult | typeof nothing {
-      if (count === undefined) return task.values.body === '' ? nothing : unsent();
-      return html`<section class="card" aria-labelledby="comments-title">
-        <h2 id="comments-title">${count === 0 ? 'No comments yet' : `Comments (${count})`}</h2>
+    render(count: number | undefined): TemplateResult {
+      if (count === undefined) {
+        for (const item of items.values()) item.onGone();
+        const left = leftOver().map((item) => item.render());
+        return html`${task.values.body === '' ? nothing : unsent()}${left}`;
+      }
+      return html`<section class="card" aria-labelledby=${COMMENTS_TITLE}>
+        <h2 id=${COMMENTS_TITLE} tabindex="-1">${count === 0 ? 'No comments yet' : `Comments (${count})`}</h2>
         ${earlierButton()} ${talk()} ${leftOver().map((item) => item.render())} ${form()}
       </section>`;
     },

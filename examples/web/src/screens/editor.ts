@@ -1,11 +1,11 @@
 import { html, nothing } from 'lit-html';
-import { type Done, mutate } from '../api/client.ts';
 import { CreatePost, type Post, UpdatePost } from '../api/operations.ts';
 import { createEdit, type Edit } from '../forms/edit.ts';
 import { draftNote, field, focusInvalid, outcome } from '../forms/fields.ts';
 import { tagsIn, tagText } from '../forms/tags.ts';
 import { createTask, type Task } from '../forms/task.ts';
 import { openPost } from '../live/list.ts';
+import { mutateOwn, type OwnChange } from '../live/own-change.ts';
 import { announce } from '../parts/announce.ts';
 import { problemNotice } from '../parts/notice.ts';
 import { listPath, postPath } from '../router.ts';
@@ -38,8 +38,8 @@ export function createEditor(context: Context, id: string | undefined): Screen {
 
   const common = (verb: string) => ({
     drafts,
-    onDone({ data: post, replayed }: Done<Post>) {
-      if (!replayed) changes.apply({ postId: post.id, post, commentId: null, comment: null });
+    onDone({ data: post, show }: OwnChange<Post>) {
+      show({ postId: post.id, post, commentId: null, comment: null });
       announce(verb);
       go(postPath(post.id));
     },
@@ -48,13 +48,14 @@ export function createEditor(context: Context, id: string | undefined): Screen {
   });
 
   function beginEdit(post: Post): Edit<Field> {
-    return createEdit<Field, Done<Post>>({
+    return createEdit<Field, OwnChange<Post>>({
       ...common('Your changes are saved.'),
       name: draftNameOf(post.id),
       stored: storedOf(post),
       async send({ tags, ...texts }, ifVersion, key, onPause) {
         const given = { ...texts, ...(tags === undefined ? {} : { tags: tagsIn(tags) }) };
-        const { data, ...done } = await mutate(
+        const { data, ...done } = await mutateOwn(
+          changes,
           UpdatePost,
           { id: post.id, ifVersion, ...given },
           key,
@@ -85,13 +86,13 @@ export function createEditor(context: Context, id: string | undefined): Screen {
   }
 
   if (id === undefined)
-    task = createTask<Field, Done<Post>>({
+    task = createTask<Field, OwnChange<Post>>({
       ...common('Your post is published.'),
       name: 'new post',
       initial: { title: '', body: '', tags: '' },
       async send({ title, body, tags }, key, onPause) {
         const variables = { title, body, tags: tagsIn(tags) };
-        const { data, ...done } = await mutate(CreatePost, variables, key, onPause);
+        const { data, ...done } = await mutateOwn(changes, CreatePost, variables, key, onPause);
         return { ...done, data: data.createPost };
       },
     });

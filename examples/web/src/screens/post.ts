@@ -38,7 +38,7 @@ export function createPost(context: Context, { id, known, status }: PostScreenOp
       return data.deletePost;
     },
     onDeleted() {
-      changes.apply({ postId: id, post: null, commentId: null, comment: null });
+      changes.ownChange()({ postId: id, post: null, commentId: null, comment: null });
       go(listPath);
     },
   });
