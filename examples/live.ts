@@ -119,8 +119,13 @@ export function liveQuery<Data, Item, Change>(options: LiveQueryOptions<Data, It
   }
 
   function enqueue(isNext: boolean): Promise<void> {
-    // Errors of the page, thrown by `list` or `onList`, are the caller's: they end no later reading.
-    queue = queue.catch(() => undefined).then(() => read(isNext));
+    queue = queue
+      .then(() => read(isNext))
+      .catch((error: unknown) => {
+        // An error of the page's own code, in `list` or `onList`, is reported like any other, and ends no later reading.
+        isReading = isAwaited = false;
+        reportError(error);
+      });
     return queue;
   }
 

@@ -44,6 +44,17 @@ function isWorthRepeating(status: number): boolean {
   return status === 409 || status === 429 || status >= 500;
 }
 
+/** Waits, but not for whoever has given up. */
+async function unlessAborted(waiting: Promise<void>, signal: AbortSignal | null | undefined): Promise<void> {
+  if (signal == null) return waiting;
+  signal.throwIfAborted();
+  const aborted = new Promise<void>((resolve) =>
+    signal.addEventListener('abort', () => resolve(), { once: true }),
+  );
+  await Promise.race([waiting, aborted]);
+  signal.throwIfAborted();
+}
+
 async function sendOnce(
   input: Parameters<typeof fetch>[0],
   init: RequestInit,
@@ -63,8 +74,9 @@ async function sendOnce(
 }
 
 /**
- * A `fetch` for one mutation, for any client library that accepts one and calls it with an address. It sends the key and repeats the request. Throws
- * if no attempt was answered. The mutation may have run; a later call with the same key finds out.
+ * A `fetch` for one mutation, for any client library that accepts one and calls it with an address. It sends the key and
+ * repeats the request. Throws if no attempt was answered. The mutation may have run; a later call with the same key finds
+ * out.
  */
 export function retryingFetch({
   idempotencyKey = crypto.randomUUID(),
@@ -88,7 +100,7 @@ export function retryingFetch({
       const backoff = Math.min(pauseMs * 2 ** attempt, MAX_PAUSE_MS) * (0.5 + Math.random() / 2);
       const waitMs = Math.max(asked, backoff);
       onPause?.(waitMs, response?.status);
-      await (asked > 0 ? timer : pause)(waitMs);
+      await unlessAborted((asked > 0 ? timer : pause)(waitMs), init?.signal);
     }
     throw new Error(`no answer to the mutation with the key ${idempotencyKey}: last ${lastStatus}`);
   };

@@ -207,8 +207,9 @@ export function openChanges<Change>(options: ChangesOptions) {
     /** Begins the stream after an event, if it has not begun. What was asked before is out of date, but for `by`. */
     begin,
     /**
-     * To be called before a mutation is sent. What it returns shows the change at once, from the answer. The stream brings it
-     * too, and to the other tabs: if it has told of anything since, the answer may be older, and nothing is done.
+     * To be called before a mutation is sent. What it returns shows the change at once, from the answer. The stream
+     * brings it too, and to the other tabs: if it has told of anything since, the answer may be older, and nothing is
+     * done.
      */
     ownChange() {
       const before = position;

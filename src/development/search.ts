@@ -75,7 +75,7 @@ const folded = (text: string): string => text.toLowerCase().replaceAll(/[-_\s]+/
 /** A plural, but not a word such as Redis or status: group 1 is what the singular has, too. */
 const PLURAL = /^(...+?)(?:ies|(?<![isu])s)$/;
 /** What follows it in the whole word. */
-const ENDING = /^(?:s|y|ies)?(?![\p{L}\p{N}])/u;
+const ENDING = /^(?:s|y|ies?)?(?![\p{L}\p{N}])/u;
 
 /** The words of a query, without the endings of plurals: they are looked for at the beginning of words, too. */
 export const wordsOf = (query: string): string[] => {

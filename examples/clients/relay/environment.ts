@@ -20,7 +20,7 @@ function textOrId(id: string | null | undefined, text: string | null | undefined
 
 /**
  * For a query and for the subscription that follows it: the stream begins after the last event that the answer shows, so
- * that nothing is missed between the two. One object for both.
+ * that nothing is missed between the two. One name for both, and for the query the same object at each render.
  */
 export const followed = (name: string): CacheConfig => ({ force: true, metadata: { followed: name } });
 
@@ -62,7 +62,11 @@ export function createEnvironment(url: string, headers: Readonly<Record<string, 
         fetchFn: resumingFetch,
       });
       return events.subscribe({ ...textOrId(id, text), operationName: name, variables } as RequestParams, {
-        next: (result) => sink.next(result as GraphQLResponse),
+        next: (result) => {
+          // The events after the position may be gone: the next stream begins now, and the list is read after it.
+          if (result.errors !== undefined) positions.delete(metadata?.followed);
+          sink.next(result as GraphQLResponse);
+        },
         error: (error) => sink.error(error instanceof Error ? error : new Error(String(error))),
         complete: () => sink.complete(),
       });

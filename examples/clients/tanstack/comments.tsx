@@ -43,6 +43,8 @@ export function CommentList({ post }: { readonly post: Post }): ReactNode {
   );
   const send = (event: FormEvent) => {
     event.preventDefault();
+    // The stream has brought the one before: the same words are another comment.
+    if (create.isError && isThere === true) create.forget();
     setBefore(new Set(comments?.map(({ id }) => id)));
     create.mutate({ postId: post.id, body: text });
     setText('');

@@ -11,6 +11,9 @@ export interface EditorProps {
   readonly onClose: () => void;
 }
 
+/** Where the page does not have what others have made of it. */
+const AGAIN = 'Copy your text, cancel, and open the post again.';
+
 /** Scrolls to it, too: the post may be far down a list. */
 const focus = (field: HTMLInputElement | null) => field?.focus();
 
@@ -91,7 +94,7 @@ export function Editor({ post, opened, onClose }: EditorProps): ReactNode {
       {update.error !== null && conflicts.length === 0 && (
         <p role="alert">
           {codeOf(update.error) === 'CONFLICT'
-            ? 'Not saved: somebody has changed this post. Look at it, then save again.'
+            ? `Not saved: somebody has changed this post. ${post === undefined ? AGAIN : 'Look at it, then save again.'}`
             : update.error.message}
         </p>
       )}

@@ -55,7 +55,11 @@ function Page({ user, onUser, onResumed }: PageProps): ReactNode {
 }
 
 const ME = ['me'];
-const setUser = (next: User | null) => session.setQueryData(ME, next);
+const setUser = (next: User | null) => {
+  // An answer that is on its way is older.
+  void session.cancelQueries({ queryKey: ME });
+  session.setQueryData(ME, next);
+};
 const askAgain = () => void session.invalidateQueries({ queryKey: ME });
 
 function App(): ReactNode {

@@ -24,7 +24,7 @@ export function useOnce<Data, Variables extends Record<string, unknown>>(
   const forget = () => {
     task.current = { text: '', key: '' };
   };
-  return useMutation({
+  const mutation = useMutation({
     async mutationFn(variables: Variables) {
       const text = JSON.stringify(variables);
       if (task.current.text !== text) task.current = { text, key: crypto.randomUUID() };
@@ -47,4 +47,6 @@ export function useOnce<Data, Variables extends Record<string, unknown>>(
       if (code !== undefined && code !== 'UNAUTHENTICATED') forget();
     },
   });
+  /** What is sent next is another task, even if it is the same. */
+  return { ...mutation, forget };
 }

@@ -57,6 +57,9 @@ export function createTask<Field extends string, Result>(options: TaskOptions<Fi
   /** The draft as this form has stored it. */
   let own: string | undefined;
 
+  /** Whoever has left the form while it was sent and come back may have typed on, or sent it. */
+  const isOwn = () => JSON.stringify(drafts.read(name)) === own;
+
   const isDraft = () => JSON.stringify(values) !== JSON.stringify(initial());
 
   function save(): void {
@@ -84,7 +87,7 @@ export function createTask<Field extends string, Result>(options: TaskOptions<Fi
 
   function fail(problem: Problem): void {
     if (!OPEN_PROBLEMS.has(problem.kind)) key = undefined;
-    save();
+    if (isOwn()) save();
     show({ kind: 'failed', problem });
     if (problem.kind === 'signed-out') onSignedOut();
   }
@@ -127,8 +130,7 @@ export function createTask<Field extends string, Result>(options: TaskOptions<Fi
         fail(problemIn(error));
         return;
       }
-      // Whoever has come back to the form meanwhile may have typed on.
-      if (JSON.stringify(drafts.read(name)) === own) drafts.remove(name);
+      if (isOwn()) drafts.remove(name);
       empty();
       onDone(result);
     },

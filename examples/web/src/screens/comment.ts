@@ -36,8 +36,11 @@ export function createCommentItem(
   let isGone = false;
   let edit: Edit<'body'> | undefined;
 
-  /** What had the focus is gone. */
-  const focus = (elementId: string) => void update().then(() => document.getElementById(elementId)?.focus());
+  /** Only where what had the focus is gone: whoever has moved on is not called back. */
+  const focus = (elementId: string) =>
+    void update().then(() => {
+      if (document.activeElement === document.body) document.getElementById(elementId)?.focus();
+    });
 
   const deletion = createDeletion(context, {
     id,
