@@ -194,7 +194,8 @@ describe('the example page when something fails', { timeout: 300_000 }, () => {
     await page.unroute('**/graphql**');
     await expect
       .poll(async () => {
-        if ((await again.count()) > 0) await again.first().click();
+        // Each may go while another is clicked: then it is looked at again.
+        if ((await again.count()) > 0) await again.first().click({ timeout: 1_000 });
         return again.count();
       }, WAIT)
       .toBe(0);
