@@ -1,19 +1,12 @@
-import type { Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { openBrowser } from '../support/processes/browser.ts';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { picture } from '../support/processes/picture.ts';
 import { admin } from '../support/processes/server.ts';
 import { startService } from './live-service.ts';
-import { createReactProject, openTabs, type ReactProject, type Tab } from './react-page.ts';
+import { COMMENT, createReactProject, openTabs, type ReactProject, signIn, type Tab } from './react-page.ts';
 
 const WAIT = { timeout: 120_000 };
 
 const live = (tab: Tab) => expect.poll(tab.status, WAIT).toMatch(/: live$/);
-const signIn = (page: Page, password: string, email = 'ada@example.com') =>
-  page.evaluate(async (body) => {
-    await fetch('/login', { method: 'POST', headers: { 'content-type': 'application/json' }, body });
-  }, JSON.stringify({ email, password }));
-const COMMENT = 'mutation ($id: ID!, $body: String!) { createComment(postId: $id, body: $body) { id } }';
 const button = (tab: Tab, title: string, name: string | RegExp) =>
   tab.post(title).getByRole('button', { name });
 
@@ -239,89 +232,5 @@ describe('the page of docs/react.md', { timeout: 300_000 }, () => {
     await expect
       .poll(comments, WAIT)
       .toEqual(['three', 'two', 'one'].map((body) => expect.stringContaining(body)));
-  });
-
-  it('has a hook without a library, which shows counts and deletions and resumes, under StrictMode', async () => {
-    const service = await startService();
-    const titles = Array.from({ length: 20 }, (_, number) => `post ${number + 1}`);
-    await service.create(...titles);
-    await project.build('/src/clients/react/main.tsx', 'dist-hooks');
-    const origin = await project.serve(service, 'dist-hooks');
-    const browser = await openBrowser(origin);
-    onTestFinished(() => browser.close());
-    const page = await browser.context.newPage();
-    await page.goto(origin);
-    await signIn(page, service.password);
-    await page.reload();
-    const items = () => page.getByRole('listitem').allInnerTexts();
-    const status = () => page.getByRole('status').innerText();
-    await expect.poll(status, WAIT).toBe('live');
-    await expect.poll(items, WAIT).toEqual(titles.map((title) => `${title} (0)`).reverse());
-    await page.getByRole('button', { name: 'More' }).click();
-    await expect.poll(items, WAIT).toContain('On loops (0)');
-
-    const { data } = await service.query('{ posts(limit: 2) { id } }');
-    const [newest, second] = data.posts;
-    await service.query(COMMENT, { ...newest, body: 'b' });
-    await service.query('mutation ($id: ID!) { deletePost(id: $id) }', second);
-    await expect.poll(async () => (await items()).slice(0, 2), WAIT).toEqual(['post 20 (1)', 'post 18 (0)']);
-    await service.end('SIGKILL');
-    await expect.poll(status, WAIT).toBe('reconnecting');
-    await service.start();
-    await service.create('Missed');
-    await page.evaluate(() => dispatchEvent(new Event('online')));
-    await expect.poll(async () => (await items())[0], WAIT).toBe('Missed (0)');
-  });
-
-  it('has hooks for urql and Apollo Client, which miss nothing, under StrictMode', async () => {
-    const service = await startService();
-    const titles = Array.from({ length: 20 }, (_, number) => `post ${number + 1}`);
-    await service.create(...titles);
-    const examples = '../content-graph-api/examples';
-    project.run(`cp ${examples}/resuming-fetch.ts src/`);
-    const pages: Page[] = [];
-    for (const library of ['urql', 'apollo']) {
-      project.run(`cp -r ${examples}/clients/${library} src/clients/`);
-      await project.build(`/src/clients/${library}/latest-posts.tsx`, `dist-${library}`);
-      const origin = await project.serve(service, `dist-${library}`);
-      const browser = await openBrowser(origin);
-      onTestFinished(() => browser.close());
-      const page = await browser.context.newPage();
-      await page.goto(origin);
-      await signIn(page, service.password);
-      await page.reload();
-      pages.push(page);
-    }
-    /** Apollo's page has no counts. */
-    const shown = async (page: Page, count: number) => {
-      const items = await page.getByRole('listitem').allInnerTexts();
-      return items.slice(0, count).map((text) => text.replace(/ \(\d+\)$/, ''));
-    };
-    const show = (...expected: string[]) =>
-      Promise.all(
-        pages.map((page) => expect.poll(() => shown(page, expected.length), WAIT).toEqual(expected)),
-      );
-    await show(...titles.toReversed());
-    for (const page of pages) {
-      await page.getByRole('button', { name: 'More' }).click();
-      await expect.poll(() => shown(page, 100), WAIT).toContain('On loops');
-    }
-
-    const { data } = await service.query('{ posts(limit: 3) { id } }');
-    const [, second, third] = data.posts;
-    await service.query('mutation ($id: ID!) { updatePost(id: $id, title: "Edited") { id } }', second);
-    await service.query('mutation ($id: ID!) { deletePost(id: $id) }', third);
-    await service.create('New');
-    const changed = ['New', 'post 20', 'Edited', 'post 17'];
-    await show(...changed);
-    await service.end('SIGKILL');
-    await service.start();
-    await service.create('Missed');
-    await show('Missed', ...changed);
-    for (const page of pages) {
-      const items = await shown(page, 100);
-      expect(items).toEqual([...new Set(items)]);
-      expect(await page.getByRole('alert').count()).toBe(0);
-    }
   });
 });

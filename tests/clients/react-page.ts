@@ -75,6 +75,16 @@ export async function createReactProject(): Promise<ReactProject> {
   };
 }
 
+export const COMMENT =
+  'mutation ($id: ID!, $body: String!) { createComment(postId: $id, body: $body) { id } }';
+
+/** Signs in as another page of the same origin does: this one is not told. */
+export function signIn(page: Page, password: string, email = 'ada@example.com'): Promise<void> {
+  return page.evaluate(async (body) => {
+    await fetch('/login', { method: 'POST', headers: { 'content-type': 'application/json' }, body });
+  }, JSON.stringify({ email, password }));
+}
+
 /** A tab with the page. */
 export interface Tab {
   readonly page: Page;

@@ -1,0 +1,99 @@
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { openBrowser } from '../support/processes/browser.ts';
+import { startService } from './live-service.ts';
+import { COMMENT, createReactProject, type ReactProject, signIn } from './react-page.ts';
+
+const WAIT = { timeout: 120_000 };
+
+describe('the React hooks', { timeout: 300_000 }, () => {
+  let project: ReactProject;
+  beforeAll(async () => {
+    project = await createReactProject();
+  }, 300_000);
+  afterAll(() => project.remove());
+
+  it('need no library: one shows counts and deletions and resumes, under StrictMode', async () => {
+    const service = await startService();
+    const titles = Array.from({ length: 20 }, (_, number) => `post ${number + 1}`);
+    await service.create(...titles);
+    await project.build('/src/clients/react/main.tsx', 'dist-hooks');
+    const origin = await project.serve(service, 'dist-hooks');
+    const browser = await openBrowser(origin);
+    onTestFinished(() => browser.close());
+    const page = await browser.context.newPage();
+    await page.goto(origin);
+    await signIn(page, service.password);
+    await page.reload();
+    const items = () => page.getByRole('listitem').allInnerTexts();
+    const status = () => page.getByRole('status').innerText();
+    await expect.poll(status, WAIT).toBe('live');
+    await expect.poll(items, WAIT).toEqual(titles.map((title) => `${title} (0)`).reverse());
+    await page.getByRole('button', { name: 'More' }).click();
+    await expect.poll(items, WAIT).toContain('On loops (0)');
+
+    const { data } = await service.query('{ posts(limit: 2) { id } }');
+    const [newest, second] = data.posts;
+    await service.query(COMMENT, { ...newest, body: 'b' });
+    await service.query('mutation ($id: ID!) { deletePost(id: $id) }', second);
+    await expect.poll(async () => (await items()).slice(0, 2), WAIT).toEqual(['post 20 (1)', 'post 18 (0)']);
+    await service.end('SIGKILL');
+    await expect.poll(status, WAIT).toBe('reconnecting');
+    await service.start();
+    await service.create('Missed');
+    await page.evaluate(() => dispatchEvent(new Event('online')));
+    await expect.poll(async () => (await items())[0], WAIT).toBe('Missed (0)');
+  });
+
+  it('miss nothing with urql and Apollo Client, under StrictMode', async () => {
+    const service = await startService();
+    const titles = Array.from({ length: 20 }, (_, number) => `post ${number + 1}`);
+    await service.create(...titles);
+    const examples = '../content-graph-api/examples';
+    project.run(`cp ${examples}/resuming-fetch.ts src/`);
+    const pages: Page[] = [];
+    for (const library of ['urql', 'apollo']) {
+      project.run(`cp -r ${examples}/clients/${library} src/clients/`);
+      await project.build(`/src/clients/${library}/latest-posts.tsx`, `dist-${library}`);
+      const origin = await project.serve(service, `dist-${library}`);
+      const browser = await openBrowser(origin);
+      onTestFinished(() => browser.close());
+      const page = await browser.context.newPage();
+      await page.goto(origin);
+      await signIn(page, service.password);
+      await page.reload();
+      pages.push(page);
+    }
+    /** Apollo's page has no counts. */
+    const shown = async (page: Page, count: number) => {
+      const items = await page.getByRole('listitem').allInnerTexts();
+      return items.slice(0, count).map((text) => text.replace(/ \(\d+\)$/, ''));
+    };
+    const show = (...expected: string[]) =>
+      Promise.all(
+        pages.map((page) => expect.poll(() => shown(page, expected.length), WAIT).toEqual(expected)),
+      );
+    await show(...titles.toReversed());
+    for (const page of pages) {
+      await page.getByRole('button', { name: 'More' }).click();
+      await expect.poll(() => shown(page, 100), WAIT).toContain('On loops');
+    }
+
+    const { data } = await service.query('{ posts(limit: 3) { id } }');
+    const [, second, third] = data.posts;
+    await service.query('mutation ($id: ID!) { updatePost(id: $id, title: "Edited") { id } }', second);
+    await service.query('mutation ($id: ID!) { deletePost(id: $id) }', third);
+    await service.create('New');
+    const changed = ['New', 'post 20', 'Edited', 'post 17'];
+    await show(...changed);
+    await service.end('SIGKILL');
+    await service.start();
+    await service.create('Missed');
+    await show('Missed', ...changed);
+    for (const page of pages) {
+      const items = await shown(page, 100);
+      expect(items).toEqual([...new Set(items)]);
+      expect(await page.getByRole('alert').count()).toBe(0);
+    }
+  });
+});
