@@ -6,6 +6,7 @@ import type { Logger } from '../../platform/log.ts';
 import { addressKey, attemptOrigin } from '../../request/client-address.ts';
 import type { HttpRequest } from '../../request/http-message.ts';
 import type { RequestState } from '../../request/request-state.ts';
+import { WAIT_AS_TOLD } from '../rate-limit/headers.ts';
 
 /** Why nobody is signed in: for the page that asks again. */
 export interface FailedSignIn {
@@ -26,7 +27,7 @@ export const WRONG: FailedSignIn = {
 
 /** `wait`: whole seconds. */
 export const tooManyAttempts = (wait: string) => ({
-  problem: `Too many attempts. Try again in ${wait} seconds.`,
+  problem: `Too many failed attempts. Try again in ${wait} seconds.`,
   status: 429,
   headers: { 'retry-after': wait },
 });
@@ -43,8 +44,7 @@ export function problemOf(error: unknown, state: RequestState, log: Logger): Sho
   const { code, status, headers, message } = publicRefusal(error, { requestId: state.requestId, log });
   state.errorCodes = [code];
   const { argument, outcome } = error.extensions;
-  const wait = headers['retry-after'];
-  const problem = status === 429 && wait !== undefined ? tooManyAttempts(wait).problem : message;
+  const problem = message.replace(WAIT_AS_TOLD, `Try again in ${headers['retry-after']} seconds.`);
   return {
     problem: outcome === 'unknown' ? UNKNOWN : problem,
     status,

@@ -27,9 +27,12 @@ export function rateLimitHeaders(
   };
 }
 
-/** The refusal of a request when its bucket is empty. */
-export function rateLimited(message: string, retryAfterMs: number): ApiError {
-  return new ApiError('RATE_LIMITED', message, {
+/** What clients are told. Readers of a page do not see headers. */
+export const WAIT_AS_TOLD = 'Wait for the time given in Retry-After.';
+
+/** The refusal of a request when its bucket is empty: the sentence says of what there was too much. */
+export function rateLimited(sentence: string, retryAfterMs: number): ApiError {
+  return new ApiError('RATE_LIMITED', `${sentence} ${WAIT_AS_TOLD}`, {
     headers: { 'retry-after': String(Math.max(1, wholeSeconds(retryAfterMs))) },
   });
 }

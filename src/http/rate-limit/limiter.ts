@@ -58,7 +58,7 @@ export function createRateLimiter({ store, clock, failures, metrics }: RateLimit
         checks.add(kind, allowed ? 'allowed' : 'refused', allowed ? names.length : 1);
         if (allowed) return;
         refusals.inc({ reason: 'failures' });
-        throw rateLimited('Too many failed attempts. Wait for the time given in Retry-After.', retryAfterMs);
+        throw rateLimited('Too many failed attempts.', retryAfterMs);
       },
       forgive: (...names) => store.giveBack(...bucketsOf(names)),
     };
@@ -76,8 +76,7 @@ export function createRateLimiter({ store, clock, failures, metrics }: RateLimit
       const shared = taken.policy === account?.policy;
       checks.add(shared ? 'account' : 'client', 'refused');
       const whose = shared ? ' across all credentials of this account' : '';
-      const message = `Too many requests${whose}. Wait for the time given in Retry-After.`;
-      return { headers, refusal: rateLimited(message, taken.retryAfterMs) };
+      return { headers, refusal: rateLimited(`Too many requests${whose}.`, taken.retryAfterMs) };
     },
     giveBack: (client, account) => store.giveBack(client, account),
     logins: failuresOf('login'),

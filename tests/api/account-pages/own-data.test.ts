@@ -77,7 +77,7 @@ describe('The file of an account with very much', () => {
       });
     const refused = await send();
     expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '10']);
-    await refused.text();
+    expect(await refused.text()).toContain('Another download of your data is under way.');
     first.destroy();
     await expect.poll(async () => (await send()).status, { interval: 200, timeout: 20_000 }).toBe(200);
   });
