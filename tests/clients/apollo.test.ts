@@ -3,11 +3,11 @@ import { createClient } from '../../examples/clients/apollo/client.ts';
 import {
   apply,
   createPost,
+  insert,
   POST,
   POSTS,
   type PostChanged,
   postChanges,
-  prepend,
 } from '../../examples/clients/apollo/posts.ts';
 import { stallingProxy } from '../support/database/stalling-proxy.ts';
 import { until } from '../support/processes/process.ts';
@@ -88,8 +88,12 @@ describe('Apollo Client', () => {
     };
     await until('the stream', () => answers.opened === 1);
     const own = await createPost(client, 'own', 'b');
-    prepend(client, own);
-    await service.create('new');
+    insert(client, await createPost(client, 'new', 'b'));
+    insert(client, own);
+    expect(titles()).toEqual(['new', 'own', 'old', 'older']);
+    // Further down than was read: its page brings it.
+    const unread = await service.query('{ posts(limit: 1, offset: 4) { __typename id title createdAt } }');
+    insert(client, unread.data.posts[0]);
     await until('two events', () => received.length === 2);
     expect(titles()).toEqual(['new', 'own', 'old', 'older']);
     await service.query('mutation ($id: ID!) { updatePost(id: $id, title: "edited") { id } }', { id: older });

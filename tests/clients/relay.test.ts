@@ -152,6 +152,42 @@ describe('Relay', () => {
     expect(feed.items()).toEqual(['after', 'between', ...before]);
   });
 
+  it('leaves out what is deleted while the next page is read', async () => {
+    const service = await startService();
+    await service.create('kept', 'goes', 'edited', 'fourth', 'fifth');
+    const { data } = await service.query('{ posts(limit: 4) { id title } }');
+    const idOf = (title: string) => data.posts.find((post: { title: string }) => post.title === title);
+    const environment = createEnvironment(service.url, service.headers);
+    const feed = shown((container) => showFeed(container, environment));
+    await until('the first page', () => feed.items().length === 2);
+    const answered = Promise.withResolvers<void>();
+    const gate = Promise.withResolvers<void>();
+    const send = fetch;
+    globalThis.fetch = async (input, init) => {
+      const response = await send(input, init);
+      if (!String(init?.body).includes('feedNextPageQuery')) return response;
+      const text = await response.text();
+      answered.resolve();
+      await gate.promise;
+      return new Response(text, response);
+    };
+    onTestFinished(() => {
+      globalThis.fetch = send;
+    });
+    await feed.click('More');
+    await answered.promise;
+    await service.query('mutation ($id: ID!) { deletePost(id: $id) }', idOf('goes'));
+    await service.query(
+      'mutation ($id: ID!) { updatePost(id: $id, title: "Edited") { id } }',
+      idOf('edited'),
+    );
+    await service.create('after');
+    await until('the last', () => feed.items().includes('after'));
+    gate.resolve();
+    await until('the next page', () => feed.items().length > 3);
+    expect((await feed.readToTheEnd()).slice(0, 5)).toEqual(['after', 'fifth', 'fourth', 'Edited', 'kept']);
+  });
+
   it('shows each new post once and in order, over SIGKILL and over a shutdown', async () => {
     const service = await startService();
     const answers = countAnswers(service.origin);

@@ -5,6 +5,7 @@ export interface Post {
   readonly __typename: 'Post';
   readonly id: string;
   readonly title: string;
+  readonly createdAt: string;
 }
 
 /** What has happened to a post. */
@@ -35,6 +36,7 @@ export const POSTS: TypedDocumentNode<Page, { first: number; after?: string | nu
         node {
           id
           title
+          createdAt
         }
       }
       pageInfo {
@@ -50,6 +52,7 @@ export const POST: TypedDocumentNode<{ readonly post: Post | null }, { id: strin
     post(id: $id) {
       id
       title
+      createdAt
     }
   }
 `);
@@ -59,6 +62,7 @@ const CREATE_POST: TypedDocumentNode<{ readonly createPost: Post }, { title: str
     createPost(title: $title, body: $body) {
       id
       title
+      createdAt
     }
   }
 `);
@@ -71,6 +75,7 @@ export const CHANGES: TypedDocumentNode<{ readonly changes: PostChange }, Record
       post {
         id
         title
+        createdAt
       }
     }
   }
@@ -83,13 +88,24 @@ export async function createPost(client: ApolloClient, title: string, body: stri
   return data.createPost;
 }
 
-/** The list in the cache with a new post before the others. Does nothing where it is already in the list. */
-export function prepend(client: ApolloClient, post: Post): void {
+/** The ids of one millisecond are in order too. */
+const rankOf = ({ createdAt, id }: Post) => `${createdAt}${id}`;
+
+/**
+ * The list in the cache with a post where it belongs, newest first. Does nothing where it is in the list, or further down
+ * than was read: its page brings it.
+ */
+export function insert(client: ApolloClient, post: Post): void {
   client.cache.updateQuery({ query: POSTS }, (page) => {
     if (page === null || page.postsConnection.edges.some(({ node }) => node.id === post.id)) return page;
+    const { edges, pageInfo } = page.postsConnection;
+    const older = edges.findIndex(({ node }) => rankOf(node) < rankOf(post));
+    if (older === -1 && pageInfo.hasNextPage) return page;
     // Cursors are opaque: this one is never sent. The next page begins at `endCursor`.
     const edge = { __typename: 'PostEdge' as const, cursor: '', node: post };
-    return { postsConnection: { ...page.postsConnection, edges: [edge, ...page.postsConnection.edges] } };
+    return {
+      postsConnection: { pageInfo, edges: edges.toSpliced(older === -1 ? edges.length : older, 0, edge) },
+    };
   });
 }
 
@@ -103,7 +119,7 @@ function forget(client: ApolloClient, postId: string): void {
 /** Brings the cache up to date. An edit needs nothing: the subscription has put the post into the cache. */
 export function apply(client: ApolloClient, { kind, postId, post }: PostChange): void {
   if (kind === 'POST_DELETED') forget(client, postId);
-  else if (kind === 'POST_CREATED' && post !== null) prepend(client, post);
+  else if (kind === 'POST_CREATED' && post !== null) insert(client, post);
 }
 
 /** A change, or an `error` that either ends the stream or tells of a gap (EVENT_HISTORY_EXPIRED). */

@@ -7,8 +7,10 @@ import {
   Network,
   Observable,
   RecordSource,
+  type RequestParameters,
   Store,
   type SubscribeFunction,
+  type Variables,
 } from 'relay-runtime';
 import { resumingFetch } from '../../resuming-fetch.ts';
 import { retryingFetch } from '../../retry.ts';
@@ -29,14 +31,17 @@ export function createEnvironment(url: string, headers: Readonly<Record<string, 
   /** Where the queries were answered that are followed, by the names of `followed`. */
   const positions = new Map<unknown, string>();
 
-  const request: FetchFunction = async (
-    { id, text, name, operationKind },
-    variables,
-    { metadata: { followed } = {} },
-  ) => {
+  /** What streams tell while something is read, for each read: its answer may be older. */
+  const late = new Set<(() => void)[]>();
+
+  async function send(
+    { id, text, name, operationKind }: RequestParameters,
+    variables: Variables,
+    { metadata: { followed } = {} }: CacheConfig,
+  ): Promise<GraphQLResponse> {
     // One key for each mutation, the same for all attempts.
-    const send = operationKind === 'mutation' ? retryingFetch() : fetch;
-    const response = await send(url, {
+    const fetchOnce = operationKind === 'mutation' ? retryingFetch() : fetch;
+    const response = await fetchOnce(url, {
       method: 'POST',
       credentials: 'include',
       headers: {
@@ -48,8 +53,22 @@ export function createEnvironment(url: string, headers: Readonly<Record<string, 
     });
     const answer = await response.json();
     if (answer.extensions?.eventId !== undefined) positions.set(followed, answer.extensions.eventId);
-    return answer as GraphQLResponse;
-  };
+    return answer;
+  }
+
+  const request: FetchFunction = (operation, variables, cacheConfig) =>
+    Observable.create<GraphQLResponse>((sink) => {
+      const told: (() => void)[] = [];
+      late.add(told);
+      send(operation, variables, cacheConfig)
+        .finally(() => late.delete(told))
+        .then((answer) => {
+          sink.next(answer);
+          for (const tellAgain of told) tellAgain();
+          sink.complete();
+        })
+        .catch((error: Error) => sink.error(error));
+    });
 
   const subscribe: SubscribeFunction = ({ id, text, name }, variables, { metadata }) =>
     Observable.create<GraphQLResponse>((sink) => {
@@ -65,7 +84,9 @@ export function createEnvironment(url: string, headers: Readonly<Record<string, 
         next: (result) => {
           // The events after the position may be gone: the next stream begins now, and the list is read after it.
           if (result.errors !== undefined) positions.delete(metadata?.followed);
-          sink.next(result as GraphQLResponse);
+          const tell = () => sink.next(result as GraphQLResponse);
+          for (const told of late) told.push(tell);
+          tell();
         },
         error: (error) => sink.error(error instanceof Error ? error : new Error(String(error))),
         complete: () => sink.complete(),

@@ -22,20 +22,31 @@ const CHANGES = graphql`
       postId
       post {
         id
+        createdAt
         ...postTitleFragment
       }
     }
   }
 `;
 
-/** Puts a post before the others, unless the list has it already. */
-function prepend(store: RecordSourceProxy, connectionId: string, post: RecordProxy): void {
+/** The ids of one millisecond are in order too. */
+const rankOf = (post: RecordProxy) => `${post.getValue('createdAt')}${post.getDataID()}`;
+
+/**
+ * Puts a post where it belongs, newest first: an event may be of one that the list has, or that is further down than was
+ * read. Its page brings that one.
+ */
+function insert(store: RecordSourceProxy, connectionId: string, post: RecordProxy): void {
   const connection = store.get(connectionId);
-  if (connection == null) return;
-  const edges = connection.getLinkedRecords('edges') ?? [];
-  if (edges.some((edge) => edge?.getLinkedRecord('node')?.getDataID() === post.getDataID())) return;
+  const edges = connection?.getLinkedRecords('edges');
+  if (connection == null || edges == null) return;
+  const nodes = edges.map((edge) => edge?.getLinkedRecord('node'));
+  if (nodes.some((node) => node?.getDataID() === post.getDataID())) return;
+  const older = nodes.findIndex((node) => node != null && rankOf(node) < rankOf(post));
+  const hasNext = connection.getLinkedRecord('pageInfo')?.getValue('hasNextPage');
+  if (older === -1 && hasNext === true) return;
   const edge = ConnectionHandler.createEdge(store, connection, post, 'PostEdge');
-  ConnectionHandler.insertEdgeBefore(connection, edge);
+  connection.setLinkedRecords(edges.toSpliced(older === -1 ? edges.length : older, 0, edge), 'edges');
 }
 
 /** Shows what happens to posts. Relay puts what an event says of a post into the store: an edit needs no more. */
@@ -51,7 +62,7 @@ function useChanges(connectionId: string): void {
         const post = change?.getLinkedRecord('post');
         if (change != null && kind === 'POST_DELETED') store.delete(change.getValue('postId'));
         // A post that is gone already is null.
-        else if (post != null && kind === 'POST_CREATED') prepend(store, connectionId, post);
+        else if (post != null && kind === 'POST_CREATED') insert(store, connectionId, post);
       },
     }),
     [connectionId],
@@ -73,6 +84,7 @@ function Posts({ query }: { readonly query: feedFragment$key }): ReactNode {
           edges {
             node {
               id
+              createdAt
               ...postTitleFragment
             }
           }
