@@ -48,8 +48,8 @@ const broken = (detail: string): Failure => ({ status: 'reconnecting', reason: '
 
 async function payloadOf<Data>(response: Response): Promise<Payload<Data>> {
   const text = await response.text();
-  const isJson = /json/.test(response.headers.get('content-type') ?? '');
-  return isJson ? JSON.parse(text) : { errors: [{ message: text }] };
+  // A proxy's page is nothing to show.
+  return /json/.test(response.headers.get('content-type') ?? '') ? JSON.parse(text) : {};
 }
 
 function endingOf({ status: httpStatus, headers }: Response, { errors = [] }: Payload<unknown>) {

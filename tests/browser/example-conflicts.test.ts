@@ -118,12 +118,18 @@ describe('two people who change one post on the example page', { timeout: 300_00
     await theirs(ada).getByText('Of Grace').waitFor();
     await ada.getByRole('button', { name: 'Use the saved one' }).click();
     expect(await text(ada).inputValue()).toBe('Of Grace');
+    expect(await ada.evaluate(() => document.activeElement?.id)).toBe('body');
     expect(await ada.getByText('Draft', { exact: true }).count()).toBe(0);
     await text(ada).fill('Of Ada again');
     await grace.getByRole('button', { name: 'Delete' }).click();
     await grace.getByRole('button', { name: 'Delete post' }).click();
     await ada.getByText('This post was deleted while you were writing.').waitFor();
+    await ada.reload();
+    await ada.getByText('This post was deleted while you were writing.').waitFor();
     expect(await text(ada).inputValue()).toBe('Of Ada again');
+    expect(await save(ada).count()).toBe(0);
+    await ada.getByRole('button', { name: 'Discard it' }).click();
+    await ada.getByText('This post does not exist.').waitFor();
     expect(await stored()).toBeNull();
   });
 });

@@ -180,15 +180,18 @@ describe('the example page when something fails', { timeout: 300_000 }, () => {
     const refuse = (route: Route) => route.fulfill({ status: 403, json: { message: 'Forbidden' } });
     await page.route('**/graphql**', refuse);
     await publish(page);
-    await page.getByText('The service responded with the status 403.').waitFor();
+    await page.getByText('something on the way has answered with status 403.').waitFor();
     await page.unroute('**/graphql**');
     await publish(page);
     await page.getByRole('heading', { name: 'Held back' }).waitFor();
     expect(await postsTitled(server, key, 'Held back')).toBe(1);
 
-    await page.route('**/graphql**', refuse);
+    await page.route('**/graphql**', (route) =>
+      route.fulfill({ status: 403, contentType: 'text/html', body: '<p>No access.</p>' }),
+    );
     await page.getByRole('link', { name: 'All posts' }).click();
     await page.getByRole('link', { name: 'On loops' }).click();
+    await page.getByText('something on the way has answered with status 403.').first().waitFor();
     const again = page.getByRole('button', { name: 'Try again' });
     await again.first().waitFor();
     await page.unroute('**/graphql**');

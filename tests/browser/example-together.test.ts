@@ -103,6 +103,15 @@ describe('the example page in two tabs and a second browser', { timeout: 300_000
     await grace.getByText('This post does not exist. It may have been deleted.').waitFor();
     await grace.getByText('Not sent yet').waitFor();
     await grace.getByText('Words of Grace, and more').waitFor();
+    expect(await grace.evaluate(() => document.activeElement?.tagName)).not.toBe('BODY');
+    await grace.reload();
+    await grace.getByText('Not sent yet').waitFor();
+    await grace.getByText('Words of Grace, and more').waitFor();
+    const discard = grace.getByRole('button', { name: 'Discard it' });
+    for (const left of [1, 0]) {
+      await discard.first().click();
+      await expect.poll(() => discard.count(), WAIT).toBe(left);
+    }
     await expect.poll(() => count.count(), WAIT).toBe(0);
   });
 });

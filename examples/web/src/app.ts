@@ -5,6 +5,7 @@ import { createLoader } from './api/loader.ts';
 import type { User } from './api/session.ts';
 import { announce } from './parts/announce.ts';
 import { avatar } from './parts/byline.ts';
+import { keepFocus } from './parts/keep-focus.ts';
 import { problemNotice } from './parts/notice.ts';
 import { listPath, newPath, type Route, routeOf } from './router.ts';
 import type { Screen } from './screens/screen.ts';
@@ -28,7 +29,7 @@ export function startApp(root: HTMLElement): void {
   function update(): Promise<void> {
     rendering ??= Promise.resolve().then(() => {
       rendering = undefined;
-      show();
+      keepFocus(show);
     });
     return rendering;
   }
@@ -112,7 +113,17 @@ export function startApp(root: HTMLElement): void {
     const screen = workspace?.screen ?? signIn;
     if (screen !== undefined) return screen.render();
     const { start } = account;
-    return start.problem === undefined ? nothing : problemNotice(start.problem, () => void start.run());
+    if (start.problem === undefined) return nothing;
+    return html`<div class="screen-head"><h1 tabindex="-1">This page cannot start yet</h1></div>
+      ${problemNotice(start.problem, () => void start.run())}`;
+  }
+
+  /** Why the session goes on after "Sign out". */
+  function notLeft(): TemplateResult | typeof nothing {
+    const { problem } = leaving;
+    if (problem === undefined) return nothing;
+    const message = `You are not signed out yet. ${problem.message}`;
+    return problemNotice({ ...problem, message }, () => void leaving.run());
   }
 
   function show(): void {
@@ -128,11 +139,11 @@ export function startApp(root: HTMLElement): void {
         </header>
         <main id="main" tabindex="-1">
           ${notice === undefined ? nothing : html`<p class="notice">${notice}</p>`}
-          ${leaving.problem === undefined ? nothing : problemNotice(leaving.problem, () => void leaving.run())}
+          ${notLeft()}
           ${content()}
         </main>
         <footer>
-          <p>An example for the Content Graph API. <a href="${API_ORIGIN}/">Start page</a> <a href="${API_ORIGIN}/docs/">Docs</a> <a href="${API_ORIGIN}/graphql">Try queries in GraphiQL</a></p>
+          <p>An example for the Content Graph API. <a href="${API_ORIGIN}/">Start page</a> <a href="${API_ORIGIN}/docs/">Docs</a></p>
         </footer>`,
       root,
     );

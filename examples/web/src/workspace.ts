@@ -41,6 +41,8 @@ export function openWorkspace({ user, update, onSignedOut }: WorkspaceOptions) {
       const spoken = spokenChange(feedState.live.status, next);
       if (spoken !== undefined) announce(spoken);
       feedState = next;
+      // Refused for good by whatever stands before the service, it would never be asked again.
+      if (next.live.status === 'live' && viewer.problem !== undefined) void viewer.run();
       void update();
     },
   });

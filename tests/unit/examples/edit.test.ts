@@ -29,6 +29,7 @@ function startWorld() {
       name: 'post',
       drafts: {
         read: () => draft,
+        names: () => [],
         write: (_name, next) => {
           draft = structuredClone(next);
         },

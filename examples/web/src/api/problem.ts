@@ -46,9 +46,13 @@ export function retryAtOf(headers: Headers): { readonly retryAtMs?: number } {
   return seconds > 0 ? { retryAtMs: Date.now() + seconds * 1_000 } : {};
 }
 
+/** What is said of an answer that is not one of the service: of a proxy, or of a network that wants a password. */
+export const strange = (status: number | undefined): string =>
+  `This is not an answer of the service: something on the way has answered with status ${status}.`;
+
 /** The problem that a response reports: its status first, then its first error. */
 export function problemOf(status: number, headers: Headers, errors: readonly ApiError[]): Problem {
-  const message = errors[0]?.message ?? `The service responded with the status ${status}.`;
+  const message = errors[0]?.message ?? strange(status);
   const code = errors[0]?.extensions?.code;
   if (status === 401)
     return { kind: 'signed-out', message: 'You are no longer signed in. Sign in to go on.' };

@@ -26,6 +26,11 @@ export function draftsOf(userId: string) {
       const text = sessionStorage.getItem(prefix + name);
       return text === null ? undefined : JSON.parse(text);
     },
+    /** The names that begin so. */
+    names: (beginning: string): readonly string[] =>
+      Object.keys(sessionStorage)
+        .filter((name) => name.startsWith(prefix + beginning))
+        .map((name) => name.slice(prefix.length)),
     write(name: string, draft: Draft): void {
       // By a form whose mutation has ended with the session.
       if (isCleared) return;

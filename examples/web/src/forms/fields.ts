@@ -26,6 +26,10 @@ function errorFor<Field extends string>(task: Task<Field>, name: Field, label: s
   return problem.message.replace(/^Argument "\w+"/, label);
 }
 
+/** A text to read, which scrolls if it is long. */
+export const quoted = (label: string, text: string): TemplateResult =>
+  html`<div class="theirs" tabindex="0" role="region" aria-label=${label}>${text === '' ? html`<em>Nothing</em>` : text}</div>`;
+
 /** What somebody else has made of a field that was changed here too. Both texts are there until one is chosen. */
 function theirsFor<Field extends string>(
   edit: Edit<Field>,
@@ -36,7 +40,7 @@ function theirsFor<Field extends string>(
   if (text === undefined) return nothing;
   return html`<div class="conflict" role="group" aria-label="${label}: two versions">
     <p class="conflict-head"><strong>Saved meanwhile:</strong> yours is above and not saved.</p>
-    <div class="theirs" tabindex="0" role="region" aria-label="${label}, as saved">${text === '' ? html`<em>Nothing</em>` : text}</div>
+    ${quoted(`${label}, as saved`, text)}
     <div class="actions">
       <button type="button" class="small" @click=${() => edit.decide(name, 'mine')}>Keep mine</button>
       <button type="button" class="small" @click=${() => edit.decide(name, 'theirs')}>Use the saved one</button>

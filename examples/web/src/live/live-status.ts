@@ -1,6 +1,6 @@
 import { html, nothing, type TemplateResult } from 'lit-html';
 import type { LiveState, Trouble } from '../../../live.ts';
-import type { Problem } from '../api/problem.ts';
+import { type Problem, strange } from '../api/problem.ts';
 import type { FeedState } from './feed.ts';
 
 const REASONS = {
@@ -62,7 +62,7 @@ const KINDS = {
 /** Why a list could not be read, in words for a person. */
 export function problemOfList(trouble: Trouble): Problem {
   if (trouble.status === 'closed')
-    return { kind: 'unexpected', message: trouble.errors[0]?.message ?? 'The service does not answer this.' };
+    return { kind: 'unexpected', message: trouble.errors[0]?.message ?? strange(trouble.httpStatus) };
   const { reason, waitMs } = trouble;
   const message = reason === 'network' ? 'The service does not answer.' : REASONS[reason];
   return { kind: KINDS[reason], message, retryAtMs: Date.now() + waitMs };

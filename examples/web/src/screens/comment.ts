@@ -18,8 +18,8 @@ export interface CommentOptions {
   readonly refresh: () => Promise<void>;
 }
 
-/** The id of the heading above the comments. */
-export const COMMENTS_TITLE = 'comments-title';
+/** The names under which the changed comments on a post are kept begin so; the id of a comment follows. */
+export const draftsOn = (postId: string) => `comment on ${postId} `;
 
 const storedOf = ({ version, body }: Comment) => ({ version, values: { body } });
 
@@ -30,17 +30,9 @@ export function createCommentItem(
 ) {
   const { user, drafts, changes, mayChange, update, onSignedOut } = context;
   const { id } = comment;
-  const name = `comment ${id}`;
-  const [itemId, fieldId] = [`comment-${id}`, `edit-${id}`];
+  const name = `${draftsOn(postId)}${id}`;
   let current = comment;
-  let isGone = false;
   let edit: Edit<'body'> | undefined;
-
-  /** Only where what had the focus is gone: whoever has moved on is not called back. */
-  const focus = (elementId: string) =>
-    void update().then(() => {
-      if (document.activeElement === document.body) document.getElementById(elementId)?.focus();
-    });
 
   const deletion = createDeletion(context, {
     id,
@@ -55,7 +47,7 @@ export function createCommentItem(
       });
       return data.deleteComment;
     },
-    onDeleted: () => void refresh().then(() => focus(COMMENTS_TITLE)),
+    onDeleted: () => void refresh(),
   });
 
   function begin(): void {
@@ -70,7 +62,6 @@ export function createCommentItem(
         edit = undefined;
         const { post, ...next } = data.updateComment;
         show({ postId, post, commentId: id, comment: next });
-        focus(itemId);
       },
       onUnchanged: () => end(),
       onConflict: () => void refresh(),
@@ -83,12 +74,6 @@ export function createCommentItem(
   function end(): void {
     edit?.discard();
     edit = undefined;
-    focus(isGone ? COMMENTS_TITLE : itemId);
-  }
-
-  function beginHere(): void {
-    begin();
-    focus(fieldId);
   }
 
   async function submit(event: SubmitEvent): Promise<void> {
@@ -103,13 +88,13 @@ export function createCommentItem(
     const canRemove = canEdit || postAuthor() === user.id;
     if (!canRemove) return nothing;
     return html`<div class="comment-actions">
-      ${canEdit ? html`<button type="button" class="small" @click=${beginHere}>Edit</button>` : nothing}
+      ${canEdit ? html`<button type="button" class="small" @click=${begin}>Edit</button>` : nothing}
       ${deletion.render()}
     </div>`;
   };
 
   const form = (of: Edit<'body'>) => html`<form class="comment-edit" novalidate @submit=${submit}>
-    ${field({ task: of, name: 'body', id: fieldId, label: 'Edit comment', rows: 3 })}
+    ${field({ task: of, name: 'body', id: `edit-${id}`, label: 'Edit comment', rows: 3 })}
     ${draftNote(of)} ${outcome(of)}
     <div class="actions">
       <button class="primary small" ?disabled=${of.theirs.size > 0} aria-busy=${of.state.kind === 'sending'}>
@@ -119,29 +104,14 @@ export function createCommentItem(
     </div>
   </form>`;
 
-  const remains = (of: Edit<'body'>) => html`<div class="notice" role="status">
-    <p>The comment that you were changing was deleted. Your text:</p>
-    <div class="theirs">${of.values.body}</div>
-    <button type="button" class="small" @click=${end}>Discard it</button>
-  </div>`;
-
   if (drafts.read(name) !== undefined) begin();
   return {
     show(next: Comment): void {
       current = next;
-      isGone = false;
       edit?.rebase(storedOf(next));
     },
-    onGone(): void {
-      isGone = true;
-      if (edit?.isDraft !== true) edit = undefined;
-    },
-    get isLeftOver() {
-      return isGone && edit !== undefined;
-    },
     render(): TemplateResult {
-      if (isGone && edit !== undefined) return remains(edit);
-      return html`<li id=${itemId} class="comment" tabindex="-1">
+      return html`<li id="comment-${id}" class="comment" tabindex="-1">
         ${avatar(current.author)}
         <div class="row-text">
           <p class="meta">${byline(current.author, current.createdAt)}

@@ -2,13 +2,13 @@ import type { ResultOf } from 'gql.tada';
 import { html, nothing, type TemplateResult } from 'lit-html';
 import { repeat } from 'lit-html/directives/repeat.js';
 import { type Comment, CreateComment } from '../api/operations.ts';
-import { draftNote, field, focusInvalid, outcome } from '../forms/fields.ts';
+import { draftNote, field, focusInvalid, outcome, quoted } from '../forms/fields.ts';
 import { createTask } from '../forms/task.ts';
 import { openComments } from '../live/list.ts';
 import { mutateOwn, type OwnChange } from '../live/own-change.ts';
 import { announce } from '../parts/announce.ts';
 import { problemNotice } from '../parts/notice.ts';
-import { COMMENTS_TITLE, createCommentItem } from './comment.ts';
+import { createCommentItem, draftsOn } from './comment.ts';
 import type { Context } from './screen.ts';
 
 const PAGE_SIZE = 20;
@@ -19,8 +19,6 @@ export function createComments(context: Context, postId: string, postAuthor: () 
   const items = new Map<string, ReturnType<typeof createCommentItem>>();
   const list = openComments(context, postId, PAGE_SIZE, ({ items: found = [] }) => {
     for (const comment of found) itemOf(comment).show(comment);
-    const ids = new Set(found.map(({ id }) => id));
-    for (const [id, item] of items) if (!ids.has(id)) item.onGone();
     const [latest] = found;
     if (latest === undefined || latest.id === newest) return;
     if (newest !== undefined && newest < latest.id && latest.author.id !== user.id)
@@ -74,8 +72,27 @@ export function createComments(context: Context, postId: string, postAuthor: () 
     </button>`;
   }
 
-  /** The words of this user for comments that somebody has deleted meanwhile. */
-  const leftOver = () => [...items.values()].filter((item) => item.isLeftOver);
+  /** The words of this user for comments that were shown, or that no page has any more: somebody has deleted them. */
+  function leftOver(isPostGone: boolean): readonly TemplateResult[] {
+    const known = new Set(isPostGone ? [] : list.items?.map(({ id }) => id));
+    const isGone = (id: string) => !known.has(id) && (isPostGone || items.has(id) || isWhole());
+    const names = drafts.names(draftsOn(postId));
+    return names.filter((name) => isGone(name.slice(draftsOn(postId).length))).map(remains);
+  }
+
+  const isWhole = () => list.items !== undefined && !list.hasMore;
+
+  function remains(name: string): TemplateResult {
+    const discard = () => {
+      drafts.remove(name);
+      void update();
+    };
+    return html`<div class="notice" role="status">
+      <p>The comment that you were changing was deleted. Your text:</p>
+      ${quoted('Your text', drafts.read(name)?.values.body ?? '')}
+      <button type="button" class="small" @click=${discard}>Discard it</button>
+    </div>`;
+  }
 
   function talk(): TemplateResult | typeof nothing {
     const shown = (list.items ?? []).toReversed();
@@ -99,20 +116,19 @@ export function createComments(context: Context, postId: string, postAuthor: () 
 
   const unsent = () => html`<section class="card">
     <h2>Your comment was not sent</h2>
-    <div class="theirs">${task.values.body}</div>
+    ${quoted('Your comment', task.values.body)}
+    <button type="button" class="small" @click=${task.discard}>Discard it</button>
   </section>`;
 
   return {
     /** `count` is undefined once the post is gone. What was typed is still shown. */
     render(count: number | undefined): TemplateResult {
       if (count === undefined) {
-        for (const item of items.values()) item.onGone();
-        const left = leftOver().map((item) => item.render());
-        return html`${task.values.body === '' ? nothing : unsent()}${left}`;
+        return html`${task.values.body === '' ? nothing : unsent()} ${leftOver(true)}`;
       }
-      return html`<section class="card" aria-labelledby=${COMMENTS_TITLE}>
-        <h2 id=${COMMENTS_TITLE} tabindex="-1">${count === 0 ? 'No comments yet' : `Comments (${count})`}</h2>
-        ${earlierButton()} ${talk()} ${leftOver().map((item) => item.render())} ${form()}
+      return html`<section class="card" aria-labelledby="comments-title">
+        <h2 id="comments-title" tabindex="-1">${count === 0 ? 'No comments yet' : `Comments (${count})`}</h2>
+        ${earlierButton()} ${talk()} ${leftOver(false)} ${form()}
       </section>`;
     },
     dispose: list.close,

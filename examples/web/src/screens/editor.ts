@@ -1,6 +1,6 @@
 import { html, nothing } from 'lit-html';
 import { CreatePost, type Post, UpdatePost } from '../api/operations.ts';
-import { createEdit, type Edit } from '../forms/edit.ts';
+import { createEdit, type Edit, type Stored } from '../forms/edit.ts';
 import { draftNote, field, focusInvalid, outcome } from '../forms/fields.ts';
 import { tagsIn, tagText } from '../forms/tags.ts';
 import { createTask, type Task } from '../forms/task.ts';
@@ -47,36 +47,41 @@ export function createEditor(context: Context, id: string | undefined): Screen {
     update,
   });
 
-  function beginEdit(post: Post): Edit<Field> {
+  function beginEdit(postId: string, stored: Stored<Field>): Edit<Field> {
     return createEdit<Field, OwnChange<Post>>({
       ...common('Your changes are saved.'),
-      name: draftNameOf(post.id),
-      stored: storedOf(post),
+      name: draftNameOf(postId),
+      stored,
       async send({ tags, ...texts }, ifVersion, key, onPause) {
         const given = { ...texts, ...(tags === undefined ? {} : { tags: tagsIn(tags) }) };
         const { data, ...done } = await mutateOwn(
           changes,
           UpdatePost,
-          { id: post.id, ifVersion, ...given },
+          { id: postId, ifVersion, ...given },
           key,
           onPause,
         );
         return { ...done, data: data.updatePost };
       },
-      onUnchanged: () => go(postPath(post.id)),
+      onUnchanged: () => go(postPath(postId)),
       onConflict: () => void resolve(),
     });
   }
 
+  const keptOf = (postId: string) => drafts.read(draftNameOf(postId))?.basis as Stored<Field> | undefined;
+
   const list =
     id === undefined
       ? undefined
-      : openPost(context, id, ({ items: [post] = [] }) => {
-          if (post === undefined) return;
+      : openPost(context, id, ({ items }) => {
+          if (items === undefined) return;
+          const [post] = items;
           const before = edit?.theirs.size ?? 0;
-          if (edit === undefined) task = edit = beginEdit(post);
-          else edit.rebase(storedOf(post));
-          if (edit.theirs.size > before) announce('This post was changed while you were writing.');
+          // Of a post that is gone, this tab may have what was typed.
+          const stored = post === undefined ? keptOf(id) : storedOf(post);
+          if (edit === undefined && stored !== undefined) task = edit = beginEdit(id, stored);
+          else if (post !== undefined) edit?.rebase(storedOf(post));
+          if ((edit?.theirs.size ?? 0) > before) announce('This post was changed while you were writing.');
         });
 
   /** Where both have changed different fields, all of it is kept, and nobody has to decide. */
@@ -107,23 +112,28 @@ export function createEditor(context: Context, id: string | undefined): Screen {
   function refusal(): string | undefined {
     const [post] = list?.items ?? [];
     if (list?.items !== undefined && post === undefined)
-      return edit === undefined
-        ? 'This post does not exist. It may have been deleted.'
-        : 'This post was deleted while you were writing. Your text is still here.';
+      return edit?.isDraft === true
+        ? 'This post was deleted while you were writing. Your text is still here, to be copied.'
+        : 'This post does not exist. It may have been deleted.';
     return post === undefined || mayChange(post.author.id)
       ? undefined
       : 'Only its author and admins can edit this post.';
   }
 
-  const form = (of: Task<Field>) => {
+  const saveButton = (
+    of: Task<Field>,
+    isOpen: boolean,
+  ) => html`<button class="primary" ?disabled=${isOpen} aria-busy=${of.state.kind === 'sending'}>
+    ${of.state.kind === 'sending' ? 'Saving…' : id === undefined ? 'Publish' : 'Save'}
+  </button>`;
+
+  const form = (of: Task<Field>, mayBeSent: boolean) => {
     const isOpen = (edit?.theirs.size ?? 0) > 0;
     return html`<form class="card" novalidate @submit=${submit}>
       ${isOpen ? html`<p class="notice" role="alert">This post was changed while you were writing. Nothing is lost: choose what stays.</p>` : nothing}
       ${fields(of)}
       <div class="actions">
-        <button class="primary" ?disabled=${isOpen} aria-busy=${of.state.kind === 'sending'}>
-          ${of.state.kind === 'sending' ? 'Saving…' : id === undefined ? 'Publish' : 'Save'}
-        </button>
+        ${mayBeSent ? saveButton(of, isOpen) : nothing}
         <a class="button" href=${id === undefined ? listPath : postPath(id)} @click=${() => of.discard()}>Cancel</a>
       </div>
     </form>`;
@@ -139,7 +149,7 @@ export function createEditor(context: Context, id: string | undefined): Screen {
         ${list?.items === undefined && list?.problem === undefined && list !== undefined ? html`<p class="soft loading">Loading the post…</p>` : nothing}
         ${list?.problem === undefined ? nothing : problemNotice(list.problem, list.retry)}
         ${refused === undefined ? nothing : html`<p class="notice bad" role="alert">${refused}</p>`}
-        ${isShown && task !== undefined ? form(task) : nothing}`;
+        ${isShown && task !== undefined ? form(task, refused === undefined) : nothing}`;
     },
   };
 }
