@@ -89,6 +89,9 @@ describe('the page of docs/react.md', { timeout: 300_000 }, () => {
     await first.post('Discussed').getByLabel('Comment', { exact: true }).fill('Into the dark');
     await button(first, 'Discussed', 'Send').click();
     await first.post('Discussed').getByText('Sending …').waitFor();
+    // Folded and opened again, it still has it.
+    for (const _ of ['folded', 'opened']) await button(first, 'Discussed', '0 comments').click();
+    await first.post('Discussed').getByText('Into the dark').waitFor();
     for (const tab of tabs) await expect.poll(tab.status, WAIT).toMatch(/: reconnecting$/);
     const late = await open();
     await late.page.getByRole('alert').getByText('The service does not answer.').waitFor();
@@ -142,6 +145,8 @@ describe('the page of docs/react.md', { timeout: 300_000 }, () => {
     await here.getByRole('button', { name: 'Keep mine' }).click();
     await here.getByRole('button', { name: 'Save' }).click();
     await expect.poll(theirs.titles, WAIT).toContain('Loops of mine');
+    const focused = () => mine.page.evaluate(() => document.activeElement?.getAttribute('aria-label'));
+    await expect.poll(focused, WAIT).toBe('Loops of mine');
     const { data } = await service.query('{ posts(limit: 100) { title body } }');
     expect(data.posts).toContainEqual({ title: 'Loops of mine', body: 'Their text.' });
     expect(await draft.inputValue()).toBe('A draft');

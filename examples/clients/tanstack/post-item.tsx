@@ -13,17 +13,22 @@ export interface PostItemProps {
 export function PostItem({ post, onEdit }: PostItemProps): ReactNode {
   const { userId } = useConnection();
   const [isOpen, setOpen] = useState(false);
+  const [wasOpened, setOpened] = useState(false);
+  const fold = () => {
+    setOpen(!isOpen);
+    setOpened(true);
+  };
   const remove = useOnce(DeletePost, (_, show) =>
     show({ postId: post.id, post: null, commentId: null, comment: null }),
   );
   const count = post.commentCount === 1 ? '1 comment' : `${post.commentCount} comments`;
   return (
-    <article aria-label={post.title}>
+    <article id={`post-${post.id}`} tabIndex={-1} aria-label={post.title}>
       <h2>{post.title}</h2>
       <p>{post.body}</p>
       <footer>
         <small>{post.author.name}</small>
-        <button type="button" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
+        <button type="button" aria-expanded={isOpen} onClick={fold}>
           {count}
         </button>
         {post.author.id === userId && (
@@ -48,7 +53,12 @@ export function PostItem({ post, onEdit }: PostItemProps): ReactNode {
             : remove.error.message}
         </p>
       )}
-      {isOpen && <CommentList post={post} />}
+      {/* Folded, it keeps what is typed, and sends what is on its way. */}
+      {wasOpened && (
+        <div hidden={!isOpen}>
+          <CommentList post={post} />
+        </div>
+      )}
     </article>
   );
 }

@@ -11,6 +11,11 @@ function Composer(): ReactNode {
     show({ postId: createPost.id, post: createPost, commentId: null, comment: null });
     setText({ title: '', body: '' });
   });
+  const type = (typed: Partial<typeof text>) => {
+    setText({ ...text, ...typed });
+    // What it says is of the text before. The key for that is kept.
+    if (create.isError) create.reset();
+  };
   const send = (event: FormEvent) => {
     event.preventDefault();
     // A second click while the first is on its way.
@@ -24,7 +29,7 @@ function Composer(): ReactNode {
           value={text.title}
           required
           readOnly={create.isPending}
-          onChange={({ currentTarget }) => setText({ ...text, title: currentTarget.value })}
+          onChange={({ currentTarget }) => type({ title: currentTarget.value })}
         />
       </label>
       <label>
@@ -33,7 +38,7 @@ function Composer(): ReactNode {
           value={text.body}
           required
           readOnly={create.isPending}
-          onChange={({ currentTarget }) => setText({ ...text, body: currentTarget.value })}
+          onChange={({ currentTarget }) => type({ body: currentTarget.value })}
         />
       </label>
       {create.error !== null && <p role="alert">{create.error.message}</p>}
@@ -68,6 +73,12 @@ function useSeen(onSeen: () => void) {
 export function PostList(): ReactNode {
   const { data: posts, hasNextPage, isFetching, fetchNextPage, error } = usePosts();
   const [edited, setEdited] = useState<Post>();
+  const left = useRef<string>(undefined);
+  useEffect(() => {
+    // Back to where it was begun.
+    if (edited === undefined) document.getElementById(`post-${left.current}`)?.focus();
+    left.current = edited?.id;
+  }, [edited]);
   const readOn = () => {
     if (hasNextPage && !isFetching) void fetchNextPage();
   };
