@@ -23,7 +23,9 @@ interface Place {
 }
 
 /** For visitors without the token. */
-const WHERE_THE_KEY_IS = html`<p class="notice">To have the demo key filled in here and in GraphiQL, open the address that the service prints in its terminal when it starts: it ends in <code>?token=…</code> The key itself is printed too, and is in <code>demo.json</code> in the data folder.</p>
+const whereTheKeyIs = (
+  graphiql: boolean,
+) => html`<p class="notice">To have the demo key filled in here${graphiql ? ' and in GraphiQL' : ''}, open the address that the service prints in its terminal when it starts: it ends in <code>?token=…</code> The key itself is printed too, and is in <code>demo.json</code> in the data folder.</p>
 `;
 
 /** A page of links, and a first call to copy. */
@@ -52,7 +54,7 @@ export function startPage({ origin, graphiql, exampleBuilt, demo }: StartPage): 
     wide: true,
     content: html`<h1>Content Graph API</h1>
 <p class="lead">Users, posts and comments over GraphQL. Queries, mutations and subscriptions are at <code>${PATHS.graphql}</code>.</p>
-${demo === 'hidden' ? WHERE_THE_KEY_IS : NOTHING}<ul class="cards">
+${demo === 'hidden' ? whereTheKeyIs(graphiql) : NOTHING}<ul class="cards">
 ${places.map(
   ({ path, name, about }) => html`<li><a href="${path}">${name}</a><p>${about}</p></li>
 `,

@@ -13,8 +13,9 @@ main.wide { max-width: none; }
 .skip:focus { left: 1rem; top: .5rem; padding: .5rem 1rem; background: var(--paper); }
 header { display: flex; align-items: center; justify-content: space-between; gap: 1rem; padding: .75rem max(1rem, calc((100vw - 74rem) / 2)); border-bottom: 1px solid var(--line); background: var(--ground); }
 header .home { display: flex; align-items: center; gap: .5rem; color: var(--ink); font-weight: 600; text-decoration: none; }
-.search { display: flex; flex: 0 1 22rem; gap: .5rem; margin-left: auto; }
-.search input { min-width: 0; flex: 1; min-height: 2.25rem; padding: .25rem .625rem; border: 1px solid var(--edge); border-radius: .5rem; background: var(--paper); color: inherit; font: inherit; }
+.search { display: flex; flex: 0 1 22rem; gap: .5rem; min-width: 0; margin-left: auto; }
+.search input { width: 0; min-width: 0; flex: 1; min-height: 2.25rem; padding: .25rem .625rem; border: 1px solid var(--edge); border-radius: .5rem; background: var(--paper); color: inherit; font: inherit; }
+::placeholder { color: var(--soft); opacity: 1; }
 button { min-height: 2.25rem; padding: .25rem .75rem; border: 1px solid var(--edge); border-radius: .5rem; background: var(--paper); color: var(--ink); font: inherit; font-size: .875rem; font-weight: 600; cursor: pointer; }
 button:hover { border-color: var(--act); color: var(--act); }
 header svg { width: 1.5rem; height: 1.5rem; fill: none; stroke: var(--act); stroke-width: 2; }

@@ -48,7 +48,7 @@ export function accountPage({ account, done, ...options }: AccountPage): string 
   const notice = noticeOf(done);
   return layout({
     // Screen readers say the title first.
-    title: failed === undefined ? (notice ?? 'Your account') : 'Your account: error',
+    title: failed === undefined ? (notice?.replace(/\.$/, '') ?? 'Your account') : 'Your account: error',
     wide: true,
     content: html`<div class="top">
 <div><h1>${name}</h1>

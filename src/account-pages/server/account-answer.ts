@@ -45,16 +45,19 @@ const SESSION_ENDED = 'Your session has ended. Sign in again.';
 const ARGUMENTS: Readonly<Record<string, string>> = {
   name: 'The name',
   newPassword: 'The new password',
-  scopes: 'What the key may do',
+};
+
+/** Where a sentence of the API is about words that no form has. */
+const SENTENCES: Readonly<Record<string, string>> = {
+  currentPassword: 'The password is wrong.',
+  scopes: 'Choose at least one thing that the key may do.',
 };
 
 /** A message of the API for whoever fills in a form. */
 function inWords(message: string): string {
   const [, argument = '', rest] = /^Argument "(\w+)" (.*)$/s.exec(message) ?? [];
   if (rest === undefined) return message;
-  return argument === 'currentPassword'
-    ? 'The password is wrong.'
-    : `${ARGUMENTS[argument] ?? argument} ${rest}`;
+  return SENTENCES[argument] ?? `${ARGUMENTS[argument] ?? argument} ${rest}`;
 }
 
 /** What was done by the form that led here. Pages of other sites have nothing to say here. */

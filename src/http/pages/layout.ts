@@ -21,6 +21,7 @@ p { margin: .5rem 0 0; }
 label { display: block; margin-top: 1.125rem; font-weight: 600; }
 input, select { display: block; width: 100%; min-height: 2.875rem; margin-top: .25rem; padding: .5rem .75rem; font: inherit; color: inherit; background: var(--paper); border: 1px solid var(--edge); border-radius: .5rem; }
 [hidden] { display: none; }
+[aria-invalid="true"] { border-color: var(--bad); scroll-margin-top: 36rem; }
 button { display: block; width: 100%; min-height: 2.875rem; padding: .5rem 1rem; font: inherit; font-weight: 600; border: 1px solid var(--act); border-radius: .5rem; background: var(--act); color: var(--on-act); cursor: pointer; }
 button:hover { background: var(--act-over); border-color: var(--act-over); }
 button.second { background: transparent; border-color: var(--edge); color: var(--ink); }

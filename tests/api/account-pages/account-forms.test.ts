@@ -92,7 +92,7 @@ describe('On the account page', () => {
       ['currentPassword', PASSWORD],
     ]);
     const unasked = await none.text();
-    expect(alertIn(unasked)).toMatch(/^What the key may do must/);
+    expect(alertIn(unasked)).toMatch(/^Choose at least one thing/);
     // A group of boxes cannot have the focus.
     expect(unasked).toMatch(
       /<input type="checkbox" name="scope" value="[^"]*" aria-invalid="true" autofocus/,
