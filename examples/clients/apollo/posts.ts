@@ -100,7 +100,7 @@ export function insert(client: ApolloClient, post: Post): void {
     if (page === null || page.postsConnection.edges.some(({ node }) => node.id === post.id)) return page;
     const { edges, pageInfo } = page.postsConnection;
     const older = edges.findIndex(({ node }) => rankOf(node) < rankOf(post));
-    if (older === -1 && pageInfo.hasNextPage) return page;
+    if (older === -1 && pageInfo.hasNextPage && edges.length > 0) return page;
     // Cursors are opaque: this one is never sent. The next page begins at `endCursor`.
     const edge = { __typename: 'PostEdge' as const, cursor: '', node: post };
     return {

@@ -59,7 +59,8 @@ export function createEnvironment(url: string, headers: Readonly<Record<string, 
   const request: FetchFunction = (operation, variables, cacheConfig) =>
     Observable.create<GraphQLResponse>((sink) => {
       const told: (() => void)[] = [];
-      late.add(told);
+      // A mutation that is repeated may be answered long after what was told first.
+      if (operation.operationKind === 'query') late.add(told);
       send(operation, variables, cacheConfig)
         .finally(() => late.delete(told))
         .then((answer) => {
@@ -68,6 +69,7 @@ export function createEnvironment(url: string, headers: Readonly<Record<string, 
           sink.complete();
         })
         .catch((error: Error) => sink.error(error));
+      return () => void late.delete(told);
     });
 
   const subscribe: SubscribeFunction = ({ id, text, name }, variables, { metadata }) =>

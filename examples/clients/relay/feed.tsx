@@ -44,7 +44,7 @@ function insert(store: RecordSourceProxy, connectionId: string, post: RecordProx
   if (nodes.some((node) => node?.getDataID() === post.getDataID())) return;
   const older = nodes.findIndex((node) => node != null && rankOf(node) < rankOf(post));
   const hasNext = connection.getLinkedRecord('pageInfo')?.getValue('hasNextPage');
-  if (older === -1 && hasNext === true) return;
+  if (older === -1 && hasNext === true && nodes.some((node) => node != null)) return;
   const edge = ConnectionHandler.createEdge(store, connection, post, 'PostEdge');
   connection.setLinkedRecords(edges.toSpliced(older === -1 ? edges.length : older, 0, edge), 'edges');
 }

@@ -73,7 +73,11 @@ export function createLiveCache(changes: Changes<Change>, onTrouble: (trouble: T
       const tell = (trouble: Trouble) => changes.hasBegun() || onTrouble(trouble);
       const answer = await changes.persist(ask, signal, tell);
       if (answer === undefined) throw signal.reason;
-      if (answer.status === 'closed') throw new Error(answer.errors.map(({ message }) => message).join('\n'));
+      if (answer.status === 'closed') {
+        const { errors, httpStatus } = answer;
+        const strange = `Something on the way has answered with status ${httpStatus}.`;
+        throw new Error(errors.map(({ message }) => message).join('\n') || strange);
+      }
       if (answer.eventId !== undefined && !changes.hasBegun()) {
         changes.begin(answer.eventId, follower);
         // What other queries were answered may be older than that.

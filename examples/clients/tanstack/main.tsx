@@ -36,7 +36,7 @@ function Page({ user, onUser, onResumed }: PageProps): ReactNode {
           Sign out
         </button>
       </header>
-      {leave.error !== null && <p role="alert">{`You are not signed out. ${leave.error.message}`}</p>}
+      {leave.error !== null && <p role="alert">{`You may still be signed in. ${leave.error.message}`}</p>}
       {isSignedOut && (
         <>
           <p role="alert">{`Your session has ended. What you have typed is kept if ${user.name} signs in.`}</p>

@@ -75,8 +75,9 @@ export function PostList(): ReactNode {
   const [edited, setEdited] = useState<Post>();
   const left = useRef<string>(undefined);
   useEffect(() => {
-    // Back to where it was begun.
-    if (edited === undefined) document.getElementById(`post-${left.current}`)?.focus();
+    // Back to where it was begun, unless the person has moved on.
+    if (edited === undefined && document.activeElement === document.body)
+      document.getElementById(`post-${left.current}`)?.focus();
     left.current = edited?.id;
   }, [edited]);
   const readOn = () => {

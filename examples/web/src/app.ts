@@ -47,7 +47,7 @@ export function startApp(root: HTMLElement): void {
         signIn = createSignIn({ reason: REASONS[cause], onSignedIn: account.onSignedIn, update });
         if (before !== undefined) announce(REASONS[cause] ?? '');
       } else openFor(user, cause === 'elsewhere');
-      show();
+      keepFocus(show);
       if (cause !== 'start') focusHeading();
     },
   });
@@ -122,7 +122,9 @@ export function startApp(root: HTMLElement): void {
   function notLeft(): TemplateResult | typeof nothing {
     const { problem } = leaving;
     if (problem === undefined) return nothing;
-    const message = `You are not signed out yet. ${problem.message}`;
+    const said =
+      problem.kind === 'unanswered' ? 'You may not be signed out yet.' : 'You are not signed out yet.';
+    const message = `${said} ${problem.message}`;
     return problemNotice({ ...problem, message }, () => void leaving.run());
   }
 

@@ -42,7 +42,9 @@ export function openWorkspace({ user, update, onSignedOut }: WorkspaceOptions) {
       if (spoken !== undefined) announce(spoken);
       feedState = next;
       // Refused for good by whatever stands before the service, it would never be asked again.
-      if (next.live.status === 'live' && viewer.problem !== undefined) void viewer.run();
+      const { problem } = viewer;
+      if (next.live.status === 'live' && problem !== undefined && problem.retryAtMs === undefined)
+        void viewer.run();
       void update();
     },
   });

@@ -21,8 +21,11 @@ const MAIN_LABELS = {
 } as const;
 
 function detailOf({ live, news, retryAtMs }: FeedState): TemplateResult | string | typeof nothing {
-  if (live.status === 'closed')
-    return live.errors[0]?.message ?? `The service ended the subscription. Reload the page.`;
+  if (live.status === 'closed') {
+    const ended =
+      live.httpStatus === undefined ? 'The service ended the subscription.' : strange(live.httpStatus);
+    return live.errors[0]?.message ?? `${ended} Reload the page.`;
+  }
   if (live.status === 'reconnecting')
     return html`${REASONS[live.reason]} Next try in <count-down .until=${retryAtMs ?? Date.now()}></count-down>`;
   if (news === 'resumed') return 'Back again, nothing was missed';

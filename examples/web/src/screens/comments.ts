@@ -72,15 +72,16 @@ export function createComments(context: Context, postId: string, postAuthor: () 
     </button>`;
   }
 
-  /** The words of this user for comments that were shown, or that no page has any more: somebody has deleted them. */
+  /** The words of this user for comments that somebody has deleted: no page that was read has them. Ids are in order. */
   function leftOver(isPostGone: boolean): readonly TemplateResult[] {
-    const known = new Set(isPostGone ? [] : list.items?.map(({ id }) => id));
-    const isGone = (id: string) => !known.has(id) && (isPostGone || items.has(id) || isWhole());
+    const { items: found = [], hasMore } = list;
+    const known = new Set(isPostGone ? [] : found.map(({ id }) => id));
+    const oldest = hasMore ? found.at(-1)?.id : '';
+    const isRead = (id: string) => list.items !== undefined && oldest !== undefined && id > oldest;
+    const isGone = (id: string) => !known.has(id) && (isPostGone || isRead(id));
     const names = drafts.names(draftsOn(postId));
     return names.filter((name) => isGone(name.slice(draftsOn(postId).length))).map(remains);
   }
-
-  const isWhole = () => list.items !== undefined && !list.hasMore;
 
   function remains(name: string): TemplateResult {
     const discard = () => {
