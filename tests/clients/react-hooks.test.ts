@@ -1,10 +1,20 @@
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { openBrowser } from '../support/processes/browser.ts';
-import { startService } from './live-service.ts';
+import { type LiveService, startService } from './live-service.ts';
 import { COMMENT, createReactProject, type ReactProject, signIn } from './react-page.ts';
 
 const WAIT = { timeout: 120_000 };
+
+async function openSignedIn({ password }: LiveService, origin: string): Promise<Page> {
+  const browser = await openBrowser(origin);
+  onTestFinished(() => browser.close());
+  const page = await browser.context.newPage();
+  await page.goto(origin);
+  await signIn(page, password);
+  await page.reload();
+  return page;
+}
 
 describe('the React hooks', { timeout: 300_000 }, () => {
   let project: ReactProject;
@@ -19,12 +29,7 @@ describe('the React hooks', { timeout: 300_000 }, () => {
     await service.create(...titles);
     await project.build('/src/clients/react/main.tsx', 'dist-hooks');
     const origin = await project.serve(service, 'dist-hooks');
-    const browser = await openBrowser(origin);
-    onTestFinished(() => browser.close());
-    const page = await browser.context.newPage();
-    await page.goto(origin);
-    await signIn(page, service.password);
-    await page.reload();
+    const page = await openSignedIn(service, origin);
     const items = () => page.getByRole('listitem').allInnerTexts();
     const status = () => page.getByRole('status').innerText();
     await expect.poll(status, WAIT).toBe('live');
@@ -56,12 +61,7 @@ describe('the React hooks', { timeout: 300_000 }, () => {
       project.run(`cp -r ${examples}/clients/${library} src/clients/`);
       await project.build(`/src/clients/${library}/latest-posts.tsx`, `dist-${library}`);
       const origin = await project.serve(service, `dist-${library}`);
-      const browser = await openBrowser(origin);
-      onTestFinished(() => browser.close());
-      const page = await browser.context.newPage();
-      await page.goto(origin);
-      await signIn(page, service.password);
-      await page.reload();
+      const page = await openSignedIn(service, origin);
       pages.push(page);
     }
     /** Apollo's page has no counts. */
