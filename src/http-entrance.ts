@@ -114,7 +114,7 @@ function pluginsOf(options: HttpOptions, trust: ProxyTrust, traces: RequestTrace
 
 /** The routes of the service. */
 function routesOf(options: HttpOptions, { isSecure }: ProxyTrust): Route[] {
-  const { config, database, log, clock, metrics, demoKey, credentials, login, securityLog } = options;
+  const { config, database, log, metrics, demoKey, credentials, login, securityLog } = options;
   const { pipeline, rateLimiter, featureRoutes } = options;
   const answers = {
     graphql: pipeline.answer,
@@ -137,7 +137,6 @@ function routesOf(options: HttpOptions, { isSecure }: ProxyTrust): Route[] {
       metrics,
       token: config.metricsToken,
       isSecure,
-      clock,
       failure: rateLimiter.metricsTokens.failure,
       securityLog,
     }),

@@ -79,12 +79,25 @@ class ReadHistogram extends Histogram<string> {
   }
 }
 
+let processMetrics: Registry | undefined;
+
+/**
+ * The metrics of the process, which all services in it share. Each call of `collectDefaultMetrics` starts a timer and a
+ * garbage collection observer that nothing stops, and the observer keeps the registry with everything that it reads.
+ */
+function findProcessMetrics(): Registry {
+  if (processMetrics === undefined) {
+    processMetrics = new Registry();
+    collectDefaultMetrics({ register: processMetrics });
+  }
+  return processMetrics;
+}
+
 /**
  * Uses its own registry instead of prom-client's global one, so that one process can hold several services.
  */
 export function createMetrics(): Metrics {
-  const registry = new Registry();
-  collectDefaultMetrics({ register: registry });
+  const registry = Registry.merge([findProcessMetrics()]);
 
   const readTimings: Metrics['readTimings'] = (name, help, labelNames, read) =>
     void new ReadHistogram({ registry, name, help, labelNames, read });

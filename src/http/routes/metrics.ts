@@ -2,7 +2,7 @@ import { timingSafeEqual } from 'node:crypto';
 import type { FailureCounter } from '../../auth/password-check.ts';
 import type { SecurityLog } from '../../auth/security-log.ts';
 import { type ApiError, forbidden, unauthenticated } from '../../graphql/errors.ts';
-import type { Clock } from '../../platform/clock.ts';
+import { systemClock } from '../../platform/clock.ts';
 import type { Metrics } from '../../platform/metrics.ts';
 import { OPEN_METRICS_TYPE, openMetricsText } from '../../platform/open-metrics.ts';
 import { addressKey, attemptOrigin } from '../../request/client-address.ts';
@@ -16,7 +16,6 @@ export interface MetricsRouteOptions {
   readonly token: string | undefined;
   /** Whether the token was protected in transit. */
   readonly isSecure: (request: HttpRequest, state: RequestState) => boolean;
-  readonly clock: Clock;
   /** Counts a wrong token. Rejects with RATE_LIMITED if there were too many. */
   readonly failure: FailureCounter['failure'];
   readonly securityLog: SecurityLog;
@@ -40,13 +39,13 @@ export function metricsAnswer({
   metrics: { registry },
   token,
   isSecure,
-  clock,
   failure,
   securityLog,
 }: MetricsRouteOptions): Answer {
-  // Takes milliseconds each time: process metrics are read from the operating system.
-  const plain = sharedText(() => registry.metrics(), clock);
-  const open = sharedText(() => openMetricsText(registry), clock);
+  // Each text takes milliseconds, because process metrics are read from the operating system. The limit protects the
+  // process, so real time counts.
+  const plain = sharedText(() => registry.metrics(), systemClock);
+  const open = sharedText(() => openMetricsText(registry), systemClock);
 
   /** Why the request gets no metrics; undefined if it does. */
   async function refusalOf(
