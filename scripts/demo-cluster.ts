@@ -1,14 +1,14 @@
 /**
- * `npm run demo:cluster [-- --seconds 60 --subscribers 500 --rate 60 --old FOLDER]`: PostgreSQL, Redis, three instances
- * and nginx with HTTP/2, on free loopback ports and in a temporary folder, under a mixed load with subscribers. Every
- * instance is replaced in turn, then one is killed. Prints what that cost, fails if anything was lost or done twice,
- * and removes everything. With `--old`, the instances are those of another checkout first: the migrations of this one run
- * while they serve. `--old released` takes that of the last release from the repository.
+ * Runs PostgreSQL, Redis, three instances and nginx with HTTP/2 on free loopback ports and in a temporary folder, under a
+ * mixed load with subscribers. The demo replaces every instance in turn, then kills one. It prints what that cost, fails
+ * if anything was lost or done twice, and removes everything. With `--old`, the instances first run another version, and
+ * the migrations of this version run while the old instances serve.
  */
 import { randomBytes } from 'node:crypto';
 import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
+import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { readArguments } from '../src/platform/command-line.ts';
@@ -17,28 +17,29 @@ import { Http2Client } from './cluster/http2-client.ts';
 import { admin, Instance } from './cluster/instances.ts';
 import { MixedLoad, type Outcome } from './cluster/load.ts';
 import { startNginx } from './cluster/nginx.ts';
+import { prepareOldVersion } from './cluster/old-version.ts';
 import { freePorts, type Service, SetupError, until } from './cluster/processes.ts';
 import { findNginx, findPostgres, findRedis, startPostgres, startRedis } from './cluster/programs.ts';
-import { checkOutReleased } from './cluster/released.ts';
 import { deliveriesOf, failuresIn, latencyTable, mixOf, type Phase } from './cluster/report.ts';
 import { kill, roll, seconds } from './cluster/rollout.ts';
 import { Subscriber } from './cluster/subscriber.ts';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
-const SET_UP_LIMIT_MS = 180_000;
-/** nginx may take that long to see that an instance is gone. */
+/** Only ends a demo that hangs. */
+const LIMIT_MS = 900_000;
+/** nginx may take that long to see that an instance is gone, besides the time for which the machine is too busy. */
 const NOTICED_MS = 250;
 const STREAMS_A_CONNECTION = 50;
 /** Everything else has long been delivered then. */
-const LAST_EVENTS_MS = 30_000;
+const LAST_EVENTS_MS = 120_000;
 
-const HELP = `npm run demo:cluster [-- --seconds N] [--subscribers N] [--rate N] [--old FOLDER|released]
+const HELP = `npm run demo:cluster [-- --seconds N] [--subscribers N] [--rate N] [--old COMMIT|FOLDER]
 
 Three instances behind nginx with HTTP/2, on a temporary PostgreSQL and Redis: a rolling restart and a SIGKILL under load.
   --seconds N      of load, 60 without it
   --subscribers N  streams, 500 without it
   --rate N         mutations a second, 60 without it
-  --old FOLDER     a checkout of the version that is replaced; "released" takes the last release
+  --old COMMIT     the version that is replaced: a commit, "released" for the last release, or a folder with a checkout
 `;
 const given = readArguments(HELP, {
   seconds: { type: 'string', default: '60' },
@@ -88,6 +89,10 @@ async function demonstrate(
     // One client is all of them here.
     RATE_LIMIT_BURST: '100000',
     RATE_LIMIT_PER_SECOND: '100000',
+    // The demo is about restarts: on a busy machine requests are slow, not failed.
+    REQUEST_TIMEOUT_MS: '60000',
+    OPERATION_TIMEOUT_MS: '60000',
+    STATEMENT_TIMEOUT_MS: '30000',
     MAX_STREAMS: String(SUBSCRIBERS),
   };
   const settings = { env, folder, signal };
@@ -118,6 +123,8 @@ async function demonstrate(
   const loadClient = new Http2Client(proxy.url, proxy.certificate);
   const load = new MixedLoad(loadClient, key);
   const loading = new AbortController();
+  const lag = monitorEventLoopDelay();
+  lag.enable();
   const startedMs = performance.now();
   const running = load.run(RATE, loading.signal);
   await delay((SECONDS * 1_000) / 6);
@@ -157,9 +164,8 @@ async function demonstrate(
   ];
   const { outcomes, keyedTitles } = load;
   const failed = outcomes.filter(({ failure }) => failure !== undefined);
-  const unavoidable = failed.filter(
-    (it) => it.startedMs <= killed.goneMs + NOTICED_MS && it.endedMs >= killed.signalledMs,
-  );
+  const noticedMs = killed.goneMs + NOTICED_MS + lag.max / 1e6;
+  const unavoidable = failed.filter((it) => it.startedMs <= noticedMs && it.endedMs >= killed.signalledMs);
   const deliveries = deliveriesOf(subscribers, posts);
   const twice = [...byTitle].filter(([, ids]) => ids.length > 1);
   const undone = keyedTitles.filter((title) => !byTitle.has(title));
@@ -193,24 +199,13 @@ async function demonstrate(
   );
 }
 
-/** The folder of the last release, or this one where no repository gives it. */
-async function lastRelease(folder: string, undo: (() => Promise<unknown>)[]): Promise<string> {
-  const released = await checkOutReleased(ROOT, folder, undo);
-  if (released === undefined) {
-    say('No repository here gives the last release: both versions are this one.');
-    return ROOT;
-  }
-  say(`The last release is commit ${released.commit}.`);
-  return released.folder;
-}
-
 /** Runs the demo, which has a limit from then on, and stops what it has started. */
 async function run(folder: string, old: string): Promise<void> {
   const services: Pick<Service, 'stop'>[] = [];
   const limit = new AbortController();
   const timer = setTimeout(
     () => limit.abort(new Error('the demo took too long')),
-    SET_UP_LIMIT_MS + SECONDS * 3_000,
+    LIMIT_MS + SECONDS * 1_000,
   );
   process.once('SIGINT', () => limit.abort(new Error('interrupted')));
   const aborted = new Promise<never>((_, reject) => {
@@ -230,10 +225,9 @@ async function main(): Promise<void> {
   try {
     // The users of PostgreSQL and nginx must be able to reach their files.
     await chmod(folder, 0o755);
-    await run(
-      folder,
-      given.old === 'released' ? await lastRelease(folder, undo) : resolve(given.old ?? ROOT),
-    );
+    const old = given.old === undefined ? ROOT : await prepareOldVersion(ROOT, given.old, folder, undo);
+    if (old !== ROOT) say(`The old version is ${given.old}.`);
+    await run(folder, old);
   } finally {
     for (const step of undo) await step();
     await rm(folder, { recursive: true, force: true, maxRetries: 5 });
