@@ -1,9 +1,24 @@
+import { randomInt } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { defineConfig, type Plugin, type TestProjectInlineConfiguration } from 'vitest/config';
+import { ANY_DATABASE } from './tests/stages.ts';
 import type { NeededSetting } from './tests/support/needed-settings.ts';
 
 const MINUTE = 60_000;
+
+// Everything random in a run comes from this seed, in every suite. The workers inherit the variable.
+if (process.env.PROPERTY_SEED === undefined) {
+  process.env.PROPERTY_SEED = String(randomInt(2 ** 31));
+  process.stdout.write(`PROPERTY_SEED=${process.env.PROPERTY_SEED} repeats what this run draws.\n`);
+}
+
+/**
+ * No test is decided by its time limit: the limits only end a run that hangs. The limit of a wait is below the limit of
+ * the test, so that the message of the wait is shown.
+ */
+const POLL_LIMIT = 2 * MINUTE;
+const TEST_LIMIT = 10 * MINUTE;
 
 interface Suite extends NonNullable<TestProjectInlineConfiguration['test']> {
   readonly maxWorkers?: number;
@@ -11,36 +26,11 @@ interface Suite extends NonNullable<TestProjectInlineConfiguration['test']> {
   readonly needs?: readonly NeededSetting[];
 }
 
-/**
- * Tests of `tests/api/` to which one database is as good as another: what they ask is answered, refused or sent on before
- * or after the database has been asked for a key and a few posts. On the embedded one they have shown what they can.
- */
-const OF_ANY_DATABASE = [
-  // Requests, routes, pages and headers; documents that are read and refused.
-  'deprecation/{metric-and-log,told}',
-  'transport/{audits,compact-json,cors,development,docs,graphiql,introspection,metrics-token,pipelining}',
-  'transport/{plain-http,probes,request-head,request-id,routes,transport,validation-errors,wrong-body,yoga-plugins}',
-  'oauth/{documents,pages}',
-  'multipart/negotiation',
-  'log/requests',
-  // The coding of an answer that is there.
-  'compression/*',
-  // Documents and bodies are counted before they are executed.
-  'limits/operation/{block-strings,input-cost,operation-cost,operation-limits,page-bounds,variable-names}',
-  'limits/memory/body-limit',
-  // The embedded database, wherever the others run.
-  'events/copied-folder',
-  // Sockets, and buckets in memory.
-  'limits/clients/slow-clients',
-  'limits/rate-limit/address-buckets',
-].map((files) => `tests/api/${files}.test.ts`);
-
 /** They call the service in process, on a copy of one migrated database. */
 const IN_PROCESS: Suite = {
   globalSetup: ['tests/support/global-setup.ts'],
   // Some only wait: one more than there are cores. On PostgreSQL their connections are limited.
   maxWorkers: process.env.DATABASE_URL === undefined ? 3 : 2,
-  testTimeout: 1.5 * MINUTE,
 };
 /** The next file in a worker finds its modules loaded: a third less CPU. */
 const SHARED: Suite = { ...IN_PROCESS, isolate: false };
@@ -48,37 +38,29 @@ const SHARED: Suite = { ...IN_PROCESS, isolate: false };
 const PROCESSES: Suite = {
   globalSetup: ['tests/support/processes/migrated-folder.ts'],
   maxWorkers: 3,
-  testTimeout: 5 * MINUTE,
-  hookTimeout: 5 * MINUTE,
 };
 /** One file at a time, for the sake of the clock. */
-const ALONE: Suite = { maxWorkers: 1, testTimeout: 10 * MINUTE };
+const ALONE: Suite = { maxWorkers: 1 };
 
 /** A suite is a folder of `tests/`, where it doesn't say otherwise. CONTRIBUTING.md has what a machine needs for each. */
 const SUITES: Readonly<Record<string, Suite>> = {
   unit: { ...SHARED, include: ['tests/{unit,contract}/**/*.test.ts'] },
-  api: { ...SHARED, exclude: process.env.DATABASE_URL === undefined ? [] : OF_ANY_DATABASE },
+  api: { ...SHARED, exclude: process.env.DATABASE_URL === undefined ? [] : ANY_DATABASE },
   postgres: { ...SHARED, needs: ['DATABASE_URL'] },
   // The keys are those of accounts made for the run, so that runs do not meet.
   redis: { ...IN_PROCESS, needs: ['REDIS_URL'] },
-  deploy: { ...IN_PROCESS, needs: ['DATABASE_URL'], testTimeout: 3 * MINUTE },
-  metrics: { ...IN_PROCESS, needs: ['DATABASE_URL', 'REDIS_URL'], testTimeout: 3 * MINUTE },
+  deploy: { ...IN_PROCESS, needs: ['DATABASE_URL'] },
+  metrics: { ...IN_PROCESS, needs: ['DATABASE_URL', 'REDIS_URL'] },
   e2e: PROCESSES,
   docs: PROCESSES,
   browser: {
     globalSetup: ['tests/support/processes/built-example.ts', 'tests/support/processes/migrated-folder.ts'],
-    testTimeout: 2 * MINUTE,
-    hookTimeout: 2 * MINUTE,
-    // A click may lead through a form, a child process with a database of its own and two redirects.
-    expect: { poll: { timeout: MINUTE / 2 } },
   },
-  network: { ...ALONE, testTimeout: 5 * MINUTE },
+  network: ALONE,
   attack: {
     ...ALONE,
     needs: ['DATABASE_URL'],
     globalSetup: ['tests/attack/support/deployment.ts'],
-    testTimeout: MINUTE,
-    hookTimeout: 2 * MINUTE,
   },
   chaos: { ...ALONE, needs: ['DATABASE_URL'] },
   // They count what is answered before the next crash, and look at no clock.
@@ -96,6 +78,8 @@ const project = ([name, suite]: readonly [string, Suite]) => {
       sequence: { groupOrder: maxWorkers },
       provide: { needs },
       globalSetup: ['tests/support/needed-settings.ts', ...globalSetup],
+      testTimeout: TEST_LIMIT,
+      hookTimeout: TEST_LIMIT,
       ...test,
     },
   };
@@ -106,7 +90,15 @@ async function clients(): Promise<TestProjectInlineConfiguration> {
   const installed = existsSync('examples/clients/node_modules');
   const recipe = new URL('examples/clients/relay/vite-relay.mjs', import.meta.url);
   const plugins = installed ? [((await import(recipe.href)) as { relay(): Plugin }).relay()] : [];
-  const test = { ...PROCESSES, name: 'clients', include: ['tests/clients/**/*.test.ts'], maxWorkers: 2 };
+  const test = {
+    ...PROCESSES,
+    name: 'clients',
+    include: ['tests/clients/**/*.test.ts'],
+    maxWorkers: 2,
+    testTimeout: TEST_LIMIT,
+    hookTimeout: TEST_LIMIT,
+    expect: { poll: { timeout: POLL_LIMIT } },
+  };
   return { extends: false, plugins, test };
 }
 
@@ -115,10 +107,8 @@ export default defineConfig({
   resolve: { alias: [{ find: /^graphql$/, replacement: fileURLToPath(import.meta.resolve('graphql')) }] },
   test: {
     setupFiles: ['tests/support/property-seed.ts'],
-    hookTimeout: MINUTE,
     restoreMocks: true,
-    // A busy machine is slow, not wrong.
-    expect: { poll: { timeout: 10_000 } },
+    expect: { poll: { timeout: POLL_LIMIT } },
     projects: [...Object.entries(SUITES).map(project), clients()],
   },
 });

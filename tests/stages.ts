@@ -1,0 +1,296 @@
+import { globSync } from 'node:fs';
+import { join, matchesGlob } from 'node:path';
+
+/**
+ * Which tests run when. The gate (`npm run test:gate`, and so `.ci/run`) is what every change must pass; `npm run test:full`
+ * runs everything. CONTRIBUTING.md has the rule that puts a test into a tier.
+ */
+
+const ROOT = join(import.meta.dirname, '..');
+
+/** A run of Vitest on some files, or a script of package.json. */
+export interface Step {
+  /** Projects of vitest.config.ts, which are needed where a file belongs to several. */
+  readonly projects?: readonly string[];
+  /** Patterns of test files, from the root folder. */
+  readonly files?: readonly string[];
+  /** Patterns of files that are left out. */
+  readonly except?: readonly string[];
+  /** A script of package.json in place of Vitest; `test:clients` runs Vitest on `files`. */
+  readonly script?: string;
+  readonly args?: readonly string[];
+  readonly environment?: Readonly<Record<string, string>>;
+}
+
+export interface Stage {
+  readonly name: string;
+  /** Services that the stage uses. Without PostgreSQL, tests run on the embedded database. */
+  readonly services?: readonly ('postgres' | 'redis')[];
+  readonly steps: readonly Step[];
+}
+
+/** A stage with the time that it may take on two quiet cores, in seconds. */
+export interface GateStage extends Stage {
+  readonly budgetSeconds: number;
+}
+
+/** The gate draws the same values in every run, so that a change is never blamed for a value that only it has drawn. */
+export const GATE_SEED = 20_261_128;
+
+const tests = (folder: string, names: readonly string[]): string[] =>
+  names.map((name) => `tests/${folder}/${name}.test.ts`);
+
+/**
+ * API tests that send no SQL of their own interest: HTTP, pages, headers, documents that are rejected, limits in memory.
+ * They run on the embedded database only.
+ */
+export const ANY_DATABASE = tests('api', [
+  'deprecation/{metric-and-log,told}',
+  'transport/{audits,compact-json,cors,development,docs,graphiql,introspection,metrics-token,pipelining}',
+  'transport/{plain-http,probes,request-head,request-id,routes,transport,validation-errors,wrong-body,yoga-plugins}',
+  'oauth/{documents,pages}',
+  'multipart/negotiation',
+  'log/requests',
+  'compression/*',
+  'limits/operation/{block-strings,input-cost,operation-cost,operation-limits,page-bounds,variable-names}',
+  'limits/memory/body-limit',
+  'events/copied-folder',
+  'limits/clients/slow-clients',
+  'limits/rate-limit/address-buckets',
+]);
+
+/** API tests that show the main promises on the embedded database, besides PostgreSQL. */
+const ON_BOTH_DATABASES = tests('api', [
+  'auth/{authentication,login,permissions,revocation}',
+  'content/mutations/{create-post,update-post,delete-post,comments,versions}',
+  'content/queries/{connections,posts,users}',
+  'events/{post-created-resume,read-then-follow,subscription-stream}',
+  'idempotency/{key,replay,one-statement}',
+  'limits/database/timeouts',
+  'limits/rate-limit/rate-limit',
+  'node/node',
+  'worlds/zones',
+]);
+
+/** Files that only `npm run test:full` runs: they take long, or test a mechanism that another file covers. */
+const FULL_ONLY = [
+  ...tests('unit', ['operation/acceptor']),
+  ...tests('api', [
+    'events/fan-out/*',
+    'fuzz/{documents,sequences}',
+    'limits/database/prepared-statements',
+    'limits/memory/{large-rows,pending-answers,stream-token-memory,waiting-memory}',
+    'limits/operation/wide-operations',
+    'oauth/fuzz',
+    'tracing/*',
+    'transport/docs',
+    'worlds/settings',
+  ]),
+  ...tests('postgres', [
+    'changes-property',
+    'copied-database',
+    'export-to',
+    'file-descriptors',
+    'histories/{lost-and-kept,restored}',
+    'prepared-memory',
+    'traces-through-pooler',
+  ]),
+];
+
+/** What `npm test` runs. */
+export const QUICK_FILES: Step = {
+  projects: ['unit', 'api'],
+  files: ['tests/{unit,contract}/**', ...ANY_DATABASE, ...ON_BOTH_DATABASES],
+  except: FULL_ONLY,
+};
+
+const CRASH_SIZES = { CRASH_KEYS: '60', CRASH_EDITS: '60' };
+
+export const GATE_STAGES: readonly GateStage[] = [
+  {
+    name: 'checks',
+    budgetSeconds: 45,
+    steps: [{ script: 'generate' }, { script: 'typecheck' }, { script: 'lint' }, { script: 'schema:check' }],
+  },
+  { name: 'npm test', budgetSeconds: 170, steps: [QUICK_FILES] },
+  {
+    name: 'PostgreSQL',
+    budgetSeconds: 270,
+    services: ['postgres'],
+    steps: [
+      {
+        projects: ['api', 'postgres', 'deploy'],
+        files: ['tests/{api,postgres}/**', ...tests('deploy', ['admin-wrapper', 'doctor'])],
+        except: [...ANY_DATABASE, ...FULL_ONLY],
+      },
+    ],
+  },
+  {
+    name: 'processes',
+    budgetSeconds: 110,
+    steps: [
+      {
+        projects: ['e2e', 'docs'],
+        files: [
+          ...tests('e2e', [
+            'admin',
+            'admin-accounts',
+            'admin-beside-server',
+            'durability',
+            'first-start',
+            'folder-mistakes',
+            'folder-problem',
+            'full-disk',
+            'log',
+            'old-node',
+            'other-local-user',
+            'power-loss',
+            'release',
+            'seeded-folder',
+            'settings',
+            'shutdown',
+            'signals',
+            'start-mistakes',
+          ]),
+          ...tests('docs', ['readme', 'pages']),
+        ],
+      },
+    ],
+  },
+  {
+    name: 'Redis',
+    budgetSeconds: 25,
+    services: ['postgres', 'redis'],
+    steps: [{ projects: ['redis'], files: ['tests/redis/**'] }],
+  },
+  {
+    name: 'browser',
+    budgetSeconds: 90,
+    steps: [
+      {
+        projects: ['browser'],
+        files: tests('browser', [
+          'account-page',
+          'event-source',
+          'example',
+          'example-live',
+          'graphiql',
+          'graphiql-status',
+          'link-page',
+          'oauth',
+          'pages',
+        ]),
+      },
+    ],
+  },
+  {
+    name: 'clients',
+    budgetSeconds: 50,
+    steps: [{ script: 'test:clients', files: tests('clients', ['apollo', 'requests']) }],
+  },
+  {
+    name: 'fuzz',
+    budgetSeconds: 60,
+    services: ['postgres'],
+    steps: [
+      { script: 'test:fuzz', args: ['--count', '250', '--seed', '1'] },
+      { script: 'test:fuzz:sequences', args: ['--count', '4', '--seed', '100'] },
+    ],
+  },
+  {
+    name: 'crash',
+    budgetSeconds: 60,
+    services: ['postgres'],
+    steps: [
+      {
+        projects: ['crash'],
+        files: tests('crash', ['exactly-once', 'two-processes']),
+        environment: CRASH_SIZES,
+      },
+    ],
+  },
+  {
+    name: 'chaos',
+    budgetSeconds: 60,
+    services: ['postgres'],
+    steps: [{ projects: ['chaos'], files: tests('chaos', ['postgres']) }],
+  },
+  {
+    name: 'attack',
+    budgetSeconds: 110,
+    services: ['postgres'],
+    steps: [{ projects: ['attack'], files: ['tests/attack/**'] }],
+  },
+  {
+    name: 'cluster',
+    budgetSeconds: 75,
+    steps: [
+      { script: 'demo:cluster', args: ['--old', 'b77950fb', '--seconds', '30', '--subscribers', '200'] },
+    ],
+  },
+];
+
+const suite = (folder: string, services: Stage['services'] = [], step: Partial<Step> = {}): Stage => ({
+  name: folder,
+  services,
+  steps: [{ projects: [folder], files: [`tests/${folder}/**`], ...step }],
+});
+
+/** Every test that exists. */
+export const FULL_SUITES: readonly Stage[] = [
+  {
+    name: 'checks',
+    steps: [{ script: 'generate' }, { script: 'typecheck' }, { script: 'lint' }, { script: 'schema:check' }],
+  },
+  suite('unit', [], { files: ['tests/{unit,contract}/**'] }),
+  suite('api'),
+  {
+    name: 'api-postgres',
+    services: ['postgres'],
+    steps: [{ projects: ['api'], files: ['tests/api/**'], except: ANY_DATABASE }],
+  },
+  suite('postgres', ['postgres']),
+  suite('redis', ['postgres', 'redis']),
+  suite('e2e'),
+  suite('docs'),
+  suite('browser'),
+  { name: 'clients', steps: [{ script: 'test:clients', files: ['tests/clients/**'] }] },
+  suite('network'),
+  suite('metrics', ['postgres', 'redis']),
+  suite('deploy', ['postgres']),
+  suite('attack', ['postgres']),
+  suite('chaos', ['postgres']),
+  suite('crash', ['postgres']),
+  { name: 'look-ahead', steps: [{ script: 'test:look-ahead' }] },
+  {
+    name: 'fuzz',
+    steps: [
+      { script: 'test:fuzz', args: ['--seconds', '120'] },
+      { script: 'test:fuzz:sequences', args: ['--seconds', '60'] },
+    ],
+  },
+  {
+    name: 'fuzz-postgres',
+    services: ['postgres', 'redis'],
+    steps: [
+      { script: 'test:fuzz', args: ['--seconds', '120'] },
+      { script: 'test:fuzz:sequences', args: ['--seconds', '60'] },
+    ],
+  },
+  { name: 'adversary', steps: [{ script: 'bench', args: ['adversary', '--kept'] }] },
+  { name: 'cluster', steps: [{ script: 'demo:cluster', args: ['--old', 'b77950fb'] }] },
+];
+
+let testFiles: readonly string[] | undefined;
+
+/** The test files of a step, sorted so that every machine runs the same. */
+export function findFiles({ files = [], except = [] }: Pick<Step, 'files' | 'except'>): string[] {
+  testFiles ??= globSync('tests/**/*.test.ts', { cwd: ROOT }).sort();
+  const matches = (file: string, patterns: readonly string[]) =>
+    patterns.some((pattern) => matchesGlob(file, pattern));
+  return testFiles.filter((file) => matches(file, files) && !matches(file, except));
+}
+
+/** Every test file that the gate runs. */
+export const findGateFiles = (): Set<string> =>
+  new Set(GATE_STAGES.flatMap(({ steps }) => steps.flatMap(findFiles)));
