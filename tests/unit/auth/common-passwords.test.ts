@@ -1,0 +1,17 @@
+import { readFileSync } from 'node:fs';
+import { dictionary } from '@zxcvbn-ts/language-common';
+import { expect, it } from 'vitest';
+import { isCommon } from '../../../src/auth/account/common-passwords.ts';
+import { PASSWORD } from '../../../src/auth/account/store.ts';
+
+const PROMISE = /with a list of ([\d,]+), of which ([\d,]+) are that long/;
+
+it('the list of common passwords has as many entries as the contract says, and as many of 12 characters or more', async () => {
+  const contract = readFileSync(new URL('../../../docs/contract.md', import.meta.url), 'utf8');
+  const [, all, long] = PROMISE.exec(contract) ?? [];
+  const passwords = dictionary['passwords-common'];
+  const refused = await Promise.all(passwords.map((password) => isCommon(password, PASSWORD.min)));
+  const roundTo = (unit: number, count: number) => Math.round(count / unit) * unit;
+  expect(roundTo(1_000, passwords.length).toLocaleString('en')).toBe(all);
+  expect(String(roundTo(100, refused.filter(Boolean).length))).toBe(long);
+});
